@@ -1,0 +1,134 @@
+"""The errors that can happen to a rollout, and the refusal of a plan."""
+
+from __future__ import annotations
+
+import difflib
+import traceback
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+
+
+class Error(Exception):
+    """Base of every error that belongs to one rollout."""
+
+
+class ModelError(Error):
+    """A model call failed; the provider's exception is its `__cause__`."""
+
+
+class InvalidModelResponseError(ModelError):
+    """The endpoint answered with something that is not one usable answer."""
+
+
+class EmptyModelResponseError(InvalidModelResponseError):
+    """The answer has neither text, nor reasoning, nor tool calls."""
+
+
+class OverlongPromptError(Error):
+    """The prompt does not fit into the model's context."""
+
+
+class ToolError(Error):
+    """A tool could not be used."""
+
+
+class ToolParseError(ToolError):
+    """The arguments of a tool call are not a JSON object."""
+
+
+class ToolCallError(ToolError):
+    """The tool itself raised."""
+
+
+class InfraError(Error):
+    """Something around the rollout failed: a sandbox, a tunnel, a network."""
+
+
+class TunnelError(InfraError):
+    """A tunnel could not be opened or broke."""
+
+
+class SandboxError(InfraError):
+    """A sandbox could not be created or used."""
+
+
+class BrowserSandboxError(SandboxError):
+    """A browser sandbox could not be created or used."""
+
+
+class ScoringError(Error):
+    """A reward function raised or returned something that is not a finite number."""
+
+
+class ErrorChain:
+    """An exception with its causes, outermost first.
+
+    Two chains are equal when the names of their types are; `SomeError in chain` asks whether any
+    link is an instance of `SomeError`.
+    """
+
+    def __init__(self, error: BaseException) -> None:
+        self.root = error
+        self.links: list[BaseException] = []
+        link: BaseException | None = error
+        while link is not None and link not in self.links:
+            self.links.append(link)
+            link = link.__cause__
+
+    def __contains__(self, kind: type[BaseException]) -> bool:
+        return any(isinstance(link, kind) for link in self.links)
+
+    def __iter__(self) -> Iterator[BaseException]:
+        return iter(self.links)
+
+    def _names(self) -> tuple[str, ...]:
+        return tuple(type(link).__name__ for link in self.links)
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, ErrorChain) and self._names() == other._names()
+
+    def __hash__(self) -> int:
+        return hash(self._names())
+
+    def __str__(self) -> str:
+        return " -> ".join(self._names())
+
+    def __repr__(self) -> str:
+        return " -> ".join(repr(link) for link in self.links)
+
+
+@dataclass(frozen=True, slots=True)
+class Fault:
+    """One thing that is wrong with what was asked.
+
+    Args:
+        where: The flag, file or key at fault, as the user wrote it.
+        what: What is wrong, in one sentence without a full stop.
+        hint: What to do about it; empty when the sentence says it.
+    """
+
+    where: str
+    what: str
+    hint: str = ""
+
+    def __str__(self) -> str:
+        return f"{self.where}: {self.what}" + (f". {self.hint}" if self.hint else "")
+
+
+class RefusedError(Exception):
+    """What was asked cannot be run; carries every fault that was found, not only the first."""
+
+    def __init__(self, faults: Iterable[Fault]) -> None:
+        self.faults = list(faults)
+        super().__init__("\n".join(str(fault) for fault in self.faults))
+
+
+def nearest(name: str, valid: Iterable[str], most: int = 3) -> str:
+    """The valid names closest to a wrong one, as a sentence, or an empty string."""
+    found = difflib.get_close_matches(name, list(valid), n=most, cutoff=0.5)
+    return f"Did you mean {' or '.join(found)}?" if found else ""
+
+
+def traceback_text(error: BaseException) -> str:
+    """The whole traceback of an exception with its causes, as Python prints it."""
+    return "".join(traceback.format_exception(error))

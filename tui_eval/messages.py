@@ -1,0 +1,229 @@
+"""Chat messages as authors read and write them: pydantic models that also read like dicts."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any, Literal, TypeAlias
+
+from pydantic import BaseModel, ConfigDict
+
+
+class CustomBaseModel(BaseModel):
+    """A model that keeps unknown fields and can be read like a dict.
+
+    `m["key"]`, `m.get("key", default)`, `"key" in m` and `m == {...}` work; writing goes through
+    attributes.
+    """
+
+    model_config = ConfigDict(extra="allow")
+
+    def __getitem__(self, key: str) -> Any:
+        try:
+            return getattr(self, key)
+        except AttributeError:
+            raise KeyError(key) from None
+
+    def get(self, key: str, default: Any = None) -> Any:
+        """The field named `key`, or `default` where there is none."""
+        return getattr(self, key, default)
+
+    def __contains__(self, key: object) -> bool:
+        return isinstance(key, str) and hasattr(self, key)
+
+    def __eq__(self, other: object) -> bool:
+        if isinstance(other, Mapping):
+            return self.model_dump() == dict(other)
+        return super().__eq__(other)
+
+    __hash__ = None  # type: ignore[assignment]
+
+
+class TextContentPart(CustomBaseModel):
+    """A piece of text inside a message."""
+
+    type: Literal["text"] = "text"
+    text: str
+
+
+class ImageUrlSource(CustomBaseModel):
+    """Where an image is: an http(s) or data URL."""
+
+    url: str
+
+
+class ImageUrlContentPart(CustomBaseModel):
+    """An image inside a message."""
+
+    type: Literal["image_url"] = "image_url"
+    image_url: ImageUrlSource
+
+
+class InputAudioSource(CustomBaseModel):
+    """Sound as base64 text and its format, `wav` or `mp3`."""
+
+    data: str
+    format: str
+
+
+class InputAudioContentPart(CustomBaseModel):
+    """Sound inside a message."""
+
+    type: Literal["input_audio"] = "input_audio"
+    input_audio: InputAudioSource
+
+
+class GenericContentPart(CustomBaseModel):
+    """A part of a kind that has no class of its own; its fields are kept."""
+
+    type: str
+
+
+ContentPart: TypeAlias = (
+    TextContentPart
+    | ImageUrlContentPart
+    | InputAudioContentPart
+    | GenericContentPart
+    | dict[str, Any]
+)
+MessageContent: TypeAlias = str | list[ContentPart]
+
+
+class ToolCall(CustomBaseModel):
+    """One call that the model asks for; `arguments` is the JSON text as it was sent."""
+
+    id: str
+    name: str
+    arguments: str
+
+
+class SystemMessage(CustomBaseModel):
+    """Instructions that stand above the conversation."""
+
+    role: Literal["system"] = "system"
+    content: MessageContent
+
+
+class UserMessage(CustomBaseModel):
+    """What the user, or the environment in the user's place, says."""
+
+    role: Literal["user"] = "user"
+    content: MessageContent
+
+
+class AssistantMessage(CustomBaseModel):
+    """What the model says: text, reasoning, tool calls."""
+
+    role: Literal["assistant"] = "assistant"
+    content: MessageContent | None = None
+    reasoning_content: str | None = None
+    thinking_blocks: list[dict[str, Any]] | None = None
+    tool_calls: list[ToolCall] | None = None
+
+
+class ToolMessage(CustomBaseModel):
+    """The result of one tool call."""
+
+    role: Literal["tool"] = "tool"
+    tool_call_id: str
+    content: MessageContent
+
+
+class TextMessage(CustomBaseModel):
+    """Plain text without a role; it is sent as the user's."""
+
+    role: Literal["text"] = "text"
+    content: str
+
+
+Message: TypeAlias = SystemMessage | UserMessage | AssistantMessage | ToolMessage | TextMessage
+Messages: TypeAlias = list[Message]
+
+_BY_ROLE: dict[str, type[CustomBaseModel]] = {
+    "system": SystemMessage,
+    "developer": SystemMessage,
+    "user": UserMessage,
+    "assistant": AssistantMessage,
+    "tool": ToolMessage,
+    "text": TextMessage,
+}
+
+
+def to_message(value: Any) -> Message:
+    """One message from a message object, a dict with a role, or a string (a text message).
+
+    Tool calls may come flat (`id, name, arguments`), in the wire's shape (`id, function`), or as
+    JSON text of either.
+
+    Raises:
+        TypeError: The value is none of these.
+        ValueError: The role is missing or unknown, or a field has the wrong type.
+    """
+    if isinstance(value, CustomBaseModel):
+        return value  # type: ignore[return-value]
+    if isinstance(value, str):
+        return TextMessage(content=value)
+    if not isinstance(value, Mapping):
+        raise TypeError(f"a message is an object with a role, not {type(value).__name__}")
+    kind = _BY_ROLE.get(str(value.get("role")))
+    if kind is None:
+        raise ValueError(f"a message has the role {value.get('role')!r}; expected {list(_BY_ROLE)}")
+    fields = {key: item for key, item in value.items() if key != "role"}
+    if fields.get("tool_calls") is not None:
+        fields["tool_calls"] = [to_tool_call(call) for call in fields["tool_calls"]]
+    return kind(**fields)  # type: ignore[return-value]
+
+
+def to_tool_call(value: Any) -> ToolCall:
+    """One tool call from any of the shapes that saved runs and endpoints use.
+
+    Raises:
+        TypeError: The value is no object, nor JSON text of one.
+        ValueError: A field is missing or has the wrong type.
+    """
+    if isinstance(value, ToolCall):
+        return value
+    if isinstance(value, str):
+        import json
+
+        value = json.loads(value)
+    if isinstance(value, BaseModel):
+        value = value.model_dump()
+    if not isinstance(value, Mapping):
+        raise TypeError(f"a tool call is an object, not {type(value).__name__}")
+    function = value.get("function")
+    if isinstance(function, Mapping):
+        value = {"id": value.get("id"), **function}
+    arguments = value.get("arguments")
+    if not isinstance(arguments, str):
+        import json
+
+        arguments = json.dumps(arguments if arguments is not None else {})
+    return ToolCall(id=value.get("id") or "", name=value.get("name") or "", arguments=arguments)
+
+
+def to_messages(value: Any) -> Messages:
+    """A conversation from a list of messages in any accepted shape, or from one string."""
+    if isinstance(value, str):
+        return [TextMessage(content=value)]
+    return [to_message(item) for item in value]
+
+
+def text_of(content: Any) -> str:
+    """The text of a message's content: a string as it is, the text parts of a list joined.
+
+    Images and sound become `[image]` and `[audio]`, as result files show them; `None` is empty.
+    """
+    if content is None:
+        return ""
+    if isinstance(content, str):
+        return content
+    return " ".join(_part_text(part) for part in content)
+
+
+def _part_text(part: Any) -> str:
+    kind = part.get("type")
+    if kind == "text":
+        return str(part.get("text") or "")
+    if kind in ("image_url", "image"):
+        return "[image]"
+    return "[audio]" if kind == "input_audio" else f"[{kind}]"

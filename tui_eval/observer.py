@@ -1,0 +1,64 @@
+"""What a rollout tells whoever runs it, and where it can be held."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from contextlib import AbstractAsyncContextManager, nullcontext
+from contextvars import ContextVar
+from typing import TYPE_CHECKING, Any, Protocol
+
+if TYPE_CHECKING:
+    from tui_eval.events import Stage
+
+
+class Observer(Protocol):
+    """Hears one rollout's progress; the engine gives each rollout one of its own."""
+
+    def staged(self, stage: Stage) -> None:
+        """The rollout went on to another stage."""
+
+    async def model_call(self) -> None:
+        """Waits until the gate before every model call is open."""
+
+    def model_answered(self, input_tokens: int, output_tokens: int) -> None:
+        """A model call came back; counts are 0 where the endpoint tells none."""
+
+    def messages_added(self, messages: Sequence[Any]) -> None:
+        """These messages now stand at the end of the conversation."""
+
+    def tool_finished(
+        self, call_id: str, name: str, ms: float, error: str | None, result: Any
+    ) -> None:
+        """One tool call ended, after so many milliseconds, with this error or none.
+
+        `result` is the content of the tool message; the message itself is told with the others
+        of its turn, once all calls of the turn have ended.
+        """
+
+    def request_sleeps(self, seconds: float, reason: str) -> AbstractAsyncContextManager[Any]:
+        """Around the wait before a request is tried again; the rollout's slot is free meanwhile."""
+
+
+class SilentObserver:
+    """Hears nothing and holds nothing: for rollouts that nobody watches."""
+
+    def staged(self, stage: Stage) -> None: ...
+
+    async def model_call(self) -> None: ...
+
+    def model_answered(self, input_tokens: int, output_tokens: int) -> None: ...
+
+    def messages_added(self, messages: Sequence[Any]) -> None: ...
+
+    def tool_finished(
+        self, call_id: str, name: str, ms: float, error: str | None, result: Any
+    ) -> None: ...
+
+    def request_sleeps(self, seconds: float, reason: str) -> AbstractAsyncContextManager[Any]:
+        return nullcontext()
+
+
+SILENT = SilentObserver()
+
+CURRENT: ContextVar[Observer] = ContextVar("observer", default=SILENT)
+"""The observer of the rollout that runs in this task; a new state takes it from here."""

@@ -1,0 +1,38 @@
+"""The only way in for text that somebody else wrote: models, tools, endpoints, environments."""
+
+from __future__ import annotations
+
+import re
+
+# C0 but tab and newline, DEL, C1, zero-width and bidirectional controls, line and paragraph
+# separators, lone surrogates, and the code points that are no characters.
+_UNPRINTABLE = re.compile(
+    "[\x00-\x08\x0b-\x1f\x7f-\x9f\u00ad\u061c\u180e\u200b-\u200f\u2028-\u202e\u2060-\u206f\ufeff"
+    "\ufff0-\ufffb\ufffe\uffff\ud800-\udfff\U000e0000-\U000e0fff]"
+)
+_CONTROL_PICTURES = {code: chr(0x2400 + code) for code in range(0x20)} | {0x7F: "\u2421"}
+
+
+def _visible(match: re.Match[str]) -> str:
+    code = ord(match.group())
+    return _CONTROL_PICTURES.get(code) or f"\\u{{{code:x}}}"
+
+
+def printable(text: str) -> str:
+    """The same text with everything that could steer a terminal made visible.
+
+    Control characters become their Unicode picture (ESC is shown as one sign), other invisible or
+    reordering characters `\\u{...}` with their code. Newlines stay; a tab becomes four spaces; a
+    carriage return before a newline goes. The result holds no character that moves the cursor, so
+    it can be drawn as plain text.
+    """
+    if text.isascii() and text.isprintable():
+        return text
+    text = text.replace("\r\n", "\n").replace("\t", "    ")
+    return _UNPRINTABLE.sub(_visible, text)
+
+
+def one_line(text: str, width: int) -> str:
+    """The text on one line, at most `width` characters long, cut with an ellipsis."""
+    text = printable(text[: width * 4 + 64]).replace("\n", " ").strip()
+    return text if len(text) <= width else text[: max(width - 1, 0)] + "…"

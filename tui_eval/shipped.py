@@ -1,0 +1,13 @@
+"""Where the files that come with the program are: in a checkout and in an installed wheel."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+_PACKAGE = Path(__file__).parent
+
+
+def shipped(*parts: str) -> Path:
+    """The path of a shipped file or folder, such as `shipped("configs", "endpoints.toml")`."""
+    installed = _PACKAGE / "_shipped"
+    return (installed if installed.is_dir() else _PACKAGE.parent).joinpath(*parts)

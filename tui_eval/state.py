@@ -1,0 +1,52 @@
+"""The state of one rollout: a dict that people's code reads and writes."""
+
+from __future__ import annotations
+
+from typing import Any, ClassVar
+
+from tui_eval.observer import SILENT, Observer
+from tui_eval.types import ScoreRecord, StepRecord, ToolRecord
+
+
+class State(dict[str, Any]):
+    """Everything known about one rollout.
+
+    The keys in `INPUT_FIELDS` are read from and written to `state["input"]` where that key exists
+    there, and to the state itself otherwise. `in`, `items()` and the like see the state itself
+    only, as environments written for verifiers expect.
+
+    What the engine needs beside is kept in attributes, not keys, so that it never meets people's
+    own: `observer`, who hears of the rollout; `scores`, `steps` and `tool_log`, records of every
+    reward function, model call and tool call.
+    """
+
+    INPUT_FIELDS: ClassVar[tuple[str, ...]] = ("prompt", "answer", "task", "info", "example_id")
+
+    def __init__(self, *args: Any, **kwargs: Any) -> None:
+        super().__init__(*args, **kwargs)
+        self.observer: Observer = SILENT
+        self.scores: list[ScoreRecord] = []
+        self.steps: list[StepRecord] = []
+        self.tool_log: list[ToolRecord] = []
+
+    def __getitem__(self, key: str) -> Any:
+        if key in self.INPUT_FIELDS:
+            values = dict.get(self, "input")
+            if values is not None and key in values:
+                return values[key]
+        return super().__getitem__(key)
+
+    def __setitem__(self, key: str, value: Any) -> None:
+        if key in self.INPUT_FIELDS:
+            values = dict.get(self, "input")
+            if values is not None and key in values:
+                values[key] = value
+                return
+        super().__setitem__(key, value)
+
+    def get(self, key: str, default: Any = None) -> Any:
+        """The value of a key, read as `state[key]` reads it, or `default`."""
+        try:
+            return self[key]
+        except KeyError:
+            return default

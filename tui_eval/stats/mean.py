@@ -1,0 +1,106 @@
+"""Means of rollouts with honest intervals: clustered by example, Wilson's for pass or fail."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+
+Z95 = 1.959963984540054
+"""The 97.5 % quantile of the standard normal distribution."""
+
+
+@dataclass(frozen=True, slots=True)
+class Mean:
+    """A mean and how sure it is.
+
+    Args:
+        n: Values that went in.
+        groups: Examples that they came from.
+        mean: None where n is 0.
+        std: Population standard deviation, as result files show it; None where n is 0.
+        se: Standard error, clustered by example (CR1); None below two examples.
+        low, high: 95 % interval; None where nothing can be said.
+        method: `wilson`, `clustered` or `none`.
+    """
+
+    n: int
+    groups: int
+    mean: float | None
+    std: float | None
+    se: float | None
+    low: float | None
+    high: float | None
+    method: str
+
+
+NO_MEAN = Mean(0, 0, None, None, None, None, None, "none")
+
+
+def wilson(successes: float, n: int) -> tuple[float, float]:
+    """Wilson's 95 % interval for a share of `n` trials, n >= 1 (Wilson 1927)."""
+    share, z2 = min(max(successes / n, 0.0), 1.0), Z95 * Z95
+    centre = (share + z2 / (2 * n)) / (1 + z2 / n)
+    half = Z95 * math.sqrt(share * (1 - share) / n + z2 / (4 * n * n)) / (1 + z2 / n)
+    return (
+        0.0 if share == 0.0 else max(0.0, centre - half),
+        1.0 if share == 1.0 else min(1.0, centre + half),
+    )
+
+
+class RunningMean:
+    """A mean that grows by one value at a time, at constant cost a value.
+
+    Values of the same cluster (example) are taken as dependent: the standard error is CR1
+    (Miller 2024, arXiv 2411.00640, section 2.2). Where all values are 0 or 1 and each example has
+    one, or all examples agree, the interval is Wilson's over the examples, which never has width
+    0. Sums are kept relative to the first value, so
+    that large, close values lose no digits.
+    """
+
+    __slots__ = ("_binary", "_clusters", "_nn", "_shift", "_sn", "_ss", "n", "square", "total")
+
+    def __init__(self) -> None:
+        self.n = 0
+        self.total = 0.0
+        self.square = 0.0
+        self._shift = 0.0
+        self._binary = True
+        self._clusters: dict[int, tuple[int, float]] = {}
+        self._ss = self._sn = 0.0  # over clusters: sum², sum x size
+        self._nn = 0  # over clusters: size²
+
+    def add(self, cluster: int, value: float) -> None:
+        """Takes in one finite value of a cluster."""
+        if self.n == 0:
+            self._shift = value
+        if value != 0.0 and value != 1.0:
+            self._binary = False
+        x = value - self._shift
+        self.n += 1
+        self.total += x
+        self.square += x * x
+        size, part = self._clusters.get(cluster, (0, 0.0))
+        new_size, new_part = size + 1, part + x
+        self._clusters[cluster] = (new_size, new_part)
+        self._ss += new_part * new_part - part * part
+        self._sn += new_part * new_size - part * size
+        self._nn += new_size * new_size - size * size
+
+    def result(self) -> Mean:
+        """The mean of what was taken in so far."""
+        n, groups = self.n, len(self._clusters)
+        if n == 0:
+            return NO_MEAN
+        m = self.total / n
+        mean = m + self._shift
+        std = math.sqrt(max(self.square / n - m * m, 0.0))
+        se = None
+        if groups > 1:
+            spread = max(self._ss - 2 * m * self._sn + m * m * self._nn, 0.0)
+            se = math.sqrt(spread) / n * math.sqrt(groups / (groups - 1))
+        if self._binary and (groups == n or not se):
+            low, high = wilson(mean * groups, groups)
+            return Mean(n, groups, mean, std, se, low, high, "wilson")
+        if not se:
+            return Mean(n, groups, mean, std, se, None, None, "none")
+        return Mean(n, groups, mean, std, se, mean - Z95 * se, mean + Z95 * se, "clustered")
