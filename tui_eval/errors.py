@@ -129,6 +129,21 @@ def nearest(name: str, valid: Iterable[str], most: int = 3) -> str:
     return f"Did you mean {' or '.join(found)}?" if found else ""
 
 
+def must_propagate(error: BaseException) -> bool:
+    """Whether an exception that came out of people's code must go on instead of being recorded.
+
+    The running task's own cancellation and Ctrl-C must. What people's code raised by itself must
+    not: that is any `Exception`, a `SystemExit`, and a cancellation that nobody asked this task
+    for.
+    """
+    import asyncio
+
+    if isinstance(error, asyncio.CancelledError):
+        task = asyncio.current_task()
+        return task is None or task.cancelling() > 0
+    return not isinstance(error, (Exception, SystemExit))
+
+
 def traceback_text(error: BaseException) -> str:
     """The whole traceback of an exception with its causes, as Python prints it."""
     return "".join(traceback.format_exception(error))

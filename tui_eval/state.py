@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any, ClassVar
 
+from tui_eval.messages import Messages
 from tui_eval.observer import SILENT, Observer
 from tui_eval.types import ScoreRecord, StepRecord, ToolRecord
 
@@ -17,7 +18,9 @@ class State(dict[str, Any]):
 
     What the engine needs beside is kept in attributes, not keys, so that it never meets people's
     own: `observer`, who hears of the rollout; `scores`, `steps` and `tool_log`, records of every
-    reward function, model call and tool call.
+    reward function, model call and tool call; `began`, the start of its clock in seconds of
+    `time.perf_counter`, moved on by the time that it was held; `unanswered`, messages that stand
+    before a model which has not answered them yet; `cleaned_up`, whether cleanup handlers ran.
     """
 
     INPUT_FIELDS: ClassVar[tuple[str, ...]] = ("prompt", "answer", "task", "info", "example_id")
@@ -28,6 +31,9 @@ class State(dict[str, Any]):
         self.scores: list[ScoreRecord] = []
         self.steps: list[StepRecord] = []
         self.tool_log: list[ToolRecord] = []
+        self.began = 0.0
+        self.unanswered: Messages = []
+        self.cleaned_up = False
 
     def __getitem__(self, key: str) -> Any:
         if key in self.INPUT_FIELDS:

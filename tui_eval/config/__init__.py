@@ -1,0 +1,1 @@
+"""From what was typed and what files say to one validated plan."""

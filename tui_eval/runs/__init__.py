@@ -1,0 +1,1 @@
+"""Runs on disk: where they are, how they are written, repaired, locked and read."""

@@ -1,0 +1,46 @@
+# make demo, make test: both set up what they need on their first call.
+
+PYTHON ?= python3
+VENV := .venv
+BIN := $(VENV)/bin
+
+.PHONY: demo test lint bench screenshots clean
+
+demo: $(VENV)/.app
+	@$(BIN)/tui-eval demo
+
+test: $(VENV)/.dev
+	@$(BIN)/pytest -q
+
+lint: $(VENV)/.dev
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
+	$(BIN)/mypy
+	$(BIN)/lint-imports
+
+bench: $(VENV)/.dev
+	@$(BIN)/python -m bench
+
+screenshots: $(VENV)/.dev
+	@$(BIN)/python -m tests.make_screenshots
+
+clean:
+	rm -rf $(VENV) build dist .pytest_cache .mypy_cache .ruff_cache .hypothesis .cache
+
+define SET_UP
+	@if command -v uv >/dev/null 2>&1; then \
+		uv sync --quiet --inexact $(1); \
+	else \
+		$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11) and "Python 3.11 or newer is needed: make PYTHON=python3.12 $@")' && \
+		{ [ -x $(BIN)/python ] || $(PYTHON) -m venv $(VENV); } && \
+		$(BIN)/python -m pip install --quiet --upgrade "pip>=25.1" && \
+		$(BIN)/python -m pip install --quiet --editable . $(2); \
+	fi
+	@touch $@
+endef
+
+$(VENV)/.app: pyproject.toml uv.lock
+	$(call SET_UP,--no-dev,)
+
+$(VENV)/.dev: pyproject.toml uv.lock
+	$(call SET_UP,,--group dev)

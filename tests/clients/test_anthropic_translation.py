@@ -1,0 +1,226 @@
+"""What goes to a messages endpoint and what is read from its answers."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+from anthropic.types import Message as SdkMessage
+from conversations import assistants, systems, tool_results, users
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from tui_eval.clients.anthropic_answer import AnthropicAnswer
+from tui_eval.clients.anthropic_translation import (
+    check_anthropic_answer,
+    from_anthropic_answer,
+    to_anthropic_body,
+    to_anthropic_messages,
+    to_anthropic_tool,
+)
+from tui_eval.clients.sdk_client import decode_answer
+from tui_eval.errors import EmptyModelResponseError, InvalidModelResponseError
+from tui_eval.messages import (
+    AssistantMessage,
+    InputAudioContentPart,
+    InputAudioSource,
+    SystemMessage,
+    ToolCall,
+    ToolMessage,
+    UserMessage,
+)
+from tui_eval.types import Tool
+
+PAYLOADS = Path(__file__).parent / "payloads"
+
+
+def answer_with(content: list[dict[str, Any]], reason: str = "end_turn") -> AnthropicAnswer:
+    payload = {"id": "msg_1", "model": "m", "content": content, "stop_reason": reason}
+    answer: AnthropicAnswer = decode_answer(json.dumps(payload).encode(), AnthropicAnswer)
+    return answer
+
+
+def texts_of(content: Any) -> list[str]:
+    """Every text and image of a content, ours or theirs, in order."""
+    if isinstance(content, str):
+        return [content]
+    found = []
+    for part in content:
+        if part["type"] == "text":
+            found.append(part["text"])
+        elif part["type"] == "image":
+            source = part["source"]
+            data = f"data:{source.get('media_type')};base64,{source.get('data')}"
+            found.append(source.get("url") or data)
+        else:
+            found.append(part["image_url"]["url"])
+    return found
+
+
+@given(assistants(with_blocks=True))
+@settings(max_examples=60, deadline=None)
+def test_an_assistant_message_survives_the_wire_and_the_way_back(
+    message: AssistantMessage,
+) -> None:
+    wire, _ = to_anthropic_messages([message])
+    answer = answer_with(json.loads(json.dumps(wire[0]["content"])))
+
+    check_anthropic_answer(answer)
+    back = from_anthropic_answer(answer).message
+
+    assert (back.content or None, back.thinking_blocks) == (
+        message.content,
+        message.thinking_blocks,
+    )
+    assert [(c.id, c.name, json.loads(c.arguments)) for c in back.tool_calls or ()] == [
+        (c.id, c.name, json.loads(c.arguments)) for c in message.tool_calls or ()
+    ]
+
+
+@given(st.lists(systems | users | tool_results, min_size=1, max_size=6))
+@settings(max_examples=60, deadline=None)
+def test_nothing_that_others_say_is_lost(conversation: list[Any]) -> None:
+    wire, extra = to_anthropic_messages(conversation)
+
+    said, results = [], []
+    for message in wire:
+        content = message["content"]
+        if not isinstance(content, str) and content[0]["type"] == "tool_result":
+            results += [(block["tool_use_id"], texts_of(block["content"])) for block in content]
+        else:
+            said.append(texts_of(content))
+    assert said == [texts_of(m.content) for m in conversation if m.role in ("user", "text")]
+    assert results == [
+        (m.tool_call_id, texts_of(m.content)) for m in conversation if m.role == "tool"
+    ]
+    systems_said = [m.content for m in conversation if m.role == "system"]
+    assert extra.get("system", "") == "\n\n".join(systems_said)
+
+
+def test_results_of_one_turn_become_one_message() -> None:
+    wire, _ = to_anthropic_messages(
+        [
+            ToolMessage(tool_call_id="a", content="1"),
+            ToolMessage(tool_call_id="b", content="2"),
+            UserMessage(content="go on"),
+        ]
+    )
+
+    assert wire == [
+        {
+            "role": "user",
+            "content": [
+                {"type": "tool_result", "tool_use_id": "a", "content": "1"},
+                {"type": "tool_result", "tool_use_id": "b", "content": "2"},
+            ],
+        },
+        {"role": "user", "content": "go on"},
+    ]
+
+
+def test_system_messages_are_taken_out_wherever_they_stand() -> None:
+    wire, extra = to_anthropic_messages(
+        [SystemMessage(content="a"), UserMessage(content="b"), SystemMessage(content="c")]
+    )
+
+    assert (wire, extra) == ([{"role": "user", "content": "b"}], {"system": "a\n\nc"})
+
+
+def test_sound_is_named_because_it_cannot_be_sent() -> None:
+    part = InputAudioContentPart(input_audio=InputAudioSource(data="AAAA", format="wav"))
+
+    wire, _ = to_anthropic_messages([UserMessage(content=[part])])
+
+    assert wire[0]["content"] == [{"type": "text", "text": "[audio]"}]
+
+
+@pytest.mark.parametrize("arguments", ["{broken", "[1]"])
+def test_arguments_that_are_no_object_are_kept_as_text(arguments: str) -> None:
+    call = ToolCall(id="a", name="f", arguments=arguments)
+
+    wire, _ = to_anthropic_messages([AssistantMessage(tool_calls=[call])])
+
+    assert wire[0]["content"][0]["input"] == {"unparsed_arguments": arguments}
+
+
+def test_sampling_arguments_get_anthropics_names() -> None:
+    body, _ = to_anthropic_body(
+        [],
+        "m",
+        {"max_completion_tokens": 9, "stop": "END", "n": 1, "top_p": None, "tool_choice": "required"},
+        None,
+    )
+
+    assert body == {
+        "model": "m",
+        "messages": [],
+        "max_tokens": 9,
+        "stop_sequences": ["END"],
+        "tool_choice": {"type": "any"},
+    }
+
+
+def test_without_a_limit_there_is_one() -> None:
+    assert to_anthropic_body([], "m", {"max_tokens": None}, None)[0]["max_tokens"] == 4096
+
+
+def test_a_tool_is_described_by_its_input() -> None:
+    tool = Tool(name="f", description="d", parameters={"type": "object"})
+
+    assert to_anthropic_tool(tool) == {
+        "name": "f",
+        "description": "d",
+        "input_schema": {"type": "object"},
+    }
+
+
+@pytest.mark.parametrize("sdk", [False, True])
+def test_reads_thinking_tool_calls_and_usage(sdk: bool) -> None:
+    content = (PAYLOADS / "anthropic_thinking.json").read_bytes()
+    answer = (
+        SdkMessage.model_validate_json(content) if sdk else decode_answer(content, AnthropicAnswer)
+    )
+    check_anthropic_answer(answer)
+
+    response = from_anthropic_answer(answer)
+
+    message = response.message
+    assert (message.content, message.reasoning_content) == ("I'll look.", "I need the weather.")
+    assert message.thinking_blocks == [
+        {"type": "thinking", "thinking": "I need the weather.", "signature": "EqQBCg=="},
+        {"type": "redacted_thinking", "data": "EmwKAhgB"},
+    ]
+    assert [(c.id, c.name, c.arguments) for c in message.tool_calls or ()] == [
+        ("toolu_01", "get_weather", '{"city": "Oslo"}')
+    ]
+    assert message.finish_reason == "tool_calls"
+    assert response.usage == {
+        "prompt_tokens": 115,
+        "reasoning_tokens": 0,
+        "completion_tokens": 40,
+        "total_tokens": 155,
+    }
+
+
+@pytest.mark.parametrize(
+    ("reason", "expected"),
+    [
+        ("end_turn", ("stop", False)),
+        ("stop_sequence", ("stop", False)),
+        ("max_tokens", ("length", True)),
+        ("refusal", (None, False)),
+    ],
+)
+def test_stop_reasons_get_our_names(reason: str, expected: tuple[str | None, bool]) -> None:
+    message = from_anthropic_answer(answer_with([{"type": "text", "text": "a"}], reason)).message
+
+    assert (message.finish_reason, message.is_truncated) == expected
+
+
+def test_an_answer_without_content_is_invalid_and_an_empty_one_empty() -> None:
+    with pytest.raises(InvalidModelResponseError, match="content"):
+        check_anthropic_answer(AnthropicAnswer())
+    with pytest.raises(EmptyModelResponseError, match="end_turn"):
+        check_anthropic_answer(answer_with([]))

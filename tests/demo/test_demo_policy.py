@@ -1,0 +1,175 @@
+"""How the scripted policy behaves in front of conversations that it has no script for."""
+
+from __future__ import annotations
+
+import random
+import re
+import statistics
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from tui_eval.demo.pace import latency
+from tui_eval.demo.policy.dialogue import Dialogue, Dice
+from tui_eval.demo.policy.player import answer
+from tui_eval.demo.policy.schema import make_value
+from tui_eval.demo.policy.word_guess import fits
+from tui_eval.demo.repetition import Repetitions
+
+TOOL = {
+    "type": "function",
+    "function": {"name": "search", "parameters": {"properties": {"query": {"type": "string"}}}},
+}
+
+
+def user(text: str) -> list[dict[str, Any]]:
+    return [{"role": "user", "content": text}]
+
+
+def allows(schema: dict[str, Any], value: Any) -> bool:
+    """A small check of the keywords that the schemas below use."""
+    if "enum" in schema:
+        return value in schema["enum"]
+    if "anyOf" in schema:
+        return any(allows(one, value) for one in schema["anyOf"])
+    kind = schema["type"]
+    if kind == "object":
+        return set(schema.get("required", ())) <= set(value) <= set(schema["properties"]) and all(
+            allows(schema["properties"][name], one) for name, one in value.items()
+        )
+    if kind == "array":
+        return len(value) >= schema.get("minItems", 0) and all(
+            allows(schema["items"], one) for one in value
+        )
+    if kind in ("integer", "number"):
+        right = isinstance(value, int if kind == "integer" else int | float)
+        return (
+            right
+            and not isinstance(value, bool)
+            and schema.get("minimum", value) <= value <= schema.get("maximum", value)
+            and (schema.get("exclusiveMinimum", value - 1) < value)
+        )
+    if kind == "string":
+        return schema.get("minLength", 0) <= len(value) <= schema.get("maxLength", 10_000)
+    return isinstance(value, bool) if kind == "boolean" else value is None
+
+
+leaves = st.one_of(
+    st.just({"type": "boolean"}),
+    st.just({"type": "null"}),
+    st.builds(lambda n: {"type": "string", "minLength": n, "maxLength": n + 3}, st.integers(0, 30)),
+    st.builds(
+        lambda kind, low, span: {"type": kind, "minimum": low, "maximum": low + span},
+        st.sampled_from(("integer", "number")),
+        st.integers(-50, 50),
+        st.integers(0, 9),
+    ),
+    st.builds(lambda n: {"type": "integer", "exclusiveMinimum": n}, st.integers(-9, 9)),
+    st.builds(lambda values: {"enum": values}, st.lists(st.text(), min_size=1, max_size=3)),
+)
+schemas = st.recursive(
+    leaves,
+    lambda inner: st.one_of(
+        st.builds(lambda s, n: {"type": "array", "items": s, "minItems": n}, inner, st.just(2)),
+        st.builds(lambda one, two: {"anyOf": [one, two]}, inner, inner),
+        st.builds(
+            lambda properties: {
+                "type": "object",
+                "properties": properties,
+                "required": list(properties)[:1],
+            },
+            st.dictionaries(st.text(max_size=5), inner, max_size=3),
+        ),
+    ),
+    max_leaves=6,
+)
+
+
+@given(schema=schemas, seed=st.integers())
+def test_tool_arguments_satisfy_their_schema(schema: dict[str, Any], seed: int) -> None:
+    assert allows(schema, make_value(schema, Dice(seed, 1.0), hint="a word"))
+
+
+def test_a_reference_into_the_definitions_is_followed() -> None:
+    schema = {
+        "type": "object",
+        "$defs": {"Colour": {"enum": ["red", "blue"]}},
+        "properties": {"colour": {"$ref": "#/$defs/Colour"}},
+        "required": ["colour"],
+    }
+    assert make_value(schema, Dice(0, 1.0), "")["colour"] in ("red", "blue")
+
+
+@pytest.mark.parametrize("seed", range(30))
+def test_an_unknown_tool_task_comes_to_an_end(seed: int) -> None:
+    messages = user("Find out who painted the ceiling.")
+    turns = 0
+    while (reply := answer(Dialogue(messages, [TOOL]), Dice(f"{seed} {turns}", 2.0))).calls:
+        turns += 1
+        calls = [{"id": call.id, "function": {"name": call.name}} for call in reply.calls]
+        messages.append({"role": "assistant", "content": reply.content, "tool_calls": calls})
+        messages += [{"role": "tool", "tool_call_id": c.id, "content": "m"} for c in reply.calls]
+    assert turns <= 2
+    assert reply.content
+
+
+def test_a_tool_is_called_sometimes_but_not_always() -> None:
+    called = [
+        bool(answer(Dialogue(user("Look it up."), [TOOL]), Dice(seed, 1.0)).calls)
+        for seed in range(60)
+    ]
+    assert 10 < sum(called) < 60
+
+
+def test_the_tags_that_are_asked_for_are_filled() -> None:
+    prompt = "Think in <reasoning> tags, then answer in <answer>. What is 17 + 25?"
+    replies = [answer(Dialogue(user(prompt)), Dice(seed, 1.0)).content for seed in range(60)]
+    numbers = [re.search(r"<answer>(.*)</answer>", reply) for reply in replies]
+    found = [number[1] for number in numbers if number]
+    assert len(found) > 45
+    assert 30 < found.count("42") < len(found)
+    tagged = [reply for reply in replies if "<answer>" in reply]
+    assert all("</reasoning>" in reply for reply in tagged)
+
+
+@given(text=st.text(), temperature=st.floats(0, 2))
+def test_any_text_gets_an_answer(text: str, temperature: float) -> None:
+    for system in ("", "Put it into <answer>.", "Use <reversed_text>.", "<guess> five letters"):
+        messages = [{"role": "system", "content": system}, *user(text)]
+        assert answer(Dialogue(messages, [TOOL] * (not system)), Dice(text, temperature))
+
+
+def test_reasoning_is_shown_now_and_then() -> None:
+    thought = [answer(Dialogue(user("Why?")), Dice(seed, 1.0)).reasoning for seed in range(80)]
+    assert 5 < sum(map(bool, thought)) < 60
+
+
+def test_a_clue_rules_words_out_as_the_game_means_it() -> None:
+    assert fits("about", ("house", "-YY--"))
+    assert not fits("block", ("house", "-YY--"))
+    assert not fits("house", ("house", "-YY--"))
+    assert fits("geese", ("eerie", "YY--G")) is False
+    assert fits("fleet", ("eaten", "Y-YG-"))
+    assert not fits("fleet", ("eaten", "--YG-"))
+
+
+def test_latency_is_believable_and_grows_with_the_answer() -> None:
+    dice = random.Random(0)
+    short = [latency(dice, 10, 1.0) for _ in range(3000)]
+    long = [latency(dice, 120, 1.0) for _ in range(3000)]
+    assert min(short) >= 0.3 and max(short) <= 5.0
+    assert statistics.median(short) + 0.5 < statistics.median(long) < 2.5
+    assert 5 < sum(seconds > 2.5 for seconds in short) < 80
+    assert latency(dice, 120, 0.0) == 0.0
+
+
+def test_the_count_of_repetitions_forgets_the_oldest() -> None:
+    repetitions = Repetitions(most=3)
+    assert [repetitions.count(b"a") for _ in range(3)] == [0, 1, 2]
+    for content in (b"b", b"c", b"d", b"e"):
+        repetitions.count(content)
+    assert len(repetitions) == 3
+    assert repetitions.count(b"a") == 0
+    assert repetitions.count(b"e") == 1

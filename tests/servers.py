@@ -1,0 +1,151 @@
+"""Loopback servers for tests: one whose answers are scripted, faults included."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import socket
+import struct
+import threading
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+from typing import Any
+
+from aiohttp import web
+
+_RESET_ON_CLOSE = struct.pack("ii", 1, 0)
+
+
+@dataclass(frozen=True)
+class Reply:
+    """One scripted answer.
+
+    Args:
+        status: HTTP status.
+        body: Bytes as they are, anything else as JSON.
+        headers: Sent beside those that HTTP needs.
+        delay: Seconds before the answer.
+        hang: Never answer.
+        reset: Break the connection instead of an answer.
+        cut: Send only so many bytes of the body, then close the connection.
+    """
+
+    status: int = 200
+    body: Any = b""
+    headers: dict[str, str] = field(default_factory=dict)
+    delay: float = 0.0
+    hang: bool = False
+    reset: bool = False
+    cut: int | None = None
+
+    def content(self) -> bytes:
+        return self.body if isinstance(self.body, bytes) else json.dumps(self.body).encode()
+
+
+@dataclass(frozen=True)
+class Received:
+    """One request that came in."""
+
+    path: str
+    query: str
+    headers: dict[str, str]
+    body: bytes
+
+    def json(self) -> Any:
+        return json.loads(self.body)
+
+
+class FaultServer:
+    """An HTTP server on a free loopback port, in a thread of its own.
+
+    Each path has its list of replies; when only one is left it is given again and again. A path
+    without any answers 404. `requests` holds what came in, `connections` how many were opened.
+    """
+
+    def __init__(self) -> None:
+        self.requests: list[Received] = []
+        self.connections = 0
+        self.most_at_once = 0
+        self._at_once = 0
+        self._scripts: dict[str, list[Reply]] = {}
+        self._peers: set[Any] = set()
+        self._loop = asyncio.new_event_loop()
+        self._ready = threading.Event()
+        self._thread = threading.Thread(target=self._run, name="fault-server", daemon=True)
+
+    def __enter__(self) -> FaultServer:
+        self._thread.start()
+        assert self._ready.wait(10), "the fault server did not start"
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._loop.call_soon_threadsafe(self._stopped.set)
+        self._thread.join(10)
+
+    def script(self, path: str, replies: Iterable[Reply]) -> None:
+        """From now on requests of this path get these replies, in order."""
+        self._scripts[path] = list(replies)
+
+    def _run(self) -> None:
+        asyncio.set_event_loop(self._loop)
+        try:
+            self._loop.run_until_complete(self._serve())
+        finally:
+            self._loop.close()
+
+    async def _serve(self) -> None:
+        self._stopped = asyncio.Event()
+        app = web.Application(client_max_size=1 << 28)
+        app.router.add_route("*", "/{path:.*}", self._handle)
+        runner = web.AppRunner(app, access_log=None, shutdown_timeout=0.1)
+        await runner.setup()
+        site = web.TCPSite(runner, "127.0.0.1", 0)
+        await site.start()
+        host, port = runner.addresses[0][:2]
+        self.url = f"http://{host}:{port}"
+        self._ready.set()
+        await self._stopped.wait()
+        await runner.cleanup()
+
+    async def _handle(self, request: web.Request) -> web.StreamResponse:
+        peer = request.transport.get_extra_info("peername") if request.transport else None
+        if peer not in self._peers:
+            self._peers.add(peer)
+            self.connections += 1
+        body = await request.read()
+        received = Received(request.path, request.query_string, dict(request.headers), body)
+        self.requests.append(received)
+        self._at_once += 1
+        self.most_at_once = max(self.most_at_once, self._at_once)
+        try:
+            return await self._answer(request, self._next_reply(request.path))
+        finally:
+            self._at_once -= 1
+
+    def _next_reply(self, path: str) -> Reply:
+        script = self._scripts.get(path)
+        if not script:
+            return Reply(404, {"error": {"message": f"no script for {path}"}})
+        return script.pop(0) if len(script) > 1 else script[0]
+
+    async def _answer(self, request: web.Request, reply: Reply) -> web.StreamResponse:
+        if reply.hang:
+            await self._stopped.wait()
+        if reply.delay:
+            await asyncio.sleep(reply.delay)
+        assert request.transport is not None
+        if reply.reset:
+            opened = request.transport.get_extra_info("socket")
+            opened.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, _RESET_ON_CLOSE)
+            request.transport.abort()
+            return web.Response()
+        content = reply.content()
+        headers = {"Content-Type": "application/json", **reply.headers}
+        if reply.cut is None:
+            return web.Response(status=reply.status, body=content, headers=headers)
+        response = web.StreamResponse(status=reply.status, headers=headers)
+        response.content_length = len(content)
+        await response.prepare(request)
+        await response.write(content[: reply.cut])
+        request.transport.close()
+        return response

@@ -1,0 +1,30 @@
+"""`tui-eval demo`: something to watch at once, without key or network."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import click
+
+from tui_eval.cli.run import run, run_options
+
+DEMO = {
+    "model": "demo",
+    "num_examples": "12",
+    "rollouts_per_example": "4",
+    "temperature": "0.8",
+    "save_results": True,
+}
+
+
+@click.command("demo")
+@click.argument("environment", default="calculator")
+@run_options
+def command(environment: str, **raw: Any) -> int:
+    """Run a bundled environment on the embedded endpoint, a scripted policy on this machine.
+
+    ENVIRONMENT is calculator, reverse-text or word-guess. No key and no network are needed; the
+    policy is no language model.
+    """
+    typed = {name: value for name, value in raw.items() if value is not None}
+    return run(environment, {**DEMO, **typed})

@@ -1,0 +1,28 @@
+"""`tui-eval save PATH`: keeps a run that nobody saved."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import click
+
+
+@click.command("save")
+@click.argument("path", type=click.Path(path_type=Path))
+@click.option("-o", "--output-dir", metavar="DIR", help="Keep the run under this folder.")
+def command(path: Path, output_dir: str | None) -> int:
+    """Move an unsaved run to its environment's outputs, or to ./outputs."""
+    from tui_eval.cli.report import show_faults, show_path
+    from tui_eval.errors import Fault, RefusedError
+    from tui_eval.runs.layout import is_unsaved
+    from tui_eval.runs.opening import find_run
+    from tui_eval.runs.unsaved import keep
+
+    try:
+        run = find_run(path)
+        if not is_unsaved(run):
+            raise RefusedError([Fault(str(path), "this run is saved already")])
+        show_path(keep(run, output_dir))
+    except RefusedError as error:
+        return show_faults(error.faults)
+    return 0

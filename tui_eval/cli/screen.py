@@ -1,0 +1,113 @@
+"""The full-screen listener: opens the app on a feed and reports when it is left."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Mapping
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from tui_eval.engine.live_feed import LiveFeed
+    from tui_eval.fold.run_state import RunState
+    from tui_eval.runs.layout import RunDir
+
+
+def has_terminal() -> bool:
+    """Whether there is a terminal to draw on and to read keys from."""
+    return sys.stdin.isatty() and sys.stdout.isatty()
+
+
+def run_on_screen(request: Mapping[str, Any]) -> int:
+    """Runs a request on the screen; returns the exit code of the run."""
+    from tui_eval.tui.app import TuiEvalApp
+    from tui_eval.tui.lazy_feed import LazyFeed
+
+    feed = LazyFeed(request)
+    app = TuiEvalApp(feed)
+    leave = app.run()
+    return _leave(
+        feed.inner, app.state, leave.action if leave else "stop", bool(leave and leave.save)
+    )
+
+
+def _leave(feed: LiveFeed | None, state: RunState, action: str, save: bool) -> int:
+    """Ends the engine unless it goes on detached, then reports from the disk."""
+    from tui_eval.cli.report import complain, show_faults
+    from tui_eval.errors import Fault
+
+    engine = feed.engine if feed is not None else None
+    if action == "detach" and engine is not None and state.run is not None:
+        print(f"The run goes on in process {engine.pid}.\nJoin it: tui-eval open {state.run.path}")
+        return 0
+    if engine is not None:
+        engine.stop()
+        engine.wait()
+        engine.clean_up()
+    if state.refused:
+        return show_faults(Fault(*fault) for fault in state.refused)
+    if state.run is None:
+        text = state.end.text if state.end else ""
+        for _, notice in state.notices:
+            complain(notice)
+        complain(f"error: {text}" if text else "Stopped before the run began.")
+        return state.end.exit_code if state.end else 130
+    from tui_eval.runs.layout import RunDir
+
+    run = RunDir(Path(state.run.path))
+    return _report(_kept(run) if save else run, state)
+
+
+def _kept(run: RunDir) -> RunDir:
+    from tui_eval.cli.report import show_faults
+    from tui_eval.errors import RefusedError
+    from tui_eval.runs.unsaved import keep
+
+    try:
+        return keep(run)
+    except RefusedError as error:
+        show_faults(error.faults)
+        return run
+
+
+def _report(run: RunDir, seen: RunState | None = None) -> int:
+    from tui_eval.cli.report import complain, ending_lines, opening_lines, result_lines, show
+
+    state = read_state(run)
+    if seen is not None and seen.end is not None and seen.end.status == "failed":
+        state.end = seen.end
+        complain(f"error: {seen.end.text}")
+    show([*opening_lines(state), *result_lines(state), *ending_lines(state)])
+    return state.end.exit_code if state.end else 0
+
+
+def read_state(run: RunDir) -> RunState:
+    """A saved run, folded."""
+    from tui_eval.fold.run_state import RunState
+    from tui_eval.runs.opening import saved_events
+
+    state = RunState()
+    for event in saved_events(run):
+        state.apply(event)
+    return state
+
+
+def open_on_screen(run: RunDir) -> int:
+    """Shows a saved run, or joins the engine that runs it; returns the exit code."""
+    from tui_eval.engine.live_feed import LiveFeed
+    from tui_eval.runs.lock import holder
+    from tui_eval.runs.saved_feed import SavedFeed
+    from tui_eval.tui.app import TuiEvalApp
+
+    held = holder(run.lock)
+    feed = LiveFeed(socket_path=held.socket) if held and held.socket else SavedFeed(run)
+    app = TuiEvalApp(feed)
+    leave = app.run()
+    _report(_kept(run) if leave and leave.save else run)
+    return 0
+
+
+def print_saved(run: RunDir) -> int:
+    """Prints the summary of a saved run; returns the exit code."""
+    _report(run)
+    return 0

@@ -1,0 +1,44 @@
+"""A message as it comes from Anthropic's API, with the attribute names of its SDK."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from tui_eval.clients.answer_struct import AnswerStruct
+
+
+class AnthropicBlock(AnswerStruct):
+    """A block of any kind; `type` says which of the other fields are set."""
+
+    type: str
+    text: str | None = None
+    thinking: str | None = None
+    signature: str | None = None
+    data: str | None = None
+    id: str | None = None
+    name: str | None = None
+    input: Any = None
+    citations: Any = None
+
+
+class AnthropicUsage(AnswerStruct):
+    """Tokens of one answer; cached input is counted apart from `input_tokens`."""
+
+    input_tokens: int | None = None
+    output_tokens: int | None = None
+    cache_creation_input_tokens: int | None = None
+    cache_read_input_tokens: int | None = None
+
+
+class AnthropicAnswer(AnswerStruct):
+    """One message of the model."""
+
+    id: str | None = None
+    type: str | None = "message"
+    role: str | None = "assistant"
+    model: str | None = None
+    content: list[AnthropicBlock] | None = None
+    stop_reason: str | None = None
+    stop_sequence: str | None = None
+    usage: AnthropicUsage | None = None
+    error: Any = None

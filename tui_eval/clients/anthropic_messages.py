@@ -1,0 +1,118 @@
+"""The client of Anthropic's messages and of every endpoint that speaks like it."""
+
+from __future__ import annotations
+
+from types import ModuleType
+from typing import TYPE_CHECKING, Any, ClassVar
+
+from tui_eval.clients.anthropic_answer import AnthropicAnswer
+from tui_eval.clients.anthropic_translation import (
+    DEFAULT_MAX_TOKENS,
+    check_anthropic_answer,
+    from_anthropic_answer,
+    to_anthropic_body,
+    to_anthropic_messages,
+    to_anthropic_tool,
+)
+from tui_eval.clients.sdk_client import SdkClient
+from tui_eval.messages import Messages
+from tui_eval.types import ClientConfig, Response, SamplingArgs, Tool
+
+if TYPE_CHECKING:
+    from anthropic import AsyncAnthropic
+
+
+_LIMITS = ("max_tokens", "max_completion_tokens")
+
+
+class AnthropicMessagesClient(
+    SdkClient["AsyncAnthropic", list[dict[str, Any]], dict[str, Any]],
+):
+    """Speaks `/v1/messages`; see `Client`."""
+
+    _told = False
+
+    ANSWER = AnthropicAnswer
+    PATH = "/v1/messages"
+    OVERLONG_PHRASES: ClassVar[tuple[str, ...]] = (
+        "prompt is too long",
+        "exceed context limit",
+        "exceeds context limit",
+        "too many total text bytes",
+        "context length",
+        "input is too long",
+    )
+
+    def sdk(self) -> ModuleType:
+        """Anthropic's SDK."""
+        import anthropic
+
+        return anthropic
+
+    def base_url(self, config: ClientConfig) -> str:
+        """The config's URL without a `/v1` at its end, which the path brings."""
+        return config.api_base_url.rstrip("/").removesuffix("/v1")
+
+    def setup_client(self, config: ClientConfig) -> AsyncAnthropic:
+        """An `AsyncAnthropic` over aiohttp with the limits and headers of the config."""
+        from anthropic import AsyncAnthropic, DefaultAioHttpClient, Omit
+
+        from tui_eval.clients.endpoint import http_client_settings
+
+        self._http_client = DefaultAioHttpClient(**http_client_settings(config))
+        # The key goes as `x-api-key`, which every endpoint of this protocol reads. An explicit
+        # empty key keeps the SDK from looking for credentials in variables and files.
+        headers: Any = {"Authorization": Omit()}
+        if self._api_key:
+            headers["x-api-key"] = self._api_key
+        return AsyncAnthropic(
+            api_key=self._api_key,
+            base_url=self.base_url(config),
+            http_client=self._http_client,
+            max_retries=config.max_retries,
+            default_headers={**headers, **config.extra_headers},
+        )
+
+    def create_function(self, sdk_client: Any) -> Any:
+        """`messages.create`."""
+        return sdk_client.messages.create
+
+    async def to_native_prompt(
+        self, messages: Messages
+    ) -> tuple[list[dict[str, Any]], dict[str, Any]]:
+        """The messages on the wire, and the system prompt beside."""
+        return to_anthropic_messages(messages)
+
+    async def to_native_tool(self, tool: Tool) -> dict[str, Any]:
+        """One tool as Anthropic describes it."""
+        return to_anthropic_tool(tool)
+
+    async def get_native_response(
+        self,
+        prompt: list[dict[str, Any]],
+        model: str,
+        sampling_args: SamplingArgs,
+        tools: list[dict[str, Any]] | None = None,
+        **kwargs: Any,
+    ) -> Any:
+        """The endpoint's message."""
+        state = kwargs.pop("state", None)
+        self._tell_of_default(sampling_args)
+        body, options = to_anthropic_body(prompt, model, {**kwargs, **sampling_args}, tools)
+        return await self.send(body, options, state)
+
+    def _tell_of_default(self, sampling_args: SamplingArgs) -> None:
+        if self._told or any(sampling_args.get(name) is not None for name in _LIMITS):
+            return
+        self._told = True
+        self.logger.warning(
+            "max_tokens is not set; Anthropic needs one, and gets %d", DEFAULT_MAX_TOKENS
+        )
+
+    async def raise_from_native_response(self, response: Any) -> None:
+        """Refuses what is no message with something in it."""
+        check_anthropic_answer(response)
+
+    async def from_native_response(self, response: Any) -> Response:
+        """The answer in our types."""
+        return from_anthropic_answer(response)

@@ -1,0 +1,255 @@
+"""Anthropic's messages in our types and ours in theirs; nothing here calls anybody."""
+
+from __future__ import annotations
+
+import json
+import time
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from tui_eval.clients.sampling import CallOptions, split_sampling
+from tui_eval.errors import EmptyModelResponseError, InvalidModelResponseError
+from tui_eval.messages import AssistantMessage, CustomBaseModel, ToolCall, ToolMessage, to_message
+from tui_eval.types import FinishReason, Response, ResponseMessage, Tool, Usage
+
+DEFAULT_MAX_TOKENS = 4096
+FINISH_REASONS: dict[str | None, FinishReason] = {
+    "end_turn": "stop",
+    "stop_sequence": "stop",
+    "max_tokens": "length",
+    "model_context_window_exceeded": "length",
+    "tool_use": "tool_calls",
+}
+_TOOL_CHOICES = {"auto": "auto", "none": "none", "required": "any"}
+_UNREADABLE_ARGUMENTS = "unparsed_arguments"
+
+Block = dict[str, Any]
+
+
+def to_anthropic_messages(messages: Sequence[Any]) -> tuple[list[dict[str, Any]], dict[str, Any]]:
+    """The conversation on the wire, and the system prompt as an argument of the request.
+
+    System messages are taken out wherever they stand; the results of one turn's tool calls become
+    one message.
+    """
+    wire: list[dict[str, Any]] = []
+    system: list[Any] = []
+    results: list[Block] | None = None
+    for given in messages:
+        message = to_message(given)
+        if isinstance(message, ToolMessage):
+            if results is None:
+                results = []
+                wire.append({"role": "user", "content": results})
+            results.append(_tool_result(message))
+            continue
+        results = None
+        if message.role == "system":
+            system.append(message.content)
+        elif isinstance(message, AssistantMessage):
+            blocks = _assistant_blocks(message)
+            if blocks:
+                wire.append({"role": "assistant", "content": blocks})
+        else:
+            wire.append({"role": "user", "content": _to_content(message.content)})
+    return wire, {"system": _to_system(system)} if system else {}
+
+
+def _to_system(contents: list[Any]) -> Any:
+    if all(isinstance(content, str) for content in contents):
+        return "\n\n".join(contents)
+    return [block for content in contents for block in _to_blocks(content)]
+
+
+def _tool_result(message: ToolMessage) -> Block:
+    content = _to_content(message.content)
+    return {"type": "tool_result", "tool_use_id": message.tool_call_id, "content": content}
+
+
+def _assistant_blocks(message: AssistantMessage) -> list[Block]:
+    # Thinking comes first and as it was: Anthropic checks its signature. Reasoning without blocks
+    # is another provider's and has no signature, so that it cannot be sent.
+    blocks = list(message.thinking_blocks or ())
+    blocks += _to_blocks(message.content)
+    blocks += [_tool_use(call) for call in message.tool_calls or ()]
+    return blocks
+
+
+def _tool_use(call: ToolCall) -> Block:
+    try:
+        arguments = json.loads(call.arguments or "{}")
+    except ValueError:
+        arguments = None
+    if not isinstance(arguments, dict):
+        arguments = {_UNREADABLE_ARGUMENTS: call.arguments}
+    return {"type": "tool_use", "id": call.id, "name": call.name, "input": arguments}
+
+
+def _to_content(content: Any) -> Any:
+    return content if isinstance(content, str) else _to_blocks(content)
+
+
+def _to_blocks(content: Any) -> list[Block]:
+    if not content:
+        return []
+    if isinstance(content, str):
+        return [_text_block(content)]
+    return [_to_block(part) for part in content]
+
+
+def _to_block(given: Any) -> Block:
+    part: Block = given.model_dump() if isinstance(given, CustomBaseModel) else given
+    kind = part.get("type")
+    if kind == "image_url":
+        return _image_block(part["image_url"])
+    return _text_block("[audio]") if kind == "input_audio" else part
+
+
+def _image_block(source: Any) -> Block:
+    url = source["url"] if isinstance(source, Mapping) else source
+    if url.startswith(("http://", "https://")):
+        return {"type": "image", "source": {"type": "url", "url": url}}
+    head, found, data = url.partition(";base64,")
+    if not found or not head.startswith("data:"):
+        return _text_block("[image]")
+    media_type = head.removeprefix("data:")
+    return {
+        "type": "image",
+        "source": {"type": "base64", "media_type": media_type, "data": data},
+    }
+
+
+def _text_block(text: str) -> Block:
+    return {"type": "text", "text": text}
+
+
+def to_anthropic_tool(tool: Tool) -> dict[str, Any]:
+    """One tool as Anthropic describes it."""
+    wire: dict[str, Any] = {
+        "name": tool.name,
+        "description": tool.description,
+        "input_schema": tool.parameters,
+    }
+    if tool.strict is not None:
+        wire["strict"] = tool.strict
+    return wire
+
+
+def to_anthropic_body(
+    prompt: list[dict[str, Any]],
+    model: str,
+    sampling_args: Mapping[str, Any],
+    tools: list[dict[str, Any]] | None,
+) -> tuple[dict[str, Any], CallOptions]:
+    """The whole request body; arguments named as OpenAI names them are renamed.
+
+    Raises:
+        ValueError: A sampling argument asks for what cannot be had.
+    """
+    sampling, options = split_sampling(sampling_args)
+    sampling.pop("n", None)
+    limit = sampling.pop("max_completion_tokens", None)
+    sampling.setdefault("max_tokens", DEFAULT_MAX_TOKENS if limit is None else limit)
+    stop = sampling.pop("stop", None)
+    if stop is not None:
+        sampling.setdefault("stop_sequences", [stop] if isinstance(stop, str) else stop)
+    if "tool_choice" in sampling:
+        sampling["tool_choice"] = _to_tool_choice(sampling["tool_choice"])
+    body = {"model": model, "messages": prompt, **sampling}
+    if tools:
+        body["tools"] = tools
+    return body, options
+
+
+def _to_tool_choice(choice: Any) -> Any:
+    if isinstance(choice, str):
+        return {"type": _TOOL_CHOICES.get(choice, choice)}
+    if isinstance(choice, Mapping) and isinstance(choice.get("function"), Mapping):
+        return {"type": "tool", "name": choice["function"].get("name")}
+    return choice
+
+
+def check_anthropic_answer(answer: Any) -> None:
+    """Refuses what is no message with something in it.
+
+    Args:
+        answer: An `AnthropicAnswer` or the SDK's `Message`.
+
+    Raises:
+        InvalidModelResponseError: No message at all.
+        EmptyModelResponseError: Neither text, nor thinking, nor tool calls.
+    """
+    content = getattr(answer, "content", None)
+    if not isinstance(content, list):
+        raise InvalidModelResponseError(_without_content(answer))
+    if not any(_says_something(block) for block in content):
+        raise EmptyModelResponseError(
+            f"the answer has no text, thinking or tool calls (stop reason: {answer.stop_reason})"
+        )
+
+
+def _says_something(block: Any) -> bool:
+    return block.type in ("tool_use", "redacted_thinking") or bool(
+        (block.type == "text" and block.text) or (block.type == "thinking" and block.thinking)
+    )
+
+
+def _without_content(answer: Any) -> str:
+    if isinstance(answer, str | bytes):
+        return f"the answer is text, not a message: {answer[:200]!r}"
+    error = getattr(answer, "error", None)
+    if error:
+        from tui_eval.clients.faults import server_message
+
+        return f"the endpoint answered with an error: {server_message(error)}"
+    return "the answer has no content"
+
+
+def from_anthropic_answer(answer: Any) -> Response:
+    """A checked answer, ours or the SDK's, in our types."""
+    blocks: Sequence[Any] = answer.content or ()
+    texts = [block.text for block in blocks if block.type == "text"]
+    thoughts = [block.thinking for block in blocks if block.type == "thinking"]
+    thinking = [_thinking_block(block) for block in blocks if "thinking" in block.type]
+    calls = [_from_tool_use(block) for block in blocks if block.type == "tool_use"]
+    reason = FINISH_REASONS.get(answer.stop_reason)
+    return Response(
+        id=answer.id or "",
+        created=int(time.time()),
+        model=answer.model or "",
+        usage=_from_usage(answer.usage),
+        message=ResponseMessage(
+            content="".join(texts) if texts else None,
+            reasoning_content="".join(thoughts) or None,
+            thinking_blocks=thinking or None,
+            tool_calls=calls or None,
+            finish_reason=reason,
+            is_truncated=reason == "length",
+        ),
+    )
+
+
+def _thinking_block(block: Any) -> Block:
+    if block.type == "redacted_thinking":
+        return {"type": block.type, "data": block.data}
+    return {"type": block.type, "thinking": block.thinking, "signature": block.signature or ""}
+
+
+def _from_tool_use(block: Any) -> ToolCall:
+    if not block.name:
+        raise InvalidModelResponseError("the answer has a tool call that names no tool")
+    arguments = json.dumps(block.input if block.input is not None else {}, ensure_ascii=False)
+    return ToolCall(id=block.id or "", name=block.name, arguments=arguments)
+
+
+def _from_usage(usage: Any) -> Usage | None:
+    if usage is None:
+        return None
+    cached = (usage.cache_creation_input_tokens or 0) + (usage.cache_read_input_tokens or 0)
+    prompt = (usage.input_tokens or 0) + cached
+    completion = usage.output_tokens or 0
+    return Usage(
+        prompt_tokens=prompt,
+        completion_tokens=completion,
+        total_tokens=prompt + completion,
+    )

@@ -1,0 +1,157 @@
+"""What every client does: translate the request, call, translate the answer."""
+
+from __future__ import annotations
+
+import logging
+import os
+from abc import ABC, abstractmethod
+from collections.abc import Sequence
+from typing import Any, ClassVar, Generic, TypeVar
+
+from tui_eval.clients.faults import describe, is_overlong
+from tui_eval.clients.secrets import Secrets
+from tui_eval.errors import Error, Fault, ModelError, OverlongPromptError, RefusedError
+from tui_eval.messages import Messages
+from tui_eval.types import ClientConfig, Response, SamplingArgs, Tool
+
+ClientT = TypeVar("ClientT")
+MessagesT = TypeVar("MessagesT")
+ResponseT = TypeVar("ResponseT")
+ToolT = TypeVar("ToolT")
+
+
+class Client(ABC, Generic[ClientT, MessagesT, ResponseT, ToolT]):
+    """Speaks one protocol to one endpoint.
+
+    Args:
+        client_or_config: A client of the provider's SDK, used as it is with its own retries; or a
+            config, from which `setup_client` makes one.
+        api_key: The key for a config; without it, the value of the config's `api_key_var`.
+
+    Raises:
+        RefusedError: The config names no URL, or a key variable that is not set.
+    """
+
+    OVERLONG_PHRASES: ClassVar[tuple[str, ...]] = ()
+
+    def __init__(
+        self, client_or_config: ClientT | ClientConfig, *, api_key: str | None = None
+    ) -> None:
+        self.logger = logging.getLogger(f"{__name__}.{type(self).__name__}")
+        self.config: ClientConfig | None = None
+        self._api_key = ""
+        self._secrets = Secrets()
+        if isinstance(client_or_config, ClientConfig):
+            self.config = client_or_config
+            self._api_key = _key_for(client_or_config, api_key)
+            self._secrets = Secrets.of(self._api_key, client_or_config.extra_headers)
+            self._client = self.setup_client(client_or_config)
+        else:
+            self._client = client_or_config
+
+    @property
+    def client(self) -> ClientT:
+        """The SDK's client, for calls that this class does not make."""
+        return self._client
+
+    def __repr__(self) -> str:
+        place = self.config.api_base_url if self.config is not None else type(self._client).__name__
+        return f"{type(self).__name__}({place!r})"
+
+    @abstractmethod
+    def setup_client(self, config: ClientConfig) -> ClientT:
+        """The SDK's client for a config; the key is in `self._api_key`, empty for none."""
+
+    @abstractmethod
+    async def to_native_prompt(self, messages: Messages) -> tuple[MessagesT, dict[str, Any]]:
+        """The messages as the protocol has them, and further arguments for the call."""
+
+    @abstractmethod
+    async def to_native_tool(self, tool: Tool) -> ToolT:
+        """One tool as the protocol describes it."""
+
+    @abstractmethod
+    async def get_native_response(
+        self,
+        prompt: MessagesT,
+        model: str,
+        sampling_args: SamplingArgs,
+        tools: list[ToolT] | None = None,
+        **kwargs: Any,
+    ) -> ResponseT:
+        """Calls the model; `kwargs` are those of the prompt, and `state` where there is one."""
+
+    @abstractmethod
+    async def raise_from_native_response(self, response: ResponseT) -> None:
+        """Raises a ModelError where the answer is not one usable answer."""
+
+    @abstractmethod
+    async def from_native_response(self, response: ResponseT) -> Response:
+        """The answer in our types."""
+
+    @abstractmethod
+    async def close(self) -> None:
+        """Closes the connections; the client is of no use after this."""
+
+    async def to_native_tools(self, tools: Sequence[Tool] | None) -> list[ToolT] | None:
+        """All tools as the protocol describes them; None where there are none."""
+        if not tools:
+            return None
+        return [await self.to_native_tool(tool) for tool in tools]
+
+    async def get_response(
+        self,
+        prompt: Messages,
+        model: str,
+        sampling_args: SamplingArgs,
+        tools: Sequence[Tool] | None = None,
+        *,
+        state: Any = None,
+        **kwargs: Any,
+    ) -> Response:
+        """One answer of a model.
+
+        Args:
+            prompt: The whole conversation so far.
+            model: Its name at the endpoint.
+            sampling_args: Sent with the request; those set to None are left out.
+            tools: What the model may call.
+            state: The rollout that asks; its observer hears of waits between attempts.
+            **kwargs: Further arguments of the native call.
+
+        Raises:
+            ModelError: The call failed; the cause is the provider's exception.
+            OverlongPromptError: The prompt does not fit into the model's context.
+        """
+        try:
+            native_prompt, extra = await self.to_native_prompt(prompt)
+            native_tools = await self.to_native_tools(tools)
+            native = await self.get_native_response(
+                native_prompt, model, sampling_args, native_tools, **extra, **kwargs, state=state
+            )
+            await self.raise_from_native_response(native)
+            return await self.from_native_response(native)
+        except Error as error:
+            self._secrets.hide_in(error)
+            raise
+        except Exception as error:
+            self._secrets.hide_in(error)
+            raise self._failure(error) from error
+
+    def _failure(self, error: Exception) -> Error:
+        timeout = self.config.timeout if self.config is not None else None
+        text = self._secrets.hide(describe(error, timeout))
+        kind = OverlongPromptError if is_overlong(error, self.OVERLONG_PHRASES) else ModelError
+        return kind(text)
+
+
+def _key_for(config: ClientConfig, api_key: str | None) -> str:
+    if not config.api_base_url:
+        raise RefusedError([Fault("api_base_url", "the endpoint has no URL", "Set one")])
+    if api_key is not None or not config.api_key_var:
+        return api_key or ""
+    value = os.environ.get(config.api_key_var)
+    if not value:
+        fault = Fault(config.api_key_var, "this variable, which holds the key, is not set")
+        raise RefusedError([fault])
+    return value

@@ -1,0 +1,139 @@
+"""What can go wrong with a call: the SDK's exceptions for it, and the words for people."""
+
+from __future__ import annotations
+
+import json
+from types import ModuleType
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    import httpx2
+
+    from tui_eval.clients.secrets import Secrets
+
+_STATUS_NAMES = {
+    400: "BadRequestError",
+    401: "AuthenticationError",
+    402: "PaymentRequiredError",
+    403: "PermissionDeniedError",
+    404: "NotFoundError",
+    408: "RequestTimeoutError",
+    409: "ConflictError",
+    413: "ContentTooLargeError",
+    422: "UnprocessableEntityError",
+    429: "RateLimitError",
+    529: "OverloadedError",
+}
+_OVERLONG_STATUSES = (400, 413, 422)
+_LONGEST_MESSAGE = 600
+
+
+def status_error(sdk: ModuleType, response: httpx2.Response, secrets: Secrets) -> Exception:
+    """The SDK's exception for an answer that is no success.
+
+    Args:
+        sdk: The module `openai` or `anthropic`.
+        response: The answer, its body read.
+        secrets: What the exception's text and body must not show.
+    """
+    body: Any = secrets.hide(response.text.strip())
+    try:
+        body = json.loads(body)
+    except ValueError:
+        pass
+    status = response.status_code
+    general = "InternalServerError" if status >= 500 else "APIStatusError"
+    kind = getattr(sdk, _STATUS_NAMES.get(status, general), None) or getattr(sdk, general)
+    text = f"Error code: {status}"
+    told = server_message(body)
+    if told:
+        text += f" - {told}"
+    if sdk.__name__ == "openai" and isinstance(body, dict):
+        body = body.get("error", body)
+    error: Exception = kind(text, response=response, body=body)
+    return error
+
+
+def connection_error(sdk: ModuleType, request: httpx2.Request, error: Exception) -> Exception:
+    """The SDK's exception for a request that brought no answer; `error` is httpx2's."""
+    import httpx2
+
+    waited = isinstance(error, TimeoutError | httpx2.TimeoutException)
+    # The aiohttp transport reports a refused or reset connection as a timeout of the connection.
+    if waited and isinstance(error, httpx2.ConnectTimeout):
+        waited = error.__cause__ is None or isinstance(error.__cause__, TimeoutError)
+    found: Exception
+    if waited:
+        found = sdk.APITimeoutError(request=request)
+    else:
+        found = sdk.APIConnectionError(message=f"Connection error: {error}", request=request)
+    return found
+
+
+def server_message(body: Any) -> str:
+    """What the server says is wrong, from the shapes that endpoints use; cut when very long."""
+    if isinstance(body, dict):
+        for key in ("error", "message", "detail"):
+            if body.get(key):
+                return server_message(body[key])
+        body = json.dumps(body, ensure_ascii=False)
+    elif isinstance(body, list):
+        body = json.dumps(body, ensure_ascii=False)
+    text = "" if body is None else str(body).strip()
+    return text if len(text) <= _LONGEST_MESSAGE else text[:_LONGEST_MESSAGE] + "…"
+
+
+def describe(error: Exception, timeout: float | None) -> str:
+    """One line on a failed call: status, endpoint and what the server or the network says.
+
+    Args:
+        error: What the SDK or the short way raised.
+        timeout: Seconds that a request may take, for the message of one that took longer.
+    """
+    request = getattr(error, "request", None)
+    place = endpoint_of(request.url) if request is not None else ""
+    status = getattr(error, "status_code", None)
+    tries = "".join(f" ({note})" for note in getattr(error, "__notes__", ()))
+    if status is not None:
+        text = f"{status} from {place}: {_told(error)}"
+    elif "Timeout" in type(error).__name__ and place:
+        text = _timeout_text(error, place, timeout)
+    elif place:
+        text = f"no connection to {place}: {_network_reason(error)}"
+    else:
+        text = f"{type(error).__name__}: {error}"
+    return text + tries
+
+
+def _told(error: Exception) -> str:
+    response = getattr(error, "response", None)
+    location = response.headers.get("location") if response is not None else None
+    if location:
+        return f"the endpoint moved to {location}; set its URL to that if you trust it"
+    return server_message(getattr(error, "body", None)) or "no message"
+
+
+def _timeout_text(error: Exception, place: str, timeout: float | None) -> str:
+    if type(error.__cause__).__name__ == "ConnectTimeout":
+        return f"no connection to {place} in time: {_network_reason(error)}"
+    limit = "in time" if timeout is None else f"within {timeout:g} s"
+    return f"no answer from {place} {limit}; the client's `timeout` sets the limit"
+
+
+def _network_reason(error: BaseException) -> str:
+    while error.__cause__ is not None:
+        error = error.__cause__
+    return str(error) or type(error).__name__
+
+
+def endpoint_of(url: httpx2.URL) -> str:
+    """The URL as it may be shown: without user, password and query."""
+    return f"{url.scheme}://{url.netloc.decode('ascii', 'replace')}{url.path}"
+
+
+def is_overlong(error: Exception, phrases: tuple[str, ...]) -> bool:
+    """Whether the server refused the prompt because it does not fit into the context."""
+    if getattr(error, "status_code", None) not in _OVERLONG_STATUSES:
+        return False
+    text = f"{error} {getattr(error, 'body', '')}".lower()
+    return any(phrase in text for phrase in phrases)

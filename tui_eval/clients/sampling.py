@@ -1,0 +1,42 @@
+"""Sampling arguments as people write them, made ready for a request."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+
+@dataclass(frozen=True, slots=True)
+class CallOptions:
+    """What one call may set beside its body; the names are those of the SDK's `create()`."""
+
+    extra_headers: Mapping[str, str] = field(default_factory=dict)
+    extra_query: Mapping[str, Any] = field(default_factory=dict)
+    timeout: float | None = None
+
+
+PLAIN = CallOptions()
+
+_OPTIONS = ("extra_headers", "extra_query", "timeout")
+
+
+def split_sampling(sampling_args: Mapping[str, Any]) -> tuple[dict[str, Any], CallOptions]:
+    """The part of sampling arguments that goes into the body, and the part that does not.
+
+    Arguments that are None are left out; `extra_body` is returned merged into the body's part, its
+    own values as they are.
+
+    Raises:
+        ValueError: An argument asks for a stream or for several answers.
+    """
+    body = {key: value for key, value in sampling_args.items() if value is not None}
+    if body.pop("stream", False):
+        raise ValueError("the sampling argument `stream` cannot be used: answers are read whole")
+    if body.get("n", 1) != 1:
+        raise ValueError("the sampling argument `n` is 1; ask for more rollouts an example instead")
+    options = PLAIN
+    if any(name in body for name in _OPTIONS):
+        options = CallOptions(**{name: body.pop(name) for name in _OPTIONS if name in body})
+    body.update(body.pop("extra_body", None) or {})
+    return body, options

@@ -1,0 +1,162 @@
+"""What the clients of the two SDKs share: the short way, the SDK's own way, and retries."""
+
+from __future__ import annotations
+
+import inspect
+import json
+from abc import abstractmethod
+from collections.abc import Callable
+from types import ModuleType
+from typing import Any, ClassVar, Generic
+
+import msgspec
+
+from tui_eval.clients.base import Client, ClientT, MessagesT, ToolT
+from tui_eval.clients.retrying import send_patiently
+from tui_eval.clients.sampling import CallOptions
+from tui_eval.errors import InvalidModelResponseError
+from tui_eval.types import ClientConfig
+
+_SHOWN = 200
+
+
+class SdkClient(Client[ClientT, MessagesT, Any, ToolT], Generic[ClientT, MessagesT, ToolT]):
+    """A client that sends JSON over the http client of an SDK's client.
+
+    The short way is taken where this class made the SDK's client and `get_native_response` is its
+    own; the answer is then a msgspec struct with the attributes of the SDK's. Otherwise the call is
+    the SDK's `create()`. Both try again after passing faults by the same rules; a client that was
+    handed in keeps its own rules. `client` itself retries too, for judges and others that use it.
+    """
+
+    ANSWER: ClassVar[type[msgspec.Struct]]
+    PATH: ClassVar[str]
+
+    def __init__(
+        self, client_or_config: ClientT | ClientConfig, *, api_key: str | None = None
+    ) -> None:
+        self._http_client: Any = None
+        super().__init__(client_or_config, api_key=api_key)
+        made: Any = self._client
+        self._patient = made
+        self._max_retries = 0
+        self._endpoint: Any = None
+        if self.config is not None and _is_own(type(self).setup_client):
+            self._max_retries = self.config.max_retries
+            self._patient = made.with_options(max_retries=0)
+            if _is_own(type(self).get_native_response):
+                self._endpoint = self._make_endpoint(self.config)
+        self._create: Callable[..., Any] | None = None
+        self._create_arguments: frozenset[str] = frozenset()
+
+    @abstractmethod
+    def sdk(self) -> ModuleType:
+        """The provider's SDK."""
+
+    @abstractmethod
+    def create_function(self, sdk_client: Any) -> Callable[..., Any]:
+        """The method of the SDK's client that makes the call."""
+
+    @abstractmethod
+    def base_url(self, config: ClientConfig) -> str:
+        """The URL that the SDK's client has for a config; `PATH` goes behind it."""
+
+    async def close(self) -> None:
+        """Closes the connections; the client is of no use after this."""
+        await self._patient.close()
+
+    async def send(self, body: dict[str, Any], options: CallOptions, state: Any) -> Any:
+        """The native answer to one request body.
+
+        Raises:
+            openai.APIError, anthropic.APIError: The call failed.
+            InvalidModelResponseError: The answer is no JSON, or not of the protocol.
+        """
+        if self._endpoint is None:
+            return await self._send_by_sdk(body, options, state)
+        payload = encode_body(body)
+        post = self._endpoint.post
+        response = await send_patiently(lambda: post(payload, options), self._max_retries, state)
+        return self._read(response.content)
+
+    def _read(self, content: bytes) -> Any:
+        try:
+            return decode_answer(content, self.ANSWER)
+        except (ValueError, RecursionError) as error:
+            shown = content[:_SHOWN].decode(errors="replace")
+            text = f"{self._endpoint.url} answered with no usable JSON ({error}): {shown}"
+            raise InvalidModelResponseError(self._secrets.hide(text)) from error
+
+    async def _send_by_sdk(self, body: dict[str, Any], options: CallOptions, state: Any) -> Any:
+        create = self._create
+        if create is None:
+            create = self._create = self.create_function(self._patient)
+            self._create_arguments = _named_arguments(create)
+        given: dict[str, Any] = {"extra_headers": dict(options.extra_headers)}
+        if options.extra_query:
+            given["extra_query"] = dict(options.extra_query)
+        if options.timeout is not None:
+            given["timeout"] = options.timeout
+        named = {key: item for key, item in body.items() if key in self._create_arguments}
+        rest = {key: item for key, item in body.items() if key not in named}
+        try:
+            return await send_patiently(
+                lambda: create(**named, **given, extra_body=rest), self._max_retries, state
+            )
+        except (json.JSONDecodeError, self.sdk().APIResponseValidationError) as error:
+            raise InvalidModelResponseError(f"the answer is no usable JSON: {error}") from error
+
+    def _make_endpoint(self, config: ClientConfig) -> Any:
+        from tui_eval.clients.endpoint import Endpoint
+
+        return Endpoint(
+            self.sdk(),
+            self._http_client,
+            self.base_url(config) + self.PATH,
+            _headers_to_send(self._patient),
+            self._secrets,
+            config,
+        )
+
+
+def encode_body(body: Any) -> bytes:
+    """A request body as JSON; lone surrogates, which UTF-8 cannot carry, are escaped."""
+    try:
+        return msgspec.json.encode(body)
+    except UnicodeEncodeError:
+        return json.dumps(body).encode()
+
+
+def decode_answer(content: bytes, kind: type[msgspec.Struct]) -> Any:
+    """An answer from JSON; what msgspec refuses (lone surrogates, NaN) goes a slower way.
+
+    Raises:
+        ValueError: The content is no JSON, or has a field of another type than the protocol's.
+    """
+    try:
+        return msgspec.json.decode(content, type=kind)
+    except msgspec.ValidationError:
+        raise
+    except msgspec.DecodeError:
+        return msgspec.convert(json.loads(content), kind)
+
+
+def _headers_to_send(sdk_client: Any) -> dict[str, str]:
+    """What the SDK's client would send, but for what only tells which machine this is."""
+    headers: dict[str, str] = {}
+    for name, value in {**sdk_client.auth_headers, **sdk_client.default_headers}.items():
+        key = name.lower()
+        # A value that is no string is the SDK's way to leave a header out.
+        headers.pop(key, None)
+        if isinstance(value, str) and not key.startswith("x-stainless-"):
+            headers[key] = value
+    return headers
+
+
+def _is_own(function: Callable[..., Any]) -> bool:
+    """Whether a method is defined here and not in a class that somebody derived."""
+    return function.__module__.startswith("tui_eval.clients.")
+
+
+def _named_arguments(function: Callable[..., Any]) -> frozenset[str]:
+    return frozenset(inspect.signature(function).parameters)

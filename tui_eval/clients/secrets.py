@@ -1,0 +1,57 @@
+"""Keeps keys out of texts that people see."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from typing import Any
+
+MASK = "[redacted]"
+# Placeholders such as `EMPTY` are no secrets, and replacing so short a text would maim messages.
+SHORTEST = 8
+_TELLING = ("auth", "key", "token", "secret", "cookie")
+
+
+class Secrets:
+    """The values that one client must not show; its own repr shows none of them."""
+
+    def __init__(self, values: Iterable[str | None] = ()) -> None:
+        self._values = tuple(value for value in values if value and len(value) >= SHORTEST)
+
+    @classmethod
+    def of(cls, api_key: str | None, headers: Mapping[str, str]) -> Secrets:
+        """The key, and the value of every header whose name tells that it is a credential."""
+        told = [
+            value.removeprefix("Bearer ")
+            for name, value in headers.items()
+            if any(part in name.lower() for part in _TELLING)
+        ]
+        return cls([api_key, *told])
+
+    def __repr__(self) -> str:
+        return f"Secrets({len(self._values)})"
+
+    def hide(self, value: Any) -> Any:
+        """The same text, list or mapping with every secret replaced by `[redacted]`."""
+        if isinstance(value, str):
+            for secret in self._values:
+                value = value.replace(secret, MASK)
+            return value
+        if isinstance(value, list):
+            return [self.hide(item) for item in value]
+        if isinstance(value, dict):
+            return {key: self.hide(item) for key, item in value.items()}
+        return value
+
+    def hide_in(self, error: BaseException) -> None:
+        """Replaces secrets in the texts of an exception and of everything that it came from."""
+        if not self._values:
+            return
+        seen: set[int] = set()
+        link: BaseException | None = error
+        while link is not None and id(link) not in seen:
+            seen.add(id(link))
+            link.args = tuple(self.hide(arg) for arg in link.args)
+            for name in ("message", "body"):
+                if name in vars(link):
+                    setattr(link, name, self.hide(vars(link)[name]))
+            link = link.__cause__ or link.__context__

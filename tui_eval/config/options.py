@@ -1,0 +1,145 @@
+"""Every option of a run, once: the command line, its help and its checks are made from this."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any, Literal
+
+from tui_eval.errors import Fault
+
+Kind = Literal["text", "int", "float", "json", "list", "flag", "optional_path"]
+
+
+@dataclass(frozen=True, slots=True)
+class Option:
+    """One option.
+
+    Args:
+        name: Key in a request.
+        flags: As typed, the short one first.
+        default: What holds where nothing is typed; shown in the help.
+        least: Smallest number allowed.
+        also: One number allowed beside those from `least` on.
+    """
+
+    name: str
+    flags: tuple[str, ...]
+    kind: Kind
+    help: str
+    default: Any = None
+    metavar: str = ""
+    least: float | None = None
+    also: float | None = None
+
+
+OPTIONS: tuple[Option, ...] = (
+    Option("model", ("-m", "--model"), "text", "Alias in the endpoint registry, or with -b the "
+           "model's own name.", "gpt-4.1-mini", "NAME"),
+    Option("api_base_url", ("-b", "--api-base-url"), "text", "Base URL of an endpoint, in place "
+           "of the registry's.", None, "URL"),
+    Option("api_key_var", ("-k", "--api-key-var"), "text", "Name of the environment variable "
+           "that holds the key.", None, "VAR"),
+    Option("api_client_type", ("--api-client-type",), "text", "Protocol: openai_chat_completions "
+           "or anthropic_messages.", None, "TYPE"),
+    Option("endpoints_path", ("-e", "--endpoints-path"), "text", "Endpoint registry.",
+           "./configs/endpoints.toml", "FILE"),
+    Option("num_examples", ("-n", "--num-examples"), "int", "Examples of the dataset; -1 for "
+           "all.", 5, "N", 1, -1),
+    Option("rollouts_per_example", ("-r", "--rollouts-per-example"), "int", "Rollouts of each "
+           "example.", 3, "N", 1),
+    Option("max_concurrent", ("-c", "--max-concurrent"), "int", "Rollouts in flight at most; 0 "
+           "for no limit.", 32, "N", 0, -1),
+    Option("temperature", ("-T", "--temperature"), "float", "Sampling temperature.", None, "X", 0),
+    Option("max_tokens", ("-t", "--max-tokens"), "int", "Tokens of one answer at most.", None,
+           "N", 1),
+    Option("sampling_args", ("-S", "--sampling-args"), "json", "Sampling parameters as a JSON "
+           "object; they win over -T and -t.", None, "JSON"),
+    Option("env_args", ("-a", "--env-args"), "json", "Arguments of load_environment as a JSON "
+           "object.", None, "JSON"),
+    Option("env_dir_path", ("--env-dir-path",), "text", "Where local environments are.",
+           "./environments", "DIR"),
+    Option("state_columns", ("-C", "--state-columns"), "list", "Keys of the state to save with "
+           "every rollout.", None, "A,B"),
+    Option("max_retries", ("--max-retries",), "int", "How often a rollout that failed for its "
+           "endpoint or infrastructure is run again.", 0, "N", 0),
+    Option("save_results", ("-s", "--save-results"), "flag", "Keep the run beside its "
+           "environment or in ./outputs."),
+    Option("output_dir", ("-o", "--output-dir"), "text", "Keep the run under this folder.", None,
+           "DIR"),
+    Option("resume", ("-R", "--resume"), "optional_path", "Go on with an interrupted run: the "
+           "one at PATH, or the newest that matches.", None, "[PATH]"),
+    Option("keep_errors", ("--keep-errors",), "flag", "On resume, do not run errored rollouts "
+           "again."),
+    Option("verbose", ("-v", "--verbose"), "flag", "Log requests, answers, tools and rewards."),
+    Option("debug", ("-d", "--debug"), "flag", "Plain lines in place of the screen."),
+)  # fmt: skip
+
+BY_NAME = {option.name: option for option in OPTIONS}
+
+NEWEST = "newest"
+"""The value of `resume` where `--resume` was typed without a path."""
+
+
+def parse_values(raw: Mapping[str, Any]) -> tuple[dict[str, Any], list[Fault]]:
+    """Typed values of what was typed as text, and everything that is wrong with it.
+
+    Args:
+        raw: Option names to text (True for flags); what was not typed is absent or None.
+
+    Returns:
+        Values of the options that were typed and are right, and the faults of the others.
+    """
+    values: dict[str, Any] = {}
+    faults: list[Fault] = []
+    for name, text in raw.items():
+        option = BY_NAME.get(name)
+        if option is None or text is None:
+            continue
+        try:
+            values[name] = _parse(option, text)
+        except ValueError as error:
+            faults.append(Fault("/".join(option.flags), str(error)))
+    return values, faults
+
+
+def _parse(option: Option, text: Any) -> Any:
+    if option.kind == "json":
+        return _json_object(text)
+    if option.kind == "list":
+        return [part.strip() for part in text.split(",") if part.strip()]
+    if option.kind in ("int", "float"):
+        return _number(option, text)
+    return text
+
+
+def _json_object(text: Any) -> dict[str, Any]:
+    if isinstance(text, dict):
+        return text
+    try:
+        value = json.loads(text)
+    except json.JSONDecodeError as error:
+        raise ValueError(
+            f"{text!r} is no JSON: {error.msg} at character {error.pos + 1}; expected an object "
+            """such as '{"key": 1}'"""
+        ) from None
+    if not isinstance(value, dict):
+        kinds = {list: "an array", str: "a string", bool: "a boolean", type(None): "null"}
+        what = kinds.get(type(value), "a number")
+        raise ValueError(f"{text!r} is {what}; expected an object such as '{{\"key\": 1}}'")
+    return value
+
+
+def _number(option: Option, text: Any) -> float:
+    kind = "a whole number" if option.kind == "int" else "a number"
+    try:
+        number = int(text) if option.kind == "int" else float(text)
+    except (TypeError, ValueError):
+        raise ValueError(f"{text!r} is not {kind}") from None
+    if number != number or number in (float("inf"), float("-inf")):
+        raise ValueError(f"{text!r} is not {kind}")
+    if option.least is not None and number < option.least and number != option.also:
+        also = f" or {option.also:g}" if option.also is not None else ""
+        raise ValueError(f"{text} is too small; expected {option.least:g} or more{also}")
+    return number

@@ -1,0 +1,1 @@
+"""Environments that come with the program, written as anybody would write their own."""

@@ -1,0 +1,1 @@
+"""A scripted player of the bundled environments: seeded, imperfect, and no language model."""

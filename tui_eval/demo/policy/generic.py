@@ -1,0 +1,90 @@
+"""Answers anything else: briefly, in the form that was asked for, with a tool now and then."""
+
+from __future__ import annotations
+
+import re
+
+from tui_eval.demo.policy.dialogue import Call, Dialogue, Dice, Reply
+from tui_eval.demo.policy.schema import make_value
+
+_TAG = re.compile(r"<([A-Za-z][\w-]*)>")
+_SUM = re.compile(r"(-?\d+(?:\.\d+)?)\s*([-+*/x×÷])\s*(-?\d+(?:\.\d+)?)")
+_CHOICE = re.compile(r"^\s*\(?([A-H])[).:]\s+\S", re.MULTILINE)
+_THINKING_TAGS = {"think", "thinking", "reasoning", "thought", "thoughts", "scratchpad", "analysis"}
+_MOST_TOOL_TURNS = 2
+_WORD = re.compile(r"[^\W_][\w'-]*")
+
+
+def reply(dialogue: Dialogue, dice: Dice) -> Reply:
+    """A short answer, or a tool call while fewer than two turns have made one."""
+    asked = dialogue.user_texts[-1] if dialogue.user_texts else dialogue.instructions
+    tool_turns = sum(bool(answer.get("tool_calls")) for answer in dialogue.answers)
+    if dialogue.functions and tool_turns < _MOST_TOOL_TURNS and dice.chance(0.7 - 0.4 * tool_turns):
+        name = dice.pick(list(dialogue.functions))
+        arguments = make_value(dialogue.functions[name], dice, hint=_topic(asked, dice))
+        if isinstance(arguments, dict):
+            call = Call(dice.call_id(), name, arguments)
+            return Reply(f"Let me use {name} for that.", "", [call])
+    thought = f"The question is about {_topic(asked, dice)}. A short answer will do."
+    answer = _short_answer(asked, dice)
+    reasoning = thought if dice.chance(0.25) else ""
+    return Reply(_dress(answer, thought, dialogue, dice), reasoning)
+
+
+def _short_answer(asked: str, dice: Dice) -> str:
+    found = _SUM.search(asked)
+    if found:
+        return _calculate(float(found[1]), found[2], float(found[3]), dice)
+    choices = _CHOICE.findall(asked)
+    if len(choices) > 1:
+        return str(dice.pick(choices))
+    if re.match(r"\s*(is|are|was|were|do|does|did|can|could|will|should|has|have)\b", asked, re.I):
+        return dice.pick(("yes", "no"))
+    if re.search(r"\bhow (many|much|old|far|long)\b", asked, re.I):
+        numbers = re.findall(r"\d+", asked)
+        return dice.pick(numbers) if numbers else str(dice.random.randint(2, 40))
+    return _topic(asked, dice)
+
+
+def _calculate(first: float, sign: str, last: float, dice: Dice) -> str:
+    if sign == "+":
+        result = first + last
+    elif sign == "-":
+        result = first - last
+    elif sign in "*x×":
+        result = first * last
+    elif last:
+        result = first / last
+    else:
+        return "undefined"
+    if dice.slips(0.2):
+        result += dice.pick((-10, -1, 1, 10))
+    return f"{result:.10g}"
+
+
+def _topic(text: str, dice: Dice) -> str:
+    """A few neighbouring words of the text, the longest one among them."""
+    words = _WORD.findall(text[:2000])
+    if not words:
+        return "this"
+    middle = words.index(max(words, key=len))
+    return " ".join(words[max(0, middle - dice.random.randint(0, 1)) : middle + 2])
+
+
+def _dress(answer: str, thought: str, dialogue: Dialogue, dice: Dice) -> str:
+    """The answer in the XML tags or the box that the prompt asks for, or in a sentence."""
+    prompt = f"{dialogue.instructions}\n{dialogue.question}"
+    tags = list(dict.fromkeys(_TAG.findall(prompt)))
+    if tags and not dice.slips(0.08):
+        return "\n".join(
+            f"<{tag}>{thought if tag.lower() in _THINKING_TAGS else answer}</{tag}>"
+            for tag in tags[:6]
+        )
+    if "\\boxed" in prompt:
+        return f"So the answer is \\boxed{{{answer}}}."
+    if dialogue.tool_results:
+        _, result = dialogue.tool_results[-1]
+        return f"The tool says {result[:80]!r}, so my answer is {answer}."
+    return dice.pick(("{}", "I would say {}.", "The answer is {}.", "My answer: {}.")).format(
+        answer
+    )

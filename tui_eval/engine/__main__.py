@@ -1,0 +1,120 @@
+"""`python -m tui_eval.engine`: one run in a process of its own, listening on a Unix socket."""
+
+from __future__ import annotations
+
+import argparse
+import asyncio
+import os
+import socket
+import sys
+import time
+import uuid
+from pathlib import Path
+
+from tui_eval.config.plan import Request
+from tui_eval.engine.hub import Hub
+from tui_eval.engine.listener import listen
+from tui_eval.engine.logs import print_to_log, set_up_logging
+from tui_eval.engine.preparing import Prepared, key_of, prepare
+from tui_eval.engine.session import Session
+from tui_eval.engine.sockets import bind_socket, socket_folder
+from tui_eval.engine.stopping import StopSignals
+from tui_eval.errors import RefusedError
+from tui_eval.events import Command, Noticed, Refused, Stop
+from tui_eval.runs.redaction import Redactor
+from tui_eval.runs.unsaved import prune
+
+LISTENERS_READ_WITHIN_S = 1.0
+
+
+class Engine:
+    """The process: its socket, its signals, its one session."""
+
+    def __init__(self, request: Request, sock: socket.socket, socket_path: str) -> None:
+        self._request = request
+        self._sock = sock
+        self._socket_path = socket_path
+        self._hub = Hub()
+        self._hub.pid = os.getpid()
+        self._session: Session | None = None
+        self._stopped = False
+
+    async def main(self) -> int:
+        """Prepares the run and works it through; returns the exit code."""
+        signals = StopSignals(asyncio.get_running_loop(), self._stop, self._last_words)
+        server = await listen(self._sock, self._hub, self._obey, self._stop)
+        await asyncio.sleep(0)  # a listener that already waits is let in first
+        try:
+            prepared = prepare(self._request, self._socket_path)
+        except RefusedError as error:
+            self._refuse(error)
+            code = 2
+        else:
+            code = await self._work(prepared)
+        signals.over()
+        await self._let_listeners_read()
+        server.close()
+        Path(self._socket_path).unlink(missing_ok=True)
+        return code
+
+    def _refuse(self, error: RefusedError) -> None:
+        for fault in error.faults:
+            sys.stderr.write(f"{fault}\n")
+        self._hub.tell(Refused(0, [(f.where, f.what, f.hint) for f in error.faults]))
+        self._hub.flush()
+
+    async def _work(self, prepared: Prepared) -> int:
+        redact = Redactor(key_of(prepared.plan))
+        self._hub.redact = redact
+        self._hub.path = str(prepared.run.path)
+        print_to_log(prepared.run.log, redact)
+        set_up_logging(prepared.plan.verbose)
+        self._session = Session(self._hub, prepared, redact)
+        if self._stopped:
+            self._session.stop()
+        for notice in prepared.notices:
+            self._hub.tell(Noticed(0, time.time(), "info", notice))
+        pruning = asyncio.create_task(asyncio.to_thread(prune))
+        end = await self._session.run()
+        await pruning
+        return end.exit_code
+
+    def _stop(self) -> None:
+        self._stopped = True
+        if self._session is not None:
+            self._session.stop()
+
+    def _last_words(self) -> None:
+        if self._session is not None:
+            self._session.last_words()
+
+    def _obey(self, command: Command) -> None:
+        if self._session is not None:
+            self._session.obey(command)
+        elif isinstance(command, Stop):
+            self._stop()
+
+    async def _let_listeners_read(self) -> None:
+        deadline = time.monotonic() + LISTENERS_READ_WITHIN_S
+        while time.monotonic() < deadline and any(one.unsent for one in self._hub.listeners):
+            await asyncio.sleep(0.01)
+
+
+def main() -> None:
+    """Reads the request from standard input, or goes on with a run directory."""
+    parser = argparse.ArgumentParser(prog="python -m tui_eval.engine", description=__doc__)
+    parser.add_argument("run", help="a run directory to go on with, or - for a request on stdin")
+    parser.add_argument("--socket", help="path of the socket")
+    parser.add_argument("--socket-fd", type=int, help="inherited socket that already listens")
+    asked = parser.parse_args()
+    if asked.run == "-":
+        request = Request.model_validate_json(sys.stdin.buffer.read())
+    else:
+        request = Request(resume_path=asked.run)
+    path = asked.socket or str(socket_folder() / f"{uuid.uuid4().hex[:12]}.sock")
+    sock = bind_socket(path) if asked.socket_fd is None else socket.socket(fileno=asked.socket_fd)
+    sys.exit(asyncio.run(Engine(request, sock, path).main()))
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,52 @@
+"""The demo endpoint as a child process: it starts with a run and ends with it."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import sys
+
+import msgspec
+
+STARTS_WITHIN_S = 20.0
+
+
+class EmbeddedEndpoint:
+    """A scripted policy behind a real HTTP server on a free loopback port."""
+
+    def __init__(self, process: asyncio.subprocess.Process, url: str) -> None:
+        self._process = process
+        self.url = url
+
+    @classmethod
+    async def start(cls) -> EmbeddedEndpoint:
+        """Starts the server and waits until it listens.
+
+        `TUI_EVAL_DEMO_SPEED` sets its speed: 0 answers at once, 2 twice as fast as usual.
+
+        Raises:
+            RuntimeError: It did not start; says what it printed.
+        """
+        speed = os.environ.get("TUI_EVAL_DEMO_SPEED", "1")
+        process = await asyncio.create_subprocess_exec(
+            sys.executable,
+            *("-m", "tui_eval.demo.endpoint", "--speed", speed),
+            stdin=asyncio.subprocess.PIPE,
+            stdout=asyncio.subprocess.PIPE,
+        )
+        assert process.stdout is not None
+        try:
+            line = await asyncio.wait_for(process.stdout.readline(), STARTS_WITHIN_S)
+            port = msgspec.json.decode(line)["port"]
+        except (TimeoutError, msgspec.DecodeError, KeyError, TypeError):
+            if process.returncode is None:
+                process.kill()
+            await process.wait()
+            raise RuntimeError("the embedded endpoint did not start; see engine.log") from None
+        return cls(process, f"http://127.0.0.1:{port}/v1")
+
+    async def stop(self) -> None:
+        """Ends the server."""
+        if self._process.returncode is None:
+            self._process.terminate()
+            await self._process.wait()

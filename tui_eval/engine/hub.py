@@ -1,0 +1,150 @@
+"""Where the engine's facts are gathered, numbered, folded and told to every listener."""
+
+from __future__ import annotations
+
+import asyncio
+import time
+from collections import Counter
+from collections.abc import Callable
+from typing import TYPE_CHECKING
+
+from tui_eval.events import (
+    PROTOCOL,
+    Event,
+    GateMoved,
+    Hello,
+    MessagesAdded,
+    RolloutFinished,
+    RolloutStaged,
+    Stage,
+    ToolFinished,
+    encode_events,
+    frame,
+)
+from tui_eval.fold.run_state import RunState
+from tui_eval.runs.redaction import Redactor
+
+if TYPE_CHECKING:
+    from tui_eval.engine.listener import Listener
+    from tui_eval.engine.watch import RolloutWatch
+
+BATCH_S = 0.03
+
+
+class Hub:
+    """Batches what happens and tells it about thirty times a second.
+
+    A stage that changes several times within a batch is told once, as it is at the end. The
+    engine's own numbers come from the same fold over the same events.
+
+    Args:
+        before_telling: Called before a batch goes out; writes what listeners may then read.
+    """
+
+    def __init__(self, before_telling: Callable[[], None] = lambda: None) -> None:
+        self.state = RunState()
+        self.before_telling = before_telling
+        self.redact = Redactor()
+        self.path = ""
+        self.pid = 0
+        self.gate_open = True
+        self.active: dict[int, RolloutWatch] = {}
+        self.listeners: set[Listener] = set()
+        self._watched: Counter[int] = Counter()
+        self._seq = 0
+        self._facts: list[Event] = []
+        self._touched: dict[int, RolloutWatch] = {}
+        self._told_in_flight = 0
+        self._timer: asyncio.TimerHandle | None = None
+
+    def tell(self, event: Event) -> None:
+        """Takes in one fact for everyone."""
+        self._facts.append(event)
+        self._schedule()
+
+    def touched(self, watch: RolloutWatch) -> None:
+        """A rollout's stage or counts changed."""
+        self._touched[watch.row] = watch
+        self._schedule()
+
+    def finished(self, event: RolloutFinished) -> None:
+        """A rollout's row is on disk."""
+        self.active.pop(event.row, None)
+        self._touched.pop(event.row, None)
+        self.tell(event)
+
+    def is_watched(self, row: int) -> bool:
+        """Whether a listener wants this rollout's messages."""
+        return row in self._watched
+
+    def tell_watchers(self, event: MessagesAdded | ToolFinished) -> None:
+        """Takes in one event for the listeners that subscribed to its rollout."""
+        for listener in self.listeners:
+            if event.row in listener.rows:
+                listener.own.append(event)
+        self._schedule()
+
+    def subscribe(self, listener: Listener, rows: list[int]) -> None:
+        """From now on a listener gets these rollouts' messages; it gets what there is at once."""
+        self._watched.subtract(listener.rows)
+        listener.rows = set(rows)
+        self._watched.update(listener.rows)
+        self._watched += Counter()
+        listener.own = [self.active[row].story() for row in rows if row in self.active]
+        self._schedule()
+
+    def join(self, listener: Listener) -> None:
+        """Takes a listener in: it hears what the disk does not have, then all that comes."""
+        self.flush()
+        now = time.time()
+        events: list[Event] = [Hello(self._seq, PROTOCOL, self.path, self.pid)]
+        if self.state.run is not None:
+            events.append(self.state.run)
+            events.append(GateMoved(0, now, self.gate_open, self._in_flight()))
+            events += [watch.staged_event(now) for watch in self.active.values()]
+        if self.state.end is not None:
+            events.append(self.state.end)
+        self.listeners.add(listener)
+        listener.write(frame(self.redact(encode_events(events))))
+
+    def leave(self, listener: Listener) -> None:
+        """Lets a listener go."""
+        self.subscribe(listener, [])
+        self.listeners.discard(listener)
+
+    def _in_flight(self) -> int:
+        return self.state.by_stage[Stage.MODEL] if self.state.run is not None else 0
+
+    def _schedule(self) -> None:
+        if self._timer is None:
+            self._timer = asyncio.get_running_loop().call_later(BATCH_S, self.flush)
+
+    def flush(self) -> None:
+        """Tells everything that was taken in."""
+        if self._timer is not None:
+            self._timer.cancel()
+            self._timer = None
+        now = time.time()
+        facts, self._facts = self._facts, []
+        staged: list[RolloutStaged] = [watch.staged_event(now) for watch in self._touched.values()]
+        self._touched.clear()
+        for event in (*facts, *staged):
+            self._seq += 1
+            event.seq = self._seq
+            self.state.apply(event)
+        if not self.gate_open and self._in_flight() != self._told_in_flight:
+            facts.append(self._gate_moved(now))
+        self.before_telling()
+        shared = frame(self.redact(encode_events([*facts, *staged]))) if facts or staged else b""
+        for listener in self.listeners:
+            listener.offer(shared, facts, staged, self.redact)
+
+    def move_gate(self, is_open: bool) -> None:
+        """Tells that the gate opened or closed."""
+        self.flush()
+        self.gate_open = is_open
+        self.tell(self._gate_moved(time.time()))
+
+    def _gate_moved(self, now: float) -> GateMoved:
+        self._told_in_flight = self._in_flight()
+        return GateMoved(self._seq, now, self.gate_open, self._told_in_flight)

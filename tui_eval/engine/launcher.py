@@ -1,0 +1,115 @@
+"""Starting an engine as a process of its own, and ending it for sure."""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import os
+import signal
+import subprocess
+import sys
+import tempfile
+import time
+import uuid
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+from tui_eval.engine.sockets import bind_socket, socket_folder
+
+STOPS_WITHIN_S = 2.0
+
+
+class EngineProcess:
+    """An engine that this process started. It is in a session of its own: a Ctrl-C in the
+    terminal does not reach it, `stop` does."""
+
+    def __init__(self, process: subprocess.Popen[bytes], socket_path: Path, log: Path) -> None:
+        self._process = process
+        self.socket_path = socket_path
+        self._log = log
+        self._kill_at: float | None = None
+        self._stopping = False
+
+    @classmethod
+    def start(cls, request: Mapping[str, Any]) -> EngineProcess:
+        """Starts an engine on a request (see `config.plan.Request`).
+
+        The socket listens before the engine runs, so that a connection never comes too early.
+
+        Raises:
+            OSError: The socket or the process could not be made.
+        """
+        folder = socket_folder()
+        name = uuid.uuid4().hex[:12]
+        socket_path, log = folder / f"{name}.sock", folder / f"{name}.log"
+        sock = bind_socket(str(socket_path))
+        try:
+            with open(log, "wb") as out, tempfile.TemporaryFile() as asked:
+                asked.write(json.dumps(request).encode())
+                asked.seek(0)
+                process = subprocess.Popen(
+                    [
+                        *(sys.executable, "-m", "tui_eval.engine", "-"),
+                        *("--socket-fd", str(sock.fileno()), "--socket", str(socket_path)),
+                    ],
+                    stdin=asked,
+                    stdout=out,
+                    stderr=out,
+                    pass_fds=[sock.fileno()],
+                    start_new_session=True,
+                )
+        finally:
+            sock.close()
+        return cls(process, socket_path, log)
+
+    @property
+    def pid(self) -> int:
+        """The engine's process id."""
+        return self._process.pid
+
+    @property
+    def stopping(self) -> bool:
+        """Whether `stop` was called."""
+        return self._stopping
+
+    def exit_code(self) -> int | None:
+        """The exit code once the engine has ended; negative where a signal ended it."""
+        return self._process.poll()
+
+    def stop(self) -> None:
+        """Asks for a clean end; the first call starts the two seconds that it may take."""
+        self._stopping = True
+        if self.exit_code() is None:
+            if self._kill_at is None:
+                self._kill_at = time.monotonic() + STOPS_WITHIN_S
+            with contextlib.suppress(ProcessLookupError):
+                self._process.send_signal(signal.SIGTERM)
+
+    def wait(self) -> int:
+        """Waits for the end, at most as long as `stop` allows; returns the exit code."""
+        while True:
+            left = None if self._kill_at is None else self._kill_at - time.monotonic()
+            try:
+                return self._process.wait(None if left is None else max(left, 0.0))
+            except subprocess.TimeoutExpired:
+                self.kill()
+
+    def kill(self) -> None:
+        """Ends the engine at once, and whatever it left running in its session."""
+        self._kill_at = None
+        with contextlib.suppress(ProcessLookupError, PermissionError):
+            os.killpg(self._process.pid, signal.SIGKILL)
+
+    def last_output(self, lines: int = 12) -> str:
+        """The end of what the engine printed before its run had a log."""
+        try:
+            text = self._log.read_text("utf-8", "replace")
+        except OSError:
+            return ""
+        return "\n".join(text.splitlines()[-lines:])
+
+    def clean_up(self) -> None:
+        """Removes the socket and the early log."""
+        self.socket_path.unlink(missing_ok=True)
+        self._log.unlink(missing_ok=True)

@@ -1,0 +1,133 @@
+"""One connection of a listener: a bounded buffer that the engine never waits for."""
+
+from __future__ import annotations
+
+import asyncio
+import socket
+from collections.abc import Callable, Sequence
+
+import msgspec
+
+from tui_eval.engine.hub import Hub
+from tui_eval.events import (
+    HEADER_BYTES,
+    Command,
+    Detach,
+    Event,
+    MessagesAdded,
+    ReadAgain,
+    RolloutFinished,
+    RolloutStaged,
+    Subscribe,
+    ToolFinished,
+    decode_command,
+    encode_events,
+    frame,
+)
+from tui_eval.runs.redaction import Redactor
+
+FULL_BYTES = 2 << 20
+"""Unsent bytes from which on a listener gets no more until it has read."""
+
+LONGEST_COMMAND = 1 << 20
+
+
+class Listener:
+    """What a listener has asked for and what waits for it."""
+
+    def __init__(self, transport: asyncio.WriteTransport) -> None:
+        self.rows: set[int] = set()
+        self.own: list[MessagesAdded | ToolFinished] = []
+        self.detached = False
+        self._transport = transport
+        self._late: list[Event] = []
+        self._late_staged: dict[int, RolloutStaged] = {}
+        self._missed_rows = False
+
+    def write(self, data: bytes) -> None:
+        """Sends bytes; a connection that is gone is nobody's error."""
+        if not self._transport.is_closing():
+            self._transport.write(data)
+
+    def offer(
+        self,
+        shared: bytes,
+        facts: Sequence[Event],
+        staged: Sequence[RolloutStaged],
+        redact: Redactor,
+    ) -> None:
+        """Sends a batch, or remembers the least of it that the listener needs later."""
+        if self._transport.get_write_buffer_size() > FULL_BYTES:
+            self._remember(facts, staged)
+            return
+        if self._late or self._late_staged or self._missed_rows:
+            self._remember(facts, staged)
+            events = [*self._late, *self._late_staged.values()]
+            if self._missed_rows:
+                events.insert(0, ReadAgain(0))
+            self._late, self._late_staged, self._missed_rows = [], {}, False
+            shared = frame(redact(encode_events(events)))
+        if self.own:
+            shared += frame(redact(encode_events(self.own)))
+            self.own = []
+        if shared:
+            self.write(shared)
+
+    def _remember(self, facts: Sequence[Event], staged: Sequence[RolloutStaged]) -> None:
+        for event in facts:
+            if isinstance(event, RolloutFinished):
+                self._missed_rows = True
+                self._late_staged.pop(event.row, None)
+            else:
+                self._late.append(event)
+        self._late_staged.update((event.row, event) for event in staged)
+        self.own = []
+
+    @property
+    def unsent(self) -> int:
+        """Bytes that the listener has not read yet."""
+        return 0 if self._transport.is_closing() else self._transport.get_write_buffer_size()
+
+
+async def listen(
+    sock: socket.socket,
+    hub: Hub,
+    obey: Callable[[Command], None],
+    vanished: Callable[[], None],
+) -> asyncio.Server:
+    """Takes connections on a socket that already listens.
+
+    Args:
+        obey: Called with every command that is not about the connection itself.
+        vanished: Called when the last listener is gone and has not detached.
+    """
+
+    async def serve(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        listener = Listener(writer.transport)
+        hub.join(listener)
+        try:
+            while (command := await _read(reader)) is not None:
+                if isinstance(command, Subscribe):
+                    hub.subscribe(listener, command.rows)
+                elif isinstance(command, Detach):
+                    listener.detached = True
+                else:
+                    obey(command)
+        finally:
+            hub.leave(listener)
+            writer.close()
+            if not listener.detached and not hub.listeners:
+                vanished()
+
+    return await asyncio.start_unix_server(serve, sock=sock)
+
+
+async def _read(reader: asyncio.StreamReader) -> Command | None:
+    """The next command; None where the connection ended or what came is no command."""
+    try:
+        size = int.from_bytes(await reader.readexactly(HEADER_BYTES), "big")
+        if size > LONGEST_COMMAND:
+            return None
+        return decode_command(await reader.readexactly(size))
+    except (asyncio.IncompleteReadError, OSError, msgspec.DecodeError):
+        return None

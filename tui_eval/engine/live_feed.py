@@ -1,0 +1,136 @@
+"""The listener's end of the socket: events in, commands out."""
+
+from __future__ import annotations
+
+import asyncio
+import time
+from collections import deque
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+from tui_eval.engine.launcher import EngineProcess
+from tui_eval.events import (
+    HEADER_BYTES,
+    Command,
+    Event,
+    Noticed,
+    ReadAgain,
+    Refused,
+    RunFinished,
+    RunStarted,
+    decode_events,
+    encode_command,
+    frame,
+)
+from tui_eval.fold.transcript import Rollout
+from tui_eval.runs.index import IndexReader
+from tui_eval.runs.layout import RunDir
+from tui_eval.runs.opening import read_rollout
+
+
+class LiveFeed:
+    """A run with an engine: started here on a request, or joined at its socket.
+
+    Args:
+        request: What to start an engine on.
+        socket_path: Where an engine already listens.
+    """
+
+    def __init__(
+        self, request: Mapping[str, Any] | None = None, socket_path: str | None = None
+    ) -> None:
+        self._request = request
+        self._socket_path = socket_path
+        self.engine: EngineProcess | None = None
+        self.live = False
+        self._events: deque[Event] = deque()
+        self._frames: deque[bytes] = deque()
+        self._index: IndexReader | None = None
+        self._run: RunDir | None = None
+        self._writer: asyncio.StreamWriter | None = None
+        self._reading: asyncio.Task[None] | None = None
+        self._ended = False
+        self._exit_code: int | None = None
+
+    async def start(self) -> None:
+        """Starts the engine if it is ours to start, and connects.
+
+        Raises:
+            OSError: There is no engine at the socket, or none could be started.
+        """
+        path = self._socket_path
+        if self._request is not None:
+            self.engine = await asyncio.to_thread(EngineProcess.start, self._request)
+            path = str(self.engine.socket_path)
+        assert path is not None, "either a request or a socket path"
+        reader, self._writer = await asyncio.open_unix_connection(path, limit=1 << 22)
+        self.live = True
+        self._reading = asyncio.create_task(self._read(reader))
+
+    async def _read(self, reader: asyncio.StreamReader) -> None:
+        try:
+            while True:
+                size = int.from_bytes(await reader.readexactly(HEADER_BYTES), "big")
+                self._frames.append(await reader.readexactly(size))
+        except (asyncio.IncompleteReadError, OSError):
+            if self.engine is not None:
+                self._exit_code = await asyncio.to_thread(self.engine.wait)
+            self.live = False
+
+    def drain(self, most: int = 5000) -> list[Event]:
+        """See `Feed.drain`."""
+        while self._frames and len(self._events) < most:
+            for event in decode_events(self._frames.popleft()):
+                self._take(event)
+        if not self.live and not self._frames and not self._ended and self._reading is not None:
+            self._ended = True
+            self._events.extend(self._unexpected_end())
+        return [self._events.popleft() for _ in range(min(most, len(self._events)))]
+
+    def _take(self, event: Event) -> None:
+        if isinstance(event, (RunFinished, Refused)):
+            self._ended = True
+        self._events.append(event)
+        if isinstance(event, RunStarted):
+            self._run = RunDir(Path(event.path))
+            self._index = IndexReader(self._run.index)
+            self._events.extend(self._index.read())
+        elif isinstance(event, ReadAgain) and self._index is not None:
+            self._events.extend(self._index.read())
+
+    def _unexpected_end(self) -> list[Event]:
+        """The connection ended and no event said why: the engine was killed or crashed."""
+        now = time.time()
+        found: list[Event] = list(self._index.read()) if self._index else []
+        code = self._exit_code
+        killed = code is not None and code < 0 and self.engine and self.engine.stopping
+        if code == 130 or killed:
+            return [*found, RunFinished(0, now, "interrupted", 130)]
+        how = "was lost" if code is None else f"ended unexpectedly with exit code {code}"
+        text = f"the engine {how}; finished rollouts are on disk and the run can be resumed"
+        printed = self.engine.last_output() if self.engine and self._run is None else ""
+        if printed:
+            found.append(Noticed(0, now, "warning", printed))
+        return [*found, RunFinished(0, now, "failed", 1, text)]
+
+    def send(self, command: Command) -> None:
+        """See `Feed.send`."""
+        if self.live and self._writer is not None and not self._writer.is_closing():
+            self._writer.write(frame(encode_command(command)))
+
+    def saved(self, row: int, offset: int, length: int) -> Rollout | None:
+        """See `Feed.saved`."""
+        return read_rollout(self._run, row, offset, length) if self._run else None
+
+    async def close(self) -> None:
+        """See `Feed.close`."""
+        if self._writer is not None:
+            try:
+                await self._writer.drain()
+            except OSError:
+                pass
+            self._writer.close()
+        if self._reading is not None:
+            self._reading.cancel()
+        self.live = False

@@ -1,0 +1,219 @@
+"""One rollout's way: generated, scored, written, told."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import random
+import time
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from tui_eval.engine.gate import Gate
+from tui_eval.engine.groups import Groups
+from tui_eval.engine.hub import Hub
+from tui_eval.engine.slots import Slots
+from tui_eval.engine.watch import RolloutWatch
+from tui_eval.errors import ErrorChain, InfraError, ModelError
+from tui_eval.events import RolloutFinished, Stage
+from tui_eval.observer import CURRENT
+from tui_eval.runs.journal import Journal
+from tui_eval.runs.row import build_row, encode_row
+from tui_eval.runs.writer import RunWriter
+from tui_eval.state import State
+from tui_eval.types import RolloutInput
+
+if TYPE_CHECKING:
+    from tui_eval.clients.base import Client
+    from tui_eval.environments.environment import Environment
+
+log = logging.getLogger("tui_eval.rollout")
+
+RETRIED = (InfraError, ModelError)
+LONGEST_BACKOFF_S = 60.0
+
+
+@dataclass(frozen=True, slots=True)
+class Work:
+    """What every rollout of a run has in common.
+
+    Args:
+        inputs: Makes the input of an example from its place; a fresh one at each call.
+        columns: Keys of the state that are saved with each row.
+    """
+
+    env: Environment
+    client: Client[Any]
+    model: str
+    sampling_args: dict[str, Any]
+    inputs: Callable[[int], RolloutInput]
+    per_example: int
+    max_retries: int
+    columns: list[str]
+
+
+class Rollouts:
+    """Runs rollouts one by one; whatever happens to one stays with it."""
+
+    def __init__(
+        self, work: Work, hub: Hub, gate: Gate, slots: Slots, writer: RunWriter, journal: Journal
+    ) -> None:
+        self._work = work
+        self._hub = hub
+        self._gate = gate
+        self._slots = slots
+        self._writer = writer
+        self._journal = journal
+        self.groups = Groups(work.per_example)
+        self._grouped = work.env.rubric.has_group_funcs and work.env.score_rollouts
+
+    async def run(self, row: int) -> None:
+        """Takes one rollout from its input to its line on disk. The caller holds its slot.
+
+        Raises:
+            OSError: The line could not be written.
+        """
+        watch = RolloutWatch(row, row % self._work.per_example, self._hub, self._gate, self._slots)
+        self._hub.active[row] = watch
+        CURRENT.set(watch)
+        state = await self._generate(watch)
+        if not self._grouped:
+            if state.get("error") is None:
+                await self._score(watch, [state])
+            self.write(watch, state)
+            return
+        if state.get("error") is None:
+            self._journal.add(row, watch.number, watch.attempt, state)
+            watch.staged(Stage.GENERATED)
+        await self.join_group(watch, state)
+
+    async def join_group(self, watch: RolloutWatch, state: State) -> None:
+        """Adds a generated rollout to its group; the last member has the group scored.
+
+        Raises:
+            OSError: A line could not be written.
+        """
+        if state.get("error") is not None:
+            self.write(watch, state)
+        members = self.groups.add(watch, state)
+        if members is None:
+            return
+        alive = [(w, s) for w, s in members if s.get("error") is None]
+        fresh = [(w, s) for w, s in alive if w is not None]
+        for member, _ in fresh:
+            member.staged(Stage.SCORING)
+        if fresh:
+            await self._score(watch, [s for _, s in alive])
+        for member, its_state in fresh:
+            self.write(member, its_state)
+            self._journal.forget(member.row)
+
+    async def _generate(self, watch: RolloutWatch) -> State:
+        while True:
+            state = await self._attempt(watch)
+            error = state.get("error")
+            retries_left = self._work.max_retries - (watch.attempt - 1)
+            if retries_left <= 0 or not isinstance(error, RETRIED):
+                return state
+            pause = min(2.0 ** (watch.attempt - 1), LONGEST_BACKOFF_S) * (
+                0.75 + random.random() / 2
+            )
+            log.warning("%s: %s; runs again in %.1f s", watch, ErrorChain(error), pause)
+            watch.staged(Stage.SLEEPING)
+            async with self._slots.lent():
+                await asyncio.sleep(pause)
+            watch.begin_attempt()
+
+    async def _attempt(self, watch: RolloutWatch) -> State:
+        work = self._work
+        values = work.inputs(watch.row // work.per_example)
+        begun = time.time()
+        try:
+            return await work.env.rollout(values, work.client, work.model, dict(work.sampling_args))
+        except asyncio.CancelledError:
+            task = asyncio.current_task()
+            if task is not None and task.cancelling():
+                raise
+            error: BaseException = InfraError("the environment cancelled its own rollout")
+        except BaseException as raised:  # also SystemExit: people's code must not end the engine
+            error = raised
+        return self._broken(values, error, begun)
+
+    def _broken(self, values: RolloutInput, error: BaseException, begun: float) -> State:
+        """The state of a rollout whose environment raised before it gave one back."""
+        passed = (time.time() - begun) * 1000
+        return State(
+            input=values,
+            error=error,
+            completion=[],
+            is_completed=True,
+            stop_condition="has_error",
+            timing={
+                "generation_ms": passed,
+                "scoring_ms": 0.0,
+                "total_ms": passed,
+                "start_time": begun,
+            },
+        )
+
+    async def _score(self, watch: RolloutWatch, states: list[State]) -> None:
+        if not self._work.env.score_rollouts:
+            return
+        watch.staged(Stage.SCORING)
+        rubric = self._work.env.rubric
+        try:
+            if self._grouped:
+                await rubric.score_group(states)
+            else:
+                await rubric.score_rollout(states[0])
+        except asyncio.CancelledError:
+            raise
+        except BaseException as error:  # a rubric of people's own may raise anything
+            for state in states:
+                state["error"] = error
+
+    def write(self, watch: RolloutWatch, state: State) -> None:
+        """Writes a finished rollout's line, then tells of it.
+
+        Raises:
+            OSError: The line could not be written.
+        """
+        row = build_row(
+            state, number=watch.number, attempt=watch.attempt, columns=self._work.columns
+        )
+        offset, length = self._writer.append(encode_row(row))
+        event = _finished(watch, state, row, offset, length)
+        self._writer.remember(event)
+        self._hub.finished(event)
+
+
+def _finished(
+    watch: RolloutWatch, state: State, row: dict[str, Any], offset: int, length: int
+) -> RolloutFinished:
+    timing = row["timing"]
+    error = state.get("error")
+    usage = row.get("token_usage") or {}
+    return RolloutFinished(
+        seq=0,
+        at=time.time(),
+        row=watch.row,
+        example_id=row["example_id"],
+        number=watch.number,
+        attempt=watch.attempt,
+        offset=offset,
+        length=length,
+        reward=None if error is not None else row["reward"],
+        error=None if error is None else str(ErrorChain(error)),
+        stop_condition=row["stop_condition"],
+        truncated=row["is_truncated"],
+        turns=len(state.steps),
+        tool_calls=len(state.tool_log),
+        input_tokens=int(usage.get("input_tokens") or 0),
+        output_tokens=int(usage.get("output_tokens") or 0),
+        started_at=timing.get("start_time", 0.0),
+        generation_ms=timing.get("generation_ms", 0.0),
+        scoring_ms=timing.get("scoring_ms", 0.0),
+        total_ms=timing.get("total_ms", 0.0),
+        metrics=row["metrics"],
+    )

@@ -1,0 +1,44 @@
+"""How the engine itself is doing: CPU, loop lag and memory, told now and then."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import time
+from pathlib import Path
+
+from tui_eval.engine.hub import Hub
+from tui_eval.events import EngineSampled
+
+TICK_S = 0.05
+EVERY_TICKS = 10
+EVERY_ROLLOUTS = 500
+
+
+async def sample_engine(hub: Hub) -> None:
+    """Tells a sample every half second, and every 500 finished rollouts."""
+    loop = asyncio.get_running_loop()
+    lag, ticks, told_at = 0.0, 0, 0
+    while True:
+        before = loop.time()
+        await asyncio.sleep(TICK_S)
+        lag = max(lag, loop.time() - before - TICK_S)
+        ticks += 1
+        finished = hub.state.finished
+        if ticks >= EVERY_TICKS or finished - told_at >= EVERY_ROLLOUTS:
+            told_at, ticks = finished, 0
+            hub.tell(
+                EngineSampled(
+                    0, time.time(), time.process_time(), lag * 1000, private_mb(), finished
+                )
+            )
+            lag = 0.0
+
+
+def private_mb() -> float:
+    """Memory of this process that it shares with no other, in MB; 0 where it cannot be told."""
+    try:
+        resident, shared = Path("/proc/self/statm").read_text().split()[1:3]
+    except OSError:
+        return 0.0
+    return (int(resident) - int(shared)) * os.sysconf("SC_PAGE_SIZE") / 1e6

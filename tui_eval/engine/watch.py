@@ -1,0 +1,134 @@
+"""What the engine knows of one rollout in flight: its observer."""
+
+from __future__ import annotations
+
+import logging
+import time
+from collections.abc import AsyncIterator, Sequence
+from contextlib import AbstractAsyncContextManager, asynccontextmanager
+from typing import TYPE_CHECKING, Any
+
+from tui_eval.engine.gate import Gate
+from tui_eval.engine.slots import Slots
+from tui_eval.events import MessagesAdded, RolloutStaged, Stage, ToolFinished
+from tui_eval.runs.row import message_dict
+
+if TYPE_CHECKING:
+    from tui_eval.engine.hub import Hub
+
+log = logging.getLogger("tui_eval.rollout")
+
+
+class RolloutWatch:
+    """Hears one rollout and tells the hub; holds it at the gate and around sleeping requests."""
+
+    def __init__(self, row: int, number: int, hub: Hub, gate: Gate, slots: Slots) -> None:
+        self.row = row
+        self.number = number
+        self.attempt = 0
+        self.stage = Stage.WAITING
+        self._hub = hub
+        self._gate = gate
+        self._slots = slots
+        self.begin_attempt()
+
+    def begin_attempt(self) -> None:
+        """Counts one more attempt and starts its records anew."""
+        self.attempt += 1
+        self.turns = 0
+        self.tool_calls = 0
+        self.input_tokens = 0
+        self.output_tokens = 0
+        self.prompt_length = 0
+        self.messages: list[Any] = []
+        self.staged(Stage.SETUP)
+
+    def staged(self, stage: Stage) -> None:
+        self.stage = stage
+        self._hub.touched(self)
+
+    async def model_call(self) -> None:
+        if not self._gate.is_open:
+            self.staged(Stage.HELD)
+            await self._gate.wait()
+        self.staged(Stage.MODEL)
+
+    def model_answered(self, input_tokens: int, output_tokens: int) -> None:
+        self.turns += 1
+        self.input_tokens += input_tokens
+        self.output_tokens += output_tokens
+        self._hub.touched(self)
+        if log.isEnabledFor(logging.DEBUG):
+            log.debug("%s: answered, %d + %d tokens", self, input_tokens, output_tokens)
+
+    def messages_added(self, messages: Sequence[Any]) -> None:
+        first = len(self.messages)
+        self.messages.extend(messages)
+        if first == 0:
+            self.prompt_length = len(self.messages)
+        if self._hub.is_watched(self.row):
+            self._hub.tell_watchers(self._added(first))
+        if log.isEnabledFor(logging.DEBUG):
+            for message in messages:
+                log.debug("%s: %s", self, message_dict(message))
+
+    def tool_finished(
+        self, call_id: str, name: str, ms: float, error: str | None, result: Any
+    ) -> None:
+        self.tool_calls += 1
+        self._hub.touched(self)
+        if self._hub.is_watched(self.row):
+            self._hub.tell_watchers(
+                ToolFinished(0, time.time(), self.row, call_id, name, ms, error, _plain(result))
+            )
+        if log.isEnabledFor(logging.DEBUG):
+            log.debug("%s: tool %s took %.0f ms, error: %s", self, name, ms, error)
+
+    def request_sleeps(self, seconds: float, reason: str) -> AbstractAsyncContextManager[Any]:
+        log.warning("%s: %s; the request is tried again in %.1f s", self, reason, seconds)
+        return self._sleeping()
+
+    @asynccontextmanager
+    async def _sleeping(self) -> AsyncIterator[None]:
+        before = self.stage
+        self.staged(Stage.SLEEPING)
+        async with self._slots.lent():
+            yield
+        self.staged(before)
+        await self.model_call()
+
+    def story(self) -> MessagesAdded:
+        """The conversation so far."""
+        return self._added(0)
+
+    def _added(self, first: int) -> MessagesAdded:
+        added = [message_dict(message) for message in self.messages[first:]]
+        return MessagesAdded(
+            0, time.time(), self.row, self.attempt, first, self.prompt_length, added
+        )
+
+    def staged_event(self, at: float) -> RolloutStaged:
+        """Where the rollout is now."""
+        return RolloutStaged(
+            0,
+            at,
+            self.row,
+            int(self.stage),
+            self.attempt,
+            self.turns,
+            self.tool_calls,
+            self.input_tokens,
+            self.output_tokens,
+        )
+
+    def __str__(self) -> str:
+        return f"row {self.row}, rollout {self.number}, attempt {self.attempt}"
+
+
+def _plain(result: Any) -> Any:
+    return result if isinstance(result, str) or result is None else message_parts(result)
+
+
+def message_parts(content: Any) -> Any:
+    """Content parts as plain data."""
+    return [part if isinstance(part, dict) else part.model_dump() for part in content]

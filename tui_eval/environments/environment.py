@@ -1,0 +1,403 @@
+"""What every environment has: examples, a rubric, and one rollout at a time."""
+
+from __future__ import annotations
+
+import dataclasses
+import inspect
+import logging
+import time
+import uuid
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Mapping, Sequence
+from typing import TYPE_CHECKING, Any
+
+from tui_eval.environments.dataset import ExampleTable, PromptRules, decoded_info
+from tui_eval.environments.decorators import marked_methods
+from tui_eval.environments.json_copy import copy_data
+from tui_eval.environments.rows import Source
+from tui_eval.environments.usage import UsageTracker
+from tui_eval.errors import must_propagate
+from tui_eval.events import Stage
+from tui_eval.messages import Messages, to_messages
+from tui_eval.observer import CURRENT
+from tui_eval.parsers.parser import Parser
+from tui_eval.rubrics.rubric import Rubric
+from tui_eval.rubrics.rubric_group import RubricGroup
+from tui_eval.state import State
+from tui_eval.types import Response, RolloutInput, SamplingArgs, StepRecord, TokenUsage, Tool
+
+if TYPE_CHECKING:
+    from tui_eval.clients.base import Client
+
+logger = logging.getLogger(__name__)
+
+
+class Environment(ABC):
+    """Examples, and how a model is led through one of them and scored.
+
+    Args:
+        dataset, eval_dataset: A list of dicts, the path of a JSONL file, a Hugging Face
+            `Dataset`, or a function that returns one of these, called once, when it is needed.
+            A row has `question` or `prompt`, and optionally `answer`, `info`, `task` and
+            `example_id`.
+        system_prompt: Stands before every prompt that does not begin with one.
+        few_shot: Messages between the system prompt and the question.
+        sampling_args: For every model call, unless the caller says otherwise.
+        tool_defs: Tools that the model is told of: `Tool` objects or dicts of that shape.
+        pass_threshold: The reward from which on a rollout counts as passed.
+        kwargs: Become attributes.
+
+    Raises:
+        ValueError: No dataset is given, or the tools have another provider's shape.
+        RefusedError: A dataset cannot be read; carries every fault.
+    """
+
+    def __init__(
+        self,
+        dataset: Source | None = None,
+        eval_dataset: Source | None = None,
+        system_prompt: str | None = None,
+        few_shot: Sequence[Any] | None = None,
+        parser: Parser | None = None,
+        rubric: Rubric | None = None,
+        sampling_args: SamplingArgs | None = None,
+        message_type: str = "chat",
+        tool_defs: Sequence[Tool | Mapping[str, Any]] | None = None,
+        max_workers: int = 512,
+        env_id: str | None = None,
+        env_args: dict[str, Any] | None = None,
+        map_kwargs: dict[str, Any] | None = None,
+        max_seq_len: int | None = None,
+        score_rollouts: bool = True,
+        pass_threshold: float = 0.5,
+        **kwargs: Any,
+    ) -> None:
+        if "oai_tools" in kwargs:
+            raise ValueError("'oai_tools' is not known here; give the tools as 'tool_defs'")
+        if dataset is None and eval_dataset is None:
+            raise ValueError("Either dataset or eval_dataset must be provided")
+        self.system_prompt = system_prompt
+        self.few_shot = list(few_shot or [])
+        self.parser = parser if parser is not None else Parser()
+        self.rubric = rubric if rubric is not None else Rubric()
+        if rubric is not None and type(self.parser) is not type(rubric.parser):
+            logger.warning("The environment's parser and its rubric's parser are not the same")
+        self.sampling_args: SamplingArgs = {"n": 1, "extra_body": {}, **(sampling_args or {})}
+        self.message_type = message_type
+        self.tool_defs: list[Tool] = to_tools(tool_defs or [])
+        self.max_workers = max_workers
+        self.env_id = env_id or ""
+        self.env_args = dict(env_args or {})
+        self.map_kwargs = dict(map_kwargs or {})
+        self.max_seq_len = max_seq_len
+        self.score_rollouts = score_rollouts
+        self.pass_threshold = pass_threshold
+        for name, value in kwargs.items():
+            setattr(self, name, value)
+        self._sources: dict[str, Any] = {"train": dataset, "eval": eval_dataset}
+        self._tables: dict[str, ExampleTable] = {}
+        for split, source in self._sources.items():
+            if source is not None and not callable(source):
+                self._table(split)
+        self._stops = marked_methods(self, "stop")
+        self._cleanups = marked_methods(self, "cleanup")
+        self._teardowns = marked_methods(self, "teardown")
+
+    # Examples
+
+    def get_dataset(self, n: int = -1, seed: int | None = None) -> ExampleTable:
+        """The training examples, at most `n` of them; a seed shuffles them for good.
+
+        Raises:
+            ValueError: There are none.
+        """
+        if self._sources["train"] is None:
+            raise ValueError("This environment has no training dataset, only an eval_dataset")
+        return self._select("train", n, seed)
+
+    def get_eval_dataset(self, n: int = -1, seed: int | None = None) -> ExampleTable:
+        """The examples to evaluate on: the training ones where there are no others."""
+        split = "eval" if self._sources["eval"] is not None else "train"
+        return self._select(split, n, seed)
+
+    def _select(self, split: str, n: int, seed: int | None) -> ExampleTable:
+        table = self._table(split)
+        if seed is not None:
+            table = self._tables[split] = table.shuffle(seed)
+        return table.head(n)
+
+    def _table(self, split: str) -> ExampleTable:
+        table = self._tables.get(split)
+        if table is None:
+            source = self._sources[split]
+            if callable(source):
+                source = source()
+            task = self.env_id or "default"
+            rules = PromptRules(self.system_prompt, tuple(self.few_shot), task)
+            table = self._tables[split] = ExampleTable.read(source, rules)
+            if self.few_shot and "question" not in table.column_names:
+                logger.warning(
+                    "few_shot is not used: the rows of the dataset have their own prompt"
+                )
+        return table
+
+    def _change_rules(self, **changes: Any) -> None:
+        for split, table in self._tables.items():
+            rules = dataclasses.replace(table.rules, **changes)
+            self._tables[split] = table.with_rules(rules)
+
+    # Settings
+
+    def set_kwargs(self, **kwargs: Any) -> None:
+        """Sets attributes, through `set_<name>` where there is such a method."""
+        for name, value in kwargs.items():
+            setter = getattr(self, f"set_{name}", None)
+            if callable(setter):
+                setter(value)
+            else:
+                setattr(self, name, value)
+
+    def set_system_prompt(self, system_prompt: str | None) -> None:
+        """Puts another system prompt before every prompt, examples already loaded included."""
+        self.system_prompt = system_prompt
+        self._change_rules(system_prompt=system_prompt)
+
+    def set_few_shot(self, few_shot: Sequence[Any] | None) -> None:
+        """Puts other messages before every question, examples already loaded included."""
+        self.few_shot = list(few_shot or [])
+        self._change_rules(few_shot=tuple(self.few_shot))
+
+    def set_max_seq_len(self, max_seq_len: int | None) -> None:
+        """Sets the longest sequence, in tokens."""
+        self.max_seq_len = max_seq_len
+
+    def set_score_rollouts(self, score_rollouts: bool) -> None:
+        """Turns scoring on or off."""
+        self.score_rollouts = score_rollouts
+
+    def add_rubric(self, rubric: Rubric) -> None:
+        """Adds a rubric to those that score already."""
+        known = self.rubric.rubrics if type(self.rubric) is RubricGroup else [self.rubric]
+        self.rubric = RubricGroup([*known, rubric])
+
+    # One rollout
+
+    @abstractmethod
+    async def rollout(
+        self,
+        input: RolloutInput,
+        client: Client,
+        model: str,
+        sampling_args: SamplingArgs | None = None,
+    ) -> State:
+        """Leads a model through one example; the state is complete but for its scores."""
+
+    async def init_state(
+        self,
+        input: RolloutInput,
+        client: Client,
+        model: str,
+        sampling_args: SamplingArgs | None = None,
+    ) -> State:
+        """A new state for one row, which is copied; its clock starts now."""
+        row = {key: copy_data(value) for key, value in input.items()}
+        row["prompt"] = to_messages(row["prompt"])
+        info = row.get("info")
+        if isinstance(info, str):
+            info = row["info"] = decoded_info(info)
+        if not row.get("task"):
+            row["task"] = self.env_id or "default"
+        usage = UsageTracker()
+        state = State(
+            input=row,
+            client=client,
+            model=model,
+            sampling_args=sampling_args,
+            is_completed=False,
+            is_truncated=False,
+            tool_defs=self._tools_of(info),
+            trajectory=[],
+            completion=None,
+            usage_tracker=usage,
+            usage=usage.view,
+            trajectory_id=uuid.uuid4().hex,
+            reward=None,
+            advantage=None,
+            metrics=None,
+            error=None,
+            stop_condition=None,
+            final_env_response=None,
+            timing={
+                "start_time": time.time(),
+                "generation_ms": 0.0,
+                "scoring_ms": 0.0,
+                "total_ms": 0.0,
+            },
+        )
+        state.observer = CURRENT.get()
+        state.began = time.perf_counter()
+        return state
+
+    def _tools_of(self, info: Any) -> list[Tool]:
+        if not info:
+            return list(self.tool_defs)
+        if "oai_tools" in info:
+            raise ValueError("info['oai_tools'] is not known here; use info['tool_defs']")
+        own = info.get("tool_defs")
+        return list(self.tool_defs) if own is None else to_tools(own)
+
+    async def get_model_response(
+        self,
+        state: State,
+        prompt: Messages,
+        client: Client | None = None,
+        model: str | None = None,
+        tool_defs: list[Tool] | None = None,
+        sampling_args: SamplingArgs | None = None,
+    ) -> Response:
+        """Asks the model, once the gate is open. Every model call of a rollout is made here.
+
+        What is not given is taken from the state.
+
+        Raises:
+            TypeError: `tool_defs` holds something other than `Tool` objects.
+            Error: As the client raises it.
+        """
+        tools = state["tool_defs"] if tool_defs is None else tool_defs
+        for tool in tools:
+            if not isinstance(tool, Tool):
+                raise TypeError(f"tool_defs holds a {type(tool).__name__}; it takes Tool objects")
+        if sampling_args is None:
+            sampling_args = state["sampling_args"] or {}
+        observer = state.observer
+        observer.staged(Stage.MODEL)
+        waiting = time.perf_counter()
+        try:
+            await observer.model_call()
+        finally:
+            began = time.perf_counter()
+            state.began += began - waiting
+        started = time.time()
+        response = await (client or state["client"]).get_response(
+            prompt, model or state["model"], sampling_args, tools=tools or None, state=state
+        )
+        model_ms = (time.perf_counter() - began) * 1000
+        read, written = state["usage_tracker"].add(response.usage)
+        state.steps.append(
+            StepRecord(
+                started=started,
+                model_ms=model_ms,
+                input_tokens=read,
+                output_tokens=written,
+                finish_reason=response.message.finish_reason,
+            )
+        )
+        observer.model_answered(read, written)
+        return response
+
+    def get_state_usage(self, state: State) -> TokenUsage | None:
+        """The tokens that a rollout has used, or None where no answer told any."""
+        tracker: UsageTracker = state["usage_tracker"]
+        return tracker.snapshot()
+
+    # How a rollout ends
+
+    async def is_completed(self, state: State) -> bool:
+        """Whether a stop condition holds; the first that does ends the rollout.
+
+        Its name goes to `state["stop_condition"]`, the clock stops, and cleanup handlers run. A
+        condition that raises ends the rollout too: the exception is its error.
+        """
+        for condition in self._stops:
+            name = condition.__name__
+            try:
+                answer = condition(state)
+                if inspect.isawaitable(answer):
+                    answer = await answer
+                if not answer:
+                    continue
+            except BaseException as error:
+                if must_propagate(error):
+                    raise
+                record_error(state, error)
+                name = "has_error"
+            await self._complete(state, name)
+            return True
+        return False
+
+    async def _complete(self, state: State, stop_condition: str) -> None:
+        state["is_completed"] = True
+        state["stop_condition"] = stop_condition
+        if any(step["is_truncated"] for step in state["trajectory"]):
+            state["is_truncated"] = True
+        self._stop_clock(state)
+        await self.run_cleanup(state)
+
+    def _stop_clock(self, state: State) -> None:
+        elapsed = (time.perf_counter() - state.began) * 1000
+        state["timing"]["generation_ms"] = elapsed
+        state["timing"]["total_ms"] = elapsed + state["timing"].get("scoring_ms", 0.0)
+
+    async def run_cleanup(self, state: State) -> None:
+        """Runs every cleanup handler, once per rollout.
+
+        What a handler raises is recorded on the state, and the others still run; so they do when
+        the rollout is cancelled meanwhile, and the cancellation goes on after them.
+        """
+        if state.cleaned_up:
+            return
+        state.cleaned_up = True
+        cancelled: BaseException | None = None
+        for handler in self._cleanups:
+            try:
+                await _maybe_await(handler, state)
+            except BaseException as error:
+                if must_propagate(error):
+                    cancelled = error
+                else:
+                    record_error(state, error)
+        if cancelled is not None:
+            raise cancelled
+
+    async def run_teardown(self) -> list[BaseException]:
+        """Runs every teardown handler, and returns what they raised."""
+        raised: list[BaseException] = []
+        for handler in self._teardowns:
+            try:
+                await _maybe_await(handler)
+            except BaseException as error:
+                if must_propagate(error):
+                    raise
+                raised.append(error)
+        return raised
+
+
+def record_error(state: State, error: BaseException) -> None:
+    """Makes an exception the error of a rollout, unless it has one; the object is kept as it is."""
+    if state.get("error") is None:
+        state["error"] = error
+
+
+def to_tools(tools: Sequence[Any]) -> list[Tool]:
+    """Tools as objects, from objects or dicts with name, description and parameters.
+
+    Raises:
+        ValueError: A dict has a provider's shape.
+        TypeError: It is neither a `Tool` nor a dict.
+    """
+    found = []
+    for tool in tools:
+        if isinstance(tool, Tool):
+            found.append(tool)
+        elif not isinstance(tool, Mapping):
+            raise TypeError(f"A tool is a Tool or a dict, not {type(tool).__name__}")
+        elif "function" in tool or tool.get("type") == "function":
+            raise ValueError("A tool is {name, description, parameters}, without 'function' around")
+        else:
+            found.append(Tool(**tool))
+    return found
+
+
+async def _maybe_await(func: Callable[..., Any], *args: Any) -> Any:
+    result = func(*args)
+    return await result if inspect.isawaitable(result) else result

@@ -1,0 +1,190 @@
+"""Environments that answer the model, turn after turn."""
+
+from __future__ import annotations
+
+from abc import abstractmethod
+from typing import TYPE_CHECKING, Any, final
+
+from tui_eval.environments.decorators import stop
+from tui_eval.environments.environment import Environment, record_error
+from tui_eval.environments.monitors import TurnMonitor
+from tui_eval.environments.telling import Telling
+from tui_eval.errors import OverlongPromptError, must_propagate
+from tui_eval.events import Stage
+from tui_eval.messages import AssistantMessage, Messages, to_messages
+from tui_eval.state import State
+from tui_eval.types import Response, RolloutInput, SamplingArgs, TrajectoryStep
+
+if TYPE_CHECKING:
+    from tui_eval.clients.base import Client
+
+
+class MultiTurnEnv(Environment):
+    """Model and environment speak in turns until a stop condition holds.
+
+    The order is: `setup_state`; then, turn by turn, every stop condition,
+    `get_prompt_messages` (which calls `env_response` from the second turn on), the model,
+    `add_model_response` (which calls `add_trajectory_step`); at the end cleanup handlers, then
+    `render_completion`.
+
+    Args:
+        max_turns: Most answers of the model; unlimited where it is not positive.
+        kwargs: As for `Environment`.
+    """
+
+    def __init__(self, max_turns: int = -1, **kwargs: Any) -> None:
+        super().__init__(**kwargs)
+        self.max_turns = max_turns
+        self.add_rubric(TurnMonitor())
+
+    @abstractmethod
+    async def env_response(self, messages: Messages, state: State, **kwargs: Any) -> Any:
+        """What the environment says next: messages, dicts of that shape, or text.
+
+        Setting `state["final_env_response"]` ends the rollout with those messages.
+        """
+
+    async def setup_state(self, state: State) -> State | None:
+        """Prepares a new rollout; what it returns, if anything, is written into the state."""
+        return state
+
+    async def get_prompt_messages(self, state: State) -> Messages:
+        """What the model is asked with: the prompt first, then everything said since."""
+        if not state["trajectory"]:
+            prompt: Messages = state["prompt"]
+            return prompt
+        last = state["trajectory"][-1]
+        talk = [*last["prompt"], *last["completion"]]
+        return [*talk, *to_messages(await self.env_response(talk, state) or [])]
+
+    async def add_model_response(
+        self, state: State, prompt_messages: Messages, response: Response
+    ) -> None:
+        """Takes an answer into the trajectory."""
+        message = response.message
+        answer = AssistantMessage(
+            content=message.content,
+            reasoning_content=message.reasoning_content,
+            thinking_blocks=message.thinking_blocks,
+            tool_calls=message.tool_calls,
+        )
+        step = TrajectoryStep(
+            prompt=prompt_messages,
+            completion=[answer],
+            response=response,
+            tokens=message.tokens,
+            reward=None,
+            advantage=None,
+            is_truncated=bool(message.is_truncated),
+            trajectory_id=state["trajectory_id"],
+            extras={},
+        )
+        await self.add_trajectory_step(state, step)
+
+    async def add_trajectory_step(self, state: State, trajectory_step: TrajectoryStep) -> None:
+        """Appends a step to the trajectory."""
+        state["trajectory"].append(trajectory_step)
+
+    async def render_completion(self, state: State) -> None:
+        """Sets `state["completion"]`: everything said after the prompt.
+
+        Where the rollout ended in an error, messages that the model has not answered are in it.
+        """
+        talk: Messages = []
+        if state["trajectory"]:
+            last = state["trajectory"][-1]
+            talk = [*last["prompt"], *last["completion"]][len(state["prompt"]) :]
+        if state.get("final_env_response") is not None:
+            talk += to_messages(state["final_env_response"])
+        elif state.get("error") is not None:
+            talk += state.unanswered
+        state["completion"] = talk
+
+    @stop(priority=100)
+    async def has_error(self, state: State) -> bool:
+        """The rollout has an error."""
+        return state.get("error") is not None
+
+    @stop
+    async def has_final_env_response(self, state: State) -> bool:
+        """The environment has said its last word."""
+        return state.get("final_env_response") is not None
+
+    @stop
+    async def max_turns_reached(self, state: State) -> bool:
+        """The model has answered as often as it may."""
+        return len(state["trajectory"]) >= self.max_turns > 0
+
+    @stop
+    async def prompt_too_long(self, state: State) -> bool:
+        """The conversation does not fit into the model's context any more."""
+        return bool(state.get("prompt_too_long", False))
+
+    @final
+    async def rollout(
+        self,
+        input: RolloutInput,
+        client: Client,
+        model: str,
+        sampling_args: SamplingArgs | None = None,
+    ) -> State:
+        """Leads a model through one example.
+
+        Whatever people's code raises is recorded as the state's error; cleanup handlers always
+        run, on cancellation too, which then goes on.
+        """
+        state = await self.init_state(input, client, model, sampling_args)
+        try:
+            await self._converse(state)
+        finally:
+            await self.run_cleanup(state)
+        try:
+            await self.render_completion(state)
+        except BaseException as error:
+            if must_propagate(error):
+                raise
+            record_error(state, error)
+        if state.get("completion") is None:
+            state["completion"] = []
+        return state
+
+    async def _converse(self, state: State) -> None:
+        telling = Telling(state)
+        state.observer.staged(Stage.SETUP)
+        prompt = state["prompt"]
+        try:
+            prepared = await self.setup_state(state)
+            if prepared is not None and prepared is not state:
+                state.update(prepared)
+            state["prompt"] = to_messages(state["prompt"])
+        except BaseException as error:
+            if must_propagate(error):
+                raise
+            record_error(state, error)
+            state["prompt"] = prompt
+        telling.tell(state["prompt"])
+        while not await self.is_completed(state):
+            try:
+                await self._take_turn(state, telling)
+            except OverlongPromptError:
+                state["prompt_too_long"] = True
+                state["is_truncated"] = True
+            except BaseException as error:
+                if must_propagate(error):
+                    raise
+                record_error(state, error)
+                telling.tell_new(state.unanswered)
+
+    async def _take_turn(self, state: State, telling: Telling) -> None:
+        state.unanswered = []
+        prompt = to_messages(await self.get_prompt_messages(state))
+        if state.get("final_env_response") is not None:
+            telling.tell_new(to_messages(state["final_env_response"]))
+            return
+        state.unanswered = telling.tell_new(prompt) if state["trajectory"] else []
+        response = await self.get_model_response(state, prompt)
+        state.unanswered = []
+        turns = len(state["trajectory"])
+        await self.add_model_response(state, prompt, response)
+        for step in state["trajectory"][turns:]:
+            telling.tell(step["completion"])

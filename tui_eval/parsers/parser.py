@@ -1,0 +1,74 @@
+"""The plain parser: takes the text of an answer as it is."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from tui_eval.messages import Messages
+
+
+def _unchanged(text: str) -> Any:
+    return text
+
+
+class Parser:
+    """Reads the answer out of what a model said.
+
+    Args:
+        extract_fn: Applied to the text; the text itself where none is given.
+    """
+
+    def __init__(self, extract_fn: Callable[[str], Any] = _unchanged) -> None:
+        self.extract_fn = extract_fn
+
+    def parse(self, text: str) -> Any:
+        """What `extract_fn` makes of the text."""
+        return self.extract_fn(text)
+
+    def parse_answer(self, completion: Messages | str) -> Any:
+        """The answer in a text, or in the last assistant message of a conversation.
+
+        Returns:
+            None where no assistant message exists.
+        """
+        if isinstance(completion, str):
+            return self.parse(completion)
+        said = self.get_assistant_messages(completion)
+        return self.parse(said_text(said[-1])) if said else None
+
+    def get_assistant_messages(self, completion: Messages) -> Messages:
+        """The messages of the model."""
+        return _with_role(completion, "assistant")
+
+    def get_system_messages(self, completion: Messages) -> Messages:
+        """The system messages."""
+        return _with_role(completion, "system")
+
+    def get_user_messages(self, completion: Messages) -> Messages:
+        """The messages of the user."""
+        return _with_role(completion, "user")
+
+    def get_tool_messages(self, completion: Messages) -> Messages:
+        """The results of tool calls."""
+        return _with_role(completion, "tool")
+
+    def get_format_reward_func(self) -> Callable[..., float]:
+        """A reward function for the format of an answer; any format is right here."""
+
+        def format_reward_func(completion: Messages, **kwargs: Any) -> float:
+            return 1.0
+
+        return format_reward_func
+
+
+def said_text(message: Any) -> str:
+    """The text of a message, parts of a list joined by spaces; images and sound are left out."""
+    content = message.get("content")
+    if content is None or isinstance(content, str):
+        return content or ""
+    return " ".join(str(part.get("text") or "") for part in content if part.get("type") == "text")
+
+
+def _with_role(messages: Messages, role: str) -> Messages:
+    return [message for message in messages if message.get("role") == role]

@@ -1,0 +1,161 @@
+"""A parser of answers in XML-like tags."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterator, Sequence
+from types import SimpleNamespace
+from typing import Any
+
+from tui_eval.errors import nearest
+from tui_eval.messages import Messages
+from tui_eval.parsers.parser import Parser, _unchanged, said_text
+
+
+class XMLParser(Parser):
+    """Reads fields such as `<answer>42</answer>` out of a text.
+
+    Args:
+        fields: The tags in their order. A tuple names alternatives for one field; its first name
+            is the canonical one.
+        answer_field: The tag that `parse_answer` returns.
+        extract_fn: Applied to the answer that `parse_answer` found.
+
+    Raises:
+        TypeError: A field is neither a string nor a tuple of strings.
+        ValueError: A tuple is empty, or a name occurs twice.
+    """
+
+    def __init__(
+        self,
+        fields: Sequence[str | tuple[str, ...]],
+        answer_field: str = "answer",
+        extract_fn: Callable[[str], Any] = _unchanged,
+    ) -> None:
+        super().__init__(extract_fn)
+        self.answer_field = answer_field
+        self._fields = [_alternatives(field) for field in fields]
+        names = [name for field in self._fields for name in field]
+        for name in names:
+            if names.count(name) > 1:
+                raise ValueError(f"Field name {name!r} occurs twice; each name may stand once")
+        self._patterns = {
+            name: re.compile(rf"<{re.escape(name)}>(.*?)</{re.escape(name)}>", re.DOTALL)
+            for name in names
+        }
+
+    def parse(self, text: str, strip: bool = True, last: bool = False) -> Any:
+        """The fields of a text.
+
+        Args:
+            strip: Remove white space around each value.
+            last: Take the last occurrence of each tag instead of the first.
+
+        Returns:
+            An object with one attribute per name, alternatives included; None where the tag is
+            missing.
+        """
+        found = SimpleNamespace()
+        for name, pattern in self._patterns.items():
+            values = pattern.findall(text) if last else _first(pattern, text)
+            value = values[-1] if values else None
+            setattr(found, name, value.strip() if strip and value is not None else value)
+        return found
+
+    def parse_answer(self, completion: Messages | str) -> Any:
+        """The answer field of a text (its last one), or of the newest message that has it.
+
+        Returns:
+            None where no assistant message has the field.
+        """
+        for text, last in _newest_first(self, completion):
+            answer = getattr(self.parse(text, last=last), self.answer_field, None)
+            if answer is not None:
+                return self.extract_fn(answer)
+        return None
+
+    def get_fields(self) -> list[str]:
+        """The canonical names of the fields, in order."""
+        return [field[0] for field in self._fields]
+
+    def get_format_str(self) -> str:
+        """The expected format, to be shown to a model."""
+        tags = [
+            field[0] if len(field) == 1 else f"[ {' | '.join(field)} ]" for field in self._fields
+        ]
+        return "\n".join(f"<{tag}>\n...\n</{tag}>" for tag in tags)
+
+    def format(self, **values: Any) -> str:
+        """A text with these values in their tags, each tag on a line of its own.
+
+        Args:
+            values: One value per field, under any of its names.
+
+        Raises:
+            ValueError: A field has no value, or a name is no field.
+        """
+        unknown = [name for name in values if name not in self._patterns]
+        if unknown:
+            hint = nearest(unknown[0], self._patterns)
+            raise ValueError(
+                f"{unknown[0]!r} is not a field of {self.get_fields()}. {hint}".strip()
+            )
+        lines = []
+        for field in self._fields:
+            given = [name for name in field if name in values]
+            if not given:
+                raise ValueError(f"Missing value for field {field[0]!r} (names: {list(field)})")
+            lines.append(f"<{field[0]}>\n{values[given[0]]}\n</{field[0]}>")
+        return "\n".join(lines)
+
+    def get_format_reward_func(self) -> Callable[..., float]:
+        """A reward function for how well messages keep the format, 0.2 to 1.
+
+        Each assistant message scores 0.4 times the share of fields that are there, 0.2 for
+        beginning with the first field, 0.2 for ending with the last, and 0.2 always, so that
+        scores compare with those of verifiers. The mean counts; 0 where there is no message.
+        """
+
+        def format_reward_func(completion: Messages, **kwargs: Any) -> float:
+            scores = [
+                self._format_score(said_text(message))
+                for message in self.get_assistant_messages(completion)
+            ]
+            return sum(scores) / len(scores) if scores else 0.0
+
+        return format_reward_func
+
+    def _format_score(self, text: str) -> float:
+        if not self._fields:
+            return 1.0
+        found = self.parse(text)
+        present = sum(
+            any(getattr(found, name) is not None for name in field) for field in self._fields
+        )
+        body = text.strip()
+        begins = body.startswith(tuple(f"<{name}>" for name in self._fields[0]))
+        ends = body.endswith(tuple(f"</{name}>" for name in self._fields[-1]))
+        return 0.4 * present / len(self._fields) + 0.2 + 0.2 * begins + 0.2 * ends
+
+
+def _alternatives(field: Any) -> tuple[str, ...]:
+    names = (field,) if isinstance(field, str) else field
+    if not isinstance(names, tuple) or not all(isinstance(name, str) for name in names):
+        raise TypeError(f"A field is a string or a tuple of strings, not {field!r}")
+    if not names:
+        raise ValueError("A tuple of alternatives needs at least one name")
+    return names
+
+
+def _first(pattern: re.Pattern[str], text: str) -> list[str]:
+    match = pattern.search(text)
+    return [match.group(1)] if match else []
+
+
+def _newest_first(parser: Parser, completion: Messages | str) -> Iterator[tuple[str, bool]]:
+    """Texts to search with whether their last match counts."""
+    if isinstance(completion, str):
+        yield completion, True
+        return
+    for message in reversed(parser.get_assistant_messages(completion)):
+        yield said_text(message), False

@@ -1,0 +1,56 @@
+"""Several rubrics that score the same rollouts."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Sequence
+from typing import Any
+
+from tui_eval.rubrics.rubric import Rubric
+from tui_eval.state import State
+from tui_eval.types import RewardFunc
+
+logger = logging.getLogger(__name__)
+
+
+class RubricGroup(Rubric):
+    """Rubrics whose rewards are summed up, and metrics of the same name added.
+
+    Advantage and timing are those of the whole group.
+
+    Args:
+        rubrics: In the order in which they score; at least one.
+    """
+
+    def __init__(self, rubrics: Sequence[Rubric]) -> None:
+        if not rubrics:
+            raise ValueError("A RubricGroup needs at least one rubric")
+        super().__init__(parser=rubrics[0].parser)
+        self.rubrics = list(rubrics)
+
+    def add_reward_func(self, func: RewardFunc, weight: float = 1.0) -> None:
+        """Adds a function to the first rubric."""
+        logger.warning("A function added to a RubricGroup goes to its first rubric")
+        self.rubrics[0].add_reward_func(func, weight)
+
+    def add_class_object(self, name: str, obj: Any) -> None:
+        """Gives functions of the first rubric an object under a parameter's name."""
+        logger.warning("An object added to a RubricGroup goes to its first rubric")
+        self.rubrics[0].add_class_object(name, obj)
+
+    @property
+    def has_group_funcs(self) -> bool:
+        """Whether any of the rubrics needs all rollouts of an example together."""
+        return any(rubric.has_group_funcs for rubric in self.rubrics)
+
+    async def add_scores(self, states: list[State], alone: bool) -> None:
+        """Runs every rubric on states that were made ready, and adds to what they have."""
+        sums: list[dict[str, float]] = [{} for _ in states]
+        for rubric in self.rubrics:
+            await rubric.add_scores(states, alone)
+            for state, total in zip(states, sums, strict=True):
+                for name, value in state["metrics"].items():
+                    total[name] = total.get(name, 0.0) + value
+                state["metrics"] = {}
+        for state, total in zip(states, sums, strict=True):
+            state["metrics"] = total

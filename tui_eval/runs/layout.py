@@ -1,0 +1,100 @@
+"""Where runs are on disk and what a run directory holds."""
+
+from __future__ import annotations
+
+import os
+import uuid
+from dataclasses import dataclass
+from pathlib import Path
+
+import platformdirs
+
+
+@dataclass(frozen=True, slots=True)
+class RunDir:
+    """The files of one run; nothing is created or read here."""
+
+    path: Path
+
+    @property
+    def plan(self) -> Path:
+        """What was asked, as TOML."""
+        return self.path / "run.toml"
+
+    @property
+    def results(self) -> Path:
+        """One finished rollout a line, in order of completion."""
+        return self.path / "results.jsonl"
+
+    @property
+    def index(self) -> Path:
+        """Where each line is and what lists show of it; can always be made again."""
+        return self.path / "results.index"
+
+    @property
+    def metadata(self) -> Path:
+        """The summary; nothing depends on it."""
+        return self.path / "metadata.json"
+
+    @property
+    def journal(self) -> Path:
+        """What results.jsonl does not have yet."""
+        return self.path / "journal.jsonl"
+
+    @property
+    def superseded(self) -> Path:
+        """Rows that a resume took out of results.jsonl to run them again."""
+        return self.path / "superseded.jsonl"
+
+    @property
+    def log(self) -> Path:
+        """What the engine and people's code printed."""
+        return self.path / "engine.log"
+
+    @property
+    def lock(self) -> Path:
+        """Held by the engine that writes here; names its socket."""
+        return self.path / "lock"
+
+    def is_run(self) -> bool:
+        """Whether this looks like a run of ours or of verifiers."""
+        return self.results.is_file() or (self.metadata.is_file() and self.plan.is_file())
+
+
+def run_name(env_id: str, model: str) -> str:
+    """The folder that holds the runs of an environment with a model: `env--org--model`."""
+    return f"{env_id.split('/')[-1].split('@')[0]}--{model.replace('/', '--')}"
+
+
+def outputs_root(env_id: str, output_dir: str | None, environments_dir: Path) -> Path:
+    """The folder under which a saved run goes: the environment's own, or `./outputs`.
+
+    Args:
+        output_dir: What `-o` names, if given; it stands in place of `./outputs`.
+    """
+    if output_dir:
+        return Path(output_dir)
+    own = environments_dir / env_id.split("/")[-1].split("@")[0].replace("-", "_")
+    return own / "outputs" if own.is_dir() else Path("outputs")
+
+
+def new_run(root: Path, env_id: str, model: str) -> RunDir:
+    """A path for a new run under an outputs folder; not created yet."""
+    return RunDir(root / "evals" / run_name(env_id, model) / uuid.uuid4().hex[:8])
+
+
+def unsaved_root() -> Path:
+    """The user's state directory, where runs live until somebody saves them."""
+    named = os.environ.get("TUI_EVAL_STATE_DIR")
+    return Path(named) if named else Path(platformdirs.user_state_path("tui-eval"))
+
+
+def is_unsaved(run: RunDir) -> bool:
+    """Whether a run lives in the user's state directory."""
+    return run.path.resolve().is_relative_to(unsaved_root().resolve())
+
+
+def saved_roots(environments_dir: Path = Path("environments")) -> list[Path]:
+    """The outputs folders that are looked through for saved runs, from here."""
+    found = sorted(environments_dir.glob("*/outputs")) if environments_dir.is_dir() else []
+    return [Path("outputs"), *found]

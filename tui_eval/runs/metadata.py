@@ -1,0 +1,75 @@
+"""metadata.json: the summary of a run, derived from the fold that everyone reads."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from datetime import UTC, datetime
+from typing import Any
+
+from tui_eval import __version__
+from tui_eval.fold.run_state import RunState
+
+
+def build_metadata(
+    state: RunState,
+    *,
+    time_ms: float,
+    state_columns: list[str],
+    env_version: str | None,
+    tools: list[dict[str, Any]] | None,
+    extra: Mapping[str, Any] | None = None,
+) -> dict[str, Any]:
+    """The metadata in the key order of verifiers 0.1.11, then what we add.
+
+    Args:
+        time_ms: Milliseconds that the run has been worked on, over all its sessions.
+        env_version: Version of the environment's package, where it has one.
+        tools: Definitions of the tools, where every rollout has the same.
+        extra: Further keys of ours.
+    """
+    run = state.run
+    if run is None:
+        raise ValueError("a run that has not started has no metadata")
+    reward = state.reward_mean.result()
+    rates = state.pass_rates.result(state.total // state.per_example)
+    finished, errored = state.finished, state.errored
+    used = max(state.reward_mean.n, 1)
+    return {
+        "env_id": run.env_id,
+        "env_args": run.env_args,
+        "model": run.model,
+        "base_url": run.base_url,
+        "num_examples": run.num_examples,
+        "rollouts_per_example": run.rollouts_per_example,
+        "sampling_args": run.sampling_args,
+        "time_ms": time_ms,
+        "avg_reward": reward.mean if reward.mean is not None else 0.0,
+        "avg_metrics": {name: metric.mean.result().mean for name, metric in state.metrics.items()},
+        "avg_error": errored / finished if finished else 0.0,
+        "pass_at_k": {str(rate.k): rate.any_passes for rate in rates},
+        "pass_all_k": {str(rate.k): rate.all_pass for rate in rates},
+        "pass_threshold": state.threshold,
+        "usage": {
+            "input_tokens": state.tokens_in / used,
+            "output_tokens": state.tokens_out / used,
+        }
+        if state.tokens_in or state.tokens_out
+        else None,
+        "version_info": {
+            "vf_version": None,
+            "vf_commit": None,
+            "env_version": env_version,
+            "env_commit": None,
+            "tui_eval_version": __version__,
+        },
+        "state_columns": state_columns,
+        "tools": tools,
+        "date": datetime.fromtimestamp(run.at, UTC).isoformat(timespec="seconds"),
+        "reward": reward.mean if reward.mean is not None else 0.0,
+        "reward_std": reward.std if reward.std is not None else 0.0,
+        "n_used": state.reward_mean.n,
+        "n_errored": errored,
+        "n_total": state.total,
+        "status": state.end.status if state.end else "running",
+        **(extra or {}),
+    }

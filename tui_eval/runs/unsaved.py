@@ -1,0 +1,116 @@
+"""Runs that nobody saved: kept two weeks in the user's state directory, moved when saved."""
+
+from __future__ import annotations
+
+import shutil
+import time
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from tui_eval.errors import Fault, RefusedError
+from tui_eval.runs.layout import RunDir, is_unsaved, outputs_root, saved_roots, unsaved_root
+from tui_eval.runs.lock import holder
+from tui_eval.runs.opening import read_metadata
+from tui_eval.runs.scan import scan
+
+KEPT_S = 14 * 24 * 3600.0
+
+
+def prune(now: float | None = None) -> list[Path]:
+    """Removes unsaved runs that were last written over two weeks ago; returns their paths."""
+    now = time.time() if now is None else now
+    removed = []
+    for run in _runs_under(unsaved_root()):
+        if now - _last_written(run) > KEPT_S and holder(run.lock) is None:
+            shutil.rmtree(run.path, ignore_errors=True)
+            removed.append(run.path)
+    return removed
+
+
+def _last_written(run: RunDir) -> float:
+    return max(path.stat().st_mtime for path in (run.path, *run.path.iterdir()))
+
+
+def _runs_under(root: Path) -> Iterator[RunDir]:
+    for path in sorted(root.glob("evals/*/*")):
+        if RunDir(path).is_run():
+            yield RunDir(path)
+
+
+def save_run(run: RunDir, target: RunDir) -> RunDir:
+    """Moves a run to where saved runs are.
+
+    Raises:
+        RefusedError: The target exists or cannot be written; the run is still where it was.
+    """
+    try:
+        if target.path.exists():
+            raise FileExistsError("it exists already")
+        target.path.parent.mkdir(parents=True, exist_ok=True)
+        shutil.move(run.path, target.path)
+    except OSError as error:
+        what = f"the run could not be moved here ({error}); it is still in {run.path}"
+        raise RefusedError([Fault(str(target.path), what)]) from error
+    return target
+
+
+@dataclass(frozen=True, slots=True)
+class Incomplete:
+    """A run that has rollouts left to do."""
+
+    run: RunDir
+    env_id: str
+    model: str
+    rollouts_per_example: int
+    num_examples: int
+    done: int
+    total: int
+    unsaved: bool
+    written_at: float
+
+
+def incomplete_runs(roots: list[Path] | None = None) -> list[Incomplete]:
+    """Runs that can be resumed, newest first: under the outputs folders here, and unsaved ones."""
+    found = []
+    for root in [*(saved_roots() if roots is None else roots), unsaved_root()]:
+        for run in _runs_under(root):
+            one = _incomplete(run, read_metadata(run))
+            if one is not None:
+                found.append(one)
+    return sorted(found, key=lambda one: -one.written_at)
+
+
+def _incomplete(run: RunDir, meta: dict[str, Any]) -> Incomplete | None:
+    examples, per_example = meta.get("num_examples"), meta.get("rollouts_per_example")
+    if not isinstance(examples, int) or not isinstance(per_example, int):
+        return None
+    if holder(run.lock) is not None:
+        return None
+    done = sum(1 for line in scan(run.results) if line.row is not None)
+    errored = meta.get("n_errored")
+    if done >= examples * per_example and not errored:
+        return None
+    return Incomplete(
+        run=run,
+        env_id=str(meta.get("env_id")),
+        model=str(meta.get("model")),
+        rollouts_per_example=per_example,
+        num_examples=examples,
+        done=done,
+        total=examples * per_example,
+        unsaved=is_unsaved(run),
+        written_at=_last_written(run),
+    )
+
+
+def keep(run: RunDir, output_dir: str | None = None) -> RunDir:
+    """Moves an unsaved run to its environment's outputs, or under another folder.
+
+    Raises:
+        RefusedError: See `save_run`.
+    """
+    name = run.path.parent.name
+    root = outputs_root(name.split("--")[0], output_dir, Path("environments"))
+    return save_run(run, RunDir(root.resolve() / "evals" / name / run.path.name))

@@ -1,0 +1,125 @@
+"""The one place where a run's lines are written: on disk before anyone hears of them."""
+
+from __future__ import annotations
+
+import os
+import threading
+from pathlib import Path
+from typing import Any
+
+import msgspec
+
+from tui_eval.events import RolloutFinished
+from tui_eval.runs.index import encode_entry
+from tui_eval.runs.layout import RunDir
+from tui_eval.runs.redaction import Redactor
+
+
+class RunWriter:
+    """Appends to results.jsonl and its index.
+
+    A line is written by one `write()`, so it survives the death of the process; a thread calls
+    `fdatasync` at most once a second, so it survives power loss but for that second.
+    """
+
+    def __init__(self, run: RunDir, redact: Redactor) -> None:
+        """Opens the files; a new run's are created.
+
+        Raises:
+            OSError: The directory cannot be written.
+        """
+        self.run = run
+        self.redact = redact
+        flags = os.O_WRONLY | os.O_CREAT | os.O_APPEND | os.O_CLOEXEC
+        self._results = os.open(run.results, flags, 0o644)
+        self._index = os.open(run.index, flags, 0o644)
+        self._offset = os.fstat(self._results).st_size
+        self._entries: list[bytes] = []
+        self._index_holds = True
+        self._unsynced = threading.Event()
+        self._closing = False
+        self._syncer = threading.Thread(target=self._sync_each_second, daemon=True)
+        self._syncer.start()
+        self._wait = threading.Event()
+
+    def append(self, line: bytes) -> tuple[int, int]:
+        """Writes one line of results.jsonl, secrets redacted.
+
+        Returns:
+            Offset and length of the line in bytes.
+
+        Raises:
+            OSError: The disk refused; what was written of the line is taken back.
+        """
+        line = self.redact(line)
+        offset = self._offset
+        try:
+            _write_all(self._results, line)
+        except OSError:
+            os.ftruncate(self._results, offset)
+            raise
+        self._offset += len(line)
+        self._unsynced.set()
+        return offset, len(line)
+
+    def remember(self, event: RolloutFinished) -> None:
+        """Takes an entry for the index, which is written by `flush_index`."""
+        self._entries.append(encode_entry(event))
+
+    def flush_index(self) -> None:
+        """Writes the remembered entries; called before listeners hear of these rows.
+
+        The index can be made again from results.jsonl: a disk that refuses ends the index, not
+        the run.
+        """
+        data, self._entries = b"".join(self._entries), []
+        if data and self._index_holds:
+            try:
+                _write_all(self._index, data)
+            except OSError:
+                self._index_holds = False
+
+    def _sync_each_second(self) -> None:
+        while True:
+            self._unsynced.wait()
+            self._unsynced.clear()
+            if self._closing:
+                return
+            try:
+                os.fdatasync(self._results)
+            except OSError:
+                return
+            self._wait.wait(1.0)
+
+    def close(self) -> None:
+        """Flushes everything to the disk and closes the files."""
+        self._closing = True
+        self._wait.set()
+        self._unsynced.set()
+        self._syncer.join()
+        self.flush_index()
+        os.fdatasync(self._results)
+        os.close(self._results)
+        os.close(self._index)
+
+
+def _write_all(fd: int, data: bytes) -> None:
+    written = os.write(fd, data)
+    while written < len(data):
+        written += os.write(fd, data[written:])
+
+
+def write_atomically(path: Path, data: bytes) -> None:
+    """Replaces a file by new content: readers see the old or the new, never half."""
+    temporary = path.with_name(f".{path.name}.{os.getpid()}.new")
+    with open(temporary, "wb") as file:
+        file.write(data)
+        file.flush()
+        os.fsync(file.fileno())
+    temporary.replace(path)
+
+
+def write_metadata(run: RunDir, metadata: dict[str, Any], redact: Redactor) -> None:
+    """Replaces metadata.json."""
+    text = msgspec.json.format(msgspec.json.encode(metadata, enc_hook=str), indent=2)
+    write_atomically(run.metadata, redact(text) + b"\n")

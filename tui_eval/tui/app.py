@@ -1,0 +1,142 @@
+"""The full-screen app: shows a run as a feed tells it, and sends commands back."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import time
+from collections.abc import Callable, Iterable
+from typing import TYPE_CHECKING, Any, ClassVar
+
+from textual.app import App, SystemCommand
+from textual.binding import BindingType
+from textual.screen import Screen
+
+from tui_eval.fold.run_state import RunState
+from tui_eval.shipped import shipped
+from tui_eval.tui.commands import COMMANDS, bindings
+from tui_eval.tui.leaving import Leave
+from tui_eval.tui.screens.live import LiveScreen
+from tui_eval.tui.themes import DARK, THEMES
+
+if TYPE_CHECKING:
+    from tui_eval.fold.feed import Feed
+
+TICK_S = 1 / 12
+BATCH = 500
+"""Events folded between two looks at the clock."""
+BUDGET_S = 0.015
+"""How long one tick may fold events; what is left comes with the next one, soon."""
+
+
+class TuiEvalApp(App[Leave]):
+    """Watches one run.
+
+    Args:
+        feed: The run; it is started after the first frame, and closed at the end.
+        now: Unix seconds, for every clock on the screen.
+        saved: False where leaving asks whether to save the run.
+    """
+
+    TITLE = "tui-eval"
+    CSS_PATH = str(shipped("styles", "live.tcss"))
+    BINDINGS: ClassVar[list[BindingType]] = bindings("app")
+
+    def __init__(
+        self, feed: Feed, *, now: Callable[[], float] = time.time, saved: bool = True
+    ) -> None:
+        super().__init__()
+        self.feed = feed
+        self.state = RunState()
+        self.live_screen = LiveScreen(feed, self.state, now, saved)
+        self._behind = False
+        for theme in THEMES:
+            self.register_theme(theme)
+        wished = os.environ.get("TEXTUAL_THEME", "")
+        self.theme = wished if wished in self.available_themes else DARK.name
+
+    def get_default_screen(self) -> Screen[Any]:
+        """The only screen there is."""
+        return self.live_screen
+
+    def on_ready(self) -> None:
+        """The first frame is drawn: now the rest is loaded."""
+        self.run_worker(self._begin(), group="feed")
+
+    async def _begin(self) -> None:
+        await asyncio.gather(self.feed.start(), asyncio.to_thread(_load_numbers))
+        self.set_interval(TICK_S, self.tick)
+        self.tick()
+
+    def tick(self) -> None:
+        """Folds what is new, for a bounded time, and draws what changed."""
+        deadline = time.perf_counter() + BUDGET_S
+        self._behind = False
+        while events := self.feed.drain(BATCH):
+            for event in events:
+                self.state.apply(event)
+                self.live_screen.take(event)
+            if time.perf_counter() > deadline:
+                self._behind = True
+                self.set_timer(BUDGET_S, self.tick)
+                break
+        if self.state.refused:
+            self.exit(Leave("closed"))
+            return
+        self.live_screen.refresh_run()
+
+    @property
+    def goes_on(self) -> bool:
+        """Whether an engine is at work on the run."""
+        return self.feed.live and self.state.end is None
+
+    def on_live_screen_left(self, message: LiveScreen.Left) -> None:
+        """Somebody decided how to leave."""
+        self._leave(message.leave)
+
+    def _leave(self, leave: Leave) -> None:
+        """Tells the engine, and goes."""
+        if self.goes_on:
+            from tui_eval.events import Detach, Stop
+
+            self.feed.send(Detach() if leave.action == "detach" else Stop())
+        self.exit(leave)
+
+    async def action_quit(self) -> None:
+        """Stops the run if it goes on, and leaves without a question."""
+        self._leave(Leave("stop" if self.goes_on else "closed"))
+
+    def action_interrupt(self) -> None:
+        """Asks as quitting does; asked a second time it stops the run."""
+        from tui_eval.tui.screens.question import Question
+
+        if isinstance(self.screen, Question):
+            self._leave(self.screen.second)
+        elif self.screen is not self.live_screen:
+            self.pop_screen()
+            self.live_screen.action_leave()
+        else:
+            self.live_screen.action_leave()
+
+    def get_system_commands(self, screen: Screen[Any]) -> Iterable[SystemCommand]:
+        """The table's commands, and the choice of a theme."""
+        for command in COMMANDS:
+            if command.palette:
+                yield SystemCommand(
+                    command.help, f"key {command.shown}", self._runner(command.action)
+                )
+        yield SystemCommand(
+            "Change the theme", "Dark, light, or the terminal's", self.action_change_theme
+        )
+
+    def _runner(self, action: str) -> Callable[[], Any]:
+        return lambda: self.run_action(action, default_namespace=self.live_screen)
+
+    async def on_unmount(self) -> None:
+        """Lets go of the run."""
+        await self.feed.close()
+
+
+def _load_numbers() -> None:
+    """Loads what the histogram needs, off the loop: it takes longer than a frame."""
+    import numpy  # noqa: F401

@@ -1,0 +1,39 @@
+"""Pictures made of block characters: bars and histograms."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+
+_LEFT = " ▏▎▍▌▋▊▉█"
+_LOW = " ▁▂▃▄▅▆▇█"
+
+
+def bar(share: float, width: int) -> str:
+    """A bar from the left, exact to an eighth of a cell, padded with spaces to `width`.
+
+    Args:
+        share: How much of the width is filled; cut to 0 to 1. NaN draws nothing.
+    """
+    if math.isnan(share):
+        return " " * width
+    eighths = round(min(max(share, 0.0), 1.0) * width * 8)
+    if share > 0 and eighths == 0:
+        eighths = 1
+    full, rest = divmod(eighths, 8)
+    return ("█" * full + (_LEFT[rest] if rest else "")).ljust(width)
+
+
+def columns(counts: Sequence[int], height: int, cells: int = 1) -> list[str]:
+    """Upright bars as text, top line first, `height` lines of `cells` characters a bar.
+
+    The greatest count reaches the top; any count but 0 is at least an eighth of a line high.
+    """
+    most = max(counts, default=0)
+    if most == 0:
+        return [" " * (len(counts) * cells)] * height
+    levels = [max(round(count / most * height * 8), 1) if count else 0 for count in counts]
+    return [
+        "".join(_LOW[min(max(level - 8 * row, 0), 8)] * cells for level in levels)
+        for row in reversed(range(height))
+    ]

@@ -1,0 +1,78 @@
+"""Numbers as people read them in a narrow column."""
+
+from __future__ import annotations
+
+import math
+
+NONE = "–"
+
+
+def reward_text(value: float | None) -> str:
+    """A reward or metric in at most six characters; a dash for none."""
+    if value is None or math.isnan(value):
+        return NONE
+    if abs(value) < 100:
+        return f"{value:.2f}"
+    return f"{value:.0f}" if abs(value) < 1e5 else f"{value:.0e}".replace("e+0", "e")
+
+
+def count_text(value: float) -> str:
+    """A count in at most five characters: 950, 12.4k, 310k, 1.2M."""
+    if value < 1000:
+        return f"{value:.0f}"
+    for unit in ("k", "M", "G"):
+        value /= 1000
+        if value < 99.95:
+            return f"{value:.1f}{unit}"
+        if value < 999.5:
+            return f"{value:.0f}{unit}"
+    return f"{value:.0f}G"
+
+
+def span_text(seconds: float) -> str:
+    """A finished span of time, seconds with a digit: 0.4s, 59.9s, 1:02, 1:02:03."""
+    if math.isnan(seconds):
+        return NONE
+    if seconds < 59.95:
+        return f"{seconds:.1f}s"
+    return clock_text(seconds)
+
+
+def clock_text(seconds: float) -> str:
+    """A span that is still growing, in whole seconds: 12s, 1:02, 1:02:03."""
+    whole = max(int(seconds), 0)
+    if whole < 60:
+        return f"{whole}s"
+    minutes, rest = divmod(whole, 60)
+    if minutes < 60:
+        return f"{minutes}:{rest:02}"
+    hours, minutes = divmod(minutes, 60)
+    return f"{hours}:{minutes:02}:{rest:02}"
+
+
+def ms_text(ms: float) -> str:
+    """The duration of one call: 3 ms, 980 ms, 1.2 s, 1:02."""
+    if ms < 999.5:
+        return f"{ms:.0f} ms"
+    return f"{ms / 1000:.1f} s" if ms < 59_950 else clock_text(ms / 1000)
+
+
+def rate_text(per_second: float) -> str:
+    """Rollouts by the unit of time that makes the number readable."""
+    if per_second <= 0:
+        return f"{NONE}/s"
+    if per_second >= 0.995:
+        return f"{per_second:.1f}/s" if per_second < 99.95 else f"{count_text(per_second)}/s"
+    return f"{per_second * 60:.1f}/min"
+
+
+def interval_text(low: float | None, high: float | None) -> str:
+    """An interval in brackets, or nothing where there is none."""
+    if low is None or high is None:
+        return ""
+    return f"[{reward_text(low)}, {reward_text(high)}]"
+
+
+def plural(count: int, noun: str) -> str:
+    """A count with its noun: 1 error, 2 errors."""
+    return f"{count:,} {noun}" if count == 1 else f"{count:,} {noun}s"

@@ -1,0 +1,83 @@
+"""Lines as plain values, and the one place where they become what the terminal is sent.
+
+A line is a tuple of (text, ink) pairs. Ink is a name, not a colour: the style sheet gives each its
+colour as the component class `ink--NAME`. Text is never parsed as markup, and every piece passes
+`printable` here, whoever made it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from typing import TypeAlias
+
+from rich.cells import cell_len, set_cell_size
+from rich.segment import Segment
+from rich.style import Style
+from textual.strip import Strip
+
+from tui_eval.printable import printable
+
+Span: TypeAlias = tuple[str, str]
+Line: TypeAlias = tuple[Span, ...]
+
+INKS = (
+    "strong",
+    "muted",
+    "faint",
+    "rule",
+    "busy",
+    "accent",
+    "good",
+    "bad",
+    "warn",
+    "thought",
+    "role",
+    "bar",
+    "bar-good",
+    "pill",
+    "key",
+    "cursor",
+    "cursor-blurred",
+)
+"""Every ink; `cursor` and `cursor-blurred` are grounds laid under a line."""
+
+EMPTY: Line = ()
+
+
+def strip_of(line: Iterable[Span], width: int, ink: Callable[[str], Style], ground: Style) -> Strip:
+    """A line drawn to exactly `width` cells.
+
+    Args:
+        ink: Gives the style of an ink by name; of the empty name, the plain one.
+        ground: Laid over each piece's style last: the background of a selected line.
+    """
+    segments = [
+        Segment(printable(text).replace("\n", " "), ink(name) + ground)
+        for text, name in line
+        if text
+    ]
+    return Strip(segments).adjust_cell_length(width, ink("") + ground)
+
+
+def line_width(line: Iterable[Span]) -> int:
+    """Cells that a line takes."""
+    return sum(cell_len(text) for text, _ in line)
+
+
+def left(text: str, width: int) -> str:
+    """Text cut with an ellipsis or padded on the right to exactly `width` cells."""
+    if cell_len(text) > width:
+        return set_cell_size(text, max(width - 1, 0)) + "…" * (width > 0)
+    return set_cell_size(text, width)
+
+
+def right(text: str, width: int) -> str:
+    """Text cut with an ellipsis or padded on the left to exactly `width` cells."""
+    size = cell_len(text)
+    return left(text, width) if size > width else " " * (width - size) + text
+
+
+def spread(start: Line, end: Line, width: int, least: int = 1) -> Line:
+    """Two lines at the two edges of `width`; the end gives way where both do not fit."""
+    gap = width - line_width(start) - line_width(end)
+    return (*start, (" " * gap, ""), *end) if gap >= least else start

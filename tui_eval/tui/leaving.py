@@ -1,0 +1,61 @@
+"""What leaving the screen means, and what is asked before it."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Literal, NamedTuple
+
+
+@dataclass(frozen=True, slots=True)
+class Leave:
+    """How somebody left.
+
+    Args:
+        action: `closed`, the run is over or was refused; `stop`, it was told to stop; `detach`,
+            it goes on without this screen.
+        save: Whether an unsaved run is to be kept.
+    """
+
+    action: Literal["closed", "stop", "detach"]
+    save: bool = False
+
+
+class Choice(NamedTuple):
+    """One answer to a question: its key, what it is called, what follows, what it means."""
+
+    key: str
+    label: str
+    note: str
+    leave: Leave | None
+
+
+STAY = Choice("escape", "stay", "", None)
+
+
+def leave_choices(goes_on: bool, saved: bool) -> list[Choice]:
+    """The answers to choose from; none where there is nothing to ask.
+
+    Args:
+        goes_on: Whether an engine is at work on the run.
+        saved: False for a run that lives in the state directory until it is saved.
+    """
+    if goes_on and saved:
+        return [
+            Choice("s", "stop", "what is finished is kept; resume it later", Leave("stop")),
+            Choice("d", "detach", "the run goes on without this screen", Leave("detach")),
+            STAY,
+        ]
+    if goes_on:
+        return [
+            Choice("s", "stop and save", "under ./outputs, resumable", Leave("stop", save=True)),
+            Choice("u", "stop, unsaved", "kept for 14 days, resumable", Leave("stop")),
+            Choice("d", "detach", "the run goes on without this screen", Leave("detach")),
+            STAY,
+        ]
+    if saved:
+        return []
+    return [
+        Choice("y", "yes, save it", "under ./outputs", Leave("closed", save=True)),
+        Choice("n", "no", "it is kept unsaved for 14 days", Leave("closed")),
+        STAY,
+    ]

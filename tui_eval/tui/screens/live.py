@@ -1,0 +1,311 @@
+"""The screen on which a run is watched, live or saved."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import TYPE_CHECKING, ClassVar
+
+from textual.app import ComposeResult
+from textual.binding import BindingType
+from textual.containers import Container
+from textual.content import Content
+from textual.message import Message
+from textual.screen import Screen
+
+from tui_eval.fold.run_state import RunState
+from tui_eval.tui.commands import bindings
+from tui_eval.tui.following import Follower
+from tui_eval.tui.leaving import Leave, leave_choices
+from tui_eval.tui.reader import Reader
+from tui_eval.tui.titles import reward_title, rollouts_title, story_title
+from tui_eval.tui.widgets.header import Header
+from tui_eval.tui.widgets.key_line import KeyLine
+from tui_eval.tui.widgets.line_view import LineView
+from tui_eval.tui.widgets.metrics_panel import MetricsPanel
+from tui_eval.tui.widgets.reward_panel import RewardPanel
+from tui_eval.tui.widgets.rollout_list import RolloutList
+from tui_eval.tui.widgets.trajectory import Trajectory
+
+if TYPE_CHECKING:
+    from tui_eval import events as ev
+    from tui_eval.fold.feed import Feed
+
+UNREADABLE = "This rollout cannot be read back from results.jsonl."
+
+
+class LiveScreen(Screen[None]):
+    """Four panes over one fold; `refresh_run` draws what changed since it was called last."""
+
+    BINDINGS: ClassVar[list[BindingType]] = bindings("screen")
+    HORIZONTAL_BREAKPOINTS: ClassVar[list[tuple[int, str]] | None] = [
+        (0, "-narrow"),
+        (100, "-normal"),
+        (170, "-wide"),
+    ]
+    VERTICAL_BREAKPOINTS: ClassVar[list[tuple[int, str]] | None] = [(0, "-short"), (34, "-tall")]
+
+    class Left(Message):
+        """Somebody decided how to leave."""
+
+        def __init__(self, leave: Leave) -> None:
+            super().__init__()
+            self.leave = leave
+
+    def __init__(self, feed: Feed, state: RunState, now: Callable[[], float], saved: bool) -> None:
+        super().__init__()
+        self.feed = feed
+        self.state = state
+        self.now = now
+        self.saved = saved
+        self.reader = Reader(feed, state)
+        self.follower = Follower(state)
+        self.header = Header(state, now, id="header")
+        self.rollouts = RolloutList(state, now, id="rollouts")
+        self.story = Trajectory(id="story")
+        self.numbers = MetricsPanel(state, id="numbers")
+        self.reward = RewardPanel(id="reward")
+        self.keys = KeyLine(id="keys")
+        self._drawn: tuple[int, int] | None = None
+        self._titles: dict[str, Content] = {}
+
+    def compose(self) -> ComposeResult:
+        """Two lines on top, the panes, the keys."""
+        yield self.header
+        with Container(id="panes", classes="-in-1"):
+            for pane in (self.rollouts, self.story, self.numbers, self.reward):
+                pane.add_class("pane")
+                yield pane
+        yield self.keys
+
+    def on_mount(self) -> None:
+        """Draws the first frame: there is no run yet."""
+        self.set_focus(self.rollouts)
+        self.story.empty = ((("starting engine…", "faint"),),)
+        self._retitle()
+        for view in (self.header, self.story, self.keys):
+            view.update()
+
+    def take(self, event: ev.Event) -> None:
+        """Takes in one event that the fold has already seen."""
+        self.follower.take(event)
+        self.reader.take(event)
+        if type(event).__name__ == "GateMoved":
+            self.header.asked_pause = None
+
+    def refresh_run(self) -> None:
+        """Draws what changed; with nothing new it draws only clocks, once a second."""
+        state, now = self.state, self.now()
+        version = self.reader.rollout.version if self.reader.rollout is not None else 0
+        drawn = (state.changed + version, int(now))
+        if drawn == self._drawn:
+            return
+        self._drawn = drawn
+        self.header.live = self.feed.live
+        if state.total and self.reader.row < 0:
+            self._first_rollout()
+        if self.reader.row >= 0:
+            self._go_on(now)
+        for view in (self.header, self.rollouts, self.story, self.numbers):
+            view.update()
+        self._retitle()
+        self._update_keys()
+
+    def _first_rollout(self) -> None:
+        if not self._goes_on:
+            self.follower.switch(False)
+        newest = self.follower.newest()
+        self._turn_to(newest if newest is not None and self.follower.on else 0)
+
+    def _go_on(self, now: float) -> None:
+        """Moves on where the screen moves by itself, and reads what has finished from disk."""
+        wanted = self.follower.wanted(self.reader.row, now)
+        if wanted is not None and wanted != self.reader.row:
+            self.rollouts.select(wanted, by_hand=False)
+        if self.reader.must_read:
+            self.run_worker(self._read(), group="read", exclusive=True)
+        missed = self.follower.missed
+        self.rollouts.pill = f"▼ {missed:,} new" if missed and self._goes_on else ""
+
+    async def _read(self) -> None:
+        row, anew = self.reader.row, self.reader.rollout is None
+        if await self.reader.read():
+            if self.reader.unreadable:
+                self.story.empty = (((UNREADABLE, "bad"),),)
+            self.story.show(self.reader.rollout, anew=anew)
+            self.reward.show(self.reader.rollout)
+            self._retitle()
+        elif row != self.reader.row:
+            self._drawn = None
+
+    @property
+    def _goes_on(self) -> bool:
+        """Whether an engine is at work on the run."""
+        return self.feed.live and self.state.end is None
+
+    def _turn_to(self, row: int) -> None:
+        self.rollouts.row = row
+        self.reader.open(row)
+        rollout = self.reader.rollout
+        self.story.empty = ()
+        sticks = rollout is not None and not rollout.finished
+        self.story.show(rollout, anew=True, sticks=sticks)
+        self.reward.show(rollout)
+        self._drawn = None
+
+    def on_rollout_list_selected(self, message: RolloutList.Selected) -> None:
+        """Another rollout was selected."""
+        if message.by_hand:
+            self.follower.switch(False)
+        if message.row != self.rollouts.row or message.row == self.reader.row:
+            return
+        self._turn_to(message.row)
+        self.refresh_run()
+
+    def on_line_view_scrolled_back(self) -> None:
+        """Somebody reads: nothing moves by itself any more."""
+        self.follower.switch(False)
+        self._drawn = None
+
+    def on_rollout_list_follow_wanted(self) -> None:
+        """Goes to the newest rollout and follows; to the last one where none runs."""
+        if self._goes_on:
+            self._follow(True)
+        else:
+            self.rollouts.select(self.state.total - 1)
+
+    def on_rollout_list_opened(self) -> None:
+        """Goes on reading in the trajectory."""
+        self.action_pane(2)
+
+    def _follow(self, on: bool) -> None:
+        self.follower.switch(on)
+        if on:
+            newest = self.follower.newest()
+            if newest is not None and newest != self.rollouts.row:
+                self.rollouts.select(newest, by_hand=False)
+            self.story.stick()
+        else:
+            self.story.let_go()
+        self._drawn = None
+        self.refresh_run()
+
+    def _retitle(self) -> None:
+        following = self.follower.on and self._goes_on
+        row = self.reader.row
+        titles = (
+            (self.rollouts, rollouts_title(following, self._goes_on)),
+            (self.story, story_title(self.state, row, self.reader.rollout, self.now())),
+            (self.numbers, Content("3 Numbers of the run · 95 % intervals")),
+            (self.reward, reward_title(self.state, row)),
+        )
+        for view, text in titles:
+            if self._titles.get(view.id or "") != text:
+                self._titles[view.id or ""] = text
+                view.border_title = text
+
+    def _update_keys(self) -> None:
+        paused = self.header.asked_pause
+        paused = not self.state.gate_open if paused is None else paused
+        self.keys.words = {
+            "pause": ("resume" if paused else "pause") if self._goes_on else "",
+            "follow": ("freeze" if self.follower.on else "follow") if self._goes_on else "",
+            "error(1)": "errors" if self.state.errors else "",
+            "leave": "leave" if self._goes_on else "quit",
+        }
+        focus = {"rollouts": "list", "story": "story"}.get(getattr(self.focused, "id", ""), "")
+        self.keys.scopes = ("screen", "view", focus)
+        self.keys.tick(self.now())
+
+    def on_descendant_focus(self) -> None:
+        """Shows the pane that has the focus where there is room for one only."""
+        panes: list[LineView] = [self.rollouts, self.story, self.numbers]
+        if isinstance(self.focused, LineView) and self.focused in panes:
+            number = panes.index(self.focused) + 1
+            self.query_one("#panes").set_classes(f"-in-{number}")
+        self._update_keys()
+
+    def action_pane(self, number: int) -> None:
+        """Goes to a pane."""
+        pane = (self.rollouts, self.story, self.numbers)[number - 1]
+        self.query_one("#panes").set_classes(f"-in-{number}")
+        self.call_after_refresh(self.set_focus, pane)
+
+    def action_next_pane(self, by: int) -> None:
+        """Goes to the next or previous pane."""
+        panes: list[object] = [self.rollouts, self.story, self.numbers]
+        here = panes.index(self.focused) if self.focused in panes else 0
+        self.action_pane((here + by) % len(panes) + 1)
+
+    def action_zoom(self) -> None:
+        """Gives the whole screen to the pane with the focus, or takes it back."""
+        self.toggle_class("-zoomed")
+
+    def action_back(self) -> None:
+        """Out of the zoom, then to the list."""
+        if self.has_class("-zoomed"):
+            self.remove_class("-zoomed")
+        else:
+            self.action_pane(1)
+
+    def action_follow(self) -> None:
+        """Follows the newest rollout, or freezes the view."""
+        if self._goes_on:
+            self._follow(not self.follower.on)
+        else:
+            self.keys.say("The run has ended: there is nothing to follow.", self.now())
+
+    def action_pause(self) -> None:
+        """Closes the engine's gate, or opens it."""
+        if not self._goes_on:
+            self.keys.say("The run has ended: there is nothing to pause.", self.now())
+            return
+        from tui_eval.events import Pause, Resume
+
+        paused = self.header.asked_pause
+        paused = not self.state.gate_open if paused is None else paused
+        self.header.asked_pause = not paused
+        self.feed.send(Resume() if paused else Pause())
+        self._drawn = None
+        self.refresh_run()
+
+    def action_error(self, step: int) -> None:
+        """Goes to the next or previous error."""
+        row = self.rollouts.error_from(step)
+        if row is None:
+            self.keys.say("No rollout has errored.", self.now())
+        else:
+            self.rollouts.select(row)
+
+    def action_rollout(self, by: int) -> None:
+        """Goes to the next or previous rollout, from any pane."""
+        self.rollouts.action_move(by)
+
+    def action_help(self) -> None:
+        """Shows the keys."""
+        from tui_eval.tui.screens.help import Help
+
+        self.app.push_screen(Help())
+
+    def action_leave(self) -> None:
+        """Leaves at once where nothing is lost, asks otherwise."""
+        choices = leave_choices(self._goes_on, self.saved)
+        if not choices:
+            self.post_message(self.Left(Leave("closed")))
+            return
+        from tui_eval.tui.screens.question import Question
+
+        if self._goes_on:
+            head, text = (
+                "Leave a running run",
+                [
+                    f"{self.state.finished:,} of {self.state.total:,} rollouts are finished and on disk."
+                ],
+            )
+        else:
+            head, text = "Save this run?", ["It is in the state directory, not under ./outputs."]
+        second = Leave("stop") if self._goes_on else Leave("closed")
+        self.app.push_screen(Question(head, text, choices, second), self._answered)
+
+    def _answered(self, leave: Leave | None) -> None:
+        if leave is not None:
+            self.post_message(self.Left(leave))

@@ -1,0 +1,51 @@
+"""How each stage of a rollout looks: a glyph, a word and an ink, so that colour never stands alone.
+
+Stages are plain numbers here, in the order of `tui_eval.events.Stage`: the screen's first frame
+comes before the event language is loaded.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+WAITING, DONE, ERROR = 0, 8, 9
+
+
+class Look(NamedTuple):
+    """One stage as people see it."""
+
+    glyph: str
+    word: str
+    ink: str
+
+
+LOOKS = (
+    Look("·", "waiting", "faint"),
+    Look("~", "sleeping", "warn"),
+    Look("◇", "generated", "muted"),
+    Look("○", "setup", "muted"),
+    Look("‖", "held", "warn"),
+    Look("▶", "model", "busy"),
+    Look("◆", "tool", "accent"),
+    Look("Σ", "scoring", "busy"),
+    Look("✓", "done", "good"),
+    Look("✗", "error", "bad"),
+)
+
+MEANINGS = (
+    "has not begun",
+    "a request is waiting to be tried again",
+    "waits for the other rollouts of its group to be scored",
+    "the environment prepares it",
+    "stands at the closed gate of a paused run",
+    "the model is answering",
+    "a tool is at work",
+    "reward functions are at work",
+    "finished and saved",
+    "ended in an error; it has no reward",
+)
+
+
+def is_running(stage: int) -> bool:
+    """Whether a rollout of this stage has begun and not finished."""
+    return WAITING < stage < DONE

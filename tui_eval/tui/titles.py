@@ -1,0 +1,61 @@
+"""The titles of the panes, styled by the theme's own names and never parsed as markup."""
+
+from __future__ import annotations
+
+import math
+from typing import TYPE_CHECKING
+
+from textual.content import Content
+
+from tui_eval.printable import one_line
+from tui_eval.tui.figures import clock_text, span_text
+from tui_eval.tui.stages import DONE, LOOKS
+
+if TYPE_CHECKING:
+    from tui_eval.fold.run_state import RunState
+    from tui_eval.fold.transcript import Rollout
+
+COLOURS = {
+    "good": "$text-success",
+    "bad": "$text-error bold",
+    "warn": "$text-warning",
+    "busy": "$text-primary",
+    "accent": "$text-accent",
+}
+
+
+def rollouts_title(following: bool, goes_on: bool) -> Content:
+    """Says whether the view moves by itself."""
+    if not goes_on:
+        return Content("1 Rollouts")
+    return Content("1 Rollouts · following" if following else "1 Rollouts · frozen")
+
+
+def _name(state: RunState, row: int) -> str:
+    example = one_line(str(state.example_id(row)), 24)
+    number = f" · rollout {row % state.per_example}" if state.per_example > 1 else ""
+    return f"example {example}{number}"
+
+
+def story_title(state: RunState, row: int, rollout: Rollout | None, now: float) -> Content:
+    """Which rollout it is, its attempt, stage and time."""
+    if row < 0 or row >= state.total:
+        return Content("2 Trajectory")
+    look = LOOKS[state.stage[row]]
+    parts: list[Content | tuple[str, str] | str] = [f"2 Trajectory · {_name(state, row)} · "]
+    parts.append((f"{look.glyph} {look.word}", COLOURS.get(look.ink, "")))
+    attempt = max(state.attempt[row], rollout.attempt if rollout is not None else 1)
+    if attempt > 1:
+        parts.append(f" · attempt {attempt}")
+    if state.stage[row] >= DONE:
+        parts.append(f" · {span_text(state.total_ms[row] / 1000)}")
+    elif not math.isnan(state.since[row]):
+        parts.append(f" · {clock_text(now - state.since[row])}")
+    return Content.assemble(*parts)
+
+
+def reward_title(state: RunState, row: int) -> Content:
+    """Whose reward it is."""
+    if row < 0 or row >= state.total:
+        return Content("Reward")
+    return Content(f"Reward · {_name(state, row)}")

@@ -1,0 +1,224 @@
+"""The base of every pane: draws the lines that can be seen, and only those that changed."""
+
+from __future__ import annotations
+
+from collections.abc import Hashable
+from typing import ClassVar
+
+from rich.style import Style
+from textual import events
+from textual.binding import BindingType
+from textual.cache import LRUCache
+from textual.geometry import Region, Size
+from textual.message import Message
+from textual.scroll_view import ScrollView
+from textual.strip import Strip
+
+from tui_eval.tui.commands import bindings
+from tui_eval.tui.ink import EMPTY, INKS, Line, line_width, strip_of
+
+NO_STYLE = Style()
+MARK = "▌"
+
+
+class LineView(ScrollView, can_focus=True):
+    """Lines drawn on demand, below as many fixed ones as `heads` says.
+
+    A subclass says how many lines there are (`count`) and what each holds (`line`), and calls
+    `update` when that may have changed. Strips are cached by `key`: a value that determines all
+    that the line shows, never an identity. `built` counts the strips that were made and `asked`
+    the lines that Textual asked for: the work done so far.
+    """
+
+    COMPONENT_CLASSES: ClassVar[set[str]] = {f"ink--{name}" for name in INKS}
+    BINDINGS: ClassVar[list[BindingType]] = bindings("view")
+    heads: ClassVar[int] = 0
+
+    class ScrolledBack(Message):
+        """Somebody moved away from the end: the view must not move by itself any more."""
+
+    def __init__(self, *, id: str | None = None) -> None:
+        super().__init__(id=id)
+        self._strips: LRUCache[Hashable, Strip] = LRUCache(4096)
+        self._shown: dict[int, Hashable] = {}
+        self.pill = ""
+        self.built = 0
+        self.asked = 0
+
+    def count(self) -> int:
+        """Lines that there are, the fixed ones left out."""
+        raise NotImplementedError
+
+    def line(self, index: int) -> Line:
+        """What a line holds, without its first cell, which marks the selection."""
+        raise NotImplementedError
+
+    def key(self, index: int) -> Hashable:
+        """A value that determines `line(index)` at this width; cheaper than the line itself."""
+        return self.line(index)
+
+    def head(self, index: int) -> Line:
+        """What a fixed line holds."""
+        return EMPTY
+
+    def marked(self, index: int) -> bool:
+        """Whether the line belongs to what is selected."""
+        return False
+
+    def lit(self, index: int) -> bool:
+        """Whether the line has the ground of the cursor."""
+        return False
+
+    @property
+    def line_width(self) -> int:
+        """Cells that a line can use, the mark left out."""
+        return max(self.scrollable_content_region.width - 1, 1)
+
+    @property
+    def view_height(self) -> int:
+        """Lines that can be seen at once, the fixed ones left out."""
+        return max(self.scrollable_content_region.height - self.heads, 1)
+
+    @property
+    def at_end(self) -> bool:
+        """Whether the last line can be seen."""
+        return self.scroll_offset.y >= self.max_scroll_y
+
+    def update(self) -> None:
+        """Redraws those visible lines whose content is not what was drawn last."""
+        size = Size(0, self.count() + self.heads)
+        if size != self.virtual_size:
+            self.virtual_size = size
+        width = self.size.width
+        for y in range(self.size.height):
+            if self._shown.get(y) != self._key_at(y):
+                self.refresh(Region(0, y, width, 1))
+
+    def _key_at(self, y: int) -> Hashable:
+        pill = self.pill if y == self.size.height - 1 else ""
+        if y < self.heads:
+            return ("head", y, self.line_width, self.head(y), pill)
+        index = self.scroll_offset.y + y - self.heads
+        if index >= self.count():
+            return ("blank", self.line_width, pill)
+        marks = (self.marked(index), self.lit(index), self.has_focus)
+        return (self.line_width, marks if any(marks[:2]) else None, self.key(index), pill)
+
+    def render_line(self, y: int) -> Strip:
+        """The strip of one visible line."""
+        self.asked += 1
+        key = self._shown[y] = self._key_at(y)
+        strip = self._strips.get(key)
+        if strip is None:
+            strip = self._strips[key] = self._build(y)
+            self.built += 1
+        return strip
+
+    def _build(self, y: int) -> Strip:
+        index = self.scroll_offset.y + y - self.heads
+        width = self.line_width + 1
+        ground = NO_STYLE
+        if y < self.heads:
+            line: Line = ((" ", ""), *self.head(y))
+        elif index >= self.count():
+            line = EMPTY
+        else:
+            mark = MARK if self.marked(index) else " "
+            line = ((mark, "busy" if self.has_focus else "faint"), *self.line(index))
+            if self.lit(index):
+                ground = self._ground("cursor" if self.has_focus else "cursor-blurred")
+        strip = strip_of(line, width, self.ink, ground)
+        if self.pill and y == self.size.height - 1:
+            pill = ((f" {self.pill} ", "pill"),)
+            kept = max(width - line_width(pill) - 1, 0)
+            end = strip_of((*pill, (" ", "")), width - kept, self.ink, NO_STYLE)
+            strip = Strip.join([strip.crop(0, kept), end])
+        return strip
+
+    def ink(self, name: str) -> Style:
+        """The style of an ink in this widget."""
+        return self.get_component_rich_style(f"ink--{name}") if name else self.rich_style
+
+    def _ground(self, name: str) -> Style:
+        style = self.ink(name)
+        return Style(bgcolor=style.bgcolor, reverse=style.reverse, bold=style.bold)
+
+    def notify_style_update(self) -> None:
+        """Forgets what was drawn in the old colours."""
+        super().notify_style_update()
+        self._strips.clear()
+        self._shown.clear()
+
+    def on_resize(self) -> None:
+        """Lays the lines out anew for the new width."""
+        self._shown.clear()
+        self.update()
+
+    def jump(self, y: int) -> None:
+        """Shows this line first, or as near to it as there are lines."""
+        self.scroll_to(y=y, animate=False, force=True)
+
+    def show_line(self, index: int, margin: int = 0) -> None:
+        """Scrolls as little as possible so that a line can be seen with some around it."""
+        top, height = self.scroll_offset.y, self.view_height
+        margin = min(margin, (height - 1) // 2)
+        if index - margin < top:
+            self.jump(max(index - margin, 0))
+        elif index + margin >= top + height:
+            self.jump(index + margin - height + 1)
+
+    def scroll_lines(self, lines: int) -> None:
+        """Scrolls by so many lines; up means that the view shall stay where it is put."""
+        if lines < 0:
+            self.post_message(self.ScrolledBack())
+        self.jump(self.scroll_offset.y + lines)
+
+    def action_move(self, by: int) -> None:
+        """Moves by one."""
+        self.scroll_lines(by)
+
+    def action_page(self, pages: float) -> None:
+        """Moves by pages."""
+        self.scroll_lines(round(pages * self.view_height))
+
+    def action_top(self) -> None:
+        """Goes to the first line."""
+        self.scroll_lines(-self.scroll_offset.y)
+
+    def action_bottom(self) -> None:
+        """Goes to the last line."""
+        self.jump(self.max_scroll_y)
+
+    def on_mouse_scroll_down(self, event: events.MouseScrollDown) -> None:
+        """Scrolls by the wheel."""
+        event.stop()
+        event.prevent_default()
+        self.scroll_lines(3)
+
+    def on_mouse_scroll_up(self, event: events.MouseScrollUp) -> None:
+        """Scrolls by the wheel."""
+        event.stop()
+        event.prevent_default()
+        self.scroll_lines(-3)
+
+    def clicked(self, index: int) -> None:
+        """A line was clicked."""
+
+    def pill_clicked(self) -> None:
+        """The pill that counts what is new was clicked."""
+
+    def on_click(self, event: events.Click) -> None:
+        """Finds the line under the mouse."""
+        offset = event.get_content_offset(self)
+        if offset is None or offset.y < self.heads:
+            return
+        if (
+            self.pill
+            and offset.y == self.size.height - 1
+            and (offset.x >= self.size.width - len(self.pill) - 4)
+        ):
+            self.pill_clicked()
+            return
+        index = self.scroll_offset.y + offset.y - self.heads
+        if index < self.count():
+            self.clicked(index)

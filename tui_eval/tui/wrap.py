@@ -1,0 +1,80 @@
+"""Long text cut into screen lines, as far as it is asked for and no farther."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from itertools import islice
+
+from rich.cells import cell_len, chop_cells, get_character_cell_size
+
+_WORD = re.compile(r"\s*\S+|\s+$")
+
+
+def wrap(text: str, width: int, most: int) -> tuple[list[str], int]:
+    """The first `most` lines of a text that is already printable, and how many it has beyond.
+
+    Lines break at spaces where they can and keep their indentation. The work is proportional to
+    what is returned; the count of the rest takes long lines as filled to the width.
+    """
+    width = max(width, 1)
+    lines: list[str] = []
+    start = 0
+    while start <= len(text):
+        end = text.find("\n", start)
+        end = len(text) if end < 0 else end
+        room = most - len(lines)
+        line = text[start:end]
+        got = list(islice(_wrap_line(line[: (room + 1) * width * 4], width), room + 1))
+        if len(got) > room:
+            taken = sum(map(len, got[:room]))
+            lines += got[:room]
+            return lines, _count(line[taken:], width) + (
+                _count(text[end + 1 :], width) if end < len(text) else 0
+            )
+        lines += got
+        start = end + 1
+    return lines, 0
+
+
+def _count(text: str, width: int) -> int:
+    return sum(max(1, -(-len(line) // width)) for line in text.split("\n"))
+
+
+def _wrap_line(line: str, width: int) -> Iterator[str]:
+    if len(line) <= width and line.isascii():
+        yield line
+    elif line.isascii() or all(get_character_cell_size(char) == 1 for char in set(line)):
+        yield from _wrap_narrow(line, width)
+    else:
+        yield from _wrap_wide(line, width)
+
+
+def _wrap_narrow(line: str, width: int) -> Iterator[str]:
+    start = 0
+    while len(line) - start > width:
+        cut = line.rfind(" ", start, start + width + 1)
+        if cut <= start or line[start:cut].isspace():
+            yield line[start : start + width]
+            start += width
+        else:
+            yield line[start:cut]
+            start = cut + 1
+    yield line[start:]
+
+
+def _wrap_wide(line: str, width: int) -> Iterator[str]:
+    current, used = "", 0
+    for word in _WORD.findall(line):
+        size = cell_len(word)
+        if used and used + size > width:
+            yield current
+            word = word.lstrip()
+            current, used, size = "", 0, cell_len(word)
+        if size > width:
+            *full, word = chop_cells(word, width) or [""]
+            yield from full
+            size = cell_len(word)
+        current += word
+        used += size
+    yield current
