@@ -12,6 +12,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from aiohttp import web
+from multidict import CIMultiDict
 
 _RESET_ON_CLOSE = struct.pack("ii", 1, 0)
 
@@ -48,7 +49,7 @@ class Received:
 
     path: str
     query: str
-    headers: dict[str, str]
+    headers: CIMultiDict[str]
     body: bytes
 
     def json(self) -> Any:
@@ -113,7 +114,7 @@ class FaultServer:
             self._peers.add(peer)
             self.connections += 1
         body = await request.read()
-        received = Received(request.path, request.query_string, dict(request.headers), body)
+        received = Received(request.path, request.query_string, CIMultiDict(request.headers), body)
         self.requests.append(received)
         self._at_once += 1
         self.most_at_once = max(self.most_at_once, self._at_once)

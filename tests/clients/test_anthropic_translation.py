@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 from anthropic.types import Message as SdkMessage
-from conversations import assistants, systems, tool_results, users
+from drawn_conversations import assistants, systems, tool_results, users
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -149,7 +149,13 @@ def test_sampling_arguments_get_anthropics_names() -> None:
     body, _ = to_anthropic_body(
         [],
         "m",
-        {"max_completion_tokens": 9, "stop": "END", "n": 1, "top_p": None, "tool_choice": "required"},
+        {
+            "max_completion_tokens": 9,
+            "stop": "END",
+            "n": 1,
+            "top_p": None,
+            "tool_choice": "required",
+        },
         None,
     )
 

@@ -62,11 +62,15 @@ def test_dies_with_a_parent_that_is_killed() -> None:
     )
     assert parent.stdout is not None
     pid = int(parent.stdout.readline().split()[0])
-    assert not is_gone(pid)
-    parent.kill()
-    parent.wait()
-    parent.stdout.close()
-    assert until(lambda: is_gone(pid))
+    try:
+        assert not is_gone(pid)
+        parent.kill()
+        parent.wait()
+        parent.stdout.close()
+        assert until(lambda: is_gone(pid))
+    finally:
+        if not is_gone(pid):
+            os.kill(pid, signal.SIGKILL)
 
 
 def test_a_port_in_use_is_named() -> None:

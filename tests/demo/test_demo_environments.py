@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import importlib
+import random
 import statistics
 from pathlib import Path
 from typing import Any
@@ -13,6 +14,7 @@ import pytest
 import tui_eval as vf
 from tui_eval.clients import make_client
 from tui_eval.demo.policy.plans import make_plan
+from tui_eval.demo.policy.word_guess import fits
 
 MODEL = "demo-scripted-policy"
 NAMES = ("reverse_text", "calculator", "word_guess")
@@ -162,6 +164,16 @@ async def test_word_guess_ends_with_the_last_clue(run_endpoint: Any) -> None:
         last = state["completion"][-1].content
         assert ("That is it!" in last) == (state["stop_condition"] == "word_found")
         assert len(state["trajectory"]) == len(state["guesses"]) <= 4
+
+
+def test_the_policy_reads_a_clue_as_the_game_means_it() -> None:
+    game = module("word_guess")
+    dice = random.Random(0)
+    for _ in range(3000):
+        secret, guess, word = dice.sample(game.WORDS, 3)
+        signs = game.clue(guess, secret)
+        assert fits(secret, (guess, signs))
+        assert fits(word, (guess, signs)) == (game.clue(guess, word) == signs)
 
 
 def test_a_clue_marks_no_letter_more_often_than_the_secret_has_it() -> None:

@@ -7,6 +7,7 @@ import os
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
 from typing import Any, ClassVar, Generic, TypeVar
+from urllib.parse import urlsplit
 
 from tui_eval.clients.faults import describe, is_overlong
 from tui_eval.clients.secrets import Secrets
@@ -148,6 +149,9 @@ class Client(ABC, Generic[ClientT, MessagesT, ResponseT, ToolT]):
 def _key_for(config: ClientConfig, api_key: str | None) -> str:
     if not config.api_base_url:
         raise RefusedError([Fault("api_base_url", "the endpoint has no URL", "Set one")])
+    if "@" in urlsplit(config.api_base_url).netloc:
+        hint = "Put the credential into the variable that `api_key_var` names"
+        raise RefusedError([Fault("api_base_url", "the URL holds a user or password", hint)])
     if api_key is not None or not config.api_key_var:
         return api_key or ""
     value = os.environ.get(config.api_key_var)

@@ -58,16 +58,18 @@ def connection_error(sdk: ModuleType, request: httpx2.Request, error: Exception)
     """The SDK's exception for a request that brought no answer; `error` is httpx2's."""
     import httpx2
 
-    waited = isinstance(error, TimeoutError | httpx2.TimeoutException)
-    # The aiohttp transport reports a refused or reset connection as a timeout of the connection.
-    if waited and isinstance(error, httpx2.ConnectTimeout):
-        waited = error.__cause__ is None or isinstance(error.__cause__, TimeoutError)
     found: Exception
-    if waited:
+    if isinstance(error, TimeoutError | httpx2.TimeoutException) and not _is_broken(error):
         found = sdk.APITimeoutError(request=request)
     else:
         found = sdk.APIConnectionError(message=f"Connection error: {error}", request=request)
     return found
+
+
+def _is_broken(error: BaseException | None) -> bool:
+    """Whether a connection was refused or reset, which the aiohttp transport calls a timeout."""
+    cause = error.__cause__ if error is not None else None
+    return isinstance(cause, OSError) and not isinstance(cause, TimeoutError)
 
 
 def server_message(body: Any) -> str:
@@ -96,7 +98,7 @@ def describe(error: Exception, timeout: float | None) -> str:
     tries = "".join(f" ({note})" for note in getattr(error, "__notes__", ()))
     if status is not None:
         text = f"{status} from {place}: {_told(error)}"
-    elif "Timeout" in type(error).__name__ and place:
+    elif "Timeout" in type(error).__name__ and place and not _is_broken(error.__cause__):
         text = _timeout_text(error, place, timeout)
     elif place:
         text = f"no connection to {place}: {_network_reason(error)}"

@@ -60,7 +60,7 @@ class OpenAIChatCompletionsClient(
         # Without a key none is sent: not even one that the SDK would find in its own variables.
         headers: Any = {} if self._api_key else {"Authorization": Omit()}
         return AsyncOpenAI(
-            api_key=self._api_key,
+            api_key=self._api_key or "none",
             base_url=self.base_url(config),
             http_client=self._http_client,
             max_retries=config.max_retries,

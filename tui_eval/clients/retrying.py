@@ -90,8 +90,9 @@ def _wait_for(call: RetryCallState) -> float:
     asked = asked_wait(_headers_of(error))
     if asked is not None:
         return asked
-    backoff = tenacity.wait_exponential_jitter(FIRST_WAIT, LONGEST_BACKOFF, jitter=FIRST_WAIT)
-    return backoff(call)
+    backoff = tenacity.wait_exponential(FIRST_WAIT, LONGEST_BACKOFF)
+    jitter = tenacity.wait_random(0, FIRST_WAIT)
+    return backoff(call) + jitter(call)
 
 
 def asked_wait(headers: Mapping[str, str]) -> float | None:

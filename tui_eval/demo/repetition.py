@@ -27,4 +27,4 @@ class Repetitions:
         self._counts[key] = seen + 1
         if len(self._counts) > self._most:
             self._counts.popitem(last=False)
-        return 0
+        return seen

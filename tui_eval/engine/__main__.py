@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 import asyncio
+import contextlib
 import os
 import socket
 import sys
@@ -24,16 +25,20 @@ from tui_eval.events import Command, Noticed, Refused, Stop
 from tui_eval.runs.redaction import Redactor
 from tui_eval.runs.unsaved import prune
 
+LAUNCHER_CONNECTS_WITHIN_S = 5.0
 LISTENERS_READ_WITHIN_S = 1.0
 
 
 class Engine:
     """The process: its socket, its signals, its one session."""
 
-    def __init__(self, request: Request, sock: socket.socket, socket_path: str) -> None:
+    def __init__(
+        self, request: Request, sock: socket.socket, socket_path: str, launched: bool
+    ) -> None:
         self._request = request
         self._sock = sock
         self._socket_path = socket_path
+        self._launched = launched
         self._hub = Hub()
         self._hub.pid = os.getpid()
         self._session: Session | None = None
@@ -43,7 +48,11 @@ class Engine:
         """Prepares the run and works it through; returns the exit code."""
         signals = StopSignals(asyncio.get_running_loop(), self._stop, self._last_words)
         server = await listen(self._sock, self._hub, self._obey, self._stop)
-        await asyncio.sleep(0)  # a listener that already waits is let in first
+        if self._launched:
+            with contextlib.suppress(TimeoutError):
+                await asyncio.wait_for(
+                    self._hub.somebody_listens.wait(), LAUNCHER_CONNECTS_WITHIN_S
+                )
         try:
             prepared = prepare(self._request, self._socket_path)
         except RefusedError as error:
@@ -113,7 +122,7 @@ def main() -> None:
         request = Request(resume_path=asked.run)
     path = asked.socket or str(socket_folder() / f"{uuid.uuid4().hex[:12]}.sock")
     sock = bind_socket(path) if asked.socket_fd is None else socket.socket(fileno=asked.socket_fd)
-    sys.exit(asyncio.run(Engine(request, sock, path).main()))
+    sys.exit(asyncio.run(Engine(request, sock, path, asked.socket_fd is not None).main()))
 
 
 if __name__ == "__main__":

@@ -50,6 +50,7 @@ class Hub:
         self.gate_open = True
         self.active: dict[int, RolloutWatch] = {}
         self.listeners: set[Listener] = set()
+        self.somebody_listens = asyncio.Event()
         self._watched: Counter[int] = Counter()
         self._seq = 0
         self._facts: list[Event] = []
@@ -105,6 +106,7 @@ class Hub:
         if self.state.end is not None:
             events.append(self.state.end)
         self.listeners.add(listener)
+        self.somebody_listens.set()
         listener.write(frame(self.redact(encode_events(events))))
 
     def leave(self, listener: Listener) -> None:

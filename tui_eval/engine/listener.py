@@ -113,11 +113,13 @@ async def listen(
                     listener.detached = True
                 else:
                     obey(command)
+        except asyncio.CancelledError:
+            return  # the process ends; asyncio 3.11 logs a cancelled connection as a failure
         finally:
             hub.leave(listener)
             writer.close()
-            if not listener.detached and not hub.listeners:
-                vanished()
+        if not listener.detached and not hub.listeners:
+            vanished()
 
     return await asyncio.start_unix_server(serve, sock=sock)
 

@@ -91,9 +91,8 @@ def prepare(request: Request, socket: str) -> Prepared:
     run, lock = _make_directory(plan, run, socket)
     meta = read_metadata(run)
     write_atomically(run.plan, plan_to_toml(plan).encode())
-    prepared = Prepared(
-        plan, env, run, lock, examples, _started(plan, run, examples), notices=notices
-    )
+    started = _started(plan, env, run, examples)
+    prepared = Prepared(plan, env, run, lock, examples, started, notices=notices)
     if before is not None:
         prepared.time_before_ms = float(meta.get("time_ms") or 0.0)
         _take_up(prepared, keep_errors=bool(request.raw.get("keep_errors")))
@@ -176,7 +175,7 @@ def _make_directory(plan: RunPlan, run: RunDir | None, socket: str) -> tuple[Run
     return RunDir(run.path.resolve()), lock
 
 
-def _started(plan: RunPlan, run: RunDir, examples: Examples) -> RunStarted:
+def _started(plan: RunPlan, env: Environment, run: RunDir, examples: Examples) -> RunStarted:
     return RunStarted(
         seq=0,
         at=time.time(),
@@ -189,7 +188,7 @@ def _started(plan: RunPlan, run: RunDir, examples: Examples) -> RunStarted:
         total=len(examples) * plan.rollouts_per_example,
         max_concurrent=max(plan.max_concurrent, 0),
         saved=not is_unsaved(run),
-        sampling_args=plan.sampling_args,
+        sampling_args={**env.sampling_args, **plan.sampling_args},
         env_args=plan.env_args,
         pass_threshold=examples.pass_threshold,
     )

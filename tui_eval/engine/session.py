@@ -130,7 +130,7 @@ class Session:
             env=self._prepared.env,
             client=client,
             model=self._plan.model,
-            sampling_args=self._plan.sampling_args,
+            sampling_args=self._prepared.started.sampling_args,
             inputs=self._prepared.examples.input,
             per_example=self._plan.rollouts_per_example,
             max_retries=self._plan.max_retries,

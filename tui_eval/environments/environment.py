@@ -9,14 +9,15 @@ import time
 import uuid
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeAlias
 
+from tui_eval.environments.author_errors import describe
 from tui_eval.environments.dataset import ExampleTable, PromptRules, decoded_info
 from tui_eval.environments.decorators import marked_methods
 from tui_eval.environments.json_copy import copy_data
 from tui_eval.environments.rows import Source
 from tui_eval.environments.usage import UsageTracker
-from tui_eval.errors import must_propagate
+from tui_eval.errors import Fault, RefusedError, must_propagate
 from tui_eval.events import Stage
 from tui_eval.messages import Messages, to_messages
 from tui_eval.observer import CURRENT
@@ -28,6 +29,8 @@ from tui_eval.types import Response, RolloutInput, SamplingArgs, StepRecord, Tok
 
 if TYPE_CHECKING:
     from tui_eval.clients.base import Client
+
+    AnyClient: TypeAlias = Client[Any, Any, Any, Any]
 
 logger = logging.getLogger(__name__)
 
@@ -131,14 +134,12 @@ class Environment(ABC):
         if table is None:
             source = self._sources[split]
             if callable(source):
-                source = source()
+                source = _built(source)
             task = self.env_id or "default"
             rules = PromptRules(self.system_prompt, tuple(self.few_shot), task)
             table = self._tables[split] = ExampleTable.read(source, rules)
             if self.few_shot and "question" not in table.column_names:
-                logger.warning(
-                    "few_shot is not used: the rows of the dataset have their own prompt"
-                )
+                logger.warning("few_shot is not used: the rows have prompts of their own")
         return table
 
     def _change_rules(self, **changes: Any) -> None:
@@ -186,7 +187,7 @@ class Environment(ABC):
     async def rollout(
         self,
         input: RolloutInput,
-        client: Client,
+        client: AnyClient,
         model: str,
         sampling_args: SamplingArgs | None = None,
     ) -> State:
@@ -195,7 +196,7 @@ class Environment(ABC):
     async def init_state(
         self,
         input: RolloutInput,
-        client: Client,
+        client: AnyClient,
         model: str,
         sampling_args: SamplingArgs | None = None,
     ) -> State:
@@ -250,7 +251,7 @@ class Environment(ABC):
         self,
         state: State,
         prompt: Messages,
-        client: Client | None = None,
+        client: AnyClient | None = None,
         model: str | None = None,
         tool_defs: list[Tool] | None = None,
         sampling_args: SamplingArgs | None = None,
@@ -396,6 +397,16 @@ def to_tools(tools: Sequence[Any]) -> list[Tool]:
         else:
             found.append(Tool(**tool))
     return found
+
+
+def _built(builder: Callable[[], Any]) -> Any:
+    try:
+        return builder()
+    except RefusedError:
+        raise
+    except Exception as error:
+        what = f"the function that builds it raised {describe(error)}"
+        raise RefusedError([Fault("dataset", what)]) from error
 
 
 async def _maybe_await(func: Callable[..., Any], *args: Any) -> Any:

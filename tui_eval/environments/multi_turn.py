@@ -16,7 +16,7 @@ from tui_eval.state import State
 from tui_eval.types import Response, RolloutInput, SamplingArgs, TrajectoryStep
 
 if TYPE_CHECKING:
-    from tui_eval.clients.base import Client
+    from tui_eval.environments.environment import AnyClient
 
 
 class MultiTurnEnv(Environment):
@@ -124,7 +124,7 @@ class MultiTurnEnv(Environment):
     async def rollout(
         self,
         input: RolloutInput,
-        client: Client,
+        client: AnyClient,
         model: str,
         sampling_args: SamplingArgs | None = None,
     ) -> State:

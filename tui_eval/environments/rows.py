@@ -68,9 +68,8 @@ def _read_jsonl(path: Path) -> tuple[list[str], list[Any], list[Fault]]:
         lines = path.read_bytes().removeprefix(b"\xef\xbb\xbf").split(b"\n")
     except OSError as error:
         hint = f"A dataset is {_FORMS}; a path is relative to {Path.cwd()}"
-        raise RefusedError(
-            [Fault(str(path), f"it cannot be read: {error.strerror}", hint)]
-        ) from None
+        fault = Fault(str(path), f"it cannot be read: {error.strerror}", hint)
+        raise RefusedError([fault]) from error
     for number, line in enumerate(lines, start=1):
         if not line.strip():
             continue

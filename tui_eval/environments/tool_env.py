@@ -152,7 +152,7 @@ class ToolEnv(MultiTurnEnv):
         return outcome
 
     def _failed(self, call: ToolCall, failure: BaseException) -> ToolMessage | Exception:
-        """What a failed call becomes: a message to the model, or the error that ends the rollout."""
+        """What a failed call becomes: a message, or the error that ends the rollout."""
         if isinstance(failure, ToolParseError):
             if isinstance(failure, self.stop_errors) or isinstance(
                 failure.__cause__, self.stop_errors

@@ -24,6 +24,18 @@ def bar(share: float, width: int) -> str:
     return ("█" * full + (_LEFT[rest] if rest else "")).ljust(width)
 
 
+def thread(share: float, width: int) -> tuple[str, str]:
+    """A bar as a thin line, exact to half a cell, and the rest of its way.
+
+    Args:
+        share: How much of the width is filled; cut to 0 to 1.
+    """
+    halves = round(min(max(share, 0.0), 1.0) * width * 2)
+    full, half = divmod(halves, 2)
+    drawn = "━" * full + "╸" * half
+    return drawn, "─" * (width - len(drawn))
+
+
 def columns(counts: Sequence[int], height: int, cells: int = 1) -> list[str]:
     """Upright bars as text, top line first, `height` lines of `cells` characters a bar.
 

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from tui_eval.printable import one_line, printable
-from tui_eval.tui.figures import count_text, ms_text
+from tui_eval.tui.figures import count_text, ms_text, reward_text
 from tui_eval.tui.ink import EMPTY, Line, Span, line_width, spread
 from tui_eval.tui.wrap import wrap
 
@@ -59,23 +59,23 @@ def piece_of(
     hidden = 0
     if entry.reasoning:
         most = THOUGHT_LINES if limit is None else limit
-        thought, hidden = wrap(printable(entry.reasoning).strip("\n"), width - 3, max(most, 1))
+        thought, hidden = wrap(printable(entry.reasoning).strip("\n"), width - 4, max(most, 1))
         lines += [(("  ", ""), ("│ ", "rule"), (text, "thought")) for text in thought]
-        lines += _more(hidden, limit, "  ")
+        lines += _more(hidden, "  ")
     text = printable(entry.text).strip("\n")
     if text:
         body, rest = wrap(text, width - 2, max(usual if limit is None else limit, 1))
         if 0 < rest <= 2 and limit is None:
             body, rest = wrap(text, width - 2, usual + 2)
         lines += [(("  ", ""), (part, "")) for part in body]
-        lines += _more(rest, limit, "  ")
+        lines += _more(rest, "  ")
         hidden += rest
     elif not entry.reasoning:
         lines.append((("  (empty)", "faint"),))
     return Piece((*lines, EMPTY), hidden, hidden > 0 or len(lines) > 2, entry.turn)
 
 
-def _more(hidden: int, limit: int | None, indent: str) -> list[Line]:
+def _more(hidden: int, indent: str) -> list[Line]:
     if hidden <= 0:
         return []
     noun = "line" if hidden == 1 else "lines"
@@ -122,18 +122,21 @@ def _tool_piece(use: ToolUse, turn: int, limit: int | None, width: int, live: bo
         if use.result and not use.error and left_over >= 6:
             spans.append((f" → {one_line(use.result, left_over)}", "muted"))
         return Piece((spread(tuple(spans), note, width),), 0, True, turn, True)
-    head = spread((("  ", ""), ("▾ ", "accent"), (name, "accent")), note, width)
-    lines, hidden = [head], 0
-    for text, ink in ((_pretty_arguments(use.arguments), "muted"), (_outcome(use), "")):
-        if text is not None:
-            found, rest = wrap(printable(text).strip("\n"), width - 6, most)
-            ink = "bad" if use.error and ink == "" else ink
-            lines += [(("    ", ""), ("│ ", "rule"), (part, ink)) for part in found]
-            lines += _more(rest, limit, "    │ ")
-            hidden += rest
-            if ink == "muted" and _outcome(use) is not None:
-                lines.append((("    ", ""), ("├─", "rule")))
-    return Piece((*lines, (("    ╰─", "rule"),)), hidden, True, turn, True)
+    lines: list[Line] = [spread((("  ", ""), ("▾ ", "accent"), (name, "accent")), note, width)]
+    arguments, hidden = wrap(printable(_pretty_arguments(use.arguments)), width - 6, most)
+    lines += [(("    │ ", "rule"), (part, "muted")) for part in arguments]
+    lines += _more(hidden, "    │ ")
+    outcome = _outcome(use)
+    if outcome is not None:
+        found, rest = wrap(printable(outcome).strip("\n"), width - 6, most)
+        ink = "fault" if use.error else ""
+        lines += [
+            (("    ╰ " if at == 0 else "      ", "rule"), (part, ink))
+            for at, part in enumerate(found)
+        ]
+        lines += _more(rest, "      ")
+        hidden += rest
+    return Piece(tuple(lines), hidden, True, turn, True)
 
 
 def _split_name(call: str, name: str) -> list[Span]:
@@ -193,6 +196,8 @@ def ending(rollout: Rollout, limit: int | None, width: int) -> Piece:
     """How a finished rollout ended: why it stopped, what was expected, what went wrong."""
     glyph, ink = ("✗", "bad") if rollout.error else ("✓", "good")
     start: list[Span] = [(f"{glyph} ", ink), ("error" if rollout.error else "done", ink)]
+    if rollout.reward is not None:
+        start += [(" · reward ", "muted"), (reward_text(rollout.reward), "strong")]
     if rollout.stop_condition:
         start.append((f" · stopped by {one_line(str(rollout.stop_condition), 40)}", "muted"))
     if rollout.is_truncated:
@@ -201,7 +206,7 @@ def ending(rollout: Rollout, limit: int | None, width: int) -> Piece:
     hidden = 0
     for name, text, ink in (
         ("expected", rollout.answer, ""),
-        ("error", rollout.error or "", "bad"),
+        ("error", rollout.error or "", "fault"),
         ("traceback", rollout.traceback or "", "muted"),
     ):
         if text:
@@ -209,7 +214,7 @@ def ending(rollout: Rollout, limit: int | None, width: int) -> Piece:
             body, rest = wrap(printable(text).strip("\n"), width - 12, most)
             for at, part in enumerate(body):
                 lines.append(((f"  {name if at == 0 else '':<10}", "faint"), (part, ink)))
-            lines += _more(rest, limit, " " * 12)
+            lines += _more(rest, " " * 12)
             hidden += rest
     return Piece((*lines, EMPTY), hidden, hidden > 0 or len(lines) > 3, 1 << 30)
 

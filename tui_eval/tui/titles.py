@@ -27,8 +27,8 @@ COLOURS = {
 def rollouts_title(following: bool, goes_on: bool) -> Content:
     """Says whether the view moves by itself."""
     if not goes_on:
-        return Content("1 Rollouts")
-    return Content("1 Rollouts · following" if following else "1 Rollouts · frozen")
+        return Content(" 1 Rollouts ")
+    return Content(" 1 Rollouts · following " if following else " 1 Rollouts · frozen ")
 
 
 def _name(state: RunState, row: int) -> str:
@@ -40,9 +40,9 @@ def _name(state: RunState, row: int) -> str:
 def story_title(state: RunState, row: int, rollout: Rollout | None, now: float) -> Content:
     """Which rollout it is, its attempt, stage and time."""
     if row < 0 or row >= state.total:
-        return Content("2 Trajectory")
+        return Content(" 2 Trajectory ")
     look = LOOKS[state.stage[row]]
-    parts: list[Content | tuple[str, str] | str] = [f"2 Trajectory · {_name(state, row)} · "]
+    parts: list[Content | tuple[str, str] | str] = [f" 2 Trajectory · {_name(state, row)} · "]
     parts.append((f"{look.glyph} {look.word}", COLOURS.get(look.ink, "")))
     attempt = max(state.attempt[row], rollout.attempt if rollout is not None else 1)
     if attempt > 1:
@@ -51,11 +51,11 @@ def story_title(state: RunState, row: int, rollout: Rollout | None, now: float) 
         parts.append(f" · {span_text(state.total_ms[row] / 1000)}")
     elif not math.isnan(state.since[row]):
         parts.append(f" · {clock_text(now - state.since[row])}")
-    return Content.assemble(*parts)
+    return Content.assemble(*parts, " ")
 
 
 def reward_title(state: RunState, row: int) -> Content:
     """Whose reward it is."""
     if row < 0 or row >= state.total:
-        return Content("Reward")
-    return Content(f"Reward · {_name(state, row)}")
+        return Content(" Reward ")
+    return Content(f" Reward · {_name(state, row)} ")

@@ -37,12 +37,12 @@ class LiveScreen(Screen[None]):
     """Four panes over one fold; `refresh_run` draws what changed since it was called last."""
 
     BINDINGS: ClassVar[list[BindingType]] = bindings("screen")
-    HORIZONTAL_BREAKPOINTS: ClassVar[list[tuple[int, str]] | None] = [
+    HORIZONTAL_BREAKPOINTS = [  # noqa: RUF012
         (0, "-narrow"),
         (100, "-normal"),
         (170, "-wide"),
     ]
-    VERTICAL_BREAKPOINTS: ClassVar[list[tuple[int, str]] | None] = [(0, "-short"), (34, "-tall")]
+    VERTICAL_BREAKPOINTS = [(0, "-short"), (34, "-tall")]  # noqa: RUF012
 
     class Left(Message):
         """Somebody decided how to leave."""
@@ -144,6 +144,8 @@ class LiveScreen(Screen[None]):
 
     def _turn_to(self, row: int) -> None:
         self.rollouts.row = row
+        self.rollouts.update()
+        self.rollouts.show_line(row, margin=2)
         self.reader.open(row)
         rollout = self.reader.rollout
         self.story.empty = ()
@@ -195,7 +197,7 @@ class LiveScreen(Screen[None]):
         titles = (
             (self.rollouts, rollouts_title(following, self._goes_on)),
             (self.story, story_title(self.state, row, self.reader.rollout, self.now())),
-            (self.numbers, Content("3 Numbers of the run · 95 % intervals")),
+            (self.numbers, Content(" 3 Numbers · 95 % intervals ")),
             (self.reward, reward_title(self.state, row)),
         )
         for view, text in titles:
@@ -297,9 +299,7 @@ class LiveScreen(Screen[None]):
         if self._goes_on:
             head, text = (
                 "Leave a running run",
-                [
-                    f"{self.state.finished:,} of {self.state.total:,} rollouts are finished and on disk."
-                ],
+                [f"{self.state.finished:,} of {self.state.total:,} rollouts are on disk."],
             )
         else:
             head, text = "Save this run?", ["It is in the state directory, not under ./outputs."]

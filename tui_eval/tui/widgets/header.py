@@ -7,6 +7,7 @@ from collections.abc import Callable
 from tui_eval.fold.run_state import RunState
 from tui_eval.printable import one_line
 from tui_eval.tui.figures import (
+    NONE,
     clock_text,
     count_text,
     interval_text,
@@ -99,6 +100,8 @@ def title(state: RunState, how: Span, width: int) -> Line:
     start: list[Span] = [(env, "role")]
     if (left_over := room - len(env) - 3) >= 4:
         start.append((f" · {one_line(run.model, left_over)}", "muted"))
+    if run.saved and len(run.path) + 3 <= room - line_width(start) - 8:
+        start.append((f" · {one_line(run.path, 200)}", "faint"))
     if not run.saved and room - line_width(start) >= 11:
         start.append(("  unsaved", "warn"))
     return spread(tuple(start), tuple(end), width)
@@ -108,11 +111,13 @@ def progress(state: RunState, now: float, width: int) -> Line:
     """A bar of finished, running and waiting rollouts, and their numbers."""
     if state.run is None:
         return (("─" * width, "rule"),)
-    for facts in (_facts(state, now, wide=True), _facts(state, now, wide=False)):
+    facts: Line = EMPTY
+    for words in (2, 1, 0):
+        facts = _facts(state, now, words)
         room = width - line_width(facts) - 2
-        if room >= LEAST_BAR:
+        if room >= (LEAST_BAR if words < 2 else WIDE // 4):
             return (*_bar(state, room), ("  ", ""), *facts)
-    return spread(facts, EMPTY, width)
+    return facts
 
 
 def _bar(state: RunState, width: int) -> list[Span]:
@@ -131,49 +136,38 @@ def _bar(state: RunState, width: int) -> list[Span]:
     ]
 
 
-def _facts(state: RunState, now: float, wide: bool) -> Line:
-    """The numbers beside the bar, in words where there is room for them."""
-    facts: list[Line] = [
-        ((f"{state.finished:,}/{state.total:,}", "strong"), (" finished" if wide else "", "muted"))
-    ]
+def _facts(state: RunState, now: float, words: int) -> Line:
+    """The numbers beside the bar: 2 with all words, 1 with most, 0 with signs only."""
+    done: Line = ((f"{state.finished:,}/{state.total:,}", "strong"),)
+    facts = [(*done, (" finished", "muted")) if words == 2 else done]
     for count, glyph, word, ink in (
         (state.running, "▶", "running", "busy"),
         (state.waiting, "·", "waiting", "muted"),
         (state.errored, "✗", "errors" if state.errored != 1 else "error", "bad"),
     ):
         if count:
-            facts.append(
-                (
-                    (glyph + (" " if wide else ""), ink),
-                    (f"{count:,}", ""),
-                    (f" {word}" if wide else "", "muted"),
-                )
-            )
-    remaining = state.total - state.finished
-    rate = state.rate.per_second(now) if state.end is None and not _at_rest(state) else 0.0
-    if rate and remaining:
-        facts.append(((rate_text(rate), "muted"),))
-        facts.append(
-            (
-                (
-                    f"{clock_text(remaining / rate)} left"
-                    if wide
-                    else f"-{clock_text(remaining / rate)}",
-                    "muted",
-                ),
-            )
-        )
-    elif remaining and state.end is None and wide and not _at_rest(state):
-        facts.append((("– left", "faint"),))
-    used = f"{count_text(state.tokens_in)} in {count_text(state.tokens_out)} out"
-    tokens = used if wide else f"{count_text(state.tokens_in + state.tokens_out)} tok"
-    facts.append(((tokens, "muted"),))
-    gap: Line = (("   " if wide else "  ", ""),)
+            spoken = (f"{glyph} ", f" {word}") if words else (glyph, "")
+            facts.append(((spoken[0], ink), (f"{count:,}", ""), (spoken[1], "muted")))
+    facts += [((text, "muted"),) for text in _pace(state, now, words)]
+    if words:
+        used = f"{count_text(state.tokens_in)} in {count_text(state.tokens_out)} out"
+    else:
+        used = f"{count_text(state.tokens_in + state.tokens_out)} tok"
+    facts.append(((used, "muted"),))
+    gap: Span = ("   " if words else "  ", "")
     joined: list[Span] = []
     for at, fact in enumerate(facts):
-        joined += [*(gap if at else ()), *fact]
+        joined += [gap, *fact] if at else fact
     return tuple(joined)
 
 
-def _at_rest(state: RunState) -> bool:
-    return state.run is not None and bool(state.run.complete_at)
+def _pace(state: RunState, now: float, words: int) -> list[str]:
+    """Rate and time left, while rollouts still finish."""
+    remaining = state.total - state.finished
+    if state.run is None or state.end is not None or state.run.complete_at or not remaining:
+        return []
+    rate = state.rate.per_second(now)
+    if rate <= 0:
+        return [f"{NONE} left"] if words else []
+    left = f"{clock_text(remaining / rate)} left"
+    return [rate_text(rate), left]

@@ -53,13 +53,13 @@ class KeyLine(LineView, can_focus=False):
                 if command.keys != key or not command.footer or command.scope not in self.scopes:
                     continue
                 word = self.words.get(command.action, command.footer)
-                spans: list[Span] = [(command.shown, "key"), (f" {word}   ", "muted")]
+                spans: list[Span] = [(command.shown.split()[0], "key"), (f" {word}   ", "muted")]
                 used += line_width(spans)
                 if word and used <= self.line_width + 3:
                     found.append((command, spans))
         return found
 
-    async def on_click(self, event: events.Click) -> None:
+    async def _on_click(self, event: events.Click) -> None:
         """Does what the key under the mouse does."""
         x = 1
         for command, spans in self._fitting():

@@ -20,7 +20,7 @@ from tui_eval.tui.ink import EMPTY, Line, Span, left, right, spread
 from tui_eval.tui.widgets.line_view import LineView
 
 NAME_MOST = 26
-HISTOGRAM_LINES = 4
+HISTOGRAM_LINES = 3
 BINS = 20
 
 
@@ -61,7 +61,6 @@ def numbers(state: RunState, width: int) -> Iterator[Line]:
     yield from _reward(state, reward, width)
     yield from _pass_rates(state, width)
     if reward.n:
-        yield EMPTY
         yield from _histogram(state, width)
     yield from _metrics(state, width)
     yield from _counted("errors", state.error_counts.most_common(8), width, "bad")
@@ -113,13 +112,18 @@ def _histogram(state: RunState, width: int) -> Iterator[Line]:
     wide = BINS * cells
     top = right(count_text(max(counts)), 4)
     for at, row in enumerate(columns(counts, HISTOGRAM_LINES, cells)):
-        yield ((f"{top if at == 0 else '    '} ", "faint"), (row, "bar"))
-    yield (("     " + "─" * wide, "rule"),)
+        yield ((f"{top if at == 0 else '    '} ", "faint"), (row, "histogram"))
     ends = reward_text(low), reward_text(high)
     middle = reward_text((low + high) / 2)
     before = wide // 2 - len(ends[0]) - len(middle) // 2
     after = wide - len(ends[0]) - before - len(middle) - len(ends[1])
-    yield (("     " + ends[0] + " " * before + middle + " " * after + ends[1], "faint"),)
+    yield (
+        (f"     {ends[0]} ", "faint"),
+        ("─" * (before - 2), "rule"),
+        (f" {middle} ", "faint"),
+        ("─" * (after - 2), "rule"),
+        (f" {ends[1]}", "faint"),
+    )
 
 
 def _metrics(state: RunState, width: int) -> Iterator[Line]:

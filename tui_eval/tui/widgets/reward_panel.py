@@ -100,5 +100,5 @@ def _table(scores: list[Score], name_width: int, width: int) -> Iterable[Line]:
         if score.error:
             words, _ = wrap(printable(score.error), max(width - 4, 10), 3)
             for at, part in enumerate(words):
-                yield (("✗ " if at == 0 else "  ", "bad"), (part, "bad"))
+                yield (("✗ " if at == 0 else "  ", "bad"), (part, "fault"))
     yield (("─" * table, "rule"),)

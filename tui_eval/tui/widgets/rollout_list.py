@@ -11,7 +11,7 @@ from textual.message import Message
 
 from tui_eval.fold.run_state import RunState
 from tui_eval.printable import one_line
-from tui_eval.tui.blocks import bar
+from tui_eval.tui.blocks import thread
 from tui_eval.tui.commands import bindings
 from tui_eval.tui.figures import clock_text, count_text, reward_text, span_text
 from tui_eval.tui.ink import Line, Span, left, line_width, right
@@ -23,7 +23,7 @@ ID_MOST = 14
 STATE_LEAST = 9
 OPTIONAL = ("tokens", "tools", "bar", "turns")
 """Columns that a narrow list does without, first to go first."""
-WIDTHS = {"tokens": 6, "tools": 6, "bar": BAR + 1, "turns": 6}
+WIDTHS = {"tokens": 8, "tools": 6, "bar": BAR + 1, "turns": 6}
 
 
 class RolloutList(LineView):
@@ -163,8 +163,9 @@ class RolloutList(LineView):
             return [(right(dash, 7) + (" " * (BAR + 1) if with_bar else ""), "faint")]
         spans: list[Span] = [(right(reward_text(reward), 7), "strong")]
         if with_bar:
-            ink = "bar-good" if reward >= self.state.threshold else "bar"
-            spans += [(" ", ""), (bar(reward, BAR), ink)]
+            ink = "good" if reward >= self.state.threshold else "muted"
+            drawn, rest = thread(reward, BAR)
+            spans += [(" ", ""), (drawn, ink), (rest, "rule")]
         return spans
 
     def _time(self, row: int) -> str:

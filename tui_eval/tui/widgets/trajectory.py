@@ -72,7 +72,7 @@ class Trajectory(LineView):
         self.update()
         if anew:
             self.jump(0)
-            if sticks:
+            if sticks or (rollout is not None and rollout.error):
                 self._to_end()
 
     def update(self) -> None:
@@ -124,7 +124,7 @@ class Trajectory(LineView):
         return pieces
 
     def _part(self, pieces: list[Piece]) -> None:
-        """Keeps the blank line between a message and what follows, but not before its tool calls."""
+        """Parts a message from what follows by a blank line, but not from its tool calls."""
         if len(pieces) < 2:
             return
         before, piece = pieces[-2], pieces[-1]
@@ -200,7 +200,7 @@ class Trajectory(LineView):
         self.update()
 
     def action_move(self, by: int) -> None:
-        """Selects the next or previous piece, or scrolls within one that is taller than the view."""
+        """Selects the next or previous piece, or scrolls within one that does not fit."""
         if not self._pieces:
             return
         if by < 0:
@@ -247,7 +247,7 @@ class Trajectory(LineView):
             wanted = max((turn for turn in turns if turn < here), default=here)
         self._select(turns.index(wanted))
 
-    def action_toggle(self) -> None:
+    def action_switch_fold(self) -> None:
         """Unfolds the selected piece, shows more of it, or folds it when all is shown."""
         piece = self._selected()
         if piece is None:
@@ -309,7 +309,7 @@ class Trajectory(LineView):
         self.cursor = piece
         text = "".join(text for text, _ in self.line(index)).lstrip(" │")
         if (shown.is_tool and index == start) or (shown.hidden and text.startswith("…")):
-            self.action_toggle()
+            self.action_switch_fold()
         self.update()
 
 

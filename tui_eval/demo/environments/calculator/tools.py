@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 
 from .problems import CONSTANTS
 
@@ -81,4 +82,12 @@ def look_up_constant(name: str) -> float:
     return CONSTANTS[name]
 
 
-TOOLS = [add, subtract, multiply, divide, percent_of, square_root, look_up_constant]
+TOOLS: list[Callable[..., float]] = [
+    add,
+    subtract,
+    multiply,
+    divide,
+    percent_of,
+    square_root,
+    look_up_constant,
+]

@@ -39,13 +39,13 @@ class WordGuessEnv(vf.MultiTurnEnv):
         """Before the first turn: what the game remembers, kept apart for every rollout."""
         state["guesses"] = []
         state["invalid"] = 0
-        state["places"] = set()
+        state["places"] = []
         return state
 
-    @vf.stop(priority=10)
+    @vf.stop(priority=20)
     async def word_found(self, state: vf.State) -> bool:
-        """The last guess was the secret word."""
-        return state["guesses"][-1:] == [state["answer"]]
+        """The secret word was guessed; asked before `out_of_guesses`, as its priority is higher."""
+        return state["answer"] in state["guesses"]
 
     @vf.stop(priority=10)
     async def out_of_guesses(self, state: vf.State) -> bool:
@@ -77,7 +77,8 @@ class WordGuessEnv(vf.MultiTurnEnv):
             why = "you have guessed it before" if repeated else "it takes one word of five letters"
             return f"Invalid guess {guess!r}: {why}."
         signs = clue(guess, state["answer"])
-        state["places"] |= {place for place, sign in enumerate(signs) if sign == "G"}
+        known = {place for place, sign in enumerate(signs, start=1) if sign == "G"}
+        state["places"] = sorted(known.union(state["places"]))
         return f"{guess}: {signs}" + ("\nThat is it!" if guess == state["answer"] else "")
 
 
@@ -90,8 +91,8 @@ def efficiency(state: vf.State, info: dict[str, Any]) -> float:
     """From 1 for the first guess down to 0 for the last one, and 0 when the word was not found."""
     if not solved(state):
         return 0.0
-    spare = info["max_guesses"] - len(state["guesses"])
-    return spare / max(info["max_guesses"] - 1, 1)
+    most = int(info["max_guesses"])
+    return (most - len(state["guesses"])) / max(most - 1, 1)
 
 
 def letters_found(state: vf.State) -> float:

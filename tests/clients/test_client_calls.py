@@ -1,0 +1,272 @@
+"""One call of a client: what is sent, which way it goes, what people can override."""
+
+from __future__ import annotations
+
+import asyncio
+import subprocess
+import sys
+from typing import Any
+
+import pytest
+from endpoint_scripts import ANSWERS, CHAT_ANSWER, KEY, PATHS, Connect
+from openai import AsyncOpenAI
+from openai.types.chat import ChatCompletion
+from servers import FaultServer, Reply
+
+from tui_eval.clients import make_client
+from tui_eval.clients.openai_answer import ChatAnswer
+from tui_eval.clients.openai_chat import OpenAIChatCompletionsClient
+from tui_eval.errors import RefusedError
+from tui_eval.messages import SystemMessage, UserMessage
+from tui_eval.types import ClientConfig, Response, Tool
+
+PROMPT = [SystemMessage(content="s"), UserMessage(content="hi")]
+CHAT = PATHS["openai_chat_completions"]
+
+
+async def ask(client: Any, **sampling: Any) -> Response:
+    response: Response = await client.get_response(PROMPT, "m", sampling)
+    return response
+
+
+async def test_a_call_brings_the_answer(
+    connect: Connect, fault_server: FaultServer, client_type: str
+) -> None:
+    fault_server.script(PATHS[client_type], [Reply(body=ANSWERS[client_type])])
+
+    async with connect(client_type) as client:
+        response = await ask(client, max_tokens=5)
+
+    assert (response.message.content, response.message.finish_reason) == ("ok", "stop")
+    assert response.usage is not None and response.usage.total_tokens == 4
+
+
+async def test_openai_gets_key_and_body(connect: Connect, fault_server: FaultServer) -> None:
+    fault_server.script(CHAT, [Reply(body=CHAT_ANSWER)])
+    tool = Tool(name="f", description="d", parameters={"type": "object"})
+
+    async with connect(extra_headers={"X-Team": "a"}) as client:
+        await client.get_response(
+            PROMPT,
+            "m",
+            {"max_tokens": 5, "top_k": 3, "extra_headers": {"x-call": "b"}, "seed": None},
+            [tool],
+        )
+
+    request = fault_server.requests[0]
+    assert request.headers["Authorization"] == f"Bearer {KEY}"
+    assert (request.headers["X-Team"], request.headers["x-call"]) == ("a", "b")
+    assert request.headers["Content-Type"] == "application/json"
+    assert not any(name.lower().startswith("x-stainless") for name in request.headers)
+    assert request.json() == {
+        "model": "m",
+        "n": 1,
+        "messages": [{"role": "system", "content": "s"}, {"role": "user", "content": "hi"}],
+        "max_completion_tokens": 5,
+        "top_k": 3,
+        "tools": [
+            {
+                "type": "function",
+                "function": {"name": "f", "description": "d", "parameters": {"type": "object"}},
+            }
+        ],
+    }
+
+
+@pytest.mark.parametrize("suffix", ["", "/", "/v1", "/v1/"])
+async def test_anthropic_gets_key_version_and_body_whatever_the_url_ends_with(
+    connect: Connect, fault_server: FaultServer, suffix: str
+) -> None:
+    fault_server.script("/v1/messages", [Reply(body=ANSWERS["anthropic_messages"])])
+
+    url = fault_server.url + suffix
+    async with connect("anthropic_messages", api_base_url=url) as client:
+        await ask(client, stop="END", max_tokens=7)
+
+    request = fault_server.requests[0]
+    assert request.path == "/v1/messages"
+    assert request.headers["x-api-key"] == KEY
+    assert request.headers["anthropic-version"]
+    assert "Authorization" not in request.headers
+    assert request.json() == {
+        "model": "m",
+        "system": "s",
+        "messages": [{"role": "user", "content": "hi"}],
+        "max_tokens": 7,
+        "stop_sequences": ["END"],
+    }
+
+
+async def test_without_a_key_none_is_sent_whatever_the_environment_holds(
+    connect: Connect,
+    fault_server: FaultServer,
+    client_type: str,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setenv("OPENAI_API_KEY", KEY)
+    monkeypatch.setenv("ANTHROPIC_API_KEY", KEY)
+    monkeypatch.setenv("ANTHROPIC_AUTH_TOKEN", KEY)
+    fault_server.script(PATHS[client_type], [Reply(body=ANSWERS[client_type])])
+
+    async with connect(client_type, key="") as client:
+        await ask(client)
+        client._endpoint = None  # type: ignore[attr-defined]
+        await ask(client)
+
+    assert len(fault_server.requests) == 2
+    assert not any(KEY in str(request.headers) for request in fault_server.requests)
+
+
+async def test_a_missing_key_variable_is_refused_by_name(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.delenv("NO_SUCH_KEY", raising=False)
+    config = ClientConfig(api_base_url="http://127.0.0.1:1", api_key_var="NO_SUCH_KEY")
+
+    with pytest.raises(RefusedError, match="NO_SUCH_KEY"):
+        make_client(config)
+    with pytest.raises(RefusedError, match="no URL"):
+        make_client(ClientConfig(), "key")
+
+
+async def test_the_key_is_read_from_its_variable(
+    fault_server: FaultServer, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("SOME_KEY", "from-the-variable")
+    fault_server.script(CHAT, [Reply(body=CHAT_ANSWER)])
+    config = ClientConfig(api_base_url=f"{fault_server.url}/v1", api_key_var="SOME_KEY")
+    client = OpenAIChatCompletionsClient(config)
+
+    await ask(client)
+    await client.close()
+
+    assert fault_server.requests[0].headers["Authorization"] == "Bearer from-the-variable"
+
+
+async def test_the_sdks_client_is_there_for_others(
+    connect: Connect, fault_server: FaultServer
+) -> None:
+    fault_server.script(CHAT, [Reply(body=CHAT_ANSWER)])
+
+    async with connect(max_retries=3) as client:
+        completion = await client.client.chat.completions.create(
+            model="judge", messages=[{"role": "user", "content": "hi"}]
+        )
+        assert client.client.max_retries == 3
+
+    assert completion.choices[0].message.content == "ok"
+    assert fault_server.requests[0].json()["model"] == "judge"
+
+
+async def test_a_client_that_was_handed_in_is_called_with_unknown_arguments_in_the_body(
+    fault_server: FaultServer,
+) -> None:
+    fault_server.script(CHAT, [Reply(body=CHAT_ANSWER)])
+    sdk = AsyncOpenAI(api_key=KEY, base_url=f"{fault_server.url}/v1")
+    client = OpenAIChatCompletionsClient(sdk)
+
+    response = await ask(client, max_tokens=5, enable_thinking=False, temperature=0.5)
+    await client.close()
+
+    assert (client.client is sdk, response.message.content) == (True, "ok")
+    body = fault_server.requests[0].json()
+    assert (body["enable_thinking"], body["temperature"]) == (False, 0.5)
+    assert body["max_completion_tokens"] == 5
+
+
+async def test_both_ways_send_the_same_body(
+    connect: Connect, fault_server: FaultServer, client_type: str
+) -> None:
+    fault_server.script(PATHS[client_type], [Reply(body=ANSWERS[client_type])])
+    sampling = {"max_tokens": 5, "odd": [1], "extra_body": {"x": 1}, "extra_query": {"q": "1"}}
+
+    async with connect(client_type) as client:
+        short = await client.get_response(PROMPT, "m", sampling)
+        client._endpoint = None  # type: ignore[attr-defined]
+        long = await client.get_response(PROMPT, "m", sampling)
+
+    first, second = fault_server.requests
+    assert first.json() == second.json()
+    assert (first.query, second.query) == ("q=1", "q=1")
+    left_out = {"created"}
+    assert short.model_dump(exclude=left_out) == long.model_dump(exclude=left_out)
+
+
+async def test_an_overridden_call_gets_the_sdks_objects(fault_server: FaultServer) -> None:
+    class Counting(OpenAIChatCompletionsClient):
+        native: Any = None
+
+        async def get_native_response(self, *args: Any, **kwargs: Any) -> Any:
+            self.native = await super().get_native_response(*args, **kwargs)
+            return self.native
+
+    fault_server.script(CHAT, [Reply(body=CHAT_ANSWER)])
+    client = Counting(ClientConfig(api_base_url=f"{fault_server.url}/v1"), api_key=KEY)
+
+    await ask(client)
+    await client.close()
+
+    assert isinstance(client.native, ChatCompletion)
+
+
+async def test_an_overridden_reading_sees_the_sdks_attribute_names(
+    fault_server: FaultServer,
+) -> None:
+    class Shouting(OpenAIChatCompletionsClient):
+        native: Any = None
+
+        async def from_native_response(self, response: Any) -> Response:
+            self.native = response
+            response.choices[0].message.content = response.choices[0].message.content.upper()
+            return await super().from_native_response(response)
+
+    fault_server.script(CHAT, [Reply(body=CHAT_ANSWER)])
+    client = Shouting(ClientConfig(api_base_url=f"{fault_server.url}/v1"), api_key=KEY)
+
+    response = await ask(client)
+    await client.close()
+
+    assert response.message.content == "OK"
+    assert isinstance(client.native, ChatAnswer)
+    assert client.native.model_dump()["usage"]["total_tokens"] == 4
+
+
+async def test_no_more_connections_than_allowed_are_open(
+    connect: Connect, fault_server: FaultServer
+) -> None:
+    fault_server.script(CHAT, [Reply(body=CHAT_ANSWER, delay=0.02)])
+
+    async with connect(max_connections=2) as client:
+        await asyncio.gather(*(ask(client) for _ in range(8)))
+
+    assert (len(fault_server.requests), fault_server.most_at_once) == (8, 2)
+    assert fault_server.connections == 2
+
+
+async def test_connections_are_kept_between_calls(
+    connect: Connect, fault_server: FaultServer
+) -> None:
+    fault_server.script(CHAT, [Reply(body=CHAT_ANSWER)])
+
+    async with connect() as client:
+        for _ in range(3):
+            await ask(client)
+
+    assert fault_server.connections == 1
+
+
+@pytest.mark.parametrize(
+    ("client_type", "absent"),
+    [("openai_chat_completions", "anthropic"), ("anthropic_messages", "openai")],
+)
+def test_only_the_sdk_of_its_own_provider_is_imported(client_type: str, absent: str) -> None:
+    program = f"""
+import sys
+import tui_eval.clients, tui_eval.clients.openai_chat, tui_eval.clients.anthropic_messages
+assert not {{'openai', 'anthropic'}} & set(sys.modules)
+from tui_eval.types import ClientConfig
+config = ClientConfig(client_type={client_type!r}, api_base_url='http://127.0.0.1:1/v1')
+tui_eval.clients.make_client(config, 'key')
+assert {absent!r} not in sys.modules
+"""
+    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True)
+
+    assert done.returncode == 0, done.stderr

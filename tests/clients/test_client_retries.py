@@ -1,0 +1,221 @@
+"""When a request is tried again, how long it waits, and who is told."""
+
+from __future__ import annotations
+
+import email.utils
+import socket
+import time
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from typing import Any
+
+import pytest
+from endpoint_scripts import ANSWERS, CHAT_ANSWER, PATHS, Connect
+from servers import FaultServer, Reply
+
+from tui_eval.clients import retrying
+from tui_eval.errors import ModelError
+from tui_eval.messages import UserMessage
+from tui_eval.observer import SilentObserver
+from tui_eval.state import State
+
+PROMPT = [UserMessage(content="hi")]
+CHAT = PATHS["openai_chat_completions"]
+GOOD = Reply(body=CHAT_ANSWER)
+
+
+class SlotObserver(SilentObserver):
+    """Notes what it hears, and whether the sleep was inside."""
+
+    def __init__(self, naps: list[float]) -> None:
+        self.heard: list[tuple[float, str]] = []
+        self.slept_inside: list[bool] = []
+        self._naps = naps
+
+    @asynccontextmanager
+    async def request_sleeps(self, seconds: float, reason: str) -> AsyncIterator[None]:
+        self.heard.append((seconds, reason))
+        before = len(self._naps)
+        yield
+        self.slept_inside.append(len(self._naps) == before + 1)
+
+
+async def ask(client: Any, **more: Any) -> Any:
+    return await client.get_response(PROMPT, "m", {"max_tokens": 5}, **more)
+
+
+@pytest.mark.parametrize("status", [408, 409, 429, 500, 503, 529])
+@pytest.mark.parametrize("way", ["short way", "SDK's way"])
+async def test_passing_statuses_are_tried_again(
+    connect: Connect,
+    fault_server: FaultServer,
+    naps: list[float],
+    client_type: str,
+    way: str,
+    status: int,
+) -> None:
+    good = Reply(body=ANSWERS[client_type])
+    fault_server.script(PATHS[client_type], [Reply(status), Reply(status), good])
+
+    async with connect(client_type) as client:
+        if way == "SDK's way":
+            client._endpoint = None  # type: ignore[attr-defined]
+        response = await ask(client)
+
+    assert response.message.content == "ok"
+    assert (len(fault_server.requests), len(naps)) == (3, 2)
+
+
+@pytest.mark.parametrize("status", [400, 401, 403, 404, 422])
+async def test_other_statuses_are_not(
+    connect: Connect, fault_server: FaultServer, naps: list[float], status: int
+) -> None:
+    fault_server.script(CHAT, [Reply(status), GOOD])
+
+    async with connect() as client:
+        with pytest.raises(ModelError):
+            await ask(client)
+
+    assert (len(fault_server.requests), naps) == (1, [])
+
+
+@pytest.mark.parametrize("fault", [Reply(reset=True), Reply(body=CHAT_ANSWER, cut=10)])
+@pytest.mark.parametrize("way", ["short way", "SDK's way"])
+async def test_torn_connections_are_tried_again(
+    connect: Connect, fault_server: FaultServer, naps: list[float], fault: Reply, way: str
+) -> None:
+    fault_server.script(CHAT, [fault, GOOD])
+
+    async with connect() as client:
+        if way == "SDK's way":
+            client._endpoint = None  # type: ignore[attr-defined]
+        assert (await ask(client)).message.content == "ok"
+
+    assert len(naps) == 1
+
+
+async def test_a_refused_connection_is_tried_again_as_often_as_allowed(
+    connect: Connect, naps: list[float]
+) -> None:
+    with socket.socket() as unused:
+        unused.bind(("127.0.0.1", 0))
+        url = f"http://127.0.0.1:{unused.getsockname()[1]}/v1"
+
+        async with connect(api_base_url=url, max_retries=4) as client:
+            with pytest.raises(ModelError, match="tried 5 times"):
+                await ask(client)
+
+    assert len(naps) == 4
+
+
+async def test_no_retries_means_one_attempt(
+    connect: Connect, fault_server: FaultServer, naps: list[float]
+) -> None:
+    fault_server.script(CHAT, [Reply(500)])
+
+    async with connect(max_retries=0) as client:
+        with pytest.raises(ModelError):
+            await ask(client)
+
+    assert len(fault_server.requests) == 1
+
+
+async def test_ten_retries_are_the_default_and_waits_grow_to_a_minute(
+    connect: Connect, fault_server: FaultServer, naps: list[float]
+) -> None:
+    fault_server.script(CHAT, [Reply(500)])
+
+    async with connect() as client:
+        with pytest.raises(ModelError, match="tried 11 times"):
+            await ask(client)
+
+    assert len(fault_server.requests) == 11
+    least = [0.5, 1, 2, 4, 8, 16, 32, 60, 60, 60]
+    assert all(low <= nap <= min(low + 0.5, 60) for low, nap in zip(least, naps, strict=True))
+
+
+@pytest.mark.parametrize(
+    ("headers", "expected"),
+    [
+        ({"Retry-After": "7"}, 7),
+        ({"Retry-After": "120.5"}, 120.5),
+        ({"Retry-After": "86400"}, 600),
+        ({"Retry-After": "1e999"}, 600),
+        ({"retry-after-ms": "1500", "Retry-After": "9"}, 1.5),
+        ({"Retry-After": "0"}, None),
+        ({"Retry-After": "-3"}, None),
+        ({"Retry-After": "soon"}, None),
+        ({"Retry-After": "nan"}, None),
+        ({"Retry-After": "Wed, 21 Oct 2015 07:28:00 GMT"}, None),
+        ({}, None),
+    ],
+)
+def test_what_a_server_asks_for(headers: dict[str, str], expected: float | None) -> None:
+    lowered = {name.lower(): value for name, value in headers.items()}
+
+    assert retrying.asked_wait(lowered) == expected
+
+
+def test_a_date_is_a_wait_from_now() -> None:
+    date = email.utils.formatdate(time.time() + 90, usegmt=True)
+
+    assert retrying.asked_wait({"retry-after": date}) == pytest.approx(90, abs=2)
+
+
+async def test_the_wait_is_as_long_as_the_server_asks(
+    connect: Connect, fault_server: FaultServer, naps: list[float]
+) -> None:
+    fault_server.script(CHAT, [Reply(429, headers={"Retry-After": "90"}), Reply(503), GOOD])
+
+    async with connect() as client:
+        await ask(client)
+
+    assert naps[0] == 90
+    assert 1 <= naps[1] <= 1.5
+
+
+async def test_the_slot_is_given_back_around_each_wait(
+    connect: Connect, fault_server: FaultServer, naps: list[float]
+) -> None:
+    fault_server.script(CHAT, [Reply(429, headers={"Retry-After": "3"}), Reply(reset=True), GOOD])
+    state = State()
+    state.observer = observer = SlotObserver(naps)
+
+    async with connect() as client:
+        await ask(client, state=state)
+
+    assert observer.heard[0] == (3, "status 429")
+    assert observer.heard[1][1] == "no connection"
+    assert observer.slept_inside == [True, True]
+
+
+async def test_a_server_can_forbid_or_ask_for_another_try(
+    connect: Connect, fault_server: FaultServer, naps: list[float]
+) -> None:
+    spent = {"error": {"message": "spent", "code": "insufficient_quota"}}
+    fault_server.script(CHAT, [Reply(500, headers={"x-should-retry": "false"})])
+    fault_server.script("/spent/chat/completions", [Reply(429, spent)])
+    fault_server.script(
+        "/odd/chat/completions", [Reply(400, headers={"x-should-retry": "true"}), GOOD]
+    )
+
+    for path in ("/v1", "/spent"):
+        async with connect(api_base_url=fault_server.url + path) as client:
+            with pytest.raises(ModelError):
+                await ask(client)
+    assert naps == []
+    async with connect(api_base_url=fault_server.url + "/odd") as client:
+        assert (await ask(client)).message.content == "ok"
+
+
+async def test_anthropics_overload_passes_whatever_its_status(
+    connect: Connect, fault_server: FaultServer, naps: list[float]
+) -> None:
+    body = {"type": "error", "error": {"type": "overloaded_error", "message": "Overloaded"}}
+    good = Reply(body=ANSWERS["anthropic_messages"])
+    fault_server.script("/v1/messages", [Reply(400, body), good])
+
+    async with connect("anthropic_messages") as client:
+        assert (await ask(client)).message.content == "ok"
+
+    assert len(naps) == 1

@@ -1,0 +1,49 @@
+"""A live feed that costs nothing before the first frame: its parts are loaded when it starts."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from tui_eval.engine.live_feed import LiveFeed
+    from tui_eval.events import Command, Event
+    from tui_eval.fold.transcript import Rollout
+
+
+class LazyFeed:
+    """Starts an engine on a request (see `engine.live_feed.LiveFeed`)."""
+
+    def __init__(self, request: Mapping[str, Any]) -> None:
+        self._request = request
+        self.inner: LiveFeed | None = None
+
+    @property
+    def live(self) -> bool:
+        """See `Feed.live`."""
+        return self.inner is not None and self.inner.live
+
+    async def start(self) -> None:
+        """See `Feed.start`."""
+        from tui_eval.engine.live_feed import LiveFeed
+
+        self.inner = LiveFeed(self._request)
+        await self.inner.start()
+
+    def drain(self, most: int = 5000) -> list[Event]:
+        """See `Feed.drain`."""
+        return self.inner.drain(most) if self.inner else []
+
+    def send(self, command: Command) -> None:
+        """See `Feed.send`."""
+        if self.inner is not None:
+            self.inner.send(command)
+
+    def saved(self, row: int, offset: int, length: int) -> Rollout | None:
+        """See `Feed.saved`."""
+        return self.inner.saved(row, offset, length) if self.inner else None
+
+    async def close(self) -> None:
+        """See `Feed.close`."""
+        if self.inner is not None:
+            await self.inner.close()

@@ -1,0 +1,36 @@
+"""Saying what went wrong in an author's code, and on which line of it."""
+
+from __future__ import annotations
+
+import traceback
+from pathlib import Path
+
+_OURS = Path(__file__).parents[1]
+_BUNDLED = _OURS / "demo" / "environments"
+
+
+def describe(error: BaseException, folder: Path | None = None) -> str:
+    """An exception in one line: type, message, and file and line of the author's own frame.
+
+    Args:
+        folder: Where the author's code is; without it, what is neither ours nor Python's counts.
+    """
+    text = f"{type(error).__name__}: {error}".rstrip(": ")
+    if isinstance(error, SyntaxError) and error.filename:
+        return f"{type(error).__name__}: {error.msg} ({error.filename}:{error.lineno})"
+    frames = traceback.extract_tb(error.__traceback__)
+    for frame in reversed(frames):
+        if _is_authors(frame.filename, folder):
+            return f"{text} ({frame.filename}:{frame.lineno})"
+    return text
+
+
+def _is_authors(filename: str, folder: Path | None) -> bool:
+    if filename.startswith("<"):
+        return False
+    path = Path(filename)
+    if folder is not None:
+        return path.is_relative_to(folder)
+    if path.is_relative_to(_OURS):
+        return path.is_relative_to(_BUNDLED)
+    return "site-packages" not in path.parts

@@ -1,0 +1,154 @@
+"""Where an environment is, by its id."""
+
+from __future__ import annotations
+
+import importlib.metadata
+import importlib.util
+import pkgutil
+import sys
+from collections.abc import Iterator
+from dataclasses import dataclass
+from importlib.machinery import ModuleSpec, PathFinder
+from pathlib import Path
+from typing import Literal, TypeAlias
+
+from tui_eval.errors import Fault, RefusedError, nearest
+
+Origin: TypeAlias = Literal["local", "bundled", "installed", "entry point"]
+
+ENTRY_POINTS = "tui_eval.environments"
+_BUNDLED = "tui_eval.demo.environments"
+
+
+@dataclass(frozen=True, slots=True)
+class FoundEnvironment:
+    """One environment that can be imported.
+
+    Args:
+        module_name: What to import.
+        path: The module's file; None where only importing would tell.
+        origin: Which of the places it was found in.
+        function: The function in the module that makes it.
+    """
+
+    module_name: str
+    path: Path | None
+    origin: Origin
+    function: str = "load_environment"
+
+    @property
+    def root(self) -> Path | None:
+        """The folder from which the module, and what stands beside it, is imported."""
+        if self.path is None:
+            return None
+        return self.path.parents[1] if self.path.name == "__init__.py" else self.path.parent
+
+
+def module_name_of(env_id: str) -> str:
+    """The name of an environment's module: `owner/my-env@1.0` is `my_env`."""
+    return env_id.rsplit("/", 1)[-1].split("@", 1)[0].replace("-", "_")
+
+
+def find_environment(
+    env_id: str, environments_dir: Path = Path("environments")
+) -> FoundEnvironment:
+    """Looks in `environments_dir`, among the bundled ones, installed modules and entry points.
+
+    Raises:
+        RefusedError: It is nowhere; says where was looked, and names the closest ids.
+    """
+    name = module_name_of(env_id)
+    found = None
+    if name.isidentifier():
+        found = (
+            _find_local(name, environments_dir)
+            or _find_bundled(name)
+            or _find_installed(name, environments_dir)
+            or _find_entry_point(name)
+        )
+    if found is not None:
+        return found
+    known = known_environments(environments_dir)
+    places = (
+        f"{environments_dir.absolute()}, the bundled environments, installed modules named "
+        f"{name}, and entry points {ENTRY_POINTS}"
+    )
+    hint = nearest(name.replace("_", "-"), known) or f"Known: {', '.join(known) or 'none'}"
+    what = f"there is no such environment. Looked in {places}"
+    raise RefusedError([Fault(f"environment {env_id}", what, hint)])
+
+
+def known_environments(environments_dir: Path = Path("environments")) -> list[str]:
+    """The ids of local and bundled environments and of entry points, sorted."""
+    names = {point.name for point in importlib.metadata.entry_points(group=ENTRY_POINTS)}
+    names |= {module.name for module in pkgutil.iter_modules(_bundled_folders())}
+    if environments_dir.is_dir():
+        for entry in environments_dir.iterdir():
+            name = module_name_of(entry.stem if entry.suffix == ".py" else entry.name)
+            if name.isidentifier() and _find_local(name, environments_dir):
+                names.add(name)
+    return sorted(name.replace("_", "-") for name in names)
+
+
+def _find_local(name: str, folder: Path) -> FoundEnvironment | None:
+    for path in _local_files(name, folder):
+        if path.is_file():
+            return FoundEnvironment(name, path.absolute(), "local")
+    return None
+
+
+def _local_files(name: str, folder: Path) -> Iterator[Path]:
+    spellings = dict.fromkeys((name, name.replace("_", "-")))
+    for spelling in spellings:
+        yield folder / f"{spelling}.py"
+    for spelling in spellings:
+        yield folder / spelling / "__init__.py"
+        for inner in (folder / spelling, folder / spelling / "src"):
+            yield inner / f"{name}.py"
+            yield inner / name / "__init__.py"
+
+
+def _bundled_folders() -> list[str]:
+    try:
+        spec = importlib.util.find_spec(_BUNDLED)
+    except ModuleNotFoundError:
+        return []
+    return list(spec.submodule_search_locations or []) if spec else []
+
+
+def _find_bundled(name: str) -> FoundEnvironment | None:
+    for folder in _bundled_folders():
+        for path in (Path(folder) / f"{name}.py", Path(folder) / name / "__init__.py"):
+            if path.is_file():
+                return FoundEnvironment(f"{_BUNDLED}.{name}", path, "bundled")
+    return None
+
+
+def _find_installed(name: str, environments_dir: Path) -> FoundEnvironment | None:
+    if name in sys.stdlib_module_names:
+        return None
+    for finder in sys.meta_path:
+        spec = _spec(finder, name, environments_dir)
+        if spec is not None and spec.origin and spec.has_location:
+            return FoundEnvironment(name, Path(spec.origin), "installed")
+    return None
+
+
+def _spec(finder: object, name: str, environments_dir: Path) -> ModuleSpec | None:
+    """Asks one finder; folders of local environments on the path are not installed modules."""
+    if finder is PathFinder:
+        from tui_eval.environments.loading import local_roots
+
+        local = {*map(str, local_roots()), str(environments_dir.absolute())}
+        return PathFinder.find_spec(name, [folder for folder in sys.path if folder not in local])
+    find = getattr(finder, "find_spec", None)
+    spec: ModuleSpec | None = find(name, None) if find else None
+    return spec
+
+
+def _find_entry_point(name: str) -> FoundEnvironment | None:
+    for point in importlib.metadata.entry_points(group=ENTRY_POINTS):
+        if module_name_of(point.name) == name:
+            function = point.attr or "load_environment"
+            return FoundEnvironment(point.module, None, "entry point", function)
+    return None
