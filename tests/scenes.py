@@ -338,7 +338,8 @@ def all_events() -> list[ev.Event]:
 
 def paused_events() -> list[ev.Event]:
     held = [staged(row, ev.Stage.HELD) for row in (32, 33, 34)]
-    return [*running_events(), ev.GateMoved(0, NOW, False, 0), *held]
+    now_tool = staged(SELECTED, ev.Stage.HELD, turns=2, tool_calls=5)
+    return [*running_events(), ev.GateMoved(0, NOW, False, 0), *held, now_tool]
 
 
 @dataclass(frozen=True)

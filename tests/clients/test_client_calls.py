@@ -117,7 +117,7 @@ async def test_without_a_key_none_is_sent_whatever_the_environment_holds(
     assert not any(KEY in str(request.headers) for request in fault_server.requests)
 
 
-async def test_a_missing_key_variable_is_refused_by_name(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_missing_key_variable_is_refused_by_name(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.delenv("NO_SUCH_KEY", raising=False)
     config = ClientConfig(api_base_url="http://127.0.0.1:1", api_key_var="NO_SUCH_KEY")
 
@@ -125,6 +125,15 @@ async def test_a_missing_key_variable_is_refused_by_name(monkeypatch: pytest.Mon
         make_client(config)
     with pytest.raises(RefusedError, match="no URL"):
         make_client(ClientConfig(), "key")
+
+
+def test_a_url_with_a_password_is_refused_without_showing_it() -> None:
+    config = ClientConfig(api_base_url="http://me:pass-word-9@127.0.0.1:1/v1")
+
+    with pytest.raises(RefusedError, match="user or password") as raised:
+        make_client(config)
+
+    assert "pass-word-9" not in str(raised.value)
 
 
 async def test_the_key_is_read_from_its_variable(
@@ -251,6 +260,32 @@ async def test_connections_are_kept_between_calls(
             await ask(client)
 
     assert fault_server.connections == 1
+
+
+async def test_connections_are_not_kept_where_that_is_set(
+    connect: Connect, fault_server: FaultServer
+) -> None:
+    fault_server.script(CHAT, [Reply(body=CHAT_ANSWER)])
+
+    async with connect(max_keepalive_connections=0) as client:
+        for _ in range(3):
+            await ask(client)
+
+    assert fault_server.connections == 3
+
+
+async def test_a_proxy_of_the_environment_is_used(
+    connect: Connect, fault_server: FaultServer, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("HTTP_PROXY", fault_server.url)
+    monkeypatch.delenv("NO_PROXY", raising=False)
+    monkeypatch.delenv("no_proxy", raising=False)
+    fault_server.script(CHAT, [Reply(body=CHAT_ANSWER)])
+
+    async with connect(api_base_url="http://endpoint.invalid/v1") as client:
+        await ask(client)
+
+    assert fault_server.requests[0].headers["Host"] == "endpoint.invalid"
 
 
 @pytest.mark.parametrize(

@@ -278,17 +278,3 @@ async def test_secret_headers_and_answers_that_echo_them_are_hidden_too(
         error = await fail(client, InvalidModelResponseError)
 
     assert "your token [redacted] is odd" in str(error)
-
-
-async def test_user_and_password_of_a_url_are_not_shown(
-    connect: Connect, fault_server: FaultServer
-) -> None:
-    fault_server.script(CHAT, [Reply(403, {"error": "no"})])
-    url = fault_server.url.replace("://", "://me:pass-word-9@") + "/v1"
-
-    async with connect(api_base_url=url) as client:
-        error = await fail(client)
-        shown = "".join(traceback.format_exception(error)) + repr(client)
-
-    assert fault_server.requests
-    assert "pass-word-9" not in shown

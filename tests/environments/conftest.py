@@ -1,15 +1,9 @@
 from __future__ import annotations
 
-import sys
-from pathlib import Path
-
 import pytest
+from stub_client import Recorder
 
-sys.path.insert(0, str(Path(__file__).parent))
-
-from stub_client import Recorder  # noqa: E402
-
-from tui_eval.observer import CURRENT  # noqa: E402
+from tui_eval.observer import CURRENT
 
 
 @pytest.fixture

@@ -112,7 +112,11 @@ async def test_a_failing_call_is_told_to_the_model(name, arguments, content, err
 
 @pytest.mark.parametrize(
     ("name", "content"),
-    [("raw", "café \ufffd"), ("nothing", "None"), ("mixed", "[{'type': 'text', 'text': 'see'}, 3]")],
+    [
+        ("raw", "café \ufffd"),
+        ("nothing", "None"),
+        ("mixed", "[{'type': 'text', 'text': 'see'}, 3]"),
+    ],
 )
 async def test_any_result_becomes_text(name, content):
     state = await use(env_with(), (name, ""))

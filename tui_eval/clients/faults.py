@@ -68,8 +68,10 @@ def connection_error(sdk: ModuleType, request: httpx2.Request, error: Exception)
 
 def _is_broken(error: BaseException | None) -> bool:
     """Whether a connection was refused or reset, which the aiohttp transport calls a timeout."""
+    import aiohttp
+
     cause = error.__cause__ if error is not None else None
-    return isinstance(cause, OSError) and not isinstance(cause, TimeoutError)
+    return isinstance(cause, aiohttp.ClientConnectionError) and not isinstance(cause, TimeoutError)
 
 
 def server_message(body: Any) -> str:

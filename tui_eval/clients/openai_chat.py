@@ -20,6 +20,10 @@ from tui_eval.types import ClientConfig, Response, SamplingArgs, Tool
 if TYPE_CHECKING:
     from openai import AsyncOpenAI
 
+# The SDK refuses to call without a key, or takes the one it finds in its own variable; this is
+# what servers without keys are used to.
+_NO_KEY = "EMPTY"
+
 
 class OpenAIChatCompletionsClient(
     SdkClient["AsyncOpenAI", list[dict[str, Any]], dict[str, Any]],
@@ -52,19 +56,17 @@ class OpenAIChatCompletionsClient(
 
     def setup_client(self, config: ClientConfig) -> AsyncOpenAI:
         """An `AsyncOpenAI` over aiohttp with the limits and headers of the config."""
-        from openai import AsyncOpenAI, DefaultAioHttpClient, Omit
+        from openai import AsyncOpenAI, DefaultAioHttpClient
 
         from tui_eval.clients.endpoint import http_client_settings
 
         self._http_client = DefaultAioHttpClient(**http_client_settings(config))
-        # Without a key none is sent: not even one that the SDK would find in its own variables.
-        headers: Any = {} if self._api_key else {"Authorization": Omit()}
         return AsyncOpenAI(
-            api_key=self._api_key or "none",
+            api_key=self._api_key or _NO_KEY,
             base_url=self.base_url(config),
             http_client=self._http_client,
             max_retries=config.max_retries,
-            default_headers={**headers, **config.extra_headers},
+            default_headers=config.extra_headers,
         )
 
     def create_function(self, sdk_client: Any) -> Any:

@@ -50,8 +50,11 @@ class Secrets:
         link: BaseException | None = error
         while link is not None and id(link) not in seen:
             seen.add(id(link))
-            link.args = tuple(self.hide(arg) for arg in link.args)
+            hidden = tuple(self.hide(arg) for arg in link.args)
+            if hidden != link.args:
+                link.args = hidden
+            attributes = getattr(link, "__dict__", {})
             for name in ("message", "body"):
-                if name in vars(link):
-                    setattr(link, name, self.hide(vars(link)[name]))
+                if name in attributes:
+                    setattr(link, name, self.hide(attributes[name]))
             link = link.__cause__ or link.__context__

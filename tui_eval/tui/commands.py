@@ -37,11 +37,11 @@ COMMANDS = (
     Command("question_mark", "?", "help", "screen", PANES, "Show the keys", "help", True),
     Command(
         "space", "space", "pause", "screen", RUN,
-        "Pause the engine before its next model calls, or resume it", "pause", True,
+        "Pause the engine, or resume it", "pause", True,
     ),
     Command(
         "f", "f", "follow", "screen", RUN,
-        "Follow the newest rollout, or freeze the view (the engine goes on)", "follow", True,
+        "Follow the newest rollout, or freeze the view", "follow", True,
     ),
     Command("e", "e E", "error(1)", "screen", RUN, "Next, previous error", "errors", True),
     Command("E", "", "error(-1)", "screen", RUN, "Previous error"),

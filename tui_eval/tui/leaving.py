@@ -41,7 +41,7 @@ def leave_choices(goes_on: bool, saved: bool) -> list[Choice]:
     """
     if goes_on and saved:
         return [
-            Choice("s", "stop", "what is finished is kept; resume it later", Leave("stop")),
+            Choice("s", "stop", "resumable; what finished is kept", Leave("stop")),
             Choice("d", "detach", "the run goes on without this screen", Leave("detach")),
             STAY,
         ]

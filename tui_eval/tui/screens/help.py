@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from itertools import zip_longest
 from typing import ClassVar
 
 from textual.app import ComposeResult
@@ -11,21 +12,27 @@ from textual.content import Content
 from textual.screen import ModalScreen
 
 from tui_eval.tui.commands import COMMANDS, GROUPS
-from tui_eval.tui.ink import EMPTY, Line, left
+from tui_eval.tui.ink import EMPTY, Line, left, line_width
 from tui_eval.tui.stages import LOOKS, MEANINGS
 from tui_eval.tui.widgets.line_view import LineView
 
 KEYS = 12
+BESIDE = 52
+"""Cells that the keys take where the signs stand beside them."""
 
 
-def help_lines() -> Iterator[Line]:
-    """Every command by group, then what the stages' signs mean."""
+def key_lines() -> Iterator[Line]:
+    """Every command by group."""
     for group in GROUPS:
         yield ((group, "role"),)
         for command in COMMANDS:
             if command.group == group and command.shown:
                 yield ((f"  {left(command.shown, KEYS)}", "key"), (command.help, ""))
         yield EMPTY
+
+
+def sign_lines() -> Iterator[Line]:
+    """What the signs of the stages mean."""
     yield (("Stages", "role"),)
     for look, meaning in zip(LOOKS, MEANINGS, strict=True):
         yield (
@@ -35,16 +42,28 @@ def help_lines() -> Iterator[Line]:
         )
 
 
+def help_lines(width: int) -> list[Line]:
+    """Keys and signs, beside each other where there is room."""
+    keys, signs = list(key_lines()), list(sign_lines())
+    if width < BESIDE * 2:
+        return [*keys, *signs]
+    return [
+        (*line, (" " * (BESIDE - line_width(line)), ""), *sign) if sign else line
+        for line, sign in zip_longest(keys, signs, fillvalue=EMPTY)
+    ]
+
+
 class HelpLines(LineView):
     """The text of the help."""
 
     def __init__(self) -> None:
         super().__init__()
-        self._lines = list(help_lines())
+        self._lines = help_lines(0)
 
-    def on_mount(self) -> None:
-        """Takes the height that it needs."""
-        self.update()
+    def update(self) -> None:
+        """Lays the help out for the width."""
+        self._lines = help_lines(self.line_width)
+        super().update()
 
     def count(self) -> int:
         """Lines of the help."""

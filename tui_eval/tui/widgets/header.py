@@ -164,7 +164,9 @@ def _facts(state: RunState, now: float, words: int) -> Line:
 def _pace(state: RunState, now: float, words: int) -> list[str]:
     """Rate and time left, while rollouts still finish."""
     remaining = state.total - state.finished
-    if state.run is None or state.end is not None or state.run.complete_at or not remaining:
+    if state.run is None or state.end is not None or not remaining:
+        return []
+    if state.run.complete_at or not state.gate_open:
         return []
     rate = state.rate.per_second(now)
     if rate <= 0:

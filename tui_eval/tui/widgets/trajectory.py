@@ -17,6 +17,8 @@ from tui_eval.tui.widgets.line_view import LineView
 if TYPE_CHECKING:
     from tui_eval.fold.transcript import Entry, Rollout
 
+NOTHING_YET: Line = (("no messages yet", "faint"),)
+
 
 class Trajectory(LineView):
     """Pieces under a cursor that can be folded; sticks to the end while it is told to."""
@@ -118,6 +120,8 @@ class Trajectory(LineView):
             turn = max(turn, entry.turn)
             pieces.append(self._piece(entry, step, self._limits.get(number), not rollout.finished))
             self._part(pieces)
+        if not pieces and not rollout.finished:
+            pieces.append(Piece((NOTHING_YET,)))
         if rollout.finished:
             pieces.append(ending(rollout, self._limits.get(len(pieces)), self.line_width))
             self._part(pieces)
