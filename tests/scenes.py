@@ -6,7 +6,7 @@ import asyncio
 import json
 import random
 from collections.abc import Awaitable, Callable, Iterable
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Any
 
 from textual.pilot import Pilot
@@ -330,10 +330,10 @@ def saved_rows() -> dict[int, dict[str, Any]]:
     return {row: failed_row(row) if row in ERRORS else saved_row(row) for row in range(TOTAL)}
 
 
-def all_events() -> list[ev.Event]:
+def all_events(*, saved: bool = True) -> list[ev.Event]:
     rows = [failed(row) if row in ERRORS else finished(row) for row in range(TOTAL)]
     end = ev.RunFinished(0, NOW, "finished", 3)
-    return [run_started(), *rows, end]
+    return [run_started(saved=saved), *rows, end]
 
 
 def paused_events() -> list[ev.Event]:
@@ -348,7 +348,7 @@ class Scene:
 
     make: Callable[[], TuiEvalApp]
     press: tuple[str, ...] = ()
-    sizes: tuple[tuple[int, int], ...] = field(default=((80, 24), (120, 40), (200, 60)))
+    sizes: tuple[tuple[int, int], ...] = ((80, 24), (120, 40), (200, 60))
 
 
 def app_of(feed: ScriptedFeed, *, saved: bool = True) -> TuiEvalApp:
@@ -359,26 +359,30 @@ def live(events: list[ev.Event]) -> Callable[[], TuiEvalApp]:
     return lambda: app_of(ScriptedFeed(events, saved_rows(), stories={SELECTED: story()}))
 
 
-def over() -> TuiEvalApp:
-    return app_of(ScriptedFeed(all_events(), saved_rows(), live=False))
+def over(*, saved: bool = True) -> TuiEvalApp:
+    return app_of(ScriptedFeed(all_events(saved=saved), saved_rows(), live=False), saved=saved)
 
 
-def refused_to_start() -> TuiEvalApp:
+def not_started() -> TuiEvalApp:
     return app_of(ScriptedFeed(starts=False))
 
 
+SMALL, MIDDLE, LARGE = (80, 24), (120, 40), (200, 60)
+
 SCENES: dict[str, Scene] = {
     "running": Scene(live(running_events())),
-    "running-story": Scene(live(running_events()), ("2",)),
-    "running-numbers": Scene(live(running_events()), ("3",), ((80, 24), (120, 24))),
-    "paused": Scene(live(paused_events())),
-    "finished": Scene(over),
+    "running-story": Scene(live(running_events()), ("2",), (SMALL,)),
+    "running-numbers": Scene(live(running_events()), ("3",), (SMALL, (120, 24))),
+    "paused": Scene(live(paused_events()), sizes=(MIDDLE,)),
+    "finished": Scene(over, sizes=(SMALL,)),
     "finished-story": Scene(over, ("j", "2")),
-    "error": Scene(over, ("e", "2")),
-    "unfolded": Scene(over, ("j", "2", "t", "g")),
-    "starting": Scene(refused_to_start),
-    "quit": Scene(live(running_events()), ("q",)),
-    "help": Scene(over, ("question_mark",)),
+    "error": Scene(over, ("e", "2"), (SMALL, MIDDLE)),
+    "unfolded": Scene(over, ("j", "2", "t", "g"), (MIDDLE,)),
+    "zoomed": Scene(over, ("j", "2", "z"), (LARGE,)),
+    "starting": Scene(not_started, sizes=(SMALL, MIDDLE)),
+    "quit": Scene(live(running_events()), ("q",), (SMALL,)),
+    "save": Scene(lambda: over(saved=False), ("q",), (SMALL,)),
+    "help": Scene(over, ("question_mark",), (SMALL, MIDDLE)),
 }
 
 

@@ -94,7 +94,14 @@ class ErrorChain:
         return " -> ".join(self._names())
 
     def __repr__(self) -> str:
-        return " -> ".join(repr(link) for link in self.links)
+        return " -> ".join(map(_repr, self.links))
+
+
+def _repr(error: BaseException) -> str:
+    try:
+        return repr(error)
+    except Exception:  # its class is people's code
+        return f"{type(error).__name__}(...)"
 
 
 @dataclass(frozen=True, slots=True)

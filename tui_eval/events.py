@@ -236,7 +236,27 @@ class Detach(msgspec.Struct, tag="detach", array_like=True):
 
 Command: TypeAlias = Subscribe | Pause | Resume | Stop | Detach
 
-encode_events = msgspec.msgpack.Encoder().encode
+_encode = msgspec.msgpack.Encoder().encode
+
+
+def encode_events(events: list[Event]) -> bytes:
+    """Events as bytes; text that UTF-8 cannot carry, a lone surrogate, is escaped."""
+    try:
+        return _encode(events)
+    except UnicodeEncodeError:
+        return _encode(_whole(msgspec.to_builtins(events)))
+
+
+def _whole(value: Any) -> Any:
+    if isinstance(value, str):
+        return value.encode("utf-8", "backslashreplace").decode()
+    if isinstance(value, dict):
+        return {_whole(key): _whole(item) for key, item in value.items()}
+    if isinstance(value, (list, tuple)):
+        return [_whole(item) for item in value]
+    return value
+
+
 decode_events = msgspec.msgpack.Decoder(list[Event]).decode
 encode_command = msgspec.msgpack.Encoder().encode
 decode_command = msgspec.msgpack.Decoder(Command).decode

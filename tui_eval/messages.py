@@ -221,6 +221,8 @@ def text_of(content: Any) -> str:
 
 
 def _part_text(part: Any) -> str:
+    if isinstance(part, str):
+        return part
     kind = part.get("type")
     if kind == "text":
         return str(part.get("text") or "")

@@ -141,6 +141,7 @@ def test_every_fault_of_a_file_is_told_at_once(tmp_path: Path):
         ({"train": []}, "it is a dict. It must be a list of dicts"),
         (7, "it is a int"),
         ([{"prompt": [{"content": "x"}]}], "row 0: message 0 of its 'prompt' has no known role"),
+        ([{"prompt": [{"role": "user"}]}], "message 0 of its 'prompt' has no content"),
         ([{"prompt": 3}], "its 'prompt' is a int"),
         ([{"question": 3}], "its 'question' is a int"),
         ([{"question": "q", "info": "no json"}], "its 'info' is not an object"),

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from tui_eval.environments import loading
+from tui_eval.environments import importing
 from tui_eval.environments.loading import find_environment, known_environments, load_environment
 from tui_eval.errors import RefusedError
 
@@ -22,7 +22,7 @@ def load_environment(level: str = "easy", seed: int = 0):
 def clean_imports(monkeypatch: pytest.MonkeyPatch):
     """Leaves no module and no folder on the path behind."""
     monkeypatch.setattr(sys, "path", list(sys.path))
-    monkeypatch.setattr(loading, "_roots", {})
+    monkeypatch.setattr(importing, "_roots", {})
     before = set(sys.modules)
     yield
     for name in set(sys.modules) - before:
@@ -136,6 +136,15 @@ def test_an_installed_module(tmp_path: Path):
     assert load_environment("far-env", environments_dir=tmp_path).mark == "installed"
 
 
+def test_the_line_is_the_authors_and_not_a_librarys(tmp_path: Path):
+    site = tmp_path / "site"
+    write(site / "far_library.py", text="def read(path):\n    raise OSError('no file')")
+    text = "import far_library\ndef load_environment():\n    far_library.read('x')"
+    path = write(site / "far_env.py", text=text)
+    sys.path.append(str(site))
+    assert f"raised OSError: no file ({path}:3)" in refused("far-env", tmp_path)
+
+
 def test_an_entry_point(tmp_path: Path):
     info = tmp_path / "far-1.0.dist-info"
     write(info / "METADATA", text="Metadata-Version: 2.1\nName: far\nVersion: 1.0\n")
@@ -198,8 +207,8 @@ def test_arguments_are_checked_all_at_once(tmp_path: Path):
     ("text", "told"),
     [
         (
-            "import math\nraise ValueError('broken')",
-            "importing it raised ValueError: broken ({}:2)",
+            "import math\nraise ValueError('no')",
+            "importing it raised ValueError: no ({}:2)",
         ),
         ("import math\nx = (", "importing it raised SyntaxError: '(' was never closed ({}:2)"),
         ("import no_such_thing", "Install what it needs: pip install no_such_thing"),
@@ -250,7 +259,7 @@ def test_in_a_process_of_its_own(tmp_path: Path):
     done = subprocess.run(
         [sys.executable, "-c", script],
         cwd=tmp_path,
-        env={"PYTHONPATH": str(Path(loading.__file__).parents[2])},
+        env={"PYTHONPATH": str(Path(importing.__file__).parents[2])},
         capture_output=True,
         text=True,
         check=True,

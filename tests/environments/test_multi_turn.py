@@ -112,6 +112,16 @@ async def test_a_rewritten_context_is_told_without_repeats(recorder: Recorder):
     ]  # fmt: skip
 
 
+async def test_a_context_without_its_past_is_told_without_repeats(recorder: Recorder):
+    class Fresh(Logged):
+        async def get_prompt_messages(self, state):
+            talk = await super().get_prompt_messages(state)
+            return talk if len(talk) == 1 else [talk[0], talk[-1]]
+
+    await run(Fresh(max_turns=3), *[answer(f"a{i}") for i in range(3)])
+    assert [m.content for m in recorder.messages] == ["q", "a0", "go on", "a1", "go on", "a2"]
+
+
 async def test_time_at_the_gate_does_not_count():
     class Slow(Recorder):
         async def model_call(self):

@@ -95,8 +95,13 @@ async def test_individual_functions_of_a_group_run_at_the_same_time():
         inside -= 1
         return 1
 
-    await Rubric([counts]).score_group([rollout(0) for _ in range(4)])
-    assert most == 4
+    def wrapped(**kwargs):
+        return counts(**kwargs)
+
+    for func in (counts, wrapped):
+        most = 0
+        await Rubric([func]).score_group([rollout(0) for _ in range(4)])
+        assert most == 4
 
 
 async def test_members_with_an_error_are_out_of_sight():

@@ -104,7 +104,7 @@ class Endpoint:
         """
         request = self._request(payload, options)
         try:
-            async with asyncio.timeout(options.timeout or self._timeout):
+            async with asyncio.timeout(None):
                 response = await self._http_client.send(request)
         except (httpx2.HTTPError, TimeoutError) as error:
             failure = connection_error(self._sdk, request, error)

@@ -82,11 +82,14 @@ def read_registry(path: Path) -> tuple[dict[str, list[Endpoint]], list[Fault]]:
 def _endpoint(table: Mapping[str, Any], where: str) -> tuple[Endpoint | None, list[Fault]]:
     faults: list[Fault] = []
     values: dict[str, str] = {}
+    named: set[str] = set()
     for name, value in table.items():
         field = _FIELDS.get(name)
         if field is None:
             faults.append(Fault(where, f"unknown key {name!r}", nearest(name, _FIELDS)))
-        elif not isinstance(value, str) or not value:
+            continue
+        named.add(field)
+        if not isinstance(value, str) or not value:
             faults.append(Fault(where, f"{name} must be text that is not empty"))
         elif field in values:
             spellings = " and ".join(n for n, f in _FIELDS.items() if f == field)
@@ -94,7 +97,7 @@ def _endpoint(table: Mapping[str, Any], where: str) -> tuple[Endpoint | None, li
         else:
             values[field] = value
     for field in ("endpoint_id", "model", "url"):
-        if field not in values and not any(field in str(fault) for fault in faults):
+        if field not in named:
             faults.append(Fault(where, f"{field} is missing"))
     kind = values.get("type", "openai_chat_completions")
     if kind not in CLIENT_TYPES:

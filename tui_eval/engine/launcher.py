@@ -45,7 +45,7 @@ class EngineProcess:
         socket_path, log = folder / f"{name}.sock", folder / f"{name}.log"
         sock = bind_socket(str(socket_path))
         try:
-            with open(log, "wb") as out, tempfile.TemporaryFile() as asked:
+            with open(log, "w+b") as out, tempfile.TemporaryFile() as asked:
                 asked.write(json.dumps(request).encode())
                 asked.seek(0)
                 process = subprocess.Popen(

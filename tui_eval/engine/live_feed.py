@@ -26,6 +26,7 @@ from tui_eval.events import (
 from tui_eval.fold.transcript import Rollout
 from tui_eval.runs.index import IndexReader
 from tui_eval.runs.layout import RunDir
+from tui_eval.runs.dead import close_for_the_dead, finished_on_disk
 from tui_eval.runs.opening import read_rollout
 
 
@@ -102,17 +103,21 @@ class LiveFeed:
     def _unexpected_end(self) -> list[Event]:
         """The connection ended and no event said why: the engine was killed or crashed."""
         now = time.time()
-        found: list[Event] = list(self._index.read()) if self._index else []
         code = self._exit_code
-        killed = code is not None and code < 0 and self.engine and self.engine.stopping
+        killed = code is not None and code < 0 and self.engine is not None and self.engine.stopping
         if code == 130 or killed:
-            return [*found, RunFinished(0, now, "interrupted", 130)]
-        how = "was lost" if code is None else f"ended unexpectedly with exit code {code}"
-        text = f"the engine {how}; finished rollouts are on disk and the run can be resumed"
-        printed = self.engine.last_output() if self.engine and self._run is None else ""
-        if printed:
-            found.append(Noticed(0, now, "warning", printed))
-        return [*found, RunFinished(0, now, "failed", 1, text)]
+            end = RunFinished(0, now, "interrupted", 130)
+        else:
+            how = "was lost" if code is None else f"ended unexpectedly with exit code {code}"
+            text = f"the engine {how}; finished rollouts are on disk and the run can be resumed"
+            end = RunFinished(0, now, "failed", 1, text)
+        if self._run is not None:
+            rows: list[Event] = [*finished_on_disk(self._run)]
+            if self.engine is not None:
+                close_for_the_dead(self._run, end)
+            return [*rows, end]
+        printed = self.engine.last_output() if self.engine else ""
+        return [Noticed(0, now, "warning", printed), end] if printed else [end]
 
     def send(self, command: Command) -> None:
         """See `Feed.send`."""

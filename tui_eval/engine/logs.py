@@ -17,7 +17,6 @@ class _RedactedOutput(io.TextIOBase):
     def __init__(self, fd: int, redact: Redactor) -> None:
         self._fd = fd
         self._redact = redact
-        self.encoding_errors = "backslashreplace"
 
     def writable(self) -> bool:
         return True
@@ -35,10 +34,10 @@ def print_to_log(path: Path, redact: Redactor) -> None:
 
     What went to the file they had before is put in front.
     """
-    fd = os.open(path, os.O_RDWR | os.O_CREAT | os.O_APPEND | os.O_CLOEXEC, 0o644)
-    os.write(fd, redact(_said_so_far()))
     sys.stdout.flush()
     sys.stderr.flush()
+    fd = os.open(path, os.O_RDWR | os.O_CREAT | os.O_APPEND | os.O_CLOEXEC, 0o644)
+    os.write(fd, redact(_said_so_far()))
     os.dup2(fd, 1)
     os.dup2(fd, 2)
     os.close(fd)
@@ -46,7 +45,6 @@ def print_to_log(path: Path, redact: Redactor) -> None:
 
 
 def _said_so_far() -> bytes:
-    sys.stderr.flush()
     try:
         size = os.fstat(2).st_size
         return os.pread(2, size, 0) if size else b""

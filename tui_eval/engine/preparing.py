@@ -9,9 +9,11 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from tui_eval.config.endpoints import EMBEDDED
 from tui_eval.config.options import NEWEST, parse_values
 from tui_eval.config.plan import Request, RunPlan, make_plan, plan_to_toml, read_plan
 from tui_eval.engine.examples import Examples
+from tui_eval.engine.reaching import unreachable
 from tui_eval.environments.loading import load_environment
 from tui_eval.errors import Fault, RefusedError
 from tui_eval.events import RolloutFinished, RunStarted
@@ -86,6 +88,8 @@ def prepare(request: Request, socket: str) -> Prepared:
     plan, faults = make_plan(request, before)
     env, examples, wrong = _environment(request, plan, before)
     faults += wrong
+    if plan is not None and plan.base_url != EMBEDDED:
+        faults += unreachable(plan.base_url)
     if faults or plan is None or env is None or examples is None:
         raise RefusedError(faults)
     run, lock = _make_directory(plan, run, socket)

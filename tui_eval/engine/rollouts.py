@@ -183,6 +183,10 @@ class Rollouts:
             state, number=watch.number, attempt=watch.attempt, columns=self._work.columns
         )
         offset, length = self._writer.append(encode_row(row))
+        if log.isEnabledFor(logging.DEBUG):
+            for score in state.scores:
+                log.debug("%s: %s", watch, score)
+            log.debug("%s: reward %s, timing %s", watch, row["reward"], row["timing"])
         event = _finished(watch, state, row, offset, length)
         self._writer.remember(event)
         self._hub.finished(event)

@@ -74,7 +74,7 @@ class ExampleTable:
 
     @classmethod
     def read(cls, source: Any, rules: PromptRules) -> ExampleTable:
-        """The table of a dataset in any accepted form but a function.
+        """The table of a dataset in any accepted form.
 
         Raises:
             RefusedError: With every fault of every row.

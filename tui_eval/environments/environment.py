@@ -11,13 +11,12 @@ from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, TypeAlias
 
-from tui_eval.environments.author_errors import describe
 from tui_eval.environments.dataset import ExampleTable, PromptRules, decoded_info
 from tui_eval.environments.decorators import marked_methods
 from tui_eval.environments.json_copy import copy_data
 from tui_eval.environments.rows import Source
 from tui_eval.environments.usage import UsageTracker
-from tui_eval.errors import Fault, RefusedError, must_propagate
+from tui_eval.errors import must_propagate
 from tui_eval.events import Stage
 from tui_eval.messages import Messages, to_messages
 from tui_eval.observer import CURRENT
@@ -25,6 +24,7 @@ from tui_eval.parsers.parser import Parser
 from tui_eval.rubrics.rubric import Rubric
 from tui_eval.rubrics.rubric_group import RubricGroup
 from tui_eval.state import State
+from tui_eval.tools.schema import to_tools
 from tui_eval.types import Response, RolloutInput, SamplingArgs, StepRecord, TokenUsage, Tool
 
 if TYPE_CHECKING:
@@ -132,12 +132,9 @@ class Environment(ABC):
     def _table(self, split: str) -> ExampleTable:
         table = self._tables.get(split)
         if table is None:
-            source = self._sources[split]
-            if callable(source):
-                source = _built(source)
             task = self.env_id or "default"
             rules = PromptRules(self.system_prompt, tuple(self.few_shot), task)
-            table = self._tables[split] = ExampleTable.read(source, rules)
+            table = self._tables[split] = ExampleTable.read(self._sources[split], rules)
             if self.few_shot and "question" not in table.column_names:
                 logger.warning("few_shot is not used: the rows have prompts of their own")
         return table
@@ -329,7 +326,7 @@ class Environment(ABC):
     async def _complete(self, state: State, stop_condition: str) -> None:
         state["is_completed"] = True
         state["stop_condition"] = stop_condition
-        if any(step["is_truncated"] for step in state["trajectory"]):
+        if any(step.get("is_truncated") for step in state["trajectory"]):
             state["is_truncated"] = True
         self._stop_clock(state)
         await self.run_cleanup(state)
@@ -377,36 +374,6 @@ def record_error(state: State, error: BaseException) -> None:
     """Makes an exception the error of a rollout, unless it has one; the object is kept as it is."""
     if state.get("error") is None:
         state["error"] = error
-
-
-def to_tools(tools: Sequence[Any]) -> list[Tool]:
-    """Tools as objects, from objects or dicts with name, description and parameters.
-
-    Raises:
-        ValueError: A dict has a provider's shape.
-        TypeError: It is neither a `Tool` nor a dict.
-    """
-    found = []
-    for tool in tools:
-        if isinstance(tool, Tool):
-            found.append(tool)
-        elif not isinstance(tool, Mapping):
-            raise TypeError(f"A tool is a Tool or a dict, not {type(tool).__name__}")
-        elif "function" in tool or tool.get("type") == "function":
-            raise ValueError("A tool is {name, description, parameters}, without 'function' around")
-        else:
-            found.append(Tool(**tool))
-    return found
-
-
-def _built(builder: Callable[[], Any]) -> Any:
-    try:
-        return builder()
-    except RefusedError:
-        raise
-    except Exception as error:
-        what = f"the function that builds it raised {describe(error)}"
-        raise RefusedError([Fault("dataset", what)]) from error
 
 
 async def _maybe_await(func: Callable[..., Any], *args: Any) -> Any:

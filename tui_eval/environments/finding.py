@@ -12,6 +12,7 @@ from importlib.machinery import ModuleSpec, PathFinder
 from pathlib import Path
 from typing import Literal, TypeAlias
 
+from tui_eval.environments.importing import local_roots
 from tui_eval.errors import Fault, RefusedError, nearest
 
 Origin: TypeAlias = Literal["local", "bundled", "installed", "entry point"]
@@ -42,6 +43,13 @@ class FoundEnvironment:
         if self.path is None:
             return None
         return self.path.parents[1] if self.path.name == "__init__.py" else self.path.parent
+
+    @property
+    def code(self) -> Path | None:
+        """The folder or file that holds the author's code and nobody else's."""
+        if self.origin == "local" or self.path is None:
+            return self.root
+        return self.path.parent if self.path.name == "__init__.py" else self.path
 
 
 def module_name_of(env_id: str) -> str:
@@ -137,8 +145,6 @@ def _find_installed(name: str, environments_dir: Path) -> FoundEnvironment | Non
 def _spec(finder: object, name: str, environments_dir: Path) -> ModuleSpec | None:
     """Asks one finder; folders of local environments on the path are not installed modules."""
     if finder is PathFinder:
-        from tui_eval.environments.loading import local_roots
-
         local = {*map(str, local_roots()), str(environments_dir.absolute())}
         return PathFinder.find_spec(name, [folder for folder in sys.path if folder not in local])
     find = getattr(finder, "find_spec", None)

@@ -3,9 +3,7 @@
 from __future__ import annotations
 
 import importlib
-import importlib.util
 import inspect
-import sys
 from collections.abc import Mapping
 from pathlib import Path
 from types import ModuleType
@@ -18,6 +16,7 @@ from tui_eval.environments.finding import (
     find_environment,
     known_environments,
 )
+from tui_eval.environments.importing import import_file, leave_all
 from tui_eval.errors import Fault, RefusedError, nearest
 
 __all__ = [
@@ -26,16 +25,7 @@ __all__ = [
     "known_environments",
     "load_environment",
     "load_found",
-    "local_roots",
 ]
-
-# Folders that local environments were imported from, with the modules that were known before.
-_roots: dict[Path, frozenset[str]] = {}
-
-
-def local_roots() -> frozenset[Path]:
-    """The folders from which local environments were imported in this process."""
-    return frozenset(_roots)
 
 
 def load_environment(
@@ -84,7 +74,7 @@ def _make(
         faults = [Fault(f"{where}: {f.where}", f.what, f.hint) for f in error.faults]
         raise RefusedError(faults) from error
     except (Exception, SystemExit) as error:
-        what = f"{found.function} raised {describe(error, found.root)}"
+        what = f"{found.function} raised {describe(error, found.code)}"
         raise RefusedError([Fault(where, what)]) from error
     if not isinstance(env, Environment):
         if inspect.iscoroutine(env):
@@ -128,71 +118,12 @@ def _argument_faults(make: Any, env_args: Mapping[str, Any], where: str) -> list
 def _import(found: FoundEnvironment, where: str) -> ModuleType:
     try:
         if found.origin == "local" and found.path is not None and found.root is not None:
-            return _import_local(found.module_name, found.path, found.root)
-        for root in _roots:
-            _leave(root)
+            return import_file(found.module_name, found.path, found.root)
+        leave_all()
         return importlib.import_module(found.module_name)
     except (Exception, SystemExit) as error:
-        what = f"importing it raised {describe(error, found.root)}"
+        what = f"importing it raised {describe(error, found.code)}"
         hint = ""
         if isinstance(error, ModuleNotFoundError) and error.name:
             hint = f"Install what it needs: pip install {error.name.partition('.')[0]}"
         raise RefusedError([Fault(where, what, hint)]) from error
-
-
-def _import_local(name: str, path: Path, root: Path) -> ModuleType:
-    """Imports a module from its file, with its own folder first on the path."""
-    for other in _roots:
-        if other != root:
-            _leave(other)
-    _roots.setdefault(root, frozenset(sys.modules))
-    if str(root) in sys.path:
-        sys.path.remove(str(root))
-    sys.path.insert(0, str(root))
-    known = sys.modules.get(name)
-    if known is not None:
-        if _file_of(known) == path:
-            return known
-        # Somebody else's module has this name already, and keeps it.
-        name = f"{name}__local"
-        sys.modules.pop(name, None)
-    importlib.invalidate_caches()
-    places = [str(path.parent)] if path.name == "__init__.py" else None
-    spec = importlib.util.spec_from_file_location(name, path, submodule_search_locations=places)
-    if spec is None or spec.loader is None:
-        raise ImportError(f"{path} is not a Python module")
-    module = importlib.util.module_from_spec(spec)
-    sys.modules[name] = module
-    try:
-        spec.loader.exec_module(module)
-    except BaseException:
-        sys.modules.pop(name, None)
-        raise
-    return module
-
-
-def _leave(root: Path) -> None:
-    """Makes the modules of another environment unknown by name; who has them keeps them."""
-    if str(root) in sys.path:
-        sys.path.remove(str(root))
-    names = {
-        name
-        for name, module in sys.modules.items()
-        if "." not in name and name not in _roots[root] and _home_of(module) == root
-    }
-    for name in list(sys.modules):
-        if name.partition(".")[0] in names:
-            del sys.modules[name]
-
-
-def _home_of(module: ModuleType) -> Path | None:
-    """The folder that must be on the path for a top-level module to be found."""
-    path = _file_of(module)
-    if path is None:
-        return None
-    return path.parents[1] if path.name == "__init__.py" else path.parent
-
-
-def _file_of(module: ModuleType) -> Path | None:
-    file = getattr(module, "__file__", None)
-    return Path(file) if isinstance(file, str) and file.endswith(".py") else None

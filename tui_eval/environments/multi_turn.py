@@ -135,15 +135,16 @@ class MultiTurnEnv(Environment):
         """
         state = await self.init_state(input, client, model, sampling_args)
         try:
-            await self._converse(state)
-        finally:
-            await self.run_cleanup(state)
-        try:
+            try:
+                await self._converse(state)
+            finally:
+                await self.run_cleanup(state)
             await self.render_completion(state)
         except BaseException as error:
             if must_propagate(error):
                 raise
             record_error(state, error)
+            state["is_completed"] = True
         if state.get("completion") is None:
             state["completion"] = []
         return state

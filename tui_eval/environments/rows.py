@@ -7,6 +7,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any, Protocol, TypeAlias
 
+from tui_eval.environments.author_errors import describe
 from tui_eval.errors import Fault, RefusedError
 from tui_eval.messages import CustomBaseModel
 
@@ -30,11 +31,14 @@ def read_rows(source: Any) -> list[Mapping[str, Any]]:
     """The rows of a dataset, as they were given.
 
     Args:
-        source: A list of dicts, the path of a JSONL file, or a Hugging Face `Dataset`.
+        source: A list of dicts, the path of a JSONL file, a Hugging Face `Dataset`, or a function
+            that returns one of these.
 
     Raises:
         RefusedError: With every fault that was found, by row or line.
     """
+    if callable(source):
+        source = _built(source)
     if isinstance(source, (str, Path)):
         places, rows, faults = _read_jsonl(Path(source))
     elif isinstance(source, (list, tuple)) or _is_table(source):
@@ -53,6 +57,16 @@ def read_rows(source: Any) -> list[Mapping[str, Any]]:
     if faults:
         raise RefusedError(_shortened(faults))
     return rows
+
+
+def _built(builder: Callable[[], Any]) -> Any:
+    try:
+        return builder()
+    except RefusedError:
+        raise
+    except Exception as error:
+        what = f"the function that builds it raised {describe(error)}"
+        raise RefusedError([Fault("dataset", what)]) from error
 
 
 def _is_table(source: Any) -> bool:
@@ -120,6 +134,8 @@ def _prompt_faults(prompt: Any) -> Iterable[tuple[str, str]]:
                 continue
             if not isinstance(message, Mapping) or str(message.get("role")) not in _ROLES:
                 yield f"message {place} of its 'prompt' has no known role", hint
+            elif message.get("content") is None and message["role"] != "assistant":
+                yield f"message {place} of its 'prompt' has no content", hint
 
 
 def _shortened(faults: list[Fault]) -> list[Fault]:

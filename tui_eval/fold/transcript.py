@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 import msgspec
+
+from tui_eval.fold.saved_values import listing, mapping, metrics_of, number_of
 
 if TYPE_CHECKING:
     from tui_eval import events as ev
@@ -64,7 +67,7 @@ class Rollout:
     attempt: int = 1
     prompt_length: int = 0
     messages: list[dict[str, Any]] = field(default_factory=list)
-    tools: dict[str, tuple[float, str | None, Any]] = field(default_factory=dict)
+    tools: dict[str, list[tuple[float, str | None, Any]]] = field(default_factory=dict)
     steps: list[dict[str, Any]] = field(default_factory=list)
     scores: list[Score] = field(default_factory=list)
     metrics: dict[str, float] = field(default_factory=dict)
@@ -84,7 +87,7 @@ class Rollout:
         self.version += 1
         if type(event).__name__ == "ToolFinished":
             done: ev.ToolFinished = event  # type: ignore[assignment]
-            self.tools[done.call_id] = (done.ms, done.error, done.result)
+            self.tools.setdefault(done.call_id, []).append((done.ms, done.error, done.result))
             return
         added: ev.MessagesAdded = event  # type: ignore[assignment]
         if added.first == 0:
@@ -97,6 +100,7 @@ class Rollout:
         """The conversation to show: every tool result stands with its call."""
         found: list[Entry] = []
         uses: dict[str, ToolUse] = {}
+        nth: Counter[str] = Counter()
         turn = 0
         for index, message in enumerate(self.messages):
             role = str(message.get("role", "?"))
@@ -107,21 +111,22 @@ class Rollout:
                 uses[str(message["tool_call_id"])].result = content_text(message.get("content"))
                 continue
             text = content_text(message.get("content"))
-            reasoning = message.get("reasoning_content") or ""
-            calls = message.get("tool_calls") or []
+            reasoning = content_text(message.get("reasoning_content"))
+            calls = listing(message.get("tool_calls"))
             if text or reasoning or not calls:
-                found.append(Entry(role, turn, text, str(reasoning), None, is_prompt))
+                found.append(Entry(role, turn, text, reasoning, None, is_prompt))
             for call in calls:
-                use = self._tool_use(call)
+                use = self._tool_use(call, nth)
                 uses[use.call_id] = use
                 found.append(Entry("tool", turn, "", tool=use, is_prompt=is_prompt))
         return found
 
-    def _tool_use(self, call: Any) -> ToolUse:
+    def _tool_use(self, call: Any, nth: Counter[str]) -> ToolUse:
+        """A call with its record: the n-th one of an id, as some endpoints use ids again."""
         if isinstance(call, str):
             try:
                 call = msgspec.json.decode(call)
-            except msgspec.DecodeError:
+            except ValueError:
                 call = {"name": "?", "arguments": call}
         if not isinstance(call, Mapping):
             call = {"name": "?", "arguments": str(call)}
@@ -129,11 +134,20 @@ class Rollout:
         inner: Mapping[str, Any] = function if isinstance(function, Mapping) else call
         arguments = inner.get("arguments")
         if not isinstance(arguments, str):
-            arguments = msgspec.json.encode(arguments if arguments is not None else {}).decode()
+            arguments = _json_text(arguments if arguments is not None else {})
         call_id = str(call.get("id") or "")
-        ms, error, result = self.tools.get(call_id, (None, None, None))
+        records = self.tools.get(call_id, [])
+        ms, error, result = next(iter(records[nth[call_id] :]), (None, None, None))
+        nth[call_id] += 1
         text = None if result is None else content_text(result)
         return ToolUse(call_id, str(inner.get("name") or "?"), arguments, text, ms, error)
+
+
+def _json_text(value: Any) -> str:
+    try:
+        return msgspec.json.encode(value).decode()
+    except (TypeError, ValueError, OverflowError):
+        return str(value)
 
 
 def content_text(content: Any) -> str:
@@ -156,7 +170,12 @@ def content_text(content: Any) -> str:
 
 def from_row(row: int, saved: Mapping[str, Any]) -> Rollout:
     """The story of a rollout as its line in results.jsonl tells it."""
-    ours = saved.get("tui_eval") or {}
+    ours = mapping(saved.get("tui_eval"))
+    attempt = ours.get("attempt")
+    tools: dict[str, list[tuple[float, str | None, Any]]] = {}
+    for call in map(mapping, listing(ours.get("tool_calls"))):
+        record = (number_of(call.get("ms")) or 0.0, _error_text(call.get("error")), None)
+        tools.setdefault(str(call.get("id") or ""), []).append(record)
     prompt = _messages(saved.get("prompt"))
     completion = _messages(saved.get("completion"))
     if ours.get("empty_completion"):
@@ -165,39 +184,46 @@ def from_row(row: int, saved: Mapping[str, Any]) -> Rollout:
     errored = bool(error)
     return Rollout(
         row=row,
-        attempt=ours.get("attempt", 1),
+        attempt=attempt if isinstance(attempt, int) else 1,
         prompt_length=len(prompt),
         messages=prompt + completion,
-        tools={
-            str(call.get("id")): (float(call.get("ms") or 0.0), call.get("error"), None)
-            for call in ours.get("tool_calls") or []
-        },
-        steps=list(ours.get("steps") or []),
-        scores=[
-            Score(str(s.get("name")), s.get("raw"), float(s.get("weight") or 0.0), s.get("error"))
-            for s in ours.get("scores") or []
-        ],
+        tools=tools,
+        steps=[dict(mapping(step)) for step in listing(ours.get("steps"))],
+        scores=[_score(mapping(score)) for score in listing(ours.get("scores"))],
         metrics={
-            k: float(v)
-            for k, v in (saved.get("metrics") or {}).items()
-            if isinstance(v, (int, float))
+            name: number
+            for name, value in metrics_of(saved).items()
+            if (number := number_of(value)) is not None
         },
-        reward=None if errored else saved.get("reward"),
+        reward=None if errored else number_of(saved.get("reward")),
         error=_error_text(error),
-        traceback=ours.get("traceback"),
+        traceback=_error_text(ours.get("traceback")),
         answer=str(saved.get("answer") or ""),
         info=saved.get("info"),
-        stop_condition=saved.get("stop_condition"),
+        stop_condition=_error_text(saved.get("stop_condition")),
         is_truncated=bool(saved.get("is_truncated")),
-        timing=dict(saved.get("timing") or {}),
+        timing=_timing(mapping(saved.get("timing")) or saved),
         finished=True,
     )
 
 
+def _score(saved: Mapping[str, Any]) -> Score:
+    weight = number_of(saved.get("weight")) or 0.0
+    error = _error_text(saved.get("error"))
+    return Score(str(saved.get("name")), number_of(saved.get("raw")), weight, error)
+
+
+def _timing(saved: Mapping[str, Any]) -> dict[str, float]:
+    names = ("generation_ms", "scoring_ms", "total_ms", "start_time")
+    numbers = {name: number_of(saved.get(name)) for name in names}
+    return {name: number for name, number in numbers.items() if number is not None}
+
+
 def _messages(value: Any) -> list[dict[str, Any]]:
-    if isinstance(value, str):
-        return [{"role": "user", "content": value}]
-    return [m if isinstance(m, dict) else {"role": "?", "content": str(m)} for m in value or []]
+    messages = listing(value)
+    if value and not messages:
+        return [{"role": "user", "content": str(value)}] if value != "[]" else []
+    return [m if isinstance(m, dict) else {"role": "?", "content": str(m)} for m in messages]
 
 
 def _error_text(error: Any) -> str | None:

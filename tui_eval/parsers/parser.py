@@ -8,7 +8,8 @@ from typing import Any
 from tui_eval.messages import Messages
 
 
-def _unchanged(text: str) -> Any:
+def unchanged(text: str) -> Any:
+    """The text as it is."""
     return text
 
 
@@ -19,7 +20,7 @@ class Parser:
         extract_fn: Applied to the text; the text itself where none is given.
     """
 
-    def __init__(self, extract_fn: Callable[[str], Any] = _unchanged) -> None:
+    def __init__(self, extract_fn: Callable[[str], Any] = unchanged) -> None:
         self.extract_fn = extract_fn
 
     def parse(self, text: str) -> Any:

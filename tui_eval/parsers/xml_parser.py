@@ -9,7 +9,7 @@ from typing import Any
 
 from tui_eval.errors import nearest
 from tui_eval.messages import Messages
-from tui_eval.parsers.parser import Parser, _unchanged, said_text
+from tui_eval.parsers.parser import Parser, said_text, unchanged
 
 
 class XMLParser(Parser):
@@ -30,7 +30,7 @@ class XMLParser(Parser):
         self,
         fields: Sequence[str | tuple[str, ...]],
         answer_field: str = "answer",
-        extract_fn: Callable[[str], Any] = _unchanged,
+        extract_fn: Callable[[str], Any] = unchanged,
     ) -> None:
         super().__init__(extract_fn)
         self.answer_field = answer_field

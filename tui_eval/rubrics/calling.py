@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+import asyncio
 import inspect
 import math
 import traceback
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from inspect import Parameter
 from typing import Any, get_origin
@@ -69,19 +70,39 @@ def name_of(func: Callable[..., Any]) -> str:
     return str(getattr(func, "__name__", None) or type(func).__name__)
 
 
-async def call(func: Callable[..., Any], names: tuple[str, ...] | None, values: Any) -> Any:
-    """What a reward function returns for these values by name, or a `Failure`.
+async def call_all(
+    func: Callable[..., Any], names: tuple[str, ...] | None, calls: Sequence[Mapping[str, Any]]
+) -> list[Any]:
+    """What a reward function returns for each set of values by name, or a `Failure`.
 
-    Every reward function is called here, plain or async.
+    Every reward function is called here. Plain ones run one after the other, async ones at the
+    same time.
     """
+    results = [_begin(func, names, values) for values in calls]
+    waiting = [place for place, result in enumerate(results) if inspect.isawaitable(result)]
+    if len(waiting) == 1:
+        results[waiting[0]] = await _finish(results[waiting[0]])
+    elif waiting:
+        finished = await asyncio.gather(*(_finish(results[place]) for place in waiting))
+        for place, result in zip(waiting, finished, strict=True):
+            results[place] = result
+    return results
+
+
+def _begin(func: Callable[..., Any], names: tuple[str, ...] | None, values: Any) -> Any:
     try:
         if names is None:
-            result = func(**values)
-        else:
-            result = func(**{name: values[name] for name in names if name in values})
-        if inspect.isawaitable(result):
-            result = await result
-        return result
+            return func(**values)
+        return func(**{name: values[name] for name in names if name in values})
+    except BaseException as error:
+        if must_propagate(error):
+            raise
+        return failure(error)
+
+
+async def _finish(result: Any) -> Any:
+    try:
+        return await result
     except BaseException as error:
         if must_propagate(error):
             raise

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 import math
 import time
 from collections.abc import Callable, Sequence
@@ -114,11 +113,8 @@ class Rubric:
     async def _call_each(
         self, func: RewardFunc, signature: Signature, states: list[State]
     ) -> list[float | Failure]:
-        calls = [
-            calling.call(func, signature.names, calling.values_for(state, self.class_objects))
-            for state in states
-        ]
-        results = [await calls[0]] if len(calls) == 1 else await asyncio.gather(*calls)
+        calls = [calling.values_for(state, self.class_objects) for state in states]
+        results = await calling.call_all(func, signature.names, calls)
         return [calling.number(result) for result in results]
 
     async def _call_group(
@@ -130,7 +126,7 @@ class Rubric:
             error = TypeError("needs all rollouts of the example, and one was scored by itself")
             return [calling.failure(error)] * len(states)
         values = calling.group_values(states, self.class_objects)
-        result = await calling.call(func, signature.names, values)
+        (result,) = await calling.call_all(func, signature.names, [values])
         return calling.numbers(result, len(states))
 
     async def _score(self, states: list[State], alone: bool) -> None:

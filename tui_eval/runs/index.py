@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from pathlib import Path
 
 import msgspec
@@ -57,6 +58,6 @@ class IndexReader:
 
 def write_index(path: Path, events: list[RolloutFinished]) -> None:
     """Replaces the whole index atomically."""
-    temporary = path.with_suffix(".index.new")
+    temporary = path.with_suffix(f".index.{os.getpid()}.new")
     temporary.write_bytes(b"".join(encode_entry(event) for event in events))
     temporary.replace(path)

@@ -7,19 +7,42 @@ from collections.abc import Mapping
 from typing import Any
 
 import msgspec
-from pydantic import BaseModel
 
 from tui_eval.messages import to_messages
 from tui_eval.runs.layout import RunDir
+from tui_eval.runs.plain_json import Cleaner, plain
 from tui_eval.runs.redaction import Redactor
 from tui_eval.runs.scan import decode_row
-from tui_eval.runs.writer import write_atomically
+from tui_eval.runs.writer import write_atomically, write_line
 from tui_eval.state import State
 from tui_eval.types import Response
 
 _OWN_KEYS = frozenset(
-    ("input", "client", "trajectory", "tool_defs", "error", "usage_tracker", "prompt", "completion")
+    (
+        "input",
+        "prompt",
+        "completion",
+        "trajectory",
+        "client",
+        "tool_defs",
+        "error",
+        "usage",
+        "usage_tracker",
+    )
 )
+_RECORD = {
+    "row": int,
+    "number": int,
+    "attempt": int,
+    "input": dict,
+    "prompt": (list, str),
+    "completion": list,
+    "trajectory": list,
+    "scores": list,
+    "steps": list,
+    "tool_log": list,
+    "state": dict,
+}
 
 
 class Journal:
@@ -29,6 +52,7 @@ class Journal:
         self._path = run.journal
         self._redact = redact
         self._live: dict[int, bytes] = {}
+        self._live_bytes = 0
         self._dead_bytes = 0
         self._fd: int | None = None
 
@@ -38,25 +62,31 @@ class Journal:
         Raises:
             OSError: The disk refused.
         """
-        line = self._redact(encode_state(row, number, attempt, state))
+        line = self._redact.line(encode_state(row, number, attempt, state))
         if self._fd is None:
-            flags = os.O_WRONLY | os.O_CREAT | os.O_APPEND | os.O_CLOEXEC
+            flags = os.O_RDWR | os.O_CREAT | os.O_APPEND | os.O_CLOEXEC
             self._fd = os.open(self._path, flags, 0o644)
-        os.write(self._fd, line)
-        self._live[row] = line
+        end = os.fstat(self._fd).st_size
+        torn = end > 0 and os.pread(self._fd, 1, end - 1) != b"\n"
+        write_line(self._fd, b"\n" + line if torn else line, end)
+        self._remember(row, line)
 
     def keep(self, row: int, record: Mapping[str, Any]) -> None:
         """A record of an earlier session that is in the file already."""
-        self._live[row] = msgspec.json.encode(record) + b"\n"
+        self._remember(row, msgspec.json.encode(Cleaner().clean(record)) + b"\n")
+
+    def _remember(self, row: int, line: bytes) -> None:
+        self._live_bytes += len(line) - len(self._live.get(row, b""))
+        self._live[row] = line
 
     def forget(self, row: int) -> None:
         """The rollout's row is in results.jsonl now."""
         line = self._live.pop(row, None)
         if line is None:
             return
+        self._live_bytes -= len(line)
         self._dead_bytes += len(line)
-        live_bytes = sum(map(len, self._live.values()))
-        if not self._live or self._dead_bytes > max(live_bytes, 1 << 20):
+        if not self._live or self._dead_bytes > max(self._live_bytes, 1 << 20):
             self._rewrite()
 
     def _rewrite(self) -> None:
@@ -79,43 +109,34 @@ class Journal:
 
 def encode_state(row: int, number: int, attempt: int, state: State) -> bytes:
     """One line of the journal: all of a state that JSON can carry."""
+    kept = {key: value for key, value in state.items() if key not in _OWN_KEYS and _is_json(value)}
+    if usage := state.get("usage"):
+        kept["usage"] = dict(usage)
     record = {
         "row": row,
         "number": number,
         "attempt": attempt,
-        "input": {key: _plain(value) for key, value in dict.get(state, "input", {}).items()},
-        "completion": _plain(state.get("completion")),
-        "trajectory": [_plain(dict(step)) for step in state.get("trajectory") or []],
+        "input": {k: v for k, v in dict.get(state, "input", {}).items() if _is_json(v)},
+        "prompt": state.get("prompt"),
+        "completion": state.get("completion"),
+        "trajectory": state.get("trajectory") or [],
         "scores": state.scores,
         "steps": state.steps,
         "tool_log": state.tool_log,
-        "state": {key: value for key, value in state.items() if _is_kept(key, value)},
+        "state": kept,
     }
-    return msgspec.json.encode(record) + b"\n"
+    try:
+        return msgspec.json.encode(record, enc_hook=plain) + b"\n"
+    except Exception:  # people's objects may raise anything when they are looked at
+        return msgspec.json.encode(Cleaner().clean(record)) + b"\n"
 
 
-def _is_kept(key: str, value: Any) -> bool:
-    if key in _OWN_KEYS:
-        return False
+def _is_json(value: Any) -> bool:
     try:
         msgspec.json.encode(value)
-    except (TypeError, ValueError, RecursionError):
+    except Exception:
         return False
     return True
-
-
-def _plain(value: Any) -> Any:
-    if isinstance(value, BaseModel):
-        return value.model_dump(exclude_none=True)
-    if isinstance(value, Mapping):
-        return {str(key): _plain(item) for key, item in value.items()}
-    if isinstance(value, (list, tuple)):
-        return [_plain(item) for item in value]
-    try:
-        msgspec.json.encode(value)
-    except (TypeError, ValueError):
-        return repr(value)
-    return value
 
 
 def read_journal(run: RunDir) -> dict[int, dict[str, Any]]:
@@ -126,10 +147,15 @@ def read_journal(run: RunDir) -> dict[int, dict[str, Any]]:
             for line in file:
                 try:
                     record = decode_row(line)
-                    found[int(record["row"])] = record
-                except (ValueError, KeyError, TypeError, RecursionError):
+                except (ValueError, RecursionError):
                     continue
+                if _is_record(record):
+                    found[record["row"]] = record
     return found
+
+
+def _is_record(record: Mapping[str, Any]) -> bool:
+    return all(isinstance(record.get(key), kind) for key, kind in _RECORD.items())
 
 
 def restore_state(record: Mapping[str, Any], fresh: State) -> State:
@@ -139,6 +165,8 @@ def restore_state(record: Mapping[str, Any], fresh: State) -> State:
     """
     for key, value in record["state"].items():
         dict.__setitem__(fresh, key, value)
+    dict.__setitem__(fresh, "input", {**dict.get(fresh, "input", {}), **record["input"]})
+    fresh["prompt"] = to_messages(record["prompt"] or [])
     fresh["completion"] = to_messages(record["completion"] or [])
     fresh["trajectory"] = [_restore_step(step) for step in record["trajectory"]]
     fresh.scores = list(record["scores"])

@@ -4,10 +4,14 @@ from __future__ import annotations
 
 import fcntl
 import os
+import time
 from dataclasses import dataclass
 from pathlib import Path
 
 import msgspec
+
+ASKING_LASTS_S = 1.0
+"""Who asks for the holder has the lock for a moment: a writer tries again for so long."""
 
 
 class LockHeldError(Exception):
@@ -16,7 +20,7 @@ class LockHeldError(Exception):
 
 @dataclass(frozen=True, slots=True)
 class Holder:
-    """Who holds a lock: the engine's process id and the path of its socket."""
+    """Who holds a lock: the engine's process id, 0 if it is not known, and its socket's path."""
 
     pid: int
     socket: str
@@ -33,14 +37,14 @@ class RunLock:
             OSError: The file cannot be opened.
         """
         self._path = path
-        self._fd = os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
-        try:
-            fcntl.flock(self._fd, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        except OSError:
-            os.close(self._fd)
+        deadline = time.monotonic() + ASKING_LASTS_S
+        while (fd := _try_lock(path)) is None:
             held = holder(path)
-            who = f"process {held.pid}" if held else "another process"
-            raise LockHeldError(f"{who} is writing this run") from None
+            if held is not None or time.monotonic() > deadline:
+                who = f"process {held.pid}" if held and held.pid else "another process"
+                raise LockHeldError(f"{who} is writing this run")
+            time.sleep(0.005)
+        self._fd = fd
         os.ftruncate(self._fd, 0)
         os.pwrite(self._fd, msgspec.json.encode({"pid": os.getpid(), "socket": socket}), 0)
 
@@ -48,6 +52,19 @@ class RunLock:
         """Gives the lock back and removes its file."""
         self._path.unlink(missing_ok=True)
         os.close(self._fd)
+
+
+def _try_lock(path: Path) -> int | None:
+    """The open, locked file; None where somebody has it or removed it meanwhile."""
+    fd = os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
+    try:
+        fcntl.flock(fd, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        if path.stat().st_ino == os.fstat(fd).st_ino:
+            return fd
+    except OSError:
+        pass
+    os.close(fd)
+    return None
 
 
 def holder(path: Path) -> Holder | None:
@@ -61,7 +78,7 @@ def holder(path: Path) -> Holder | None:
     except OSError:
         try:
             return msgspec.json.decode(os.pread(fd, 4096, 0), type=Holder)
-        except msgspec.DecodeError:
+        except (msgspec.DecodeError, UnicodeDecodeError):
             return Holder(0, "")
     finally:
         os.close(fd)

@@ -3,18 +3,29 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from typing import Any
+
+import msgspec
 
 SHORTEST = 6
 """Shorter values are no secrets: `EMPTY` or `x` would blot out ordinary text."""
+
+JSON_TEXTS_IN_JSON = 2
+"""How deep a secret may stand in JSON text: a tool call is JSON text inside of a JSON line."""
 
 
 class Redactor:
     """Replaces secrets by as many asterisks, so that lengths, and so framing, stay as they are."""
 
     def __init__(self, secrets: Iterable[str] = ()) -> None:
-        found = {secret.encode() for secret in secrets if len(secret) >= SHORTEST}
-        escaped = {secret.replace(b'"', b'\\"') for secret in found}
-        self._secrets = sorted(found | escaped, key=len, reverse=True)
+        found: set[bytes] = set()
+        for secret in secrets:
+            written = secret.encode("utf-8", "surrogateescape")
+            for _ in range(1 + JSON_TEXTS_IN_JSON):
+                if len(secret) >= SHORTEST:
+                    found.add(written)
+                written = written.replace(b"\\", b"\\\\").replace(b'"', b'\\"')
+        self._secrets = sorted(found, key=len, reverse=True)
 
     def __call__(self, data: bytes) -> bytes:
         """The same bytes without the secrets."""
@@ -22,3 +33,28 @@ class Redactor:
             if secret in data:
                 data = data.replace(secret, b"*" * len(secret))
         return data
+
+    def line(self, line: bytes) -> bytes:
+        """A JSON object with its newline, without the secrets and still the same kind of object.
+
+        Where a secret is part of a number or of a name, only the texts are gone through.
+        """
+        redacted = self(line)
+        if redacted is line:
+            return line
+        before = msgspec.json.decode(line)
+        try:
+            if msgspec.json.decode(redacted).keys() == before.keys():
+                return redacted
+        except msgspec.DecodeError:
+            pass
+        return msgspec.json.encode(self._texts(before)) + b"\n"
+
+    def _texts(self, value: Any) -> Any:
+        if isinstance(value, str):
+            return self(value.encode()).decode()
+        if isinstance(value, dict):
+            return {key: self._texts(item) for key, item in value.items()}
+        if isinstance(value, list):
+            return [self._texts(item) for item in value]
+        return value

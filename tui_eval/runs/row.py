@@ -4,15 +4,13 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
-from datetime import date
-from pathlib import Path
 from typing import Any
 
 import msgspec
-from pydantic import BaseModel
 
 from tui_eval.errors import ErrorChain, traceback_text
-from tui_eval.messages import text_of
+from tui_eval.messages import text_of, to_tool_call
+from tui_eval.runs.plain_json import Cleaner, plain
 from tui_eval.state import State
 
 ROW_VERSION = 1
@@ -48,28 +46,32 @@ def message_dict(message: Any) -> dict[str, Any]:
 
     Content parts become one string, tool calls a list of JSON texts, empty fields are left out.
     """
+    if isinstance(message, str):
+        return {"role": "user", "content": message}
     if isinstance(message, Mapping):
-        return dict(message)
-    role = message.role
-    content = message.content
-    if content is not None and not isinstance(content, str):
-        content = text_of(content)
-    if role == "tool":
-        found = {"role": role, "tool_call_id": message.tool_call_id, "content": content}
+        found = {key: value for key, value in message.items() if value is not None}
+    elif message.role == "tool":
+        found = {"role": "tool", "tool_call_id": message.tool_call_id}
     else:
-        found = {"role": role, "content": content}
-    if role == "assistant":
-        found["content"] = content or ""
-        if message.tool_calls:
-            found["tool_calls"] = [
-                _encode({"id": c.id, "name": c.name, "arguments": c.arguments}).decode()
-                for c in message.tool_calls
-            ]
-        if message.reasoning_content is not None:
-            found["reasoning_content"] = message.reasoning_content
-        if message.thinking_blocks is not None:
-            found["thinking_blocks"] = message.thinking_blocks
+        found = {"role": message.role}
+    found["content"] = text_of(message.get("content"))
+    if calls := message.get("tool_calls"):
+        found["tool_calls"] = [_call_text(call) for call in calls]
+    for name in ("reasoning_content", "thinking_blocks"):
+        if message.get(name) is not None:
+            found[name] = message.get(name)
     return found
+
+
+def _call_text(call: Any) -> str:
+    if isinstance(call, str):
+        return call
+    try:
+        call = to_tool_call(call)
+        call = {"id": call.id, "name": call.name, "arguments": call.arguments}
+        return _encode(call).decode()
+    except (TypeError, ValueError):
+        return _encode(Cleaner().clean(call)).decode()
 
 
 def messages_list(value: Any) -> list[dict[str, Any]]:
@@ -117,7 +119,7 @@ def build_row(
         row["info"] = info
     metrics = state.get("metrics") or {}
     row |= {
-        "reward": _finite(state.get("reward")),
+        "reward": _finite(state.get("reward")) if error is None else 0.0,
         "error": None if error is None else error_info(error),
         "timing": dict(state.get("timing") or {}),
         "is_completed": bool(state.get("is_completed")),
@@ -166,77 +168,28 @@ def _media(where: str, messages: Any) -> list[dict[str, Any]]:
     return [
         {"where": where, "message": index, "parts": message["content"]}
         for index, message in enumerate(messages)
-        if isinstance(message.get("content"), list)
+        if not isinstance(message, str) and isinstance(message.get("content"), list)
     ]
 
 
 def _finite(reward: Any) -> float:
-    return float(reward) if isinstance(reward, (int, float)) and math.isfinite(reward) else 0.0
+    try:
+        number = float(reward)
+    except (TypeError, ValueError, OverflowError):
+        return 0.0
+    return number if math.isfinite(number) else 0.0
 
 
 def encode_row(row: dict[str, Any]) -> bytes:
     """One line of JSON with its newline, always: what JSON cannot carry is replaced visibly.
 
-    Where something was replaced, `row["tui_eval"]["replaced"]` lists the places.
+    Where something was replaced, `row["tui_eval"]["replaced"]` lists the places. NaN and the
+    infinities become null.
     """
     try:
-        return msgspec.json.encode(row, enc_hook=_plain) + b"\n"
-    except (TypeError, ValueError, RecursionError, OverflowError):
-        replaced: list[str] = []
-        clean = _cleaned(row, "", replaced, 0)
-        clean["tui_eval"]["replaced"] = replaced
+        return msgspec.json.encode(row, enc_hook=plain) + b"\n"
+    except Exception:  # people's objects may raise anything when they are looked at
+        cleaner = Cleaner()
+        clean = cleaner.clean(row)
+        clean.setdefault("tui_eval", {})["replaced"] = cleaner.replaced
         return msgspec.json.encode(clean) + b"\n"
-
-
-def _plain(value: Any) -> Any:
-    if isinstance(value, BaseModel):
-        return value.model_dump(exclude_none=True)
-    if isinstance(value, (Path, date)):
-        return str(value)
-    if isinstance(value, BaseException):
-        return repr(value)
-    if callable(getattr(value, "tolist", None)):  # numpy's numbers and arrays
-        return value.tolist()
-    raise TypeError(f"{type(value).__name__} is not JSON")
-
-
-_DEEPEST = 60
-
-
-def _cleaned(value: Any, place: str, replaced: list[str], depth: int) -> Any:
-    if value is None or isinstance(value, (bool, float)):
-        return value
-    if isinstance(value, int):
-        if -(2**63) <= value < 2**64:
-            return value
-    elif isinstance(value, str):
-        whole = value.encode("utf-8", "backslashreplace").decode()
-        if whole != value:
-            replaced.append(place)
-        return whole
-    elif depth < _DEEPEST and isinstance(value, Mapping):
-        return {
-            str(key): _cleaned(item, f"{place}.{key}".lstrip("."), replaced, depth + 1)
-            for key, item in value.items()
-        }
-    elif depth < _DEEPEST and isinstance(value, (list, tuple, set, frozenset)):
-        return [
-            _cleaned(item, f"{place}[{i}]", replaced, depth + 1) for i, item in enumerate(value)
-        ]
-    else:
-        try:
-            plain = _plain(value)
-        except TypeError:
-            pass
-        else:
-            return _cleaned(plain, place, replaced, depth + 1)
-    replaced.append(place)
-    return f"<{type(value).__name__} is not JSON: {_short_repr(value)}>"
-
-
-def _short_repr(value: Any) -> str:
-    try:
-        text = repr(value)
-    except Exception as error:
-        text = f"its repr raised {type(error).__name__}"
-    return text[:200].encode("utf-8", "backslashreplace").decode()

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import math
 from collections import defaultdict
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
@@ -13,6 +12,7 @@ from typing import Any
 import msgspec
 
 from tui_eval.events import RolloutFinished
+from tui_eval.fold.saved_values import listing, mapping, metrics_of, number_of
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,7 +42,7 @@ def decode_row(line: bytes) -> dict[str, Any]:
 
 
 def scan(path: Path, start: int = 0) -> Iterator[Line]:
-    """Every line from a byte offset on; a last line without its newline is a fault."""
+    """Every line from a byte offset on; a whole last line may lack its newline."""
     if not path.exists():
         return
     with open(path, "rb") as file:
@@ -55,12 +55,12 @@ def scan(path: Path, start: int = 0) -> Iterator[Line]:
 
 
 def _line(number: int, offset: int, raw: bytes) -> Line:
-    if not raw.endswith(b"\n"):
-        return Line(number, offset, len(raw), None, "the line was not finished")
     try:
         return Line(number, offset, len(raw), decode_row(raw))
     except (ValueError, RecursionError) as error:
-        return Line(number, offset, len(raw), None, f"not a row: {error}")
+        finished = raw.endswith(b"\n")
+        fault = f"not a row: {error}" if finished else "the line was not finished"
+        return Line(number, offset, len(raw), None, fault)
 
 
 class RowPlaces:
@@ -69,8 +69,8 @@ class RowPlaces:
     Args:
         rollouts_per_example: Places an example.
         positions: Place of each example id in the run, where the dataset is known; otherwise
-            integer ids below `examples` are their own place and others come in order of
-            appearance.
+            integer ids below `examples` are their own place, where it is free, and others take
+            the first free one.
     """
 
     def __init__(
@@ -80,15 +80,22 @@ class RowPlaces:
         self._examples = examples
         self._known = positions
         self._positions: dict[Any, int] = {}
+        self._taken: set[int] = set()
+        self._first_free = 0
         self._seen: defaultdict[int, int] = defaultdict(int)
+
+    def learn(self, event: RolloutFinished) -> None:
+        """Takes over the place that a rollout has already."""
+        position = event.row // self.per_example
+        self._take(_hashable(event.example_id), position)
+        self._seen[position] += 1
 
     def place(self, row: Mapping[str, Any]) -> tuple[int, int] | None:
         """(place in the run, number in its group), or None where the run has no such place."""
-        position = self._position(row.get("example_id", row.get("id")))
+        position = self._position(_hashable(example_id_of(row)))
         if position is None:
             return None
-        ours = row.get("tui_eval")
-        number = ours.get("rollout") if isinstance(ours, Mapping) else None
+        number = mapping(row.get("tui_eval")).get("rollout")
         if not isinstance(number, int):
             number = self._seen[position]
         self._seen[position] += 1
@@ -97,70 +104,98 @@ class RowPlaces:
         return position * self.per_example + number, number
 
     def _position(self, example_id: Any) -> int | None:
-        if isinstance(example_id, (list, dict)):
-            example_id = str(example_id)
         if self._known is not None:
             return self._known.get(example_id)
-        if isinstance(example_id, int) and 0 <= example_id < self._examples:
-            return example_id
-        return self._positions.setdefault(example_id, len(self._positions))
+        if example_id in self._positions:
+            return self._positions[example_id]
+        own = isinstance(example_id, int) and 0 <= example_id < self._examples
+        if own and example_id not in self._taken:
+            return self._take(example_id, example_id)
+        while self._first_free in self._taken:
+            self._first_free += 1
+        return self._take(example_id, self._first_free)
+
+    def _take(self, example_id: Any, position: int) -> int:
+        self._taken.add(position)
+        self._positions[example_id] = position
+        return position
+
+
+def _hashable(example_id: Any) -> Any:
+    return str(example_id) if isinstance(example_id, (list, dict)) else example_id
+
+
+def example_id_of(row: Mapping[str, Any]) -> Any:
+    """The id of a row's example, by the names that it has had."""
+    for name in ("example_id", "id", "problem_id"):
+        if name in row:
+            return row[name]
+    return None
 
 
 def event_of(line: Line, row: int, number: int) -> RolloutFinished:
-    """What lists need to know of a saved row."""
+    """What lists need to know of a saved row; what makes no sense there is left out."""
     saved = line.row or {}
-    ours = saved.get("tui_eval") or {}
-    timing = saved.get("timing") or {}
-    usage = saved.get("token_usage") or {}
+    ours = mapping(saved.get("tui_eval"))
+    timing = mapping(saved.get("timing")) or saved
+    usage = mapping(saved.get("token_usage"))
     error = _error_name(saved.get("error"))
-    reward = _number(saved.get("reward"))
-    metrics = {k: _number(v) for k, v in (saved.get("metrics") or {}).items()}
-    steps = ours.get("steps")
-    completion = saved.get("completion")
-    turns = len(steps) if steps is not None else _count_role(completion, "assistant")
-    calls = ours.get("tool_calls")
-    started = _number(timing.get("start_time")) or 0.0
-    total_ms = _number(timing.get("total_ms")) or 0.0
+    metrics = {k: number_of(v) for k, v in metrics_of(saved).items()}
+    started = number_of(timing.get("start_time")) or 0.0
+    total_ms = number_of(timing.get("total_ms")) or 0.0
+    stop = saved.get("stop_condition")
+    attempt = ours.get("attempt")
     return RolloutFinished(
         seq=0,
         at=started + total_ms / 1000,
         row=row,
-        example_id=saved.get("example_id", saved.get("id")),
+        example_id=_plain_id(example_id_of(saved)),
         number=number,
-        attempt=ours.get("attempt", 1),
+        attempt=attempt if isinstance(attempt, int) and 0 < attempt < 1 << 16 else 1,
         offset=line.offset,
         length=line.length,
-        reward=None if error is not None else reward,
+        reward=None if error is not None else number_of(saved.get("reward")),
         error=error,
-        stop_condition=saved.get("stop_condition"),
+        stop_condition=_whole(stop) if isinstance(stop, str) else None,
         truncated=bool(saved.get("is_truncated")),
-        turns=turns,
-        tool_calls=len(calls) if calls is not None else _count_role(completion, "tool"),
-        input_tokens=int(_number(usage.get("input_tokens")) or 0),
-        output_tokens=int(_number(usage.get("output_tokens")) or 0),
+        turns=_count(ours.get("steps"), saved.get("completion"), "assistant"),
+        tool_calls=_count(ours.get("tool_calls"), saved.get("completion"), "tool"),
+        input_tokens=_tokens(usage.get("input_tokens")),
+        output_tokens=_tokens(usage.get("output_tokens")),
         started_at=started,
-        generation_ms=_number(timing.get("generation_ms")) or 0.0,
-        scoring_ms=_number(timing.get("scoring_ms")) or 0.0,
+        generation_ms=number_of(timing.get("generation_ms")) or 0.0,
+        scoring_ms=number_of(timing.get("scoring_ms")) or 0.0,
         total_ms=total_ms,
-        metrics={k: v for k, v in metrics.items() if v is not None},
+        metrics={_whole(k): v for k, v in metrics.items() if v is not None},
     )
 
 
-def _number(value: Any) -> float | None:
-    if isinstance(value, (int, float)) and math.isfinite(value):
-        return float(value)
-    return None
+def _plain_id(example_id: Any) -> Any:
+    if isinstance(example_id, (bool, float)) or example_id is None:
+        return example_id
+    if isinstance(example_id, int) and -(2**63) <= example_id < 2**63:
+        return example_id
+    return _whole(str(example_id))
+
+
+def _tokens(value: Any) -> int:
+    return int(min(max(number_of(value) or 0.0, 0.0), 2.0**53))
+
+
+def _whole(text: str) -> str:
+    return text.encode("utf-8", "backslashreplace").decode()
+
+
+def _count(records: Any, completion: Any, role: str) -> int:
+    if isinstance(records, list):
+        return len(records)
+    messages = listing(completion)
+    return sum(isinstance(m, Mapping) and m.get("role") == role for m in messages)
 
 
 def _error_name(error: Any) -> str | None:
     if not error:
         return None
     if isinstance(error, Mapping):
-        return str(error.get("error_chain_str") or error.get("error") or "error")
-    return str(error)[:200]
-
-
-def _count_role(completion: Any, role: str) -> int:
-    if not isinstance(completion, list):
-        return 0
-    return sum(isinstance(m, Mapping) and m.get("role") == role for m in completion)
+        return _whole(str(error.get("error_chain_str") or error.get("error") or "error"))
+    return _whole(str(error)[:200])

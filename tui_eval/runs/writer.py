@@ -37,10 +37,10 @@ class RunWriter:
         self._entries: list[bytes] = []
         self._index_holds = True
         self._unsynced = threading.Event()
+        self._wait = threading.Event()
         self._closing = False
         self._syncer = threading.Thread(target=self._sync_each_second, daemon=True)
         self._syncer.start()
-        self._wait = threading.Event()
 
     def append(self, line: bytes) -> tuple[int, int]:
         """Writes one line of results.jsonl, secrets redacted.
@@ -51,13 +51,9 @@ class RunWriter:
         Raises:
             OSError: The disk refused; what was written of the line is taken back.
         """
-        line = self.redact(line)
+        line = self.redact.line(line)
         offset = self._offset
-        try:
-            _write_all(self._results, line)
-        except OSError:
-            os.ftruncate(self._results, offset)
-            raise
+        write_line(self._results, line, offset)
         self._offset += len(line)
         self._unsynced.set()
         return offset, len(line)
@@ -103,6 +99,22 @@ class RunWriter:
         os.close(self._index)
 
 
+def write_line(fd: int, line: bytes, offset: int) -> None:
+    """Writes a line at the end of a file, all of it or, where the disk refuses, nothing.
+
+    Args:
+        offset: Where the file ends now; a refused line is cut off there.
+
+    Raises:
+        OSError: The disk refused.
+    """
+    try:
+        _write_all(fd, line)
+    except OSError:
+        os.ftruncate(fd, offset)
+        raise
+
+
 def _write_all(fd: int, data: bytes) -> None:
     written = os.write(fd, data)
     while written < len(data):
@@ -112,11 +124,15 @@ def _write_all(fd: int, data: bytes) -> None:
 def write_atomically(path: Path, data: bytes) -> None:
     """Replaces a file by new content: readers see the old or the new, never half."""
     temporary = path.with_name(f".{path.name}.{os.getpid()}.new")
-    with open(temporary, "wb") as file:
-        file.write(data)
-        file.flush()
-        os.fsync(file.fileno())
-    temporary.replace(path)
+    try:
+        with open(temporary, "wb") as file:
+            file.write(data)
+            file.flush()
+            os.fsync(file.fileno())
+        temporary.replace(path)
+    except OSError:
+        temporary.unlink(missing_ok=True)
+        raise
 
 
 def write_metadata(run: RunDir, metadata: dict[str, Any], redact: Redactor) -> None:

@@ -1,10 +1,10 @@
-"""From a Python function to what a model is told about it."""
+"""What a model is told about tools: from Python functions, or from definitions."""
 
 from __future__ import annotations
 
 import inspect
 import typing
-from collections.abc import Callable
+from collections.abc import Callable, Mapping, Sequence
 from inspect import Parameter
 from typing import Annotated, Any
 
@@ -53,6 +53,26 @@ def tool_from_function(func: Callable[..., Any]) -> Tool:
             f"Tool {name!r}: a parameter has a type without a JSON schema: {error}"
         ) from error
     return Tool(name=name, description=description, parameters=_strict(schema, schema))
+
+
+def to_tools(tools: Sequence[Any]) -> list[Tool]:
+    """Tools as objects, from objects or dicts with name, description and parameters.
+
+    Raises:
+        ValueError: A dict has a provider's shape.
+        TypeError: It is neither a `Tool` nor a dict.
+    """
+    found = []
+    for tool in tools:
+        if isinstance(tool, Tool):
+            found.append(tool)
+        elif not isinstance(tool, Mapping):
+            raise TypeError(f"A tool is a Tool or a dict, not {type(tool).__name__}")
+        elif "function" in tool or tool.get("type") == "function":
+            raise ValueError("A tool is {name, description, parameters}, without 'function' around")
+        else:
+            found.append(Tool(**tool))
+    return found
 
 
 def _parameters(func: Callable[..., Any], name: str) -> list[tuple[Parameter, Any]]:

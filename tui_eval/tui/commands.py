@@ -41,7 +41,7 @@ COMMANDS = (
     ),
     Command(
         "f", "f", "follow", "screen", RUN,
-        "Follow the newest rollout, or freeze the view", "follow", True,
+        "Follow the newest rollout, or freeze", "follow", True,
     ),
     Command("e", "e E", "error(1)", "screen", RUN, "Next, previous error", "errors", True),
     Command("E", "", "error(-1)", "screen", RUN, "Previous error"),

@@ -35,9 +35,9 @@ LOOKS = (
 MEANINGS = (
     "has not begun",
     "a request is waiting to be tried again",
-    "waits for the other rollouts of its group to be scored",
+    "waits for the rest of its group",
     "the environment prepares it",
-    "stands at the closed gate of a paused run",
+    "held back by the pause",
     "the model is answering",
     "a tool is at work",
     "reward functions are at work",

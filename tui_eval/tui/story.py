@@ -14,6 +14,8 @@ from tui_eval.tui.wrap import wrap
 if TYPE_CHECKING:
     from tui_eval.fold.transcript import Entry, Rollout, ToolUse
 
+MEASURE = 110
+"""Cells that prose takes at most: longer lines are hard to read."""
 STEP = 2000
 """Lines that one more press of the key shows."""
 TEXT_LINES = 200
@@ -54,19 +56,20 @@ def piece_of(
     """
     if entry.tool is not None:
         return _tool_piece(entry.tool, entry.turn, limit, width, live)
+    measure = min(width, MEASURE)
     usual = SYSTEM_LINES if entry.role in ("system", "developer") else TEXT_LINES
     lines = [_role_line(entry, step, width)]
     hidden = 0
     if entry.reasoning:
         most = THOUGHT_LINES if limit is None else limit
-        thought, hidden = wrap(printable(entry.reasoning).strip("\n"), width - 4, max(most, 1))
+        thought, hidden = wrap(printable(entry.reasoning).strip("\n"), measure - 4, max(most, 1))
         lines += [(("  ", ""), ("│ ", "rule"), (text, "thought")) for text in thought]
         lines += _more(hidden, "  ")
     text = printable(entry.text).strip("\n")
     if text:
-        body, rest = wrap(text, width - 2, max(usual if limit is None else limit, 1))
+        body, rest = wrap(text, measure - 2, max(usual if limit is None else limit, 1))
         if 0 < rest <= 2 and limit is None:
-            body, rest = wrap(text, width - 2, usual + 2)
+            body, rest = wrap(text, measure - 2, usual + 2)
         lines += [(("  ", ""), (part, "")) for part in body]
         lines += _more(rest, "  ")
         hidden += rest

@@ -17,7 +17,7 @@ from tui_eval.tui.stages import LOOKS, MEANINGS
 from tui_eval.tui.widgets.line_view import LineView
 
 KEYS = 12
-BESIDE = 52
+BESIDE = 56
 """Cells that the keys take where the signs stand beside them."""
 
 
@@ -45,7 +45,7 @@ def sign_lines() -> Iterator[Line]:
 def help_lines(width: int) -> list[Line]:
     """Keys and signs, beside each other where there is room."""
     keys, signs = list(key_lines()), list(sign_lines())
-    if width < BESIDE * 2:
+    if width < BESIDE + 52:
         return [*keys, *signs]
     return [
         (*line, (" " * (BESIDE - line_width(line)), ""), *sign) if sign else line
@@ -84,5 +84,5 @@ class Help(ModalScreen[None]):
     def compose(self) -> ComposeResult:
         """The box."""
         box = HelpLines()
-        box.border_title = Content("Keys and signs · esc closes")
+        box.border_title = Content(" Keys and signs · esc closes ")
         yield box

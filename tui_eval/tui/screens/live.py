@@ -69,7 +69,10 @@ class LiveScreen(Screen[None]):
         self._titles: dict[str, Content] = {}
 
     def compose(self) -> ComposeResult:
-        """Two lines on top, the panes, the keys."""
+        """Two lines on top, the panes, the keys; the first frame has its final layout already."""
+        breakpoints = (self.HORIZONTAL_BREAKPOINTS, self.VERTICAL_BREAKPOINTS)
+        for cells, points in zip(self.app.size, breakpoints, strict=True):
+            self.add_class(max(point for point in points if cells >= point[0])[1])
         yield self.header
         with Container(id="panes", classes="-in-1"):
             for pane in (self.rollouts, self.story, self.numbers, self.reward):
@@ -82,7 +85,8 @@ class LiveScreen(Screen[None]):
         self.set_focus(self.rollouts)
         self.story.empty = ((("starting engine…", "faint"),),)
         self._retitle()
-        for view in (self.header, self.story, self.keys):
+        self._update_keys()
+        for view in (self.header, self.story):
             view.update()
 
     def take(self, event: ev.Event) -> None:
@@ -192,10 +196,11 @@ class LiveScreen(Screen[None]):
         self.refresh_run()
 
     def _retitle(self) -> None:
-        following = self.follower.on and self._goes_on
+        going = self._goes_on and self.state.run is not None
+        following = self.follower.on and going
         row = self.reader.row
         titles = (
-            (self.rollouts, rollouts_title(following, self._goes_on)),
+            (self.rollouts, rollouts_title(following, going)),
             (self.story, story_title(self.state, row, self.reader.rollout, self.now())),
             (self.numbers, Content(" 3 Numbers · 95 % intervals ")),
             (self.reward, reward_title(self.state, row)),
@@ -208,9 +213,11 @@ class LiveScreen(Screen[None]):
     def _update_keys(self) -> None:
         paused = self.header.asked_pause
         paused = not self.state.gate_open if paused is None else paused
+        going = self._goes_on and self.state.run is not None
         self.keys.words = {
-            "pause": ("resume" if paused else "pause") if self._goes_on else "",
-            "follow": ("freeze" if self.follower.on else "follow") if self._goes_on else "",
+            "pause": ("resume" if paused else "pause") if going else "",
+            "follow": ("freeze" if self.follower.on else "follow") if going else "",
+            "open": "open" if self.state.total else "",
             "error(1)": "errors" if self.state.errors else "",
             "leave": "leave" if self._goes_on else "quit",
         }
@@ -223,13 +230,17 @@ class LiveScreen(Screen[None]):
         panes: list[LineView] = [self.rollouts, self.story, self.numbers]
         if isinstance(self.focused, LineView) and self.focused in panes:
             number = panes.index(self.focused) + 1
-            self.query_one("#panes").set_classes(f"-in-{number}")
+            self._enter(number)
         self._update_keys()
+
+    def _enter(self, number: int) -> None:
+        panes = self.query_one("#panes")
+        panes.set_classes([f"-in-{number}", *(["-zoomed"] if panes.has_class("-zoomed") else [])])
 
     def action_pane(self, number: int) -> None:
         """Goes to a pane."""
         pane = (self.rollouts, self.story, self.numbers)[number - 1]
-        self.query_one("#panes").set_classes(f"-in-{number}")
+        self._enter(number)
         self.call_after_refresh(self.set_focus, pane)
 
     def action_next_pane(self, by: int) -> None:
@@ -240,12 +251,13 @@ class LiveScreen(Screen[None]):
 
     def action_zoom(self) -> None:
         """Gives the whole screen to the pane with the focus, or takes it back."""
-        self.toggle_class("-zoomed")
+        self.query_one("#panes").toggle_class("-zoomed")
 
     def action_back(self) -> None:
         """Out of the zoom, then to the list."""
-        if self.has_class("-zoomed"):
-            self.remove_class("-zoomed")
+        panes = self.query_one("#panes")
+        if panes.has_class("-zoomed"):
+            panes.remove_class("-zoomed")
         else:
             self.action_pane(1)
 

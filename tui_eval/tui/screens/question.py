@@ -12,6 +12,7 @@ from textual.content import Content
 from textual.message import Message
 from textual.screen import ModalScreen
 
+from tui_eval.printable import printable
 from tui_eval.tui.ink import EMPTY, Line, left
 from tui_eval.tui.leaving import Choice, Leave
 from tui_eval.tui.widgets.line_view import LineView
@@ -100,7 +101,7 @@ class Question(ModalScreen[Leave | None]):
 
     def compose(self) -> ComposeResult:
         """The box."""
-        self._box.border_title = Content(self._title)
+        self._box.border_title = Content(printable(f" {self._title} "))
         yield self._box
 
     def on_key(self, event: events.Key) -> None:

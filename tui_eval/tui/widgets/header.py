@@ -37,7 +37,7 @@ class Header(LineView, can_focus=False):
 
     def line(self, index: int) -> Line:
         """Title or progress."""
-        width, now = self.line_width - 1, self.now()
+        width, now = self.line_width, self.now()
         if index == 0:
             return title(self.state, self._status(now), width)
         return progress(self.state, now, width)

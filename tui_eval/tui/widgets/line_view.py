@@ -71,8 +71,8 @@ class LineView(ScrollView, can_focus=True):
 
     @property
     def line_width(self) -> int:
-        """Cells that a line can use, the mark left out."""
-        return max(self.scrollable_content_region.width - 1, 1)
+        """Cells that a line can use: one is left for the mark, and one free before the edge."""
+        return max(self.scrollable_content_region.width - 2, 1)
 
     @property
     def view_height(self) -> int:
@@ -116,7 +116,7 @@ class LineView(ScrollView, can_focus=True):
 
     def _build(self, y: int) -> Strip:
         index = self.scroll_offset.y + y - self.heads
-        width = self.line_width + 1
+        width = self.line_width + 2
         ground = NO_STYLE
         if y < self.heads:
             line: Line = ((" ", ""), *self.head(y))

@@ -15,7 +15,8 @@ from tui_eval.tui.wrap import wrap
 if TYPE_CHECKING:
     from tui_eval.fold.transcript import Rollout, Score
 
-RAW, WEIGHT, CONTRIBUTION = 7, 7, 8
+RAW, WEIGHT, ADDS = 7, 6, 7
+TABLE = RAW + WEIGHT + ADDS + 4
 NAME_MOST = 30
 
 
@@ -58,11 +59,11 @@ def breakdown(rollout: Rollout | None, width: int) -> Iterable[Line]:
     metrics = {s.name: s.raw for s in rollout.scores if s.name not in names}
     metrics |= {name: value for name, value in rollout.metrics.items() if name not in names}
     longest = max((len(printable(name)) for name in [*names, *metrics, "function"]), default=8)
-    name_width = max(min(longest, NAME_MOST, width - RAW - WEIGHT - CONTRIBUTION - 3), 6)
+    name_width = max(min(longest, NAME_MOST, width - TABLE), 6)
     if weighted:
         yield from _table(weighted, name_width, width)
-    total: Line = (("reward", "strong"), (" " * (name_width - 6 + RAW + WEIGHT + 3), ""))
-    yield (*total, (right(reward_text(rollout.reward), CONTRIBUTION), "strong"), *_why(rollout))
+    total: Line = (("reward", "strong"), (" " * (name_width - 6 + TABLE - ADDS), ""))
+    yield (*total, (right(reward_text(rollout.reward), ADDS), "strong"), *_why(rollout))
     if metrics:
         yield EMPTY
         yield ((left("metrics", name_width), "faint"), ("   no weight", "faint"))
@@ -78,9 +79,9 @@ def _why(rollout: Rollout) -> Line:
 
 
 def _table(scores: list[Score], name_width: int, width: int) -> Iterable[Line]:
-    table = name_width + RAW + WEIGHT + CONTRIBUTION + 3
-    head = left("function", name_width) + right("raw", RAW) + right("weight", WEIGHT + 2)
-    yield ((head + right("adds", CONTRIBUTION + 1), "faint"),)
+    table = name_width + TABLE
+    head = left("function", name_width) + right("raw", RAW) + right("weight", WEIGHT + 3)
+    yield ((head + right("adds", ADDS + 1), "faint"),)
     room = min(max(width - table - 2, 0), 24)
     most = sum(abs(score.weight) for score in scores) or 1.0
     for score in scores:
@@ -88,10 +89,10 @@ def _table(scores: list[Score], name_width: int, width: int) -> Iterable[Line]:
         spans: list[Span] = [
             (left(one_line(score.name, NAME_MOST), name_width), ""),
             (right(reward_text(score.raw), RAW), ""),
-            (" ×", "faint"),
+            (" × ", "faint"),
             (right(reward_text(score.weight), WEIGHT), "muted"),
-            (" ", ""),
-            (right(NONE if adds is None else reward_text(adds), CONTRIBUTION), "strong"),
+            (" =", "faint"),
+            (right(NONE if adds is None else reward_text(adds), ADDS - 1), "strong"),
         ]
         if adds is not None and room >= 4:
             ink = "bar-good" if adds >= 0 else "bad"

@@ -14,7 +14,7 @@ from tui_eval.printable import one_line
 from tui_eval.tui.blocks import thread
 from tui_eval.tui.commands import bindings
 from tui_eval.tui.figures import clock_text, count_text, reward_text, span_text
-from tui_eval.tui.ink import Line, Span, left, line_width, right
+from tui_eval.tui.ink import EMPTY, Line, Span, left, line_width, right
 from tui_eval.tui.stages import DONE, ERROR, LOOKS, WAITING
 from tui_eval.tui.widgets.line_view import LineView
 
@@ -116,6 +116,8 @@ class RolloutList(LineView):
 
     def head(self, index: int) -> Line:
         """Names of the columns, over their columns."""
+        if not self.state.total:
+            return EMPTY
         shown, state = self._columns()
         groups = self.state.per_example > 1
         text = "  " if groups else ""

@@ -1,0 +1,1 @@
+"""Measures tui-eval against its limits: `make bench`, or `python -m bench NAME...`."""

@@ -1,0 +1,143 @@
+"""Runs the engine as a user does, and the bare loops beside it."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from bench.figure import NotMeasuredError
+from bench.setting import ROOT, Setting
+from tui_eval.config.options import BY_NAME
+from tui_eval.events import RolloutFinished
+from tui_eval.runs.index import IndexReader
+from tui_eval.runs.layout import RunDir
+
+TAKES_AT_MOST_S = 600
+
+
+@dataclass(frozen=True, slots=True)
+class Sample:
+    """How the engine was doing at one moment: unix seconds, CPU seconds, MB, rollouts."""
+
+    at: float
+    cpu_s: float
+    memory_mb: float
+    finished: int
+
+
+@dataclass(frozen=True, slots=True)
+class Run:
+    """What one headless run took.
+
+    Args:
+        engine_cpu: CPU seconds of the engine process, from its start to its end.
+        console_cpu: CPU seconds of the console process, likewise.
+        wall: Seconds from the start of the first rollout to the last line on disk.
+        samples: What the engine told of itself, in order.
+    """
+
+    engine_cpu: float
+    console_cpu: float
+    wall: float
+    samples: list[Sample]
+
+
+def run_headless(
+    setting: Setting, url: str, rollouts: int, max_concurrent: int = 256, env_args: str = "{}"
+) -> Run:
+    """Runs `tui-eval bench-math -d` to its end.
+
+    Raises:
+        NotMeasuredError: The run did not do what was asked, or a rollout went wrong.
+    """
+    out = setting.new_path(".json")
+    options = setting.raw_options(url, rollouts, max_concurrent, env_args)
+    done = subprocess.run(
+        [
+            *(sys.executable, "-m", "bench.measured_command", str(out)),
+            *("bench-math", "-d", *command_line(options)),
+        ],
+        cwd=setting.folder,
+        env=setting.variables(),
+        capture_output=True,
+        text=True,
+        timeout=TAKES_AT_MOST_S,
+    )
+    if done.returncode != 0 or not out.is_file():
+        raise NotMeasuredError(f"the run ended with {done.returncode}:\n{done.stderr[-2000:]}")
+    notes = json.loads(out.read_text())
+    return Run(
+        engine_cpu=notes["engine_cpu"],
+        console_cpu=notes["own_cpu"],
+        wall=wall_of(finished_rows(Path(notes["path"]), rollouts)),
+        samples=[Sample(*sample) for sample in notes["samples"]],
+    )
+
+
+def command_line(options: dict[str, str]) -> list[str]:
+    """Options by name as they are typed."""
+    typed = []
+    for name, text in options.items():
+        typed += [BY_NAME[name].flags[-1], text]
+    return typed
+
+
+def finished_rows(path: Path, rollouts: int) -> list[RolloutFinished]:
+    """The rows of a run that must be complete and right.
+
+    Raises:
+        NotMeasuredError: Rows are missing, errored, or have the wrong reward.
+    """
+    rows = IndexReader(RunDir(path).index).read()
+    right = sum(row.reward == 1.0 for row in rows)
+    if len(rows) != rollouts or right != rollouts:
+        raise NotMeasuredError(f"{path}: {len(rows)} rows, {right} right, of {rollouts}")
+    return rows
+
+
+def wall_of(rows: list[RolloutFinished]) -> float:
+    """Seconds from the start of the first rollout to the last line on disk."""
+    return max(row.at for row in rows) - min(row.started_at for row in rows)
+
+
+@dataclass(frozen=True, slots=True)
+class Bare:
+    """What a bare loop took, imports left out: CPU and wall seconds."""
+
+    cpu: float
+    wall: float
+
+
+def run_bare(
+    setting: Setting, transport: str, url: str, rollouts: int, tool_turns: int = 0
+) -> Bare:
+    """Runs the same rollouts as a bare loop, 256 in flight, saved.
+
+    Args:
+        transport: As `bare_sdk.py` names them.
+
+    Raises:
+        NotMeasuredError: The loop failed, or an answer was wrong.
+    """
+    done = subprocess.run(
+        [
+            *(sys.executable, str(ROOT / "bench" / "bare_sdk.py"), "--transport", transport),
+            *("-n", str(rollouts), "-c", "256", "-k", str(tool_turns), "--base", url),
+            *("--save", str(setting.folder / "bare.jsonl")),
+        ],
+        env=setting.variables(),
+        capture_output=True,
+        text=True,
+        timeout=TAKES_AT_MOST_S,
+    )
+    lines = [line for line in done.stdout.splitlines() if line.startswith("RESULT ")]
+    if done.returncode != 0 or not lines:
+        raise NotMeasuredError(f"bare_sdk.py --transport {transport}:\n{done.stderr[-2000:]}")
+    result: dict[str, Any] = json.loads(lines[-1].removeprefix("RESULT "))
+    if result["bad"]:
+        raise NotMeasuredError(f"bare_sdk.py --transport {transport}: {result['bad']} wrong answers")
+    return Bare(result["run_cpu"], result["run_wall"])

@@ -1,0 +1,63 @@
+"""The fast endpoint as a process: compiled into a folder, started on a free port, stopped."""
+
+from __future__ import annotations
+
+import socket
+import subprocess
+import time
+from pathlib import Path
+
+from bench.figure import NotMeasuredError
+
+SOURCE = Path(__file__).with_name("fast_endpoint.c")
+ANSWERS_WITHIN_S = 5.0
+
+
+class FastEndpoint:
+    """An OpenAI-compatible endpoint that is never the bottleneck; a context manager."""
+
+    def __init__(self, folder: Path) -> None:
+        self._program = folder / "fast_endpoint"
+        self._process: subprocess.Popen[bytes] | None = None
+        self.port = 0
+
+    def __enter__(self) -> FastEndpoint:
+        try:
+            build = ["cc", "-O2", "-w", "-o", str(self._program), str(SOURCE), "-lm"]
+            subprocess.run(build, check=True, capture_output=True, text=True)
+        except FileNotFoundError:
+            raise NotMeasuredError("the endpoint is written in C: install a compiler `cc`") from None
+        except subprocess.CalledProcessError as error:
+            raise NotMeasuredError(f"{SOURCE.name} cannot be built:\n{error.stderr}") from None
+        self.port = free_port()
+        self._process = subprocess.Popen([str(self._program), str(self.port)])
+        self._wait_until_it_answers()
+        return self
+
+    def _wait_until_it_answers(self) -> None:
+        deadline = time.monotonic() + ANSWERS_WITHIN_S
+        while time.monotonic() < deadline:
+            try:
+                socket.create_connection(("127.0.0.1", self.port), 1).close()
+                return
+            except OSError:
+                time.sleep(0.01)
+        self.__exit__()
+        raise NotMeasuredError(f"the endpoint does not answer on port {self.port}")
+
+    def __exit__(self, *_: object) -> None:
+        if self._process is not None:
+            self._process.kill()
+            self._process.wait()
+
+    def url(self, latency_ms: float = 0, tool_turns: int = 0) -> str:
+        """A base URL that answers after a latency and asks for tool calls first."""
+        return f"http://127.0.0.1:{self.port}/d{latency_ms:g}/k{tool_turns}/v1"
+
+
+def free_port() -> int:
+    """A loopback port that nobody listens on."""
+    with socket.socket() as sock:
+        sock.bind(("127.0.0.1", 0))
+        port: int = sock.getsockname()[1]
+        return port

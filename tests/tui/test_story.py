@@ -1,0 +1,146 @@
+from __future__ import annotations
+
+from hypothesis import given
+from hypothesis import strategies as st
+from rich.cells import cell_len
+
+from tui_eval.events import Stage
+from tui_eval.fold.transcript import Entry, ToolUse
+from tui_eval.printable import printable
+from tui_eval.tui.blocks import bar, columns, thread
+from tui_eval.tui.commands import COMMANDS
+from tui_eval.tui.figures import (
+    clock_text,
+    count_text,
+    ms_text,
+    rate_text,
+    reward_text,
+    span_text,
+)
+from tui_eval.tui.ink import Line, line_width
+from tui_eval.tui.leaving import leave_choices
+from tui_eval.tui.stages import LOOKS, MEANINGS
+from tui_eval.tui.story import Piece, piece_of
+from tui_eval.tui.wrap import wrap
+
+
+def words(lines: tuple[Line, ...]) -> list[str]:
+    return ["".join(text for text, _ in line).rstrip() for line in lines]
+
+
+def tool(use: ToolUse, limit: int | None = None, live: bool = True) -> Piece:
+    return piece_of(Entry("tool", 1, "", tool=use), None, limit, 60, live)
+
+
+def test_every_stage_has_a_glyph_a_word_and_a_meaning_in_the_order_of_the_events() -> None:
+    assert [look.word for look in LOOKS] == [stage.name.lower() for stage in Stage]
+    assert len(MEANINGS) == len(LOOKS)
+    assert len({look.glyph for look in LOOKS}) == len(LOOKS)
+
+
+def test_no_two_commands_of_one_scope_share_a_key() -> None:
+    for scope in {command.scope for command in COMMANDS}:
+        keys = [k for c in COMMANDS if c.scope == scope for k in c.keys.split(",")]
+        assert len(keys) == len(set(keys))
+
+
+def test_text_breaks_at_spaces_and_keeps_its_indentation() -> None:
+    assert wrap("one two three", 8, 9) == (["one two", "three"], 0)
+    assert wrap("    if x:\n        go", 40, 9) == (["    if x:", "        go"], 0)
+    assert wrap("abcdefghij", 4, 9) == (["abcd", "efgh", "ij"], 0)
+    assert wrap("漢字漢字", 5, 9) == (["漢字", "漢字"], 0)
+    assert wrap("so 🎉 good it is", 8, 9)[0] == ["so 🎉", "good it", "is"]
+
+
+def test_what_is_left_out_is_counted() -> None:
+    assert wrap("\n".join("abc"), 9, 2) == (["a", "b"], 1)
+    lines, rest = wrap("x" * 1_000_000, 100, 200)
+    assert len(lines) == 200
+    assert rest == 9_800
+
+
+@given(st.text(max_size=300), st.integers(4, 40), st.integers(1, 30))
+def test_wrapped_lines_fit_and_lose_no_word(text: str, width: int, most: int) -> None:
+    text = printable(text)
+    lines, rest = wrap(text, width, most)
+    assert len(lines) <= most
+    assert all(cell_len(line) <= width for line in lines)
+    if rest == 0:
+        assert "".join("".join(lines).split()) == "".join(text.split())
+
+
+def test_a_tool_call_is_one_line_until_it_is_unfolded() -> None:
+    use = ToolUse("c", "add", '{"a": 1, "b": [2]}', "3", 12.0)
+    folded = words(tool(use).lines)
+    assert len(folded) == 1
+    assert "▸ add(a=1, b=[2]) → 3" in folded[0]
+    assert folded[0].endswith("✓ 12 ms")
+    unfolded = words(tool(use, 10).lines)
+    assert unfolded[0].startswith("  ▾ add")
+    assert [line.strip(" │╰") for line in unfolded[1:]] == ["a = 1", "b = [2]", "3"]
+
+
+def test_code_in_arguments_reads_as_it_was_written() -> None:
+    use = ToolUse("c", "python", '{"code": "for x in y:\\n    print(x)"}')
+    shown = words(tool(use, 10).lines)
+    assert "    │ for x in y:" in shown
+    assert "    │     print(x)" in shown
+
+
+def test_an_errored_call_is_unfolded_by_itself() -> None:
+    shown = words(tool(ToolUse("c", "add", "{}", "it broke", 2.0, "ToolCallError")).lines)
+    assert shown[0].endswith("✗ 2 ms ToolCallError")
+    assert "it broke" in shown[-1]
+
+
+def test_a_call_without_result_is_running_or_lost() -> None:
+    use = ToolUse("c", "add", "not json")
+    assert words(tool(use).lines)[0].endswith("▶ running")
+    assert words(tool(use, live=False).lines)[0].endswith("– no result")
+
+
+def test_no_line_is_wider_than_the_pane() -> None:
+    long = "word " * 500
+    for entry in (
+        Entry("user", 0, long),
+        Entry("assistant", 1, long, reasoning=long),
+        Entry("tool", 1, "", tool=ToolUse("c", "t" * 90, '{"x": "' + "y" * 500 + '"}', long, 1.0)),
+    ):
+        for limit in (None, 0, 50):
+            piece = piece_of(entry, {"model_ms": 1.0}, limit, 48, True)
+            assert max(map(line_width, piece.lines)) <= 48
+
+
+def test_numbers_are_short() -> None:
+    assert [reward_text(v) for v in (0.5, -1.2, 123.4, None, float("nan"))] == [
+        "0.50", "-1.20", "123", "–", "–",
+    ]  # fmt: skip
+    assert [count_text(v) for v in (0, 999, 12_345, 310_000, 1_250_000)] == [
+        "0", "999", "12.3k", "310k", "1.2M",
+    ]  # fmt: skip
+    assert [span_text(v) for v in (0.04, 59.9, 62, 3723)] == ["0.0s", "59.9s", "1:02", "1:02:03"]
+    assert [clock_text(v) for v in (-3, 12.9, 61)] == ["0s", "12s", "1:01"]
+    assert [ms_text(v) for v in (3.2, 980, 1234, 62_000)] == ["3 ms", "980 ms", "1.2 s", "1:02"]
+    assert [rate_text(v) for v in (0, 0.2, 3, 450)] == ["–/s", "12.0/min", "3.0/s", "450/s"]
+
+
+def test_bars_are_exact_and_keep_their_width() -> None:
+    assert bar(0.5, 4) == "██  "
+    assert bar(1 / 32, 4) == "▏   "
+    assert bar(2.0, 3) == "███"
+    assert bar(float("nan"), 3) == "   "
+    assert thread(0.5, 4) == ("━━", "──")
+    assert thread(0.3, 5) == ("━╸", "───")
+
+
+def test_histogram_columns_reach_the_top_and_never_vanish() -> None:
+    assert columns([0, 1, 16], 2) == ["  █", " ▁█"]
+    assert columns([0, 0], 1, cells=2) == ["    "]
+
+
+def test_leaving_asks_only_where_something_is_to_decide() -> None:
+    assert leave_choices(goes_on=False, saved=True) == []
+    assert [c.key for c in leave_choices(goes_on=True, saved=True)] == ["s", "d", "escape"]
+    assert [c.key for c in leave_choices(goes_on=False, saved=False)] == ["y", "n", "escape"]
+    unsaved = leave_choices(goes_on=True, saved=False)
+    assert {choice.leave.save for choice in unsaved if choice.leave} == {True, False}

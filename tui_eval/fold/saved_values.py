@@ -1,0 +1,56 @@
+"""Values of saved rows, whatever program wrote them: what has the wrong type counts as missing."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from typing import Any
+
+import msgspec
+
+_NO_METRICS = frozenset(
+    ("id", "example_id", "reward", "generation_ms", "scoring_ms", "total_ms", "advantage", "step")
+)
+
+
+def mapping(value: Any) -> Mapping[str, Any]:
+    """An object, also one that was saved as JSON text; empty for anything else."""
+    value = _from_text(value, "{")
+    return value if isinstance(value, Mapping) else {}
+
+
+def listing(value: Any) -> list[Any]:
+    """An array, also one that was saved as JSON text; empty for anything else."""
+    value = _from_text(value, "[")
+    return value if isinstance(value, list) else []
+
+
+def _from_text(value: Any, begins: str) -> Any:
+    if isinstance(value, str) and value.startswith(begins):
+        try:
+            return msgspec.json.decode(value.encode("utf-8", "replace"))
+        except (ValueError, RecursionError):
+            return None
+    return value
+
+
+def number_of(value: Any) -> float | None:
+    """A finite number; None for anything else."""
+    if isinstance(value, (int, float)):
+        try:
+            number = float(value)
+        except OverflowError:
+            return None
+        return number if math.isfinite(number) else None
+    return None
+
+
+def metrics_of(row: Mapping[str, Any]) -> Mapping[str, Any]:
+    """The metrics of a row; rows before there was a key for them have them beside the rest."""
+    if "metrics" in row:
+        return mapping(row["metrics"])
+    return {
+        name: value
+        for name, value in row.items()
+        if isinstance(value, float) and name not in _NO_METRICS
+    }

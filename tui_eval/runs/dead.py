@@ -1,0 +1,40 @@
+"""What is left to do for a run whose engine died without a word."""
+
+from __future__ import annotations
+
+from tui_eval.events import RolloutFinished, RunFinished
+from tui_eval.fold.run_state import RunState
+from tui_eval.runs.layout import RunDir
+from tui_eval.runs.lock import holder
+from tui_eval.runs.metadata import build_metadata
+from tui_eval.runs.opening import read_metadata, saved_events
+from tui_eval.runs.redaction import Redactor
+from tui_eval.runs.writer import write_metadata
+
+
+def finished_on_disk(run: RunDir) -> list[RolloutFinished]:
+    """Every row that is whole on disk, also those that the index does not have yet."""
+    return [event for event in saved_events(run) if isinstance(event, RolloutFinished)]
+
+
+def close_for_the_dead(run: RunDir, end: RunFinished) -> None:
+    """Brings metadata.json up to the rows on disk and removes the lock that nobody holds."""
+    if holder(run.lock) is not None:
+        return
+    before = read_metadata(run)
+    state = RunState()
+    for event in saved_events(run):
+        state.apply(end if isinstance(event, RunFinished) else event)
+    versions = before.get("version_info") or {}
+    metadata = build_metadata(
+        state,
+        time_ms=float(before.get("time_ms") or 0.0),
+        state_columns=before.get("state_columns") or [],
+        env_version=versions.get("env_version"),
+        tools=before.get("tools"),
+    )
+    try:
+        write_metadata(run, {**before, **metadata}, Redactor())
+        run.lock.unlink(missing_ok=True)
+    except OSError:
+        return  # the rows are what counts, and a resume writes both anew
