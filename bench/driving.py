@@ -36,14 +36,19 @@ class Run:
     Args:
         engine_cpu: CPU seconds of the engine process, from its start to its end.
         console_cpu: CPU seconds of the console process, likewise.
-        wall: Seconds from the start of the first rollout to the last line on disk.
+        rows: Every rollout's, in the order in which they finished.
         samples: What the engine told of itself, in order.
     """
 
     engine_cpu: float
     console_cpu: float
-    wall: float
+    rows: list[RolloutFinished]
     samples: list[Sample]
+
+    @property
+    def wall(self) -> float:
+        """Seconds from the start of the first rollout to the last line on disk."""
+        return max(row.at for row in self.rows) - min(row.started_at for row in self.rows)
 
 
 def run_headless(
@@ -73,7 +78,7 @@ def run_headless(
     return Run(
         engine_cpu=notes["engine_cpu"],
         console_cpu=notes["own_cpu"],
-        wall=wall_of(finished_rows(Path(notes["path"]), rollouts)),
+        rows=finished_rows(Path(notes["path"]), rollouts),
         samples=[Sample(*sample) for sample in notes["samples"]],
     )
 
@@ -99,9 +104,10 @@ def finished_rows(path: Path, rollouts: int) -> list[RolloutFinished]:
     return rows
 
 
-def wall_of(rows: list[RolloutFinished]) -> float:
-    """Seconds from the start of the first rollout to the last line on disk."""
-    return max(row.at for row in rows) - min(row.started_at for row in rows)
+def steady_rate(rows: list[RolloutFinished]) -> float:
+    """Rollouts a second between the first and the last tenth."""
+    first, last = len(rows) // 10, len(rows) * 9 // 10
+    return (last - first) / (rows[last].at - rows[first].at)
 
 
 @dataclass(frozen=True, slots=True)

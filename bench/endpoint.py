@@ -29,10 +29,15 @@ class FastEndpoint:
             raise NotMeasuredError("the endpoint is written in C: install a compiler `cc`") from None
         except subprocess.CalledProcessError as error:
             raise NotMeasuredError(f"{SOURCE.name} cannot be built:\n{error.stderr}") from None
+        self.restart()
+        return self
+
+    def restart(self) -> None:
+        """A fresh process on a fresh port: its random latencies begin anew, the same ones."""
+        self._stop()
         self.port = free_port()
         self._process = subprocess.Popen([str(self._program), str(self.port)])
         self._wait_until_it_answers()
-        return self
 
     def _wait_until_it_answers(self) -> None:
         deadline = time.monotonic() + ANSWERS_WITHIN_S
@@ -42,17 +47,25 @@ class FastEndpoint:
                 return
             except OSError:
                 time.sleep(0.01)
-        self.__exit__()
+        self._stop()
         raise NotMeasuredError(f"the endpoint does not answer on port {self.port}")
 
     def __exit__(self, *_: object) -> None:
+        self._stop()
+
+    def _stop(self) -> None:
         if self._process is not None:
             self._process.kill()
             self._process.wait()
 
-    def url(self, latency_ms: float = 0, tool_turns: int = 0) -> str:
-        """A base URL that answers after a latency and asks for tool calls first."""
-        return f"http://127.0.0.1:{self.port}/d{latency_ms:g}/k{tool_turns}/v1"
+    def url(self, latency_ms: float = 0, tool_turns: int = 0, drawn: bool = False) -> str:
+        """A base URL that answers after a latency and asks for tool calls first.
+
+        Args:
+            drawn: Draw each latency from an exponential distribution with that mean.
+        """
+        kind = "e" if drawn else "d"
+        return f"http://127.0.0.1:{self.port}/{kind}{latency_ms:g}/k{tool_turns}/v1"
 
 
 def free_port() -> int:

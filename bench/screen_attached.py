@@ -5,25 +5,27 @@ from __future__ import annotations
 from collections.abc import Iterator
 from statistics import median
 
-from bench.driving import run_headless, wall_of
+from bench.driving import run_headless, steady_rate
 from bench.figure import Figure, NotMeasuredError, number, percentile, spread
 from bench.setting import Setting
 from bench.watching import Watched, watch
 
 LATENCY_MS = 512
-"""256 in flight at this latency are 500 a second."""
+"""256 in flight at this mean latency are 500 a second.
+
+Latencies are drawn, the same ones for every run: constant ones would bring all answers at once.
+"""
 SHORT, LONG = 5000, 20_000
 
 
 def measure(setting: Setting) -> Iterator[Figure]:
     """Short runs with and without the screen, interleaved; then a long one with it."""
-    url = setting.endpoint.url(LATENCY_MS)
     with_screen, without = [], []
     watched: list[Watched] = []
     for _ in range(setting.repeats(3)):
-        without.append(SHORT / run_headless(setting, url, SHORT).wall)
-        watched.append(_watch(setting, url, SHORT))
-        with_screen.append(SHORT / wall_of(watched[-1].rows))
+        without.append(steady_rate(run_headless(setting, _fresh_url(setting), SHORT).rows))
+        watched.append(_watch(setting, SHORT))
+        with_screen.append(steady_rate(watched[-1].rows))
     shares = [100 * seen / bare for seen, bare in zip(with_screen, without, strict=True)]
     yield Figure(
         "throughput with the screen / headless",
@@ -34,15 +36,21 @@ def measure(setting: Setting) -> Iterator[Figure]:
         f"{number(median(without))}",
         at_least=True,
     )
-    watched.append(_watch(setting, url, SHORT if setting.quick else LONG))
+    watched.append(_watch(setting, SHORT if setting.quick else LONG))
     yield from smoothness(watched)
     memory = watched[-1]
     what = f"private memory of the screen, {len(memory.rows):,} rollouts"
     yield Figure(what, memory.memory_mb, 120, " MB")
+    yield Figure("CPU of the screen, of one core", 100 * memory.cpu_share, None, " %")
 
 
-def _watch(setting: Setting, url: str, rollouts: int) -> Watched:
-    seen = watch(setting, setting.raw_options(url, rollouts), rollouts)
+def _fresh_url(setting: Setting) -> str:
+    setting.endpoint.restart()
+    return setting.endpoint.url(LATENCY_MS, drawn=True)
+
+
+def _watch(setting: Setting, rollouts: int) -> Watched:
+    seen = watch(setting, setting.raw_options(_fresh_url(setting), rollouts), rollouts)
     if len(seen.rows) != rollouts:
         raise NotMeasuredError(f"{len(seen.rows)} rows of {rollouts}")
     return seen

@@ -17,8 +17,8 @@ from tui_eval.tui import app as app_module
 
 TICK_S = 0.005
 
-lags: list[tuple[float, float]] = []
-"""Unix seconds, and milliseconds by which the timer was late."""
+ticks: list[tuple[float, float, float]] = []
+"""Unix seconds, milliseconds by which the timer was late, CPU seconds of this process."""
 
 
 class ProbedApp(app_module.TuiEvalApp):
@@ -36,7 +36,8 @@ async def _tick() -> None:
     while True:
         before = loop.time()
         await asyncio.sleep(TICK_S)
-        lags.append((time.time(), (loop.time() - before - TICK_S) * 1000))
+        lag_ms = (loop.time() - before - TICK_S) * 1000
+        ticks.append((time.time(), lag_ms, time.process_time()))
 
 
 def main() -> None:
@@ -48,7 +49,7 @@ def main() -> None:
     from tui_eval.cli.main import cli
 
     notes["code"] = cli(arguments)
-    Path(out).write_text(json.dumps({**notes, "lags": lags}))
+    Path(out).write_text(json.dumps({**notes, "lags": ticks}))
     sys.exit(notes["code"])
 
 

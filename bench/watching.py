@@ -33,6 +33,7 @@ class Watched:
         lags_ms: By how much a 5 ms timer on the screen's loop was late, while rollouts ran.
         shown_after_ms: For each finished row, from its event to the count on the terminal.
         memory_mb: Private memory of the screen, at most.
+        cpu_share: CPU seconds of the screen a second, while rollouts ran.
         left_after_s: From the key to leave to the end of the process.
     """
 
@@ -40,6 +41,7 @@ class Watched:
     lags_ms: list[float]
     shown_after_ms: list[float]
     memory_mb: float
+    cpu_share: float
     left_after_s: float
 
 
@@ -99,11 +101,20 @@ def watch(
     began, ended = min(row.started_at for row in rows), max(row.at for row in rows)
     return Watched(
         rows=rows,
-        lags_ms=[lag for at, lag in notes["lags"] if began <= at <= ended],
+        lags_ms=[lag for at, lag, _ in notes["lags"] if began <= at <= ended],
         shown_after_ms=shown_after(sorted(row.at for row in rows), counts.changes),
         memory_mb=memory.most,
+        cpu_share=cpu_share(notes["lags"], began, ended),
         left_after_s=left_after_s,
     )
+
+
+def cpu_share(ticks: list[tuple[float, float, float]], began: float, ended: float) -> float:
+    """CPU seconds a second between two moments, by the CPU clock read at each tick."""
+    within = [(at, cpu) for at, _, cpu in ticks if began <= at <= ended]
+    if len(within) < 2:
+        raise NotMeasuredError("the screen's timer did not tick while rollouts ran")
+    return (within[-1][1] - within[0][1]) / (within[-1][0] - within[0][0])
 
 
 def shown_after(finished_at: list[float], changes: list[tuple[float, int]]) -> list[float]:

@@ -28,6 +28,7 @@ class Reply:
         delay: Seconds before the answer.
         hang: Never answer.
         reset: Break the connection instead of an answer.
+        drip: Seconds between any two bytes of the body.
         cut: Send only so many bytes of the body, then close the connection.
     """
 
@@ -37,6 +38,7 @@ class Reply:
     delay: float = 0.0
     hang: bool = False
     reset: bool = False
+    drip: float = 0.0
     cut: int | None = None
 
     def content(self) -> bytes:
@@ -142,11 +144,14 @@ class FaultServer:
             return web.Response()
         content = reply.content()
         headers = {"Content-Type": "application/json", **reply.headers}
-        if reply.cut is None:
+        if reply.cut is None and not reply.drip:
             return web.Response(status=reply.status, body=content, headers=headers)
         response = web.StreamResponse(status=reply.status, headers=headers)
         response.content_length = len(content)
         await response.prepare(request)
-        await response.write(content[: reply.cut])
-        request.transport.close()
+        for place in range(0, len(content) if reply.cut is None else reply.cut):
+            await response.write(content[place : place + 1])
+            await asyncio.sleep(reply.drip)
+        if reply.cut is not None:
+            request.transport.close()
         return response

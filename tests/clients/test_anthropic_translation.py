@@ -120,6 +120,18 @@ def test_results_of_one_turn_become_one_message() -> None:
     ]
 
 
+def test_results_of_different_turns_stay_apart_and_in_order() -> None:
+    wire, _ = to_anthropic_messages(
+        [
+            ToolMessage(tool_call_id="a", content="1"),
+            AssistantMessage(content="next"),
+            ToolMessage(tool_call_id="b", content="2"),
+        ]
+    )
+
+    assert [message["role"] for message in wire] == ["user", "assistant", "user"]
+
+
 def test_system_messages_are_taken_out_wherever_they_stand() -> None:
     wire, extra = to_anthropic_messages(
         [SystemMessage(content="a"), UserMessage(content="b"), SystemMessage(content="c")]

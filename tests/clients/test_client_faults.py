@@ -235,13 +235,25 @@ async def test_an_empty_answer_is_an_error(
 async def test_a_redirect_is_told_and_not_followed(
     connect: Connect, fault_server: FaultServer, way: str
 ) -> None:
-    there = {"Location": "http://127.0.0.1:9/v1/chat/completions"}
-    fault_server.script(CHAT, [Reply(307, b"", there)])
+    there = f"{fault_server.url}/elsewhere"
+    fault_server.script(CHAT, [Reply(307, b"", {"Location": there})])
 
     async with connect() as client:
         error = await fail(take(way, client))
 
-    assert "moved to http://127.0.0.1:9/v1/chat/completions" in str(error)
+    assert f"moved to {there}" in str(error)
+    assert [request.path for request in fault_server.requests] == [CHAT]
+
+
+async def test_an_answer_that_trickles_in_has_no_more_time_than_another(
+    connect: Connect, fault_server: FaultServer
+) -> None:
+    fault_server.script(CHAT, [Reply(body=CHAT_ANSWER, drip=0.02)])
+
+    async with connect(timeout=0.15) as client:
+        error = await fail(client)
+
+    assert "within 0.15 s" in str(error)
 
 
 async def test_an_unusable_sampling_argument_is_a_model_error_that_names_it(

@@ -97,7 +97,8 @@ def test_an_unknown_environment_argument_names_the_valid_ones(program: Program) 
 def test_a_dataset_that_cannot_be_used_says_why(
     program: Program, dataset: str, said: list[str]
 ) -> None:
-    source = f"import tui_eval as vf\ndef load_environment():\n    return vf.SingleTurnEnv(dataset={dataset})"
+    made = f"vf.SingleTurnEnv(dataset={dataset})"
+    source = f"import tui_eval as vf\ndef load_environment():\n    return {made}"
     program.environment("datum", source)
     assert_refused(program.run("datum", *DEMO), *said)
 

@@ -20,8 +20,8 @@ def has_terminal() -> bool:
 
 def run_on_screen(request: Mapping[str, Any]) -> int:
     """Runs a request on the screen; returns the exit code of the run."""
-    from tui_eval.tui.app import TuiEvalApp
     from tui_eval.cli.lazy_feed import LazyFeed
+    from tui_eval.tui.app import TuiEvalApp
 
     feed = LazyFeed(request)
     app = TuiEvalApp(feed)

@@ -11,7 +11,6 @@ import httpx2
 
 from tui_eval.clients.faults import connection_error, status_error
 from tui_eval.clients.sampling import PLAIN, CallOptions
-from tui_eval.clients.secrets import Secrets
 from tui_eval.types import ClientConfig
 
 # Seconds that an idle connection is kept: less than the 5 s after which common servers hang up.
@@ -58,16 +57,15 @@ class Endpoint:
     """One URL that takes and gives JSON.
 
     `AsyncClient.send()` with a request built by hand is the lowest public door of the SDK's http
-    client: pool, limits, proxies, time-outs and authorisation in a URL work as in the SDK's own
-    calls. What is left out is what costs most there: building options, merging headers and URL
-    anew for each call, and validating the answer with pydantic.
+    client: pool, limits, proxies and time-outs work as in the SDK's own calls. What is left out is
+    what costs most there: building options, merging headers and URL anew for each call, and
+    validating the answer with pydantic.
 
     Args:
         sdk: The module `openai` or `anthropic`, whose exceptions are raised.
         http_client: The one that the SDK's client uses too.
         url: Where requests go.
         headers: Sent with each request.
-        secrets: What exceptions must not show.
         config: Its `timeout` holds from waiting for a connection to the last byte.
     """
 
@@ -77,13 +75,11 @@ class Endpoint:
         http_client: httpx2.AsyncClient,
         url: str,
         headers: Mapping[str, str],
-        secrets: Secrets,
         config: ClientConfig,
     ) -> None:
         self.url = httpx2.URL(url)
         self._sdk = sdk
         self._http_client = http_client
-        self._secrets = secrets
         self._timeout = config.timeout
         self._connect_timeout = config.connect_timeout
         # Built once by the http client, so that its own defaults are merged in as always.
@@ -104,13 +100,13 @@ class Endpoint:
         """
         request = self._request(payload, options)
         try:
-            async with asyncio.timeout(None):
+            async with asyncio.timeout(options.timeout or self._timeout):
                 response = await self._http_client.send(request)
         except (httpx2.HTTPError, TimeoutError) as error:
             failure = connection_error(self._sdk, request, error)
             raise failure from error
         if not response.is_success:
-            raise status_error(self._sdk, response, self._secrets)
+            raise status_error(self._sdk, response)
         return response
 
     def _request(self, payload: bytes, options: CallOptions) -> httpx2.Request:

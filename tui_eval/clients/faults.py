@@ -9,8 +9,6 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     import httpx2
 
-    from tui_eval.clients.secrets import Secrets
-
 _STATUS_NAMES = {
     400: "BadRequestError",
     401: "AuthenticationError",
@@ -28,15 +26,14 @@ _OVERLONG_STATUSES = (400, 413, 422)
 _LONGEST_MESSAGE = 600
 
 
-def status_error(sdk: ModuleType, response: httpx2.Response, secrets: Secrets) -> Exception:
+def status_error(sdk: ModuleType, response: httpx2.Response) -> Exception:
     """The SDK's exception for an answer that is no success.
 
     Args:
         sdk: The module `openai` or `anthropic`.
         response: The answer, its body read.
-        secrets: What the exception's text and body must not show.
     """
-    body: Any = secrets.hide(response.text.strip())
+    body: Any = response.text.strip()
     try:
         body = json.loads(body)
     except ValueError:

@@ -85,7 +85,7 @@ class SdkClient(Client[ClientT, MessagesT, Any, ToolT], Generic[ClientT, Message
         except (ValueError, RecursionError) as error:
             shown = content[:_SHOWN].decode(errors="replace")
             text = f"{self._endpoint.url} answered with no usable JSON ({error}): {shown}"
-            raise InvalidModelResponseError(self._secrets.hide(text)) from error
+            raise InvalidModelResponseError(text) from error
 
     async def _send_by_sdk(self, body: dict[str, Any], options: CallOptions, state: Any) -> Any:
         create = self._create
@@ -114,7 +114,6 @@ class SdkClient(Client[ClientT, MessagesT, Any, ToolT], Generic[ClientT, Message
             self._http_client,
             self.base_url(config) + self.PATH,
             _headers_to_send(self._patient),
-            self._secrets,
             config,
         )
 

@@ -79,7 +79,9 @@ def read_registry(path: Path) -> tuple[dict[str, list[Endpoint]], list[Fault]]:
     return found, faults
 
 
-def _endpoint(table: Mapping[str, Any], where: str) -> tuple[Endpoint | None, list[Fault]]:
+def _endpoint(table: Any, where: str) -> tuple[Endpoint | None, list[Fault]]:
+    if not isinstance(table, Mapping):
+        return None, [Fault(where, f"this is {table!r}, no table", "Write [[endpoint]]")]
     faults: list[Fault] = []
     values: dict[str, str] = {}
     named: set[str] = set()

@@ -78,6 +78,9 @@ OPTIONS: tuple[Option, ...] = (
 
 BY_NAME = {option.name: option for option in OPTIONS}
 
+MAY_BE_EMPTY = frozenset(("api_key_var",))
+"""An empty name of a key variable says that no key is needed."""
+
 NEWEST = "newest"
 """The value of `resume` where `--resume` was typed without a path."""
 
@@ -111,6 +114,8 @@ def _parse(option: Option, text: Any) -> Any:
         return [part.strip() for part in text.split(",") if part.strip()]
     if option.kind in ("int", "float"):
         return _number(option, text)
+    if text == "" and option.name not in MAY_BE_EMPTY:
+        raise ValueError("this is empty")
     return text
 
 
@@ -118,17 +123,27 @@ def _json_object(text: Any) -> dict[str, Any]:
     if isinstance(text, dict):
         return text
     try:
-        value = json.loads(text)
+        value = json.loads(text, parse_constant=_no_constant)
+        text.encode()
+        json.dumps(value, ensure_ascii=False).encode()
     except json.JSONDecodeError as error:
         raise ValueError(
             f"{text!r} is no JSON: {error.msg} at character {error.pos + 1}; expected an object "
             """such as '{"key": 1}'"""
         ) from None
+    except UnicodeEncodeError:
+        raise ValueError(f"{text!r} holds half a character (a lone surrogate)") from None
+    except RecursionError:
+        raise ValueError("this is nested too deep; expected an object") from None
     if not isinstance(value, dict):
         kinds = {list: "an array", str: "a string", bool: "a boolean", type(None): "null"}
         what = kinds.get(type(value), "a number")
         raise ValueError(f"{text!r} is {what}; expected an object such as '{{\"key\": 1}}'")
     return value
+
+
+def _no_constant(name: str) -> None:
+    raise ValueError(f"{name} is no JSON; expected an object of ordinary numbers and text")
 
 
 def _number(option: Option, text: Any) -> float:

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import json
 import os
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
+from urllib.parse import urlsplit
 
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import BaseModel, ConfigDict, Field, field_validator
 
 from tui_eval.config.endpoints import (
     CLIENT_TYPES,
@@ -18,6 +20,10 @@ from tui_eval.config.endpoints import (
 )
 from tui_eval.config.options import parse_values
 from tui_eval.errors import Fault, RefusedError, nearest
+from tui_eval.types import ClientType
+
+AS_JSON = ("env_args", "sampling_args")
+"""What run.toml holds as JSON text where it contains null, which TOML does not have."""
 
 
 class RunPlan(BaseModel):
@@ -39,9 +45,9 @@ class RunPlan(BaseModel):
     """Where it is served; `embedded:demo` is the program's own endpoint."""
     key_var: str = ""
     """Name of the environment variable with the key; empty for none."""
-    client_type: str = "openai_chat_completions"
+    client_type: ClientType = "openai_chat_completions"
     """Protocol of the endpoint."""
-    num_examples: int = 5
+    num_examples: int = Field(default=5, ge=-1)
     """Examples to run; -1 for all of the dataset."""
     rollouts_per_example: int = Field(default=3, ge=1)
     """Rollouts of each."""
@@ -51,7 +57,7 @@ class RunPlan(BaseModel):
     """Parameters of every model call."""
     state_columns: list[str] = Field(default_factory=list)
     """Keys of the state that are saved with each rollout."""
-    max_retries: int = 0
+    max_retries: int = Field(default=0, ge=0)
     """How often a rollout is run again after a fault of endpoint or infrastructure."""
     save: bool = False
     """Whether the run goes where saved runs are."""
@@ -59,6 +65,11 @@ class RunPlan(BaseModel):
     """The folder that stands in place of ./outputs."""
     verbose: bool = False
     """Whether the log tells every request and answer."""
+
+    @field_validator(*AS_JSON, mode="before")
+    @classmethod
+    def _from_json(cls, value: Any) -> Any:
+        return json.loads(value) if isinstance(value, str) else value
 
 
 class Request(BaseModel):
@@ -115,12 +126,21 @@ def _sampling(values: Mapping[str, Any]) -> dict[str, Any]:
 def _endpoint(
     values: Mapping[str, Any], before: RunPlan | None
 ) -> tuple[Endpoint | None, list[Fault]]:
+    kind = values.get("api_client_type")
+    wrong = []
+    if kind is not None and kind not in CLIENT_TYPES:
+        what = f"unknown client type {kind!r}"
+        wrong.append(Fault("--api-client-type", what, f"Known are {', '.join(CLIENT_TYPES)}"))
+    endpoint, faults = _chosen(values, before)
+    return (None if wrong else endpoint), [*wrong, *faults]
+
+
+def _chosen(
+    values: Mapping[str, Any], before: RunPlan | None
+) -> tuple[Endpoint | None, list[Fault]]:
     url, key_var, kind = (
         values.get(name) for name in ("api_base_url", "api_key_var", "api_client_type")
     )
-    if kind is not None and kind not in CLIENT_TYPES:
-        what = f"unknown client type {kind!r}"
-        return None, [Fault("--api-client-type", what, f"Known are {', '.join(CLIENT_TYPES)}")]
     if before is not None and not {"model", "api_base_url"} & values.keys():
         same = Endpoint(before.alias, before.model, before.base_url, before.key_var,
                         before.client_type)  # fmt: skip
@@ -151,11 +171,21 @@ def _changed(
     )
 
 
+def _is_url(text: str) -> bool:
+    try:
+        parts = urlsplit(text)
+        return parts.scheme in ("http", "https") and bool(parts.hostname)
+    except ValueError:
+        return False
+
+
 def _checked(endpoint: Endpoint) -> tuple[Endpoint | None, list[Fault]]:
     faults = []
-    if endpoint.url != EMBEDDED and not endpoint.url.startswith(("http://", "https://")):
+    if endpoint.url != EMBEDDED and not _is_url(endpoint.url):
         what = f"{endpoint.url!r} is no URL"
-        faults.append(Fault("-b/--api-base-url", what, "It begins with http:// or https://"))
+        faults.append(
+            Fault("-b/--api-base-url", what, "It begins with http:// or https:// and a host")
+        )
     if endpoint.key_var and not os.environ.get(endpoint.key_var):
         what = f"the variable {endpoint.key_var}, which holds the key, is not set"
         hint = f"export {endpoint.key_var}=... or name another with -k"
@@ -174,8 +204,9 @@ def _differences(env_id: str | None, asked: Mapping[str, Any], before: RunPlan) 
         if now is not None and now != then:
             faults.append(Fault("--resume", f"{name} is {now!r}, the run has {then!r}", hint))
     now_n, then_n = asked.get("num_examples"), before.num_examples
-    if now_n is not None and then_n > 0 and 0 < now_n < then_n:
-        faults.append(Fault("--resume", f"-n is {now_n}, the run has {then_n} examples", hint))
+    if now_n is not None and now_n > 0 and (then_n < 0 or now_n < then_n):
+        then = "all" if then_n < 0 else then_n
+        faults.append(Fault("--resume", f"-n is {now_n}, the run has {then} examples", hint))
     return faults
 
 
@@ -183,15 +214,17 @@ def plan_to_toml(plan: RunPlan) -> str:
     """run.toml: the plan as TOML, without what was left unset."""
     import tomlkit
 
-    return tomlkit.dumps(_without_none(plan.model_dump()))
+    values = {name: value for name, value in plan.model_dump().items() if value is not None}
+    for name in AS_JSON:
+        if _holds_null(values[name]):
+            values[name] = json.dumps(values[name])
+    return tomlkit.dumps(values)
 
 
-def _without_none(value: Any) -> Any:
+def _holds_null(value: Any) -> bool:
     if isinstance(value, dict):
-        return {k: _without_none(v) for k, v in value.items() if v is not None}
-    if isinstance(value, list):
-        return [_without_none(item) for item in value if item is not None]
-    return value
+        value = list(value.values())
+    return any(map(_holds_null, value)) if isinstance(value, list) else value is None
 
 
 def read_plan(path: Path) -> RunPlan:
@@ -212,6 +245,11 @@ def read_plan(path: Path) -> RunPlan:
     except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
         raise RefusedError([Fault(str(path), f"this is no TOML: {error}")]) from None
     except ValidationError as error:
-        raise RefusedError(
-            Fault(str(path), f"{'.'.join(map(str, e['loc']))}: {e['msg']}") for e in error.errors()
-        ) from None
+        raise RefusedError(_plan_fault(path, one) for one in error.errors()) from None
+
+
+def _plan_fault(path: Path, error: Mapping[str, Any]) -> Fault:
+    name = ".".join(map(str, error["loc"]))
+    if error["type"] == "extra_forbidden":
+        return Fault(str(path), f"unknown key {name!r}", nearest(name, RunPlan.model_fields))
+    return Fault(str(path), f"{name}: {error['msg']}")

@@ -14,12 +14,10 @@ from tui_eval.events import (
     Command,
     Detach,
     Event,
-    MessagesAdded,
     ReadAgain,
     RolloutFinished,
     RolloutStaged,
     Subscribe,
-    ToolFinished,
     decode_command,
     encode_events,
     frame,
@@ -37,7 +35,7 @@ class Listener:
 
     def __init__(self, transport: asyncio.WriteTransport) -> None:
         self.rows: set[int] = set()
-        self.own: list[MessagesAdded | ToolFinished] = []
+        self.own: list[Event] = []
         self.detached = False
         self._transport = transport
         self._late: list[Event] = []
@@ -130,6 +128,7 @@ async def _read(reader: asyncio.StreamReader) -> Command | None:
         size = int.from_bytes(await reader.readexactly(HEADER_BYTES), "big")
         if size > LONGEST_COMMAND:
             return None
-        return decode_command(await reader.readexactly(size))
+        command: Command = decode_command(await reader.readexactly(size))
+        return command
     except (asyncio.IncompleteReadError, OSError, msgspec.DecodeError):
         return None

@@ -41,7 +41,7 @@ def print_to_log(path: Path, redact: Redactor) -> None:
     os.dup2(fd, 1)
     os.dup2(fd, 2)
     os.close(fd)
-    sys.stdout = sys.stderr = _RedactedOutput(1, redact)  # type: ignore[assignment]
+    sys.stdout = sys.stderr = _RedactedOutput(1, redact)
 
 
 def _said_so_far() -> bytes:

@@ -44,7 +44,7 @@ class Work:
     """
 
     env: Environment
-    client: Client[Any]
+    client: Client[Any, Any, Any, Any]
     model: str
     sampling_args: dict[str, Any]
     inputs: Callable[[int], RolloutInput]

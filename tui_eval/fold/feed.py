@@ -12,8 +12,9 @@ if TYPE_CHECKING:
 class Feed(Protocol):
     """A run, running or saved. No call blocks longer than one read from disk."""
 
-    live: bool
-    """True while an engine is connected that takes commands."""
+    @property
+    def live(self) -> bool:
+        """True while an engine is connected that takes commands."""
 
     async def start(self) -> None:
         """Connects to the engine or opens the files; called after the first frame."""

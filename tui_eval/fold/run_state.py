@@ -34,7 +34,8 @@ class RunState:
     Columns are indexed by row: example position times rollouts per example, plus the rollout's
     number. `changed` grows with every event that changed anything, so that a screen can tell
     whether to draw. Errored rollouts have no reward and no part in means and pass rates; they are
-    counted in `by_stage[ERROR]`.
+    counted in `by_stage[ERROR]`. `tokens_in` and `tokens_out` are those of all rollouts, running
+    ones included; `used_in` and `used_out` those of the `with_usage` finished ones that told any.
     """
 
     def __init__(self) -> None:
@@ -60,6 +61,8 @@ class RunState:
         self.input_tokens = array("Q", bytes(8 * total))
         self.output_tokens = array("Q", bytes(8 * total))
         self.tokens_in = self.tokens_out = 0
+        self.with_usage = 0
+        self.used_in = self.used_out = 0
         self.reward = array("d", [NAN]) * total
         self.since = array("d", [NAN]) * total
         self.total_ms = array("d", [NAN]) * total
@@ -111,8 +114,9 @@ class RunState:
 
     def _on_RunStarted(self, event: ev.RunStarted) -> None:
         self.run = event
-        if event.total != self.total or event.rollouts_per_example != self.per_example:
-            self._reset(event.total, event.rollouts_per_example, event.pass_threshold)
+        shape = (event.total, event.rollouts_per_example, event.pass_threshold)
+        if shape != (self.total, self.per_example, self.threshold):
+            self._reset(*shape)
 
     def _on_RolloutStaged(self, event: ev.RolloutStaged) -> None:
         row = event.row
@@ -144,6 +148,10 @@ class RunState:
             return
         self._move(row, DONE if event.error is None else ERROR)
         self._use(row, event.turns, event.tool_calls, event.input_tokens, event.output_tokens)
+        if event.input_tokens or event.output_tokens:
+            self.with_usage += 1
+            self.used_in += event.input_tokens
+            self.used_out += event.output_tokens
         self.attempt[row] = event.attempt
         self.offset[row] = event.offset
         self.length[row] = event.length
@@ -152,7 +160,8 @@ class RunState:
         example = row // self.per_example
         if event.example_id != example:
             self.example_ids[example] = event.example_id
-        self.rate.add(event.at)
+        if self.run is None or event.at >= self.run.at:  # an earlier session's tells no speed
+            self.rate.add(event.at)
         self.truncated += event.truncated
         if event.stop_condition:
             self.stop_conditions[event.stop_condition] += 1

@@ -30,7 +30,7 @@ _OWN_KEYS = frozenset(
         "usage_tracker",
     )
 )
-_RECORD = {
+_RECORD: dict[str, type | tuple[type, ...]] = {
     "row": int,
     "number": int,
     "attempt": int,

@@ -33,7 +33,6 @@ def build_metadata(
     reward = state.reward_mean.result()
     rates = state.pass_rates.result(state.total // state.per_example)
     finished, errored = state.finished, state.errored
-    used = max(state.reward_mean.n, 1)
     return {
         "env_id": run.env_id,
         "env_args": run.env_args,
@@ -50,10 +49,10 @@ def build_metadata(
         "pass_all_k": {str(rate.k): rate.all_pass for rate in rates},
         "pass_threshold": state.threshold,
         "usage": {
-            "input_tokens": state.tokens_in / used,
-            "output_tokens": state.tokens_out / used,
+            "input_tokens": state.used_in / state.with_usage,
+            "output_tokens": state.used_out / state.with_usage,
         }
-        if state.tokens_in or state.tokens_out
+        if state.with_usage
         else None,
         "version_info": {
             "vf_version": None,

@@ -2,18 +2,20 @@
 
 from __future__ import annotations
 
+import tomllib
+from collections import Counter
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-import msgspec
-
 from tui_eval.errors import Fault, RefusedError
 from tui_eval.events import Noticed, RolloutFinished, RunFinished, RunStarted
+from tui_eval.fold.saved_values import mapping, number_of
 from tui_eval.fold.transcript import Rollout, from_row
 from tui_eval.runs.index import IndexReader, write_index
 from tui_eval.runs.layout import RunDir, is_unsaved
-from tui_eval.runs.scan import RowPlaces, decode_row, event_of, scan
+from tui_eval.runs.lock import holder
+from tui_eval.runs.scan import RowPlaces, decode_row, event_of, example_id_of, scan
 
 
 def find_run(path: Path) -> RunDir:
@@ -22,10 +24,14 @@ def find_run(path: Path) -> RunDir:
     Raises:
         RefusedError: There is no run; says what was looked for.
     """
-    run = RunDir(path.parent if path.is_file() else path)
-    if not path.exists():
+    try:
+        run = RunDir(path.parent if path.is_file() else path)
+        exists, is_run = path.exists(), run.is_run()
+    except OSError as error:
+        raise RefusedError([Fault(str(path), f"this cannot be read: {error.strerror}")]) from None
+    if not exists:
         raise RefusedError([Fault(str(path), "there is no such file or directory")])
-    if not run.is_run():
+    if not is_run:
         what = "this is no run: it holds no results.jsonl"
         raise RefusedError([Fault(str(path), what, "Name the directory that holds it")])
     return run
@@ -34,34 +40,42 @@ def find_run(path: Path) -> RunDir:
 def read_metadata(run: RunDir) -> dict[str, Any]:
     """metadata.json as it is; empty where it is missing or torn."""
     try:
-        found = msgspec.json.decode(run.metadata.read_bytes())
-    except (OSError, msgspec.DecodeError):
+        return decode_row(run.metadata.read_bytes())
+    except (OSError, ValueError, RecursionError):
         return {}
-    return found if isinstance(found, dict) else {}
+
+
+def _facts(run: RunDir) -> dict[str, Any]:
+    """What is known of a run: its metadata, or what was asked where that is missing."""
+    try:
+        asked = tomllib.loads(run.plan.read_text("utf-8"))
+    except (OSError, ValueError):
+        asked = {}
+    return asked | read_metadata(run)
 
 
 def run_started(run: RunDir) -> RunStarted:
     """What a saved run is, from its metadata."""
-    meta = read_metadata(run)
-    examples = _count(meta.get("num_examples"), 0)
-    per_example = _count(meta.get("rollouts_per_example"), 1)
-    time_ms = meta.get("time_ms") or 0.0
-    complete_at = _modified(run)
+    facts = _facts(run)
+    examples = _count(facts.get("num_examples"), 0)
+    per_example = _count(facts.get("rollouts_per_example"), 0) or _most_of_one_example(run)
+    complete_at = _modified(run.results) or _modified(run.metadata)
+    threshold = number_of(facts.get("pass_threshold"))
     return RunStarted(
         seq=0,
-        at=complete_at - time_ms / 1000,
+        at=complete_at - (number_of(facts.get("time_ms")) or 0.0) / 1000,
         path=str(run.path),
-        env_id=str(meta.get("env_id") or meta.get("env") or run.path.parent.name.split("--")[0]),
-        model=str(meta.get("model") or "?"),
-        base_url=str(meta.get("base_url") or ""),
+        env_id=str(facts.get("env_id") or facts.get("env") or run.path.parent.name.split("--")[0]),
+        model=str(facts.get("model") or "?"),
+        base_url=str(facts.get("base_url") or ""),
         num_examples=examples,
         rollouts_per_example=per_example,
         total=examples * per_example,
         max_concurrent=0,
         saved=not is_unsaved(run),
-        sampling_args=meta.get("sampling_args") or {},
-        env_args=meta.get("env_args") or {},
-        pass_threshold=float(meta.get("pass_threshold") or 0.5),
+        sampling_args=dict(mapping(facts.get("sampling_args"))),
+        env_args=dict(mapping(facts.get("env_args"))),
+        pass_threshold=0.5 if threshold is None else threshold,
         complete_at=complete_at,
     )
 
@@ -70,11 +84,14 @@ def _count(value: Any, least: int) -> int:
     return value if isinstance(value, int) and value >= least else least
 
 
-def _modified(run: RunDir) -> float:
-    for path in (run.results, run.metadata):
-        if path.exists():
-            return path.stat().st_mtime
-    return 0.0
+def _most_of_one_example(run: RunDir) -> int:
+    """Rollouts per example of a run that does not tell them: as many as any example has."""
+    rows = Counter(str(example_id_of(line.row)) for line in scan(run.results) if line.row)
+    return max(rows.values(), default=1)
+
+
+def _modified(path: Path) -> float:
+    return path.stat().st_mtime if path.exists() else 0.0
 
 
 def saved_events(run: RunDir) -> Iterator[RunStarted | RolloutFinished | Noticed | RunFinished]:
@@ -85,6 +102,8 @@ def saved_events(run: RunDir) -> Iterator[RunStarted | RolloutFinished | Noticed
     faults: list[str] = []
     if unread is not None:
         places = RowPlaces(started.rollouts_per_example, started.num_examples)
+        for event in entries:
+            places.learn(event)
         for line in scan(run.results, unread):
             place = None if line.row is None else places.place(line.row)
             if place is None:
@@ -100,7 +119,7 @@ def saved_events(run: RunDir) -> Iterator[RunStarted | RolloutFinished | Noticed
         yield Noticed(0, 0.0, "warning", fault)
     if scanned:
         _keep_index(run, rows)
-    whole = len(rows) >= started.total
+    whole = len({event.row for event in rows}) >= started.total
     status, code = ("finished", 0) if whole else ("interrupted", 130)
     if whole and any(event.error is not None for event in rows):
         code = 3
@@ -114,7 +133,7 @@ def _from_index(run: RunDir, started: RunStarted) -> tuple[list[RolloutFinished]
     entries = reader.read()
     if reader.covered != reader.end:
         return [], 0
-    if reader.end == size:
+    if reader.end == size and (not size or _modified(run.index) >= _modified(run.results)):
         return entries, None
     if entries and reader.end < size and _line_starts_at(run.results, reader.end):
         return entries, reader.end
@@ -130,6 +149,8 @@ def _line_starts_at(path: Path, offset: int) -> bool:
 def _keep_index(run: RunDir, rows: list[RolloutFinished]) -> None:
     if not run.plan.exists():
         return  # another program's run: nothing of ours is put beside it
+    if holder(run.lock) is not None:
+        return  # an engine began meanwhile, and the index is its own
     try:
         write_index(run.index, rows)
     except OSError:

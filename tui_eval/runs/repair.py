@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Mapping
-from dataclasses import dataclass, field
-from typing import Any
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import Any, BinaryIO
 
 from tui_eval.events import RolloutFinished
 from tui_eval.runs.index import write_index
@@ -53,7 +54,9 @@ def repair(
     found = Repaired()
     kept: dict[int, tuple[Line, RolloutFinished]] = {}
     out: list[Line] = []
+    ends = True
     for line in scan(run.results):
+        ends = line.ends
         place = None if line.row is None else places.place(line.row)
         if place is None:
             reason = line.fault or "the run has no such rollout"
@@ -61,6 +64,7 @@ def repair(
             out.append(line)
             continue
         event = event_of(line, *place)
+        line = replace(line, row=None)
         before = kept.get(place[0])
         if before is not None and (before[1].error is None or event.error is not None):
             found.dropped.append(f"line {line.number} of results.jsonl: a second row of a rollout")
@@ -76,31 +80,41 @@ def repair(
                 out.append(line)
                 del kept[row]
     stay = sorted(kept.values(), key=lambda pair: pair[0].offset)
-    if out:
-        _move(run, [line for line, _ in stay], out)
-        offset = 0
-        for line, event in stay:
-            event.offset = offset
-            offset += line.length
+    if out or not ends:
+        _move(run, stay, out)
     found.kept = [event for _, event in stay]
     write_index(run.index, found.kept)
     return found
 
 
-def _move(run: RunDir, stay: list[Line], out: list[Line]) -> None:
+def _move(run: RunDir, stay: list[tuple[Line, RolloutFinished]], out: list[Line]) -> None:
+    """Moves lines out and closes the gaps; the events tell the new places then."""
     new = run.results.with_suffix(".jsonl.new")
     with open(run.results, "rb") as source:
-        with open(run.superseded, "ab") as aside:
-            for line in out:
-                source.seek(line.offset)
-                text = source.read(line.length)
-                aside.write(text if text.endswith(b"\n") else text + b"\n")
-            aside.flush()
-            os.fsync(aside.fileno())
+        if out:
+            _put_aside(run.superseded, (_text(source, line) for line in out))
         with open(new, "wb") as target:
-            for line in stay:
-                source.seek(line.offset)
-                target.write(source.read(line.length))
+            for line, event in stay:
+                event.offset = target.tell()
+                event.length = target.write(_text(source, line))
             target.flush()
             os.fsync(target.fileno())
     new.replace(run.results)
+
+
+def _text(source: BinaryIO, line: Line) -> bytes:
+    source.seek(line.offset)
+    text = source.read(line.length)
+    return text if text.endswith(b"\n") else text + b"\n"
+
+
+def _put_aside(path: Path, texts: Iterable[bytes]) -> None:
+    with open(path, "a+b") as aside:
+        end = aside.seek(0, os.SEEK_END)
+        if end:
+            aside.seek(end - 1)
+            if aside.read(1) != b"\n":
+                aside.write(b"\n")
+        aside.writelines(texts)
+        aside.flush()
+        os.fsync(aside.fileno())

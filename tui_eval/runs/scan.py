@@ -24,6 +24,8 @@ class Line:
     length: int
     row: dict[str, Any] | None
     fault: str = ""
+    ends: bool = True
+    """Whether it ends with a newline."""
 
 
 def decode_row(line: bytes) -> dict[str, Any]:
@@ -55,12 +57,12 @@ def scan(path: Path, start: int = 0) -> Iterator[Line]:
 
 
 def _line(number: int, offset: int, raw: bytes) -> Line:
+    ends = raw.endswith(b"\n")
     try:
-        return Line(number, offset, len(raw), decode_row(raw))
+        return Line(number, offset, len(raw), decode_row(raw), ends=ends)
     except (ValueError, RecursionError) as error:
-        finished = raw.endswith(b"\n")
-        fault = f"not a row: {error}" if finished else "the line was not finished"
-        return Line(number, offset, len(raw), None, fault)
+        fault = f"not a row: {error}" if ends else "the line was not finished"
+        return Line(number, offset, len(raw), None, fault, ends)
 
 
 class RowPlaces:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import shutil
 import time
 from collections.abc import Iterator
@@ -11,7 +12,7 @@ from typing import Any
 
 from tui_eval.errors import Fault, RefusedError
 from tui_eval.runs.layout import RunDir, is_unsaved, outputs_root, saved_roots, unsaved_root
-from tui_eval.runs.lock import holder
+from tui_eval.runs.lock import LockHeldError, RunLock, holder
 from tui_eval.runs.opening import read_metadata
 from tui_eval.runs.scan import scan
 
@@ -23,14 +24,29 @@ def prune(now: float | None = None) -> list[Path]:
     now = time.time() if now is None else now
     removed = []
     for run in _runs_under(unsaved_root()):
-        if now - _last_written(run) > KEPT_S and holder(run.lock) is None:
-            shutil.rmtree(run.path, ignore_errors=True)
+        written = _last_written(run)
+        if written is not None and now - written > KEPT_S and _remove(run):
             removed.append(run.path)
     return removed
 
 
-def _last_written(run: RunDir) -> float:
-    return max(path.stat().st_mtime for path in (run.path, *run.path.iterdir()))
+def _remove(run: RunDir) -> bool:
+    """Removes a run that nobody writes; holds its lock meanwhile."""
+    try:
+        lock = RunLock(run.lock, "")
+    except (LockHeldError, OSError):
+        return False
+    shutil.rmtree(run.path, ignore_errors=True)
+    lock.release()
+    return not run.path.exists()
+
+
+def _last_written(run: RunDir) -> float | None:
+    """In unix seconds; None where somebody moved or removed the run meanwhile."""
+    try:
+        return max(path.stat().st_mtime for path in (run.path, *run.path.iterdir()))
+    except OSError:
+        return None
 
 
 def _runs_under(root: Path) -> Iterator[RunDir]:
@@ -43,14 +59,28 @@ def save_run(run: RunDir, target: RunDir) -> RunDir:
     """Moves a run to where saved runs are.
 
     Raises:
-        RefusedError: The target exists or cannot be written; the run is still where it was.
+        RefusedError: The target exists or cannot be written, or an engine is at work on the run;
+            it is still where it was.
     """
+    held = holder(run.lock)
+    if held is not None:
+        what = f"process {held.pid} is writing this run"
+        raise RefusedError([Fault(str(run.path), what, "Save it when the run is over")])
+    partial = target.path.with_name(f".{target.path.name}.partial")
     try:
         if target.path.exists():
             raise FileExistsError("it exists already")
         target.path.parent.mkdir(parents=True, exist_ok=True)
-        shutil.move(run.path, target.path)
+        try:
+            run.path.rename(target.path)
+        except OSError as error:
+            if error.errno != errno.EXDEV:
+                raise
+            shutil.copytree(run.path, partial, dirs_exist_ok=True)
+            partial.rename(target.path)
+            shutil.rmtree(run.path, ignore_errors=True)
     except OSError as error:
+        shutil.rmtree(partial, ignore_errors=True)
         what = f"the run could not be moved here ({error}); it is still in {run.path}"
         raise RefusedError([Fault(str(target.path), what)]) from error
     return target
@@ -101,7 +131,7 @@ def _incomplete(run: RunDir, meta: dict[str, Any]) -> Incomplete | None:
         done=done,
         total=examples * per_example,
         unsaved=is_unsaved(run),
-        written_at=_last_written(run),
+        written_at=_last_written(run) or 0.0,
     )
 
 

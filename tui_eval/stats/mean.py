@@ -8,6 +8,9 @@ from dataclasses import dataclass
 Z95 = 1.959963984540054
 """The 97.5 % quantile of the standard normal distribution."""
 
+ROUNDING = 1e-13
+"""A sum of squares that is so small a share of its parts is what rounding left of 0."""
+
 
 @dataclass(frozen=True, slots=True)
 class Mean:
@@ -53,8 +56,7 @@ class RunningMean:
     Values of the same cluster (example) are taken as dependent: the standard error is CR1
     (Miller 2024, arXiv 2411.00640, section 2.2). Where all values are 0 or 1 and each example has
     one, or all examples agree, the interval is Wilson's over the examples, which never has width
-    0. Sums are kept relative to the first value, so
-    that large, close values lose no digits.
+    0. Sums are kept relative to the first value, so that large, close values lose no digits.
     """
 
     __slots__ = ("_binary", "_clusters", "_nn", "_shift", "_sn", "_ss", "n", "square", "total")
@@ -96,7 +98,9 @@ class RunningMean:
         std = math.sqrt(max(self.square / n - m * m, 0.0))
         se = None
         if groups > 1:
-            spread = max(self._ss - 2 * m * self._sn + m * m * self._nn, 0.0)
+            spread = self._ss - 2 * m * self._sn + m * m * self._nn
+            if spread < ROUNDING * (self._ss + m * m * self._nn):
+                spread = 0.0
             se = math.sqrt(spread) / n * math.sqrt(groups / (groups - 1))
         if self._binary and (groups == n or not se):
             low, high = wilson(mean * groups, groups)

@@ -32,6 +32,10 @@ def histogram(values: Sequence[float] | np.ndarray, bins: int) -> tuple[list[int
     if low >= 0.0 and high <= 1.0:
         low, high = 0.0, 1.0
     elif low == high:
-        high = low + 1.0
+        high = low + max(1.0, abs(low))
+    if not np.isfinite(high - low):  # halves of the greatest numbers are as far apart as can be
+        finite = finite / 2
+        counts, _ = np.histogram(finite, bins=bins, range=(low / 2, high / 2))
+        return [int(count) for count in counts], low, high
     counts, _ = np.histogram(finite, bins=bins, range=(low, high))
     return [int(count) for count in counts], low, high

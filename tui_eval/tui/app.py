@@ -60,7 +60,10 @@ class TuiEvalApp(App[Leave]):
         return self.live_screen
 
     def on_ready(self) -> None:
-        """The first frame is drawn: now the rest is loaded."""
+        """After the first frame the rest is loaded."""
+        self.call_after_refresh(self._start)
+
+    def _start(self) -> None:
         self.run_worker(self._begin(), group="feed")
 
     async def _begin(self) -> None:

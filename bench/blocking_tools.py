@@ -1,0 +1,79 @@
+"""An environment that holds everything up for 2 s in every tool call: the screen and the stop."""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Iterator
+from statistics import median
+
+from bench.driving import command_line
+from bench.figure import Figure, NotMeasuredError, spread
+from bench.screen_attached import smoothness
+from bench.setting import Setting
+from bench.watching import watch
+
+SLOW = '{"tools": true, "slow": true}'
+ROLLOUTS = 400
+IN_FLIGHT = 8
+LATENCY_MS = 100
+WATCHED_S = 30.0
+STOPS_WITHIN_S = 2.5
+"""The clean stop may take 2 s, and the processes half a second to go."""
+
+
+def measure(setting: Setting) -> Iterator[Figure]:
+    """Watches such runs for a while and leaves them; then stops headless ones by a signal."""
+    url = setting.endpoint.url(LATENCY_MS, tool_turns=1)
+    options = setting.raw_options(url, ROLLOUTS, IN_FLIGHT, SLOW)
+    seen = [
+        watch(setting, options, ROLLOUTS, WATCHED_S / (2 if setting.quick else 1))
+        for _ in range(setting.repeats(2))
+    ]
+    for figure in smoothness(seen):
+        yield figure
+    left = [one.left_after_s for one in seen]
+    yield Figure("key to leave to the end of the screen", max(left), STOPS_WITHIN_S, " s", spread(left))
+    stopped = [_stop_headless(setting, options) for _ in range(setting.repeats(3))]
+    yield Figure(
+        "SIGTERM to the end of the console and its engine",
+        max(stopped),
+        STOPS_WITHIN_S,
+        " s",
+        spread(stopped),
+    )
+    yield Figure("the same, median", median(stopped), None, " s")
+
+
+def _stop_headless(setting: Setting, options: dict[str, str]) -> float:
+    """Seconds from SIGTERM to the end of `tui-eval -d`, which waits for its engine."""
+    command = [sys.executable, "-m", "tui_eval", "bench-math", "-d", *command_line(options)]
+    process = subprocess.Popen(
+        command,
+        cwd=setting.folder,
+        env=setting.variables(),
+        stdout=subprocess.PIPE,
+        stderr=subprocess.DEVNULL,
+        text=True,
+    )
+    try:
+        assert process.stdout is not None, "a pipe was asked for"
+        for line in process.stdout:
+            if line.startswith("Model:"):
+                break
+        time.sleep(3.5)
+        began = time.monotonic()
+        os.kill(process.pid, signal.SIGTERM)
+        process.stdout.read()
+        code = process.wait(timeout=30)
+        took = time.monotonic() - began
+    finally:
+        if process.poll() is None:
+            process.kill()
+            process.wait()
+    if code != 130:
+        raise NotMeasuredError(f"a stopped run ended with {code} instead of 130")
+    return took

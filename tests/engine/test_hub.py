@@ -1,0 +1,153 @@
+"""What listeners hear of many events, also one that does not read."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from pathlib import Path
+
+from tui_eval.engine.gate import Gate
+from tui_eval.engine.hub import Hub
+from tui_eval.engine.listener import listen
+from tui_eval.engine.slots import Slots
+from tui_eval.engine.sockets import bind_socket
+from tui_eval.engine.watch import RolloutWatch
+from tui_eval.events import (
+    HEADER_BYTES,
+    Command,
+    Event,
+    GateMoved,
+    Hello,
+    Pause,
+    ReadAgain,
+    RolloutFinished,
+    RolloutStaged,
+    RunFinished,
+    RunStarted,
+    Stage,
+    decode_events,
+    encode_command,
+    frame,
+)
+
+TOTAL = 30_000
+
+
+def started() -> RunStarted:
+    return RunStarted(0, 1.0, "/run", "env", "m", "url", TOTAL, 1, TOTAL, 8, True, {}, {})
+
+
+def finished(row: int) -> RolloutFinished:
+    return RolloutFinished(
+        *(0, 1.0, row, row, 0, 1, row * 100, 100, 1.0, None, "stop", False, 1, 0, 3, 4),
+        *(0.0, 1.0, 1.0, 2.0, {"a metric with a name that takes room": 1.0}),
+    )
+
+
+@asynccontextmanager
+async def listening(hub: Hub, commands: list[Command] | None = None) -> AsyncIterator[str]:
+    # a Unix socket's path must be short
+    path = f"/tmp/tui-eval-test-{id(hub)}.sock"
+    vanished: list[bool] = []
+    obeyed = [] if commands is None else commands
+    server = await listen(bind_socket(path), hub, obeyed.append, lambda: vanished.append(True))
+    try:
+        yield path
+    finally:
+        server.close()
+        Path(path).unlink()
+
+
+async def read_all(reader: asyncio.StreamReader) -> list[Event]:
+    """Everything up to the end of the run."""
+    heard: list[Event] = []
+    while not heard or not isinstance(heard[-1], RunFinished):
+        size = int.from_bytes(await reader.readexactly(HEADER_BYTES), "big")
+        heard += decode_events(await reader.readexactly(size))
+    return heard
+
+
+async def test_events_come_in_order_and_numbered() -> None:
+    hub = Hub()
+    async with listening(hub) as path:
+        reader, writer = await asyncio.open_unix_connection(path)
+        await hub.somebody_listens.wait()
+        hub.tell(started())
+        for row in range(50):
+            hub.tell(finished(row))
+            await asyncio.sleep(0.001)
+        hub.tell(RunFinished(0, 1.0, "finished", 0))
+        heard = await read_all(reader)
+        writer.close()
+    assert isinstance(heard[0], Hello)
+    assert [event.seq for event in heard[1:]] == list(range(1, 53))
+    assert [event.row for event in heard if isinstance(event, RolloutFinished)] == list(range(50))
+
+
+async def test_stages_within_a_batch_are_told_once_as_they_are_at_its_end() -> None:
+    hub, gate, slots = Hub(), Gate(), Slots(8)
+    async with listening(hub) as path:
+        reader, writer = await asyncio.open_unix_connection(path)
+        await hub.somebody_listens.wait()
+        hub.tell(started())
+        watch = RolloutWatch(7, 0, hub, gate, slots)
+        for _ in range(20):
+            await watch.model_call()
+            watch.model_answered(10, 1)
+            watch.staged(Stage.TOOL)
+        hub.flush()
+        hub.tell(RunFinished(0, 1.0, "finished", 0))
+        heard = await read_all(reader)
+        writer.close()
+    (staged,) = (event for event in heard if isinstance(event, RolloutStaged))
+    assert (staged.row, staged.stage, staged.turns) == (7, Stage.TOOL, 20)
+    assert (staged.input_tokens, staged.output_tokens) == (200, 20)
+
+
+async def test_a_listener_that_does_not_read_is_told_to_read_again_and_the_hub_goes_on() -> None:
+    hub, gate, slots = Hub(), Gate(), Slots(8)
+    async with listening(hub) as path:
+        reader, writer = await asyncio.open_unix_connection(path, limit=1000)
+        await hub.somebody_listens.wait()
+        hub.tell(started())
+        watch = RolloutWatch(TOTAL - 1, 0, hub, gate, slots)
+        for row in range(TOTAL - 1):
+            hub.tell(finished(row))
+            if row % 1000 == 0:
+                watch.staged(Stage.MODEL if row % 2000 else Stage.TOOL)
+                hub.flush()
+                await asyncio.sleep(0)
+        watch.staged(Stage.SCORING)
+        hub.flush()
+        assert hub.state.finished == TOTAL - 1
+        (listener,) = hub.listeners
+        assert listener.unsent < 8 << 20
+        reading = asyncio.create_task(read_all(reader))
+        while listener.unsent:
+            await asyncio.sleep(0.001)
+        hub.move_gate(False)
+        hub.tell(RunFinished(0, 1.0, "interrupted", 130))
+        heard = await reading
+        writer.close()
+    assert any(isinstance(event, ReadAgain) for event in heard)
+    assert sum(isinstance(event, RolloutFinished) for event in heard) < TOTAL - 1
+    last = [event for event in heard if isinstance(event, RolloutStaged)][-1]
+    assert (last.row, last.stage) == (TOTAL - 1, Stage.SCORING)
+    assert any(isinstance(event, GateMoved) and not event.open for event in heard)
+
+
+async def test_a_frame_that_is_no_command_ends_only_that_connection() -> None:
+    hub = Hub()
+    async with listening(hub) as path:
+        bad_reader, bad = await asyncio.open_unix_connection(path)
+        reader, good = await asyncio.open_unix_connection(path)
+        bad.write(frame(b"\xc1 garbage"))
+        while not bad_reader.at_eof():
+            await bad_reader.read(1000)
+        good.write(frame(encode_command(Pause())))
+        hub.tell(started())
+        hub.tell(RunFinished(0, 1.0, "finished", 0))
+        assert len(await read_all(reader)) >= 2
+        bad.close()
+        good.close()
