@@ -20,6 +20,7 @@ SLOW = '{"tools": true, "slow": true}'
 ROLLOUTS = 400
 IN_FLIGHT = 8
 LATENCY_MS = 100
+TOOL_TAKES_MS = 2000
 WATCHED_S = 30.0
 STOPS_WITHIN_S = 2.5
 """The clean stop may take 2 s, and the processes half a second to go."""
@@ -33,6 +34,8 @@ def measure(setting: Setting) -> Iterator[Figure]:
         watch(setting, options, ROLLOUTS, WATCHED_S / (2 if setting.quick else 1))
         for _ in range(setting.repeats(2))
     ]
+    if any(row.total_ms < TOOL_TAKES_MS for one in seen for row in one.rows):
+        raise NotMeasuredError("a rollout took less time than its tool")
     for figure in smoothness(seen):
         yield figure
     left = [one.left_after_s for one in seen]

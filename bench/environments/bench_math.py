@@ -18,6 +18,9 @@ def slow_add(x: int, y: int) -> int:
     return x + y
 
 
+slow_add.__name__ = add.__name__  # the endpoint calls a tool of this name
+
+
 def correct(completion: list[vf.AssistantMessage]) -> float:
     """1 for the answer that the fast endpoint gives."""
     return float(completion[-1]["content"] == "The answer is 42.")

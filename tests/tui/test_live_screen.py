@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import threading
 from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
 from typing import Any
@@ -25,6 +26,7 @@ from scenes import (
 from textual.pilot import Pilot
 
 from tui_eval import events as ev
+from tui_eval.fold.transcript import Rollout
 from tui_eval.tui.app import TuiEvalApp
 from tui_eval.tui.leaving import Leave
 from tui_eval.tui.screens.question import Question
@@ -252,8 +254,11 @@ async def test_ctrl_q_stops_and_leaves_at_once() -> None:
 async def test_a_refusal_closes_the_app() -> None:
     feed = ScriptedFeed([ev.Refused(0, [("-m", "unknown model", "")])])
     app = TuiEvalApp(feed, now=lambda: NOW)
-    async with app.run_test():
-        pass
+    async with app.run_test() as pilot:
+        for _ in range(300):
+            if app.return_value is not None:
+                break
+            await pilot.pause(0.01)
     assert app.return_value == Leave("closed")
     assert app.state.refused == [("-m", "unknown model", "")]
 
@@ -408,3 +413,50 @@ async def test_numbers_show_mean_interval_and_what_was_left_out() -> None:
         assert "█" in shown
         assert "ToolCallError -> ZeroDivisionError" in shown
         assert "max_turns_reached" in shown
+
+
+async def test_a_slow_disk_is_asked_once_and_its_answer_is_shown() -> None:
+    feed, gate = running(), threading.Event()
+    read = feed.saved
+
+    def slowly(row: int, offset: int, length: int) -> Rollout | None:
+        found = read(row, offset, length)
+        gate.wait(10)
+        return found
+
+    feed.saved = slowly  # type: ignore[method-assign]
+    async with staged_app(feed) as stage:
+        await stage.press("g")
+        for row in range(35, 39):
+            await stage.tell(finished(row))
+        assert feed.read == [0]
+        gate.set()
+        await stage.until(lambda: "assistant" in stage.text(stage.live.story))
+        assert feed.read == [0]
+
+
+@pytest.mark.parametrize("size", [(12, 5), (40, 10), (79, 8), (101, 12), (300, 90)])
+async def test_any_size_is_drawn(size: tuple[int, int]) -> None:
+    async with staged_app(running(), size=size) as stage:
+        for keys in ("1", "2", "3", "z", "question_mark", "escape", "q", "escape"):
+            await stage.press(keys)
+
+
+async def test_a_change_of_size_lays_everything_out_anew() -> None:
+    async with staged_app(over(), size=(200, 60)) as stage:
+        await stage.pilot.resize_terminal(80, 24)
+        await stage.until(lambda: not stage.live.story.region)
+        await stage.pilot.resize_terminal(120, 40)
+        await stage.until(lambda: stage.live.numbers.region and stage.live.story.region)
+        views = (stage.live.story, stage.live.numbers, stage.live.rollouts, stage.live.header)
+        for view in views:
+            lines = stage.text(view).splitlines()
+            assert max(len(line) for line in lines) <= view.size.width
+        assert "used · 2 errored" in stage.text(stage.live.numbers)
+
+
+async def test_one_rollout_an_example_needs_no_braces() -> None:
+    start = run_started(num_examples=TOTAL, rollouts_per_example=1)
+    async with staged_app(ScriptedFeed([start, finished(0)], saved_rows())) as stage:
+        assert "╭" not in stage.text(stage.live.rollouts)
+        assert "pass@" not in stage.text(stage.live.numbers)

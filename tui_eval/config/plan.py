@@ -205,8 +205,8 @@ def _differences(env_id: str | None, asked: Mapping[str, Any], before: RunPlan) 
             faults.append(Fault("--resume", f"{name} is {now!r}, the run has {then!r}", hint))
     now_n, then_n = asked.get("num_examples"), before.num_examples
     if now_n is not None and now_n > 0 and (then_n < 0 or now_n < then_n):
-        then = "all" if then_n < 0 else then_n
-        faults.append(Fault("--resume", f"-n is {now_n}, the run has {then} examples", hint))
+        have = "all" if then_n < 0 else then_n
+        faults.append(Fault("--resume", f"-n is {now_n}, the run has {have} examples", hint))
     return faults
 
 

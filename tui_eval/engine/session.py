@@ -120,7 +120,7 @@ class Session:
 
     def _client_config(self, url: str) -> ClientConfig:
         return ClientConfig(
-            client_type=self._plan.client_type,  # type: ignore[arg-type]
+            client_type=self._plan.client_type,
             api_key_var=self._plan.key_var,
             api_base_url=url,
         )

@@ -8,6 +8,9 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     import numpy as np
 
+GREATEST = 1e300
+"""Differences of greater numbers can be too great for a float."""
+
 
 def quantile(values: Sequence[float] | np.ndarray, share: float) -> float | None:
     """The value below which a share (0 to 1) lies, interpolated linearly; None for no values."""
@@ -20,12 +23,12 @@ def histogram(values: Sequence[float] | np.ndarray, bins: int) -> tuple[list[int
     """Counts of values in equal bins, and the bounds of the whole.
 
     Values between 0 and 1 get the bounds 0 and 1, so that rewards of two runs look alike; other
-    values their own least and greatest. NaN is left out. No values: zero counts from 0 to 1.
+    values their own least and greatest. NaN and what is beyond `GREATEST` are left out. No values: zero counts from 0 to 1.
     """
     import numpy as np
 
     finite = np.asarray(values, dtype=float)
-    finite = finite[np.isfinite(finite)]
+    finite = finite[np.abs(finite) < GREATEST]
     if not len(finite):
         return [0] * bins, 0.0, 1.0
     low, high = float(finite.min()), float(finite.max())
@@ -33,9 +36,5 @@ def histogram(values: Sequence[float] | np.ndarray, bins: int) -> tuple[list[int
         low, high = 0.0, 1.0
     elif low == high:
         high = low + max(1.0, abs(low))
-    if not np.isfinite(high - low):  # halves of the greatest numbers are as far apart as can be
-        finite = finite / 2
-        counts, _ = np.histogram(finite, bins=bins, range=(low / 2, high / 2))
-        return [int(count) for count in counts], low, high
     counts, _ = np.histogram(finite, bins=bins, range=(low, high))
     return [int(count) for count in counts], low, high

@@ -49,7 +49,6 @@ class TuiEvalApp(App[Leave]):
         self.feed = feed
         self.state = RunState()
         self.live_screen = LiveScreen(feed, self.state, now, saved)
-        self._behind = False
         for theme in THEMES:
             self.register_theme(theme)
         wished = os.environ.get("TEXTUAL_THEME", "")
@@ -74,13 +73,11 @@ class TuiEvalApp(App[Leave]):
     def tick(self) -> None:
         """Folds what is new, for a bounded time, and draws what changed."""
         deadline = time.perf_counter() + BUDGET_S
-        self._behind = False
         while events := self.feed.drain(BATCH):
             for event in events:
                 self.state.apply(event)
                 self.live_screen.take(event)
             if time.perf_counter() > deadline:
-                self._behind = True
                 self.set_timer(BUDGET_S, self.tick)
                 break
         if self.state.refused:

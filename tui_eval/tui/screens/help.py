@@ -84,5 +84,5 @@ class Help(ModalScreen[None]):
     def compose(self) -> ComposeResult:
         """The box."""
         box = HelpLines()
-        box.border_title = Content(" Keys and signs · esc closes ")
+        box.border_title = Content("Keys and signs · esc closes")
         yield box

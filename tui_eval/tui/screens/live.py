@@ -65,7 +65,8 @@ class LiveScreen(Screen[None]):
         self.numbers = MetricsPanel(state, id="numbers")
         self.reward = RewardPanel(id="reward")
         self.keys = KeyLine(id="keys")
-        self._drawn: tuple[int, int] | None = None
+        self._drawn: tuple[int, int, int] | None = None
+        self._reading = -1
         self._titles: dict[str, Content] = {}
 
     def compose(self) -> ComposeResult:
@@ -100,7 +101,7 @@ class LiveScreen(Screen[None]):
         """Draws what changed; with nothing new it draws only clocks, once a second."""
         state, now = self.state, self.now()
         version = self.reader.rollout.version if self.reader.rollout is not None else 0
-        drawn = (state.changed + version, int(now))
+        drawn = (state.changed, version, int(now))
         if drawn == self._drawn:
             return
         self._drawn = drawn
@@ -125,21 +126,25 @@ class LiveScreen(Screen[None]):
         wanted = self.follower.wanted(self.reader.row, now)
         if wanted is not None and wanted != self.reader.row:
             self.rollouts.select(wanted, by_hand=False)
-        if self.reader.must_read:
+        if self.reader.must_read and self._reading != self.reader.row:
+            self._reading = self.reader.row
             self.run_worker(self._read(), group="read", exclusive=True)
         missed = self.follower.missed
         self.rollouts.pill = f"▼ {missed:,} new" if missed and self._goes_on else ""
 
     async def _read(self) -> None:
-        row, anew = self.reader.row, self.reader.rollout is None
-        if await self.reader.read():
-            if self.reader.unreadable:
-                self.story.empty = (((UNREADABLE, "bad"),),)
-            self.story.show(self.reader.rollout, anew=anew)
-            self.reward.show(self.reader.rollout)
-            self._retitle()
-        elif row != self.reader.row:
-            self._drawn = None
+        row = self.reader.row
+        current = await self.reader.read()
+        if self._reading == row:
+            self._reading = -1
+        if not current:
+            return
+        if self.reader.unreadable:
+            self.story.empty = (((UNREADABLE, "bad"),),)
+        rollout = self.reader.rollout
+        self.story.show(rollout, anew=self.story.rollout is None)
+        self.reward.show(rollout)
+        self._retitle()
 
     @property
     def _goes_on(self) -> bool:

@@ -101,7 +101,7 @@ class Question(ModalScreen[Leave | None]):
 
     def compose(self) -> ComposeResult:
         """The box."""
-        self._box.border_title = Content(printable(f" {self._title} "))
+        self._box.border_title = Content(printable(self._title))
         yield self._box
 
     def on_key(self, event: events.Key) -> None:

@@ -32,6 +32,7 @@ class LineView(ScrollView, can_focus=True):
 
     COMPONENT_CLASSES: ClassVar[set[str]] = {f"ink--{name}" for name in INKS}
     BINDINGS: ClassVar[list[BindingType]] = bindings("view")
+    ALLOW_SELECT = False
     heads: ClassVar[int] = 0
 
     class ScrolledBack(Message):
@@ -127,7 +128,8 @@ class LineView(ScrollView, can_focus=True):
             line = ((mark, "busy" if self.has_focus else "faint"), *self.line(index))
             if self.lit(index):
                 ground = self._ground("cursor" if self.has_focus else "cursor-blurred")
-        strip = strip_of(line, width, self.ink, ground)
+        plain = self.rich_style
+        strip = strip_of(line, width, (lambda _: plain) if ground.reverse else self.ink, ground)
         if self.pill and y == self.size.height - 1:
             pill = ((f" {self.pill} ", "pill"),)
             kept = max(width - line_width(pill) - 1, 0)
@@ -167,10 +169,19 @@ class LineView(ScrollView, can_focus=True):
         elif index + margin >= top + height:
             self.jump(index + margin - height + 1)
 
+    def watch_scroll_y(self, old_value: float, new_value: float) -> None:
+        """Notices when the bar is dragged."""
+        super().watch_scroll_y(old_value, new_value)
+        if self.is_vertical_scrollbar_grabbed:
+            self.put()
+
+    def put(self) -> None:
+        """Somebody put the view where it is: it must not move by itself any more."""
+        self.post_message(self.ScrolledBack())
+
     def scroll_lines(self, lines: int) -> None:
-        """Scrolls by so many lines; up means that the view shall stay where it is put."""
-        if lines < 0:
-            self.post_message(self.ScrolledBack())
+        """Scrolls by so many lines, for somebody who wants to see them."""
+        self.put()
         self.jump(self.scroll_offset.y + lines)
 
     def action_move(self, by: int) -> None:

@@ -197,7 +197,7 @@ class RolloutList(LineView):
             self.row = row
             self.post_message(self.Selected(row, by_hand))
         elif by_hand:
-            self.post_message(self.ScrolledBack())
+            self.put()
         self.show_line(row, margin=2)
         self.update()
 

@@ -172,10 +172,13 @@ class Trajectory(LineView):
         """Stays where it is while the story grows."""
         self.sticks = False
 
+    def put(self) -> None:
+        """Lets go of the end, too."""
+        self.let_go()
+        super().put()
+
     def scroll_lines(self, lines: int) -> None:
         """Scrolls, and takes the cursor along into what can be seen."""
-        if lines < 0:
-            self.let_go()
         super().scroll_lines(lines)
         self.call_after_refresh(self._catch_cursor)
 
@@ -208,8 +211,7 @@ class Trajectory(LineView):
         if not self._pieces:
             return
         if by < 0:
-            self.let_go()
-            self.post_message(self.ScrolledBack())
+            self.put()
         start, end = self._span(self.cursor)
         top, height = self.scroll_offset.y, self.view_height
         if by > 0 and end > top + height:
@@ -221,8 +223,7 @@ class Trajectory(LineView):
 
     def action_top(self) -> None:
         """Selects the first piece."""
-        self.let_go()
-        self.post_message(self.ScrolledBack())
+        self.put()
         self._select(0)
         self.jump(0)
 
@@ -241,8 +242,7 @@ class Trajectory(LineView):
         if not self._pieces:
             return
         if by < 0:
-            self.let_go()
-            self.post_message(self.ScrolledBack())
+            self.put()
         turns = [piece.turn for piece in self._pieces]
         here = turns[self.cursor]
         if by > 0:

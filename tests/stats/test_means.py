@@ -1,0 +1,184 @@
+"""Means and their intervals against numbers that were computed independently."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from tui_eval.stats.mean import RunningMean, wilson
+
+
+def mean_of(groups: list[list[float]]) -> RunningMean:
+    running = RunningMean()
+    for cluster, values in enumerate(groups):
+        for value in values:
+            running.add(cluster, value)
+    return running
+
+
+def clustered_se(pairs: list[tuple[int, float]]) -> float:
+    values = np.array([value for _, value in pairs])
+    clusters = np.array([cluster for cluster, _ in pairs])
+    values = values - values[0]  # exact for close values, where subtracting the mean is not
+    residuals = values - values.mean()
+    names = np.unique(clusters)
+    cr0 = math.sqrt(sum(residuals[clusters == name].sum() ** 2 for name in names)) / len(values)
+    return cr0 * math.sqrt(len(names) / (len(names) - 1))
+
+
+@pytest.mark.parametrize(
+    ("successes", "n", "low", "high"),
+    [
+        (0, 10, 0.0, 0.277532799863),
+        (10, 10, 0.722467200137, 1.0),
+        (7, 10, 0.396778147461, 0.892208732594),
+        (1, 1, 0.206549314377, 1.0),
+        (460, 500, 0.892893683422, 0.94070187059),
+    ],
+)
+def test_wilson_intervals_are_those_of_the_table(
+    successes: int, n: int, low: float, high: float
+) -> None:
+    assert wilson(successes, n) == pytest.approx((low, high), abs=1e-9)
+
+
+def test_one_rollout_an_example_has_the_plain_standard_error() -> None:
+    result = mean_of([[v] for v in (1, 0, 1, 1, 0, 1, 0, 1, 1, 1)]).result()
+    assert (result.n, result.groups) == (10, 10)
+    assert result.mean == pytest.approx(0.7, abs=1e-12)
+    assert result.se == pytest.approx(0.152752523165, abs=1e-9)
+    assert result.method == "wilson"
+    assert (result.low, result.high) == pytest.approx((0.396778147461, 0.892208732594), abs=1e-9)
+
+
+@pytest.mark.parametrize(
+    ("groups", "mean", "se"),
+    [
+        ([[1, 1, 1], [0, 0, 0, 1], [0, 1], [1]], None, None),
+        ([[1, 1, 1], [0, 0, 0], [1, 0], [1, 1]], 0.6, 0.267332502077),
+        ([[1, 1, 0], [0, 0, 0], [1, 1, 1], [1, 0, 0]], 0.5, 0.215165741456),
+        ([[1, 1, 1, 1], [0], [1, 0]], 0.714285714286, None),
+    ],
+)
+def test_several_rollouts_an_example_are_clustered(
+    groups: list[list[float]], mean: float | None, se: float | None
+) -> None:
+    result = mean_of(groups).result()
+    pairs = [(cluster, value) for cluster, values in enumerate(groups) for value in values]
+    assert result.se == pytest.approx(clustered_se(pairs), abs=1e-12)
+    if mean is not None:
+        assert result.mean == pytest.approx(mean, abs=1e-9)
+    if se is not None:
+        assert result.se == pytest.approx(se, abs=1e-9)
+    assert result.method == "clustered"
+    assert result.mean is not None and result.se is not None
+    assert result.low == pytest.approx(result.mean - 1.959963984540054 * result.se)
+    assert result.high == pytest.approx(result.mean + 1.959963984540054 * result.se)
+
+
+def test_no_value_has_no_mean_and_one_has_no_standard_error() -> None:
+    none = RunningMean().result()
+    assert (none.n, none.mean, none.std, none.se, none.low) == (0, None, None, None, None)
+    one = mean_of([[0.3]]).result()
+    assert (one.n, one.mean, one.std, one.se, one.low, one.method) == (
+        1,
+        0.3,
+        0,
+        None,
+        None,
+        "none",
+    )
+
+
+def test_several_rollouts_of_one_example_have_no_standard_error() -> None:
+    result = mean_of([[0.2, 0.4]]).result()
+    assert result.mean == pytest.approx(0.3)
+    assert (result.se, result.low, result.method) == (None, None, "none")
+
+
+@pytest.mark.parametrize(
+    "groups", [[[1, 1], [1, 1]], [[0], [0]], [[1, 0]] * 2, [[1, 1, 0]] * 7, [[1]]]
+)
+def test_pass_or_fail_never_has_an_interval_of_no_width(groups: list[list[float]]) -> None:
+    result = mean_of(groups).result()
+    assert result.method == "wilson"
+    assert result.low is not None and result.high is not None
+    assert result.high - result.low > 0.1
+
+
+def test_equal_values_that_are_no_binary_digits_have_no_interval() -> None:
+    result = mean_of([[0.1, 0.2]] * 5).result()
+    assert result.se == 0.0
+    assert (result.low, result.high, result.method) == (None, None, "none")
+
+
+def test_the_standard_deviation_is_of_the_population() -> None:
+    assert mean_of([[1], [0], [1], [1]]).result().std == pytest.approx(math.sqrt(3) / 4)
+
+
+def test_values_of_the_greatest_size_do_not_raise() -> None:
+    assert mean_of([[1.7e308], [-1.7e308], [0.0]]).result().n == 3
+
+
+VALUES = st.one_of(
+    st.floats(-100, 100),
+    st.sampled_from([0.0, 1.0, 0.5]),
+    st.floats(0, 1).map(lambda x: 1e9 + x),
+)
+
+
+@given(st.lists(st.tuples(st.integers(0, 6), st.floats(-100, 100)), min_size=1, max_size=60))
+def test_the_running_mean_is_what_numpy_computes_from_all_values(
+    pairs: list[tuple[int, float]],
+) -> None:
+    _compare(pairs)
+
+
+@given(
+    st.lists(
+        st.tuples(st.integers(0, 6), st.floats(0, 1).map(lambda x: 1e9 + x)),
+        min_size=1,
+        max_size=60,
+    )
+)
+def test_great_and_close_values_lose_no_digits(pairs: list[tuple[int, float]]) -> None:
+    _compare(pairs)
+
+
+def _compare(pairs: list[tuple[int, float]]) -> None:
+    running = RunningMean()
+    for cluster, value in pairs:
+        running.add(cluster, value)
+    result = running.result()
+    values = np.array([value for _, value in pairs])
+    span = float(values.max() - values.min())
+    assert result.mean == pytest.approx(float(values.mean()), rel=1e-12, abs=1e-12)
+    std = float((values - values[0]).std())
+    assert result.std == pytest.approx(std, rel=1e-9, abs=1e-6 * span + 1e-15)
+    if result.groups > 1:
+        assert result.se == pytest.approx(clustered_se(pairs), rel=1e-6, abs=1e-6 * span + 1e-15)
+    else:
+        assert result.se is None
+
+
+@given(st.lists(st.tuples(st.integers(0, 4), VALUES), max_size=30), st.randoms())
+def test_the_order_of_the_values_does_not_matter(
+    pairs: list[tuple[int, float]], random: object
+) -> None:
+    shuffled = list(pairs)
+    random.shuffle(shuffled)  # type: ignore[attr-defined]
+    one, other = RunningMean(), RunningMean()
+    for running, order in ((one, pairs), (other, shuffled)):
+        for cluster, value in order:
+            running.add(cluster, value)
+    first, second = one.result(), other.result()
+    assert (first.n, first.groups) == (second.n, second.groups)
+    if pairs:
+        span = max(v for _, v in pairs) - min(v for _, v in pairs)
+        assert first.mean == pytest.approx(second.mean, rel=1e-12, abs=1e-12)
+        if first.se is not None:
+            assert first.se == pytest.approx(second.se, abs=1e-5 * span + 1e-12)

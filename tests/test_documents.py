@@ -1,0 +1,73 @@
+"""README and docs: every command in them works, every environment in them runs."""
+
+from __future__ import annotations
+
+import re
+import shlex
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+from program import Program, chat_answer
+from servers import FaultServer, Reply
+
+ROOT = Path(__file__).parent.parent
+DOCUMENTS = [ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md"))]
+FENCE = re.compile(r"^```(\w*)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
+FILE = re.compile(r"`(environments/\w+\.py)`")
+
+
+def blocks(text: str) -> list[tuple[str, str, str]]:
+    """(text before, language, content) of every fenced block."""
+    found, at = [], 0
+    for match in FENCE.finditer(text):
+        found.append((text[at : match.start()], match.group(1), match.group(2)))
+        at = match.end()
+    return found
+
+
+@pytest.mark.parametrize("document", DOCUMENTS, ids=lambda path: path.name)
+def test_every_command_works_in_the_order_of_the_document(
+    document: Path, program: Program, fault_server: FaultServer
+) -> None:
+    fault_server.script("/v1/chat/completions", [Reply(body=chat_answer("Paris"))])
+    program.env |= {"OPENAI_API_KEY": "sk-of-a-test", "MY_API_KEY": "sk-of-a-test"}
+    configs = program.folder / "configs"
+    configs.mkdir()
+    shipped = (ROOT / "configs" / "endpoints.toml").read_text()
+    (configs / "endpoints.toml").write_text(
+        shipped.replace("https://api.openai.com", fault_server.url)
+    )
+    commands = 0
+    for before, language, content in blocks(document.read_text()):
+        files = FILE.findall(before)
+        if language == "python" and files:
+            path = program.folder / files[-1]
+            path.parent.mkdir(exist_ok=True)
+            path.write_text(content)
+        elif language == "python":
+            run = program.runs(program.folder / "results")[0]
+            subprocess.run([sys.executable, "-c", content], cwd=run.path, check=True)
+        elif language == "sh":
+            for line in content.splitlines():
+                words = shlex.split(line.replace("$SERVER", fault_server.url))
+                assert words[0] == "tui-eval"
+                done = program.run(*words[1:])
+                assert done.code == 0, f"{line}\n{done}"
+                commands += 1
+    assert commands
+
+
+def test_links_lead_somewhere() -> None:
+    for document in [*DOCUMENTS, ROOT / "CONTRIBUTING.md"]:
+        for target in re.findall(r"\]\(([^)#]+)\)", document.read_text()):
+            if not target.startswith("http"):
+                assert (document.parent / target).exists(), f"{document.name}: {target}"
+
+
+def test_the_house_in_contributing_is_the_house() -> None:
+    text = (ROOT / "CONTRIBUTING.md").read_text()
+    for folder in (ROOT / "tui_eval").iterdir():
+        if folder.is_dir() and (folder / "__init__.py").exists():
+            assert f"{folder.name}/" in text, folder.name
