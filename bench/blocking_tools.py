@@ -18,7 +18,7 @@ from bench.watching import watch
 
 SLOW = '{"tools": true, "slow": true}'
 ROLLOUTS = 400
-IN_FLIGHT = 8
+IN_FLIGHT = 4
 LATENCY_MS = 100
 TOOL_TAKES_MS = 2000
 WATCHED_S = 30.0
@@ -28,18 +28,16 @@ STOPS_WITHIN_S = 2.5
 
 def measure(setting: Setting) -> Iterator[Figure]:
     """Watches such runs for a while and leaves them; then stops headless ones by a signal."""
-    url = setting.endpoint.url(LATENCY_MS, tool_turns=1)
+    url = setting.endpoint.url(LATENCY_MS, tool_turns=1, drawn=True)
     options = setting.raw_options(url, ROLLOUTS, IN_FLIGHT, SLOW)
-    seen = [
-        watch(setting, options, ROLLOUTS, WATCHED_S / (2 if setting.quick else 1))
-        for _ in range(setting.repeats(2))
-    ]
+    seen = [watch(setting, options, ROLLOUTS, WATCHED_S) for _ in range(setting.repeats(2))]
     if any(row.total_ms < TOOL_TAKES_MS for one in seen for row in one.rows):
         raise NotMeasuredError("a rollout took less time than its tool")
-    for figure in smoothness(seen):
-        yield figure
+    yield from smoothness(seen)
     left = [one.left_after_s for one in seen]
-    yield Figure("key to leave to the end of the screen", max(left), STOPS_WITHIN_S, " s", spread(left))
+    yield Figure(
+        "key to leave to the end of the screen", max(left), STOPS_WITHIN_S, " s", spread(left)
+    )
     stopped = [_stop_headless(setting, options) for _ in range(setting.repeats(3))]
     yield Figure(
         "SIGTERM to the end of the console and its engine",

@@ -144,6 +144,6 @@ def run_bare(
     if done.returncode != 0 or not lines:
         raise NotMeasuredError(f"bare_sdk.py --transport {transport}:\n{done.stderr[-2000:]}")
     result: dict[str, Any] = json.loads(lines[-1].removeprefix("RESULT "))
-    if result["bad"]:
-        raise NotMeasuredError(f"bare_sdk.py --transport {transport}: {result['bad']} wrong answers")
+    if wrong := result["bad"]:
+        raise NotMeasuredError(f"bare_sdk.py --transport {transport}: {wrong} wrong answers")
     return Bare(result["run_cpu"], result["run_wall"])

@@ -26,7 +26,7 @@ class FastEndpoint:
             build = ["cc", "-O2", "-w", "-o", str(self._program), str(SOURCE), "-lm"]
             subprocess.run(build, check=True, capture_output=True, text=True)
         except FileNotFoundError:
-            raise NotMeasuredError("the endpoint is written in C: install a compiler `cc`") from None
+            raise NotMeasuredError("the endpoint is in C: install a compiler, `cc`") from None
         except subprocess.CalledProcessError as error:
             raise NotMeasuredError(f"{SOURCE.name} cannot be built:\n{error.stderr}") from None
         self.restart()

@@ -4,65 +4,72 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
 from statistics import median
 
-import pyte
-
-from bench.figure import Figure, NotMeasuredError, number, spread
+from bench.figure import Figure, spread
 from bench.setting import Setting
-from bench.terminal import COLUMNS, LINES, Terminal
+from bench.terminal import LINES, Terminal
 
 EMPTY = ("-m", "bench.empty_app")
 DEMO = ("-m", "tui_eval", "demo")
 APPEARS_WITHIN_S = 10.0
+LAST_LINE = f"\x1b[{LINES};1H".encode()
+"""Textual paints its first frame line by line: this goes before the last one."""
 QUIT = b"\x11"
 
 
 def measure(setting: Setting) -> Iterator[Figure]:
-    """From the start of the process until every line of the terminal is painted."""
+    """From the start of the process until the last line of the terminal is painted."""
     for program in (EMPTY, DEMO):
-        _first_frame(setting, program)
+        first_frame(setting, program)
     empty, demo = [], []
-    for _ in range(setting.repeats(15, 5)):
-        empty.append(_first_frame(setting, EMPTY))
-        demo.append(_first_frame(setting, DEMO))
-    ratio = median(demo) / median(empty)
-    note = f"ms: demo {spread(demo)}; empty app {spread(empty)}"
-    yield Figure("first frame of the demo / of an empty app", ratio, 1.5, "x", note)
-    fastest = min(demo) / min(empty)
-    yield Figure("the same by the fastest of each", fastest, None, "x", number(min(demo)) + " ms")
+    for _ in range(setting.repeats(25, 7)):
+        empty.append(first_frame(setting, EMPTY))
+        demo.append(first_frame(setting, DEMO))
+    walls = [frame.wall_ms for frame in demo], [frame.wall_ms for frame in empty]
+    yield Figure(
+        "first frame of the demo / of an empty app, wall",
+        median(walls[0]) / median(walls[1]),
+        1.5,
+        "x",
+        f"ms: demo {spread(walls[0])}; empty app {spread(walls[1])}",
+    )
+    cpu = [frame.cpu_ms for frame in demo], [frame.cpu_ms for frame in empty]
+    yield Figure(
+        "the same in CPU time, which other programs disturb less",
+        median(cpu[0]) / median(cpu[1]),
+        None,
+        "x",
+        f"ms: demo {spread(cpu[0])}; empty app {spread(cpu[1])}",
+    )
 
 
-def _first_frame(setting: Setting, program: tuple[str, ...]) -> float:
-    """Milliseconds from the start of a program to its first whole frame; then it is left."""
-    pieces: list[tuple[float, bytes]] = []
-    command = [sys.executable, *program]
-    variables = setting.variables()
-    with Terminal(command, variables, setting.folder, lambda *piece: pieces.append(piece)) as end:
-        end.read_until(lambda: _painted_at(pieces) is not None, APPEARS_WITHIN_S)
-        painted = _painted_at(pieces)
+@dataclass(frozen=True, slots=True)
+class FirstFrame:
+    """What a first frame took, from the start of the process: wall time, CPU of its main thread."""
+
+    wall_ms: float
+    cpu_ms: float
+
+
+def first_frame(setting: Setting, program: tuple[str, ...]) -> FirstFrame:
+    """Starts a program, waits for its first whole frame, and leaves it."""
+    painted: list[FirstFrame] = []
+
+    def look(at: float, data: bytes) -> None:
+        if not painted and LAST_LINE in end.output:
+            wall_ms = (at - end.spawned_at) * 1000
+            painted.append(FirstFrame(wall_ms, _cpu_ms(end.process.pid)))
+
+    with Terminal([sys.executable, *program], setting.variables(), setting.folder, look) as end:
+        end.read_until(lambda: bool(painted), APPEARS_WITHIN_S)
         end.type(QUIT)
         end.wait()
-        spawned = end.spawned_at
-    if painted is None:
-        raise NotMeasuredError("no whole frame came")
-    return (painted - spawned) * 1000
+    return painted[0]
 
 
-def _painted_at(pieces: list[tuple[float, bytes]]) -> float | None:
-    """When every line of the terminal had a colour of its own for the first time."""
-    last_line = f"\x1b[{LINES};1H".encode()
-    if not any(last_line in data or b"\r\n" in data for _, data in pieces):
-        return None
-    screen = pyte.Screen(COLUMNS, LINES)
-    stream = pyte.ByteStream(screen)
-    for at, data in pieces:
-        stream.feed(_known(data))
-        if all(screen.buffer[y][0].bg != "default" for y in range(LINES)):
-            return at
-    return None
-
-
-def _known(data: bytes) -> bytes:
-    """The output without a key protocol's sequence, which pyte would print."""
-    return data.replace(b"\x1b[>25u", b"")
+def _cpu_ms(pid: int) -> float:
+    """CPU time of a process' main thread, as Linux counts it in nanoseconds."""
+    return int(Path(f"/proc/{pid}/schedstat").read_text().split()[0]) / 1e6

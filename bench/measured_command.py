@@ -36,7 +36,7 @@ def listen_in(notes: dict[str, Any]) -> None:
                 notes["status"] = event.status
         return events
 
-    LiveFeed.drain = noting  # type: ignore[method-assign]
+    LiveFeed.drain = noting  # type: ignore[method-assign, assignment]
 
 
 def main() -> None:

@@ -63,6 +63,8 @@ def smoothness(watched: list[Watched]) -> Iterator[Figure]:
     shown = [percentile(seen.shown_after_ms, 0.99) for seen in watched]
     runs = f"of {len(watched)}: "
     yield Figure("lag of the screen's loop, p99", median(lags), 25, " ms", runs + spread(lags))
-    yield Figure("longest stall of the screen's loop", max(stalls), 150, " ms", runs + spread(stalls))
+    yield Figure(
+        "longest stall of the screen's loop", max(stalls), 150, " ms", runs + spread(stalls)
+    )
     what = "row finished to count changed on the terminal, p99"
     yield Figure(what, median(shown), 200, " ms", runs + spread(shown))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from itertools import pairwise
 from statistics import median
 
 from bench.driving import Sample, run_headless
@@ -44,7 +45,7 @@ def cpu_at(samples: Sequence[Sample], finished: int) -> float:
     Raises:
         NotMeasuredError: No two samples stand around that moment.
     """
-    for before, after in zip(samples, samples[1:], strict=False):
+    for before, after in pairwise(samples):
         if before.finished <= finished <= after.finished and before.finished < after.finished:
             share = (finished - before.finished) / (after.finished - before.finished)
             return before.cpu_s + share * (after.cpu_s - before.cpu_s)

@@ -58,7 +58,7 @@ class RunStarted(msgspec.Struct, tag="run", array_like=True):
 
 
 class RolloutStaged(msgspec.Struct, tag="stage", array_like=True, gc=False):
-    """Where one rollout is now and what it has used so far."""
+    """Where one rollout is now and what it has used so far; `note` says why it sleeps."""
 
     seq: int
     at: float
@@ -69,6 +69,7 @@ class RolloutStaged(msgspec.Struct, tag="stage", array_like=True, gc=False):
     tool_calls: int
     input_tokens: int
     output_tokens: int
+    note: str = ""
 
 
 class RolloutFinished(msgspec.Struct, tag="done", array_like=True, gc=False):

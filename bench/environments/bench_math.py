@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import time
+from typing import Any
 
 import tui_eval as vf
 
@@ -34,7 +35,7 @@ def load_environment(
         {"question": f"What is {i} + 2? Answer with the number only.", "answer": "42"}
         for i in range(num_examples)
     ]
-    common = {
+    common: dict[str, Any] = {
         "dataset": dataset,
         "system_prompt": "You are a helpful assistant.",
         "rubric": vf.Rubric(funcs=[correct]),

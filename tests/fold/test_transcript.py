@@ -59,6 +59,12 @@ def test_a_call_without_a_result_is_pending_and_a_result_without_a_call_is_shown
     assert shown(entries)[2:] == [("tool", 1, "", None), ("tool", 1, "?", None)]
 
 
+def test_results_that_were_saved_without_an_id_go_to_the_calls_in_their_order() -> None:
+    first, second = ({"role": "tool", "content": text} for text in ("42", "43"))
+    entries = saved(asks(CALL, {**CALL, "id": "call_10"}), first, second).entries()
+    assert shown(entries)[2:] == [("tool", 1, "", "42"), ("tool", 1, "", "43")]
+
+
 def test_two_calls_of_one_turn_have_their_own_results() -> None:
     second = {**CALL, "id": "call_10"}
     late = {**RESULT, "tool_call_id": "call_10", "content": "43"}
@@ -182,10 +188,10 @@ MESSAGES = st.lists(
 )
 ROWS = st.fixed_dictionaries(
     {},
-    optional={key: JUNK for key in KEYS}
+    optional=dict.fromkeys(KEYS, JUNK)
     | {
         "completion": MESSAGES | JUNK,
-        "tui_eval": st.fixed_dictionaries({}, optional={key: JUNK for key in OWN_KEYS}) | JUNK,
+        "tui_eval": st.fixed_dictionaries({}, optional=dict.fromkeys(OWN_KEYS, JUNK)) | JUNK,
     },
 )
 

@@ -1,12 +1,8 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import AsyncIterator, Callable
-from contextlib import asynccontextmanager
-from typing import Any
 
-import pytest
-from scenes import (
+from scripted_run import (
     ERRORS,
     NOW,
     SELECTED,
@@ -16,70 +12,13 @@ from scenes import (
     conversation,
     ending_messages,
     finished,
-    run_started,
-    running_events,
     saved_row,
-    saved_rows,
     staged,
-    story,
 )
-from textual.pilot import Pilot
+from staging import over, running, staged_app
 
 from tui_eval import events as ev
 from tui_eval.fold.transcript import Rollout
-from tui_eval.tui.app import TuiEvalApp
-from tui_eval.tui.leaving import Leave
-from tui_eval.tui.screens.question import Question
-from tui_eval.tui.widgets.line_view import LineView
-
-
-class Stage:
-    """A running app with what a test wants to look at."""
-
-    pilot: Pilot[Any]
-
-    def __init__(self, feed: ScriptedFeed, saved: bool) -> None:
-        self.feed = feed
-        self.clock = NOW
-        self.app = TuiEvalApp(feed, now=lambda: self.clock, saved=saved)
-        self.live = self.app.live_screen
-
-    async def until(self, condition: Callable[[], Any]) -> None:
-        for _ in range(300):
-            await self.pilot.pause(0.01)
-            if condition():
-                return
-        raise AssertionError("this never came about")
-
-    async def tell(self, *events: ev.Event) -> None:
-        self.feed.events += events
-        await self.until(lambda: not self.feed.events)
-        await self.pilot.pause()
-
-    async def press(self, *keys: str) -> None:
-        await self.pilot.press(*keys)
-        await self.pilot.pause()
-
-    def text(self, view: LineView) -> str:
-        return "\n".join(view.render_line(y).text.rstrip() for y in range(view.size.height))
-
-
-@asynccontextmanager
-async def staged_app(
-    feed: ScriptedFeed, *, saved: bool = True, size: tuple[int, int] = (120, 40)
-) -> AsyncIterator[Stage]:
-    stage = Stage(feed, saved)
-    async with stage.app.run_test(size=size) as stage.pilot:
-        await stage.until(lambda: not feed.events and not stage.live.reader.must_read)
-        yield stage
-
-
-def running() -> ScriptedFeed:
-    return ScriptedFeed(running_events(), saved_rows(), stories={SELECTED: story()})
-
-
-def over() -> ScriptedFeed:
-    return ScriptedFeed(all_events(), saved_rows(), live=False)
 
 
 def subscriptions(feed: ScriptedFeed) -> list[list[int]]:
@@ -199,78 +138,6 @@ async def test_a_run_that_ended_cannot_be_paused() -> None:
         assert "nothing to pause" in stage.text(stage.live.keys)
 
 
-@pytest.mark.parametrize(
-    ("key", "command", "leave"),
-    [("s", ev.Stop, Leave("stop")), ("d", ev.Detach, Leave("detach"))],
-)
-async def test_quitting_a_running_run_asks_what_becomes_of_it(
-    key: str, command: type, leave: Leave
-) -> None:
-    async with staged_app(running()) as stage:
-        await stage.press("q")
-        assert isinstance(stage.app.screen, Question)
-        await stage.press("escape")
-        assert stage.app.screen is stage.live
-        await stage.press("q", key)
-    assert stage.feed.closed
-    assert stage.app.return_value == leave
-    assert isinstance(stage.feed.sent[-1], command)
-
-
-@pytest.mark.parametrize(
-    ("key", "leave"), [("y", Leave("closed", save=True)), ("n", Leave("closed"))]
-)
-async def test_leaving_an_unsaved_run_asks_whether_to_keep_it(key: str, leave: Leave) -> None:
-    async with staged_app(over(), saved=False) as stage:
-        await stage.press("q")
-        assert isinstance(stage.app.screen, Question)
-        await stage.press(key)
-    assert stage.app.return_value == leave
-
-
-async def test_a_saved_run_that_ended_is_left_without_a_question() -> None:
-    async with staged_app(over()) as stage:
-        await stage.press("q")
-    assert stage.app.return_value == Leave("closed")
-    assert stage.feed.sent == []
-
-
-async def test_ctrl_c_asks_first_and_stops_the_second_time() -> None:
-    async with staged_app(running()) as stage:
-        await stage.press("ctrl+c")
-        assert isinstance(stage.app.screen, Question)
-        await stage.press("ctrl+c")
-    assert stage.app.return_value == Leave("stop")
-    assert isinstance(stage.feed.sent[-1], ev.Stop)
-
-
-async def test_ctrl_q_stops_and_leaves_at_once() -> None:
-    async with staged_app(running()) as stage:
-        await stage.press("ctrl+q")
-    assert stage.app.return_value == Leave("stop")
-    assert isinstance(stage.feed.sent[-1], ev.Stop)
-
-
-async def test_a_refusal_closes_the_app() -> None:
-    feed = ScriptedFeed([ev.Refused(0, [("-m", "unknown model", "")])])
-    app = TuiEvalApp(feed, now=lambda: NOW)
-    async with app.run_test() as pilot:
-        for _ in range(300):
-            if app.return_value is not None:
-                break
-            await pilot.pause(0.01)
-    assert app.return_value == Leave("closed")
-    assert app.state.refused == [("-m", "unknown model", "")]
-
-
-async def test_a_run_that_ends_stays_open_for_reading() -> None:
-    async with staged_app(running()) as stage:
-        await stage.tell(ev.RunFinished(0, NOW, "interrupted", 130))
-        assert "interrupted, resumable" in stage.text(stage.live.header)
-        await stage.press("g")
-        assert stage.live.rollouts.row == 0
-
-
 async def test_tool_calls_fold_and_unfold() -> None:
     async with staged_app(over(), size=(200, 60)) as stage:
         await stage.press("2", "t")
@@ -327,19 +194,6 @@ async def test_brackets_turn_to_another_rollout_from_any_pane() -> None:
         assert stage.live.focused is stage.live.numbers
 
 
-async def test_a_narrow_screen_shows_the_pane_with_the_focus() -> None:
-    async with staged_app(over(), size=(80, 24)) as stage:
-        live = stage.live
-        assert [p.id for p in (live.rollouts, live.story, live.numbers) if p.region] == ["rollouts"]
-        await stage.press("tab")
-        await stage.until(lambda: live.story.region)
-        assert not live.rollouts.region
-        await stage.press("3")
-        await stage.until(lambda: live.numbers.region and live.reward.region)
-        await stage.press("escape")
-        await stage.until(lambda: live.focused is live.rollouts)
-
-
 async def test_the_palette_runs_commands() -> None:
     async with staged_app(running()) as stage:
         await stage.press("colon")
@@ -348,39 +202,6 @@ async def test_the_palette_runs_commands() -> None:
         await stage.pilot.pause(0.3)
         await stage.press("enter", "enter")
         await stage.until(lambda: any(isinstance(c, ev.Pause) for c in stage.feed.sent))
-
-
-async def test_a_tick_with_nothing_new_draws_nothing() -> None:
-    async with staged_app(over()) as stage:
-        await stage.pilot.pause(0.2)
-        views = list(stage.app.screen.query(LineView))
-        before = [view.asked for view in views]
-        for _ in range(10):
-            stage.app.tick()
-            await stage.pilot.pause()
-        assert [view.asked for view in views] == before
-
-
-async def test_one_changed_row_draws_one_line() -> None:
-    async with staged_app(running()) as stage:
-        await stage.pilot.pause(0.2)
-        before = stage.live.rollouts.asked
-        await stage.tell(staged(32, ev.Stage.TOOL, at=NOW - 4.2, turns=1, tool_calls=1))
-        assert stage.live.rollouts.asked - before <= 2
-
-
-async def test_ten_thousand_rows_draw_only_what_can_be_seen() -> None:
-    rows = 10_000
-    start = run_started(num_examples=2_500, total=rows)
-    feed = ScriptedFeed([start, *(finished(row) for row in range(rows))], saved_rows())
-    async with staged_app(feed) as stage:
-        assert stage.app.state.finished == rows
-        assert stage.live.rollouts.count() == rows
-        drawn = stage.live.rollouts.built
-        assert drawn < 40 * 40
-        await stage.press("G")
-        assert "running" not in stage.text(stage.live.keys)
-        assert stage.live.rollouts.built - drawn < 200
 
 
 async def test_a_second_attempt_starts_the_story_anew() -> None:
@@ -435,28 +256,18 @@ async def test_a_slow_disk_is_asked_once_and_its_answer_is_shown() -> None:
         assert feed.read == [0]
 
 
-@pytest.mark.parametrize("size", [(12, 5), (40, 10), (79, 8), (101, 12), (300, 90)])
-async def test_any_size_is_drawn(size: tuple[int, int]) -> None:
-    async with staged_app(running(), size=size) as stage:
-        for keys in ("1", "2", "3", "z", "question_mark", "escape", "q", "escape"):
-            await stage.press(keys)
+async def test_a_rollout_that_sleeps_says_why() -> None:
+    note = "RateLimitError, again in 4 s"
+    async with staged_app(running(), size=(200, 60)) as stage:
+        await stage.until(lambda: stage.live.story.count() > 10)
+        await stage.tell(staged(SELECTED, ev.Stage.SLEEPING, turns=2, note=note))
+        await stage.until(lambda: f"~ {note}" in stage.text(stage.live.story))
+        await stage.tell(staged(SELECTED, ev.Stage.MODEL, turns=2))
+        await stage.until(lambda: note not in stage.text(stage.live.story))
 
 
-async def test_a_change_of_size_lays_everything_out_anew() -> None:
-    async with staged_app(over(), size=(200, 60)) as stage:
-        await stage.pilot.resize_terminal(80, 24)
-        await stage.until(lambda: not stage.live.story.region)
-        await stage.pilot.resize_terminal(120, 40)
-        await stage.until(lambda: stage.live.numbers.region and stage.live.story.region)
-        views = (stage.live.story, stage.live.numbers, stage.live.rollouts, stage.live.header)
-        for view in views:
-            lines = stage.text(view).splitlines()
-            assert max(len(line) for line in lines) <= view.size.width
-        assert "used · 2 errored" in stage.text(stage.live.numbers)
-
-
-async def test_one_rollout_an_example_needs_no_braces() -> None:
-    start = run_started(num_examples=TOTAL, rollouts_per_example=1)
-    async with staged_app(ScriptedFeed([start, finished(0)], saved_rows())) as stage:
-        assert "╭" not in stage.text(stage.live.rollouts)
-        assert "pass@" not in stage.text(stage.live.numbers)
+async def test_the_list_says_why_a_rollout_sleeps_where_there_is_room() -> None:
+    async with staged_app(running(), size=(80, 24)) as stage:
+        note = "RateLimitError, again in 4 s"
+        await stage.tell(staged(SELECTED, ev.Stage.SLEEPING, turns=2, note=note))
+        await stage.until(lambda: "sleeping  RateLi" in stage.text(stage.live.rollouts))

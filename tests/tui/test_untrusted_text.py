@@ -5,7 +5,8 @@ import unicodedata
 from typing import Any
 
 import pytest
-from scenes import NOW, ScriptedFeed, failed, finished, run_started, saved_row, settle
+from scenes import settle
+from scripted_run import NOW, ScriptedFeed, failed, finished, run_started, saved_row, staged
 from textual.pilot import Pilot
 
 from tui_eval import events as ev
@@ -55,7 +56,8 @@ def evil_row() -> dict[str, Any]:
 def evil_feed(*, live: bool) -> ScriptedFeed:
     start = run_started(env_id=EVIL, model=EVIL, path=EVIL, base_url=EVIL)
     first = finished(0, example_id=EVIL, metrics={EVIL: 1.0}, stop_condition=EVIL)
-    events = [start, first, failed(1, EVIL), ev.Noticed(0, NOW, "warning", EVIL)]
+    asleep = staged(2, ev.Stage.SLEEPING, note=EVIL)
+    events = [start, first, failed(1, EVIL), asleep, ev.Noticed(0, NOW, "warning", EVIL)]
     if not live:
         events.append(ev.RunFinished(0, NOW, EVIL, 1, EVIL))
     rows = {0: evil_row(), 1: evil_row() | {"error": EVIL}}

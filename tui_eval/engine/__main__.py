@@ -48,11 +48,8 @@ class Engine:
         """Prepares the run and works it through; returns the exit code."""
         signals = StopSignals(asyncio.get_running_loop(), self._stop, self._last_words)
         server = await listen(self._sock, self._hub, self._obey, self._stop)
-        if self._launched:
-            with contextlib.suppress(TimeoutError):
-                await asyncio.wait_for(
-                    self._hub.somebody_listens.wait(), LAUNCHER_CONNECTS_WITHIN_S
-                )
+        if self._launched and not await self._launcher_connects():
+            return 130
         try:
             prepared = prepare(self._request, self._socket_path)
         except RefusedError as error:
@@ -65,6 +62,13 @@ class Engine:
         server.close()
         Path(self._socket_path).unlink(missing_ok=True)
         return code
+
+    async def _launcher_connects(self) -> bool:
+        """Whether who started this process is still there: otherwise nobody wants the run."""
+        with contextlib.suppress(TimeoutError):
+            listens = self._hub.somebody_listens.wait()
+            return await asyncio.wait_for(listens, LAUNCHER_CONNECTS_WITHIN_S)
+        return False
 
     def _refuse(self, error: RefusedError) -> None:
         for fault in error.faults:

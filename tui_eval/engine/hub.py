@@ -29,6 +29,10 @@ if TYPE_CHECKING:
     from tui_eval.engine.watch import RolloutWatch
 
 BATCH_S = 0.03
+HELD_S = 0.2
+"""Where a batch is due and nothing at all happens for so long, people's code holds the loop."""
+REMEMBERED_S = 60.0
+"""How long the hub is on its guard after that."""
 
 
 class Hub:
@@ -57,6 +61,8 @@ class Hub:
         self._touched: dict[int, RolloutWatch] = {}
         self._told_in_flight = 0
         self._timer: asyncio.TimerHandle | None = None
+        self._changed_at = 0.0
+        self._on_guard_until = 0.0
 
     def tell(self, event: Event) -> None:
         """Takes in one fact for everyone."""
@@ -67,6 +73,14 @@ class Hub:
         """A rollout's stage or counts changed."""
         self._touched[watch.row] = watch
         self._schedule()
+
+    def before_foreign_code(self) -> None:
+        """Tells at once what waits for its batch, where people's code has held the loop lately.
+
+        It may do so again, and what waits then is not told before it lets go.
+        """
+        if self._changed_at < self._on_guard_until:
+            self.flush()
 
     def finished(self, event: RolloutFinished) -> None:
         """A rollout's row is on disk."""
@@ -118,8 +132,12 @@ class Hub:
         return self.state.by_stage[Stage.MODEL] if self.state.run is not None else 0
 
     def _schedule(self) -> None:
+        now = time.monotonic()
         if self._timer is None:
             self._timer = asyncio.get_running_loop().call_later(BATCH_S, self.flush)
+        elif now - self._changed_at > BATCH_S + HELD_S:
+            self._on_guard_until = now + REMEMBERED_S
+        self._changed_at = now
 
     def flush(self) -> None:
         """Tells everything that was taken in."""

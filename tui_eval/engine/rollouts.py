@@ -120,9 +120,11 @@ class Rollouts:
                 0.75 + random.random() / 2
             )
             log.warning("%s: %s; runs again in %.1f s", watch, ErrorChain(error), pause)
+            watch.note = f"{type(error).__name__}, runs again in {pause:.0f} s"
             watch.staged(Stage.SLEEPING)
             async with self._slots.lent():
                 await asyncio.sleep(pause)
+            watch.note = ""
             watch.begin_attempt()
 
     async def _attempt(self, watch: RolloutWatch) -> State:

@@ -18,6 +18,9 @@ if TYPE_CHECKING:
 
 log = logging.getLogger("tui_eval.rollout")
 
+FOREIGN_CODE = (Stage.SETUP, Stage.TOOL, Stage.SCORING)
+"""Stages that begin right before an environment's or a rubric's own code runs."""
+
 
 class RolloutWatch:
     """Hears one rollout and tells the hub; holds it at the gate and around sleeping requests."""
@@ -27,6 +30,7 @@ class RolloutWatch:
         self.number = number
         self.attempt = 0
         self.stage = Stage.WAITING
+        self.note = ""
         self._hub = hub
         self._gate = gate
         self._slots = slots
@@ -46,6 +50,8 @@ class RolloutWatch:
     def staged(self, stage: Stage) -> None:
         self.stage = stage
         self._hub.touched(self)
+        if stage in FOREIGN_CODE:
+            self._hub.before_foreign_code()
 
     async def model_call(self) -> None:
         if not self._gate.is_open:
@@ -86,6 +92,7 @@ class RolloutWatch:
 
     def request_sleeps(self, seconds: float, reason: str) -> AbstractAsyncContextManager[Any]:
         log.warning("%s: %s; the request is tried again in %.1f s", self, reason, seconds)
+        self.note = f"{reason}, again in {seconds:.0f} s"
         return self._sleeping()
 
     @asynccontextmanager
@@ -94,6 +101,7 @@ class RolloutWatch:
         self.staged(Stage.SLEEPING)
         async with self._slots.lent():
             yield
+        self.note = ""
         self.staged(before)
         await self.model_call()
 
@@ -119,6 +127,7 @@ class RolloutWatch:
             self.tool_calls,
             self.input_tokens,
             self.output_tokens,
+            self.note,
         )
 
     def __str__(self) -> str:

@@ -69,6 +69,7 @@ class RunState:
         self.offset = array("q", [-1]) * total
         self.length = array("q", bytes(8 * total))
         self.example_ids: dict[int, Any] = {}
+        self.notes: dict[int, str] = {}
         self.errors: dict[int, str] = {}
         self.error_counts: Counter[str] = Counter()
         self.stop_conditions: Counter[str] = Counter()
@@ -127,6 +128,10 @@ class RunState:
             self.since[row] = event.at
         self._move(row, event.stage)
         self.attempt[row] = event.attempt
+        if event.note:
+            self.notes[row] = event.note
+        elif self.notes:
+            self.notes.pop(row, None)
         self._use(row, event.turns, event.tool_calls, event.input_tokens, event.output_tokens)
 
     def _move(self, row: int, stage: int) -> None:
@@ -147,6 +152,7 @@ class RunState:
         if self.stage[row] >= DONE:
             return
         self._move(row, DONE if event.error is None else ERROR)
+        self.notes.pop(row, None)
         self._use(row, event.turns, event.tool_calls, event.input_tokens, event.output_tokens)
         if event.input_tokens or event.output_tokens:
             self.with_usage += 1

@@ -107,8 +107,9 @@ class Rollout:
             is_prompt = index < self.prompt_length
             if role == "assistant" and not is_prompt:
                 turn += 1
-            if role == "tool" and str(message.get("tool_call_id")) in uses:
-                uses[str(message["tool_call_id"])].result = content_text(message.get("content"))
+            use = _answered(message, uses) if role == "tool" else None
+            if use is not None:
+                use.result = content_text(message.get("content"))
                 continue
             text = content_text(message.get("content"))
             reasoning = content_text(message.get("reasoning_content"))
@@ -141,6 +142,14 @@ class Rollout:
         nth[call_id] += 1
         text = None if result is None else content_text(result)
         return ToolUse(call_id, str(inner.get("name") or "?"), arguments, text, ms, error)
+
+
+def _answered(message: Mapping[str, Any], uses: Mapping[str, ToolUse]) -> ToolUse | None:
+    """The call that a tool message answers; without an id, as some saved it, the first open one."""
+    call_id = message.get("tool_call_id")
+    if call_id is not None:
+        return uses.get(str(call_id))
+    return next((use for use in uses.values() if use.result is None), None)
 
 
 def _json_text(value: Any) -> str:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import tomllib
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -57,8 +57,7 @@ def _facts(run: RunDir) -> dict[str, Any]:
 def run_started(run: RunDir) -> RunStarted:
     """What a saved run is, from its metadata."""
     facts = _facts(run)
-    examples = _count(facts.get("num_examples"), 0)
-    per_example = _count(facts.get("rollouts_per_example"), 0) or _most_of_one_example(run)
+    examples, per_example = _shape(run, facts)
     complete_at = _modified(run.results) or _modified(run.metadata)
     threshold = number_of(facts.get("pass_threshold"))
     return RunStarted(
@@ -84,10 +83,15 @@ def _count(value: Any, least: int) -> int:
     return value if isinstance(value, int) and value >= least else least
 
 
-def _most_of_one_example(run: RunDir) -> int:
-    """Rollouts per example of a run that does not tell them: as many as any example has."""
+def _shape(run: RunDir, facts: Mapping[str, Any]) -> tuple[int, int]:
+    """Examples and rollouts per example; counted where a run does not tell them, or wrongly."""
+    examples = _count(facts.get("num_examples"), 0)
+    per_example = _count(facts.get("rollouts_per_example"), 0)
+    if per_example and run.plan.exists():
+        return examples, per_example
     rows = Counter(str(example_id_of(line.row)) for line in scan(run.results) if line.row)
-    return max(rows.values(), default=1)
+    most = max(rows.values(), default=1)
+    return (examples, per_example) if per_example >= most else (len(rows), most)
 
 
 def _modified(path: Path) -> float:

@@ -32,7 +32,9 @@ def plain(value: Any) -> Any:
         if isinstance(value, kind):
             return kind(value)
     if callable(getattr(value, "tolist", None)):  # numpy's arrays and scalars
-        return value.tolist()
+        found = value.tolist()
+        if isinstance(found, (list, int, float, str, bytes, date)):
+            return found
     raise TypeError(f"{type(value).__name__} is not JSON")
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterable
 from typing import Any
 
@@ -20,11 +21,12 @@ class Redactor:
     def __init__(self, secrets: Iterable[str] = ()) -> None:
         found: set[bytes] = set()
         for secret in secrets:
-            written = secret.encode("utf-8", "surrogateescape")
+            if len(secret) < SHORTEST:
+                continue
+            written = secret
             for _ in range(1 + JSON_TEXTS_IN_JSON):
-                if len(secret) >= SHORTEST:
-                    found.add(written)
-                written = written.replace(b"\\", b"\\\\").replace(b'"', b'\\"')
+                found.add(written.encode("utf-8", "surrogateescape"))
+                written = json.dumps(written, ensure_ascii=False)[1:-1]
         self._secrets = sorted(found, key=len, reverse=True)
 
     def __call__(self, data: bytes) -> bytes:

@@ -6,6 +6,7 @@ import json
 from collections import defaultdict
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
+from itertools import count
 from pathlib import Path
 from typing import Any
 
@@ -37,10 +38,17 @@ def decode_row(line: bytes) -> dict[str, Any]:
     try:
         row = msgspec.json.decode(line)
     except (msgspec.DecodeError, UnicodeDecodeError):
-        row = json.loads(line.decode("utf-8", "surrogatepass"))
+        row = json.loads(line.decode("utf-8", "surrogatepass"), parse_int=_number_from)
     if not isinstance(row, dict):
         raise ValueError(f"a row is an object, this is {type(row).__name__}")
     return row
+
+
+def _number_from(digits: str) -> float:
+    try:
+        return int(digits)
+    except ValueError:  # more digits than Python reads
+        return float(digits)
 
 
 def scan(path: Path, start: int = 0) -> Iterator[Line]:
@@ -84,25 +92,27 @@ class RowPlaces:
         self._positions: dict[Any, int] = {}
         self._taken: set[int] = set()
         self._first_free = 0
-        self._seen: defaultdict[int, int] = defaultdict(int)
+        self._numbers: defaultdict[int, set[int]] = defaultdict(set)
 
     def learn(self, event: RolloutFinished) -> None:
         """Takes over the place that a rollout has already."""
         position = event.row // self.per_example
         self._take(_hashable(event.example_id), position)
-        self._seen[position] += 1
+        self._numbers[position].add(event.number)
 
     def place(self, row: Mapping[str, Any]) -> tuple[int, int] | None:
         """(place in the run, number in its group), or None where the run has no such place."""
-        position = self._position(_hashable(example_id_of(row)))
+        example_id = _hashable(example_id_of(row))
+        position = None if example_id is None else self._position(example_id)
         if position is None:
             return None
+        taken = self._numbers[position]
         number = mapping(row.get("tui_eval")).get("rollout")
         if not isinstance(number, int):
-            number = self._seen[position]
-        self._seen[position] += 1
+            number = next(free for free in count() if free not in taken)
         if not 0 <= number < self.per_example:
             return None
+        taken.add(number)
         return position * self.per_example + number, number
 
     def _position(self, example_id: Any) -> int | None:

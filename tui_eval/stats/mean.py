@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from array import array
 from dataclasses import dataclass
 
 Z95 = 1.959963984540054
@@ -59,7 +60,10 @@ class RunningMean:
     0. Sums are kept relative to the first value, so that large, close values lose no digits.
     """
 
-    __slots__ = ("_binary", "_clusters", "_nn", "_shift", "_sn", "_ss", "n", "square", "total")
+    __slots__ = (
+        *("_binary", "_groups", "_nn", "_parts", "_shift", "_sizes", "_sn", "_ss"),
+        *("n", "square", "total"),
+    )
 
     def __init__(self) -> None:
         self.n = 0
@@ -67,12 +71,14 @@ class RunningMean:
         self.square = 0.0
         self._shift = 0.0
         self._binary = True
-        self._clusters: dict[int, tuple[int, float]] = {}
+        self._groups = 0
+        self._sizes = array("I")
+        self._parts = array("d")
         self._ss = self._sn = 0.0  # over clusters: sum², sum x size
         self._nn = 0  # over clusters: size²
 
     def add(self, cluster: int, value: float) -> None:
-        """Takes in one finite value of a cluster."""
+        """Takes in one finite value of a cluster: the place of its example, from 0."""
         if self.n == 0:
             self._shift = value
         if value != 0.0 and value != 1.0:
@@ -81,16 +87,21 @@ class RunningMean:
         self.n += 1
         self.total += x
         self.square += x * x
-        size, part = self._clusters.get(cluster, (0, 0.0))
+        missing = cluster + 1 - len(self._sizes)
+        if missing > 0:
+            self._sizes.frombytes(bytes(self._sizes.itemsize * missing))
+            self._parts.frombytes(bytes(self._parts.itemsize * missing))
+        size, part = self._sizes[cluster], self._parts[cluster]
         new_size, new_part = size + 1, part + x
-        self._clusters[cluster] = (new_size, new_part)
+        self._sizes[cluster], self._parts[cluster] = new_size, new_part
+        self._groups += size == 0
         self._ss += new_part * new_part - part * part
         self._sn += new_part * new_size - part * size
         self._nn += new_size * new_size - size * size
 
     def result(self) -> Mean:
         """The mean of what was taken in so far."""
-        n, groups = self.n, len(self._clusters)
+        n, groups = self.n, self._groups
         if n == 0:
             return NO_MEAN
         m = self.total / n

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from array import array
 from collections.abc import Sequence
 from dataclasses import dataclass
 from math import comb
@@ -42,18 +43,25 @@ class PassRate:
 class RunningPassAtK:
     """pass@k and pass^k for several k; constant cost a rollout."""
 
-    __slots__ = ("_counts", "_sums", "ks")
+    __slots__ = ("_passed", "_rollouts", "_sums", "ks")
 
     def __init__(self, ks: Sequence[int]) -> None:
         self.ks = list(ks)
-        self._counts: dict[int, tuple[int, int]] = {}
+        self._rollouts = array("I")
+        self._passed = array("I")
         self._sums = {k: [0, 0.0, 0.0] for k in self.ks}
 
     def add(self, cluster: int, passed: bool) -> None:
-        """Takes in one rollout of an example."""
-        n, c = self._counts.get(cluster, (0, 0))
+        """Takes in one rollout of the example at this place, from 0."""
+        if not self.ks:
+            return
+        missing = cluster + 1 - len(self._rollouts)
+        if missing > 0:
+            self._rollouts.frombytes(bytes(self._rollouts.itemsize * missing))
+            self._passed.frombytes(bytes(self._passed.itemsize * missing))
+        n, c = self._rollouts[cluster], self._passed[cluster]
         now = (n + 1, c + passed)
-        self._counts[cluster] = now
+        self._rollouts[cluster], self._passed[cluster] = now
         for k, sums in self._sums.items():
             if n + 1 < k:
                 continue

@@ -23,7 +23,8 @@ def histogram(values: Sequence[float] | np.ndarray, bins: int) -> tuple[list[int
     """Counts of values in equal bins, and the bounds of the whole.
 
     Values between 0 and 1 get the bounds 0 and 1, so that rewards of two runs look alike; other
-    values their own least and greatest. NaN and what is beyond `GREATEST` are left out. No values: zero counts from 0 to 1.
+    values their own least and greatest. NaN and what is beyond `GREATEST` are left out. No values:
+    zero counts from 0 to 1.
     """
     import numpy as np
 

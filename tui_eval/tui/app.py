@@ -104,6 +104,9 @@ class TuiEvalApp(App[Leave]):
 
     async def action_quit(self) -> None:
         """Stops the run if it goes on, and leaves without a question."""
+        self._stop_and_leave()
+
+    def _stop_and_leave(self) -> None:
         self._leave(Leave("stop" if self.goes_on else "closed"))
 
     def action_interrupt(self) -> None:

@@ -222,6 +222,14 @@ def ending(rollout: Rollout, limit: int | None, width: int) -> Piece:
     return Piece((*lines, EMPTY), hidden, hidden > 0 or len(lines) > 3, 1 << 30)
 
 
+def sleeping(note: str, width: int) -> Piece:
+    """Why a running rollout waits, and for how long."""
+    words, _ = wrap(printable(note), width - 2, 4)
+    return Piece(
+        tuple((("~ " if at == 0 else "  ", "warn"), (w, "")) for at, w in enumerate(words))
+    )
+
+
 def _timing_note(timing: dict[str, float]) -> Line:
     notes = [
         f"{ms_text(timing[key])} {word}"

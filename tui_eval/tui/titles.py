@@ -31,19 +31,23 @@ def rollouts_title(following: bool, goes_on: bool) -> Content:
     return Content(" 1 Rollouts · following " if following else " 1 Rollouts · frozen ")
 
 
-def _name(state: RunState, row: int) -> str:
+def _name(state: RunState, row: int, short: bool = False) -> str:
     example = one_line(str(state.example_id(row)), 24)
-    number = f" · rollout {row % state.per_example}" if state.per_example > 1 else ""
-    return f"example {example}{number}"
+    if state.per_example == 1:
+        return f"example {example}"
+    number = row % state.per_example
+    return f"example {example}" + (f" #{number}" if short else f" · rollout {number}")
 
 
-def story_title(state: RunState, row: int, rollout: Rollout | None, now: float) -> Content:
-    """Which rollout it is, its attempt, stage and time."""
+def story_title(
+    state: RunState, row: int, rollout: Rollout | None, now: float, width: int
+) -> Content:
+    """Which rollout it is, its attempt, stage and time; in fewer words where `width` is small."""
     if row < 0 or row >= state.total:
         return Content(" 2 Trajectory ")
     look = LOOKS[state.stage[row]]
-    parts: list[Content | tuple[str, str] | str] = [f" 2 Trajectory · {_name(state, row)} · "]
-    parts.append((f"{look.glyph} {look.word}", COLOURS.get(look.ink, "")))
+    stage = (f"{look.glyph} {look.word}", COLOURS.get(look.ink, ""))
+    parts: list[tuple[str, str] | str] = [stage]
     attempt = max(state.attempt[row], rollout.attempt if rollout is not None else 1)
     if attempt > 1:
         parts.append(f" · attempt {attempt}")
@@ -51,7 +55,10 @@ def story_title(state: RunState, row: int, rollout: Rollout | None, now: float) 
         parts.append(f" · {span_text(state.total_ms[row] / 1000)}")
     elif not math.isnan(state.since[row]):
         parts.append(f" · {clock_text(now - state.since[row])}")
-    return Content.assemble(*parts, " ")
+    long = Content.assemble(f" 2 Trajectory · {_name(state, row)} · ", *parts, " ")
+    if long.cell_length <= width - 4:
+        return long
+    return Content.assemble(f" 2 {_name(state, row, short=True)} · ", *parts, " ")
 
 
 def reward_title(state: RunState, row: int) -> Content:

@@ -110,6 +110,7 @@ class LiveScreen(Screen[None]):
             self._first_rollout()
         if self.reader.row >= 0:
             self._go_on(now)
+        self.story.note = state.notes.get(self.reader.row, "")
         for view in (self.header, self.rollouts, self.story, self.numbers):
             view.update()
         self._retitle()
@@ -206,7 +207,7 @@ class LiveScreen(Screen[None]):
         row = self.reader.row
         titles = (
             (self.rollouts, rollouts_title(following, going)),
-            (self.story, story_title(self.state, row, self.reader.rollout, self.now())),
+            (self.story, self._story_title()),
             (self.numbers, Content(" 3 Numbers · 95 % intervals ")),
             (self.reward, reward_title(self.state, row)),
         )
@@ -214,6 +215,10 @@ class LiveScreen(Screen[None]):
             if self._titles.get(view.id or "") != text:
                 self._titles[view.id or ""] = text
                 view.border_title = text
+
+    def _story_title(self) -> Content:
+        reader, width = self.reader, self.story.size.width
+        return story_title(self.state, reader.row, reader.rollout, self.now(), width)
 
     def _update_keys(self) -> None:
         paused = self.header.asked_pause

@@ -99,6 +99,7 @@ class RolloutList(LineView):
             None if math.isnan(seconds) else seconds,
             None if math.isnan(reward) else reward,
             state.errors.get(index),
+            state.notes.get(index),
             state.per_example,
             state.threshold,
         )
@@ -186,8 +187,11 @@ class RolloutList(LineView):
             return [(left(name, room), "bad")]
         ink = look.ink if stage in (WAITING, *range(1, DONE)) else "muted"
         spans: list[Span] = [(look.word, ink)]
-        if attempt > 1 and line_width(spans) + 6 <= room:
-            spans.append((f" try {attempt}", "warn"))
+        if attempt > 1 and line_width(spans) + 7 <= room:
+            spans.append((f"  try {attempt}", "warn"))
+        note, left_over = self.state.notes.get(row), room - line_width(spans) - 2
+        if note and left_over >= 8:
+            spans.append((f"  {left(one_line(note, left_over), left_over)}", "muted"))
         return spans
 
     def select(self, row: int, by_hand: bool = True) -> None:

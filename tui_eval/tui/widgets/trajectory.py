@@ -10,8 +10,8 @@ from textual.binding import BindingType
 from textual.cache import LRUCache
 
 from tui_eval.tui.commands import bindings
-from tui_eval.tui.ink import Line
-from tui_eval.tui.story import STEP, TEXT_LINES, Piece, ending, piece_of, steps_by_turn
+from tui_eval.tui.ink import EMPTY, Line
+from tui_eval.tui.story import STEP, TEXT_LINES, Piece, ending, piece_of, sleeping, steps_by_turn
 from tui_eval.tui.widgets.line_view import LineView
 
 if TYPE_CHECKING:
@@ -29,6 +29,7 @@ class Trajectory(LineView):
         super().__init__(id=id)
         self.rollout: Rollout | None = None
         self.empty: tuple[Line, ...] = ()
+        self.note = ""
         self.sticks = False
         self.cursor = 0
         self._limits: dict[int, int] = {}
@@ -84,6 +85,7 @@ class Trajectory(LineView):
             None
             if rollout is None
             else (rollout.row, rollout.version, rollout.finished, tuple(self._limits.items())),
+            self.note,
             self.line_width,
             self.empty if rollout is None else None,
         )
@@ -121,7 +123,10 @@ class Trajectory(LineView):
             pieces.append(self._piece(entry, step, self._limits.get(number), not rollout.finished))
             self._part(pieces)
         if not pieces and not rollout.finished:
-            pieces.append(Piece((NOTHING_YET,)))
+            pieces.append(Piece((NOTHING_YET, EMPTY)))
+        if self.note and not rollout.finished:
+            pieces.append(sleeping(self.note, self.line_width))
+            self._part(pieces)
         if rollout.finished:
             pieces.append(ending(rollout, self._limits.get(len(pieces)), self.line_width))
             self._part(pieces)

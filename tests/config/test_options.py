@@ -1,0 +1,95 @@
+"""What is typed becomes values, or faults that name the flag."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from tui_eval.config.options import BY_NAME, OPTIONS, parse_values
+
+
+@pytest.mark.parametrize(
+    ("name", "text", "value"),
+    [
+        ("model", "gpt-4.1-mini", "gpt-4.1-mini"),
+        ("api_base_url", "http://127.0.0.1:1/v1", "http://127.0.0.1:1/v1"),
+        ("api_key_var", "", ""),
+        ("num_examples", "10", 10),
+        ("num_examples", "-1", -1),
+        ("rollouts_per_example", "4", 4),
+        ("max_concurrent", "0", 0),
+        ("max_concurrent", "-1", -1),
+        ("temperature", "0", 0.0),
+        ("temperature", "0.7", 0.7),
+        ("max_tokens", "1", 1),
+        ("sampling_args", '{"top_p": 0.9}', {"top_p": 0.9}),
+        ("env_args", '{"a": [1, null, "é"]}', {"a": [1, None, "é"]}),
+        ("env_args", {"a": 1}, {"a": 1}),
+        ("state_columns", "a, b,,c ", ["a", "b", "c"]),
+        ("max_retries", "0", 0),
+        ("save_results", True, True),
+        ("output_dir", "out", "out"),
+        ("resume", "newest", "newest"),
+    ],
+)
+def test_what_is_right_becomes_a_value(name: str, text: Any, value: Any) -> None:
+    assert parse_values({name: text}) == ({name: value}, [])
+
+
+@pytest.mark.parametrize(
+    ("name", "text", "flag", "words"),
+    [
+        ("model", "", "-m/--model", "empty"),
+        ("api_base_url", "", "-b/--api-base-url", "empty"),
+        ("output_dir", "", "-o/--output-dir", "empty"),
+        ("num_examples", "0", "-n/--num-examples", "0 is too small; expected 1 or more or -1"),
+        ("num_examples", "-2", "-n/--num-examples", "-2 is too small"),
+        ("num_examples", "ten", "-n/--num-examples", "'ten' is not a whole number"),
+        ("num_examples", "1.5", "-n/--num-examples", "'1.5' is not a whole number"),
+        ("rollouts_per_example", "0", "-r/--rollouts-per-example", "expected 1 or more"),
+        ("max_concurrent", "-2", "-c/--max-concurrent", "expected 0 or more or -1"),
+        ("temperature", "hot", "-T/--temperature", "'hot' is not a number"),
+        ("temperature", "nan", "-T/--temperature", "'nan' is not a number"),
+        ("temperature", "inf", "-T/--temperature", "'inf' is not a number"),
+        ("temperature", "-0.1", "-T/--temperature", "-0.1 is too small"),
+        ("max_tokens", "0", "-t/--max-tokens", "expected 1 or more"),
+        ("max_retries", "-1", "--max-retries", "expected 0 or more"),
+        ("env_args", "{a: 1}", "-a/--env-args", "is no JSON: "),
+        ("env_args", "[1]", "-a/--env-args", "is an array; expected an object"),
+        ("env_args", '"x"', "-a/--env-args", "is a string"),
+        ("env_args", "3", "-a/--env-args", "is a number"),
+        ("env_args", "true", "-a/--env-args", "is a boolean"),
+        ("env_args", "null", "-a/--env-args", "is null"),
+        ("env_args", "", "-a/--env-args", "is no JSON"),
+        ("env_args", "[" * 100_000, "-a/--env-args", "nested too deep"),
+        ("env_args", '{"a": "\\ud800"}', "-a/--env-args", "lone surrogate"),
+        ("sampling_args", '{"temperature": NaN}', "-S/--sampling-args", "NaN is no JSON"),
+        ("sampling_args", '{"x": -Infinity}', "-S/--sampling-args", "-Infinity is no JSON"),
+    ],
+)
+def test_what_is_wrong_is_told_with_its_flag(name: str, text: str, flag: str, words: str) -> None:
+    values, faults = parse_values({name: text})
+    assert values == {}
+    (fault,) = faults
+    assert fault.where == flag
+    assert words in fault.what
+
+
+def test_all_faults_are_told_at_once_and_the_rest_is_read() -> None:
+    values, faults = parse_values(
+        {"num_examples": "x", "env_args": "y", "temperature": "z", "max_tokens": "5", "model": None}
+    )
+    assert values == {"max_tokens": 5}
+    assert [fault.where for fault in faults] == [
+        "-n/--num-examples",
+        "-a/--env-args",
+        "-T/--temperature",
+    ]
+
+
+def test_every_option_has_a_help_and_flags_of_its_own() -> None:
+    flags = [flag for option in OPTIONS for flag in option.flags]
+    assert len(flags) == len(set(flags))
+    assert all(option.help.endswith((".", "]")) for option in OPTIONS)
+    assert len(BY_NAME) == len(OPTIONS)

@@ -1,0 +1,234 @@
+"""From a request to one validated plan, to run.toml and back."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from tui_eval.config.plan import Request, RunPlan, make_plan, plan_to_toml, read_plan
+from tui_eval.errors import RefusedError
+
+REGISTRY = """
+[[endpoint]]
+endpoint_id = "mini"
+model = "org/mini"
+url = "https://api.example/v1"
+key = "EXAMPLE_KEY"
+[[endpoint]]
+endpoint_id = "sonnet"
+model = "claude"
+url = "https://other.example"
+api_client_type = "anthropic_messages"
+"""
+
+
+@pytest.fixture(autouse=True)
+def place(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A working directory with a registry, and the key that it names."""
+    (tmp_path / "configs").mkdir()
+    (tmp_path / "configs" / "endpoints.toml").write_text(REGISTRY)
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("EXAMPLE_KEY", "k")
+    return tmp_path
+
+
+def planned(before: RunPlan | None = None, **raw: Any) -> RunPlan:
+    plan, faults = make_plan(Request(env_id="my-env", raw={"model": "mini", **raw}), before)
+    assert plan is not None, faults
+    return plan
+
+
+def faults_of(
+    before: RunPlan | None = None, env_id: str | None = "my-env", **raw: Any
+) -> list[str]:
+    plan, faults = make_plan(Request(env_id=env_id, raw=raw), before)
+    assert plan is None
+    return [str(fault) for fault in faults]
+
+
+def test_an_alias_brings_model_url_key_and_protocol() -> None:
+    plan = planned()
+    assert (plan.alias, plan.model, plan.base_url) == ("mini", "org/mini", "https://api.example/v1")
+    assert (plan.key_var, plan.client_type) == ("EXAMPLE_KEY", "openai_chat_completions")
+    assert planned(model="sonnet").client_type == "anthropic_messages"
+    assert (plan.num_examples, plan.rollouts_per_example, plan.max_concurrent) == (5, 3, 32)
+
+
+def test_what_is_typed_wins() -> None:
+    plan = planned(
+        num_examples="7", api_key_var="", api_client_type="anthropic_messages", env_args='{"a": 1}'
+    )
+    assert (plan.num_examples, plan.key_var, plan.env_args) == (7, "", {"a": 1})
+    assert plan.client_type == "anthropic_messages"
+
+
+def test_the_registrys_key_is_not_sent_to_another_url() -> None:
+    plan = planned(api_base_url="http://127.0.0.1:9/v1")
+    assert (plan.base_url, plan.key_var, plan.model) == ("http://127.0.0.1:9/v1", "", "org/mini")
+    assert planned(api_base_url="http://x/v1", api_key_var="EXAMPLE_KEY").key_var == "EXAMPLE_KEY"
+
+
+def test_a_model_of_no_registry_needs_a_url() -> None:
+    plan = planned(model="my/own", api_base_url="http://127.0.0.1:9/v1")
+    assert (plan.alias, plan.model, plan.key_var) == ("my/own", "my/own", "")
+    (fault,) = faults_of(model="minni")
+    assert "no endpoint is called 'minni'" in fault
+    assert "Did you mean mini?" in fault and "-b" in fault
+
+
+def test_the_default_model_is_looked_up_like_any_other() -> None:
+    (fault,) = faults_of()
+    assert "'gpt-4.1-mini'" in fault
+
+
+def test_a_missing_key_is_told_by_the_name_of_its_variable(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.delenv("EXAMPLE_KEY")
+    (fault,) = faults_of(model="mini")
+    assert "EXAMPLE_KEY, which holds the key, is not set" in fault
+    monkeypatch.setenv("EXAMPLE_KEY", "")
+    assert faults_of(model="mini") == [fault]
+
+
+@pytest.mark.parametrize(
+    "url", ["localhost:8000", "ftp://x", "http://", "https:///v1", "http://[x"]
+)
+def test_what_is_no_url_is_refused(url: str) -> None:
+    (fault,) = faults_of(model="m", api_base_url=url)
+    assert fault.startswith(f"-b/--api-base-url: {url!r} is no URL")
+
+
+def test_all_faults_are_told_at_once() -> None:
+    faults = faults_of(env_id=None, model="nope", num_examples="x", api_client_type="grpc")
+    starts = ["-n/--num-examples", "ENVIRONMENT", "--api-client-type", "-m/--model"]
+    assert [fault.split(":")[0] for fault in faults] == starts
+
+
+def test_faults_of_the_registry_are_told(place: Path) -> None:
+    (place / "configs" / "endpoints.toml").write_text("[[endpoint]]\nfoo = 1\n")
+    assert len(faults_of(model="mini")) == 4
+    assert planned(model="own", api_base_url="http://x/v1").model == "own"
+    faults = faults_of(model="mini", endpoints_path="nothing.toml")
+    assert "nothing.toml: the registry cannot be read" in faults[0]
+
+
+def test_sampling_args_win_over_the_single_flags() -> None:
+    plan = planned(temperature="0.5", max_tokens="9", sampling_args='{"temperature": 1, "x": 2}')
+    assert plan.sampling_args == {"temperature": 1, "max_tokens": 9, "x": 2}
+    assert planned(temperature="0.5").sampling_args == {"temperature": 0.5}
+
+
+def test_a_named_folder_saves() -> None:
+    assert not planned().save
+    assert planned(save_results=True).save
+    plan = planned(output_dir="there")
+    assert (plan.save, plan.output_dir) == (True, "there")
+
+
+def test_a_resumed_run_keeps_what_is_not_typed() -> None:
+    before = planned(num_examples="7", temperature="0.5", state_columns="a,b", save_results=True)
+    plan, faults = make_plan(Request(), before)
+    assert (plan, faults) == (before, [])
+    more, _ = make_plan(Request(raw={"num_examples": "9", "max_concurrent": "2"}), before)
+    assert more is not None
+    assert (more.num_examples, more.max_concurrent, more.save) == (9, 2, True)
+    everything, _ = make_plan(Request(raw={"num_examples": "-1"}), before)
+    assert everything is not None and everything.num_examples == -1
+
+
+@pytest.mark.parametrize(
+    ("raw", "told"),
+    [
+        ({"model": "sonnet"}, "model is 'claude', the run has 'org/mini'"),
+        ({"rollouts_per_example": "4"}, "rollouts_per_example is 4, the run has 3"),
+        ({"env_args": "{}"}, "env_args is {}, the run has {'a': 1}"),
+        ({"temperature": "0.6"}, "sampling_args is {'temperature': 0.6}"),
+        ({"num_examples": "6"}, "-n is 6, the run has 7 examples"),
+    ],
+)
+def test_a_resumed_run_must_stay_the_same(raw: dict[str, str], told: str) -> None:
+    before = planned(num_examples="7", env_args='{"a": 1}', temperature="0.5")
+    (fault,) = faults_of(before, **raw)
+    assert fault.startswith("--resume: ") and told in fault
+    assert "Start a new run" in fault
+
+
+def test_a_run_of_all_examples_does_not_become_smaller() -> None:
+    (fault,) = faults_of(planned(num_examples="-1"), num_examples="3")
+    assert "-n is 3, the run has all examples" in fault
+
+
+def test_another_environment_is_not_resumed() -> None:
+    (fault,) = faults_of(planned(), env_id="other")
+    assert "environment is 'other', the run has 'my-env'" in fault
+
+
+def test_null_in_arguments_survives(place: Path) -> None:
+    plan = planned(env_args='{"seed": null, "xs": [1, null]}', sampling_args='{"stop": null}')
+    (place / "run.toml").write_text(plan_to_toml(plan))
+    assert read_plan(place / "run.toml") == plan
+
+
+JSON = st.recursive(
+    st.none()
+    | st.booleans()
+    | st.integers(-(2**63), 2**63 - 1)
+    | st.floats(allow_nan=False)
+    | st.text(max_size=8),
+    lambda inner: (
+        st.lists(inner, max_size=3) | st.dictionaries(st.text(max_size=5), inner, max_size=3)
+    ),
+    max_leaves=6,
+)
+OBJECTS = st.dictionaries(st.text(max_size=5), JSON, max_size=3)
+
+
+@given(
+    OBJECTS,
+    OBJECTS,
+    st.text(max_size=10),
+    st.lists(st.text(max_size=5), max_size=3),
+    st.none() | st.text(max_size=5),
+)
+def test_a_plan_written_and_read_is_the_same(
+    tmp_path_factory: pytest.TempPathFactory,
+    env_args: dict[str, Any],
+    sampling_args: dict[str, Any],
+    name: str,
+    columns: list[str],
+    output_dir: str | None,
+) -> None:
+    plan = RunPlan(
+        env_id=name, env_args=env_args, sampling_args=sampling_args, alias=name, model=name,
+        base_url="http://x", state_columns=columns, output_dir=output_dir,
+    )  # fmt: skip
+    path = tmp_path_factory.getbasetemp() / "run.toml"
+    path.write_bytes(plan_to_toml(plan).encode())
+    assert read_plan(path) == plan
+
+
+def test_a_bad_plan_tells_all_its_faults(place: Path) -> None:
+    path = place / "run.toml"
+    path.write_text('env_id = 3\nmodle = "x"\nrollouts_per_example = 0\nclient_type = "grpc"\n')
+    with pytest.raises(RefusedError) as caught:
+        read_plan(path)
+    told = str(caught.value)
+    for words in ("env_id: ", "alias: ", "model: ", "base_url: ", "rollouts_per_example: "):
+        assert words in told
+    assert "client_type: " in told
+    assert "unknown key 'modle'. Did you mean model" in told
+
+
+@pytest.mark.parametrize(
+    ("text", "words"),
+    [(None, "has no run.toml"), ("[[", "no TOML"), ('env_args = "{"', "env_args")],
+)
+def test_what_is_no_plan_is_refused(place: Path, text: str | None, words: str) -> None:
+    path = place / "run.toml"
+    if text is not None:
+        path.write_text(text)
+    with pytest.raises(RefusedError, match=words):
+        read_plan(path)

@@ -1,0 +1,122 @@
+"""The endpoint registry: read whole, or every fault with its place."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from tui_eval.config.endpoints import EMBEDDED, Endpoint, read_registry, registry_path
+
+GOOD = """
+[[endpoint]]
+endpoint_id = "mini"
+model = "gpt-4.1-mini"
+url = "https://api.openai.com/v1"
+key = "OPENAI_API_KEY"
+
+[[endpoint]]
+endpoint_id = "sonnet"
+model = "claude"
+api_base_url = "https://api.anthropic.com"
+api_key_var = "ANTHROPIC_API_KEY"
+api_client_type = "anthropic_messages"
+"""
+
+
+def read(folder: Path, text: str | bytes) -> tuple[dict[str, list[Endpoint]], list[str]]:
+    path = folder / "models" / "endpoints.toml"
+    path.parent.mkdir(exist_ok=True)
+    path.write_bytes(text if isinstance(text, bytes) else text.encode())
+    found, faults = read_registry(path)
+    assert all(fault.where.startswith(str(path)) for fault in faults)
+    return found, [str(fault).removeprefix(str(path)) for fault in faults]
+
+
+def test_both_spellings_of_a_field_are_read(tmp_path: Path) -> None:
+    found, faults = read(tmp_path, GOOD)
+    assert faults == []
+    assert found["mini"] == [
+        Endpoint("mini", "gpt-4.1-mini", "https://api.openai.com/v1", "OPENAI_API_KEY",
+                 "openai_chat_completions")
+    ]  # fmt: skip
+    assert found["sonnet"][0] == Endpoint(
+        "sonnet", "claude", "https://api.anthropic.com", "ANTHROPIC_API_KEY", "anthropic_messages"
+    )
+
+
+def test_an_alias_that_stands_twice_has_replicas_in_order(tmp_path: Path) -> None:
+    again = GOOD.replace("api.openai.com", "replica.example").split("\n\n")[0]
+    found, faults = read(tmp_path, GOOD + again)
+    assert faults == []
+    assert [one.url for one in found["mini"]] == [
+        "https://api.openai.com/v1",
+        "https://replica.example/v1",
+    ]
+
+
+@pytest.mark.parametrize(
+    ("text", "told"),
+    [
+        ('[[endpoint]]\nmodel = "m"', ["endpoint_id is missing", "url is missing"]),
+        ("[[endpoint]]", ["endpoint_id is missing", "model is missing", "url is missing"]),
+        ('[endpoint]\nmodel = "m"', ["[endpoint] is one table. Write [[endpoint]]"]),
+        ("endpoint = [1]", ["this is 1, no table. Write [[endpoint]]"]),
+        ('[[models]]\nmodel = "m"', ["unknown table 'models'. Endpoints are [[endpoint]] tables"]),
+        ("[[endpoint", ["this is no TOML: "]),
+        (b"\xff\xfe", ["this is no TOML: "]),
+    ],
+)
+def test_what_is_wrong_with_the_file_is_told(
+    tmp_path: Path, text: str | bytes, told: list[str]
+) -> None:
+    found, faults = read(tmp_path, text)
+    assert found == {}
+    assert len(faults) == len(told)
+    assert all(words in fault for words, fault in zip(told, faults, strict=True))
+
+
+@pytest.mark.parametrize(
+    ("line", "told"),
+    [
+        ('modle = "m"', "unknown key 'modle'. Did you mean model?"),
+        ('api_base_url = "http://x"', "url and api_base_url are the same field; keep one"),
+        ('api_key_var = "K"', "key and api_key_var are the same field; keep one"),
+        ('type = "grpc"', "unknown client type 'grpc'. Known are openai_chat_completions"),
+        ("type = 3", "type must be text that is not empty"),
+        ('headers = ""', "unknown key 'headers'"),
+    ],
+)
+def test_a_wrong_key_is_told_with_the_number_of_its_table(
+    tmp_path: Path, line: str, told: str
+) -> None:
+    first, second = GOOD.strip().split("\n\n")
+    found, faults = read(tmp_path, f"{second}\n\n{first}\n{line}\n")
+    assert list(found) == ["sonnet"]
+    assert len(faults) == 1
+    assert faults[0].startswith(", [[endpoint]] 2: ")
+    assert told in faults[0]
+
+
+def test_all_faults_of_all_tables_are_told(tmp_path: Path) -> None:
+    _, faults = read(tmp_path, '[[endpoint]]\nurl = 1\n[[endpoint]]\nfoo = "x"\n[other]\n')
+    assert len(faults) == 8
+
+
+def test_a_registry_that_is_not_there_is_told(tmp_path: Path) -> None:
+    found, faults = read_registry(tmp_path / "nothing.toml")
+    assert found == {}
+    assert "cannot be read: No such file" in str(faults[0])
+
+
+def test_the_shipped_registry_is_read_where_there_is_none_here(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    found, faults = read_registry(registry_path(None))
+    assert faults == []
+    assert {"gpt-4.1-mini", "qwen3-235b-i", "claude-sonnet", "demo"} <= found.keys()
+    assert found["demo"][0].url == EMBEDDED
+    (tmp_path / "configs").mkdir()
+    (tmp_path / "configs" / "endpoints.toml").write_text(GOOD)
+    assert list(read_registry(registry_path(None))[0]) == ["mini", "sonnet"]

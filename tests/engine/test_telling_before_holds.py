@@ -1,0 +1,106 @@
+"""What listeners hear before people's code holds the engine's loop."""
+
+from __future__ import annotations
+
+import socket
+import time
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from pathlib import Path
+from types import SimpleNamespace
+
+import pytest
+
+from tui_eval.engine import hub as hub_module
+from tui_eval.engine.gate import Gate
+from tui_eval.engine.hub import Hub
+from tui_eval.engine.listener import listen
+from tui_eval.engine.slots import Slots
+from tui_eval.engine.sockets import bind_socket
+from tui_eval.engine.watch import RolloutWatch
+from tui_eval.events import HEADER_BYTES, Event, RunStarted, Stage, decode_events
+
+
+@asynccontextmanager
+async def connected(hub: Hub) -> AsyncIterator[socket.socket]:
+    """A listener's end that is read without letting the loop run; the run has started."""
+    path = f"/tmp/tui-eval-test-{id(hub)}.sock"
+    server = await listen(bind_socket(path), hub, lambda command: None, lambda: None)
+    with socket.socket(socket.AF_UNIX, socket.SOCK_STREAM) as client:
+        client.connect(path)
+        client.setblocking(False)
+        await hub.somebody_listens.wait()
+        hub.tell(RunStarted(0, 1.0, "/r", "env", "m", "url", 8, 1, 8, 8, True, {}, {}))
+        hub.flush()
+        heard(client)
+        yield client
+    server.close()
+    Path(path).unlink()
+
+
+def heard(client: socket.socket) -> list[Event]:
+    """What has come."""
+    found: list[Event] = []
+    while True:
+        try:
+            size = int.from_bytes(client.recv(HEADER_BYTES), "big")
+        except BlockingIOError:
+            return found
+        found += decode_events(client.recv(size))
+
+
+@pytest.fixture
+def clock(monkeypatch: pytest.MonkeyPatch) -> list[float]:
+    """What the hub's clock says; tests move it on."""
+    now = [1000.0]
+    monkeypatch.setattr(
+        hub_module, "time", SimpleNamespace(time=time.time, monotonic=lambda: now[0])
+    )
+    return now
+
+
+async def test_what_waits_is_told_before_code_that_may_hold_the_loop_again(
+    clock: list[float],
+) -> None:
+    hub = Hub()
+    async with connected(hub) as client:
+        watch = RolloutWatch(3, 0, hub, Gate(), Slots(8))
+        watch.staged(Stage.TOOL)
+        assert heard(client) == []
+
+        clock[0] += 2.0
+        watch.tool_finished("id", "sleep", 2000, None, "")
+        watch.staged(Stage.SCORING)
+        assert [(event.stage, event.tool_calls) for event in heard(client)] == [(Stage.SCORING, 1)]
+
+        watch.model_answered(10, 1)
+        watch.staged(Stage.TOOL)
+        assert [(event.stage, event.turns) for event in heard(client)] == [(Stage.TOOL, 1)]
+
+        clock[0] += hub_module.REMEMBERED_S
+        watch.staged(Stage.MODEL)
+        watch.staged(Stage.TOOL)
+        assert heard(client) == []
+
+
+async def test_a_loop_that_is_late_because_it_has_much_to_do_is_told_of_in_batches(
+    clock: list[float],
+) -> None:
+    hub = Hub()
+    async with connected(hub) as client:
+        for row in range(8):
+            watch = RolloutWatch(row, 0, hub, Gate(), Slots(8))
+            clock[0] += hub_module.HELD_S / 2
+            watch.staged(Stage.SCORING)
+        assert heard(client) == []
+
+
+async def test_a_pause_in_which_nothing_waits_is_no_hold(clock: list[float]) -> None:
+    hub = Hub()
+    async with connected(hub) as client:
+        watch = RolloutWatch(3, 0, hub, Gate(), Slots(8))
+        hub.flush()
+        heard(client)
+        clock[0] += 2.0
+        watch.staged(Stage.TOOL)
+        assert heard(client) == []

@@ -1,0 +1,165 @@
+"""Generated rollouts that wait for their group, across sessions."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from types import MappingProxyType
+from typing import Any
+
+import pytest
+from made_runs import tool_state
+
+from tui_eval.messages import AssistantMessage, ToolMessage, UserMessage
+from tui_eval.runs.journal import Journal, read_journal, restore_state
+from tui_eval.runs.layout import RunDir
+from tui_eval.runs.redaction import Redactor
+from tui_eval.runs.row import build_row
+from tui_eval.state import State
+from tui_eval.types import Response, ResponseMessage, Usage
+
+
+def with_trajectory() -> State:
+    state = tool_state(seen=["a"], lock=object(), usage=MappingProxyType({"input_tokens": 4.0}))
+    answer = state["completion"][0]
+    state["trajectory"] = [
+        {
+            "prompt": [UserMessage(content="41 + 1?")],
+            "completion": [answer],
+            "response": Response(
+                id="r1",
+                created=1,
+                model="m",
+                usage=Usage(prompt_tokens=3),
+                message=ResponseMessage(
+                    finish_reason="tool_calls", is_truncated=False, tool_calls=answer.tool_calls
+                ),
+            ),
+            "tokens": None,
+            "reward": None,
+            "advantage": None,
+            "is_truncated": False,
+            "trajectory_id": "t1",
+            "extras": {},
+        }
+    ]
+    state["answer"] = "changed by setup_state"
+    state.steps = [{"started": 1.0, "model_ms": 2.0}]
+    return state
+
+
+def fresh() -> State:
+    values = {"prompt": [UserMessage(content="41 + 1?")], "example_id": 7, "task": "sums"}
+    return State(input={**values, "answer": "42"})
+
+
+@pytest.fixture
+def run(tmp_path: Path) -> RunDir:
+    return RunDir(tmp_path)
+
+
+def journal_of(run: RunDir) -> Journal:
+    return Journal(run, Redactor(["sk-secret"]))
+
+
+def test_a_rollout_comes_back_as_it_was(run: RunDir) -> None:
+    before = with_trajectory()
+    journal = journal_of(run)
+    journal.add(3, 1, 2, before)
+    journal.close()
+    record = read_journal(run)[3]
+    shared = fresh()
+    after = restore_state(record, shared)
+    assert (record["number"], record["attempt"]) == (1, 2)
+    assert after["completion"] == before["completion"]
+    assert isinstance(after["completion"][1], ToolMessage)
+    assert after["answer"] == "changed by setup_state"
+    assert after["seen"] == ["a"]
+    step = after["trajectory"][0]
+    assert isinstance(step["response"], Response)
+    assert isinstance(step["completion"][0], AssistantMessage)
+    assert step["response"].message.tool_calls == before["completion"][0].tool_calls
+    assert (after.steps, after.tool_log) == (before.steps, before.tool_log)
+    rows = [build_row(state, number=1, attempt=2) for state in (before, after)]
+    assert rows[0] == rows[1]
+
+
+def test_restoring_leaves_the_dataset_alone(run: RunDir) -> None:
+    journal = journal_of(run)
+    journal.add(3, 1, 1, with_trajectory())
+    journal.close()
+    row = {"prompt": [UserMessage(content="41 + 1?")], "example_id": 7, "answer": "42"}
+    restore_state(read_journal(run)[3], State(input=row))
+    assert row["answer"] == "42"
+
+
+@pytest.mark.parametrize("text", ["a\ud800", "\udcff"])
+def test_half_characters_do_not_keep_a_rollout_from_being_kept(run: RunDir, text: str) -> None:
+    state = tool_state(completion=[AssistantMessage(content=text)], note=text)
+    state.scores = [{"name": "f", "raw": None, "weight": 1.0, "error": text}]
+    journal = journal_of(run)
+    journal.add(0, 0, 1, state)
+    journal.close()
+    assert "\\ud" in read_journal(run)[0]["completion"][0]["content"]
+
+
+def test_what_is_forgotten_is_gone_and_the_rest_stays(run: RunDir) -> None:
+    journal = journal_of(run)
+    for row in range(3):
+        journal.add(row, row, 1, tool_state())
+    journal.forget(1)
+    journal.close()
+    assert {0, 2} <= read_journal(run).keys()
+    journal = journal_of(run)
+    for row, record in read_journal(run).items():
+        journal.keep(row, record)
+    for row in (0, 1, 2):
+        journal.forget(row)
+    journal.forget(99)
+    journal.close()
+    assert not run.journal.exists()
+
+
+def test_the_journal_does_not_grow_without_end(run: RunDir) -> None:
+    journal = journal_of(run)
+    journal.add(0, 0, 1, tool_state())
+    for row in range(1, 60):
+        journal.add(row, 0, 1, tool_state(text="x" * 100_000))
+        journal.forget(row)
+    assert run.journal.stat().st_size < 2_000_000
+    journal.add(60, 0, 1, tool_state())
+    journal.close()
+    assert {0, 60} <= read_journal(run).keys()
+
+
+@pytest.mark.parametrize(
+    "junk", [b'{"row": 9, "compl', b'{"row": 9}\n', b"[]\n", b"\xff\xfe\n", b'{"row": "x"}\n']
+)
+def test_torn_and_foreign_lines_are_passed_over(run: RunDir, junk: bytes) -> None:
+    journal = journal_of(run)
+    journal.add(1, 0, 1, tool_state())
+    journal.close()
+    with run.journal.open("ab") as file:
+        file.write(junk)
+    assert list(read_journal(run)) == [1]
+    journal = journal_of(run)
+    journal.add(2, 0, 1, tool_state())
+    journal.close()
+    assert list(read_journal(run)) == [1, 2]
+
+
+def test_secrets_do_not_reach_the_journal(run: RunDir) -> None:
+    journal = journal_of(run)
+    journal.add(1, 0, 1, tool_state(header="Bearer sk-secret"))
+    journal.close()
+    assert b"sk-secret" not in run.journal.read_bytes()
+    assert read_journal(run)[1]["state"]["header"] == "Bearer *********"
+
+
+def test_objects_of_people_are_left_to_a_fresh_state(run: RunDir) -> None:
+    journal = journal_of(run)
+    journal.add(1, 0, 1, with_trajectory())
+    journal.close()
+    kept: dict[str, Any] = json.loads(run.journal.read_bytes())["state"]
+    assert not {"lock", "client", "error", "usage_tracker"} & kept.keys()
+    assert kept["usage"] == {"input_tokens": 4.0}

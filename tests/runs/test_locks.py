@@ -1,0 +1,132 @@
+"""One writer a run, and everybody can ask who it is."""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+import sys
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+import pytest
+
+from tui_eval.runs.lock import Holder, LockHeldError, RunLock, holder
+
+HOLDING = """
+import sys
+from pathlib import Path
+from tui_eval.runs.lock import RunLock
+lock = RunLock(Path(sys.argv[1]), "/run/one.sock")
+print("held", flush=True)
+sys.stdin.read()
+"""
+
+
+@contextmanager
+def other_process(path: Path) -> Iterator[subprocess.Popen[str]]:
+    """Another process that holds the lock, until the block ends."""
+    process = subprocess.Popen(
+        [sys.executable, "-c", HOLDING, str(path)],
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        text=True,
+    )
+    assert process.stdin is not None and process.stdout is not None
+    try:
+        assert process.stdout.readline() == "held\n"
+        yield process
+    finally:
+        process.kill()
+        process.wait()
+        process.stdin.close()
+        process.stdout.close()
+
+
+def test_a_second_writer_is_refused_and_told_who_has_it(tmp_path: Path) -> None:
+    path = tmp_path / "lock"
+    with other_process(path) as process:
+        assert holder(path) == Holder(process.pid, "/run/one.sock")
+        with pytest.raises(LockHeldError, match=f"process {process.pid} is writing"):
+            RunLock(path, "")
+
+
+def test_a_killed_writer_holds_nothing(tmp_path: Path) -> None:
+    path = tmp_path / "lock"
+    with other_process(path) as process:
+        process.send_signal(signal.SIGKILL)
+        process.wait()
+        assert path.exists()
+        assert holder(path) is None
+        lock = RunLock(path, "mine")
+        assert holder(path) == Holder(os.getpid(), "mine")
+        lock.release()
+
+
+def test_a_released_lock_is_gone(tmp_path: Path) -> None:
+    path = tmp_path / "lock"
+    RunLock(path, "a").release()
+    assert not path.exists()
+    assert holder(path) is None
+    RunLock(path, "b").release()
+
+
+def test_a_lock_in_a_folder_that_is_not_there_is_an_error_of_the_system(tmp_path: Path) -> None:
+    with pytest.raises(OSError):
+        RunLock(tmp_path / "nothing" / "lock", "")
+
+
+def test_a_lock_whose_text_is_torn_is_still_held(tmp_path: Path) -> None:
+    path = tmp_path / "lock"
+    lock = RunLock(path, "a")
+    path.write_bytes(b'{"pid": 1')
+    assert holder(path) == Holder(0, "")
+    with pytest.raises(LockHeldError, match="another process is writing"):
+        RunLock(path, "b")
+    lock.release()
+
+
+def test_who_only_asks_keeps_nobody_from_writing(tmp_path: Path) -> None:
+    path = tmp_path / "lock"
+    path.touch()
+    over = threading.Event()
+
+    def ask() -> None:
+        while not over.is_set():
+            holder(path)
+
+    asking = [threading.Thread(target=ask) for _ in range(2)]
+    for thread in asking:
+        thread.start()
+    try:
+        for _ in range(50):
+            RunLock(path, "").release()
+    finally:
+        over.set()
+        for thread in asking:
+            thread.join()
+
+
+def test_a_file_that_was_replaced_meanwhile_is_not_taken_for_the_lock(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    path = tmp_path / "lock"
+    path.touch()
+    real_open = os.open
+    opened: list[int] = []
+
+    def open_late(*args: object) -> int:
+        fd = real_open(*args)  # type: ignore[arg-type]
+        if not opened:  # whoever had the lock removes its file between our open and our flock
+            path.unlink()
+        opened.append(fd)
+        return fd
+
+    monkeypatch.setattr(os, "open", open_late)
+    lock = RunLock(path, "mine")
+    monkeypatch.undo()
+    assert len(opened) == 2
+    assert holder(path) == Holder(os.getpid(), "mine")
+    lock.release()

@@ -1,0 +1,164 @@
+"""Lines on disk: whole or not at all, also where the disk is full or the process is killed."""
+
+from __future__ import annotations
+
+import json
+import os
+import random
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+from made_runs import row, rows_of, write_indexed, write_run
+
+from tui_eval.events import RolloutFinished, RunFinished
+from tui_eval.runs.index import IndexReader
+from tui_eval.runs.layout import RunDir
+from tui_eval.runs.opening import saved_events
+from tui_eval.runs.redaction import Redactor
+from tui_eval.runs.repair import repair
+from tui_eval.runs.row import encode_row
+from tui_eval.runs.scan import scan
+from tui_eval.runs.writer import RunWriter, write_atomically, write_metadata
+
+WRITING = """
+import sys
+from pathlib import Path
+sys.path[:0] = sys.argv[2].split(":")
+from made_runs import row
+from tui_eval.runs.layout import RunDir
+from tui_eval.runs.redaction import Redactor
+from tui_eval.runs.row import encode_row
+from tui_eval.runs.scan import event_of, scan
+from tui_eval.runs.writer import RunWriter
+
+run = RunDir(Path(sys.argv[1]))
+writer = RunWriter(run, Redactor())
+for place in range(100_000):
+    one = row(place, 0, text="x" * (place * 37 % 5000))
+    offset, length = writer.append(encode_row(one))
+    print(place, flush=True)
+    writer.remember(event_of(next(scan(run.results, offset)), place, 0))
+    if place % 3 == 0:
+        writer.flush_index()
+"""
+
+
+def finished_of(run: RunDir) -> list[RolloutFinished]:
+    return [event for event in saved_events(run) if isinstance(event, RolloutFinished)]
+
+
+def test_a_line_is_where_the_writer_says(tmp_path: Path) -> None:
+    run = write_run(tmp_path)
+    writer = RunWriter(run, Redactor())
+    places = [writer.append(encode_row(row(0, n, text="é" * n))) for n in range(3)]
+    writer.close()
+    with run.results.open("rb") as file:
+        for number, (offset, length) in enumerate(places):
+            file.seek(offset)
+            text = file.read(length)
+            assert text.endswith(b"\n")
+            assert json.loads(text)["tui_eval"]["rollout"] == number
+
+
+def test_a_writer_goes_on_at_the_end_of_the_file(tmp_path: Path) -> None:
+    run = write_run(tmp_path)
+    write_indexed(run, [row(0, 0), row(0, 1)])
+    write_indexed(run, [row(1, 0)])
+    assert len(rows_of(run)) == 3
+    assert [event.row for event in IndexReader(run.index).read()] == [0, 1, 2]
+    assert [event.row for event in finished_of(run)] == [0, 1, 2]
+
+
+def test_secrets_are_redacted_in_lines_and_metadata(tmp_path: Path) -> None:
+    run = write_run(tmp_path)
+    redact = Redactor(["sk-secret"])
+    writer = RunWriter(run, redact)
+    writer.append(encode_row(row(0, 0, text="the key is sk-secret")))
+    writer.close()
+    write_metadata(run, {"base_url": "http://x/?key=sk-secret"}, redact)
+    assert rows_of(run)[0]["text"] == "the key is *********"
+    assert b"sk-secret" not in run.metadata.read_bytes()
+
+
+def test_a_full_disk_leaves_whole_lines_only(tmp_path: Path) -> None:
+    program = """
+import resource, sys
+from pathlib import Path
+from tui_eval.runs.layout import RunDir
+from tui_eval.runs.redaction import Redactor
+from tui_eval.runs.writer import RunWriter
+resource.setrlimit(resource.RLIMIT_FSIZE, (1000, 1000))
+writer = RunWriter(RunDir(Path(sys.argv[1])), Redactor())
+line = b'{"example_id": 0, "x": "' + b"y" * 300 + b'"}\\n'
+written = 0
+try:
+    while True:
+        writer.append(line)
+        written += 1
+except OSError as error:
+    print(written, error.errno)
+writer.close()
+"""
+    done = subprocess.run(
+        [sys.executable, "-c", program, str(tmp_path)],
+        capture_output=True,
+        text=True,
+        timeout=60,
+    )
+    assert done.returncode == 0, done.stderr
+    assert done.stdout.split()[0] == "3"
+    lines = (tmp_path / "results.jsonl").read_bytes().splitlines(keepends=True)
+    assert len(lines) == 3
+    assert all(json.loads(line) and line.endswith(b"\n") for line in lines)
+
+
+def test_a_killed_writer_loses_no_line_that_it_told_of(tmp_path: Path) -> None:
+    seed = random.Random(7)
+    for number in range(4):
+        run = write_run(tmp_path / str(number), examples=100_000, per_example=1)
+        process = subprocess.Popen(
+            [sys.executable, "-c", WRITING, str(run.path), ":".join([os.path.dirname(__file__)])],
+            stdout=subprocess.PIPE,
+            text=True,
+        )
+        assert process.stdout is not None
+        told = int(process.stdout.readline())
+        deadline = time.monotonic() + seed.random() * 0.15
+        while time.monotonic() < deadline:
+            told = int(process.stdout.readline())
+        process.send_signal(signal.SIGKILL)
+        rest = process.stdout.read().splitlines()
+        process.wait()
+        process.stdout.close()
+        whole = [int(text) for text in rest if text]
+        told = max([told, *whole[:-1]])
+        assert [event.row for event in finished_of(run)][: told + 1] == list(range(told + 1))
+        found = repair(run, rollouts_per_example=1, examples=100_000, keep_errors=True)
+        assert len(found.kept) >= told + 1
+        for event in found.kept[:: max(len(found.kept) // 20, 1)]:
+            line = next(scan(run.results, event.offset))
+            assert line.row is not None and line.row["example_id"] == event.row
+
+
+def test_a_run_that_did_not_end_is_told_as_interrupted(tmp_path: Path) -> None:
+    run = write_run(tmp_path)
+    write_indexed(run, [row(0, 0)])
+    end = list(saved_events(run))[-1]
+    assert isinstance(end, RunFinished)
+    assert (end.status, end.exit_code) == ("interrupted", 130)
+
+
+def test_an_atomic_write_replaces_the_whole_file_and_leaves_nothing_behind(tmp_path: Path) -> None:
+    path = tmp_path / "metadata.json"
+    write_atomically(path, b"one and more")
+    write_atomically(path, b"two")
+    assert path.read_bytes() == b"two"
+    (tmp_path / "folder").mkdir()
+    (tmp_path / "folder" / "file").touch()
+    with pytest.raises(OSError):
+        write_atomically(tmp_path / "folder", b"three")
+    assert sorted(one.name for one in tmp_path.iterdir()) == ["folder", "metadata.json"]

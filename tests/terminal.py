@@ -1,0 +1,98 @@
+"""A real terminal: the program on a pty, its screen kept by a terminal emulator."""
+
+from __future__ import annotations
+
+import fcntl
+import os
+import pty
+import select
+import struct
+import subprocess
+import sys
+import termios
+import time
+from collections.abc import Callable
+from pathlib import Path
+
+import pyte
+
+PATIENCE_S = 30.0
+
+
+class Terminal:
+    """Runs `tui-eval` on a terminal of its own.
+
+    `raw` holds every byte that the program wrote to it.
+    """
+
+    def __init__(
+        self, folder: Path, env: dict[str, str], *args: str, size: tuple[int, int] = (120, 40)
+    ) -> None:
+        columns, lines = size
+        self.screen = pyte.Screen(columns, lines)
+        self._stream = pyte.ByteStream(self.screen)
+        self.raw = b""
+        self._fd, inner = pty.openpty()
+        fcntl.ioctl(inner, termios.TIOCSWINSZ, struct.pack("HHHH", lines, columns, 0, 0))
+        self.settings_before = termios.tcgetattr(inner)
+        self._inner = inner
+        self.process = subprocess.Popen(
+            [sys.executable, "-m", "tui_eval", *args],
+            cwd=folder,
+            env={**env, "TERM": "xterm-256color", "COLUMNS": "", "LINES": ""},
+            stdin=inner,
+            stdout=inner,
+            stderr=inner,
+            start_new_session=True,
+        )
+
+    @property
+    def text(self) -> str:
+        """What is on the screen now."""
+        return "\n".join(line.rstrip() for line in self.screen.display)
+
+    def read(self, within: float = 0.05) -> None:
+        """Takes in what the program wrote."""
+        ready, _, _ = select.select([self._fd], [], [], within)
+        if ready:
+            data = os.read(self._fd, 1 << 16)
+            self.raw += data
+            # pyte knows no private modes with a dollar sign and prints such queries as text
+            self._stream.feed(data.replace(b"$p", b""))
+
+    def wait_for(self, wanted: str | Callable[[], object], within: float = PATIENCE_S) -> None:
+        """Reads until a text is on the screen, or a condition holds."""
+        deadline = time.monotonic() + within
+        while not (wanted() if callable(wanted) else wanted in self.text):
+            assert time.monotonic() < deadline, f"not seen: {wanted}\n{self.text}"
+            self.read()
+
+    def type(self, keys: str) -> None:
+        """Types keys."""
+        os.write(self._fd, keys.encode())
+
+    def finish(self, within: float = PATIENCE_S) -> int:
+        """Reads until the program has ended; returns its exit code."""
+        deadline = time.monotonic() + within
+        while self.process.poll() is None:
+            assert time.monotonic() < deadline, f"the program does not end\n{self.text}"
+            self.read()
+        while select.select([self._fd], [], [], 0.1)[0]:
+            self.read()
+        return self.process.returncode
+
+    def is_whole(self) -> bool:
+        """Whether the terminal is as it was: its modes, the main screen, a visible cursor."""
+        modes = termios.tcgetattr(self._inner) == self.settings_before
+        left = self.raw.rfind(b"\x1b[?1049l") > self.raw.rfind(b"\x1b[?1049h")
+        mouse = self.raw.rfind(b"\x1b[?1000l") > self.raw.rfind(b"\x1b[?1000h")
+        cursor = self.raw.rfind(b"\x1b[?25h") > self.raw.rfind(b"\x1b[?25l")
+        return modes and left and mouse and cursor
+
+    def close(self) -> None:
+        """Ends the program if a test left it running."""
+        if self.process.poll() is None:
+            self.process.kill()
+            self.process.wait()
+        os.close(self._fd)
+        os.close(self._inner)

@@ -1,0 +1,66 @@
+"""What the floors may not load: the screen's process and the command line stay light."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+
+import pytest
+
+SDKS = ("openai", "anthropic", "datasets", "pandas", "textual")
+
+PROGRAM = """
+import importlib, sys
+for name in sys.argv[1].split(","):
+    importlib.import_module(name)
+print(",".join(name for name in sys.argv[2].split(",") if name in sys.modules))
+"""
+
+
+def loaded_by(modules: str, suspects: tuple[str, ...]) -> str:
+    done = subprocess.run(
+        [sys.executable, "-c", PROGRAM, modules, ",".join(suspects)],
+        capture_output=True,
+        text=True,
+        timeout=60,
+        check=True,
+    )
+    return done.stdout.strip()
+
+
+@pytest.mark.parametrize(
+    "module",
+    [
+        "tui_eval.fold.run_state",
+        "tui_eval.fold.transcript",
+        "tui_eval.events",
+        "tui_eval.runs.opening",
+        "tui_eval.config.plan",
+        "tui_eval.cli.main",
+    ],
+)
+def test_a_floor_loads_no_sdk_and_no_screen(module: str) -> None:
+    assert loaded_by(module, SDKS) == ""
+
+
+def test_the_screen_loads_no_sdk_and_no_environment() -> None:
+    suspects = (*SDKS[:-1], "tui_eval.environments.environment", "tui_eval.clients.base")
+    assert loaded_by("tui_eval.tui.app,tui_eval.engine.live_feed", suspects) == ""
+
+
+def test_events_and_fold_do_not_even_load_pydantic_or_numpy() -> None:
+    assert loaded_by("tui_eval.events,tui_eval.fold.run_state", ("pydantic", "numpy")) == ""
+
+
+def test_the_help_loads_nothing_heavy() -> None:
+    done = subprocess.run(
+        [sys.executable, "-X", "importtime", "-m", "tui_eval", "--help"],
+        capture_output=True,
+        text=True,
+        timeout=60,
+    )
+    assert done.returncode == 0
+    assert "Usage: tui-eval" in done.stdout
+    loaded = {line.rsplit("|", 1)[-1].strip().split(".")[0] for line in done.stderr.splitlines()}
+    assert "click" in loaded
+    assert not loaded & {"textual", "openai", "anthropic", "numpy", "pydantic"}

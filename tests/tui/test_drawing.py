@@ -1,0 +1,81 @@
+from __future__ import annotations
+
+import pytest
+from scripted_run import NOW, TOTAL, ScriptedFeed, finished, run_started, saved_rows, staged
+from staging import over, running, staged_app
+
+from tui_eval import events as ev
+from tui_eval.tui.widgets.line_view import LineView
+
+
+async def test_a_tick_with_nothing_new_draws_nothing() -> None:
+    async with staged_app(over()) as stage:
+        await stage.pilot.pause(0.2)
+        views = list(stage.app.screen.query(LineView))
+        before = [view.asked for view in views]
+        for _ in range(10):
+            stage.app.tick()
+            await stage.pilot.pause()
+        assert [view.asked for view in views] == before
+
+
+async def test_one_changed_row_draws_one_line() -> None:
+    async with staged_app(running()) as stage:
+        await stage.pilot.pause(0.2)
+        before = stage.live.rollouts.asked
+        await stage.tell(staged(32, ev.Stage.TOOL, at=NOW - 4.2, turns=1, tool_calls=1))
+        assert stage.live.rollouts.asked - before <= 2
+
+
+async def test_ten_thousand_rows_draw_only_what_can_be_seen() -> None:
+    rows = 10_000
+    start = run_started(num_examples=2_500, total=rows)
+    feed = ScriptedFeed([start, *(finished(row) for row in range(rows))], saved_rows())
+    async with staged_app(feed) as stage:
+        assert stage.app.state.finished == rows
+        assert stage.live.rollouts.count() == rows
+        drawn = stage.live.rollouts.built
+        assert drawn < 40 * 40
+        await stage.press("G")
+        assert "running" not in stage.text(stage.live.keys)
+        assert stage.live.rollouts.built - drawn < 200
+
+
+@pytest.mark.parametrize("size", [(12, 5), (40, 10), (79, 8), (101, 12), (300, 90)])
+async def test_any_size_is_drawn(size: tuple[int, int]) -> None:
+    async with staged_app(running(), size=size) as stage:
+        for keys in ("1", "2", "3", "z", "question_mark", "escape", "q", "escape"):
+            await stage.press(keys)
+
+
+async def test_a_change_of_size_lays_everything_out_anew() -> None:
+    async with staged_app(over(), size=(200, 60)) as stage:
+        await stage.pilot.resize_terminal(80, 24)
+        await stage.until(lambda: not stage.live.story.region)
+        await stage.pilot.resize_terminal(120, 40)
+        await stage.until(lambda: stage.live.numbers.region and stage.live.story.region)
+        views = (stage.live.story, stage.live.numbers, stage.live.rollouts, stage.live.header)
+        for view in views:
+            lines = stage.text(view).splitlines()
+            assert max(len(line) for line in lines) <= view.size.width
+        assert "used · 2 errored" in stage.text(stage.live.numbers)
+
+
+async def test_a_narrow_screen_shows_the_pane_with_the_focus() -> None:
+    async with staged_app(over(), size=(80, 24)) as stage:
+        live = stage.live
+        assert [p.id for p in (live.rollouts, live.story, live.numbers) if p.region] == ["rollouts"]
+        await stage.press("tab")
+        await stage.until(lambda: live.story.region)
+        assert not live.rollouts.region
+        await stage.press("3")
+        await stage.until(lambda: live.numbers.region and live.reward.region)
+        await stage.press("escape")
+        await stage.until(lambda: live.focused is live.rollouts)
+
+
+async def test_one_rollout_an_example_needs_no_braces() -> None:
+    start = run_started(num_examples=TOTAL, rollouts_per_example=1)
+    async with staged_app(ScriptedFeed([start, finished(0)], saved_rows())) as stage:
+        assert "╭" not in stage.text(stage.live.rollouts)
+        assert "pass@" not in stage.text(stage.live.numbers)

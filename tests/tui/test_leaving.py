@@ -1,0 +1,82 @@
+from __future__ import annotations
+
+import pytest
+from scripted_run import NOW, ScriptedFeed
+from staging import over, running, staged_app
+
+from tui_eval import events as ev
+from tui_eval.tui.app import TuiEvalApp
+from tui_eval.tui.leaving import Leave
+from tui_eval.tui.screens.question import Question
+
+
+@pytest.mark.parametrize(
+    ("key", "command", "leave"),
+    [("s", ev.Stop, Leave("stop")), ("d", ev.Detach, Leave("detach"))],
+)
+async def test_quitting_a_running_run_asks_what_becomes_of_it(
+    key: str, command: type, leave: Leave
+) -> None:
+    async with staged_app(running()) as stage:
+        await stage.press("q")
+        assert isinstance(stage.app.screen, Question)
+        await stage.press("escape")
+        assert stage.app.screen is stage.live
+        await stage.press("q", key)
+    assert stage.feed.closed
+    assert stage.app.return_value == leave
+    assert isinstance(stage.feed.sent[-1], command)
+
+
+@pytest.mark.parametrize(
+    ("key", "leave"), [("y", Leave("closed", save=True)), ("n", Leave("closed"))]
+)
+async def test_leaving_an_unsaved_run_asks_whether_to_keep_it(key: str, leave: Leave) -> None:
+    async with staged_app(over(), saved=False) as stage:
+        await stage.press("q")
+        assert isinstance(stage.app.screen, Question)
+        await stage.press(key)
+    assert stage.app.return_value == leave
+
+
+async def test_a_saved_run_that_ended_is_left_without_a_question() -> None:
+    async with staged_app(over()) as stage:
+        await stage.press("q")
+    assert stage.app.return_value == Leave("closed")
+    assert stage.feed.sent == []
+
+
+async def test_ctrl_c_asks_first_and_stops_the_second_time() -> None:
+    async with staged_app(running()) as stage:
+        await stage.press("ctrl+c")
+        assert isinstance(stage.app.screen, Question)
+        await stage.press("ctrl+c")
+    assert stage.app.return_value == Leave("stop")
+    assert isinstance(stage.feed.sent[-1], ev.Stop)
+
+
+async def test_ctrl_q_stops_and_leaves_at_once() -> None:
+    async with staged_app(running()) as stage:
+        await stage.press("ctrl+q")
+    assert stage.app.return_value == Leave("stop")
+    assert isinstance(stage.feed.sent[-1], ev.Stop)
+
+
+async def test_a_refusal_closes_the_app() -> None:
+    feed = ScriptedFeed([ev.Refused(0, [("-m", "unknown model", "")])])
+    app = TuiEvalApp(feed, now=lambda: NOW)
+    async with app.run_test() as pilot:
+        for _ in range(300):
+            if app.return_value is not None:
+                break
+            await pilot.pause(0.01)
+    assert app.return_value == Leave("closed")
+    assert app.state.refused == [("-m", "unknown model", "")]
+
+
+async def test_a_run_that_ends_stays_open_for_reading() -> None:
+    async with staged_app(running()) as stage:
+        await stage.tell(ev.RunFinished(0, NOW, "interrupted", 130))
+        assert "interrupted, resumable" in stage.text(stage.live.header)
+        await stage.press("g")
+        assert stage.live.rollouts.row == 0
