@@ -241,3 +241,36 @@ def test_a_full_disk_ends_the_run_with_whole_lines(
     assert "cannot be written" in done.err
     run = program.only_run()
     assert 0 < len(run.rows) < 20
+
+
+@pytest.mark.parametrize(
+    ("body", "chain"),
+    [
+        ("state['error'] = 'a text'", ""),
+        ("state['metrics'] = 3", ""),
+        ("state['timing'] = None", ""),
+        ("return None", "TypeError"),
+        ("state.clear()", ""),
+    ],
+    ids=["error", "metrics", "timing", "no-state", "nothing-left"],
+)
+def test_a_state_that_makes_no_row_is_an_errored_row(
+    program: Program, fault_server: FaultServer, body: str, chain: str
+) -> None:
+    environment = f"""
+    import tui_eval as vf
+
+    class Env(vf.SingleTurnEnv):
+        async def rollout(self, *args, **kwargs):
+            state = await super().rollout(*args, **kwargs)
+            {body}
+            return state
+
+    def load_environment():
+        return Env(dataset=[{{"question": "?"}}], rubric=vf.Rubric())
+    """
+    done, run, row = run_one(program, fault_server, environment, GOOD)
+    assert done.code in (0, 3), done
+    assert row["example_id"] == 0
+    assert chain in json.dumps(row["error"])
+    assert run.metadata["n_errored"] == (done.code == 3)

@@ -16,10 +16,11 @@ from tui_eval.engine.hub import Hub
 from tui_eval.engine.slots import Slots
 from tui_eval.engine.watch import RolloutWatch
 from tui_eval.errors import ErrorChain, InfraError, ModelError
-from tui_eval.events import RolloutFinished, Stage
+from tui_eval.events import Stage
 from tui_eval.observer import CURRENT
 from tui_eval.runs.journal import Journal
 from tui_eval.runs.row import build_row, encode_row
+from tui_eval.runs.scan import Line, event_of
 from tui_eval.runs.writer import RunWriter
 from tui_eval.state import State
 from tui_eval.types import RolloutInput
@@ -132,12 +133,17 @@ class Rollouts:
         values = work.inputs(watch.row // work.per_example)
         begun = time.time()
         try:
-            return await work.env.rollout(values, work.client, work.model, dict(work.sampling_args))
+            state: Any = await work.env.rollout(
+                values, work.client, work.model, dict(work.sampling_args)
+            )
+            if isinstance(state, State):
+                return state
+            error: BaseException = TypeError(f"rollout returned a {type(state).__name__}, no State")
         except asyncio.CancelledError:
             task = asyncio.current_task()
             if task is not None and task.cancelling():
                 raise
-            error: BaseException = InfraError("the environment cancelled its own rollout")
+            error = InfraError("the environment cancelled its own rollout")
         except BaseException as raised:  # also SystemExit: people's code must not end the engine
             error = raised
         return self._broken(values, error, begun)
@@ -181,45 +187,23 @@ class Rollouts:
         Raises:
             OSError: The line could not be written.
         """
-        row = build_row(
-            state, number=watch.number, attempt=watch.attempt, columns=self._work.columns
-        )
+        row = self._row(watch, state)
         offset, length = self._writer.append(encode_row(row))
         if log.isEnabledFor(logging.DEBUG):
             for score in state.scores:
                 log.debug("%s: %s", watch, score)
             log.debug("%s: reward %s, timing %s", watch, row["reward"], row["timing"])
-        event = _finished(watch, state, row, offset, length)
+        event = event_of(Line(0, offset, length, row), watch.row, watch.number)
+        event.at = time.time()
         self._writer.remember(event)
         self._hub.finished(event)
 
-
-def _finished(
-    watch: RolloutWatch, state: State, row: dict[str, Any], offset: int, length: int
-) -> RolloutFinished:
-    timing = row["timing"]
-    error = state.get("error")
-    usage = row.get("token_usage") or {}
-    return RolloutFinished(
-        seq=0,
-        at=time.time(),
-        row=watch.row,
-        example_id=row["example_id"],
-        number=watch.number,
-        attempt=watch.attempt,
-        offset=offset,
-        length=length,
-        reward=None if error is not None else row["reward"],
-        error=None if error is None else str(ErrorChain(error)),
-        stop_condition=row["stop_condition"],
-        truncated=row["is_truncated"],
-        turns=len(state.steps),
-        tool_calls=len(state.tool_log),
-        input_tokens=int(usage.get("input_tokens") or 0),
-        output_tokens=int(usage.get("output_tokens") or 0),
-        started_at=timing.get("start_time", 0.0),
-        generation_ms=timing.get("generation_ms", 0.0),
-        scoring_ms=timing.get("scoring_ms", 0.0),
-        total_ms=timing.get("total_ms", 0.0),
-        metrics=row["metrics"],
-    )
+    def _row(self, watch: RolloutWatch, state: State) -> dict[str, Any]:
+        """The rollout's row; a state of which none can be made is the rollout's error."""
+        columns = self._work.columns
+        try:
+            return build_row(state, number=watch.number, attempt=watch.attempt, columns=columns)
+        except Exception as error:
+            values = self._work.inputs(watch.row // self._work.per_example)
+            broken = self._broken(values, error, time.time())
+            return build_row(broken, number=watch.number, attempt=watch.attempt)
