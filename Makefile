@@ -22,7 +22,7 @@ bench: $(VENV)/.dev
 	@$(BIN)/python -m bench
 
 screenshots: $(VENV)/.dev
-	@$(BIN)/python -m tests.make_screenshots
+	@$(BIN)/python tests/make_screenshots.py
 
 clean:
 	rm -rf $(VENV) build dist .pytest_cache .mypy_cache .ruff_cache .hypothesis .cache

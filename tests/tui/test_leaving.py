@@ -1,7 +1,7 @@
 from __future__ import annotations
 
 import pytest
-from scripted_run import NOW, ScriptedFeed
+from scripted_run import NOW, ScriptedFeed, all_events, saved_rows
 from staging import over, running, staged_app
 
 from tui_eval import events as ev
@@ -37,6 +37,13 @@ async def test_leaving_an_unsaved_run_asks_whether_to_keep_it(key: str, leave: L
         assert isinstance(stage.app.screen, Question)
         await stage.press(key)
     assert stage.app.return_value == leave
+
+
+async def test_a_run_that_calls_itself_unsaved_is_asked_about() -> None:
+    feed = ScriptedFeed(all_events(saved=False), saved_rows(), live=False)
+    async with staged_app(feed) as stage:
+        await stage.press("q", "y")
+    assert stage.app.return_value == Leave("closed", save=True)
 
 
 async def test_a_saved_run_that_ended_is_left_without_a_question() -> None:
@@ -80,3 +87,35 @@ async def test_a_run_that_ends_stays_open_for_reading() -> None:
         assert "interrupted, resumable" in stage.text(stage.live.header)
         await stage.press("g")
         assert stage.live.rollouts.row == 0
+
+
+async def test_leaving_between_the_last_rollout_and_the_end_of_the_run_asks_nothing() -> None:
+    *rows, end = all_events()
+    async with staged_app(ScriptedFeed(rows, saved_rows())) as stage:
+        await stage.press("q")
+        assert stage.app.screen is stage.live
+        assert stage.app.return_value is None
+        stage.feed.events.append(end)
+        await stage.until(lambda: stage.app.return_value is not None)
+    assert stage.app.return_value == Leave("closed")
+    assert not any(isinstance(command, ev.Stop) for command in stage.feed.sent)
+
+
+async def test_a_question_about_a_running_run_goes_away_when_it_ends() -> None:
+    async with staged_app(running()) as stage:
+        await stage.press("q")
+        assert isinstance(stage.app.screen, Question)
+        stage.feed.events.append(ev.RunFinished(0, NOW, "finished", 0))
+        await stage.until(lambda: stage.app.screen is stage.live)
+        assert "The run has ended" in stage.text(stage.live.keys)
+
+
+async def test_an_unsaved_run_is_asked_about_while_the_engine_finishes_it() -> None:
+    *rows, end = all_events(saved=False)
+    async with staged_app(ScriptedFeed(rows, saved_rows())) as stage:
+        await stage.pilot.press("q", "y")
+        await stage.pilot.pause()
+        assert stage.app.return_value is None
+        stage.feed.events.append(end)
+        await stage.until(lambda: stage.app.return_value is not None)
+    assert stage.app.return_value == Leave("closed", save=True)

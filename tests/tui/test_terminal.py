@@ -62,6 +62,7 @@ def test_the_demo_runs_and_leaving_prints_the_summary(
     terminal = on_terminal("demo", "-n", "4", "-r", "2", size=size)
     terminal.wait_for("calculator")
     terminal.wait_for("8/8")
+    terminal.wait_for("finished in")
     terminal.type("q")
     assert terminal.finish() == 0
     assert terminal.is_whole()
@@ -146,7 +147,7 @@ def test_an_unsaved_run_is_saved_when_the_answer_is_yes(
     terminal = on_terminal(*echo)
     terminal.wait_for("10/10")
     terminal.type("q")
-    terminal.wait_for("save")
+    terminal.wait_for("yes, save it")
     terminal.type("y")
     assert terminal.finish() == 0
     assert program.only_run().path.is_relative_to(program.folder / "outputs")
@@ -267,7 +268,7 @@ def test_text_of_models_and_tools_cannot_steer_the_terminal(
         ],
     )
     url = f"{fault_server.url}/v1"
-    terminal = on_terminal("hostile", "-m", HOSTILE, "-b", url, "-n", "1", "-r", "1", "-s")
+    terminal = on_terminal("hostile", "-m", HOSTILE.replace("\x00", ""), "-b", url, "-n", "1", "-r", "1", "-s")
     terminal.wait_for("1/1")
     for keys in ("\r", "G", "g", "2", "\r", "j", "j", "\r", "j", "\r", "3", "1"):
         terminal.type(keys)

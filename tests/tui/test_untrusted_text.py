@@ -96,7 +96,7 @@ async def test_modals_and_messages_show_what_they_are_told_and_no_more() -> None
         app.live_screen.keys.say(EVIL, NOW)
         await settle(pilot)
         look(pilot, whole=True)
-        question = Question(EVIL, [EVIL], [Choice("s", EVIL, EVIL, None)], second=None)
+        question = Question(EVIL, [EVIL], [Choice("s", EVIL, EVIL, None)], about_running=False)
         app.push_screen(question)
         await settle(pilot)
         look(pilot, whole=True)

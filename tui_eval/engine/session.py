@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import gc
 import logging
 import os
 import time
@@ -104,6 +105,9 @@ class Session:
             url = endpoint.url if endpoint else self._plan.base_url
             client = make_client(self._client_config(url), os.environ.get(self._plan.key_var))
             rollouts = self._rollouts(client)
+            # Modules and dataset stay to the end. Looking through them in every full collection
+            # takes a quarter of the engine's CPU time, and a tenth of a second each time.
+            gc.freeze()
             self._take_up_journal(rollouts)
             for row in self._prepared.todo:
                 await self._slots.acquire()

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import os
+import signal
 import time
 from collections.abc import Callable, Iterable
 from typing import TYPE_CHECKING, Any, ClassVar
@@ -35,7 +36,7 @@ class TuiEvalApp(App[Leave]):
     Args:
         feed: The run; it is started after the first frame, and closed at the end.
         now: Unix seconds, for every clock on the screen.
-        saved: False where leaving asks whether to save the run.
+        saved: False where leaving asks whether to save the run, whatever the run says of itself.
     """
 
     TITLE = "tui-eval"
@@ -57,6 +58,13 @@ class TuiEvalApp(App[Leave]):
     def get_default_screen(self) -> Screen[Any]:
         """The only screen there is."""
         return self.live_screen
+
+    def on_mount(self) -> None:
+        """Signals that end programs stop the run and leave the terminal as it was."""
+        if not self.is_headless:
+            loop = asyncio.get_running_loop()
+            for number in (signal.SIGTERM, signal.SIGHUP):
+                loop.add_signal_handler(number, self._stop_and_leave)
 
     def on_ready(self) -> None:
         """After the first frame the rest is loaded."""
@@ -114,7 +122,7 @@ class TuiEvalApp(App[Leave]):
         from tui_eval.tui.screens.question import Question
 
         if isinstance(self.screen, Question):
-            self._leave(self.screen.second)
+            self._stop_and_leave()
         elif self.screen is not self.live_screen:
             self.pop_screen()
             self.live_screen.action_leave()

@@ -67,6 +67,7 @@ class LiveScreen(Screen[None]):
         self.keys = KeyLine(id="keys")
         self._drawn: tuple[int, int, int] | None = None
         self._reading = -1
+        self._pending: Leave | None = None
         self._titles: dict[str, Content] = {}
 
     def compose(self) -> ComposeResult:
@@ -105,6 +106,8 @@ class LiveScreen(Screen[None]):
         if drawn == self._drawn:
             return
         self._drawn = drawn
+        if not self._goes_on:
+            self._end_questions()
         self.header.live = self.feed.live
         if state.total and self.reader.row < 0:
             self._first_rollout()
@@ -115,6 +118,17 @@ class LiveScreen(Screen[None]):
             view.update()
         self._retitle()
         self._update_keys()
+
+    def _end_questions(self) -> None:
+        """Takes back what was asked about a running run, once it has ended."""
+        from tui_eval.tui.screens.question import Question
+
+        if isinstance(self.app.screen, Question) and self.app.screen.about_running:
+            self.app.screen.dismiss(None)
+            self.keys.say("The run has ended.", self.now())
+        elif self._pending is not None:
+            self._answered(self._pending)
+            self._pending = None
 
     def _first_rollout(self) -> None:
         if not self._goes_on:
@@ -151,6 +165,11 @@ class LiveScreen(Screen[None]):
     def _goes_on(self) -> bool:
         """Whether an engine is at work on the run."""
         return self.feed.live and self.state.end is None
+
+    @property
+    def _is_saved(self) -> bool:
+        """Whether the run is kept without being asked for, as the caller or the run itself says."""
+        return self.saved and (self.state.run is None or self.state.run.saved)
 
     def _turn_to(self, row: int) -> None:
         self.rollouts.row = row
@@ -217,7 +236,7 @@ class LiveScreen(Screen[None]):
                 view.border_title = text
 
     def _story_title(self) -> Content:
-        reader, width = self.reader, self.story.size.width
+        reader, width = self.reader, self.story.size.width or self.size.width
         return story_title(self.state, reader.row, reader.rollout, self.now(), width)
 
     def _update_keys(self) -> None:
@@ -312,22 +331,26 @@ class LiveScreen(Screen[None]):
 
     def action_leave(self) -> None:
         """Leaves at once where nothing is lost, asks otherwise."""
-        choices = leave_choices(self._goes_on, self.saved)
+        is_finishing = 0 < self.state.total == self.state.finished and self._pending is None
+        goes_on = self._goes_on and not is_finishing
+        choices = leave_choices(goes_on, self._is_saved)
         if not choices:
-            self.post_message(self.Left(Leave("closed")))
+            self._answered(Leave("closed"))
             return
         from tui_eval.tui.screens.question import Question
 
-        if self._goes_on:
-            head, text = (
-                "Leave a running run",
-                [f"{self.state.finished:,} of {self.state.total:,} rollouts are on disk."],
-            )
+        on_disk = f"{self.state.finished:,} of {self.state.total:,} rollouts are on disk."
+        if goes_on:
+            question = Question("Leave a running run", [on_disk], choices, about_running=True)
         else:
-            head, text = "Save this run?", ["It is in the state directory, not under ./outputs."]
-        second = Leave("stop") if self._goes_on else Leave("closed")
-        self.app.push_screen(Question(head, text, choices, second), self._answered)
+            where = "It is in the state directory, not under ./outputs."
+            question = Question("Save this run?", [where], choices, about_running=False)
+        self.app.push_screen(question, self._answered)
 
     def _answered(self, leave: Leave | None) -> None:
-        if leave is not None:
+        """Leaves as was answered; a run that is all but over is waited for."""
+        if leave is not None and leave.action == "closed" and self._goes_on:
+            self._pending = leave
+            self.keys.say("The engine finishes the run…", self.now())
+        elif leave is not None:
             self.post_message(self.Left(leave))

@@ -89,15 +89,15 @@ class Choices(LineView):
 
 
 class Question(ModalScreen[Leave | None]):
-    """Asks; `second` is what a second ctrl+c answers."""
+    """Asks; `about_running` where the question has no sense once the run has ended."""
 
     def __init__(
-        self, title: str, text: Sequence[str], choices: Sequence[Choice], second: Leave
+        self, title: str, text: Sequence[str], choices: Sequence[Choice], about_running: bool
     ) -> None:
         super().__init__()
         self._title = title
         self._box = Choices(text, choices)
-        self.second = second
+        self.about_running = about_running
 
     def compose(self) -> ComposeResult:
         """The box."""

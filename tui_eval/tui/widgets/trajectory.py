@@ -51,7 +51,10 @@ class Trajectory(LineView):
     def marked(self, index: int) -> bool:
         """The lines of the selected piece, but for the blank one after it."""
         return (
-            bool(self._pieces) and self._piece_at(index) == self.cursor and bool(self.line(index))
+            self.rollout is not None
+            and bool(self._pieces)
+            and self._piece_at(index) == self.cursor
+            and bool(self.line(index))
         )
 
     def _piece_at(self, index: int) -> int:
