@@ -1,4 +1,8 @@
-"""Writes screenshots/*.svg and *.png of the app: `python tests/make_screenshots.py [NAME…]`."""
+"""Draws the app: `python tests/make_screenshots.py [FOLDER]`.
+
+Without a folder the pictures that the README shows go to screenshots/; with one, every scene at
+every size in both themes goes there, to be looked at.
+"""
 
 from __future__ import annotations
 
@@ -9,7 +13,13 @@ from pathlib import Path
 import resvg_py
 from scenes import SCENES, Scene, act
 
-FOLDER = Path(__file__).parent.parent / "screenshots"
+KEPT = (
+    "running-80x24",
+    "running-120x40",
+    "running-200x60",
+    "finished-story-120x40-light",
+    "error-80x24",
+)
 FONT = "DejaVu Sans Mono"
 FONT_FOLDERS = ["/usr/share/fonts/truetype/dejavu"]
 
@@ -23,30 +33,31 @@ async def picture(scene: Scene, size: tuple[int, int], theme: str) -> str:
         return app.export_screenshot(title="tui-eval", simplify=True)
 
 
-def write(name: str, svg: str) -> None:
-    """Writes the SVG and, where the font is there, the PNG."""
-    (FOLDER / f"{name}.svg").write_text(svg, encoding="utf-8")
+def write(folder: Path, name: str, svg: str) -> None:
+    """Writes the SVG and the PNG."""
+    (folder / f"{name}.svg").write_text(svg, encoding="utf-8")
     drawable = svg.replace("Fira Code, monospace", FONT).replace("Fira Code", FONT)
     drawable = drawable.replace("arial", FONT)
     png = resvg_py.svg_to_bytes(
         svg_string=drawable, font_dirs=FONT_FOLDERS, font_family=FONT, monospace_family=FONT
     )
-    (FOLDER / f"{name}.png").write_bytes(bytes(png))
+    (folder / f"{name}.png").write_bytes(bytes(png))
 
 
-def main(wanted: list[str]) -> None:
-    """Makes every picture whose name begins with one of those wanted; all without any."""
-    FOLDER.mkdir(exist_ok=True)
-    for theme in ("dark", "light"):
-        for key, scene in SCENES.items():
-            for width, height in scene.sizes:
+def main(folder: Path, kept_only: bool) -> None:
+    """Draws the pictures that the repository keeps, or every scene in both themes."""
+    folder.mkdir(exist_ok=True)
+    for key, scene in SCENES.items():
+        for width, height in scene.sizes:
+            for theme in ("dark", "light"):
                 name = f"{key}-{width}x{height}" + ("" if theme == "dark" else "-light")
-                if theme == "light" and key not in ("running", "finished-story", "error"):
-                    continue
-                if wanted and not any(name.startswith(part) for part in wanted):
-                    continue
-                write(name, asyncio.run(picture(scene, (width, height), f"tui-eval-{theme}")))
+                if name in KEPT or not kept_only:
+                    svg = asyncio.run(picture(scene, (width, height), f"tui-eval-{theme}"))
+                    write(folder, name, svg)
 
 
 if __name__ == "__main__":
-    main(sys.argv[1:])
+    if len(sys.argv) > 1:
+        main(Path(sys.argv[1]), kept_only=False)
+    else:
+        main(Path(__file__).parent.parent / "screenshots", kept_only=True)

@@ -268,14 +268,16 @@ def test_text_of_models_and_tools_cannot_steer_the_terminal(
         ],
     )
     url = f"{fault_server.url}/v1"
-    terminal = on_terminal("hostile", "-m", HOSTILE.replace("\x00", ""), "-b", url, "-n", "1", "-r", "1", "-s")
+    terminal = on_terminal(
+        "hostile", "-m", HOSTILE.replace("\x00", ""), "-b", url, "-n", "1", "-r", "1", "-s"
+    )
     terminal.wait_for("1/1")
     for keys in ("\r", "G", "g", "2", "\r", "j", "j", "\r", "j", "\r", "3", "1"):
         terminal.type(keys)
         terminal.read(0.2)
     terminal.wait_for(lambda: "[/foo]" in terminal.text)
     terminal.type("q")
-    assert terminal.finish() == 3
+    assert terminal.finish() == 3, terminal.text
     for bad in (b"\x1b]52", b"\x9b31m".decode("latin1").encode(), b"\xc2\x9d", b"\x1b[2J \xc2"):
         assert bad not in terminal.raw
     assert "\u202e".encode() not in terminal.raw

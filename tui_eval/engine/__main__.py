@@ -109,7 +109,8 @@ class Engine:
 
     async def _let_listeners_read(self) -> None:
         deadline = time.monotonic() + LISTENERS_READ_WITHIN_S
-        while time.monotonic() < deadline and any(one.unsent for one in self._hub.listeners):
+        while time.monotonic() < deadline and not all(one.has_all for one in self._hub.listeners):
+            self._hub.flush()  # what did not fit before goes out as soon as it does
             await asyncio.sleep(0.01)
 
 

@@ -86,6 +86,13 @@ class Listener:
         """Bytes that the listener has not read yet."""
         return 0 if self._transport.is_closing() else self._transport.get_write_buffer_size()
 
+    @property
+    def has_all(self) -> bool:
+        """Whether nothing waits for the listener, neither as bytes nor remembered."""
+        if self._transport.is_closing():
+            return True
+        return not (self.unsent or self._late or self._late_staged or self._missed_rows)
+
 
 async def listen(
     sock: socket.socket,

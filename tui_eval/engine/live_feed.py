@@ -107,6 +107,8 @@ class LiveFeed:
         killed = code is not None and code < 0 and self.engine is not None and self.engine.stopping
         if code == 130 or killed:
             end = RunFinished(0, now, "interrupted", 130)
+        elif code in (0, 3):  # it ended well; its last words did not come through in time
+            end = RunFinished(0, now, "finished", code)
         else:
             how = "was lost" if code is None else f"ended unexpectedly with exit code {code}"
             text = f"the engine {how}; finished rollouts are on disk and the run can be resumed"
