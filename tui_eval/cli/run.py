@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from typing import Any
 
 import click
@@ -48,11 +47,12 @@ def run(environment: str | None, raw: dict[str, Any]) -> int:
     """
     if environment is None and not raw.get("resume"):
         raise click.UsageError("Name an environment, or a run to go on with: --resume PATH")
-    from tui_eval.cli.console import run_in_console
     from tui_eval.cli.screen import has_terminal, run_on_screen
 
     request = {"env_id": environment, "raw": raw}
     _, faults = parse_values(raw)
-    if raw.get("debug") or faults or not has_terminal() or "TUI_EVAL_PLAIN" in os.environ:
+    if raw.get("debug") or faults or not has_terminal():
+        from tui_eval.cli.console import run_in_console
+
         return run_in_console(request)
     return run_on_screen(request)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import sys
 from collections.abc import Mapping
 from pathlib import Path
@@ -9,8 +10,10 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from tui_eval.engine.live_feed import LiveFeed
+    from tui_eval.fold.feed import Feed
     from tui_eval.fold.run_state import RunState
     from tui_eval.runs.layout import RunDir
+    from tui_eval.tui.app import TuiEvalApp
 
 
 def has_terminal() -> bool:
@@ -21,14 +24,21 @@ def has_terminal() -> bool:
 def run_on_screen(request: Mapping[str, Any]) -> int:
     """Runs a request on the screen; returns the exit code of the run."""
     from tui_eval.cli.lazy_feed import LazyFeed
-    from tui_eval.tui.app import TuiEvalApp
 
     feed = LazyFeed(request)
-    app = TuiEvalApp(feed)
+    app = _app(feed)
     leave = app.run()
     return _leave(
         feed.inner, app.state, leave.action if leave else "stop", bool(leave and leave.save)
     )
+
+
+def _app(feed: Feed) -> TuiEvalApp:
+    """The app on a feed. The garbage collector stands still until its first frame is drawn."""
+    gc.disable()
+    from tui_eval.tui.app import TuiEvalApp
+
+    return TuiEvalApp(feed)
 
 
 def _leave(feed: LiveFeed | None, state: RunState, action: str, save: bool) -> int:
@@ -97,12 +107,10 @@ def open_on_screen(run: RunDir) -> int:
     from tui_eval.engine.live_feed import LiveFeed
     from tui_eval.runs.lock import holder
     from tui_eval.runs.saved_feed import SavedFeed
-    from tui_eval.tui.app import TuiEvalApp
 
     held = holder(run.lock)
     feed = LiveFeed(socket_path=held.socket) if held and held.socket else SavedFeed(run)
-    app = TuiEvalApp(feed)
-    leave = app.run()
+    leave = _app(feed).run()
     _report(_kept(run) if leave and leave.save else run)
     return 0
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import gc
 import os
 import signal
 import time
@@ -71,6 +72,10 @@ class TuiEvalApp(App[Leave]):
         self.call_after_refresh(self._start)
 
     def _start(self) -> None:
+        if not self.is_headless:
+            # What was loaded until here stays to the end: no collection looks through it again.
+            gc.freeze()
+            gc.enable()
         self.run_worker(self._begin(), group="feed")
 
     async def _begin(self) -> None:
