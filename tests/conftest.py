@@ -6,8 +6,15 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+from hypothesis import HealthCheck, settings
 from program import Program
 from servers import FaultServer
+
+# How long an example takes says something of the machine, nothing of the program.
+settings.register_profile(
+    "untimed", deadline=None, suppress_health_check=[HealthCheck.too_slow], database=None
+)
+settings.load_profile("untimed")
 
 
 @pytest.fixture
