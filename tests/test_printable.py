@@ -50,10 +50,16 @@ def test_ordinary_text_is_unchanged(text: str) -> None:
         ("evil\u202etxt.exe", "evil\\u{202e}txt.exe"),
         ("half\ud83d", "half\\u{d83d}"),
         ("\x7f", "␡"),
+        ("👍🏽", "👍\\u{1f3fd}"),
     ],
 )
 def test_what_steers_is_made_visible(text: str, shown: str) -> None:
     assert printable(text) == shown
+
+
+@pytest.mark.parametrize("text", ["❤\ufe0f", "1\ufe0f\u20e3", "✔\ufe0e"])
+def test_signs_lose_what_makes_their_width_a_matter_of_taste(text: str) -> None:
+    assert printable(f"{text}!") == f"{text[0]}{text[2:]}!"
 
 
 def test_a_line_of_a_megabyte_goes_through_whole() -> None:

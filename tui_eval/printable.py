@@ -5,13 +5,17 @@ from __future__ import annotations
 import re
 
 # C0 but tab and newline, DEL, C1, zero-width and bidirectional controls, line and paragraph
-# separators, lone surrogates, and the code points that are no characters.
+# separators, lone surrogates, the code points that are no characters, and skin tones: terminals
+# disagree on the cells of a sign with one.
 _UNPRINTABLE = re.compile(
     "[\x00-\x08\x0b-\x1f\x7f-\x9f\u00ad\u061c\u180e\u200b-\u200f\u2028-\u202e\u2060-\u206f\ufeff"
     "\ufff0-\ufffb\ufffe\uffff\ud800-\udfff\U0001bca0-\U0001bca3\U0001d173-\U0001d17a"
+    "\U0001f3fb-\U0001f3ff"
     "\U000e0000-\U000e0fff]"
 )
 _CONTROL_PICTURES = {code: chr(0x2400 + code) for code in range(0x20)} | {0x7F: "\u2421"}
+# They choose between drawings of one sign, and terminals disagree on the cells that each takes.
+_SELECTORS = re.compile("[\ufe00-\ufe0f]")
 
 
 def _visible(match: re.Match[str]) -> str:
@@ -24,13 +28,13 @@ def printable(text: str) -> str:
 
     Control characters become their Unicode picture (ESC is shown as one sign), other invisible or
     reordering characters `\\u{...}` with their code. Newlines stay; a tab becomes four spaces; a
-    carriage return before a newline goes. The result holds no character that moves the cursor, so
-    it can be drawn as plain text.
+    carriage return before a newline goes, and so do variation selectors. The result holds no
+    character that moves the cursor, so it can be drawn as plain text.
     """
     if text.isascii() and text.isprintable():
         return text
     text = text.replace("\r\n", "\n").replace("\t", "    ")
-    return _UNPRINTABLE.sub(_visible, text)
+    return _UNPRINTABLE.sub(_visible, _SELECTORS.sub("", text))
 
 
 def one_line(text: str, width: int) -> str:

@@ -96,3 +96,37 @@ async def test_a_waiter_that_is_cancelled_passes_its_turn_on() -> None:
     first.cancel()
     await second
     assert slots.used == 1
+
+
+async def test_who_begins_and_is_cancelled_as_a_slot_comes_free_is_only_cancelled() -> None:
+    slots = Slots(1)
+    await slots.acquire()
+    waiting = asyncio.create_task(slots.acquire())
+    await settle()
+    waiting.cancel()
+    slots.release()
+    with pytest.raises(asyncio.CancelledError):
+        await waiting
+    assert slots.used == 0
+
+
+async def test_one_that_wakes_makes_room_for_one_that_begins() -> None:
+    slots = Slots(2)
+    wake = [asyncio.Event(), asyncio.Event()]
+
+    async def sleeper(event: asyncio.Event) -> None:
+        await slots.acquire()
+        async with slots.lent():
+            await event.wait()
+        await asyncio.sleep(3600)
+
+    sleeping = [asyncio.create_task(sleeper(event)) for event in wake]
+    await settle()
+    beginning = asyncio.create_task(slots.acquire())
+    await settle()
+    assert not beginning.done()
+    wake[0].set()
+    await settle()
+    assert beginning.done()
+    for task in sleeping:
+        task.cancel()

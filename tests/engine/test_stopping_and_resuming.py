@@ -242,6 +242,25 @@ def test_resume_alone_takes_the_newest_run_that_matches(
     assert not run.path.exists()
 
 
+def test_resume_alone_finds_a_run_in_the_folder_that_is_named(
+    program: Program, fault_server: FaultServer
+) -> None:
+    program.environment("held", CLEANUPS)
+    hold_after(fault_server, 3)
+    process = started(program, fault_server, "-n", "5", "-o", "kept")
+    wait_until(lambda: len(fault_server.requests) == 5, "all are in flight")
+    (run,) = wait_until(lambda: program.runs(program.folder / "kept"), "the run is there")
+    wait_until(lambda: len(run.rows) == 3, "three rows are there")
+    process.send_signal(signal.SIGINT)
+    program.finish(process)
+    fault_server.script(CHAT, [GOOD])
+    again = program.finish(started(program, fault_server, "-n", "5", "-o", "kept", "--resume"))
+    assert again.code == 0, again
+    assert f"Resuming the run {run.path.relative_to(program.folder)}: 3 of 5 done" in again.err
+    assert run.places() == [(i, 0) for i in range(5)]
+    assert len(program.runs(program.folder / "kept")) == 1
+
+
 def test_settings_that_would_mix_two_runs_are_refused(
     program: Program, fault_server: FaultServer
 ) -> None:

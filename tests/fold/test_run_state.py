@@ -166,6 +166,16 @@ def test_the_rate_is_that_of_the_last_half_minute() -> None:
     assert state.rate.per_second(1200.0) == 0.0
 
 
+def test_a_pause_tells_nothing_of_the_speed() -> None:
+    state = folded(started(50, 2), *[finished(row, at=1000.0 + row / 10) for row in range(20)])
+    state.apply(GateMoved(0, 1002.0, False, 0))
+    state.apply(GateMoved(0, 1025.0, True, 0))
+    assert state.rate.per_second(1025.0) == 0.0
+    for row in range(20, 40):
+        state.apply(finished(row, at=1025.0 + row / 10))
+    assert state.rate.per_second(1029.0) > 5
+
+
 def test_rows_of_an_earlier_session_tell_nothing_of_the_present_speed() -> None:
     state = folded(started(50, 2, at=5000.0), *[finished(row, at=1000.0) for row in range(40)])
     assert state.rate.per_second(5001.0) == 0.0

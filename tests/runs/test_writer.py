@@ -162,3 +162,27 @@ def test_an_atomic_write_replaces_the_whole_file_and_leaves_nothing_behind(tmp_p
     with pytest.raises(OSError):
         write_atomically(tmp_path / "folder", b"three")
     assert sorted(one.name for one in tmp_path.iterdir()) == ["folder", "metadata.json"]
+
+
+def test_who_writes_after_the_end_does_not_write_to_another_file(tmp_path: Path) -> None:
+    writer = RunWriter(RunDir(tmp_path), Redactor())
+    writer.append(b"{}\n")
+    writer.close()
+    others = [
+        os.open(tmp_path / f"other-{number}", os.O_WRONLY | os.O_CREAT) for number in range(3)
+    ]
+    with pytest.raises(OSError):
+        writer.append(b"late\n")
+    for other in others:
+        os.close(other)
+    assert not any((tmp_path / f"other-{number}").stat().st_size for number in range(3))
+    assert (tmp_path / "results.jsonl").read_bytes() == b"{}\n"
+
+
+def test_a_disk_that_does_not_keep_what_it_took_is_told_at_the_next_line(tmp_path: Path) -> None:
+    (tmp_path / "results.jsonl").symlink_to("/dev/null")  # writes go well, fdatasync does not
+    writer = RunWriter(RunDir(tmp_path), Redactor())
+    writer.append(b"{}\n")
+    writer._syncer.join(10)
+    with pytest.raises(OSError, match="Invalid argument"):
+        writer.append(b"{}\n")

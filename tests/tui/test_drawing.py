@@ -5,6 +5,7 @@ from scripted_run import NOW, TOTAL, ScriptedFeed, finished, run_started, saved_
 from staging import over, running, staged_app
 
 from tui_eval import events as ev
+from tui_eval.tui.app import TuiEvalApp
 from tui_eval.tui.widgets.line_view import LineView
 
 
@@ -72,6 +73,20 @@ async def test_a_narrow_screen_shows_the_pane_with_the_focus() -> None:
         await stage.until(lambda: live.numbers.region and live.reward.region)
         await stage.press("escape")
         await stage.until(lambda: live.focused is live.rollouts)
+
+
+def test_a_terminal_of_sixteen_colours_is_drawn_in_its_own(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.delenv("COLORTERM", raising=False)
+    monkeypatch.delenv("TEXTUAL_THEME", raising=False)
+    monkeypatch.setenv("TERM", "xterm")
+    assert TuiEvalApp(over()).theme == "ansi-dark"
+    monkeypatch.setenv("TERM", "xterm-256color")
+    assert TuiEvalApp(over()).theme == "tui-eval-dark"
+
+
+async def test_a_small_screen_still_says_how_the_run_is() -> None:
+    async with staged_app(running(), size=(40, 12)) as stage:
+        assert "calcula…  reward 0.58   ▶ running 1:14" in stage.text(stage.live.header)
 
 
 async def test_one_rollout_an_example_needs_no_braces() -> None:

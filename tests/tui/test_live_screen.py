@@ -11,8 +11,11 @@ from scripted_run import (
     all_events,
     conversation,
     ending_messages,
+    failed,
     finished,
+    run_started,
     saved_row,
+    saved_rows,
     staged,
 )
 from staging import over, running, staged_app
@@ -122,13 +125,35 @@ async def test_space_pauses_and_resumes_the_engine() -> None:
         assert "pausing…" in stage.text(stage.live.header)
         await stage.tell(ev.GateMoved(0, NOW, False, 3))
         assert "pausing… 3 in flight" in stage.text(stage.live.header)
-        await stage.tell(ev.GateMoved(0, NOW, False, 0))
+        held = [staged(row, ev.Stage.HELD) for row in (32, 33)]
+        await stage.tell(ev.GateMoved(0, NOW, False, 0), *held)
         assert "PAUSED" in stage.text(stage.live.header)
+        assert "‖ 2 held   ▶ 3 running" in stage.text(stage.live.header)
         assert "space resume" in stage.text(stage.live.keys)
         await stage.press("space")
         assert isinstance(stage.feed.sent[-1], ev.Resume)
         await stage.tell(ev.GateMoved(0, NOW, True, 0))
         assert "running" in stage.text(stage.live.header)
+
+
+async def test_a_turn_of_tool_calls_alone_has_a_head_with_its_time() -> None:
+    silent = saved_row(0)
+    asks = [message for message in silent["completion"] if message.get("tool_calls")]
+    for message in asks:
+        message.update(content=None, reasoning_content=None)
+    feed = ScriptedFeed(all_events(), {**saved_rows(), 0: silent}, live=False)
+    async with staged_app(feed, size=(120, 60)) as stage:
+        shown = stage.text(stage.live.story)
+        for turn in range(1, len(asks) + 1):
+            assert shown.count(f"assistant · turn {turn} ") == 1
+        assert "900 ms · 390 → 48 tokens" in shown
+        assert "(empty)" not in shown
+
+
+async def test_a_run_of_errors_alone_has_no_reward() -> None:
+    feed = ScriptedFeed([run_started(), failed(0)], saved_rows())
+    async with staged_app(feed) as stage:
+        assert "reward –" in stage.text(stage.live.header)
 
 
 async def test_a_run_that_ended_cannot_be_paused() -> None:
@@ -222,6 +247,43 @@ async def test_reward_functions_that_failed_say_how() -> None:
         shown = stage.text(stage.live.reward)
         assert "✗ ValueError: no number in the answer" in shown
         assert "num_turns" in shown
+
+
+async def test_a_run_that_failed_says_why_and_nothing_runs_in_it() -> None:
+    async with staged_app(running(), size=(120, 40)) as stage:
+        why = "the engine ended unexpectedly with exit code -9"
+        await stage.tell(ev.RunFinished(0, NOW, "failed", 1, why))
+        assert f"✗ {why[:30]}" in stage.text(stage.live.numbers)
+        assert "running" not in stage.text(stage.live.header)
+        assert "▶" not in stage.text(stage.live.rollouts)
+
+
+async def test_what_an_older_file_does_not_tell_is_not_made_up() -> None:
+    unknown = {"input_tokens": 0, "output_tokens": 0}
+    unknown |= {"generation_ms": 0.0, "scoring_ms": 0.0, "total_ms": 0.0}
+    start = run_started(total=4, num_examples=1, at=NOW, complete_at=NOW)
+    done = [finished(row, **unknown) for row in range(4)]
+    row = {name: value for name, value in saved_row(0).items() if name != "tui_eval"}
+    feed = ScriptedFeed([start, *done, ev.RunFinished(0, NOW, "finished", 0)], {0: row}, live=False)
+    async with staged_app(feed, size=(200, 60)) as stage:
+        await stage.until(lambda: "weights unknown" in stage.text(stage.live.reward))
+        header = stage.text(stage.live.header)
+        assert "✓ finished" in header and "finished in" not in header
+        assert header.endswith("4/4 finished")
+        assert "0.0s" not in stage.text(stage.live.rollouts)
+        assert "mean time" not in stage.text(stage.live.numbers)
+        assert str(stage.live.story.border_title).split("✓ ")[1] == "done[/$text-success] "
+
+
+async def test_rewards_beyond_one_are_drawn_to_the_greatest_of_them() -> None:
+    start = run_started(total=4, num_examples=1)
+    feed = ScriptedFeed([start, finished(0, reward=1.0)], saved_rows())
+    async with staged_app(feed) as stage:
+        assert "1.00 ━━━━━" in stage.text(stage.live.rollouts)
+        await stage.tell(finished(1, reward=2.0))
+        shown = stage.text(stage.live.rollouts)
+        assert "1.00 ━━╸──" in shown
+        assert "2.00 ━━━━━" in shown
 
 
 async def test_numbers_show_mean_interval_and_what_was_left_out() -> None:

@@ -70,6 +70,17 @@ def test_the_demo_runs_and_leaving_prints_the_summary(
     assert len(program.only_run().rows) == 8
 
 
+def test_a_theme_wished_for_is_the_theme(
+    program: Program, on_terminal: Callable[..., Terminal]
+) -> None:
+    program.env |= {"COLORTERM": "truecolor", "TEXTUAL_THEME": "tui-eval-light"}
+    terminal = on_terminal("demo", "-n", "1", "-r", "1")
+    terminal.wait_for("finished in")
+    assert b"48;2;250;250;248" in terminal.raw
+    terminal.type("q")
+    assert terminal.finish() == 0
+
+
 def test_pausing_stops_requests_and_resuming_finishes(
     echo: list[str], on_terminal: Callable[..., Terminal], fault_server: FaultServer
 ) -> None:
@@ -86,6 +97,23 @@ def test_pausing_stops_requests_and_resuming_finishes(
     assert len(fault_server.requests) == sent < 10
     terminal.type(" ")
     terminal.wait_for("10/10")
+    terminal.type("q")
+    assert terminal.finish() == 0
+
+
+def test_ctrl_z_gives_the_shell_back_and_fg_draws_everything_anew(
+    echo: list[str], on_terminal: Callable[..., Terminal]
+) -> None:
+    terminal = on_terminal(*echo, "-s")
+    still = ("echo · m", "1 Rollouts", "2 Trajectory", "3 Numbers", "function ", "q quit")
+    terminal.wait_for(lambda: all(text in terminal.text for text in still))
+    terminal.type("\x1a")
+    pid = terminal.process.pid
+    terminal.wait_for(lambda: os.waitid(os.P_PID, pid, os.WSTOPPED | os.WNOHANG))
+    terminal.wait_for(lambda: b"\x1b[?1049l" in terminal.raw)
+    terminal.screen.reset()
+    os.kill(pid, signal.SIGCONT)
+    terminal.wait_for(lambda: all(text in terminal.text for text in still))
     terminal.type("q")
     assert terminal.finish() == 0
 
@@ -214,7 +242,7 @@ def test_code_that_holds_the_engine_does_not_hold_the_screen(
     terminal.type("\x1b")
     terminal.wait_for(lambda: "Keys and signs" not in terminal.text)
     terminal.type("q")
-    terminal.wait_for("detach")
+    terminal.wait_for("Leave a running run")
     asked = time.monotonic()
     terminal.type("s")
     assert terminal.finish() == 130

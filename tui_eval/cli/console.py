@@ -53,13 +53,8 @@ class Console:
         loop = asyncio.get_running_loop()
         for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
             loop.add_signal_handler(number, self._signalled)
-        try:
-            await self._feed.start()
-        except OSError as error:
-            complain(f"error: no engine could be started: {error}")
-            return 1
-        state, engine = self._state, self._feed.engine
-        assert engine is not None, "the feed starts an engine on a request"
+        await self._feed.start()
+        state = self._state
         while state.end is None and not state.refused:
             await asyncio.sleep(TICK_S)
             for event in self._feed.drain():
@@ -67,8 +62,9 @@ class Console:
                 self._tell(event)
             self._tell_progress()
         await self._feed.close()
-        await asyncio.to_thread(engine.wait)
-        engine.clean_up()
+        if (engine := self._feed.engine) is not None:
+            await asyncio.to_thread(engine.wait)
+            engine.clean_up()
         return self._sum_up()
 
     def _signalled(self) -> None:

@@ -6,6 +6,7 @@ import os
 import shlex
 import sys
 from collections.abc import Iterable, Iterator
+from typing import TextIO
 
 from tui_eval.errors import Fault
 from tui_eval.fold.run_state import RunState
@@ -17,18 +18,23 @@ BAR_WIDTH = 20
 
 
 def show(lines: Iterable[str]) -> None:
-    """Prints lines on stdout; a reader that has gone away is nobody's error."""
-    try:
-        for line in lines:
-            print(printable(line))
-        sys.stdout.flush()
-    except BrokenPipeError:
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+    """Prints lines on stdout."""
+    _print(sys.stdout, lines)
 
 
 def complain(text: str) -> None:
     """Prints a line on stderr."""
-    print(printable(text), file=sys.stderr)
+    _print(sys.stderr, [text])
+
+
+def _print(stream: TextIO, lines: Iterable[str]) -> None:
+    """Prints lines; where nobody takes them (`| head`, a full disk) the run goes on without."""
+    try:
+        for line in lines:
+            print(printable(line), file=stream)
+        stream.flush()
+    except OSError:
+        os.dup2(os.open(os.devnull, os.O_WRONLY), stream.fileno())
 
 
 def show_faults(faults: Iterable[Fault]) -> int:
@@ -94,6 +100,14 @@ def _mean_std(mean: Mean, digits: int) -> str:
     if mean.mean is None or mean.std is None:
         return "–"
     return f"{mean.mean:.{digits}f} ± {mean.std:.{digits}f}"
+
+
+def running_lines(state: RunState, pid: int) -> Iterator[str]:
+    """Which process is at work on the run, and how to join it."""
+    if state.run is not None:
+        yield ""
+        yield f"Running in process {pid}: {state.finished} of {state.total} rollouts are done."
+        yield f"Join it: tui-eval open {shlex.quote(state.run.path)}"
 
 
 def ending_lines(state: RunState) -> Iterator[str]:

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Any
 
 import click
 
-from tui_eval.config.options import NEWEST, OPTIONS, Option, parse_values
+from tui_eval.config.options import BY_NAME, NEWEST, OPTIONS, Option, parse_values
+from tui_eval.errors import Fault
 
 
 def run_options(function: Any) -> Any:
@@ -49,6 +51,10 @@ def run(environment: str | None, raw: dict[str, Any]) -> int:
         raise click.UsageError("Name an environment, or a run to go on with: --resume PATH")
     from tui_eval.cli.screen import has_terminal, run_on_screen
 
+    if faults := _not_text({"ENVIRONMENT": environment, **raw}):
+        from tui_eval.cli.report import show_faults
+
+        return show_faults(faults)
     request = {"env_id": environment, "raw": raw}
     _, faults = parse_values(raw)
     if raw.get("debug") or faults or not has_terminal():
@@ -56,3 +62,13 @@ def run(environment: str | None, raw: dict[str, Any]) -> int:
 
         return run_in_console(request)
     return run_on_screen(request)
+
+
+def _not_text(typed: Mapping[str, Any]) -> list[Fault]:
+    """Arguments that are no text: their bytes could not be kept in any file of ours."""
+    flags = {name: "/".join(option.flags) for name, option in BY_NAME.items()}
+    return [
+        Fault(flags.get(name, name), f"{text!r} is not UTF-8 text")
+        for name, text in typed.items()
+        if isinstance(text, str) and text != text.encode("utf-8", "replace").decode()
+    ]

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import gc
 import sys
+import time
 from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -43,12 +44,12 @@ def _app(feed: Feed) -> TuiEvalApp:
 
 def _leave(feed: LiveFeed | None, state: RunState, action: str, save: bool) -> int:
     """Ends the engine unless it goes on detached, then reports from the disk."""
-    from tui_eval.cli.report import complain, show_faults
+    from tui_eval.cli.report import complain, running_lines, show, show_faults
     from tui_eval.errors import Fault
 
     engine = feed.engine if feed is not None else None
     if action == "detach" and engine is not None and state.run is not None:
-        print(f"The run goes on in process {engine.pid}.\nJoin it: tui-eval open {state.run.path}")
+        show(running_lines(state, engine.pid))
         return 0
     if engine is not None:
         engine.stop()
@@ -81,9 +82,25 @@ def _kept(run: RunDir) -> RunDir:
 
 
 def _report(run: RunDir, seen: RunState | None = None) -> int:
-    from tui_eval.cli.report import complain, ending_lines, opening_lines, result_lines, show
+    from tui_eval.cli.report import (
+        complain,
+        ending_lines,
+        opening_lines,
+        result_lines,
+        running_lines,
+        show,
+    )
+    from tui_eval.runs.lock import holder
 
+    if seen is not None and not run.path.exists():
+        complain(f"{run.path} is not there any more: somebody moved or removed the run")
+        show([*opening_lines(seen), *result_lines(seen)])
+        return seen.end.exit_code if seen.end else 1
+    held = holder(run.lock)
     state = read_state(run)
+    if held is not None:
+        show([*opening_lines(state), *result_lines(state), *running_lines(state, held.pid)])
+        return 0
     if seen is not None and seen.end is not None and seen.end.status == "failed":
         state.end = seen.end
         complain(f"error: {seen.end.text}")
@@ -103,19 +120,35 @@ def read_state(run: RunDir) -> RunState:
 
 
 def open_on_screen(run: RunDir) -> int:
-    """Shows a saved run, or joins the engine that runs it; returns the exit code."""
+    """Shows a saved run, or joins the engine that runs it; returns 0 (see `print_saved`)."""
     from tui_eval.engine.live_feed import LiveFeed
     from tui_eval.runs.lock import holder
     from tui_eval.runs.saved_feed import SavedFeed
 
     held = holder(run.lock)
     feed = LiveFeed(socket_path=held.socket) if held and held.socket else SavedFeed(run)
-    leave = _app(feed).run()
-    _report(_kept(run) if leave and leave.save else run)
-    return 0
+    app = _app(feed)
+    leave = app.run()
+    if app.state.run is None and app.state.end is not None:
+        from tui_eval.cli.report import complain
+
+        complain(f"error: {app.state.end.text}")
+    if leave is not None and leave.action == "stop":
+        _wait_for_end(run)
+    return print_saved(_kept(run) if leave and leave.save else run)
+
+
+def _wait_for_end(run: RunDir) -> None:
+    """Waits for an engine that was told to stop, as long as it may take."""
+    from tui_eval.engine.launcher import STOPS_WITHIN_S
+    from tui_eval.runs.lock import holder
+
+    deadline = time.monotonic() + STOPS_WITHIN_S
+    while holder(run.lock) is not None and time.monotonic() < deadline:
+        time.sleep(0.02)
 
 
 def print_saved(run: RunDir) -> int:
-    """Prints the summary of a saved run; returns the exit code."""
+    """Prints the summary of a run; returns 0, for showing it went well whatever came of it."""
     _report(run)
     return 0

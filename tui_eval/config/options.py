@@ -81,6 +81,9 @@ BY_NAME = {option.name: option for option in OPTIONS}
 MAY_BE_EMPTY = frozenset(("api_key_var",))
 """An empty name of a key variable says that no key is needed."""
 
+MOST_DIGITS = 20
+"""Of a whole number of 64 bits, a sign included."""
+
 NEWEST = "newest"
 """The value of `resume` where `--resume` was typed without a path."""
 
@@ -123,7 +126,7 @@ def _json_object(text: Any) -> dict[str, Any]:
     if isinstance(text, dict):
         return text
     try:
-        value = json.loads(text, parse_constant=_no_constant)
+        value = json.loads(text, parse_constant=_no_constant, parse_int=_integer)
         text.encode()
         json.dumps(value, ensure_ascii=False).encode()
     except json.JSONDecodeError as error:
@@ -140,6 +143,12 @@ def _json_object(text: Any) -> dict[str, Any]:
         what = kinds.get(type(value), "a number")
         raise ValueError(f"{text!r} is {what}; expected an object such as '{{\"key\": 1}}'")
     return value
+
+
+def _integer(digits: str) -> int:
+    if len(digits) > MOST_DIGITS or not -(2**63) <= int(digits) < 2**64:
+        raise ValueError(f"{digits} is too large; whole numbers have 64 bits")
+    return int(digits)
 
 
 def _no_constant(name: str) -> None:

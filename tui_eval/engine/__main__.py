@@ -19,7 +19,7 @@ from tui_eval.engine.logs import print_to_log, set_up_logging
 from tui_eval.engine.preparing import Prepared, key_of, prepare
 from tui_eval.engine.session import Session
 from tui_eval.engine.sockets import bind_socket, socket_folder
-from tui_eval.engine.stopping import StopSignals
+from tui_eval.engine.stopping import TimelyEnd
 from tui_eval.errors import RefusedError
 from tui_eval.events import Command, Noticed, Refused, Stop
 from tui_eval.runs.redaction import Redactor
@@ -43,25 +43,30 @@ class Engine:
         self._hub.pid = os.getpid()
         self._session: Session | None = None
         self._stopped = False
+        self._code = 130
 
     async def main(self) -> int:
         """Prepares the run and works it through; returns the exit code."""
-        signals = StopSignals(asyncio.get_running_loop(), self._stop, self._last_words)
+        self._end = TimelyEnd(asyncio.get_running_loop(), self._stop, self._last_words)
         server = await listen(self._sock, self._hub, self._obey, self._stop)
-        if self._launched and not await self._launcher_connects():
-            return 130
+        try:
+            if not self._launched or await self._launcher_connects():
+                await self._prepare_and_work()
+            await self._let_listeners_read()
+            server.close()
+            self._remove_files()
+        finally:
+            self._end.over(self._code)
+        return self._code
+
+    async def _prepare_and_work(self) -> None:
         try:
             prepared = prepare(self._request, self._socket_path)
         except RefusedError as error:
+            self._code = 2
             self._refuse(error)
-            code = 2
         else:
-            code = await self._work(prepared)
-        signals.over()
-        await self._let_listeners_read()
-        server.close()
-        Path(self._socket_path).unlink(missing_ok=True)
-        return code
+            await self._work(prepared)
 
     async def _launcher_connects(self) -> bool:
         """Whether who started this process is still there: otherwise nobody wants the run."""
@@ -76,30 +81,38 @@ class Engine:
         self._hub.tell(Refused(0, [(f.where, f.what, f.hint) for f in error.faults]))
         self._hub.flush()
 
-    async def _work(self, prepared: Prepared) -> int:
+    async def _work(self, prepared: Prepared) -> None:
         redact = Redactor(key_of(prepared.plan))
         self._hub.redact = redact
         self._hub.path = str(prepared.run.path)
         print_to_log(prepared.run.log, redact)
         set_up_logging(prepared.plan.verbose)
-        self._session = Session(self._hub, prepared, redact)
+        self._session = Session(self._hub, prepared, redact, self._end.count_down)
         if self._stopped:
             self._session.stop()
         for notice in prepared.notices:
             self._hub.tell(Noticed(0, time.time(), "info", notice))
         pruning = asyncio.create_task(asyncio.to_thread(prune))
-        end = await self._session.run()
+        self._code = (await self._session.run()).exit_code
+        self._session = None
         await pruning
-        return end.exit_code
 
     def _stop(self) -> None:
         self._stopped = True
+        self._end.count_down()
         if self._session is not None:
             self._session.stop()
 
-    def _last_words(self) -> None:
-        if self._session is not None:
-            self._session.last_words()
+    def _last_words(self) -> int:
+        self._remove_files()
+        return self._code if self._session is None else self._session.last_words()
+
+    def _remove_files(self) -> None:
+        """Removes the socket, and the early log that a launcher which is gone left there."""
+        path = Path(self._socket_path)
+        path.unlink(missing_ok=True)
+        if self._launched:
+            path.with_suffix(".log").unlink(missing_ok=True)
 
     def _obey(self, command: Command) -> None:
         if self._session is not None:

@@ -45,6 +45,10 @@ class EmbeddedEndpoint:
             raise RuntimeError("the embedded endpoint did not start; see engine.log") from None
         return cls(process, f"http://127.0.0.1:{port}/v1")
 
+    async def ended(self) -> int:
+        """Waits until the server ends by itself; returns its exit code."""
+        return await self._process.wait()
+
     async def stop(self) -> None:
         """Ends the server."""
         if self._process.returncode is None:

@@ -18,7 +18,7 @@ class Examples:
         most: How many at most; -1 for all.
 
     Raises:
-        RefusedError: The dataset cannot be had; says why.
+        RefusedError: The dataset cannot be had, or its pass threshold is no number; says why.
     """
 
     def __init__(self, env: Environment, most: int) -> None:
@@ -32,7 +32,11 @@ class Examples:
             raise RefusedError(
                 [Fault(str(env.env_id), what, " ".join(line.strip() for line in frame))]
             ) from error
-        self.pass_threshold = float(getattr(env, "pass_threshold", 0.5))
+        threshold = getattr(env, "pass_threshold", 0.5)
+        if not isinstance(threshold, (int, float)):
+            what = f"its pass_threshold is {threshold!r}, which is no number"
+            raise RefusedError([Fault(str(env.env_id), what)])
+        self.pass_threshold = float(threshold)
 
     def __len__(self) -> int:
         return len(self._table)

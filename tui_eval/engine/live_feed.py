@@ -27,7 +27,7 @@ from tui_eval.fold.transcript import Rollout
 from tui_eval.runs.dead import close_for_the_dead, finished_on_disk
 from tui_eval.runs.index import IndexReader
 from tui_eval.runs.layout import RunDir
-from tui_eval.runs.opening import read_rollout
+from tui_eval.runs.opening import read_metadata, read_rollout
 
 
 class LiveFeed:
@@ -55,17 +55,19 @@ class LiveFeed:
         self._exit_code: int | None = None
 
     async def start(self) -> None:
-        """Starts the engine if it is ours to start, and connects.
-
-        Raises:
-            OSError: There is no engine at the socket, or none could be started.
-        """
+        """Starts the engine if it is ours to start, and connects; else the run ends at once."""
         path = self._socket_path
-        if self._request is not None:
-            self.engine = await asyncio.to_thread(EngineProcess.start, self._request)
-            path = str(self.engine.socket_path)
-        assert path is not None, "either a request or a socket path"
-        reader, self._writer = await asyncio.open_unix_connection(path, limit=1 << 22)
+        try:
+            if self._request is not None:
+                self.engine = await asyncio.to_thread(EngineProcess.start, self._request)
+                path = str(self.engine.socket_path)
+            assert path is not None, "either a request or a socket path"
+            reader, self._writer = await asyncio.open_unix_connection(path, limit=1 << 22)
+        except OSError as error:
+            what = f"no engine answers at {path}" if path else "no engine could be started"
+            self._ended = True
+            self._events.append(RunFinished(0, time.time(), "failed", 1, f"{what}: {error}"))
+            return
         self.live = True
         self._reading = asyncio.create_task(self._read(reader))
 
@@ -104,14 +106,16 @@ class LiveFeed:
         """The connection ended and no event said why: the engine was killed or crashed."""
         now = time.time()
         code = self._exit_code
-        killed = code is not None and code < 0 and self.engine is not None and self.engine.stopping
-        if code == 130 or killed:
+        stopped = self.engine is not None and self.engine.stopping
+        said = read_metadata(self._run).get("status") if self._run is not None else None
+        if said == "interrupted" or (stopped and code is not None and (code < 0 or code == 130)):
             end = RunFinished(0, now, "interrupted", 130)
-        elif code in (0, 3):  # it ended well; its last words did not come through in time
+        elif said == "finished" and code in (0, 3):
             end = RunFinished(0, now, "finished", code)
         else:
             how = "was lost" if code is None else f"ended unexpectedly with exit code {code}"
-            text = f"the engine {how}; finished rollouts are on disk and the run can be resumed"
+            what_now = "; finished rollouts are on disk and the run can be resumed"
+            text = f"the engine {how}{what_now if self._run else ' before the run began'}"
             end = RunFinished(0, now, "failed", 1, text)
         if self._run is not None:
             rows: list[Event] = [*finished_on_disk(self._run)]

@@ -19,9 +19,17 @@ from tui_eval.errors import Fault, RefusedError
 from tui_eval.events import RolloutFinished, RunStarted
 from tui_eval.messages import to_messages
 from tui_eval.runs.journal import read_journal
-from tui_eval.runs.layout import RunDir, is_unsaved, new_run, outputs_root, unsaved_root
+from tui_eval.runs.layout import (
+    RunDir,
+    is_unsaved,
+    new_run,
+    outputs_root,
+    saved_roots,
+    unsaved_root,
+)
 from tui_eval.runs.lock import LockHeldError, RunLock
 from tui_eval.runs.opening import find_run, read_metadata
+from tui_eval.runs.plain_json import Cleaner
 from tui_eval.runs.repair import repair
 from tui_eval.runs.scan import scan
 from tui_eval.runs.unsaved import Incomplete, incomplete_runs, save_run
@@ -112,7 +120,10 @@ def _run_to_resume(request: Request, notices: list[str]) -> RunDir | None:
     if asked != NEWEST:
         return find_run(Path(asked))
     plan, _ = make_plan(request)
-    candidates = incomplete_runs()
+    roots = saved_roots(Path(plan.env_dir_path)) if plan else saved_roots()
+    if plan is not None and plan.output_dir:
+        roots.append(Path(plan.output_dir))
+    candidates = incomplete_runs(roots)
     for one in candidates:
         if plan is not None and _matches(one, plan, request.raw):
             kind = "unsaved run" if one.unsaved else "run"
@@ -192,7 +203,7 @@ def _started(plan: RunPlan, env: Environment, run: RunDir, examples: Examples) -
         total=len(examples) * plan.rollouts_per_example,
         max_concurrent=max(plan.max_concurrent, 0),
         saved=not is_unsaved(run),
-        sampling_args={**env.sampling_args, **plan.sampling_args},
+        sampling_args=Cleaner().clean({**env.sampling_args, **plan.sampling_args}),
         env_args=plan.env_args,
         pass_threshold=examples.pass_threshold,
     )

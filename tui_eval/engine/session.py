@@ -7,6 +7,7 @@ import gc
 import logging
 import os
 import time
+from collections.abc import Callable
 from typing import Any
 
 from tui_eval.clients import make_client
@@ -20,6 +21,7 @@ from tui_eval.engine.sampling import sample_engine
 from tui_eval.engine.slots import Slots
 from tui_eval.engine.watch import RolloutWatch
 from tui_eval.events import Command, Noticed, Pause, Resume, RunFinished, Stop
+from tui_eval.runs.dead import close_for_the_dead
 from tui_eval.runs.journal import Journal, restore_state
 from tui_eval.runs.metadata import build_metadata
 from tui_eval.runs.redaction import Redactor
@@ -35,7 +37,17 @@ METADATA_EVERY_S = 1.0
 class Session:
     """Works one run through. `stop` ends it early and resumably."""
 
-    def __init__(self, hub: Hub, prepared: Prepared, redact: Redactor) -> None:
+    def __init__(
+        self, hub: Hub, prepared: Prepared, redact: Redactor, giving_up: Callable[[], None]
+    ) -> None:
+        """Opens the run's files.
+
+        Args:
+            giving_up: Called once where the run is to end early.
+
+        Raises:
+            OSError: They cannot be written.
+        """
         self._hub = hub
         self._prepared = prepared
         self._plan = prepared.plan
@@ -47,8 +59,10 @@ class Session:
         self._began = time.monotonic()
         self._tasks: set[asyncio.Task[None]] = set()
         self._job: asyncio.Task[None] | None = None
-        self._stopped = False
+        self._giving_up = giving_up
+        self._given_up = False
         self._failure = ""
+        self._refused = ""
         hub.before_telling = self._writer.flush_index
 
     def obey(self, command: Command) -> None:
@@ -64,14 +78,16 @@ class Session:
 
     def stop(self) -> None:
         """Ends the run now: calls in flight are given up, finished rollouts are on disk."""
-        self._stopped = True
+        if self._given_up:
+            return  # a second cancellation would cut cleanup and teardown short
+        self._given_up = True
+        self._giving_up()
         if self._job is not None:
             self._job.cancel()
 
     def _fail(self, why: str) -> None:
         self._failure = self._failure or why
-        if self._job is not None:
-            self._job.cancel()
+        self.stop()
 
     async def run(self) -> RunFinished:
         """Works through what is left of the run and closes its files."""
@@ -85,7 +101,7 @@ class Session:
             asyncio.create_task(self._write_metadata_often()),
         ]
         self._job = asyncio.create_task(self._work_through())
-        if self._stopped:
+        if self._given_up:
             self._job.cancel()
         try:
             await self._job
@@ -100,8 +116,10 @@ class Session:
 
     async def _work_through(self) -> None:
         endpoint = await EmbeddedEndpoint.start() if self._plan.base_url == EMBEDDED else None
-        client = None
+        client, watching = None, None
         try:
+            if endpoint is not None:
+                watching = asyncio.create_task(self._watch(endpoint))
             url = endpoint.url if endpoint else self._plan.base_url
             client = make_client(self._client_config(url), os.environ.get(self._plan.key_var))
             rollouts = self._rollouts(client)
@@ -116,11 +134,24 @@ class Session:
                 await asyncio.wait(self._tasks)
         finally:
             await self._give_up_tasks()
-            await self._prepared.env.run_teardown()
+            await self._tear_down()
             if client is not None:
                 await client.close()
-            if endpoint is not None:
+            if endpoint is not None and watching is not None:
+                watching.cancel()
                 await endpoint.stop()
+
+    async def _watch(self, endpoint: EmbeddedEndpoint) -> None:
+        code = await endpoint.ended()
+        self._fail(f"the embedded endpoint ended with exit code {code}; see engine.log")
+
+    async def _tear_down(self) -> None:
+        for error in await self._prepared.env.run_teardown():
+            log.error("a teardown handler failed", exc_info=error)
+            self._warn(f"a teardown handler raised {type(error).__name__}: {error}; see engine.log")
+
+    def _warn(self, text: str) -> None:
+        self._hub.tell(Noticed(0, time.time(), "warning", text))
 
     def _client_config(self, url: str) -> ClientConfig:
         return ClientConfig(
@@ -134,7 +165,7 @@ class Session:
             env=self._prepared.env,
             client=client,
             model=self._plan.model,
-            sampling_args=self._prepared.started.sampling_args,
+            sampling_args={**self._prepared.env.sampling_args, **self._plan.sampling_args},
             inputs=self._prepared.examples.input,
             per_example=self._plan.rollouts_per_example,
             max_retries=self._plan.max_retries,
@@ -171,10 +202,13 @@ class Session:
         try:
             await work
         except OSError as error:
-            self._fail(f"{self._prepared.run.path} cannot be written: {error.strerror or error}")
+            self._fail(self._cannot_write(error))
         except Exception as error:
             log.exception("the engine failed at a rollout")
             self._fail(f"{type(error).__name__}: {error}; see engine.log")
+
+    def _cannot_write(self, error: OSError) -> str:
+        return f"{self._prepared.run.path} cannot be written: {error.strerror or error}"
 
     async def _give_up_tasks(self) -> None:
         for task in self._tasks:
@@ -202,7 +236,9 @@ class Session:
         try:
             write_metadata(self._prepared.run, metadata, self._redact)
         except OSError as error:
-            self._hub.tell(Noticed(0, time.time(), "warning", f"metadata.json: {error}"))
+            if str(error) != self._refused:
+                self._refused = str(error)
+                self._warn(f"metadata.json: {error}")
 
     def _ending(self) -> RunFinished:
         state = self._hub.state
@@ -214,20 +250,28 @@ class Session:
 
     def _close(self) -> RunFinished:
         self._hub.flush()
+        try:
+            self._journal.close()
+            self._writer.close()
+        except OSError as error:
+            self._failure = self._failure or self._cannot_write(error)
         end = self._ending()
         self._hub.state.apply(end)
         self._write_metadata()
-        self._journal.close()
-        self._writer.close()
         self._prepared.lock.release()
         self._hub.before_telling = lambda: None
         self._hub.tell(end)
         self._hub.flush()
         return end
 
-    def last_words(self) -> None:
-        """Called from another thread while the loop is held: leaves the files whole."""
-        self._hub.state.apply(self._ending())
-        self._write_metadata()
+    def last_words(self) -> int:
+        """Called from another thread while the loop is held: leaves the files whole.
+
+        Returns:
+            The exit code.
+        """
+        end = self._ending()
         self._writer.close()
         self._prepared.lock.release()
+        close_for_the_dead(self._prepared.run, end)
+        return end.exit_code

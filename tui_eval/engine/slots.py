@@ -53,6 +53,7 @@ class Slots:
         self.sleeping -= 1
         if self.used < self.limit and not self._returning:
             self.used += 1
+            self._wake()
             return
         try:
             await self._wait(self._returning)
@@ -68,7 +69,7 @@ class Slots:
         except asyncio.CancelledError:
             if waiter.done() and not waiter.cancelled():
                 self.release()
-            else:
+            elif waiter in queue:  # otherwise `_wake` came upon it before this task ran again
                 queue.remove(waiter)
             raise
 

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 import socket
+import stat
 import tempfile
 from pathlib import Path
 
@@ -16,15 +18,19 @@ def socket_folder() -> Path:
     Raises:
         OSError: It cannot be made, or belongs to somebody else.
     """
-    runtime = os.environ.get("XDG_RUNTIME_DIR")
-    folder = Path(runtime) / "tui-eval" if runtime else None
-    if folder is None or len(str(folder)) + 20 > LONGEST_PATH or not folder.parent.is_dir():
-        folder = Path("/tmp" if Path("/tmp").is_dir() else tempfile.gettempdir())
-        folder /= f"tui-eval-{os.getuid()}"
+    runtime = os.environ.get("XDG_RUNTIME_DIR", "")
+    if runtime and len(runtime) + len("/tui-eval/") + 20 <= LONGEST_PATH:
+        with contextlib.suppress(OSError):  # after `su` it is another user's
+            return _private(Path(runtime) / "tui-eval")
+    temporary = Path("/tmp") if Path("/tmp").is_dir() else Path(tempfile.gettempdir())
+    return _private(temporary / f"tui-eval-{os.getuid()}")
+
+
+def _private(folder: Path) -> Path:
     folder.mkdir(mode=0o700, exist_ok=True)
-    status = folder.stat()
-    if status.st_uid != os.getuid():
-        raise PermissionError(f"{folder} belongs to somebody else")
+    status = folder.lstat()
+    if status.st_uid != os.getuid() or not stat.S_ISDIR(status.st_mode):
+        raise PermissionError(f"{folder} belongs to somebody else, or is a link")
     if status.st_mode & 0o077:
         folder.chmod(0o700)
     return folder

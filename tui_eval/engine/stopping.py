@@ -1,4 +1,4 @@
-"""Signals: a clean stop that happens also while people's code blocks the loop."""
+"""A clean stop, and an end in time, also while people's code holds the loop or hangs."""
 
 from __future__ import annotations
 
@@ -8,22 +8,26 @@ import signal
 import threading
 from collections.abc import Callable
 from types import FrameType
+from typing import Any
 
 LAST_WORDS_AFTER_S = 1.4
+LEAVES_WITHIN_S = 0.5
 
 
-class StopSignals:
-    """Turns SIGINT and SIGTERM into a stop.
+class TimelyEnd:
+    """Turns SIGINT and SIGTERM into a stop, and ends a process that does not end by itself.
 
-    A signal asks the loop to stop. Where the loop does not come to it in time, because
-    synchronous code holds it, a thread says the last words and ends the process.
+    Args:
+        stop: Called on the loop after a signal.
+        last_words: Called from another thread where a stop was not over in time; returns the
+            exit code that the process ends with then.
     """
 
     def __init__(
         self,
         loop: asyncio.AbstractEventLoop,
         stop: Callable[[], None],
-        last_words: Callable[[], None],
+        last_words: Callable[[], int],
     ) -> None:
         self._loop = loop
         self._stop = stop
@@ -33,19 +37,28 @@ class StopSignals:
             signal.signal(number, self._received)
 
     def _received(self, number: int, frame: FrameType | None) -> None:
-        if self._timer is None:
-            self._timer = threading.Timer(LAST_WORDS_AFTER_S, self._end)
-            self._timer.daemon = True
-            self._timer.start()
+        self.count_down()
         self._loop.call_soon_threadsafe(self._stop)
 
-    def _end(self) -> None:
-        try:
-            self._last_words()
-        finally:
-            os._exit(130)
+    def count_down(self) -> None:
+        """A stop began: what it takes longer than it may is cut off."""
+        if self._timer is None:
+            self._start_timer(LAST_WORDS_AFTER_S, self._end)
 
-    def over(self) -> None:
-        """The run has ended by itself: nothing is left to force."""
+    def over(self, code: int) -> None:
+        """The run is over; tasks and threads that people's code left running are not waited for."""
         if self._timer is not None:
             self._timer.cancel()
+        self._start_timer(LEAVES_WITHIN_S, os._exit, code)
+
+    def _start_timer(self, seconds: float, function: Callable[..., Any], *args: Any) -> None:
+        self._timer = threading.Timer(seconds, function, args)
+        self._timer.daemon = True
+        self._timer.start()
+
+    def _end(self) -> None:
+        code = 130
+        try:
+            code = self._last_words()
+        finally:
+            os._exit(code)

@@ -34,8 +34,9 @@ class RunState:
     Columns are indexed by row: example position times rollouts per example, plus the rollout's
     number. `changed` grows with every event that changed anything, so that a screen can tell
     whether to draw. Errored rollouts have no reward and no part in means and pass rates; they are
-    counted in `by_stage[ERROR]`. `tokens_in` and `tokens_out` are those of all rollouts, running
-    ones included; `used_in` and `used_out` those of the `with_usage` finished ones that told any.
+    counted in `by_stage[ERROR]`. `reward_most` is the greatest reward, 1 at least. `tokens_in` and
+    `tokens_out` are those of all rollouts, running ones included; `used_in` and `used_out` those of
+    the `with_usage` finished ones that told any.
     """
 
     def __init__(self) -> None:
@@ -77,6 +78,7 @@ class RunState:
         self.generation_ms = RunningMean()
         self.scoring_ms = RunningMean()
         self.reward_mean = RunningMean()
+        self.reward_most = 1.0
         self.metrics: dict[str, Metric] = {}
         self.pass_rates = RunningPassAtK(ks_up_to(self.per_example))
         self.rate = Rate()
@@ -183,6 +185,7 @@ class RunState:
         if event.reward is not None:
             self.reward[row] = event.reward
             self.reward_mean.add(example, event.reward)
+            self.reward_most = max(self.reward_most, event.reward)
             self.pass_rates.add(example, event.reward >= self.threshold)
         for name, value in event.metrics.items():
             metric = self.metrics.get(name)
@@ -192,6 +195,8 @@ class RunState:
             metric.mean.add(example, value)
 
     def _on_GateMoved(self, event: ev.GateMoved) -> None:
+        if event.open and not self.gate_open:
+            self.rate = Rate()  # a pause tells no speed
         self.gate_open = event.open
         self.in_flight = event.in_flight
 
@@ -203,6 +208,9 @@ class RunState:
 
     def _on_RunFinished(self, event: ev.RunFinished) -> None:
         self.end = event
+        for row, stage in enumerate(self.stage):
+            if WAITING < stage < DONE:  # it begins anew if the run goes on
+                self._move(row, WAITING)
 
     def _on_Refused(self, event: ev.Refused) -> None:
         self.refused = event.faults

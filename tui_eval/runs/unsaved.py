@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import errno
 import shutil
 import time
@@ -51,8 +52,9 @@ def _last_written(run: RunDir) -> float | None:
 
 def _runs_under(root: Path) -> Iterator[RunDir]:
     for path in sorted(root.glob("evals/*/*")):
-        if RunDir(path).is_run():
-            yield RunDir(path)
+        with contextlib.suppress(PermissionError):
+            if RunDir(path).is_run():
+                yield RunDir(path)
 
 
 def save_run(run: RunDir, target: RunDir) -> RunDir:

@@ -12,6 +12,7 @@ import msgspec
 from tui_eval.events import RolloutFinished
 from tui_eval.runs.index import encode_entry
 from tui_eval.runs.layout import RunDir
+from tui_eval.runs.plain_json import Cleaner
 from tui_eval.runs.redaction import Redactor
 
 
@@ -36,6 +37,7 @@ class RunWriter:
         self._offset = os.fstat(self._results).st_size
         self._entries: list[bytes] = []
         self._index_holds = True
+        self._sync_error: OSError | None = None
         self._unsynced = threading.Event()
         self._wait = threading.Event()
         self._closing = False
@@ -49,9 +51,15 @@ class RunWriter:
             Offset and length of the line in bytes.
 
         Raises:
-            OSError: The disk refused; what was written of the line is taken back.
+            OSError: The disk refused, and what was written of the line is taken back; or
+                somebody else removed the file or wrote to it.
         """
         line = self.redact.line(line)
+        if self._sync_error is not None:
+            raise self._sync_error
+        status = os.fstat(self._results)
+        if status.st_nlink == 0 or status.st_size != self._offset:
+            raise OSError("somebody else removed or changed results.jsonl")
         offset = self._offset
         write_line(self._results, line, offset)
         self._offset += len(line)
@@ -83,7 +91,8 @@ class RunWriter:
                 return
             try:
                 os.fdatasync(self._results)
-            except OSError:
+            except OSError as error:
+                self._sync_error = error
                 return
             self._wait.wait(1.0)
 
@@ -94,9 +103,13 @@ class RunWriter:
         self._unsynced.set()
         self._syncer.join()
         self.flush_index()
-        os.fdatasync(self._results)
-        os.close(self._results)
-        os.close(self._index)
+        results, index = self._results, self._index
+        self._results = self._index = -1  # who writes now does not write to another file
+        os.close(index)
+        try:
+            os.fdatasync(results)
+        finally:
+            os.close(results)
 
 
 def write_line(fd: int, line: bytes, offset: int) -> None:
@@ -137,5 +150,5 @@ def write_atomically(path: Path, data: bytes) -> None:
 
 def write_metadata(run: RunDir, metadata: dict[str, Any], redact: Redactor) -> None:
     """Replaces metadata.json."""
-    text = msgspec.json.format(msgspec.json.encode(metadata, enc_hook=str), indent=2)
+    text = msgspec.json.format(msgspec.json.encode(Cleaner().clean(metadata)), indent=2)
     write_atomically(run.metadata, redact(text) + b"\n")

@@ -53,15 +53,19 @@ class TuiEvalApp(App[Leave]):
         self.live_screen = LiveScreen(feed, self.state, now, saved)
         for theme in THEMES:
             self.register_theme(theme)
-        wished = os.environ.get("TEXTUAL_THEME", "")
-        self.theme = wished if wished in self.available_themes else DARK.name
+        self.theme = DARK.name  # Textual's own default may already be the wished one, unstyled
+        sixteen_colours = self.console.color_system == "standard"
+        wished = os.environ.get("TEXTUAL_THEME") or ("ansi-dark" if sixteen_colours else "")
+        if wished in self.available_themes:
+            self.theme = wished
 
     def get_default_screen(self) -> Screen[Any]:
         """The only screen there is."""
         return self.live_screen
 
     def on_mount(self) -> None:
-        """Signals that end programs stop the run and leave the terminal as it was."""
+        """Signals that end programs stop the run; the whole screen is drawn after a suspension."""
+        self.app_resume_signal.subscribe(self, lambda _: self.refresh())
         if not self.is_headless:
             loop = asyncio.get_running_loop()
             for number in (signal.SIGTERM, signal.SIGHUP):
@@ -93,7 +97,7 @@ class TuiEvalApp(App[Leave]):
             if time.perf_counter() > deadline:
                 self.set_timer(BUDGET_S, self.tick)
                 break
-        if self.state.refused:
+        if self.state.refused or (self.state.end is not None and self.state.run is None):
             self.exit(Leave("closed"))
             return
         self.live_screen.refresh_run()

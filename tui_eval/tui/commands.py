@@ -55,8 +55,11 @@ COMMANDS = (
     Command("pageup", "", "page(-1.0)", "view", MOVE, "A page up"),
     Command("g,home", "g home", "top", "view", MOVE, "To the top"),
     Command("G,end", "G end", "bottom", "view", MOVE, "To the newest, and follow it again"),
-    Command("enter", "enter", "open", "list", READ, "Read the selected rollout", "open"),
-    Command("enter", "enter", "switch_fold", "story", READ, "Unfold, show more, fold", "unfold"),
+    Command("enter", "enter", "open", "list", READ, "In the list: read the rollout", "open"),
+    Command(
+        "enter", "enter", "switch_fold", "story", READ,
+        "In the trajectory: unfold, fold", "unfold",
+    ),
     Command("l,right", "l →", "unfold", "story", READ, "Unfold or show more"),
     Command("h,left", "h ←", "fold", "story", READ, "Fold"),
     Command("t", "t", "fold_tools", "story", READ, "Unfold or fold every tool call", "tools"),
@@ -73,6 +76,7 @@ COMMANDS = (
     Command("q", "q", "leave", "screen", LEAVE, "Stop (resumable), detach, or quit", "quit", True),
     Command("ctrl+c", "^c", "interrupt", "app", LEAVE, "Ask; a second time: stop"),
     Command("ctrl+q", "^q", "quit", "app", LEAVE, "Stop and quit at once"),
+    Command("ctrl+z", "^z", "suspend_process", "app", LEAVE, "To the shell; fg comes back"),
 )  # fmt: skip
 
 GROUPS = (RUN, MOVE, READ, PANES, LEAVE)

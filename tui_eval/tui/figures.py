@@ -30,8 +30,8 @@ def count_text(value: float) -> str:
 
 
 def span_text(seconds: float) -> str:
-    """A finished span of time, seconds with a digit: 0.4s, 59.9s, 1:02, 1:02:03."""
-    if math.isnan(seconds):
+    """A finished span of time: 0.4s, 59.9s, 1:02, 1:02:03; a dash for one not measured, a 0."""
+    if math.isnan(seconds) or seconds == 0:
         return NONE
     if seconds < 59.95:
         return f"{seconds:.1f}s"

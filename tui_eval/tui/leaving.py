@@ -47,15 +47,15 @@ def leave_choices(goes_on: bool, saved: bool) -> list[Choice]:
         ]
     if goes_on:
         return [
-            Choice("s", "stop and save", "under ./outputs, resumable", Leave("stop", save=True)),
-            Choice("u", "stop, unsaved", "kept for 14 days, resumable", Leave("stop")),
+            Choice("s", "stop and save", "resumable; kept for good", Leave("stop", save=True)),
+            Choice("u", "stop, unsaved", "resumable; deleted after 14 days", Leave("stop")),
             Choice("d", "detach", "the run goes on without this screen", Leave("detach")),
             STAY,
         ]
     if saved:
         return []
     return [
-        Choice("y", "yes, save it", "under ./outputs", Leave("closed", save=True)),
-        Choice("n", "no", "it is kept unsaved for 14 days", Leave("closed")),
+        Choice("y", "yes, save it", "kept for good", Leave("closed", save=True)),
+        Choice("n", "no", "deleted after 14 days", Leave("closed")),
         STAY,
     ]

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
-WAITING, DONE, ERROR = 0, 8, 9
+WAITING, HELD, DONE, ERROR = 0, 4, 8, 9
 
 
 class Look(NamedTuple):

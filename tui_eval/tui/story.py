@@ -58,7 +58,7 @@ def piece_of(
         return _tool_piece(entry.tool, entry.turn, limit, width, live)
     measure = min(width, MEASURE)
     usual = SYSTEM_LINES if entry.role in ("system", "developer") else TEXT_LINES
-    lines = [_role_line(entry, step, width)]
+    lines = [_role_line(entry.role, entry.turn, step, width)]
     hidden = 0
     if entry.reasoning:
         most = THOUGHT_LINES if limit is None else limit
@@ -78,6 +78,11 @@ def piece_of(
     return Piece((*lines, EMPTY), hidden, hidden > 0 or len(lines) > 2, entry.turn)
 
 
+def turn_head(turn: int, step: dict[str, Any] | None, width: int) -> Piece:
+    """The head of a turn in which the model called tools without a word."""
+    return Piece((_role_line("assistant", turn, step, width), EMPTY), turn=turn)
+
+
 def _more(hidden: int, indent: str) -> list[Line]:
     if hidden <= 0:
         return []
@@ -86,16 +91,16 @@ def _more(hidden: int, indent: str) -> list[Line]:
     return [((f"{indent}… {hidden:,} more {noun}", "muted"), (f"  {does}", "faint"))]
 
 
-def _role_line(entry: Entry, step: dict[str, Any] | None, width: int) -> Line:
-    role = one_line(entry.role, 24)
+def _role_line(role: str, turn: int, step: dict[str, Any] | None, width: int) -> Line:
+    role = one_line(role, 24)
     glyphs = {"assistant": "●", "user": "›", "tool": "◆"}
     ink = {"assistant": "busy", "user": "strong"}.get(role, "muted")
     start: list[Span] = [
         (f"{glyphs.get(role, '▪')} ", ink),
         (role, "role" if ink == "muted" else ink),
     ]
-    if entry.turn and role == "assistant":
-        start.append((f" · turn {entry.turn}", "muted"))
+    if turn and role == "assistant":
+        start.append((f" · turn {turn}", "muted"))
     return spread(tuple(start), _step_note(step), width)
 
 

@@ -52,7 +52,8 @@ def story_title(
     if attempt > 1:
         parts.append(f" · attempt {attempt}")
     if state.stage[row] >= DONE:
-        parts.append(f" · {span_text(state.total_ms[row] / 1000)}")
+        if state.total_ms[row]:
+            parts.append(f" · {span_text(state.total_ms[row] / 1000)}")
     elif not math.isnan(state.since[row]):
         parts.append(f" · {clock_text(now - state.since[row])}")
     long = Content.assemble(f" 2 Trajectory · {_name(state, row)} · ", *parts, " ")

@@ -17,8 +17,8 @@ from tui_eval.tui.stages import LOOKS, MEANINGS
 from tui_eval.tui.widgets.line_view import LineView
 
 KEYS = 12
-BESIDE = 56
-"""Cells that the keys take where the signs stand beside them."""
+GAP = 3
+"""Cells between the keys and the signs where they stand beside each other."""
 
 
 def key_lines() -> Iterator[Line]:
@@ -28,7 +28,8 @@ def key_lines() -> Iterator[Line]:
         for command in COMMANDS:
             if command.group == group and command.shown:
                 yield ((f"  {left(command.shown, KEYS)}", "key"), (command.help, ""))
-        yield EMPTY
+        if group != GROUPS[-1]:
+            yield EMPTY
 
 
 def sign_lines() -> Iterator[Line]:
@@ -45,10 +46,11 @@ def sign_lines() -> Iterator[Line]:
 def help_lines(width: int) -> list[Line]:
     """Keys and signs, beside each other where there is room."""
     keys, signs = list(key_lines()), list(sign_lines())
-    if width < BESIDE + 52:
-        return [*keys, *signs]
+    beside = max(map(line_width, keys)) + GAP
+    if width < beside + max(map(line_width, signs)):
+        return [*keys, EMPTY, *signs]
     return [
-        (*line, (" " * (BESIDE - line_width(line)), ""), *sign) if sign else line
+        (*line, (" " * (beside - line_width(line)), ""), *sign) if sign else line
         for line, sign in zip_longest(keys, signs, fillvalue=EMPTY)
     ]
 

@@ -343,7 +343,7 @@ class LiveScreen(Screen[None]):
         if goes_on:
             question = Question("Leave a running run", [on_disk], choices, about_running=True)
         else:
-            where = "It is in the state directory, not under ./outputs."
+            where = "Its rollouts are on disk, but not among your outputs."
             question = Question("Save this run?", [where], choices, about_running=False)
         self.app.push_screen(question, self._answered)
 

@@ -15,10 +15,12 @@ from tui_eval.tui.figures import (
     reward_text,
 )
 from tui_eval.tui.ink import EMPTY, Line, Span, line_width, spread
+from tui_eval.tui.stages import HELD
 from tui_eval.tui.widgets.line_view import LineView
 
 WIDE = 100
 LEAST_BAR = 10
+LEAST_NAME = 6
 
 
 class Header(LineView, can_focus=False):
@@ -59,7 +61,8 @@ def status(state: RunState, live: bool, asked_pause: bool | None, now: float) ->
     """How the run is, in a word or two."""
     if state.run is None:
         return ("starting engine…", "muted")
-    took = clock_text(elapsed(state, now))
+    seconds = elapsed(state, now)
+    took = clock_text(seconds) if seconds else ""
     if state.end is not None or not live:
         return _end_status(state, took)
     if not state.gate_open:
@@ -68,15 +71,15 @@ def status(state: RunState, live: bool, asked_pause: bool | None, now: float) ->
         return ("‖ PAUSED", "warn")
     if asked_pause:
         return ("‖ pausing…", "warn")
-    return (f"▶ running {took}", "busy")
+    return (f"▶ running {took or '0s'}", "busy")
 
 
 def _end_status(state: RunState, took: str) -> Span:
     word = state.end.status if state.end is not None else None
     if word == "failed":
-        return (f"✗ failed after {took}", "bad")
+        return (f"✗ failed after {took}" if took else "✗ failed", "bad")
     if word == "finished" or (word is None and state.finished == state.total):
-        return (f"✓ finished in {took}", "good")
+        return (f"✓ finished in {took}" if took else "✓ finished", "good")
     return ("■ interrupted, resumable", "warn")
 
 
@@ -86,7 +89,7 @@ def title(state: RunState, how: Span, width: int) -> Line:
         return spread((("tui-eval", "role"),), (how,), width)
     run, mean = state.run, state.reward_mean.result()
     end: list[Span] = [how]
-    if mean.n:
+    if state.finished:
         interval = interval_text(mean.low, mean.high) if width >= WIDE else ""
         shown: Line = (
             ("reward ", "muted"),
@@ -95,7 +98,9 @@ def title(state: RunState, how: Span, width: int) -> Line:
             ("   ", ""),
         )
         end = [*shown, *end]
-    room = max(width - line_width(end) - 2, 12)
+    room = width - line_width(end) - 2
+    if room < LEAST_NAME:
+        end, room = [how], max(width - line_width((how,)) - 2, LEAST_NAME)
     env = one_line(run.env_id, min(40, room))
     start: list[Span] = [(env, "role")]
     if (left_over := room - len(env) - 3) >= 4:
@@ -140,8 +145,10 @@ def _facts(state: RunState, now: float, words: int) -> Line:
     """The numbers beside the bar: 2 with all words, 1 with most, 0 with signs only."""
     done: Line = ((f"{state.finished:,}/{state.total:,}", "strong"),)
     facts = [(*done, (" finished", "muted")) if words == 2 else done]
+    held = state.by_stage[HELD]
     for count, glyph, word, ink in (
-        (state.running, "▶", "running", "busy"),
+        (held, "‖", "held", "warn"),
+        (state.running - held, "▶", "running", "busy"),
         (state.waiting, "·", "waiting", "muted"),
         (state.errored, "✗", "errors" if state.errored != 1 else "error", "bad"),
     ):
@@ -149,16 +156,19 @@ def _facts(state: RunState, now: float, words: int) -> Line:
             spoken = (f"{glyph} ", f" {word}") if words else (glyph, "")
             facts.append(((spoken[0], ink), (f"{count:,}", ""), (spoken[1], "muted")))
     facts += [((text, "muted"),) for text in _pace(state, now, words)]
-    if words:
-        used = f"{count_text(state.tokens_in)} in {count_text(state.tokens_out)} out"
-    else:
-        used = f"{count_text(state.tokens_in + state.tokens_out)} tok"
-    facts.append(((used, "muted"),))
+    if state.end is None or state.tokens_in or state.tokens_out:
+        facts.append(((_tokens(state, words), "muted"),))
     gap: Span = ("   " if words else "  ", "")
     joined: list[Span] = []
     for at, fact in enumerate(facts):
         joined += [gap, *fact] if at else fact
     return tuple(joined)
+
+
+def _tokens(state: RunState, words: int) -> str:
+    if words:
+        return f"{count_text(state.tokens_in)} in {count_text(state.tokens_out)} out"
+    return f"{count_text(state.tokens_in + state.tokens_out)} tok"
 
 
 def _pace(state: RunState, now: float, words: int) -> list[str]:

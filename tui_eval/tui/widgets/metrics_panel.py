@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from tui_eval.fold.run_state import RunState
-from tui_eval.printable import one_line
+from tui_eval.printable import one_line, printable
 from tui_eval.stats.mean import Mean
 from tui_eval.tui.blocks import columns
 from tui_eval.tui.figures import (
@@ -18,6 +18,7 @@ from tui_eval.tui.figures import (
 )
 from tui_eval.tui.ink import EMPTY, Line, Span, left, right, spread
 from tui_eval.tui.widgets.line_view import LineView
+from tui_eval.tui.wrap import wrap
 
 NAME_MOST = 26
 HISTOGRAM_LINES = 3
@@ -44,7 +45,7 @@ class MetricsPanel(LineView):
     def update(self) -> None:
         """Makes the lines anew where a rollout finished or the width changed."""
         state = self.state
-        made_of = (state.finished, state.total, len(state.notices), self.line_width)
+        made_of = (state.finished, state.total, len(state.notices), state.end, self.line_width)
         if made_of != self._made_of:
             self._made_of = made_of
             self._lines = list(numbers(state, self.line_width))
@@ -54,6 +55,7 @@ class MetricsPanel(LineView):
 def numbers(state: RunState, width: int) -> Iterator[Line]:
     """The lines of all numbers, most important first."""
     reward = state.reward_mean.result()
+    yield from _failure(state, width)
     if not state.finished:
         yield (("no rollout has finished yet", "faint"),)
         yield from _notices(state, width)
@@ -67,6 +69,15 @@ def numbers(state: RunState, width: int) -> Iterator[Line]:
     yield from _counted("stopped by", state.stop_conditions.most_common(8), width, "")
     yield from _times(state)
     yield from _notices(state, width)
+
+
+def _failure(state: RunState, width: int) -> Iterator[Line]:
+    if state.end is None or not state.end.text:
+        return
+    words, _ = wrap(printable(state.end.text), width - 2, 6)
+    for at, part in enumerate(words):
+        yield (("✗ " if at == 0 else "  ", "bad"), (part, "fault"))
+    yield EMPTY
 
 
 def _used(state: RunState, reward: Mean) -> str:
@@ -155,12 +166,12 @@ def _counted(title: str, counts: list[tuple[str, int]], width: int, ink: str) ->
 
 def _times(state: RunState) -> Iterator[Line]:
     generation, scoring = state.generation_ms.result(), state.scoring_ms.result()
-    if generation.mean is None:
+    if not generation.mean and not scoring.mean:
         return
     yield EMPTY
     yield (("mean time", "faint"),)
     yield (
-        (f"  {ms_text(generation.mean)}", "strong"),
+        (f"  {ms_text(generation.mean or 0.0)}", "strong"),
         (" generating", "muted"),
         (f"  {ms_text(scoring.mean or 0.0)}", "strong"),
         (" scoring", "muted"),

@@ -66,7 +66,8 @@ def breakdown(rollout: Rollout | None, width: int) -> Iterable[Line]:
     yield (*total, (right(reward_text(rollout.reward), ADDS), "strong"), *_why(rollout))
     if metrics:
         yield EMPTY
-        yield ((left("metrics", name_width), "faint"), ("   no weight", "faint"))
+        weights = "   no weight" if rollout.scores else "   weights unknown"
+        yield ((left("metrics", name_width), "faint"), (weights, "faint"))
         for name, value in metrics.items():
             yield (
                 (left(one_line(name, NAME_MOST), name_width), "muted"),

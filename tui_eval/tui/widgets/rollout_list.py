@@ -102,6 +102,7 @@ class RolloutList(LineView):
             state.notes.get(index),
             state.per_example,
             state.threshold,
+            state.reward_most,
         )
 
     def _columns(self) -> tuple[frozenset[str], int]:
@@ -167,7 +168,7 @@ class RolloutList(LineView):
         spans: list[Span] = [(right(reward_text(reward), 7), "strong")]
         if with_bar:
             ink = "good" if reward >= self.state.threshold else "muted"
-            drawn, rest = thread(reward, BAR)
+            drawn, rest = thread(reward / self.state.reward_most, BAR)
             spans += [(" ", ""), (drawn, ink), (rest, "rule")]
         return spans
 

@@ -11,7 +11,16 @@ from textual.cache import LRUCache
 
 from tui_eval.tui.commands import bindings
 from tui_eval.tui.ink import EMPTY, Line
-from tui_eval.tui.story import STEP, TEXT_LINES, Piece, ending, piece_of, sleeping, steps_by_turn
+from tui_eval.tui.story import (
+    STEP,
+    TEXT_LINES,
+    Piece,
+    ending,
+    piece_of,
+    sleeping,
+    steps_by_turn,
+    turn_head,
+)
 from tui_eval.tui.widgets.line_view import LineView
 
 if TYPE_CHECKING:
@@ -120,10 +129,15 @@ class Trajectory(LineView):
         steps = steps_by_turn(rollout)
         pieces: list[Piece] = []
         turn = 0
-        for number, entry in enumerate(rollout.entries()):
+        for entry in rollout.entries():
             step = steps.get(entry.turn) if entry.turn > turn else None
+            if entry.turn > turn and entry.tool is not None:
+                pieces.append(turn_head(entry.turn, step, self.line_width))
+                self._part(pieces)
+                step = None
             turn = max(turn, entry.turn)
-            pieces.append(self._piece(entry, step, self._limits.get(number), not rollout.finished))
+            limit = self._limits.get(len(pieces))
+            pieces.append(self._piece(entry, step, limit, not rollout.finished))
             self._part(pieces)
         if not pieces and not rollout.finished:
             pieces.append(Piece((NOTHING_YET, EMPTY)))

@@ -1,0 +1,66 @@
+"""What is left on the terminal after the screen: the summary, true also where the run has gone."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+
+from program import Program, chat_answer, wait_until
+from servers import FaultServer, Reply
+from terminal import Terminal
+
+
+def test_a_run_that_was_moved_meanwhile_is_summed_up_from_what_was_seen(program: Program) -> None:
+    terminal = Terminal(program.folder, program.env, "reverse-text", "-m", "demo", "-n", "2")
+    try:
+        terminal.wait_for("6/6")
+        run = program.only_run()
+        wait_until(lambda: not (run.path / "lock").exists(), "the engine is done")
+        assert program.run("save", str(run.path)).code == 0
+        terminal.type("q")
+        terminal.wait_for("Save this run?")
+        terminal.type("n")
+        assert terminal.finish() == 0
+    finally:
+        terminal.close()
+    said = terminal.raw.decode().rsplit("\x1b", 1)[-1]
+    assert "= 6 total rollouts" in said
+    assert "Rollouts: 6 used" in said
+    assert f"{run.path} is not there any more" in said
+    assert "Save it" not in said
+
+
+def test_an_engine_that_cannot_be_joined_is_told_and_the_run_is_summed_up(
+    program: Program, fault_server: FaultServer
+) -> None:
+    fault_server.script("/v1/chat/completions", [Reply(body=chat_answer("yes")), Reply(hang=True)])
+    url = f"{fault_server.url}/v1"
+    process = program.start("reverse-text", "-m", "m", "-b", url, "-n", "3", "-r", "1", "-s")
+    run = wait_until(lambda: (r := program.runs()) and r[0].rows and r[0], "a row is there")
+    lock = json.loads((run.path / "lock").read_bytes())
+    os.unlink(lock["socket"])
+    terminal = Terminal(program.folder, program.env, "open", str(run.path))
+    try:
+        assert terminal.finish() == 0
+    finally:
+        terminal.close()
+        process.send_signal(signal.SIGINT)
+        program.finish(process)
+    said = terminal.raw.decode().rsplit("\x1b", 1)[-1]
+    assert f"error: no engine answers at {lock['socket']}" in said
+    assert f"Running in process {lock['pid']}: 1 of 3 rollouts are done." in said
+    assert b"Traceback" not in terminal.raw
+
+
+def test_an_engine_that_dies_before_the_run_closes_the_screen_and_is_told(
+    program: Program,
+) -> None:
+    program.environment("held", "import os; os._exit(5)")
+    terminal = Terminal(program.folder, program.env, "held", "-m", "demo")
+    try:
+        assert terminal.finish() == 1
+        said = terminal.raw.decode().rsplit("\x1b", 1)[-1]
+        assert "the engine ended unexpectedly with exit code 5 before the run began" in said
+    finally:
+        terminal.close()

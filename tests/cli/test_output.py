@@ -1,0 +1,98 @@
+"""What is printed reaches whoever reads it, and a missing or odd reader never ends a run."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import subprocess
+import sys
+from typing import Any
+
+import pytest
+from program import Finished, Program, chat_answer, wait_until
+from servers import FaultServer, Reply
+
+CHAT = "/v1/chat/completions"
+GOOD = Reply(body=chat_answer("yes"))
+DEMO = ("-m", "demo", "-n", "2", "-r", "1")
+
+
+def in_shell(program: Program, line: str) -> Finished:
+    """Runs a shell line in which `tui-eval` is this program."""
+    line = line.replace("tui-eval", f"{sys.executable} -m tui_eval")
+    done = subprocess.run(
+        ["bash", "-o", "pipefail", "-c", line],
+        cwd=program.folder,
+        env=program.env,
+        capture_output=True,
+        text=True,
+        errors="replace",
+        timeout=60,
+    )
+    return Finished(done.returncode, done.stdout, done.stderr)
+
+
+@pytest.mark.parametrize(
+    "streams", ["<&-", ">&-", "2>&-", "<&- >&- 2>&-", "> /dev/full", "| head -n 1"]
+)
+def test_a_run_needs_nobody_at_its_streams(program: Program, streams: str) -> None:
+    done = in_shell(program, f"tui-eval reverse-text {' '.join(DEMO)} {streams}")
+    assert done.code == 0, done
+    assert "Traceback" not in done.err
+    assert len(program.only_run().rows) == 2
+
+
+@pytest.mark.parametrize("streams", ["2> /dev/full", "2>&1 | head -n 1"])
+def test_errors_that_nobody_reads_do_not_end_the_run(
+    program: Program, fault_server: FaultServer, streams: str
+) -> None:
+    fault_server.script(CHAT, [Reply(400, {"error": {"message": "no"}}, delay=0.2)])
+    asked = f"-m m -b {fault_server.url}/v1 -n 3 -r 1 -c 1"
+    done = in_shell(program, f"tui-eval reverse-text {asked} {streams}")
+    assert done.code == 3, done
+    assert len(program.only_run().rows) == 3
+
+
+@pytest.mark.parametrize("encoding", ["ascii", "latin-1", "utf-8"])
+def test_any_encoding_will_do(program: Program, encoding: str) -> None:
+    program.env["PYTHONIOENCODING"] = encoding
+    done = in_shell(program, f"tui-eval reverse-text {' '.join(DEMO)}")
+    assert done.code == 0, done
+    assert "Reward:" in done.out
+    assert "Traceback" not in done.err
+
+
+@pytest.mark.parametrize("place", ["ENVIRONMENT", "-o/--output-dir"])
+def test_an_argument_that_is_not_utf_8_is_refused(program: Program, place: str) -> None:
+    odd = b"caf\xe9"
+    args: list[Any] = [odd] if place == "ENVIRONMENT" else ["reverse-text", "-o", odd]
+    done = subprocess.run(
+        [sys.executable, "-m", "tui_eval", *args, *DEMO],
+        cwd=program.folder,
+        env=program.env,
+        capture_output=True,
+        text=True,
+    )
+    assert done.returncode == 2, done
+    assert f"{place}: 'caf\\udce9' is not UTF-8 text" in done.stderr
+    assert "Traceback" not in done.stderr
+
+
+def test_a_running_run_that_is_printed_is_said_to_run(
+    program: Program, fault_server: FaultServer
+) -> None:
+    fault_server.script(CHAT, [GOOD, Reply(hang=True)])
+    url = f"{fault_server.url}/v1"
+    process = program.start("reverse-text", "-m", "m", "-b", url, "-n", "3", "-r", "1", "-s")
+    run = wait_until(lambda: (r := program.runs()) and r[0].rows and r[0], "a row is there")
+    pid = json.loads((run.path / "lock").read_bytes())["pid"]
+    opened = program.run("open", str(run.path))
+    os.kill(process.pid, signal.SIGINT)
+    program.finish(process)
+    assert opened.code == 0, opened
+    assert f"Running in process {pid}: 1 of 3 rollouts are done." in opened.out
+    assert "Interrupted" not in opened.out
+    assert "--resume" not in opened.out
+    again = program.run("open", str(run.path))
+    assert "Interrupted: 1 of 3 rollouts are done." in again.out

@@ -1,0 +1,47 @@
+"""Sockets are where only their user reaches them, at any state of the machine."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+import pytest
+
+from tui_eval.engine.sockets import socket_folder
+
+
+def test_the_runtime_directory_is_used(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    runtime = Path("/tmp") / f"tui-eval-test-{os.getpid()}"
+    runtime.mkdir()
+    monkeypatch.setenv("XDG_RUNTIME_DIR", str(runtime))
+    try:
+        assert socket_folder() == runtime / "tui-eval"
+        assert (runtime / "tui-eval").stat().st_mode & 0o777 == 0o700
+    finally:
+        (runtime / "tui-eval").rmdir()
+        runtime.rmdir()
+
+
+@pytest.mark.parametrize("runtime", ["", "/nowhere", "/dev/null", "/sys", "/proc", "/" + "x" * 90])
+def test_a_runtime_directory_that_cannot_be_used_is_not(
+    monkeypatch: pytest.MonkeyPatch, runtime: str
+) -> None:
+    monkeypatch.setenv("XDG_RUNTIME_DIR", runtime)
+    assert socket_folder() == Path(f"/tmp/tui-eval-{os.getuid()}")
+
+
+def test_a_folder_that_is_somebody_elses_link_is_not_followed(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    mine = tmp_path / "mine"
+    mine.mkdir(mode=0o755)
+    runtime = Path("/tmp") / f"tui-eval-test-{os.getpid()}"
+    runtime.mkdir()
+    monkeypatch.setenv("XDG_RUNTIME_DIR", str(runtime))
+    try:
+        (runtime / "tui-eval").symlink_to(mine)
+        assert socket_folder() == Path(f"/tmp/tui-eval-{os.getuid()}")
+        assert mine.stat().st_mode & 0o777 == 0o755
+    finally:
+        (runtime / "tui-eval").unlink()
+        runtime.rmdir()
