@@ -13,6 +13,8 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+from tui_eval.runs.lock import holder
+
 PATIENCE_S = 60.0
 
 
@@ -70,7 +72,11 @@ class Program:
         return run
 
     def end_all(self) -> None:
-        """Ends what a failed test left running."""
+        """Ends what a failed test left running, engines included."""
+        for run in self.runs():
+            held = holder(run.path / "lock")
+            if held is not None and held.pid > 0:
+                os.kill(held.pid, signal.SIGKILL)
         for process in self._started:
             if process.poll() is None:
                 process.send_signal(signal.SIGKILL)

@@ -173,3 +173,16 @@ def test_the_count_of_repetitions_forgets_the_oldest() -> None:
     assert len(repetitions) == 3
     assert repetitions.count(b"a") == 0
     assert repetitions.count(b"e") == 1
+
+
+@pytest.mark.parametrize("secret", [1, 37, 100])
+def test_a_number_in_a_range_is_found_by_halving(secret: int) -> None:
+    messages = user("Guess my number, from 1 to 100.")
+    for _ in range(7):
+        said = answer(Dialogue(messages), Dice(0, 0.0)).text
+        guess = int(re.findall(r"\d+", said)[-1])
+        if guess == secret:
+            return
+        hint = "higher" if guess < secret else "lower"
+        messages += [{"role": "assistant", "content": said}, *user(f"No, {hint}.")]
+    raise AssertionError("not found in seven guesses")

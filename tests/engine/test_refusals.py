@@ -32,7 +32,7 @@ def test_every_fault_is_told_at_once(program: Program) -> None:
     )
     assert_refused(
         done,
-        "-n/--num-examples: 0 is too small; expected 1 or more or -1",
+        "-n/--num-examples: 0 is too small; expected 1 or more, or -1 for all",
         "-r/--rollouts-per-example: 'many' is not a whole number",
         "-T/--temperature: 'nan' is not a number",
         "-a/--env-args: '[1]' is an array; expected an object",

@@ -76,8 +76,26 @@ def test_several_rollouts_an_example_are_clustered(
         assert result.se == pytest.approx(se, abs=1e-9)
     assert result.method == "clustered"
     assert result.mean is not None and result.se is not None
-    assert result.low == pytest.approx(result.mean - 1.959963984540054 * result.se)
-    assert result.high == pytest.approx(result.mean + 1.959963984540054 * result.se)
+    half = 1.959963984540054 * result.se
+    assert result.low == pytest.approx(max(result.mean - half, 0.0)), "a share is not below 0"
+    assert result.high == pytest.approx(min(result.mean + half, 1.0)), "nor above 1"
+
+
+def test_values_that_are_no_share_may_have_an_interval_beyond_0_and_1() -> None:
+    result = mean_of([[0.9, 1.0], [0.2, 1.0], [1.0]]).result()
+    assert result.method == "clustered"
+    assert result.high is not None
+    assert result.high > 1.0
+
+
+@pytest.mark.parametrize(("value", "is_share"), [(1.0, False), (0.0, False), (1.0, True)])
+def test_a_count_that_is_always_one_is_not_taken_for_a_share(value: float, is_share: bool) -> None:
+    running = RunningMean(is_share)
+    for cluster in range(5):
+        running.add(cluster, value)
+    assert running.result().method == ("wilson" if is_share else "none")
+    running.add(5, 1.0 - value)
+    assert running.result().method == "wilson"
 
 
 def test_no_value_has_no_mean_and_one_has_no_standard_error() -> None:

@@ -8,19 +8,28 @@ import click
 
 
 @click.command("open")
-@click.argument("path", type=click.Path(path_type=Path))
-def command(path: Path) -> int:
-    """Show a run: the directory that holds its results.jsonl.
+@click.argument("path", type=click.Path(path_type=Path), required=False)
+def command(path: Path | None) -> int:
+    """Show a run: the directory that holds its results.jsonl; the newest one without PATH.
 
     A run that an engine is working on is joined. Without a terminal the summary is printed.
     """
-    from tui_eval.cli.report import show_faults
-    from tui_eval.cli.screen import has_terminal, open_on_screen, print_saved
-    from tui_eval.errors import RefusedError
+    from tui_eval.cli.report import report_run, show_faults
+    from tui_eval.cli.screen import has_terminal, open_on_screen
+    from tui_eval.errors import Fault, RefusedError
     from tui_eval.runs.opening import find_run
+    from tui_eval.runs.unsaved import newest_run
 
     try:
-        run = find_run(path)
+        run = newest_run() if path is None else find_run(path)
     except RefusedError as error:
         return show_faults(error.faults)
-    return open_on_screen(run) if has_terminal() else print_saved(run)
+    if run is None:
+        hint = "Make one: tui-eval demo"
+        return show_faults(
+            [Fault("open", "there is no run under ./outputs, nor an unsaved one", hint)]
+        )
+    if has_terminal():
+        return open_on_screen(run)
+    report_run(run)
+    return 0

@@ -6,12 +6,15 @@ import os
 import shlex
 import sys
 from collections.abc import Iterable, Iterator
+from pathlib import Path
 from typing import TextIO
 
 from tui_eval.errors import Fault
 from tui_eval.fold.run_state import RunState
 from tui_eval.printable import printable
 from tui_eval.runs.layout import RunDir
+from tui_eval.runs.lock import holder
+from tui_eval.runs.opening import saved_events
 from tui_eval.stats.mean import Mean
 
 BAR_WIDTH = 20
@@ -121,10 +124,34 @@ def ending_lines(state: RunState) -> Iterator[str]:
         yield f"Failed: {end.text}"
     elif end is not None and end.status == "interrupted":
         yield f"Interrupted: {state.finished} of {state.total} rollouts are done."
-    if end is not None and end.status != "finished":
+    if end is not None and end.status != "finished" and RunDir(Path(run.path)).plan.exists():
         yield f"Go on: tui-eval run --resume {path}"
     if run.saved:
         yield f"Results saved to: {run.path}"
     else:
         yield f"Unsaved, kept 14 days: {run.path}"
         yield f"Save it: tui-eval save {path}"
+
+
+def report_run(run: RunDir, seen: RunState | None = None) -> int:
+    """Prints what a run on disk came to; returns its exit code.
+
+    Args:
+        seen: What a listener saw of it until it left.
+    """
+    if seen is not None and not run.path.exists():
+        complain(f"{run.path} is not there any more: somebody moved or removed the run")
+        show([*opening_lines(seen), *result_lines(seen)])
+        return seen.end.exit_code if seen.end else 1
+    held = holder(run.lock)
+    state = RunState()
+    for event in saved_events(run):
+        state.apply(event)
+    if held is not None:
+        show([*opening_lines(state), *result_lines(state), *running_lines(state, held.pid)])
+        return 0
+    if seen is not None and seen.end is not None and seen.end.status == "failed":
+        state.end = seen.end
+        complain(f"error: {seen.end.text}")
+    show([*opening_lines(state), *result_lines(state), *ending_lines(state)])
+    return state.end.exit_code if state.end else 0

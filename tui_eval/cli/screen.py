@@ -44,8 +44,9 @@ def _app(feed: Feed) -> TuiEvalApp:
 
 def _leave(feed: LiveFeed | None, state: RunState, action: str, save: bool) -> int:
     """Ends the engine unless it goes on detached, then reports from the disk."""
-    from tui_eval.cli.report import complain, running_lines, show, show_faults
+    from tui_eval.cli.report import complain, report_run, running_lines, show, show_faults
     from tui_eval.errors import Fault
+    from tui_eval.runs.layout import RunDir
 
     engine = feed.engine if feed is not None else None
     if action == "detach" and engine is not None and state.run is not None:
@@ -63,10 +64,8 @@ def _leave(feed: LiveFeed | None, state: RunState, action: str, save: bool) -> i
             complain(notice)
         complain(f"error: {text}" if text else "Stopped before the run began.")
         return state.end.exit_code if state.end else 130
-    from tui_eval.runs.layout import RunDir
-
     run = RunDir(Path(state.run.path))
-    return _report(_kept(run) if save else run, state)
+    return report_run(_kept(run) if save else run, state)
 
 
 def _kept(run: RunDir) -> RunDir:
@@ -81,46 +80,8 @@ def _kept(run: RunDir) -> RunDir:
         return run
 
 
-def _report(run: RunDir, seen: RunState | None = None) -> int:
-    from tui_eval.cli.report import (
-        complain,
-        ending_lines,
-        opening_lines,
-        result_lines,
-        running_lines,
-        show,
-    )
-    from tui_eval.runs.lock import holder
-
-    if seen is not None and not run.path.exists():
-        complain(f"{run.path} is not there any more: somebody moved or removed the run")
-        show([*opening_lines(seen), *result_lines(seen)])
-        return seen.end.exit_code if seen.end else 1
-    held = holder(run.lock)
-    state = read_state(run)
-    if held is not None:
-        show([*opening_lines(state), *result_lines(state), *running_lines(state, held.pid)])
-        return 0
-    if seen is not None and seen.end is not None and seen.end.status == "failed":
-        state.end = seen.end
-        complain(f"error: {seen.end.text}")
-    show([*opening_lines(state), *result_lines(state), *ending_lines(state)])
-    return state.end.exit_code if state.end else 0
-
-
-def read_state(run: RunDir) -> RunState:
-    """A saved run, folded."""
-    from tui_eval.fold.run_state import RunState
-    from tui_eval.runs.opening import saved_events
-
-    state = RunState()
-    for event in saved_events(run):
-        state.apply(event)
-    return state
-
-
 def open_on_screen(run: RunDir) -> int:
-    """Shows a saved run, or joins the engine that runs it; returns 0 (see `print_saved`)."""
+    """Shows a saved run, or joins the engine that runs it; returns 0."""
     from tui_eval.engine.live_feed import LiveFeed
     from tui_eval.runs.lock import holder
     from tui_eval.runs.saved_feed import SavedFeed
@@ -129,13 +90,14 @@ def open_on_screen(run: RunDir) -> int:
     feed = LiveFeed(socket_path=held.socket) if held and held.socket else SavedFeed(run)
     app = _app(feed)
     leave = app.run()
-    if app.state.run is None and app.state.end is not None:
-        from tui_eval.cli.report import complain
+    from tui_eval.cli.report import complain, report_run
 
+    if app.state.run is None and app.state.end is not None:
         complain(f"error: {app.state.end.text}")
     if leave is not None and leave.action == "stop":
         _wait_for_end(run)
-    return print_saved(_kept(run) if leave and leave.save else run)
+    report_run(_kept(run) if leave and leave.save else run)
+    return 0
 
 
 def _wait_for_end(run: RunDir) -> None:
@@ -146,9 +108,3 @@ def _wait_for_end(run: RunDir) -> None:
     deadline = time.monotonic() + STOPS_WITHIN_S
     while holder(run.lock) is not None and time.monotonic() < deadline:
         time.sleep(0.02)
-
-
-def print_saved(run: RunDir) -> int:
-    """Prints the summary of a run; returns 0, for showing it went well whatever came of it."""
-    _report(run)
-    return 0

@@ -21,7 +21,7 @@ class Option:
         flags: As typed, the short one first.
         default: What holds where nothing is typed; shown in the help.
         least: Smallest number allowed.
-        also: One number allowed beside those from `least` on.
+        also, also_means: One number allowed beside those from `least` on, and what it stands for.
     """
 
     name: str
@@ -32,6 +32,7 @@ class Option:
     metavar: str = ""
     least: float | None = None
     also: float | None = None
+    also_means: str = ""
 
 
 OPTIONS: tuple[Option, ...] = (
@@ -46,11 +47,11 @@ OPTIONS: tuple[Option, ...] = (
     Option("endpoints_path", ("-e", "--endpoints-path"), "text", "Endpoint registry.",
            "./configs/endpoints.toml", "FILE"),
     Option("num_examples", ("-n", "--num-examples"), "int", "Examples of the dataset; -1 for "
-           "all.", 5, "N", 1, -1),
+           "all.", 5, "N", 1, -1, "for all"),
     Option("rollouts_per_example", ("-r", "--rollouts-per-example"), "int", "Rollouts of each "
            "example.", 3, "N", 1),
     Option("max_concurrent", ("-c", "--max-concurrent"), "int", "Rollouts in flight at most; 0 "
-           "for no limit.", 32, "N", 0, -1),
+           "for no limit.", 32, "N", 0, -1, "for no limit"),
     Option("temperature", ("-T", "--temperature"), "float", "Sampling temperature.", None, "X", 0),
     Option("max_tokens", ("-t", "--max-tokens"), "int", "Tokens of one answer at most.", None,
            "N", 1),
@@ -164,6 +165,6 @@ def _number(option: Option, text: Any) -> float:
     if number != number or number in (float("inf"), float("-inf")):
         raise ValueError(f"{text!r} is not {kind}")
     if option.least is not None and number < option.least and number != option.also:
-        also = f" or {option.also:g}" if option.also is not None else ""
+        also = f", or {option.also:g} {option.also_means}" if option.also is not None else ""
         raise ValueError(f"{text} is too small; expected {option.least:g} or more{also}")
     return number

@@ -154,9 +154,9 @@ def _chosen(
     if known:
         return _checked(_changed(known[0], url, key_var, kind))
     if not url:
-        hint = nearest(alias, registry) or f"It has {', '.join(registry) or 'no aliases'}"
+        hint = nearest(alias, registry) or f"It has {', '.join(registry) or 'no aliases'}."
         what = f"no endpoint is called {alias!r} in {path}"
-        return None, [Fault("-m/--model", what, f"{hint}. Or name its URL with -b")]
+        return None, [Fault("-m/--model", what, f"{hint} Or name its URL with -b")]
     plain = Endpoint(alias, alias, url, key_var or "", kind or "openai_chat_completions")
     return _checked(plain)
 

@@ -16,7 +16,8 @@ from tui_eval.config.plan import Request
 from tui_eval.engine.hub import Hub
 from tui_eval.engine.listener import listen
 from tui_eval.engine.logs import print_to_log, set_up_logging
-from tui_eval.engine.preparing import Prepared, key_of, prepare
+from tui_eval.engine.prepared import Prepared
+from tui_eval.engine.preparing import key_of, prepare
 from tui_eval.engine.session import Session
 from tui_eval.engine.sockets import bind_socket, socket_folder
 from tui_eval.engine.stopping import TimelyEnd

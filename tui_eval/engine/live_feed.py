@@ -24,10 +24,10 @@ from tui_eval.events import (
     frame,
 )
 from tui_eval.fold.transcript import Rollout
-from tui_eval.runs.dead import close_for_the_dead, finished_on_disk
+from tui_eval.runs.dead import close_for_the_dead
 from tui_eval.runs.index import IndexReader
 from tui_eval.runs.layout import RunDir
-from tui_eval.runs.opening import read_metadata, read_rollout
+from tui_eval.runs.opening import finished_on_disk, read_metadata, read_rollout
 
 
 class LiveFeed:

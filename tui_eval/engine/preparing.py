@@ -2,86 +2,36 @@
 
 from __future__ import annotations
 
-import importlib.metadata
 import os
 import time
-from dataclasses import dataclass, field
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from tui_eval.config.endpoints import EMBEDDED
-from tui_eval.config.options import NEWEST, parse_values
+from tui_eval.config.options import parse_values
 from tui_eval.config.plan import Request, RunPlan, make_plan, plan_to_toml, read_plan
 from tui_eval.engine.examples import Examples
+from tui_eval.engine.prepared import Prepared
 from tui_eval.engine.reaching import unreachable
+from tui_eval.engine.resuming import run_to_resume, take_up
 from tui_eval.environments.loading import load_environment
 from tui_eval.errors import Fault, RefusedError
-from tui_eval.events import RolloutFinished, RunStarted
-from tui_eval.messages import to_messages
-from tui_eval.runs.journal import read_journal
+from tui_eval.events import RunStarted
 from tui_eval.runs.layout import (
     RunDir,
     is_unsaved,
     new_run,
     outputs_root,
-    saved_roots,
     unsaved_root,
 )
 from tui_eval.runs.lock import LockHeldError, RunLock
-from tui_eval.runs.opening import find_run, read_metadata
+from tui_eval.runs.opening import read_metadata
 from tui_eval.runs.plain_json import Cleaner
-from tui_eval.runs.repair import repair
-from tui_eval.runs.scan import scan
-from tui_eval.runs.unsaved import Incomplete, incomplete_runs, save_run
+from tui_eval.runs.unsaved import save_run
 from tui_eval.runs.writer import write_atomically
-from tui_eval.state import State
 
 if TYPE_CHECKING:
     from tui_eval.environments.environment import Environment
-
-
-@dataclass(slots=True)
-class Prepared:
-    """A run that can begin.
-
-    Args:
-        done: Rows that are on disk already.
-        todo: Places of the rollouts to generate, in order.
-        journal: Generated rollouts that wait for their group, by place.
-        saved_members: Rollouts that are on disk, of groups that are not complete.
-        notices: Sentences for people.
-    """
-
-    plan: RunPlan
-    env: Environment
-    run: RunDir
-    lock: RunLock
-    examples: Examples
-    started: RunStarted
-    done: list[RolloutFinished] = field(default_factory=list)
-    todo: list[int] = field(default_factory=list)
-    journal: dict[int, dict[str, Any]] = field(default_factory=dict)
-    saved_members: dict[int, State] = field(default_factory=dict)
-    time_before_ms: float = 0.0
-    notices: list[str] = field(default_factory=list)
-
-    @property
-    def tools(self) -> list[dict[str, Any]] | None:
-        """The definitions of the environment's tools, if it has any."""
-        return [tool.model_dump() for tool in self.env.tool_defs or []] or None
-
-    @property
-    def env_version(self) -> str | None:
-        """Version of the environment's package, if it is installed as one."""
-        try:
-            return importlib.metadata.version(self.plan.env_id.split("/")[-1].split("@")[0])
-        except (importlib.metadata.PackageNotFoundError, ValueError):
-            return None
-
-    def fresh_state(self, row: int) -> State:
-        """A state of a rollout that has not begun."""
-        example = self.examples.input(row // self.plan.rollouts_per_example)
-        return State(input=example, prompt=to_messages(example["prompt"]))
 
 
 def prepare(request: Request, socket: str) -> Prepared:
@@ -91,7 +41,7 @@ def prepare(request: Request, socket: str) -> Prepared:
         RefusedError: With everything that is wrong.
     """
     notices: list[str] = []
-    run = _run_to_resume(request, notices)
+    run = run_to_resume(request, notices)
     before = read_plan(run.plan) if run else None
     plan, faults = make_plan(request, before)
     env, examples, wrong = _environment(request, plan, before)
@@ -107,46 +57,10 @@ def prepare(request: Request, socket: str) -> Prepared:
     prepared = Prepared(plan, env, run, lock, examples, started, notices=notices)
     if before is not None:
         prepared.time_before_ms = float(meta.get("time_ms") or 0.0)
-        _take_up(prepared, keep_errors=bool(request.raw.get("keep_errors")))
+        take_up(prepared, keep_errors=bool(request.raw.get("keep_errors")))
     done = {event.row for event in prepared.done} | prepared.journal.keys()
     prepared.todo = [row for row in range(prepared.started.total) if row not in done]
     return prepared
-
-
-def _run_to_resume(request: Request, notices: list[str]) -> RunDir | None:
-    asked = request.resume_path or request.raw.get("resume")
-    if not asked:
-        return None
-    if asked != NEWEST:
-        return find_run(Path(asked))
-    plan, _ = make_plan(request)
-    roots = saved_roots(Path(plan.env_dir_path)) if plan else saved_roots()
-    if plan is not None and plan.output_dir:
-        roots.append(Path(plan.output_dir))
-    candidates = incomplete_runs(roots)
-    for one in candidates:
-        if plan is not None and _matches(one, plan, request.raw):
-            kind = "unsaved run" if one.unsaved else "run"
-            notices.append(f"Resuming the {kind} {one.run.path}: {one.done} of {one.total} done")
-            return one.run
-    notices.append("No incomplete run matches; starting a new one.")
-    for one in candidates:
-        kind = ", unsaved" if one.unsaved else ""
-        notices.append(
-            f"Incomplete: {one.env_id} with {one.model}, {one.done} of {one.total}{kind}: "
-            f"{one.run.path}"
-        )
-    return None
-
-
-def _matches(one: Incomplete, plan: RunPlan, raw: dict[str, Any]) -> bool:
-    asked_r = plan.rollouts_per_example if raw.get("rollouts_per_example") else None
-    return (
-        one.env_id == plan.env_id
-        and one.model == plan.model
-        and asked_r in (None, one.rollouts_per_example)
-        and one.run.plan.exists()
-    )
 
 
 def _environment(
@@ -207,50 +121,6 @@ def _started(plan: RunPlan, env: Environment, run: RunDir, examples: Examples) -
         env_args=plan.env_args,
         pass_threshold=examples.pass_threshold,
     )
-
-
-def _take_up(prepared: Prepared, keep_errors: bool) -> None:
-    plan = prepared.plan
-    repaired = repair(
-        prepared.run,
-        rollouts_per_example=plan.rollouts_per_example,
-        examples=len(prepared.examples),
-        positions=prepared.examples.positions(),
-        keep_errors=keep_errors,
-    )
-    prepared.done = repaired.kept
-    prepared.notices += repaired.dropped
-    done = {event.row for event in prepared.done}
-    if prepared.env.rubric.has_group_funcs:
-        records = read_journal(prepared.run)
-        prepared.journal = {
-            row: record
-            for row, record in records.items()
-            if row not in done and row < prepared.started.total
-        }
-        _take_up_members(prepared)
-    else:
-        prepared.run.journal.unlink(missing_ok=True)
-
-
-def _take_up_members(prepared: Prepared) -> None:
-    """States of saved rollouts whose group has members left to do."""
-    size = prepared.plan.rollouts_per_example
-    places = {event.offset: event.row for event in prepared.done}
-    members: dict[int, int] = {}
-    for row in places.values():
-        members[row // size] = members.get(row // size, 0) + 1
-    for line in scan(prepared.run.results):
-        row = places.get(line.offset, -1)
-        if row < 0 or line.row is None or members[row // size] == size:
-            continue
-        state = prepared.fresh_state(row)
-        state["completion"] = to_messages(line.row.get("completion") or [])
-        state["reward"] = line.row.get("reward")
-        state["metrics"] = line.row.get("metrics") or {}
-        if line.row.get("error"):
-            state["error"] = RuntimeError("errored in an earlier session")
-        prepared.saved_members[row] = state
 
 
 def key_of(plan: RunPlan) -> list[str]:

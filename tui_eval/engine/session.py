@@ -15,7 +15,7 @@ from tui_eval.config.endpoints import EMBEDDED
 from tui_eval.engine.embedded import EmbeddedEndpoint
 from tui_eval.engine.gate import Gate
 from tui_eval.engine.hub import Hub
-from tui_eval.engine.preparing import Prepared
+from tui_eval.engine.prepared import Prepared
 from tui_eval.engine.rollouts import Rollouts, Work
 from tui_eval.engine.sampling import sample_engine
 from tui_eval.engine.slots import Slots
@@ -32,6 +32,7 @@ log = logging.getLogger("tui_eval.engine")
 
 CANCELS_WITHIN_S = 1.0
 METADATA_EVERY_S = 1.0
+TEARDOWN_WITHIN_S = 30.0
 
 
 class Session:
@@ -146,7 +147,13 @@ class Session:
         self._fail(f"the embedded endpoint ended with exit code {code}; see engine.log")
 
     async def _tear_down(self) -> None:
-        for error in await self._prepared.env.run_teardown():
+        try:
+            async with asyncio.timeout(TEARDOWN_WITHIN_S):
+                raised = await self._prepared.env.run_teardown()
+        except TimeoutError:
+            self._warn(f"teardown handlers were given up after {TEARDOWN_WITHIN_S:.0f} s")
+            return
+        for error in raised:
             log.error("a teardown handler failed", exc_info=error)
             self._warn(f"a teardown handler raised {type(error).__name__}: {error}; see engine.log")
 

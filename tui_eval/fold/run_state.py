@@ -25,7 +25,7 @@ class Metric:
 
     def __init__(self, rows: int) -> None:
         self.values = array("d", [NAN]) * rows
-        self.mean = RunningMean()
+        self.mean = RunningMean(is_share=False)
 
 
 class RunState:

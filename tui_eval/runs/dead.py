@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from tui_eval.events import RolloutFinished, RunFinished
+from tui_eval.events import RunFinished
 from tui_eval.fold.run_state import RunState
 from tui_eval.runs.layout import RunDir
 from tui_eval.runs.lock import holder
@@ -10,11 +10,6 @@ from tui_eval.runs.metadata import build_metadata
 from tui_eval.runs.opening import read_metadata, saved_events
 from tui_eval.runs.redaction import Redactor
 from tui_eval.runs.writer import write_metadata
-
-
-def finished_on_disk(run: RunDir) -> list[RolloutFinished]:
-    """Every row that is whole on disk, also those that the index does not have yet."""
-    return [event for event in saved_events(run) if isinstance(event, RolloutFinished)]
 
 
 def close_for_the_dead(run: RunDir, end: RunFinished) -> None:

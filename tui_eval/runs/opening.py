@@ -161,6 +161,11 @@ def _keep_index(run: RunDir, rows: list[RolloutFinished]) -> None:
         return
 
 
+def finished_on_disk(run: RunDir) -> list[RolloutFinished]:
+    """Every row that is whole on disk, also those that the index does not have yet."""
+    return [event for event in saved_events(run) if isinstance(event, RolloutFinished)]
+
+
 def read_rollout(run: RunDir, row: int, offset: int, length: int) -> Rollout | None:
     """The rollout whose line is at this place; None where it cannot be read any more."""
     try:

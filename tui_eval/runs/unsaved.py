@@ -15,7 +15,6 @@ from tui_eval.errors import Fault, RefusedError
 from tui_eval.runs.layout import RunDir, is_unsaved, outputs_root, saved_roots, unsaved_root
 from tui_eval.runs.lock import LockHeldError, RunLock, holder
 from tui_eval.runs.opening import read_metadata
-from tui_eval.runs.scan import scan
 
 KEPT_S = 14 * 24 * 3600.0
 
@@ -114,13 +113,19 @@ def incomplete_runs(roots: list[Path] | None = None) -> list[Incomplete]:
     return sorted(found, key=lambda one: -one.written_at)
 
 
+def newest_run() -> RunDir | None:
+    """The run that was written last, of those under the outputs folders here and unsaved ones."""
+    runs = [run for root in [*saved_roots(), unsaved_root()] for run in _runs_under(root)]
+    return max(runs, key=lambda run: _last_written(run) or 0.0, default=None)
+
+
 def _incomplete(run: RunDir, meta: dict[str, Any]) -> Incomplete | None:
     examples, per_example = meta.get("num_examples"), meta.get("rollouts_per_example")
     if not isinstance(examples, int) or not isinstance(per_example, int):
         return None
     if holder(run.lock) is not None:
         return None
-    done = sum(1 for line in scan(run.results) if line.row is not None)
+    done = run.results.read_bytes().count(b"\n") if run.results.exists() else 0
     errored = meta.get("n_errored")
     if done >= examples * per_example and not errored:
         return None

@@ -58,14 +58,19 @@ class RunningMean:
     (Miller 2024, arXiv 2411.00640, section 2.2). Where all values are 0 or 1 and each example has
     one, or all examples agree, the interval is Wilson's over the examples, which never has width
     0. Sums are kept relative to the first value, so that large, close values lose no digits.
+
+    Args:
+        is_share: What is 0 or 1 everywhere passes or fails. Without it, values that are all 0 or
+            all 1 may as well be a count, of which they say nothing more.
     """
 
     __slots__ = (
-        *("_binary", "_groups", "_nn", "_parts", "_shift", "_sizes", "_sn", "_ss"),
+        *("_binary", "_groups", "_is_share", "_nn", "_parts", "_shift", "_sizes", "_sn", "_ss"),
         *("n", "square", "total"),
     )
 
-    def __init__(self) -> None:
+    def __init__(self, is_share: bool = True) -> None:
+        self._is_share = is_share
         self.n = 0
         self.total = 0.0
         self.square = 0.0
@@ -113,9 +118,13 @@ class RunningMean:
             if spread < ROUNDING * (self._ss + m * m * self._nn):
                 spread = 0.0
             se = math.sqrt(spread) / n * math.sqrt(groups / (groups - 1))
-        if self._binary and (groups == n or not se):
+        is_share = self._binary and (self._is_share or 0.0 < mean < 1.0)
+        if is_share and (groups == n or not se):
             low, high = wilson(mean * groups, groups)
             return Mean(n, groups, mean, std, se, low, high, "wilson")
         if not se:
             return Mean(n, groups, mean, std, se, None, None, "none")
-        return Mean(n, groups, mean, std, se, mean - Z95 * se, mean + Z95 * se, "clustered")
+        low, high = mean - Z95 * se, mean + Z95 * se
+        if is_share:
+            low, high = max(low, 0.0), min(high, 1.0)
+        return Mean(n, groups, mean, std, se, low, high, "clustered")

@@ -36,6 +36,6 @@ def histogram(values: Sequence[float] | np.ndarray, bins: int) -> tuple[list[int
     if low >= 0.0 and high <= 1.0:
         low, high = 0.0, 1.0
     elif low == high:
-        high = low + max(1.0, abs(low))
+        low, high = low - max(0.5, abs(low) / 2), high + max(0.5, abs(high) / 2)
     counts, _ = np.histogram(finite, bins=bins, range=(low, high))
     return [int(count) for count in counts], low, high

@@ -9,6 +9,7 @@ from tui_eval.demo.policy.schema import make_value
 
 _TAG = re.compile(r"<([A-Za-z][\w-]*)>")
 _SUM = re.compile(r"(-?\d+(?:\.\d+)?)\s*([-+*/x×÷])\s*(-?\d+(?:\.\d+)?)")
+_RANGE = re.compile(r"\b(?:from|between) (\d{1,9}) (?:to|and) (\d{1,9})\b")
 _CHOICE = re.compile(r"^\s*\(?([A-H])[).:]\s+\S", re.MULTILINE)
 _THINKING_TAGS = {"think", "thinking", "reasoning", "thought", "thoughts", "scratchpad", "analysis"}
 _MOST_TOOL_TURNS = 2
@@ -26,9 +27,24 @@ def reply(dialogue: Dialogue, dice: Dice) -> Reply:
             call = Call(dice.call_id(), name, arguments)
             return Reply(f"Let me use {name} for that.", "", [call])
     thought = f"The question is about {_topic(asked, dice)}. A short answer will do."
-    answer = _short_answer(asked, dice)
+    answer = _guess(dialogue) or _short_answer(asked, dice)
     reasoning = thought if dice.chance(0.25) else ""
     return Reply(_dress(answer, thought, dialogue, dice), reasoning)
+
+
+def _guess(dialogue: Dialogue) -> str | None:
+    """The middle of what "higher" and "lower" have left of a range that the question names."""
+    found = _RANGE.search(dialogue.question)
+    if found is None:
+        return None
+    low, high = int(found[1]), int(found[2])
+    for hint in dialogue.user_texts[1:]:
+        middle = (low + high) // 2
+        if "higher" in hint:
+            low = middle + 1
+        elif "lower" in hint:
+            high = middle - 1
+    return str((low + high) // 2)
 
 
 def _short_answer(asked: str, dice: Dice) -> str:

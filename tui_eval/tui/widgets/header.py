@@ -181,5 +181,6 @@ def _pace(state: RunState, now: float, words: int) -> list[str]:
     rate = state.rate.per_second(now)
     if rate <= 0:
         return [f"{NONE} left"] if words else []
-    left = f"{clock_text(remaining / rate)} left"
-    return [rate_text(rate), left]
+    if remaining < rate:
+        return [rate_text(rate)]
+    return [rate_text(rate), f"{clock_text(remaining / rate)} left"]

@@ -10,9 +10,11 @@ import tui_eval as vf
 from .problems import write_problems
 from .tools import TOOLS
 
-SYSTEM_PROMPT = """Solve the problem with the tools: do every calculation with a tool call, and look
-constants up. A tool that fails says why; correct the call and go on. When you have the result,
-round it to two decimals and give it as <answer>...</answer>, the number alone."""
+SYSTEM_PROMPT = (
+    "Solve the problem with the tools: do every calculation with a tool call, and look "
+    "constants up. A tool that fails says why; correct the call and go on. When you have the "
+    "result, round it to two decimals and give it as <answer>...</answer>, the number alone."
+)
 
 
 def _number(completion: vf.Messages, parser: vf.Parser) -> float | None:

@@ -9,9 +9,11 @@ import tui_eval as vf
 
 from .sentences import write_sentences
 
-SYSTEM_PROMPT = """Reverse the text that you are given, character by character: the last
-character comes first. Keep spaces, punctuation and capitals as they are.
-Give the result as <reversed_text>...</reversed_text> and write nothing after it."""
+SYSTEM_PROMPT = (
+    "Reverse the text that you are given, character by character: the last character comes "
+    "first. Keep spaces, punctuation and capitals as they are. Give the result as "
+    "<reversed_text>...</reversed_text> and write nothing after it."
+)
 
 
 def exact(completion: vf.Messages, answer: str, parser: vf.Parser) -> float:

@@ -11,10 +11,13 @@ import tui_eval as vf
 
 WORDS = tuple(Path(__file__).with_name("words.txt").read_text(encoding="utf-8").split())
 
-SYSTEM_PROMPT = """We play a word game. I think of a common English word of five letters, and you
-guess it. Give one guess each turn as <guess>word</guess>. I answer with your guess and a clue of
-five signs, one for each letter: G is the right letter in the right place, Y a letter that is in the
-word at another place, and - a letter that is not in the word. An invalid guess is lost."""
+SYSTEM_PROMPT = (
+    "We play a word game. I think of a common English word of five letters, and you guess it. "
+    "Give one guess each turn as <guess>word</guess>. I answer with your guess and a clue of "
+    "five signs, one for each letter: G is the right letter in the right place, Y a letter "
+    "that is in the word at another place, and - a letter that is not in the word. An invalid "
+    "guess is lost."
+)
 
 
 def clue(guess: str, secret: str) -> str:

@@ -1,0 +1,16 @@
+"""`tui-eval open` without a path."""
+
+from __future__ import annotations
+
+from program import Program
+
+
+def test_the_newest_run_is_opened(program: Program) -> None:
+    none = program.run("open")
+    assert none.code == 2
+    assert "there is no run" in none.err
+    for environment, args in (("reverse-text", ["-s"]), ("word-guess", [])):
+        assert program.run(environment, "-m", "demo", "-n", "1", "-r", "1", *args).code == 0
+        opened = program.run("open")
+        assert opened.code == 0, opened
+        assert f"{environment}--demo-scripted-policy" in opened.out

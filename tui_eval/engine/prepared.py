@@ -1,0 +1,62 @@
+"""A run that can begin: what was checked and laid out for it."""
+
+from __future__ import annotations
+
+import importlib.metadata
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
+
+from tui_eval.config.plan import RunPlan
+from tui_eval.engine.examples import Examples
+from tui_eval.events import RolloutFinished, RunStarted
+from tui_eval.messages import to_messages
+from tui_eval.runs.layout import RunDir
+from tui_eval.runs.lock import RunLock
+from tui_eval.state import State
+
+if TYPE_CHECKING:
+    from tui_eval.environments.environment import Environment
+
+
+@dataclass(slots=True)
+class Prepared:
+    """A run that can begin.
+
+    Args:
+        done: Rows that are on disk already.
+        todo: Places of the rollouts to generate, in order.
+        journal: Generated rollouts that wait for their group, by place.
+        saved_members: Rollouts that are on disk, of groups that are not complete.
+        notices: Sentences for people.
+    """
+
+    plan: RunPlan
+    env: Environment
+    run: RunDir
+    lock: RunLock
+    examples: Examples
+    started: RunStarted
+    done: list[RolloutFinished] = field(default_factory=list)
+    todo: list[int] = field(default_factory=list)
+    journal: dict[int, dict[str, Any]] = field(default_factory=dict)
+    saved_members: dict[int, State] = field(default_factory=dict)
+    time_before_ms: float = 0.0
+    notices: list[str] = field(default_factory=list)
+
+    @property
+    def tools(self) -> list[dict[str, Any]] | None:
+        """The definitions of the environment's tools, if it has any."""
+        return [tool.model_dump() for tool in self.env.tool_defs or []] or None
+
+    @property
+    def env_version(self) -> str | None:
+        """Version of the environment's package, if it is installed as one."""
+        try:
+            return importlib.metadata.version(self.plan.env_id.split("/")[-1].split("@")[0])
+        except (importlib.metadata.PackageNotFoundError, ValueError):
+            return None
+
+    def fresh_state(self, row: int) -> State:
+        """A state of a rollout that has not begun."""
+        example = self.examples.input(row // self.plan.rollouts_per_example)
+        return State(input=example, prompt=to_messages(example["prompt"]))
