@@ -179,7 +179,7 @@ def test_the_count_of_repetitions_forgets_the_oldest() -> None:
 def test_a_number_in_a_range_is_found_by_halving(secret: int) -> None:
     messages = user("Guess my number, from 1 to 100.")
     for _ in range(7):
-        said = answer(Dialogue(messages), Dice(0, 0.0)).text
+        said = answer(Dialogue(messages), Dice(0, 0.0)).content
         guess = int(re.findall(r"\d+", said)[-1])
         if guess == secret:
             return
