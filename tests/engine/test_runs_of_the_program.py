@@ -329,3 +329,39 @@ def test_a_reader_that_goes_away_is_no_error(program: Program, echo: list[str]) 
     )
     assert "Traceback" not in done.stderr
     assert len(program.only_run().rows) == 8
+
+
+def test_an_anthropic_endpoint_is_spoken_to_in_its_own_protocol(
+    program: Program, fault_server: FaultServer
+) -> None:
+    program.environment("echo", ECHO)
+    program.env["MY_KEY"] = "sk-ant-0123456789"
+    (program.folder / "configs").mkdir()
+    (program.folder / "configs" / "endpoints.toml").write_text(
+        f"""
+        [[endpoint]]
+        endpoint_id = "claude"
+        model = "claude-x"
+        url = "{fault_server.url}"
+        key = "MY_KEY"
+        api_client_type = "anthropic_messages"
+        """
+    )
+    message = {
+        "id": "msg_1",
+        "type": "message",
+        "role": "assistant",
+        "model": "claude-x",
+        "content": [{"type": "text", "text": "yes"}],
+        "stop_reason": "end_turn",
+        "usage": {"input_tokens": 7, "output_tokens": 2},
+    }
+    fault_server.script("/v1/messages", [Reply(body=message)])
+    done = program.run("echo", "-m", "claude", "-n", "2", "-r", "1", "-t", "50")
+    assert done.code == 0, done
+    request = fault_server.requests[0]
+    assert request.headers["x-api-key"] == "sk-ant-0123456789"
+    assert request.json()["max_tokens"] == 50
+    run = program.only_run()
+    assert [row["reward"] for row in run.rows] == [1.0, 1.0]
+    assert run.metadata["usage"] == {"input_tokens": 7.0, "output_tokens": 2.0}
