@@ -180,6 +180,12 @@ def test_sampling_arguments_get_anthropics_names() -> None:
     }
 
 
+def test_the_extra_body_goes_out_under_its_own_names() -> None:
+    body, _ = to_anthropic_body([], "m", {"extra_body": {"stop": "x", "max_tokens": 5}}, None)
+
+    assert body == {"model": "m", "messages": [], "max_tokens": 5, "stop": "x"}
+
+
 def test_without_a_limit_there_is_one() -> None:
     assert to_anthropic_body([], "m", {"max_tokens": None}, None)[0]["max_tokens"] == 4096
 

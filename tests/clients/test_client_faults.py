@@ -7,11 +7,13 @@ import traceback
 from typing import Any
 
 import anthropic
+import httpx2
 import openai
 import pytest
 from endpoint_scripts import CHAT_ANSWER, KEY, PATHS, Connect
 from servers import FaultServer, Reply
 
+from tui_eval.clients.openai_chat import OpenAIChatCompletionsClient
 from tui_eval.errors import (
     EmptyModelResponseError,
     ErrorChain,
@@ -20,6 +22,7 @@ from tui_eval.errors import (
     OverlongPromptError,
 )
 from tui_eval.messages import UserMessage
+from tui_eval.types import ClientConfig
 
 PROMPT = [UserMessage(content="hi")]
 CHAT = PATHS["openai_chat_completions"]
@@ -265,6 +268,19 @@ async def test_an_unusable_sampling_argument_is_a_model_error_that_names_it(
 
 
 @pytest.mark.parametrize("body", [{"error": {"message": f"wrong key {KEY}"}}, KEY.encode()])
+async def test_what_an_overridden_call_raises_is_a_model_error() -> None:
+    class Broken(OpenAIChatCompletionsClient):
+        async def get_native_response(self, *args: Any, **kwargs: Any) -> Any:
+            raise httpx2.ReadError("the line was cut")
+
+    client = Broken(ClientConfig(api_base_url="http://127.0.0.1:9/v1"), api_key=KEY)
+
+    error = await fail(client)
+    await client.close()
+
+    assert "ReadError: the line was cut" in str(error)
+
+
 async def test_the_key_is_in_no_text_of_an_error(
     connect: Connect, fault_server: FaultServer, client_type: str, way: str, body: Any
 ) -> None:

@@ -132,6 +132,18 @@ def test_the_body_carries_sampling_arguments_as_the_endpoint_names_them() -> Non
     assert options.extra_headers == {"x-a": "b"}
 
 
+def test_the_extra_body_goes_out_under_its_own_names() -> None:
+    sampling = {"temperature": 1.0, "extra_body": {"max_tokens": 5, "temperature": None}}
+
+    assert to_chat_body([], "m", sampling, None)[0] == {
+        "model": "m",
+        "messages": [],
+        "n": 1,
+        "max_tokens": 5,
+        "temperature": None,
+    }
+
+
 @pytest.mark.parametrize("argument", [{"n": 4}, {"stream": True}])
 def test_several_answers_and_streams_are_refused_by_name(argument: dict[str, Any]) -> None:
     with pytest.raises(ValueError, match=f"`{next(iter(argument))}`"):

@@ -21,6 +21,11 @@ class Point(BaseModel):
     label: str = "here"
 
 
+class Folder(BaseModel):
+    name: str
+    inside: "Folder" = Field(description="What holds it")
+
+
 def whole(x: int, y: float = 2.0, z: Optional[str] = None, *, flag: bool = False):  # noqa: UP045
     """Short summary.
 
@@ -203,6 +208,16 @@ SPHINX = """Sums things.
 :type a: int
 :returns: the sum
 """
+
+
+def test_a_type_that_holds_itself_is_described_once_and_then_named():
+    def visit(start: Folder) -> str: ...
+
+    definitions = tool_from_function(visit).parameters["$defs"]
+
+    inner = definitions["Folder"]["properties"]["inside"]
+    assert inner["description"] == "What holds it"
+    assert inner["properties"]["inside"] == {"$ref": "#/$defs/Folder"}
 
 
 def test_numpy_and_sphinx_docstrings():
