@@ -202,9 +202,11 @@ def to_tool_call(value: Any) -> ToolCall:
 
 
 def to_messages(value: Any) -> Messages:
-    """A conversation from a list of messages in any accepted shape, or from one string."""
+    """A conversation from a list of messages in any accepted shape, or from a single one."""
     if isinstance(value, str):
         return [TextMessage(content=value)]
+    if isinstance(value, (dict, CustomBaseModel)):
+        return [to_message(value)]
     return [to_message(item) for item in value]
 
 

@@ -268,19 +268,6 @@ async def test_an_unusable_sampling_argument_is_a_model_error_that_names_it(
 
 
 @pytest.mark.parametrize("body", [{"error": {"message": f"wrong key {KEY}"}}, KEY.encode()])
-async def test_what_an_overridden_call_raises_is_a_model_error() -> None:
-    class Broken(OpenAIChatCompletionsClient):
-        async def get_native_response(self, *args: Any, **kwargs: Any) -> Any:
-            raise httpx2.ReadError("the line was cut")
-
-    client = Broken(ClientConfig(api_base_url="http://127.0.0.1:9/v1"), api_key=KEY)
-
-    error = await fail(client)
-    await client.close()
-
-    assert "ReadError: the line was cut" in str(error)
-
-
 async def test_the_key_is_in_no_text_of_an_error(
     connect: Connect, fault_server: FaultServer, client_type: str, way: str, body: Any
 ) -> None:
@@ -306,3 +293,16 @@ async def test_secret_headers_and_answers_that_echo_them_are_hidden_too(
         error = await fail(client, InvalidModelResponseError)
 
     assert "your token [redacted] is odd" in str(error)
+
+
+async def test_what_an_overridden_call_raises_is_a_model_error() -> None:
+    class Broken(OpenAIChatCompletionsClient):
+        async def get_native_response(self, *args: Any, **kwargs: Any) -> Any:
+            raise httpx2.ReadError("the line was cut")
+
+    client = Broken(ClientConfig(api_base_url="http://127.0.0.1:9/v1"), api_key=KEY)
+
+    error = await fail(client)
+    await client.close()
+
+    assert "ReadError: the line was cut" in str(error)

@@ -229,3 +229,9 @@ def test_copies_of_messages_and_other_objects():
 def test_json_text_of_info_is_kept_in_the_row_and_read_in_the_state():
     info = json.dumps({"level": 2})
     assert table([{"question": "q", "info": info}])[0]["info"] == info
+
+
+def test_an_empty_system_prompt_is_none():
+    for rows in ([{"question": "q"}], [{"prompt": [{"role": "user", "content": "q"}]}]):
+        (row,) = ExampleTable.read(rows, PromptRules(system_prompt=""))
+        assert [message["role"] for message in row["prompt"]] == ["user"]

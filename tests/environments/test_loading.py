@@ -7,7 +7,8 @@ from pathlib import Path
 import pytest
 
 from tui_eval.environments import importing
-from tui_eval.environments.loading import find_environment, known_environments, load_environment
+from tui_eval.environments.finding import find_environment, known_environments
+from tui_eval.environments.loading import load_environment
 from tui_eval.errors import RefusedError
 
 ENV = """

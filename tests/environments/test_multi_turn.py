@@ -183,6 +183,18 @@ async def test_text_from_the_environment_is_sent_on():
     assert state["completion"][1] == vf.TextMessage(content="plain")
 
 
+@pytest.mark.parametrize(
+    "said", [{"role": "user", "content": "hint"}, vf.UserMessage(content="hint")]
+)
+async def test_one_message_from_the_environment_needs_no_list_around_it(said: Any):
+    class Says(Logged):
+        async def env_response(self, messages, state, **kwargs):
+            return said
+
+    state = await run(Says(), answer("one"), answer("two"))
+    assert [m.content for m in state["completion"]] == ["one", "hint", "two"]
+
+
 class LookupFailed(Exception):
     pass
 

@@ -44,7 +44,7 @@ def figures(state: RunState) -> dict[str, Any]:
         "rewards": [None if math.isnan(value) else value for value in state.reward],
         "mean": (reward.n, pytest.approx(reward.mean), pytest.approx(reward.se, abs=1e-9)),
         "metrics": {
-            name: (metric.mean.n, pytest.approx(metric.mean.result().mean))
+            name: (metric.n, pytest.approx(metric.result().mean))
             for name, metric in state.metrics.items()
         },
         "errors": (state.errors, dict(state.error_counts), dict(state.stop_conditions)),
@@ -98,8 +98,7 @@ def test_an_errored_rollout_has_no_reward_and_no_part_in_means() -> None:
     assert math.isnan(state.reward[1])
     assert state.reward_mean.result().mean == pytest.approx(2 / 3)
     assert (state.reward_mean.n, state.errored, state.finished) == (3, 1, 4)
-    assert state.metrics["score"].mean.n == 3
-    assert math.isnan(state.metrics["score"].values[1])
+    assert state.metrics["score"].n == 3
     assert state.error_counts == {"ModelError -> BadRequestError": 1}
     rates = state.pass_rates.result(2)
     assert [(rate.k, rate.examples, rate.left_out) for rate in rates] == [(1, 2, 0), (2, 1, 1)]
@@ -113,6 +112,13 @@ def test_a_second_attempt_starts_its_clock_and_its_tokens_anew() -> None:
         staged(0, Stage.SETUP, at=1010.0, attempt=2),
     )
     assert (state.since[0], state.attempt[0], state.tokens_in) == (1010.0, 2, 0)
+
+
+def test_an_endpoint_that_tells_negative_tokens_breaks_nothing() -> None:
+    state = RunState()
+    state.apply(started())
+    state.apply(staged(0, Stage.MODEL, input_tokens=-1, output_tokens=3))
+    assert (state.tokens_in, state.tokens_out) == (-1, 3)
 
 
 def test_the_threshold_of_the_run_decides_what_passes() -> None:
@@ -135,22 +141,22 @@ def test_what_happens_around_the_rollouts_is_kept() -> None:
     state = folded(
         started(),
         GateMoved(0, 1.0, False, 3),
-        EngineSampled(0, 1.0, 2.0, 3.0, 4.0, 5),
         Noticed(0, 1.0, "warning", "a line is torn"),
         Refused(0, [("-n", "too small", "")]),
         RunFinished(0, 2.0, "interrupted", 130),
     )
     assert (state.gate_open, state.in_flight) == (False, 3)
-    assert state.engine is not None and state.engine.lag_ms == 3.0
     assert state.notices == [("warning", "a line is torn")]
     assert state.refused == [("-n", "too small", "")]
     assert state.end is not None and state.end.exit_code == 130
 
 
-def test_events_of_a_connection_change_nothing() -> None:
+def test_events_of_a_connection_of_the_engine_itself_and_of_one_text_change_nothing() -> None:
     state = folded(started())
     before = state.changed
-    for event in (Hello(1, 1, "/x", 1), ReadAgain(1), MessagesAdded(1, 1.0, 0, 1, 0, 0, [])):
+    sampled = EngineSampled(0, 1.0, 2.0, 3.0, 4.0, 5)
+    added = MessagesAdded(1, 1.0, 0, 1, 0, 0, [])
+    for event in (Hello(1, 1, "/x", 1), ReadAgain(1), sampled, added):
         state.apply(event)
     assert state.changed == before
     state.apply(finished(0))

@@ -49,6 +49,13 @@ def test_a_tool_call_in_any_shape_stands_with_its_result(call: Any) -> None:
     assert entries[3].turn == 2
 
 
+@pytest.mark.parametrize("text", ["[" * 100_000, "not json"], ids=["nested too deep", "no JSON"])
+def test_a_call_that_no_decoder_reads_is_shown_as_it_is(text: str) -> None:
+    tool = saved(asks(text)).entries()[2].tool
+    assert tool is not None
+    assert (tool.name, tool.arguments) == ("?", text)
+
+
 def test_tool_calls_saved_as_one_json_text_are_read() -> None:
     message = {"role": "assistant", "content": "", "tool_calls": json.dumps([CALL])}
     assert saved(message, RESULT).entries()[2].tool is not None
@@ -124,12 +131,7 @@ def test_an_assistant_message_of_the_prompt_is_no_turn() -> None:
     entries = from_row(
         0, {"prompt": prompt, "completion": [{"role": "assistant", "content": "42"}]}
     ).entries()
-    assert [(entry.turn, entry.is_prompt) for entry in entries] == [
-        (0, True),
-        (0, True),
-        (0, True),
-        (1, False),
-    ]
+    assert [entry.turn for entry in entries] == [0, 0, 0, 1]
 
 
 def test_an_errored_row_has_its_error_and_no_reward() -> None:

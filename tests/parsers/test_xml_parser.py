@@ -91,6 +91,7 @@ def test_format_refuses_missing_and_unknown_fields():
     [
         ([()], ValueError),
         ([1], TypeError),
+        ("answer", TypeError),
         ([("a", 2)], TypeError),
         (["a", ("b", "a")], ValueError),
     ],

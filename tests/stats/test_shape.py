@@ -1,4 +1,4 @@
-"""Quantiles and histograms."""
+"""Histograms."""
 
 from __future__ import annotations
 
@@ -6,20 +6,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tui_eval.stats.shape import GREATEST, histogram, quantile
-
-DOUBLING = [0.1 * 2**i for i in range(10)]
+from tui_eval.stats.shape import GREATEST, histogram
 
 
-@pytest.mark.parametrize(
-    ("share", "expected"), [(0.5, 2.4), (0.9, 28.16), (0.95, 39.68), (0.99, 48.896)]
-)
-def test_quantiles_are_interpolated_linearly(share: float, expected: float) -> None:
-    assert quantile(DOUBLING, share) == pytest.approx(expected, abs=1e-9)
-
-
-def test_no_values_have_no_quantile_and_an_empty_histogram() -> None:
-    assert quantile([], 0.5) is None
+def test_no_values_have_an_empty_histogram() -> None:
     assert histogram([], 4) == ([0, 0, 0, 0], 0.0, 1.0)
 
 

@@ -23,7 +23,7 @@ class Point(BaseModel):
 
 class Folder(BaseModel):
     name: str
-    inside: "Folder" = Field(description="What holds it")
+    inside: Folder = Field(description="What holds it")
 
 
 def whole(x: int, y: float = 2.0, z: Optional[str] = None, *, flag: bool = False):  # noqa: UP045

@@ -1,10 +1,13 @@
 from __future__ import annotations
 
+import tracemalloc
+
 import pytest
 from scripted_run import NOW, TOTAL, ScriptedFeed, finished, run_started, saved_rows, staged
 from staging import over, running, staged_app
 
 from tui_eval import events as ev
+from tui_eval.fold.transcript import Rollout
 from tui_eval.tui.app import TuiEvalApp
 from tui_eval.tui.widgets.line_view import LineView
 
@@ -18,6 +21,20 @@ async def test_a_tick_with_nothing_new_draws_nothing() -> None:
             stage.app.tick()
             await stage.pilot.pause()
         assert [view.asked for view in views] == before
+
+
+async def test_a_backlog_is_folded_by_one_timer_beside_the_clock(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    async with staged_app(running()) as stage:
+        monkeypatch.setattr("tui_eval.tui.app.BUDGET_S", -1.0)
+        begun: list[object] = []
+        monkeypatch.setattr(stage.app, "set_timer", lambda *args: begun.append(args))
+        stage.feed.events += [staged(32, ev.Stage.MODEL)] * 3_000
+        for _ in range(4):
+            stage.app.tick()
+        assert stage.feed.events
+        assert len(begun) == 1
 
 
 async def test_one_changed_row_draws_one_line() -> None:
@@ -60,6 +77,32 @@ async def test_a_change_of_size_lays_everything_out_anew() -> None:
             lines = stage.text(view).splitlines()
             assert max(len(line) for line in lines) <= view.size.width
         assert "used · 2 errored" in stage.text(stage.live.numbers)
+
+
+async def test_rollouts_that_were_left_are_not_kept_by_the_trajectory() -> None:
+    async with staged_app(over()) as stage:
+        tracemalloc.start()
+        try:
+            for row in range(50):
+                text = f"{row} " + "x" * 200_000
+                messages = [{"role": "user", "content": text}]
+                stage.live.story.show(Rollout(row, messages=messages), anew=True)
+            kept, _ = tracemalloc.get_traced_memory()
+        finally:
+            tracemalloc.stop()
+        assert kept < 4_000_000
+
+
+async def test_a_change_of_size_keeps_the_place_in_the_trajectory() -> None:
+    async with staged_app(over()) as stage:
+        words = "many words to be wrapped " * 20
+        messages = [{"role": "user", "content": f"number {n} {words}"} for n in range(30)]
+        stage.live.story.show(Rollout(0, messages=messages), anew=True)
+        await stage.press("2", "G", *["k"] * 9)
+        assert "number 20" in stage.text(stage.live.story)
+        await stage.pilot.resize_terminal(80, 24)
+        await stage.pilot.pause()
+        assert "number 20" in stage.text(stage.live.story)
 
 
 async def test_a_narrow_screen_shows_the_pane_with_the_focus() -> None:

@@ -87,6 +87,21 @@ def test_code_in_arguments_reads_as_it_was_written() -> None:
     assert "    │     print(x)" in shown
 
 
+def test_arguments_nested_too_deep_to_read_are_shown_as_they_are() -> None:
+    use = ToolUse("c", "add", "[" * 3_000)
+    assert "add([[[" in words(tool(use).lines)[0]
+    assert "[[[" in words(tool(use, 10).lines)[1]
+
+
+def test_wide_characters_leave_room_for_how_a_call_ended() -> None:
+    for result in ("行" * 200, "3"):
+        for value in ("中" * 6, "中" * 200):
+            use = ToolUse("c", "add", f'{{"a": "{value}"}}', result, 12.0)
+            (line,) = tool(use).lines
+            assert line_width(line) <= 60
+            assert words((line,))[0].endswith("✓ 12 ms")
+
+
 def test_an_errored_call_is_unfolded_by_itself() -> None:
     shown = words(tool(ToolUse("c", "add", "{}", "it broke", 2.0, "ToolCallError")).lines)
     assert shown[0].endswith("✗ 2 ms ToolCallError")

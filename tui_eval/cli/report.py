@@ -80,7 +80,7 @@ def result_lines(state: RunState) -> Iterator[str]:
     yield "Results:"
     yield f"  Reward: {_mean_std(reward, 2)}"
     for name, metric in state.metrics.items():
-        mean = metric.mean.result()
+        mean = metric.result()
         yield f"  {name}: {_mean_std(mean, 2 if abs(mean.mean or 0.0) < 1 else 1)}"
     yield ""
     if reward.low is not None and reward.high is not None:

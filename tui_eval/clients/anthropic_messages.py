@@ -30,7 +30,7 @@ class AnthropicMessagesClient(
 ):
     """Speaks `/v1/messages`; see `Client`."""
 
-    _told = False
+    _warned = False
 
     ANSWER = AnthropicAnswer
     PATH = "/v1/messages"
@@ -97,14 +97,15 @@ class AnthropicMessagesClient(
     ) -> Any:
         """The endpoint's message."""
         state = kwargs.pop("state", None)
-        self._tell_of_default(sampling_args)
+        self._warn_of_default(sampling_args)
         body, options = to_anthropic_body(prompt, model, {**kwargs, **sampling_args}, tools)
         return await self.send(body, options, state)
 
-    def _tell_of_default(self, sampling_args: SamplingArgs) -> None:
-        if self._told or any(sampling_args.get(name) is not None for name in _LIMITS):
+    def _warn_of_default(self, sampling_args: SamplingArgs) -> None:
+        given = (sampling_args, sampling_args.get("extra_body") or {})
+        if self._warned or any(args.get(name) is not None for args in given for name in _LIMITS):
             return
-        self._told = True
+        self._warned = True
         self.logger.warning(
             "max_tokens is not set; Anthropic needs one, and gets %d", DEFAULT_MAX_TOKENS
         )

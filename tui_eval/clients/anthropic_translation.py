@@ -7,6 +7,7 @@ import time
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+from tui_eval.clients.faults import what_came_instead
 from tui_eval.clients.sampling import CallOptions, split_sampling
 from tui_eval.errors import EmptyModelResponseError, InvalidModelResponseError
 from tui_eval.messages import AssistantMessage, CustomBaseModel, ToolCall, ToolMessage, to_message
@@ -146,7 +147,7 @@ def to_anthropic_body(
     Raises:
         ValueError: A sampling argument asks for what cannot be had.
     """
-    sampling, options = split_sampling(sampling_args)
+    sampling, extra_body, options = split_sampling(sampling_args)
     sampling.pop("n", None)
     limit = sampling.pop("max_completion_tokens", None)
     sampling.setdefault("max_tokens", DEFAULT_MAX_TOKENS if limit is None else limit)
@@ -155,7 +156,7 @@ def to_anthropic_body(
         sampling.setdefault("stop_sequences", [stop] if isinstance(stop, str) else stop)
     if "tool_choice" in sampling:
         sampling["tool_choice"] = _to_tool_choice(sampling["tool_choice"])
-    body = {"model": model, "messages": prompt, **sampling}
+    body = {"model": model, "messages": prompt, **sampling, **extra_body}
     if tools:
         body["tools"] = tools
     return body, options
@@ -181,7 +182,8 @@ def check_anthropic_answer(answer: Any) -> None:
     """
     content = getattr(answer, "content", None)
     if not isinstance(content, list):
-        raise InvalidModelResponseError(_without_content(answer))
+        told = what_came_instead(answer, "message")
+        raise InvalidModelResponseError(told or "the answer has no content")
     if not any(_says_something(block) for block in content):
         raise EmptyModelResponseError(
             f"the answer has no text, thinking or tool calls (stop reason: {answer.stop_reason})"
@@ -192,17 +194,6 @@ def _says_something(block: Any) -> bool:
     return block.type in ("tool_use", "redacted_thinking") or bool(
         (block.type == "text" and block.text) or (block.type == "thinking" and block.thinking)
     )
-
-
-def _without_content(answer: Any) -> str:
-    if isinstance(answer, str | bytes):
-        return f"the answer is text, not a message: {answer[:200]!r}"
-    error = getattr(answer, "error", None)
-    if error:
-        from tui_eval.clients.faults import server_message
-
-        return f"the endpoint answered with an error: {server_message(error)}"
-    return "the answer has no content"
 
 
 def from_anthropic_answer(answer: Any) -> Response:

@@ -84,6 +84,18 @@ def server_message(body: Any) -> str:
     return text if len(text) <= _LONGEST_MESSAGE else text[:_LONGEST_MESSAGE] + "…"
 
 
+def what_came_instead(answer: Any, wanted: str) -> str | None:
+    """What an answer of the wrong shape says; None where it says nothing.
+
+    Args:
+        wanted: What it should have been.
+    """
+    if isinstance(answer, str | bytes):
+        return f"the answer is text, not a {wanted}: {answer[:200]!r}"
+    error = getattr(answer, "error", None)
+    return f"the endpoint answered with an error: {server_message(error)}" if error else None
+
+
 def describe(error: Exception, timeout: float | None) -> str:
     """One line on a failed call: status, endpoint and what the server or the network says.
 
@@ -91,8 +103,7 @@ def describe(error: Exception, timeout: float | None) -> str:
         error: What the SDK or the short way raised.
         timeout: Seconds that a request may take, for the message of one that took longer.
     """
-    request = getattr(error, "request", None)
-    place = endpoint_of(request.url) if request is not None else ""
+    place = _place_of(error)
     status = getattr(error, "status_code", None)
     tries = "".join(f" ({note})" for note in getattr(error, "__notes__", ()))
     if status is not None:
@@ -127,8 +138,15 @@ def _network_reason(error: BaseException) -> str:
     return str(error) or type(error).__name__
 
 
-def endpoint_of(url: httpx2.URL) -> str:
-    """The URL as it may be shown: without user, password and query."""
+def _place_of(error: Exception) -> str:
+    """The URL that was asked, without user, password and query; empty where none is known."""
+    try:
+        request = getattr(error, "request", None)
+    except RuntimeError:  # httpx2's exceptions raise it where they have no request
+        request = None
+    if request is None:
+        return ""
+    url = request.url
     return f"{url.scheme}://{url.netloc.decode('ascii', 'replace')}{url.path}"
 
 

@@ -7,6 +7,7 @@ import time
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+from tui_eval.clients.faults import what_came_instead
 from tui_eval.clients.sampling import CallOptions, split_sampling
 from tui_eval.errors import EmptyModelResponseError, InvalidModelResponseError
 from tui_eval.messages import (
@@ -87,11 +88,11 @@ def to_chat_body(
     Raises:
         ValueError: A sampling argument asks for what cannot be had.
     """
-    sampling, options = split_sampling(sampling_args)
+    sampling, extra_body, options = split_sampling(sampling_args)
     limit = sampling.pop("max_tokens", None)
     if limit is not None:
         sampling.setdefault("max_completion_tokens", limit)
-    body = {"model": model, "messages": prompt, "n": 1, **sampling}
+    body = {"model": model, "messages": prompt, "n": 1, **sampling, **extra_body}
     if tools:
         body["tools"] = tools
     return body, options
@@ -109,7 +110,8 @@ def check_chat_answer(answer: Any) -> None:
     """
     choices = getattr(answer, "choices", None)
     if not choices or len(choices) != 1:
-        raise InvalidModelResponseError(_without_one_choice(answer, choices))
+        number = f"the answer has {len(choices or [])} choices instead of one"
+        raise InvalidModelResponseError(what_came_instead(answer, "chat completion") or number)
     message = choices[0].message
     if message is None:
         raise InvalidModelResponseError("the answer's choice has no message")
@@ -118,17 +120,6 @@ def check_chat_answer(answer: Any) -> None:
         raise EmptyModelResponseError(
             f"the answer has no text, reasoning or tool calls (finish reason: {reason})"
         )
-
-
-def _without_one_choice(answer: Any, choices: Any) -> str:
-    if isinstance(answer, str | bytes):
-        return f"the answer is text, not a chat completion: {answer[:200]!r}"
-    error = getattr(answer, "error", None)
-    if error:
-        from tui_eval.clients.faults import server_message
-
-        return f"the endpoint answered with an error: {server_message(error)}"
-    return f"the answer has {len(choices or [])} choices instead of one"
 
 
 def from_chat_answer(answer: Any) -> Response:

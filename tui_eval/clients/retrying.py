@@ -21,10 +21,10 @@ sleep = asyncio.sleep
 FIRST_WAIT = 0.5
 LONGEST_BACKOFF = 60.0
 LONGEST_ASKED = 600.0
-_PASSING_STATUSES = (408, 409, 429)
+_TRANSIENT_STATUSES = (408, 409, 429)
 
 
-async def send_patiently(
+async def send_with_retries(
     send: Callable[[], Awaitable[Answer]], max_retries: int, state: Any = None
 ) -> Answer:
     """The answer of `send`, which is called up to `max_retries` times more after passing faults.
@@ -40,7 +40,7 @@ async def send_patiently(
     try:
         return await send()
     except Exception as error:
-        if max_retries < 1 or not passes(error):
+        if max_retries < 1 or not is_transient(error):
             raise
         first = error
     observer = getattr(state, "observer", SILENT)
@@ -59,7 +59,7 @@ async def _send_again(
             await sleep(seconds)
 
     attempts = tenacity.AsyncRetrying(
-        retry=tenacity.retry_if_exception(passes),
+        retry=tenacity.retry_if_exception(is_transient),
         stop=tenacity.stop_after_attempt(max_retries + 1),
         wait=_wait_for,
         sleep=wait,
@@ -127,7 +127,7 @@ def _until(text: str | None) -> float | None:
         return None
 
 
-def passes(error: BaseException) -> bool:
+def is_transient(error: BaseException) -> bool:
     """Whether the same request may succeed later.
 
     True for connections that could not be made or broke, statuses 408, 409, 429 and from 500 on,
@@ -136,17 +136,17 @@ def passes(error: BaseException) -> bool:
     """
     status = getattr(error, "status_code", None)
     if status is None:
-        return _connection_passes(error)
+        return _is_transient_connection_fault(error)
     told = _headers_of(error).get("x-should-retry")
     if told in ("true", "false"):
         return told == "true"
     if getattr(error, "code", None) == "insufficient_quota":
         return False
     overloaded = getattr(error, "type", None) == "overloaded_error"
-    return bool(status in _PASSING_STATUSES or status >= 500 or overloaded)
+    return bool(status in _TRANSIENT_STATUSES or status >= 500 or overloaded)
 
 
-def _connection_passes(error: BaseException) -> bool:
+def _is_transient_connection_fault(error: BaseException) -> bool:
     import aiohttp
     import httpx2
 

@@ -21,11 +21,12 @@ PLAIN = CallOptions()
 _OPTIONS = ("extra_headers", "extra_query", "timeout")
 
 
-def split_sampling(sampling_args: Mapping[str, Any]) -> tuple[dict[str, Any], CallOptions]:
-    """The part of sampling arguments that goes into the body, and the part that does not.
+def split_sampling(
+    sampling_args: Mapping[str, Any],
+) -> tuple[dict[str, Any], dict[str, Any], CallOptions]:
+    """Sampling arguments as those that may be renamed, `extra_body`, and what is beside the body.
 
-    Arguments that are None are left out; `extra_body` is returned merged into the body's part, its
-    own values as they are.
+    Arguments that are None are left out; what is in `extra_body` goes out as it is.
 
     Raises:
         ValueError: An argument asks for a stream or for several answers.
@@ -38,5 +39,5 @@ def split_sampling(sampling_args: Mapping[str, Any]) -> tuple[dict[str, Any], Ca
     options = PLAIN
     if any(name in body for name in _OPTIONS):
         options = CallOptions(**{name: body.pop(name) for name in _OPTIONS if name in body})
-    body.update(body.pop("extra_body", None) or {})
-    return body, options
+    extra_body = body.pop("extra_body", {})
+    return body, extra_body, options

@@ -12,7 +12,7 @@ from typing import Any, ClassVar, Generic
 import msgspec
 
 from tui_eval.clients.base import Client, ClientT, MessagesT, ToolT
-from tui_eval.clients.retrying import send_patiently
+from tui_eval.clients.retrying import send_with_retries
 from tui_eval.clients.sampling import CallOptions
 from tui_eval.errors import InvalidModelResponseError
 from tui_eval.types import ClientConfig
@@ -38,12 +38,12 @@ class SdkClient(Client[ClientT, MessagesT, Any, ToolT], Generic[ClientT, Message
         self._http_client: Any = None
         super().__init__(client_or_config, api_key=api_key)
         made: Any = self._client
-        self._patient = made
+        self._single_try_client = made
         self._max_retries = 0
         self._endpoint: Any = None
         if self.config is not None and _is_own(type(self).setup_client):
             self._max_retries = self.config.max_retries
-            self._patient = made.with_options(max_retries=0)
+            self._single_try_client = made.with_options(max_retries=0)
             if _is_own(type(self).get_native_response):
                 self._endpoint = self._make_endpoint(self.config)
         self._create: Callable[..., Any] | None = None
@@ -63,7 +63,7 @@ class SdkClient(Client[ClientT, MessagesT, Any, ToolT], Generic[ClientT, Message
 
     async def close(self) -> None:
         """Closes the connections; the client is of no use after this."""
-        await self._patient.close()
+        await self._single_try_client.close()
 
     async def send(self, body: dict[str, Any], options: CallOptions, state: Any) -> Any:
         """The native answer to one request body.
@@ -76,7 +76,7 @@ class SdkClient(Client[ClientT, MessagesT, Any, ToolT], Generic[ClientT, Message
             return await self._send_by_sdk(body, options, state)
         payload = encode_body(body)
         post = self._endpoint.post
-        response = await send_patiently(lambda: post(payload, options), self._max_retries, state)
+        response = await send_with_retries(lambda: post(payload, options), self._max_retries, state)
         return self._read(response.content)
 
     def _read(self, content: bytes) -> Any:
@@ -90,7 +90,7 @@ class SdkClient(Client[ClientT, MessagesT, Any, ToolT], Generic[ClientT, Message
     async def _send_by_sdk(self, body: dict[str, Any], options: CallOptions, state: Any) -> Any:
         create = self._create
         if create is None:
-            create = self._create = self.create_function(self._patient)
+            create = self._create = self.create_function(self._single_try_client)
             self._create_arguments = _named_arguments(create)
         given: dict[str, Any] = {"extra_headers": dict(options.extra_headers)}
         if options.extra_query:
@@ -100,7 +100,7 @@ class SdkClient(Client[ClientT, MessagesT, Any, ToolT], Generic[ClientT, Message
         named = {key: item for key, item in body.items() if key in self._create_arguments}
         rest = {key: item for key, item in body.items() if key not in named}
         try:
-            return await send_patiently(
+            return await send_with_retries(
                 lambda: create(**named, **given, extra_body=rest), self._max_retries, state
             )
         except (json.JSONDecodeError, self.sdk().APIResponseValidationError) as error:
@@ -113,7 +113,7 @@ class SdkClient(Client[ClientT, MessagesT, Any, ToolT], Generic[ClientT, Message
             self.sdk(),
             self._http_client,
             self.base_url(config) + self.PATH,
-            _headers_to_send(self._patient),
+            _headers_to_send(self._single_try_client),
             config,
         )
 

@@ -15,11 +15,10 @@ def describe(error: BaseException, folder: Path | None = None) -> str:
     Args:
         folder: Where the author's code is; without it, what is neither ours nor Python's counts.
     """
-    text = f"{type(error).__name__}: {error}".rstrip(": ")
     if isinstance(error, SyntaxError) and error.filename:
         return f"{type(error).__name__}: {error.msg} ({error.filename}:{error.lineno})"
-    frames = traceback.extract_tb(error.__traceback__)
-    for frame in reversed(frames):
+    text = f"{type(error).__name__}: {error}".rstrip(": ")
+    for frame in reversed(traceback.extract_tb(error.__traceback__)):
         if _is_authors(frame.filename, folder):
             return f"{text} ({frame.filename}:{frame.lineno})"
     return text

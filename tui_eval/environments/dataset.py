@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import random
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -19,7 +18,8 @@ class PromptRules:
     """How the prompt of a row is made.
 
     Args:
-        system_prompt: Stands first, unless the row's own prompt begins with a system message.
+        system_prompt: Stands first, unless it is empty or the row's own prompt begins with a system
+            message.
         few_shot: Messages between it and the question; not used for rows with a prompt.
         task: The task of rows that name none.
     """
@@ -32,10 +32,10 @@ class PromptRules:
         """The prompt of a row: a list of messages, or text."""
         prompt = row.get("prompt")
         if prompt is None:
-            head = [] if self.system_prompt is None else [self._system()]
+            head = [self._system()] if self.system_prompt else []
             question = {"role": "user", "content": row["question"]}
             return [*head, *self.few_shot, question]
-        if self.system_prompt is None:
+        if not self.system_prompt:
             return prompt
         if isinstance(prompt, str):
             return [self._system(), {"role": "user", "content": prompt}]
@@ -138,11 +138,6 @@ class ExampleTable:
 
     def _ordered(self, order: Sequence[int]) -> ExampleTable:
         return ExampleTable(self._rows, self.rules, order, self._own_ids)
-
-
-def decoded_info(info: Any) -> Any:
-    """The info of a row as an object, where it is JSON text of one."""
-    return json.loads(info) if isinstance(info, str) else info
 
 
 def _ids_are_usable(rows: Sequence[Mapping[str, Any]]) -> bool:

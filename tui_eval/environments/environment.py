@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 import inspect
+import json
 import logging
 import time
 import uuid
@@ -11,7 +12,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, TypeAlias
 
-from tui_eval.environments.dataset import ExampleTable, PromptRules, decoded_info
+from tui_eval.environments.dataset import ExampleTable, PromptRules
 from tui_eval.environments.decorators import marked_methods
 from tui_eval.environments.json_copy import copy_data
 from tui_eval.environments.rows import Source
@@ -202,7 +203,7 @@ class Environment(ABC):
         row["prompt"] = to_messages(row["prompt"])
         info = row.get("info")
         if isinstance(info, str):
-            info = row["info"] = decoded_info(info)
+            info = row["info"] = json.loads(info)
         if not row.get("task"):
             row["task"] = self.env_id or "default"
         usage = UsageTracker()

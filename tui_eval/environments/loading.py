@@ -5,27 +5,16 @@ from __future__ import annotations
 import importlib
 import inspect
 from collections.abc import Mapping
+from inspect import Parameter
 from pathlib import Path
 from types import ModuleType
 from typing import Any
 
 from tui_eval.environments.author_errors import describe
 from tui_eval.environments.environment import Environment
-from tui_eval.environments.finding import (
-    FoundEnvironment,
-    find_environment,
-    known_environments,
-)
+from tui_eval.environments.finding import FoundEnvironment, find_environment
 from tui_eval.environments.importing import import_file, leave_all
 from tui_eval.errors import Fault, RefusedError, nearest
-
-__all__ = [
-    "FoundEnvironment",
-    "find_environment",
-    "known_environments",
-    "load_environment",
-    "load_found",
-]
 
 
 def load_environment(
@@ -86,17 +75,13 @@ def _make(
 
 
 def _argument_faults(make: Any, env_args: Mapping[str, Any], where: str) -> list[Fault]:
-    parameters = [
-        parameter
-        for parameter in inspect.signature(make).parameters.values()
-        if parameter.kind is not inspect.Parameter.VAR_POSITIONAL
-    ]
+    parameters = inspect.signature(make).parameters.values()
+    takes_all = any(parameter.kind is Parameter.VAR_KEYWORD for parameter in parameters)
     named = {
         parameter.name: parameter
         for parameter in parameters
-        if parameter.kind is not inspect.Parameter.VAR_KEYWORD
+        if parameter.kind not in (Parameter.VAR_POSITIONAL, Parameter.VAR_KEYWORD)
     }
-    takes_all = len(named) < len(parameters)
     valid = ", ".join(named) or "none"
     faults = [
         Fault(
@@ -110,7 +95,7 @@ def _argument_faults(make: Any, env_args: Mapping[str, Any], where: str) -> list
     faults += [
         Fault(f"{where}: argument {name}", "it is required", f"Its arguments are: {valid}")
         for name, parameter in named.items()
-        if parameter.default is inspect.Parameter.empty and name not in env_args
+        if parameter.default is Parameter.empty and name not in env_args
     ]
     return faults
 

@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING, Any, final
 
 from tui_eval.environments.decorators import stop
 from tui_eval.environments.environment import Environment, record_error
+from tui_eval.environments.message_reporter import MessageReporter
 from tui_eval.environments.monitors import TurnMonitor
-from tui_eval.environments.telling import Telling
 from tui_eval.errors import OverlongPromptError, must_propagate
 from tui_eval.events import Stage
 from tui_eval.messages import AssistantMessage, Messages, to_messages
@@ -150,7 +150,7 @@ class MultiTurnEnv(Environment):
         return state
 
     async def _converse(self, state: State) -> None:
-        telling = Telling(state)
+        reporter = MessageReporter(state)
         state.observer.staged(Stage.SETUP)
         prompt = state["prompt"]
         try:
@@ -163,10 +163,10 @@ class MultiTurnEnv(Environment):
                 raise
             record_error(state, error)
             state["prompt"] = prompt
-        telling.tell(state["prompt"])
+        reporter.report(state["prompt"])
         while not await self.is_completed(state):
             try:
-                await self._take_turn(state, telling)
+                await self._take_turn(state, reporter)
             except OverlongPromptError:
                 state["prompt_too_long"] = True
                 state["is_truncated"] = True
@@ -174,18 +174,18 @@ class MultiTurnEnv(Environment):
                 if must_propagate(error):
                     raise
                 record_error(state, error)
-                telling.tell_new(state.unanswered)
+                reporter.report_new(state.unanswered)
 
-    async def _take_turn(self, state: State, telling: Telling) -> None:
+    async def _take_turn(self, state: State, reporter: MessageReporter) -> None:
         state.unanswered = []
         prompt = to_messages(await self.get_prompt_messages(state))
         if state.get("final_env_response") is not None:
-            telling.tell_new(to_messages(state["final_env_response"]))
+            reporter.report_new(to_messages(state["final_env_response"]))
             return
-        state.unanswered = telling.tell_new(prompt) if state["trajectory"] else []
+        state.unanswered = reporter.report_new(prompt) if state["trajectory"] else []
         response = await self.get_model_response(state, prompt)
         state.unanswered = []
         turns = len(state["trajectory"])
         await self.add_model_response(state, prompt, response)
         for step in state["trajectory"][turns:]:
-            telling.tell(step["completion"])
+            reporter.report(step["completion"])

@@ -18,16 +18,6 @@ NAN = math.nan
 WAITING, DONE, ERROR = 0, 8, 9
 
 
-class Metric:
-    """One metric: its value for every rollout (NaN where there is none) and its running mean."""
-
-    __slots__ = ("mean", "values")
-
-    def __init__(self, rows: int) -> None:
-        self.values = array("d", [NAN]) * rows
-        self.mean = RunningMean(is_share=False)
-
-
 class RunState:
     """The fold of a run's events.
 
@@ -46,7 +36,6 @@ class RunState:
         self.notices: list[tuple[str, str]] = []
         self.gate_open = True
         self.in_flight = 0
-        self.engine: ev.EngineSampled | None = None
         self.changed = 0
         self._reset(0, 1, 0.5)
 
@@ -59,8 +48,8 @@ class RunState:
         self.attempt = array("H", bytes(2 * total))
         self.turns = array("I", bytes(4 * total))
         self.tool_calls = array("I", bytes(4 * total))
-        self.input_tokens = array("Q", bytes(8 * total))
-        self.output_tokens = array("Q", bytes(8 * total))
+        self.input_tokens = array("q", bytes(8 * total))
+        self.output_tokens = array("q", bytes(8 * total))
         self.tokens_in = self.tokens_out = 0
         self.with_usage = 0
         self.used_in = self.used_out = 0
@@ -79,7 +68,7 @@ class RunState:
         self.scoring_ms = RunningMean()
         self.reward_mean = RunningMean()
         self.reward_most = 1.0
-        self.metrics: dict[str, Metric] = {}
+        self.metrics: dict[str, RunningMean] = {}
         self.pass_rates = RunningPassAtK(ks_up_to(self.per_example))
         self.rate = Rate()
 
@@ -109,7 +98,7 @@ class RunState:
         return self.example_ids.get(position, position)
 
     def apply(self, event: ev.Event) -> None:
-        """Takes in one event; those that concern a connection or one rollout's text are ignored."""
+        """Takes in one event; those of a connection, the engine itself or one text are ignored."""
         handler = getattr(self, f"_on_{type(event).__name__}", None)
         if handler is not None:
             handler(event)
@@ -188,20 +177,16 @@ class RunState:
             self.reward_most = max(self.reward_most, event.reward)
             self.pass_rates.add(example, event.reward >= self.threshold)
         for name, value in event.metrics.items():
-            metric = self.metrics.get(name)
-            if metric is None:
-                metric = self.metrics[name] = Metric(self.total)
-            metric.values[row] = value
-            metric.mean.add(example, value)
+            mean = self.metrics.get(name)
+            if mean is None:
+                mean = self.metrics[name] = RunningMean(is_share=False)
+            mean.add(example, value)
 
     def _on_GateMoved(self, event: ev.GateMoved) -> None:
         if event.open and not self.gate_open:
             self.rate = Rate()  # a pause tells no speed
         self.gate_open = event.open
         self.in_flight = event.in_flight
-
-    def _on_EngineSampled(self, event: ev.EngineSampled) -> None:
-        self.engine = event
 
     def _on_Noticed(self, event: ev.Noticed) -> None:
         self.notices.append((event.level, event.text))

@@ -33,7 +33,6 @@ class Entry:
 
     Args:
         turn: Number of the model call that it belongs to, from 1; 0 for the prompt.
-        is_prompt: True for the messages that the rollout began with.
     """
 
     role: str
@@ -41,7 +40,6 @@ class Entry:
     text: str
     reasoning: str = ""
     tool: ToolUse | None = None
-    is_prompt: bool = False
 
 
 @dataclass(slots=True)
@@ -75,7 +73,6 @@ class Rollout:
     error: str | None = None
     traceback: str | None = None
     answer: str = ""
-    info: Any = None
     stop_condition: str | None = None
     is_truncated: bool = False
     timing: dict[str, float] = field(default_factory=dict)
@@ -104,8 +101,7 @@ class Rollout:
         turn = 0
         for index, message in enumerate(self.messages):
             role = str(message.get("role", "?"))
-            is_prompt = index < self.prompt_length
-            if role == "assistant" and not is_prompt:
+            if role == "assistant" and index >= self.prompt_length:
                 turn += 1
             use = _answered(message, uses) if role == "tool" else None
             if use is not None:
@@ -115,11 +111,11 @@ class Rollout:
             reasoning = content_text(message.get("reasoning_content"))
             calls = listing(message.get("tool_calls"))
             if text or reasoning or not calls:
-                found.append(Entry(role, turn, text, reasoning, None, is_prompt))
+                found.append(Entry(role, turn, text, reasoning))
             for call in calls:
                 use = self._tool_use(call, nth)
                 uses[use.call_id] = use
-                found.append(Entry("tool", turn, "", tool=use, is_prompt=is_prompt))
+                found.append(Entry("tool", turn, "", tool=use))
         return found
 
     def _tool_use(self, call: Any, nth: Counter[str]) -> ToolUse:
@@ -127,7 +123,7 @@ class Rollout:
         if isinstance(call, str):
             try:
                 call = msgspec.json.decode(call)
-            except ValueError:
+            except (ValueError, RecursionError):
                 call = {"name": "?", "arguments": call}
         if not isinstance(call, Mapping):
             call = {"name": "?", "arguments": str(call)}
@@ -208,7 +204,6 @@ def from_row(row: int, saved: Mapping[str, Any]) -> Rollout:
         error=_error_text(error),
         traceback=_error_text(ours.get("traceback")),
         answer=str(saved.get("answer") or ""),
-        info=saved.get("info"),
         stop_condition=_error_text(saved.get("stop_condition")),
         is_truncated=bool(saved.get("is_truncated")),
         timing=_timing(mapping(saved.get("timing")) or saved),
@@ -223,8 +218,7 @@ def _score(saved: Mapping[str, Any]) -> Score:
 
 
 def _timing(saved: Mapping[str, Any]) -> dict[str, float]:
-    names = ("generation_ms", "scoring_ms", "total_ms", "start_time")
-    numbers = {name: number_of(saved.get(name)) for name in names}
+    numbers = {name: number_of(saved.get(name)) for name in ("generation_ms", "scoring_ms")}
     return {name: number for name, number in numbers.items() if number is not None}
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from types import SimpleNamespace
 from typing import Any
 
@@ -22,7 +22,7 @@ class XMLParser(Parser):
         extract_fn: Applied to the answer that `parse_answer` found.
 
     Raises:
-        TypeError: A field is neither a string nor a tuple of strings.
+        TypeError: No list was given, or a field is neither a string nor a tuple of strings.
         ValueError: A tuple is empty, or a name occurs twice.
     """
 
@@ -34,6 +34,8 @@ class XMLParser(Parser):
     ) -> None:
         super().__init__(extract_fn)
         self.answer_field = answer_field
+        if isinstance(fields, str):
+            raise TypeError(f"The fields are a list, such as [{fields!r}], not {fields!r}")
         self._fields = [_alternatives(field) for field in fields]
         names = [name for field in self._fields for name in field]
         for name in names:
@@ -68,7 +70,12 @@ class XMLParser(Parser):
         Returns:
             None where no assistant message has the field.
         """
-        for text, last in _newest_first(self, completion):
+        if isinstance(completion, str):
+            texts, last = [completion], True
+        else:
+            said = self.get_assistant_messages(completion)
+            texts, last = [said_text(message) for message in reversed(said)], False
+        for text in texts:
             answer = getattr(self.parse(text, last=last), self.answer_field, None)
             if answer is not None:
                 return self.extract_fn(answer)
@@ -150,12 +157,3 @@ def _alternatives(field: Any) -> tuple[str, ...]:
 def _first(pattern: re.Pattern[str], text: str) -> list[str]:
     match = pattern.search(text)
     return [match.group(1)] if match else []
-
-
-def _newest_first(parser: Parser, completion: Messages | str) -> Iterator[tuple[str, bool]]:
-    """Texts to search with whether their last match counts."""
-    if isinstance(completion, str):
-        yield completion, True
-        return
-    for message in reversed(parser.get_assistant_messages(completion)):
-        yield said_text(message), False

@@ -43,7 +43,7 @@ def build_metadata(
         "sampling_args": run.sampling_args,
         "time_ms": time_ms,
         "avg_reward": reward.mean if reward.mean is not None else 0.0,
-        "avg_metrics": {name: metric.mean.result().mean for name, metric in state.metrics.items()},
+        "avg_metrics": {name: metric.result().mean for name, metric in state.metrics.items()},
         "avg_error": errored / finished if finished else 0.0,
         "pass_at_k": {str(rate.k): rate.any_passes for rate in rates},
         "pass_all_k": {str(rate.k): rate.all_pass for rate in rates},

@@ -1,4 +1,4 @@
-"""The shape of many values: quantiles and histograms."""
+"""The shape of many values: histograms."""
 
 from __future__ import annotations
 
@@ -10,13 +10,6 @@ if TYPE_CHECKING:
 
 GREATEST = 1e300
 """Differences of greater numbers can be too great for a float."""
-
-
-def quantile(values: Sequence[float] | np.ndarray, share: float) -> float | None:
-    """The value below which a share (0 to 1) lies, interpolated linearly; None for no values."""
-    import numpy as np
-
-    return float(np.quantile(values, share)) if len(values) else None
 
 
 def histogram(values: Sequence[float] | np.ndarray, bins: int) -> tuple[list[int], float, float]:

@@ -52,7 +52,8 @@ def tool_from_function(func: Callable[..., Any]) -> Tool:
         raise TypeError(
             f"Tool {name!r}: a parameter has a type without a JSON schema: {error}"
         ) from error
-    return Tool(name=name, description=description, parameters=_strict(schema, schema))
+    parameters = _strict(schema, schema, frozenset())
+    return Tool(name=name, description=description, parameters=parameters)
 
 
 def to_tools(tools: Sequence[Any]) -> list[Tool]:
@@ -110,22 +111,30 @@ def _field(parameter: Parameter, annotation: Any, text: str | None) -> tuple[Any
     )
 
 
-def _strict(node: Any, root: dict[str, Any]) -> Any:
-    """The same schema in the form that strict endpoints accept, built anew."""
+def _strict(node: Any, root: dict[str, Any], inside: frozenset[str]) -> Any:
+    """The same schema in the form that strict endpoints accept, built anew.
+
+    Args:
+        root: The whole schema, with the definitions.
+        inside: References whose definitions this node stands in; they stay references.
+    """
     if isinstance(node, list):
-        return [_strict(item, root) for item in node]
+        return [_strict(item, root, inside) for item in node]
     if not isinstance(node, dict):
         return node
     if "$ref" in node and len(node) > 1:
+        reference = node["$ref"]
+        if reference in inside:
+            return {"$ref": reference}
         rest = {key: item for key, item in node.items() if key != "$ref"}
-        return _strict({**_resolve(node["$ref"], root), **rest}, root)
+        return _strict({**_resolve(reference, root), **rest}, root, inside | {reference})
     if len(node.get("allOf", ())) == 1:
         rest = {key: item for key, item in node.items() if key != "allOf"}
-        return _strict({**node["allOf"][0], **rest}, root)
+        return _strict({**node["allOf"][0], **rest}, root, inside)
     node = {"anyOf" if key == "oneOf" else key: item for key, item in node.items()}
     if "default" in node and node["default"] is None:
         del node["default"]
-    strict = {key: _strict_part(key, item, root) for key, item in node.items()}
+    strict = {key: _strict_part(key, item, root, inside) for key, item in node.items()}
     if strict.get("type") == "object":
         strict.setdefault("additionalProperties", False)
     if "properties" in strict:
@@ -133,12 +142,12 @@ def _strict(node: Any, root: dict[str, Any]) -> Any:
     return strict
 
 
-def _strict_part(key: str, item: Any, root: dict[str, Any]) -> Any:
+def _strict_part(key: str, item: Any, root: dict[str, Any], inside: frozenset[str]) -> Any:
     if key in ("properties", "$defs") and isinstance(item, dict):
-        return {name: _strict(part, root) for name, part in item.items()}
+        return {name: _strict(part, root, inside) for name, part in item.items()}
     if key in ("default", "enum", "const", "examples"):
         return item
-    return _strict(item, root)
+    return _strict(item, root, inside)
 
 
 def _resolve(reference: str, root: dict[str, Any]) -> dict[str, Any]:

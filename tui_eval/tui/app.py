@@ -50,6 +50,7 @@ class TuiEvalApp(App[Leave]):
         super().__init__()
         self.feed = feed
         self.state = RunState()
+        self._more_is_due = False
         self.live_screen = LiveScreen(feed, self.state, now, saved)
         for theme in THEMES:
             self.register_theme(theme)
@@ -95,17 +96,22 @@ class TuiEvalApp(App[Leave]):
                 self.state.apply(event)
                 self.live_screen.take(event)
             if time.perf_counter() > deadline:
-                self.set_timer(BUDGET_S, self.tick)
+                self._fold_more_soon()
                 break
         if self.state.refused or (self.state.end is not None and self.state.run is None):
             self.exit(Leave("closed"))
             return
         self.live_screen.refresh_run()
 
-    @property
-    def goes_on(self) -> bool:
-        """Whether an engine is at work on the run."""
-        return self.feed.live and self.state.end is None
+    def _fold_more_soon(self) -> None:
+        """Before the clock's next tick; once, so that a backlog leaves room for keys."""
+        if not self._more_is_due:
+            self._more_is_due = True
+            self.set_timer(BUDGET_S, self._fold_more)
+
+    def _fold_more(self) -> None:
+        self._more_is_due = False
+        self.tick()
 
     def on_live_screen_left(self, message: LiveScreen.Left) -> None:
         """Somebody decided how to leave."""
@@ -113,7 +119,7 @@ class TuiEvalApp(App[Leave]):
 
     def _leave(self, leave: Leave) -> None:
         """Tells the engine, and goes."""
-        if self.goes_on:
+        if self.live_screen.goes_on:
             from tui_eval.events import Detach, Stop
 
             self.feed.send(Detach() if leave.action == "detach" else Stop())
@@ -124,7 +130,7 @@ class TuiEvalApp(App[Leave]):
         self._stop_and_leave()
 
     def _stop_and_leave(self) -> None:
-        self._leave(Leave("stop" if self.goes_on else "closed"))
+        self._leave(Leave("stop" if self.live_screen.goes_on else "closed"))
 
     def action_interrupt(self) -> None:
         """Asks as quitting does; asked a second time it stops the run."""
@@ -132,11 +138,10 @@ class TuiEvalApp(App[Leave]):
 
         if isinstance(self.screen, Question):
             self._stop_and_leave()
-        elif self.screen is not self.live_screen:
+            return
+        if self.screen is not self.live_screen:
             self.pop_screen()
-            self.live_screen.action_leave()
-        else:
-            self.live_screen.action_leave()
+        self.live_screen.action_leave()
 
     def get_system_commands(self, screen: Screen[Any]) -> Iterable[SystemCommand]:
         """The table's commands, and the choice of a theme."""

@@ -65,17 +65,22 @@ def line_width(line: Iterable[Span]) -> int:
     return sum(cell_len(text) for text, _ in line)
 
 
+def cut(text: str, width: int) -> str:
+    """Text cut with an ellipsis to at most `width` cells."""
+    if cell_len(text) <= width:
+        return text
+    return set_cell_size(text, max(width - 1, 0)) + "…" * (width > 0)
+
+
 def left(text: str, width: int) -> str:
     """Text cut with an ellipsis or padded on the right to exactly `width` cells."""
-    if cell_len(text) > width:
-        return set_cell_size(text, max(width - 1, 0)) + "…" * (width > 0)
-    return set_cell_size(text, width)
+    return set_cell_size(cut(text, width), width)
 
 
 def right(text: str, width: int) -> str:
     """Text cut with an ellipsis or padded on the left to exactly `width` cells."""
-    size = cell_len(text)
-    return left(text, width) if size > width else " " * (width - size) + text
+    text = cut(text, width)
+    return " " * (width - cell_len(text)) + text
 
 
 def spread(start: Line, end: Line, width: int, least: int = 1) -> Line:

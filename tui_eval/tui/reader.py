@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import asyncio
-from collections import OrderedDict
 from typing import TYPE_CHECKING
+
+from textual.cache import LRUCache
 
 from tui_eval.tui.stages import DONE
 
@@ -28,7 +29,7 @@ class Reader:
         self.rollout: Rollout | None = None
         self.unreadable = False
         self._subscribed: int | None = None
-        self._kept: OrderedDict[tuple[int, int], Rollout] = OrderedDict()
+        self._kept: LRUCache[tuple[int, int], Rollout] = LRUCache(KEPT)
 
     def open(self, row: int) -> None:
         """Turns to another row; a finished one that is not in memory waits for `read`."""
@@ -74,8 +75,6 @@ class Reader:
         found = await asyncio.to_thread(self.feed.saved, row, offset, length)
         if found is not None:
             self._kept[row, offset] = found
-            if len(self._kept) > KEPT:
-                self._kept.popitem(last=False)
         if row != self.row:
             return False
         self.unreadable = found is None

@@ -6,9 +6,11 @@ import json
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
+from rich.cells import cell_len
+
 from tui_eval.printable import one_line, printable
 from tui_eval.tui.figures import count_text, ms_text, reward_text
-from tui_eval.tui.ink import EMPTY, Line, Span, line_width, spread
+from tui_eval.tui.ink import EMPTY, Line, Span, cut, line_width, spread
 from tui_eval.tui.wrap import wrap
 
 if TYPE_CHECKING:
@@ -124,11 +126,12 @@ def _tool_piece(use: ToolUse, turn: int, limit: int | None, width: int, live: bo
     name = one_line(use.name, 40)
     if most == 0:
         room = max(width - line_width(note) - 6, 8)
-        call = one_line(f"{name}({_inline_arguments(use.arguments)})", room)
-        spans: list[Span] = [("  ", ""), ("▸ ", "accent"), *_split_name(call, name)]
-        left_over = room - len(call) - 4
+        call = cut(one_line(f"{name}({_inline_arguments(use.arguments)})", room), room)
+        spans: list[Span] = [("  ", ""), ("▸ ", "accent")]
+        spans += [(call[: len(name)], "accent"), (call[len(name) :], "")]
+        left_over = room - cell_len(call) - 4
         if use.result and not use.error and left_over >= 6:
-            spans.append((f" → {one_line(use.result, left_over)}", "muted"))
+            spans.append((f" → {cut(one_line(use.result, left_over), left_over)}", "muted"))
         return Piece((spread(tuple(spans), note, width),), 0, True, turn, True)
     lines: list[Line] = [spread((("  ", ""), ("▾ ", "accent"), (name, "accent")), note, width)]
     arguments, hidden = wrap(printable(_pretty_arguments(use.arguments)), width - 6, most)
@@ -145,10 +148,6 @@ def _tool_piece(use: ToolUse, turn: int, limit: int | None, width: int, live: bo
         lines += _more(rest, "      ")
         hidden += rest
     return Piece(tuple(lines), hidden, True, turn, True)
-
-
-def _split_name(call: str, name: str) -> list[Span]:
-    return [(call[: len(name)], "accent"), (call[len(name) :], "")]
 
 
 def _tool_note(use: ToolUse, live: bool) -> Line:
@@ -169,7 +168,7 @@ def _outcome(use: ToolUse) -> str | None:
 def _decoded(arguments: str) -> Any:
     try:
         return json.loads(arguments)
-    except ValueError:
+    except (ValueError, RecursionError):
         return None
 
 
@@ -239,11 +238,6 @@ def _timing_note(timing: dict[str, float]) -> Line:
     notes = [
         f"{ms_text(timing[key])} {word}"
         for key, word in (("generation_ms", "generating"), ("scoring_ms", "scoring"))
-        if isinstance(timing.get(key), (int, float))
+        if key in timing
     ]
     return ((" · ".join(notes), "faint"),) if notes else EMPTY
-
-
-def steps_by_turn(rollout: Rollout) -> dict[int, dict[str, Any]]:
-    """The model calls by the number of their turn, from 1."""
-    return {number: step for number, step in enumerate(rollout.steps, 1) if isinstance(step, dict)}

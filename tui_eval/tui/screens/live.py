@@ -11,6 +11,7 @@ from textual.containers import Container
 from textual.content import Content
 from textual.message import Message
 from textual.screen import Screen
+from textual.widget import Widget
 
 from tui_eval.fold.run_state import RunState
 from tui_eval.tui.commands import bindings
@@ -20,7 +21,6 @@ from tui_eval.tui.reader import Reader
 from tui_eval.tui.titles import reward_title, rollouts_title, story_title
 from tui_eval.tui.widgets.header import Header
 from tui_eval.tui.widgets.key_line import KeyLine
-from tui_eval.tui.widgets.line_view import LineView
 from tui_eval.tui.widgets.metrics_panel import MetricsPanel
 from tui_eval.tui.widgets.reward_panel import RewardPanel
 from tui_eval.tui.widgets.rollout_list import RolloutList
@@ -65,10 +65,12 @@ class LiveScreen(Screen[None]):
         self.numbers = MetricsPanel(state, id="numbers")
         self.reward = RewardPanel(id="reward")
         self.keys = KeyLine(id="keys")
+        self.panes: list[Widget] = [self.rollouts, self.story, self.numbers]
+        self.grid = Container(id="panes", classes="-in-1")
         self._drawn: tuple[int, int, int] | None = None
         self._reading = -1
         self._pending: Leave | None = None
-        self._titles: dict[str, Content] = {}
+        self._titles: dict[Widget, Content] = {}
 
     def compose(self) -> ComposeResult:
         """Two lines on top, the panes, the keys; the first frame has its final layout already."""
@@ -76,8 +78,8 @@ class LiveScreen(Screen[None]):
         for cells, points in zip(self.app.size, breakpoints, strict=True):
             self.add_class(max(point for point in points if cells >= point[0])[1])
         yield self.header
-        with Container(id="panes", classes="-in-1"):
-            for pane in (self.rollouts, self.story, self.numbers, self.reward):
+        with self.grid:
+            for pane in (*self.panes, self.reward):
                 pane.add_class("pane")
                 yield pane
         yield self.keys
@@ -106,7 +108,7 @@ class LiveScreen(Screen[None]):
         if drawn == self._drawn:
             return
         self._drawn = drawn
-        if not self._goes_on:
+        if not self.goes_on:
             self._end_questions()
         self.header.live = self.feed.live
         if state.total and self.reader.row < 0:
@@ -131,7 +133,7 @@ class LiveScreen(Screen[None]):
             self._pending = None
 
     def _first_rollout(self) -> None:
-        if not self._goes_on:
+        if not self.goes_on:
             self.follower.switch(False)
         newest = self.follower.newest()
         self._turn_to(newest if newest is not None and self.follower.on else 0)
@@ -145,7 +147,7 @@ class LiveScreen(Screen[None]):
             self._reading = self.reader.row
             self.run_worker(self._read(), group="read", exclusive=True)
         missed = self.follower.missed
-        self.rollouts.pill = f"▼ {missed:,} new" if missed and self._goes_on else ""
+        self.rollouts.pill = f"▼ {missed:,} new" if missed and self.goes_on else ""
 
     async def _read(self) -> None:
         row = self.reader.row
@@ -162,9 +164,15 @@ class LiveScreen(Screen[None]):
         self._retitle()
 
     @property
-    def _goes_on(self) -> bool:
+    def goes_on(self) -> bool:
         """Whether an engine is at work on the run."""
         return self.feed.live and self.state.end is None
+
+    @property
+    def _is_paused(self) -> bool:
+        """Whether the gate is closed, or was asked to close and has not answered yet."""
+        asked = self.header.asked_pause
+        return not self.state.gate_open if asked is None else asked
 
     @property
     def _is_saved(self) -> bool:
@@ -199,7 +207,7 @@ class LiveScreen(Screen[None]):
 
     def on_rollout_list_follow_wanted(self) -> None:
         """Goes to the newest rollout and follows; to the last one where none runs."""
-        if self._goes_on:
+        if self.goes_on:
             self._follow(True)
         else:
             self.rollouts.select(self.state.total - 1)
@@ -221,7 +229,7 @@ class LiveScreen(Screen[None]):
         self.refresh_run()
 
     def _retitle(self) -> None:
-        going = self._goes_on and self.state.run is not None
+        going = self.goes_on and self.state.run is not None
         following = self.follower.on and going
         row = self.reader.row
         titles = (
@@ -231,8 +239,8 @@ class LiveScreen(Screen[None]):
             (self.reward, reward_title(self.state, row)),
         )
         for view, text in titles:
-            if self._titles.get(view.id or "") != text:
-                self._titles[view.id or ""] = text
+            if self._titles.get(view) != text:
+                self._titles[view] = text
                 view.border_title = text
 
     def _story_title(self) -> Content:
@@ -240,15 +248,13 @@ class LiveScreen(Screen[None]):
         return story_title(self.state, reader.row, reader.rollout, self.now(), width)
 
     def _update_keys(self) -> None:
-        paused = self.header.asked_pause
-        paused = not self.state.gate_open if paused is None else paused
-        going = self._goes_on and self.state.run is not None
+        going = self.goes_on and self.state.run is not None
         self.keys.words = {
-            "pause": ("resume" if paused else "pause") if going else "",
+            "pause": ("resume" if self._is_paused else "pause") if going else "",
             "follow": ("freeze" if self.follower.on else "follow") if going else "",
             "open": "open" if self.state.total else "",
             "error(1)": "errors" if self.state.errors else "",
-            "leave": "leave" if self._goes_on else "quit",
+            "leave": "leave" if self.goes_on else "quit",
         }
         focus = {"rollouts": "list", "story": "story"}.get(getattr(self.focused, "id", ""), "")
         self.keys.scopes = ("screen", "view", focus)
@@ -256,56 +262,50 @@ class LiveScreen(Screen[None]):
 
     def on_descendant_focus(self) -> None:
         """Shows the pane that has the focus where there is room for one only."""
-        panes: list[LineView] = [self.rollouts, self.story, self.numbers]
-        if isinstance(self.focused, LineView) and self.focused in panes:
-            number = panes.index(self.focused) + 1
-            self._enter(number)
+        if self.focused in self.panes:
+            self._enter(self.panes.index(self.focused) + 1)
         self._update_keys()
 
     def _enter(self, number: int) -> None:
-        panes = self.query_one("#panes")
-        panes.set_classes([f"-in-{number}", *(["-zoomed"] if panes.has_class("-zoomed") else [])])
+        zoomed = ["-zoomed"] if self.grid.has_class("-zoomed") else []
+        self.grid.set_classes([f"-in-{number}", *zoomed])
 
     def action_pane(self, number: int) -> None:
         """Goes to a pane."""
-        pane = (self.rollouts, self.story, self.numbers)[number - 1]
         self._enter(number)
-        self.call_after_refresh(self.set_focus, pane)
+        self.call_after_refresh(self.set_focus, self.panes[number - 1])
 
     def action_next_pane(self, by: int) -> None:
         """Goes to the next or previous pane."""
-        panes: list[object] = [self.rollouts, self.story, self.numbers]
-        here = panes.index(self.focused) if self.focused in panes else 0
-        self.action_pane((here + by) % len(panes) + 1)
+        here = self.panes.index(self.focused) if self.focused in self.panes else 0
+        self.action_pane((here + by) % len(self.panes) + 1)
 
     def action_zoom(self) -> None:
         """Gives the whole screen to the pane with the focus, or takes it back."""
-        self.query_one("#panes").toggle_class("-zoomed")
+        self.grid.toggle_class("-zoomed")
 
     def action_back(self) -> None:
         """Out of the zoom, then to the list."""
-        panes = self.query_one("#panes")
-        if panes.has_class("-zoomed"):
-            panes.remove_class("-zoomed")
+        if self.grid.has_class("-zoomed"):
+            self.grid.remove_class("-zoomed")
         else:
             self.action_pane(1)
 
     def action_follow(self) -> None:
         """Follows the newest rollout, or freezes the view."""
-        if self._goes_on:
+        if self.goes_on:
             self._follow(not self.follower.on)
         else:
             self.keys.say("The run has ended: there is nothing to follow.", self.now())
 
     def action_pause(self) -> None:
         """Closes the engine's gate, or opens it."""
-        if not self._goes_on:
+        if not self.goes_on:
             self.keys.say("The run has ended: there is nothing to pause.", self.now())
             return
         from tui_eval.events import Pause, Resume
 
-        paused = self.header.asked_pause
-        paused = not self.state.gate_open if paused is None else paused
+        paused = self._is_paused
         self.header.asked_pause = not paused
         self.feed.send(Resume() if paused else Pause())
         self._drawn = None
@@ -332,7 +332,7 @@ class LiveScreen(Screen[None]):
     def action_leave(self) -> None:
         """Leaves at once where nothing is lost, asks otherwise."""
         is_finishing = 0 < self.state.total == self.state.finished and self._pending is None
-        goes_on = self._goes_on and not is_finishing
+        goes_on = self.goes_on and not is_finishing
         choices = leave_choices(goes_on, self._is_saved)
         if not choices:
             self._answered(Leave("closed"))
@@ -349,7 +349,7 @@ class LiveScreen(Screen[None]):
 
     def _answered(self, leave: Leave | None) -> None:
         """Leaves as was answered; a run that is all but over is waited for."""
-        if leave is not None and leave.action == "closed" and self._goes_on:
+        if leave is not None and leave.action == "closed" and self.goes_on:
             self._pending = leave
             self.keys.say("The engine finishes the run…", self.now())
         elif leave is not None:

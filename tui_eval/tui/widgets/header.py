@@ -41,11 +41,9 @@ class Header(LineView, can_focus=False):
         """Title or progress."""
         width, now = self.line_width, self.now()
         if index == 0:
-            return title(self.state, self._status(now), width)
+            how = status(self.state, self.live, self.asked_pause, now)
+            return title(self.state, how, width)
         return progress(self.state, now, width)
-
-    def _status(self, now: float) -> Span:
-        return status(self.state, self.live, self.asked_pause, now)
 
 
 def elapsed(state: RunState, now: float) -> float:

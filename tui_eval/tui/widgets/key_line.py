@@ -59,7 +59,7 @@ class KeyLine(LineView, can_focus=False):
                     found.append((command, spans))
         return found
 
-    async def _on_click(self, event: events.Click) -> None:
+    def on_click(self, event: events.Click) -> None:
         """Does what the key under the mouse does."""
         x = 1
         for command, spans in self._fitting():

@@ -145,7 +145,7 @@ def _metrics(state: RunState, width: int) -> Iterator[Line]:
     name_width = max(min(longest, width - 24), 8)
     yield ((left("metric", name_width) + "   mean  95 % interval", "faint"),)
     for name, metric in state.metrics.items():
-        mean = metric.mean.result()
+        mean = metric.result()
         yield (
             (left(one_line(name, NAME_MOST), name_width), ""),
             (right(reward_text(mean.mean), 7), "strong"),

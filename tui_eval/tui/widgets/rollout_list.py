@@ -186,7 +186,7 @@ class RolloutList(LineView):
             name = name if len(name) <= room else name.split(" -> ")[0]
             name = name if len(name) <= room else name.removesuffix("Error")
             return [(left(name, room), "bad")]
-        ink = look.ink if stage in (WAITING, *range(1, DONE)) else "muted"
+        ink = look.ink if stage < DONE else "muted"
         spans: list[Span] = [(look.word, ink)]
         if attempt > 1 and line_width(spans) + 7 <= room:
             spans.append((f"  try {attempt}", "warn"))

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from bisect import bisect_right
 from collections.abc import Hashable
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from textual.binding import BindingType
@@ -18,7 +19,6 @@ from tui_eval.tui.story import (
     ending,
     piece_of,
     sleeping,
-    steps_by_turn,
     turn_head,
 )
 from tui_eval.tui.widgets.line_view import LineView
@@ -43,6 +43,7 @@ class Trajectory(LineView):
         self.cursor = 0
         self._limits: dict[int, int] = {}
         self._laid_out: Hashable = None
+        self._wrapped_to = 0
         self._pieces: list[Piece] = []
         self._starts: list[int] = []
         self._lines: list[Line] = []
@@ -80,6 +81,7 @@ class Trajectory(LineView):
         self.rollout = rollout
         if anew:
             self._limits.clear()
+            self._cache.clear()
             self.cursor = 0
             self.sticks = sticks
             self._seen = 0
@@ -101,12 +103,31 @@ class Trajectory(LineView):
             self.line_width,
             self.empty if rollout is None else None,
         )
+        place = self._place() if self.line_width != self._wrapped_to else None
         if facts != self._laid_out:
             self._laid_out = facts
+            self._wrapped_to = self.line_width
             self._lay_out()
         super().update()
+        if place is not None:
+            pass
         if self.sticks:
             self._to_end()
+
+    def _place(self) -> tuple[int, float] | None:
+        """The piece that stands first and how much of it is above; None for no pieces."""
+        if not self._pieces:
+            return None
+        top = self.scroll_offset.y
+        piece = self._piece_at(top)
+        start, end = self._span(piece)
+        return piece, (top - start) / max(end - start, 1)
+
+    def _go_back(self, piece: int, above: float) -> None:
+        """Shows a place again after the lines were wrapped to another width."""
+        if piece < len(self._pieces):
+            start, end = self._span(piece)
+            self.jump(start + int((end - start) * above))
 
     def _lay_out(self) -> None:
         rollout = self.rollout
@@ -126,7 +147,7 @@ class Trajectory(LineView):
             self.pill = ""
 
     def _pieces_of(self, rollout: Rollout) -> list[Piece]:
-        steps = steps_by_turn(rollout)
+        steps = dict(enumerate(rollout.steps, 1))
         pieces: list[Piece] = []
         turn = 0
         for entry in rollout.entries():
@@ -155,9 +176,9 @@ class Trajectory(LineView):
             return
         before, piece = pieces[-2], pieces[-1]
         if piece.is_tool and not before.is_tool and before.turn == piece.turn:
-            pieces[-2] = Piece(before.lines[:-1], *_rest(before))
+            pieces[-2] = replace(before, lines=before.lines[:-1])
         elif before.is_tool and not piece.is_tool:
-            pieces[-2] = Piece((*before.lines, ()), *_rest(before))
+            pieces[-2] = replace(before, lines=(*before.lines, EMPTY))
 
     def _piece(
         self, entry: Entry, step: dict[str, Any] | None, limit: int | None, live: bool
@@ -337,7 +358,3 @@ class Trajectory(LineView):
         if (shown.is_tool and index == start) or (shown.hidden and text.startswith("…")):
             self.action_switch_fold()
         self.update()
-
-
-def _rest(piece: Piece) -> tuple[int, bool, int, bool]:
-    return piece.hidden, piece.folds, piece.turn, piece.is_tool
