@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from rich.cells import cell_len
@@ -21,7 +22,7 @@ from tui_eval.tui.ink import Line, line_width
 from tui_eval.tui.leaving import leave_choices
 from tui_eval.tui.stages import LOOKS, MEANINGS
 from tui_eval.tui.story import Piece, piece_of
-from tui_eval.tui.wrap import wrap
+from tui_eval.tui.wrap import shown_lines, wrap
 
 
 def words(lines: tuple[Line, ...]) -> list[str]:
@@ -67,6 +68,31 @@ def test_wrapped_lines_fit_and_lose_no_word(text: str, width: int, most: int) ->
     assert all(cell_len(line) <= width for line in lines)
     if rest == 0:
         assert "".join("".join(lines).split()) == "".join(text.split())
+
+
+@given(st.text(alphabet="a b中\x1b\t\n", max_size=3_000), st.integers(4, 12), st.integers(1, 5))
+def test_a_long_text_begins_as_the_whole_of_it_would(text: str, width: int, most: int) -> None:
+    text = text.strip("\n")
+    whole, left_over = wrap(printable(text), width, most)
+    lines, rest = shown_lines(text, width, most)
+    assert lines == whole
+    assert (rest > 0) == (left_over > 0)
+
+
+def test_only_what_is_shown_of_a_long_text_is_made_printable(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    seen: list[int] = []
+
+    def counting(text: str) -> str:
+        seen.append(len(text))
+        return printable(text)
+
+    monkeypatch.setattr("tui_eval.tui.wrap.printable", counting)
+    lines, rest = shown_lines("wörd \x1b\n" * 500_000, 80, 40)
+    assert lines == ["wörd ␛"] * 40
+    assert rest > 30_000
+    assert sum(seen) < 50_000
 
 
 def test_a_tool_call_is_one_line_until_it_is_unfolded() -> None:

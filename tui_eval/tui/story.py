@@ -8,10 +8,10 @@ from typing import TYPE_CHECKING, Any
 
 from rich.cells import cell_len
 
-from tui_eval.printable import one_line, printable
+from tui_eval.printable import one_line
 from tui_eval.tui.figures import count_text, ms_text, reward_text
 from tui_eval.tui.ink import EMPTY, Line, Span, cut, line_width, spread
-from tui_eval.tui.wrap import wrap
+from tui_eval.tui.wrap import shown_lines
 
 if TYPE_CHECKING:
     from tui_eval.fold.transcript import Entry, Rollout, ToolUse
@@ -64,14 +64,14 @@ def piece_of(
     hidden = 0
     if entry.reasoning:
         most = THOUGHT_LINES if limit is None else limit
-        thought, hidden = wrap(printable(entry.reasoning).strip("\n"), measure - 4, max(most, 1))
+        thought, hidden = shown_lines(entry.reasoning, measure - 4, max(most, 1))
         lines += [(("  ", ""), ("│ ", "rule"), (text, "thought")) for text in thought]
         lines += _more(hidden, "  ")
-    text = printable(entry.text).strip("\n")
+    text = entry.text.strip("\r\n")
     if text:
-        body, rest = wrap(text, measure - 2, max(usual if limit is None else limit, 1))
+        body, rest = shown_lines(text, measure - 2, max(usual if limit is None else limit, 1))
         if 0 < rest <= 2 and limit is None:
-            body, rest = wrap(text, measure - 2, usual + 2)
+            body, rest = shown_lines(text, measure - 2, usual + 2)
         lines += [(("  ", ""), (part, "")) for part in body]
         lines += _more(rest, "  ")
         hidden += rest
@@ -134,12 +134,12 @@ def _tool_piece(use: ToolUse, turn: int, limit: int | None, width: int, live: bo
             spans.append((f" → {cut(one_line(use.result, left_over), left_over)}", "muted"))
         return Piece((spread(tuple(spans), note, width),), 0, True, turn, True)
     lines: list[Line] = [spread((("  ", ""), ("▾ ", "accent"), (name, "accent")), note, width)]
-    arguments, hidden = wrap(printable(_pretty_arguments(use.arguments)), width - 6, most)
+    arguments, hidden = shown_lines(_pretty_arguments(use.arguments), width - 6, most)
     lines += [(("    │ ", "rule"), (part, "muted")) for part in arguments]
     lines += _more(hidden, "    │ ")
     outcome = _outcome(use)
     if outcome is not None:
-        found, rest = wrap(printable(outcome).strip("\n"), width - 6, most)
+        found, rest = shown_lines(outcome, width - 6, most)
         ink = "fault" if use.error else ""
         lines += [
             (("    ╰ " if at == 0 else "      ", "rule"), (part, ink))
@@ -218,7 +218,7 @@ def ending(rollout: Rollout, limit: int | None, width: int) -> Piece:
     ):
         if text:
             most = TOOL_LINES if limit is None else max(limit, 1)
-            body, rest = wrap(printable(text).strip("\n"), width - 12, most)
+            body, rest = shown_lines(text, width - 12, most)
             for at, part in enumerate(body):
                 lines.append(((f"  {name if at == 0 else '':<10}", "faint"), (part, ink)))
             lines += _more(rest, " " * 12)
@@ -228,7 +228,7 @@ def ending(rollout: Rollout, limit: int | None, width: int) -> Piece:
 
 def sleeping(note: str, width: int) -> Piece:
     """Why a running rollout waits, and for how long."""
-    words, _ = wrap(printable(note), width - 2, 4)
+    words, _ = shown_lines(note, width - 2, 4)
     return Piece(
         tuple((("~ " if at == 0 else "  ", "warn"), (w, "")) for at, w in enumerate(words))
     )

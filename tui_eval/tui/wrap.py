@@ -8,7 +8,28 @@ from itertools import islice
 
 from rich.cells import cell_len, chop_cells, get_character_cell_size
 
+from tui_eval.printable import printable
+
+COUNTED = 500_000
+"""Characters beyond what is shown whose lines are counted; the lines of more are estimated."""
+
 _WORD = re.compile(r"\s*\S+|\s+$")
+
+
+def shown_lines(text: str, width: int, most: int) -> tuple[list[str], int]:
+    """The first `most` lines of anybody's text, and about how many it has beyond.
+
+    Only what can be shown is made printable: a long text costs hardly more than a short one.
+    """
+    text = text.strip("\r\n")
+    enough = (most + 3) * max(width, 1) * 4
+    end = text.find("\n", enough, 2 * enough)
+    if end < 0:
+        end = enough
+    lines, rest = wrap(printable(text[:end]), width, most)
+    if end < len(text):
+        rest += _count(text[end:].removeprefix("\n"), max(width, 1))
+    return lines, rest
 
 
 def wrap(text: str, width: int, most: int) -> tuple[list[str], int]:
@@ -38,6 +59,8 @@ def wrap(text: str, width: int, most: int) -> tuple[list[str], int]:
 
 
 def _count(text: str, width: int) -> int:
+    if len(text) > COUNTED:
+        return max(text.count("\n") + 1, len(text) // width)
     return sum(max(1, -(-len(line) // width)) for line in text.split("\n"))
 
 

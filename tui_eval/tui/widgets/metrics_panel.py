@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from tui_eval.fold.run_state import RunState
-from tui_eval.printable import one_line, printable
+from tui_eval.printable import one_line
 from tui_eval.stats.mean import Mean
 from tui_eval.tui.blocks import columns
 from tui_eval.tui.figures import (
@@ -18,7 +18,7 @@ from tui_eval.tui.figures import (
 )
 from tui_eval.tui.ink import EMPTY, Line, Span, left, right, spread
 from tui_eval.tui.widgets.line_view import LineView
-from tui_eval.tui.wrap import wrap
+from tui_eval.tui.wrap import shown_lines
 
 NAME_MOST = 26
 HISTOGRAM_LINES = 3
@@ -74,7 +74,7 @@ def numbers(state: RunState, width: int) -> Iterator[Line]:
 def _failure(state: RunState, width: int) -> Iterator[Line]:
     if state.end is None or not state.end.text:
         return
-    words, _ = wrap(printable(state.end.text), width - 2, 6)
+    words, _ = shown_lines(state.end.text, width - 2, 6)
     for at, part in enumerate(words):
         yield (("✗ " if at == 0 else "  ", "bad"), (part, "fault"))
     yield EMPTY

@@ -10,7 +10,7 @@ from tui_eval.tui.blocks import bar
 from tui_eval.tui.figures import NONE, reward_text
 from tui_eval.tui.ink import EMPTY, Line, Span, left, right
 from tui_eval.tui.widgets.line_view import LineView
-from tui_eval.tui.wrap import wrap
+from tui_eval.tui.wrap import shown_lines
 
 if TYPE_CHECKING:
     from tui_eval.fold.transcript import Rollout, Score
@@ -100,7 +100,7 @@ def _table(scores: list[Score], name_width: int, width: int) -> Iterable[Line]:
             spans += [("  ", ""), (bar(abs(adds) / most, room), ink)]
         yield tuple(spans)
         if score.error:
-            words, _ = wrap(printable(score.error), max(width - 4, 10), 3)
+            words, _ = shown_lines(score.error, max(width - 4, 10), 3)
             for at, part in enumerate(words):
                 yield (("✗ " if at == 0 else "  ", "bad"), (part, "fault"))
     yield (("─" * table, "rule"),)

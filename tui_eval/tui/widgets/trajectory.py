@@ -110,7 +110,7 @@ class Trajectory(LineView):
             self._lay_out()
         super().update()
         if place is not None:
-            pass
+            self._go_back(*place)
         if self.sticks:
             self._to_end()
 
