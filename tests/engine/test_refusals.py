@@ -149,3 +149,9 @@ def test_a_run_that_is_being_written_cannot_be_resumed_twice(program: Program) -
         fcntl.flock(lock, fcntl.LOCK_EX)
         done = program.run("calculator", "-m", "demo", "--resume", str(path))
     assert_refused(done, "is writing this run")
+
+
+@pytest.mark.skipif(not Path("/proc").is_dir(), reason="needs a folder that nobody may write")
+def test_a_folder_that_nobody_may_write_is_refused(program: Program) -> None:
+    done = program.run("calculator", *DEMO, "-o", "/proc/outputs")
+    assert_refused(done, "/proc/outputs", "cannot be written", "-o")
