@@ -8,9 +8,11 @@ import subprocess
 import sys
 import time
 from collections.abc import Iterator
+from pathlib import Path
 from statistics import median
 
 from bench.driving import command_line
+from bench.environments.bench_math import HOLDS
 from bench.figure import Figure, NotMeasuredError, spread
 from bench.screen_attached import smoothness
 from bench.setting import Setting
@@ -22,6 +24,7 @@ IN_FLIGHT = 4
 LATENCY_MS = 100
 TOOL_TAKES_MS = 2000
 WATCHED_S = 30.0
+HELD_WITHIN_S = 20.0
 STOPS_WITHIN_S = 2.5
 """The clean stop may take 2 s, and the processes half a second to go."""
 
@@ -49,8 +52,21 @@ def measure(setting: Setting) -> Iterator[Figure]:
     yield Figure("the same, median", median(stopped), None, " s")
 
 
+def _wait_until_held(logs: Path, before: set[Path]) -> None:
+    """Waits until a tool of the new run holds the engine's loop, as it says in the run's log."""
+    deadline = time.monotonic() + HELD_WITHIN_S
+    while time.monotonic() < deadline:
+        for log in set(logs.rglob("engine.log")) - before:
+            if HOLDS in log.read_text():
+                return
+        time.sleep(0.02)
+    raise NotMeasuredError("no tool held the loop")
+
+
 def _stop_headless(setting: Setting, options: dict[str, str]) -> float:
     """Seconds from SIGTERM to the end of `tui-eval -d`, which waits for its engine."""
+    logs = Path(options["output_dir"])
+    before = set(logs.rglob("engine.log"))
     command = [sys.executable, "-m", "tui_eval", "bench-math", "-d", *command_line(options)]
     process = subprocess.Popen(
         command,
@@ -62,10 +78,7 @@ def _stop_headless(setting: Setting, options: dict[str, str]) -> float:
     )
     try:
         assert process.stdout is not None, "a pipe was asked for"
-        for line in process.stdout:
-            if line.startswith("Model:"):
-                break
-        time.sleep(3.5)
+        _wait_until_held(logs, before)
         began = time.monotonic()
         os.kill(process.pid, signal.SIGTERM)
         process.stdout.read()

@@ -7,6 +7,8 @@ from typing import Any
 
 import tui_eval as vf
 
+HOLDS = "a tool holds the loop"
+
 
 def add(x: int, y: int) -> int:
     """Add two numbers."""
@@ -15,6 +17,7 @@ def add(x: int, y: int) -> int:
 
 def slow_add(x: int, y: int) -> int:
     """Add two numbers, holding everything up for two seconds."""
+    print(HOLDS, flush=True)
     time.sleep(2)
     return x + y
 

@@ -36,3 +36,13 @@ PATHS = {
 ANSWERS = {"openai_chat_completions": CHAT_ANSWER, "anthropic_messages": MESSAGE_ANSWER}
 
 Connect = Callable[..., AbstractAsyncContextManager[Client[Any, Any, Any, Any]]]
+
+
+def take(way: str, client: Any) -> Any:
+    """The client with one of its two ways of a call: its own short one, or `SDK's way`.
+
+    The SDK's is what a class with a `get_native_response` of its own gets.
+    """
+    if way == "SDK's way":
+        client._endpoint = None
+    return client

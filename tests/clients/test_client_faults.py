@@ -10,7 +10,7 @@ import anthropic
 import httpx2
 import openai
 import pytest
-from endpoint_scripts import CHAT_ANSWER, KEY, PATHS, Connect
+from endpoint_scripts import CHAT_ANSWER, KEY, PATHS, Connect, take
 from servers import FaultServer, Reply
 
 from tui_eval.clients.openai_chat import OpenAIChatCompletionsClient
@@ -39,12 +39,6 @@ def way(request: pytest.FixtureRequest) -> str:
     """Each way of a call in turn."""
     name: str = request.param
     return name
-
-
-def take(way: str, client: Any) -> Any:
-    if way == "SDK's way":
-        client._endpoint = None
-    return client
 
 
 @pytest.mark.parametrize(
@@ -216,7 +210,7 @@ async def test_an_answer_of_another_shape_is_invalid_and_shown(
 async def test_anything_but_one_choice_is_invalid(
     connect: Connect, fault_server: FaultServer, way: str, count: int
 ) -> None:
-    choices = [{**CHAT_ANSWER["choices"][0], "index": place} for place in range(count)]  # type: ignore[index]
+    choices = [{**CHAT_ANSWER["choices"][0], "index": place} for place in range(count)]
     fault_server.script(CHAT, [Reply(body={**CHAT_ANSWER, "choices": choices})])
 
     async with connect() as client:

@@ -10,7 +10,7 @@ from contextlib import ExitStack, asynccontextmanager
 from typing import Any
 
 import pytest
-from endpoint_scripts import ANSWERS, CHAT_ANSWER, PATHS, Connect
+from endpoint_scripts import ANSWERS, CHAT_ANSWER, PATHS, Connect, take
 from servers import FaultServer, Reply
 
 from tui_eval.clients import retrying
@@ -58,9 +58,7 @@ async def test_passing_statuses_are_tried_again(
     fault_server.script(PATHS[client_type], [Reply(status), Reply(status), good])
 
     async with connect(client_type) as client:
-        if way == "SDK's way":
-            client._endpoint = None  # type: ignore[attr-defined]
-        response = await ask(client)
+        response = await ask(take(way, client))
 
     assert response.message.content == "ok"
     assert (len(fault_server.requests), len(naps)) == (3, 2)
@@ -87,9 +85,7 @@ async def test_torn_connections_are_tried_again(
     fault_server.script(CHAT, [fault, GOOD])
 
     async with connect() as client:
-        if way == "SDK's way":
-            client._endpoint = None  # type: ignore[attr-defined]
-        assert (await ask(client)).message.content == "ok"
+        assert (await ask(take(way, client))).message.content == "ok"
 
     assert len(naps) == 1
 

@@ -7,6 +7,7 @@ from collections.abc import AsyncIterator
 from typing import Any
 
 import pytest
+from endpoint_scripts import take
 
 from tui_eval.clients import make_client
 from tui_eval.clients.base import Client
@@ -34,8 +35,7 @@ async def client(aimock: str, client_type: str) -> AsyncIterator[Client[Any, Any
 
 @pytest.mark.parametrize("way", ["short way", "SDK's way"])
 async def test_text(client: Any, way: str) -> None:
-    if way == "SDK's way":
-        client._endpoint = None
+    take(way, client)
 
     response = await client.get_response([UserMessage(content="hello")], "m", {"max_tokens": 50})
 
@@ -45,8 +45,7 @@ async def test_text(client: Any, way: str) -> None:
 
 @pytest.mark.parametrize("way", ["short way", "SDK's way"])
 async def test_tool_calls_and_their_results(client: Any, way: str) -> None:
-    if way == "SDK's way":
-        client._endpoint = None
+    take(way, client)
     prompt: list[Any] = [UserMessage(content="How is the weather?")]
 
     first = await client.get_response(prompt, "m", {"max_tokens": 50}, [WEATHER])

@@ -166,7 +166,7 @@ async def test_who_joins_late_sees_what_the_first_listener_sees(
     fault_server.script(CHAT, [answer("yes")] * 5 + [answer("yes", 0.4)])
     async with seat(LiveFeed(request_of(num_examples="10", max_concurrent="5"))) as one:
         await one.until(lambda: one.state.finished >= 5, "five are done")
-        held = holder(Path(one.state.run.path) / "lock")  # type: ignore[union-attr]
+        held = holder(Path(one.state.run.path) / "lock")
         assert held is not None
         async with seat(LiveFeed(socket_path=held.socket)) as two:
             await two.until(lambda: two.state.end, "the run ends for the second")

@@ -4,12 +4,21 @@ from __future__ import annotations
 
 import os
 import socket
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 from program import Finished, Program
 
 DEMO = ("-m", "demo", "-n", "1", "-r", "1")
+
+
+@pytest.fixture(autouse=True)
+def nothing_is_left_on_disk(program: Program) -> Iterator[None]:
+    """A refused request makes no run, saved or unsaved."""
+    yield
+    assert not program.runs()
+    assert not list(program.folder.rglob("results.jsonl"))
 
 
 def assert_refused(done: Finished, *said: str) -> None:
@@ -22,7 +31,6 @@ def assert_refused(done: Finished, *said: str) -> None:
 def test_an_unknown_environment_names_the_places_and_the_nearest(program: Program) -> None:
     done = program.run("calculater", *DEMO)
     assert_refused(done, "calculater", str(program.folder / "environments"), "calculator")
-    assert not program.runs()
 
 
 def test_every_fault_is_told_at_once(program: Program) -> None:
@@ -56,7 +64,6 @@ def test_an_unknown_client_type_names_the_known(program: Program) -> None:
 def test_a_missing_key_variable_is_named(program: Program) -> None:
     done = program.run("calculator", "-n", "1")
     assert_refused(done, "-m gpt-4.1-mini", "OPENAI_API_KEY", "not set")
-    assert not program.runs()
 
 
 @pytest.mark.parametrize(
@@ -77,7 +84,6 @@ def test_a_broken_environment_says_what_and_where(
 ) -> None:
     program.environment("broken", source)
     assert_refused(program.run("broken", *DEMO), *said)
-    assert not program.runs()
 
 
 def test_an_unknown_environment_argument_names_the_valid_ones(program: Program) -> None:
@@ -109,7 +115,6 @@ def test_an_endpoint_where_nothing_listens_is_refused_at_once(program: Program) 
         port = free.getsockname()[1]
     done = program.run("calculator", "-m", "m", "-b", f"http://127.0.0.1:{port}/v1")
     assert_refused(done, f"nothing listens on port {port}")
-    assert not program.runs()
 
 
 @pytest.mark.skipif(os.geteuid() == 0, reason="root may write everywhere")
@@ -138,17 +143,6 @@ def test_a_malformed_registry_is_an_error_and_nothing_is_sent(program: Program) 
     )
     done = program.run("calculator", "-m", "a")
     assert_refused(done, "unknown key 'modle'", "Did you mean model", "model is missing")
-
-
-def test_a_run_that_is_being_written_cannot_be_resumed_twice(program: Program) -> None:
-    import fcntl
-
-    assert program.run("calculator", *DEMO, "-s").code == 0
-    path = program.only_run().path
-    with open(path / "lock", "w") as lock:
-        fcntl.flock(lock, fcntl.LOCK_EX)
-        done = program.run("calculator", "-m", "demo", "--resume", str(path))
-    assert_refused(done, "is writing this run")
 
 
 @pytest.mark.skipif(not Path("/proc").is_dir(), reason="needs a folder that nobody may write")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import fcntl
 import os
 import signal
 import subprocess
@@ -110,7 +111,7 @@ def test_a_second_signal_ends_it_at_once(program: Program, fault_server: FaultSe
     process = started(program, fault_server, "-n", "1")
     wait_until(lambda: (program.folder / "blocking").exists(), "the loop is held")
     process.send_signal(signal.SIGINT)
-    assert "Stopping" in process.stderr.readline()  # type: ignore[union-attr]
+    assert "Stopping" in process.stderr.readline()
     sent = time.monotonic()
     process.send_signal(signal.SIGINT)
     assert program.finish(process).code == 130
@@ -324,3 +325,14 @@ def test_a_rollout_that_waits_for_its_group_is_scored_and_not_generated_again(
     rewards = {row["completion"][-1]["content"]: row["reward"] for row in run.rows}
     assert rewards == {"a": 0, "bbb": 1, "cc": 0, "dddd": 1, "e": 0, "fff": 0}
     assert not (run.path / "journal.jsonl").exists()
+
+
+def test_a_run_that_is_being_written_cannot_be_resumed_twice(program: Program) -> None:
+    assert program.run("calculator", "-m", "demo", "-n", "1", "-r", "1", "-s").code == 0
+    path = program.only_run().path
+    with open(path / "lock", "w") as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        done = program.run("calculator", "-m", "demo", "--resume", str(path))
+    assert done.code == 2, done
+    assert "is writing this run" in done.err
+    assert len(program.only_run().rows) == 1

@@ -118,7 +118,7 @@ def test_a_file_that_was_replaced_meanwhile_is_not_taken_for_the_lock(
     opened: list[int] = []
 
     def open_late(*args: object) -> int:
-        fd = real_open(*args)  # type: ignore[arg-type]
+        fd = real_open(*args)
         if not opened:  # whoever had the lock removes its file between our open and our flock
             path.unlink()
         opened.append(fd)

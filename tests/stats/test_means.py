@@ -188,7 +188,7 @@ def test_the_order_of_the_values_does_not_matter(
     pairs: list[tuple[int, float]], random: object
 ) -> None:
     shuffled = list(pairs)
-    random.shuffle(shuffled)  # type: ignore[attr-defined]
+    random.shuffle(shuffled)
     one, other = RunningMean(), RunningMean()
     for running, order in ((one, pairs), (other, shuffled)):
         for cluster, value in order:

@@ -307,7 +307,7 @@ async def test_a_slow_disk_is_asked_once_and_its_answer_is_shown() -> None:
         gate.wait(10)
         return found
 
-    feed.saved = slowly  # type: ignore[method-assign]
+    feed.saved = slowly
     async with staged_app(feed) as stage:
         await stage.press("g")
         for row in range(35, 39):
