@@ -30,7 +30,8 @@ class Watched:
 
     Args:
         rows: The finished rows.
-        lags_ms: By how much a 5 ms timer on the screen's loop was late, while rollouts ran.
+        lags_ms: By how much a 5 ms timer on the screen's loop was late, while rollouts ran and
+            until the key to leave was pressed.
         shown_after_ms: For each finished row, from its event to the count on the terminal.
         memory_mb: Private memory of the screen, at most.
         cpu_share: CPU seconds of the screen a second, while rollouts ran.
@@ -92,6 +93,7 @@ def watch(
 
         end.read_until(done, ENDS_WITHIN_S)
         memory.look(at_once=True)
+        quit_at = time.time()
         end.type(QUIT)
         left_after_s = end.wait()
     notes = json.loads(out.read_text())
@@ -101,7 +103,13 @@ def watch(
     began, ended = min(row.started_at for row in rows), max(row.at for row in rows)
     return Watched(
         rows=rows,
-        lags_ms=[lag for at, lag, _ in notes["lags"] if began <= at <= ended],
+        lags_ms=[
+            lag
+            for at, lag, _ in notes["lags"]
+            # When the tick was due: a stall counts if it began before the key to leave. Textual
+            # then waits up to 0.2 s on the loop for its key thread, which `left_after_s` has.
+            if began <= at - lag / 1000 <= min(ended, quit_at)
+        ],
         shown_after_ms=shown_after(sorted(row.at for row in rows), counts.changes),
         memory_mb=memory.most,
         cpu_share=cpu_share(notes["lags"], began, ended),
