@@ -16,9 +16,17 @@ MEASUREMENTS = (
     "first_frame",
     "cpu_per_rollout",
     "steady_cost",
+    "sweep_start",
     "keeping_up",
+    "limits_kept",
+    "token_bucket",
     "screen_attached",
     "blocking_tools",
+    "filtering",
+    "opening",
+    "long_story",
+    "rollout_list",
+    "large_run",
 )
 
 

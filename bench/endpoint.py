@@ -2,15 +2,43 @@
 
 from __future__ import annotations
 
+import json
 import socket
 import subprocess
 import time
+import urllib.request
+from dataclasses import dataclass
 from pathlib import Path
 
 from bench.figure import NotMeasuredError
 
 SOURCE = Path(__file__).with_name("fast_endpoint.c")
 ANSWERS_WITHIN_S = 5.0
+
+
+@dataclass(frozen=True, slots=True)
+class Bucket:
+    """A bucket of `burst` tokens that gets `rate` a second; a request without one is refused.
+
+    `wait_s` is what Retry-After says; 0 for the whole seconds until there is a token again.
+    """
+
+    rate: float
+    burst: float
+    wait_s: float = 0.0
+
+
+@dataclass(frozen=True, slots=True)
+class Counts:
+    """Requests, how many of them were refused, and how many were in flight.
+
+    The mean is over the time between the first request and the last one.
+    """
+
+    requests: int
+    refused: int
+    most_in_flight: int
+    mean_in_flight: float
 
 
 class FastEndpoint:
@@ -58,14 +86,30 @@ class FastEndpoint:
             self._process.kill()
             self._process.wait()
 
-    def url(self, latency_ms: float = 0, tool_turns: int = 0, drawn: bool = False) -> str:
+    def url(
+        self,
+        latency_ms: float = 0,
+        tool_turns: int = 0,
+        drawn: bool = False,
+        bucket: Bucket | None = None,
+    ) -> str:
         """A base URL that answers after a latency and asks for tool calls first.
 
         Args:
             drawn: Draw each latency from an exponential distribution with that mean.
+            bucket: What limits how many requests are answered; the others get status 429.
         """
         kind = "e" if drawn else "d"
-        return f"http://127.0.0.1:{self.port}/{kind}{latency_ms:g}/k{tool_turns}/v1"
+        limited = f"/r{bucket.rate:g}/b{bucket.burst:g}/w{bucket.wait_s:g}" if bucket else ""
+        return f"http://127.0.0.1:{self.port}/{kind}{latency_ms:g}/k{tool_turns}{limited}/v1"
+
+    def counts(self) -> Counts:
+        """What the endpoint has counted since it started."""
+        with urllib.request.urlopen(f"http://127.0.0.1:{self.port}/stats", timeout=10) as answer:
+            told = json.load(answer)
+        return Counts(
+            told["requests"], told["refused"], told["max_inflight"], told["mean_inflight"]
+        )
 
 
 def free_port() -> int:

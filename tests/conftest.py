@@ -17,6 +17,16 @@ settings.register_profile(
 settings.load_profile("untimed")
 
 
+@pytest.fixture(autouse=True, scope="session")
+def cache(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
+    """The user's cache and settings are not the tests': they have a cache of their own."""
+    path = tmp_path_factory.mktemp("cache")
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("TUI_EVAL_CACHE_DIR", str(path))
+        patch.setenv("TUI_EVAL_CONFIG", str(path / "no settings" / "config.toml"))
+        yield path
+
+
 @pytest.fixture
 def fault_server() -> Iterator[FaultServer]:
     """A server whose answers the test scripts."""

@@ -2,17 +2,16 @@
 
 from __future__ import annotations
 
-import asyncio
 import json
-import threading
 from typing import Any
 
 from aiohttp import web
+from servers import LoopbackServer
 
 SHA = "a" * 40
 
 
-class HubStandIn:
+class HubStandIn(LoopbackServer):
     """Takes datasets; `files` has what was committed, `refuses` makes every push fail.
 
     Args:
@@ -20,23 +19,12 @@ class HubStandIn:
     """
 
     def __init__(self, refuses: int = 0) -> None:
+        super().__init__()
         self.refuses = refuses
         self.created: list[dict[str, Any]] = []
         self.files: dict[str, bytes] = {}
         self.asked: list[str] = []
         self._objects: dict[str, bytes] = {}
-        self._loop = asyncio.new_event_loop()
-        self._ready = threading.Event()
-        self._thread = threading.Thread(target=self._run, name="hub-stand-in", daemon=True)
-
-    def __enter__(self) -> HubStandIn:
-        self._thread.start()
-        assert self._ready.wait(10), "the hub did not start"
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        self._loop.call_soon_threadsafe(self._stopped.set)
-        self._thread.join(10)
 
     def environment(self, home: str) -> dict[str, str]:
         """What makes a process push here."""
@@ -46,26 +34,6 @@ class HubStandIn:
             "HF_HUB_DISABLE_XET": "1",
             "HF_HOME": home,
         }
-
-    def _run(self) -> None:
-        asyncio.set_event_loop(self._loop)
-        try:
-            self._loop.run_until_complete(self._serve())
-        finally:
-            self._loop.close()
-
-    async def _serve(self) -> None:
-        self._stopped = asyncio.Event()
-        app = web.Application(client_max_size=1 << 28)
-        app.router.add_route("*", "/{path:.*}", self._handle)
-        runner = web.AppRunner(app, access_log=None, shutdown_timeout=0.1)
-        await runner.setup()
-        await web.TCPSite(runner, "127.0.0.1", 0).start()
-        host, port = runner.addresses[0][:2]
-        self.url = f"http://{host}:{port}"
-        self._ready.set()
-        await self._stopped.wait()
-        await runner.cleanup()
 
     async def _handle(self, request: web.Request) -> web.StreamResponse:
         path, body = request.path, await request.read()

@@ -17,6 +17,10 @@ KEPT = (
     "running-80x24",
     "running-120x40",
     "running-200x60",
+    "home-120x40",
+    "form-ready-120x40",
+    "compare-120x40",
+    "suite-120x40",
     "finished-story-120x40-light",
     "error-80x24",
 )

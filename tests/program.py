@@ -24,9 +24,11 @@ class Program:
     def __init__(self, folder: Path) -> None:
         self.folder = folder
         self.state = folder / "state"
+        self.settings = folder / "settings.toml"
         self.env = {
             **{k: v for k, v in os.environ.items() if not k.endswith("_API_KEY")},
             "TUI_EVAL_STATE_DIR": str(self.state),
+            "TUI_EVAL_CONFIG": str(self.settings),
             "TUI_EVAL_DEMO_SPEED": "0",
             "XDG_RUNTIME_DIR": "",
         }

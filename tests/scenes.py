@@ -2,31 +2,55 @@
 
 from __future__ import annotations
 
+import atexit
+import math
+import tempfile
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any
 
+from compared_runs import Stuck, strangers, three_runs, two_runs
+from scripted_form import form_app, monday, ready, wrong
+from scripted_home import Desk, pin_time_zone, several_runs
 from scripted_run import (
     NOW,
     SELECTED,
     ScriptedFeed,
     all_events,
+    judged_row,
     paused_events,
     running_events,
     saved_rows,
     story,
+    throttled_events,
+    unscored_row,
 )
+from scripted_story import rich_feed, writing_feed
+from scripted_suite import Feeds, ended_events, suite_events
+from textual.app import App
 from textual.pilot import Pilot
+from textual.screen import Screen
+from textual.strip import Strip
 
 from tui_eval import events as ev
+from tui_eval.fold.columns import Note
 from tui_eval.tui.app import TuiEvalApp
+from tui_eval.tui.home_app import HomeApp
+from tui_eval.tui.notebook import Notebook
+from tui_eval.tui.screen_app import ScreenApp
+from tui_eval.tui.screens.compare import CompareRuns
+from tui_eval.tui.screens.compare_rollouts import CompareRollouts
+from tui_eval.tui.screens.suite import SuiteScreen
+from tui_eval.tui.watched import Watched
+from tui_eval.tui.widgets.near_list import ASKING
 
 
 @dataclass(frozen=True)
 class Scene:
     """A screen to look at: how the app is made, and what is pressed."""
 
-    make: Callable[[], TuiEvalApp]
+    make: Callable[[], App[Any]]
     press: tuple[str, ...] = ()
     sizes: tuple[tuple[int, int], ...] = ((80, 24), (120, 40), (200, 60))
 
@@ -43,44 +67,242 @@ def over(*, saved: bool = True) -> TuiEvalApp:
     return app_of(ScriptedFeed(all_events(saved=saved), saved_rows(), live=False), saved=saved)
 
 
+class Noted(Notebook):
+    async def read(self) -> None:
+        self.notes = {
+            ("0", 1): Note("said twice", ("odd", "check")),
+            ("2", 1): Note("divides by zero"),
+        }
+
+
+def noted() -> TuiEvalApp:
+    app = over()
+    app.live_screen.notebook = Noted(app.state)
+    return app
+
+
 def not_started() -> TuiEvalApp:
     return app_of(ScriptedFeed(starts=False))
 
 
-SMALL, MIDDLE, LARGE = (80, 24), (120, 40), (200, 60)
+def without_log() -> TuiEvalApp:
+    feed = ScriptedFeed(all_events(), saved_rows(), live=False)
+    feed.logged = b""
+    return app_of(feed)
+
+
+def scored() -> TuiEvalApp:
+    rows = saved_rows() | {0: judged_row(0), 1: unscored_row(1)}
+    return app_of(ScriptedFeed(all_events(), rows, live=False))
+
+
+def moved_events() -> list[ev.Event]:
+    """The limit was raised a moment ago."""
+    return [*running_events(), ev.LimitMoved(0, NOW - 3, 6, 4)]
+
+
+def suite(events: list[ev.Event], *, live: bool = True) -> Callable[[], TuiEvalApp]:
+    return lambda: TuiEvalApp(
+        ScriptedFeed(events, live=live), open_feed=Feeds(), now=lambda: NOW, saved=True
+    )
+
+
+def comparing(write: Callable[[Path], list[Path]]) -> Callable[[], ScreenApp]:
+    def make() -> ScreenApp:
+        folder = tempfile.TemporaryDirectory()
+        atexit.register(folder.cleanup)
+        return ScreenApp(CompareRuns(write(Path(folder.name)), now=lambda: NOW))
+
+    return make
+
+
+def still_reading() -> ScreenApp:
+    screen = CompareRuns([Path("outputs/careful-prompt"), Path("outputs/short")], now=lambda: NOW)
+    screen.reading = screen.header.reading = Stuck(screen.reading.paths)
+    return ScreenApp(screen)
+
+
+def two_rollouts() -> ScreenApp:
+    """The rollout that errored beside one of its group."""
+    run = Watched(ScriptedFeed(all_events(), saved_rows(), live=False))
+    run.fold(math.inf, lambda event: None)
+    return ScreenApp(CompareRollouts(run.feed, run.state, 8, 9, now=lambda: NOW))
+
+
+def killed() -> list[ev.Event]:
+    why = "the engine ended unexpectedly with exit code -9"
+    return [*suite_events(), ev.RunFinished(0, NOW, "failed", 1, why)]
+
+
+def rich_feed_app() -> TuiEvalApp:
+    return app_of(rich_feed())
+
+
+def writing() -> TuiEvalApp:
+    return app_of(writing_feed())
+
+
+def home(desk: Callable[[], Desk]) -> Callable[[], TuiEvalApp]:
+    def make() -> TuiEvalApp:
+        pin_time_zone()
+        hooks = {"compare": lambda paths: Screen(), "configure": lambda env_id: Screen()}
+        app = HomeApp(desk(), now=lambda: NOW, **hooks)
+        app.home.header.folder = "~/evals/monday"
+        return app
+
+    return make
+
+
+def busy_home() -> Desk:
+    return Desk(several_runs())
+
+
+def empty_home() -> Desk:
+    bundled = [one for one in Desk().near if one.origin == "bundled"]
+    return Desk(
+        environments=bundled, endpoints=[one for one in Desk().served.listed if not one.url]
+    )
+
+
+ALL = SMALL, MIDDLE, LARGE = (80, 24), (120, 40), (200, 60)
 
 SCENES: dict[str, Scene] = {
     "running": Scene(live(running_events())),
     "running-story": Scene(live(running_events()), ("2",), (SMALL,)),
     "running-numbers": Scene(live(running_events()), ("3",), (SMALL, (120, 24))),
+    "throttled": Scene(live(throttled_events())),
+    "numbers": Scene(over, ("3", "z"), (SMALL, MIDDLE)),
+    "examples": Scene(over, ("3", "G", "k", "k", "k"), (SMALL, MIDDLE, LARGE)),
+    "reward": Scene(scored, ("5",)),
+    "reward-failed": Scene(scored, ("j", "5"), (SMALL, MIDDLE)),
     "paused": Scene(live(paused_events()), sizes=(MIDDLE,)),
     "finished": Scene(over, sizes=(SMALL,)),
     "finished-story": Scene(over, ("j", "2")),
     "error": Scene(over, ("e", "2"), (SMALL, MIDDLE)),
     "unfolded": Scene(over, ("j", "2", "t", "g"), (MIDDLE,)),
     "zoomed": Scene(over, ("j", "2", "z"), (LARGE,)),
+    "story-rich": Scene(rich_feed_app, ("j", "2", "g"), (MIDDLE, LARGE)),
+    "story-tools": Scene(rich_feed_app, ("j", "2", "t", "z", "G"), ALL),
+    "story-typing": Scene(rich_feed_app, ("j", "2", "g", "slash", *"box"), (SMALL, MIDDLE)),
+    "story-found": Scene(rich_feed_app, ("j", "2", "g", "slash", *"candles", "enter", "n"), ALL),
+    "story-writing": Scene(writing, ("2",), ALL),
+    "filtered": Scene(over, ("slash", *"reward<0.5", "space", *"turns>3"), (SMALL, MIDDLE)),
+    "filter-fault": Scene(over, ("slash", *"turns>3", "space", *"rewrd<1"), (SMALL, MIDDLE)),
+    "filter-kept": Scene(live(running_events()), ("exclamation_mark",), (SMALL,)),
+    "sorted": Scene(over, ("b", "s", "j", "j", "j", "enter", "g")),
+    "sort-menu": Scene(over, ("s", "j"), (SMALL, LARGE)),
+    "columns": Scene(over, ("c", "j", "space"), (SMALL, MIDDLE)),
+    "columns-wide": Scene(over, ("z",), (LARGE,)),
+    "note": Scene(over, ("a", *"odd", "tab", *"check"), (SMALL, MIDDLE)),
+    "noted": Scene(noted, ("m", "j")),
+    "copy": Scene(over, ("j", "2", "g", "right_parenthesis", "y")),
+    "copy-running": Scene(live(running_events()), ("y",), (SMALL,)),
+    "export": Scene(over, ("slash", *"reward<0.5", "enter", "x")),
+    "export-file": Scene(over, ("x", "tab", "tab", *"/no/", "left"), (SMALL,)),
     "starting": Scene(not_started, sizes=(SMALL, MIDDLE)),
+    "limit-moved": Scene(live(moved_events()), (), (SMALL, MIDDLE)),
+    "cancel": Scene(live(running_events()), ("K",), (SMALL,)),
+    "rerun": Scene(over, ("e", "R"), (SMALL,)),
+    "save-as": Scene(live(running_events()), ("C",), (SMALL,)),
     "quit": Scene(live(running_events()), ("q",), (SMALL,)),
     "save": Scene(lambda: over(saved=False), ("q",), (SMALL,)),
+    "log": Scene(over, ("4",), (SMALL, MIDDLE, (120, 24), (200, 30))),
+    "log-unfolded": Scene(over, ("4", "E", "enter"), (SMALL, LARGE)),
+    "log-found": Scene(over, ("4", "L", "slash", *"div", "enter"), (SMALL, MIDDLE)),
+    "log-empty": Scene(without_log, ("4",), (SMALL,)),
+    "suite": Scene(suite(suite_events())),
+    "suite-waiting": Scene(suite(suite_events()), ("j", "j")),
+    "suite-refused": Scene(suite(suite_events()), ("g", *"jjjjjjj"), (SMALL,)),
+    "suite-story": Scene(suite(suite_events()), ("2",), (SMALL, MIDDLE)),
+    "suite-list": Scene(suite(suite_events()), ("z",), (SMALL,)),
+    "suite-paused": Scene(suite([*suite_events(), ev.GateMoved(0, NOW, False, 0)]), (), (MIDDLE,)),
+    "suite-ended": Scene(suite(ended_events(), live=False), ("j",), (SMALL, MIDDLE)),
+    "suite-killed": Scene(suite(killed(), live=False), ("j",), (SMALL, MIDDLE)),
+    "suite-quit": Scene(suite(suite_events()), ("q",), (SMALL,)),
+    "suite-help": Scene(suite(suite_events()), ("question_mark",), (MIDDLE,)),
+    "home": Scene(home(busy_home)),
+    "home-empty": Scene(home(empty_home)),
+    "home-marked": Scene(home(busy_home), ("m", "m"), (SMALL, MIDDLE)),
+    "home-filter": Scene(home(busy_home), ("slash", *"!word gpt"), (SMALL, MIDDLE)),
+    "home-nothing": Scene(home(busy_home), ("slash", *"gpx", "enter"), (SMALL,)),
+    "home-environments": Scene(home(busy_home), ("2",), (SMALL, MIDDLE)),
+    "home-endpoints": Scene(home(busy_home), ("3", "j"), (SMALL, MIDDLE)),
+    "home-unreachable": Scene(home(busy_home), ("3", "j", "j"), (SMALL, (120, 24))),
+    "home-copy": Scene(home(busy_home), ("y",), (SMALL,)),
+    "home-help": Scene(home(busy_home), ("question_mark",), (SMALL, MIDDLE)),
+    "form": Scene(form_app),
+    "form-ready": Scene(ready),
+    "form-wrong": Scene(wrong),
+    "form-suite": Scene(monday),
+    "form-plan": Scene(ready, ("f2",), (SMALL,)),
+    "form-toml": Scene(ready, ("f2", "f2"), (SMALL,)),
+    "form-readme": Scene(ready, ("f2",) * 4, (SMALL, MIDDLE)),
+    "form-environments": Scene(form_app, ("enter", "down")),
+    "form-endpoints": Scene(ready, ("down",) * 5 + ("enter",), (SMALL, MIDDLE)),
+    "form-json": Scene(wrong, ("down",) * 18 + ("enter",), (SMALL, MIDDLE)),
+    "form-save": Scene(ready, ("ctrl+w",), (MIDDLE,)),
+    "form-leave": Scene(ready, ("escape",), (SMALL,)),
+    "form-help": Scene(ready, ("f1",), (SMALL, MIDDLE)),
+    "compare": Scene(comparing(two_runs)),
+    "compare-three": Scene(comparing(three_runs), ("greater_than_sign", "b")),
+    "compare-none": Scene(comparing(three_runs), ("greater_than_sign", "f"), (SMALL,)),
+    "compare-numbers": Scene(comparing(two_runs), ("2",), (SMALL,)),
+    "compare-settings": Scene(comparing(two_runs), ("3",), (SMALL,)),
+    "compare-strangers": Scene(comparing(strangers)),
+    "compare-reading": Scene(still_reading, (), (SMALL,)),
+    "compare-help": Scene(comparing(two_runs), ("question_mark",), (SMALL, MIDDLE)),
+    "transcripts": Scene(comparing(two_runs), ("enter",)),
+    "transcripts-top": Scene(comparing(two_runs), ("enter", "g", "v"), (MIDDLE,)),
+    "transcripts-copy": Scene(comparing(two_runs), ("enter", "j", "y"), (SMALL, MIDDLE)),
+    "transcripts-group": Scene(two_rollouts),
     "help": Scene(over, ("question_mark",), (SMALL, MIDDLE)),
 }
 
 
 async def settle(pilot: Pilot[Any]) -> None:
     """Waits until the feed is folded, the selected rollout read, and two frames in a row equal."""
-    before = ""
+    before: list[Strip] = []
     for _ in range(100):
         await pilot.pause(0.12)
-        frame = pilot.app.export_screenshot(simplify=True)
+        frame = pilot.app.screen._compositor.render_strips()
         if frame == before and _has_all(pilot.app):
             return
         before = frame
     raise AssertionError("the screen did not come to rest")
 
 
+async def take_in(pilot: Pilot[Any]) -> None:
+    """Waits until a key has had its effect; what takes its time the last frame waits for."""
+    for _ in range(300):
+        await pilot.pause()
+        if _has_all(pilot.app):
+            return
+        await pilot.pause(0.02)
+    raise AssertionError("the screen did not come to rest")
+
+
 def _has_all(app: Any) -> bool:
+    if isinstance(app, HomeApp) and not app.watches:
+        home = app.home
+        return home.looked and home.runs.told and ASKING not in home.endpoints.answers.values()
+    if isinstance(app, ScreenApp):
+        if isinstance(getattr(app.first, "reading", None), Stuck):
+            return True
+        return all(getattr(screen, "is_ready", True) for screen in app.screen_stack)
     assert isinstance(app, TuiEvalApp) and isinstance(app.feed, ScriptedFeed)
-    return not app.feed.events and not app.live_screen.reader.must_read
+    form = getattr(app, "configure", None)
+    if form is not None and form in app.screen_stack and not form.is_settled:
+        return False
+    live = app.live_screen
+    if isinstance(live, SuiteScreen) and live.is_opening:
+        return False
+    log = live.log_pane
+    return (
+        not app.feed.events
+        and not live.reader.must_read
+        and live.story.is_laid_out
+        and (log.is_current or not log.size.height)
+    )
 
 
 def act(scene: Scene) -> Callable[[Pilot[Any]], Awaitable[None]]:
@@ -90,6 +312,8 @@ def act(scene: Scene) -> Callable[[Pilot[Any]], Awaitable[None]]:
         await settle(pilot)
         for key in scene.press:
             await pilot.press(key)
+            await take_in(pilot)
+        if scene.press:
             await settle(pilot)
 
     return play

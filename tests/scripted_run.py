@@ -17,6 +17,30 @@ EXAMPLES, EACH = 12, 4
 TOTAL = EXAMPLES * EACH
 
 
+LOG = """\
+2026-10-09 10:53:46,012 INFO tui_eval.run: calculator with gpt-4.1-mini, 12 examples x 4
+calculator: 48 problems, seed 7
+2026-10-09 10:53:46,480 DEBUG tui_eval.rollout: row 31, rollout 3, attempt 1: {'role': 'system', \
+'content': 'You are a careful calculator. Work in small steps and use the tools for every \
+operation: never compute in your head.'}
+2026-10-09 10:53:47,391 DEBUG tui_eval.rollout: row 31, rollout 3, attempt 1: answered, 390 + 48 \
+tokens
+2026-10-09 10:53:47,394 DEBUG tui_eval.rollout: row 31, rollout 3, attempt 1: tool multiply took \
+4 ms, error: None
+2026-10-09 10:53:49,020 WARNING tui_eval.clients: RateLimitError (429) from \
+http://127.0.0.1:41873/v1: again in 4 s, attempt 2 of 10
+2026-10-09 10:53:53,871 DEBUG tui_eval.rollout: row 31, rollout 3, attempt 1: answered, 550 + 57 \
+tokens
+2026-10-09 10:53:53,880 ERROR tui_eval.environments: tool divide failed in row 31
+Traceback (most recent call last):
+  File "environments/calculator/calculator.py", line 88, in divide
+    return str(Fraction(a) / Fraction(b))
+ZeroDivisionError: Fraction(108, 0)
+note: per day 504, five days 2520, fallen 108
+2026-10-09 10:53:55,102 DEBUG tui_eval.rollout: row 30, rollout 2, attempt 1: reward 0.83 in 41 ms
+"""
+
+
 class ScriptedFeed:
     """A feed that tells what it was given, and a running rollout's story once it is wanted."""
 
@@ -36,6 +60,7 @@ class ScriptedFeed:
         self.sent: list[ev.Command] = []
         self.read: list[int] = []
         self.closed = False
+        self.logged = LOG.encode()
         self._starts = starts
 
     async def start(self) -> None:
@@ -57,6 +82,9 @@ class ScriptedFeed:
         found = self.rows.get(row)
         return None if found is None else from_row(row, found)
 
+    def log(self, at: int, most: int) -> tuple[bytes, int]:
+        return self.logged[at : at + most], len(self.logged)
+
     async def close(self) -> None:
         self.closed = True
 
@@ -76,6 +104,8 @@ def run_started(**changes: Any) -> ev.RunStarted:
         "saved": True,
         "sampling_args": {"temperature": 0.7},
         "env_args": {},
+        "input_price": 0.4,
+        "output_price": 1.6,
     }
     return ev.RunStarted(**(facts | changes))
 
@@ -124,6 +154,8 @@ def finished(row: int, **changes: Any) -> ev.RolloutFinished:
         "generation_ms": ms,
         "scoring_ms": 41.0,
         "total_ms": ms + 63.0,
+        "tools": {"multiply": (turns - 2, 0), "divide": (1, int(row % 5 == 0))},
+        "model_ms": [ms / turns * 0.7] * turns,
         "metrics": {
             "exact_match": exact,
             "closeness": close,
@@ -291,6 +323,40 @@ def failed_row(row: int) -> dict[str, Any]:
     )
 
 
+JUDGED = """\
+The response works out every step and ends with the number that was asked for.
+
+- 14 x 36 x 5 = 2520 candles: correct
+- a quarter of 3 x 36 = 27 broken: correct, after a slip with a divisor of 0
+- 2520 - 27 = 2493: correct
+
+Grade: 9 of 10. One point is lost for the failed call."""
+JUDGE_FAILED = """\
+JudgeError: Judge 'gpt-4.1' at http://127.0.0.1:41873/v1 failed: APITimeoutError: Request timed out.
+  File "environments/calculator/calculator.py", line 131, in style
+    verdict = await judge(prompt, completion, answer, state)
+  File "tui_eval/rubrics/judge_rubric.py", line 174, in judge
+    verdict, usage = await self._ask(filled)
+from APITimeoutError: Request timed out."""
+
+
+def judged_row(row: int) -> dict[str, Any]:
+    """A line with what a judge said."""
+    kept = saved_row(row)
+    exact, close, shape = kept["tui_eval"]["scores"]
+    scores = [exact, close | {"name": "judge"}, shape]
+    return kept | {"tui_eval": kept["tui_eval"] | {"scores": scores, "judge": [JUDGED]}}
+
+
+def unscored_row(row: int) -> dict[str, Any]:
+    """A line of a rollout that one reward function failed for."""
+    kept = saved_row(row)
+    failure = {"name": "style", "raw": None, "weight": 0.5, "error": JUDGE_FAILED}
+    scores = [*kept["tui_eval"]["scores"], failure]
+    error = "ScoringError -> JudgeError -> APITimeoutError"
+    return kept | {"error": error, "tui_eval": kept["tui_eval"] | {"scores": scores}}
+
+
 SELECTED = 31
 ERRORS = (9, 22)
 
@@ -306,6 +372,19 @@ def running_events() -> list[ev.Event]:
         staged(34, ev.Stage.SETUP, at=NOW - 1, turns=0, tool_calls=0, input_tokens=0),
         staged(SELECTED, ev.Stage.TOOL, turns=2, tool_calls=5),
     ]
+
+
+def throttled_events() -> list[ev.Event]:
+    """The same, with an endpoint that refuses what is too much for it."""
+    limits = (64, 40, 21, 22, 23, 24, 19, 20, 21, 22, 23, 24)
+    moved = [
+        ev.ConcurrencyMoved(0, NOW - 12 + at, 0, limit, 64, 2 * at + 9)
+        for at, limit in enumerate(limits)
+    ]
+    first, *others = running_events()
+    assert isinstance(first, ev.RunStarted)
+    first.max_concurrent = 64
+    return [first, *others, *moved]
 
 
 def story() -> list[ev.Event]:

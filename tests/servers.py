@@ -7,9 +7,10 @@ import json
 import socket
 import struct
 import threading
+import time
 from collections.abc import Iterable
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, Self
 
 from aiohttp import web
 from multidict import CIMultiDict
@@ -30,6 +31,7 @@ class Reply:
         reset: Break the connection instead of an answer.
         drip: Seconds between any two bytes of the body.
         cut: Send only so many bytes of the body, then close the connection.
+        hold: Send so many bytes of the body, and the rest once the event is set.
     """
 
     status: int = 200
@@ -40,6 +42,7 @@ class Reply:
     reset: bool = False
     drip: float = 0.0
     cut: int | None = None
+    hold: tuple[int, threading.Event] | None = None
 
     def content(self) -> bytes:
         return self.body if isinstance(self.body, bytes) else json.dumps(self.body).encode()
@@ -58,37 +61,22 @@ class Received:
         return json.loads(self.body)
 
 
-class FaultServer:
-    """An HTTP server on a free loopback port, in a thread of its own.
-
-    Each path has its list of replies; when only one is left it is given again and again. A path
-    without any answers 404. `requests` holds what came in, `connections` how many were opened,
-    both without questions for models where no list of them is scripted.
-    """
+class LoopbackServer:
+    """An HTTP server on a free loopback port, in a thread of its own; `url` says where."""
 
     def __init__(self) -> None:
-        self.requests: list[Received] = []
-        self.connections = 0
-        self.most_at_once = 0
-        self._at_once = 0
-        self._scripts: dict[str, list[Reply]] = {}
-        self._peers: set[Any] = set()
         self._loop = asyncio.new_event_loop()
         self._ready = threading.Event()
-        self._thread = threading.Thread(target=self._run, name="fault-server", daemon=True)
+        self._thread = threading.Thread(target=self._run, name=type(self).__name__, daemon=True)
 
-    def __enter__(self) -> FaultServer:
+    def __enter__(self) -> Self:
         self._thread.start()
-        assert self._ready.wait(10), "the fault server did not start"
+        assert self._ready.wait(10), f"{self._thread.name} did not start"
         return self
 
     def __exit__(self, *_: object) -> None:
         self._loop.call_soon_threadsafe(self._stopped.set)
         self._thread.join(10)
-
-    def script(self, path: str, replies: Iterable[Reply]) -> None:
-        """From now on requests of this path get these replies, in order."""
-        self._scripts[path] = list(replies)
 
     def _run(self) -> None:
         asyncio.set_event_loop(self._loop)
@@ -103,13 +91,39 @@ class FaultServer:
         app.router.add_route("*", "/{path:.*}", self._handle)
         runner = web.AppRunner(app, access_log=None, shutdown_timeout=0.1)
         await runner.setup()
-        site = web.TCPSite(runner, "127.0.0.1", 0)
-        await site.start()
+        await web.TCPSite(runner, "127.0.0.1", 0).start()
         host, port = runner.addresses[0][:2]
         self.url = f"http://{host}:{port}"
         self._ready.set()
         await self._stopped.wait()
         await runner.cleanup()
+
+    async def _handle(self, request: web.Request) -> web.StreamResponse:
+        raise NotImplementedError
+
+
+class FaultServer(LoopbackServer):
+    """A server that answers as a test says.
+
+    Each path has its list of replies; when only one is left it is given again and again. A path
+    without any answers 404. `at_once` tells when how many requests were being answered. `requests`
+    holds what came in, `connections` how many were opened, both without questions for models where
+    no list of them is scripted.
+    """
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.requests: list[Received] = []
+        self.connections = 0
+        self.most_at_once = 0
+        self.at_once: list[tuple[float, int]] = []
+        self.in_flight = 0
+        self._scripts: dict[str, list[Reply]] = {}
+        self._peers: set[Any] = set()
+
+    def script(self, path: str, replies: Iterable[Reply]) -> None:
+        """From now on requests of this path get these replies, in order."""
+        self._scripts[path] = list(replies)
 
     async def _handle(self, request: web.Request) -> web.StreamResponse:
         if request.path.endswith("/models") and request.path not in self._scripts:
@@ -121,12 +135,14 @@ class FaultServer:
         body = await request.read()
         received = Received(request.path, request.query_string, CIMultiDict(request.headers), body)
         self.requests.append(received)
-        self._at_once += 1
-        self.most_at_once = max(self.most_at_once, self._at_once)
+        self.in_flight += 1
+        self.at_once.append((time.monotonic(), self.in_flight))
+        self.most_at_once = max(self.most_at_once, self.in_flight)
         try:
             return await self._answer(request, self._next_reply(request.path))
         finally:
-            self._at_once -= 1
+            self.in_flight -= 1
+            self.at_once.append((time.monotonic(), self.in_flight))
 
     def _next_reply(self, path: str) -> Reply:
         script = self._scripts.get(path)
@@ -147,11 +163,18 @@ class FaultServer:
             return web.Response()
         content = reply.content()
         headers = {"Content-Type": "application/json", **reply.headers}
-        if reply.cut is None and not reply.drip:
+        if reply.cut is None and not reply.drip and reply.hold is None:
             return web.Response(status=reply.status, body=content, headers=headers)
         response = web.StreamResponse(status=reply.status, headers=headers)
         response.content_length = len(content)
         await response.prepare(request)
+        if reply.hold is not None:
+            held_at, go_on = reply.hold
+            await response.write(content[:held_at])
+            while not (go_on.is_set() or self._stopped.is_set()):
+                await asyncio.sleep(0.005)
+            await response.write(content[held_at:])
+            return response
         for place in range(0, len(content) if reply.cut is None else reply.cut):
             await response.write(content[place : place + 1])
             await asyncio.sleep(reply.drip)

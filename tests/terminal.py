@@ -6,6 +6,7 @@ import fcntl
 import os
 import pty
 import select
+import signal
 import struct
 import subprocess
 import sys
@@ -71,6 +72,13 @@ class Terminal:
         """Types keys."""
         os.write(self._fd, keys.encode())
 
+    def hang_up(self) -> None:
+        """Closes the window: the program is told so, and nobody reads what it writes."""
+        os.close(self._inner)
+        os.close(self._fd)
+        self._inner = self._fd = -1
+        self.process.send_signal(signal.SIGHUP)
+
     def finish(self, within: float = PATIENCE_S) -> int:
         """Reads until the program has ended; returns its exit code."""
         deadline = time.monotonic() + within
@@ -94,5 +102,6 @@ class Terminal:
         if self.process.poll() is None:
             self.process.kill()
             self.process.wait()
-        os.close(self._fd)
-        os.close(self._inner)
+        for fd in (self._fd, self._inner):
+            if fd >= 0:
+                os.close(fd)

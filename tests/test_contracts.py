@@ -9,6 +9,8 @@ import pytest
 
 SDKS = ("openai", "anthropic", "datasets", "pandas", "textual")
 
+SCREENS = "tui_eval.tui.app,tui_eval.tui.screens.configure,tui_eval.engine.live_feed"
+
 PROGRAM = """
 import importlib, sys
 for name in sys.argv[1].split(","):
@@ -37,6 +39,7 @@ def loaded_by(modules: str, suspects: tuple[str, ...]) -> str:
         "tui_eval.runs.opening",
         "tui_eval.config.plan",
         "tui_eval.config.planning",
+        "tui_eval.config.draft",
         "tui_eval.cli.main",
     ],
 )
@@ -46,7 +49,7 @@ def test_a_floor_loads_no_sdk_and_no_screen(module: str) -> None:
 
 def test_the_screen_loads_no_sdk_and_no_environment() -> None:
     suspects = (*SDKS[:-1], "tui_eval.environments.environment", "tui_eval.clients.base")
-    assert loaded_by("tui_eval.tui.app,tui_eval.engine.live_feed", suspects) == ""
+    assert loaded_by(SCREENS, suspects) == ""
 
 
 def test_events_and_fold_do_not_even_load_pydantic_or_numpy() -> None:

@@ -10,6 +10,7 @@ from pathlib import Path
 
 import pytest
 from program import Program, chat_answer
+from served import Served
 from servers import FaultServer, Reply
 
 ROOT = Path(__file__).parent.parent
@@ -55,9 +56,12 @@ def test_every_command_works_in_the_order_of_the_document(
             for line in content.splitlines():
                 words = shlex.split(line.replace("$SERVER", fault_server.url))
                 assert words[0] == "tui-eval"
+                commands += 1
+                if words[1] == "serve":
+                    Served(program, *words[2:]).open_and_end()
+                    continue
                 done = program.run(*words[1:])
                 assert done.code == 0, f"{line}\n{done}"
-                commands += 1
     assert commands
 
 

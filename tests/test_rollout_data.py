@@ -75,9 +75,47 @@ def test_a_refusal_tells_every_fault() -> None:
     assert str(error) == "-n: too small\n-m: unknown. Name another"
 
 
-def test_the_nearest_names_are_told_and_nothing_where_none_is_near() -> None:
-    assert nearest("gpt-4.1-min", ["gpt-4.1-mini", "demo"]) == "Did you mean gpt-4.1-mini?"
-    assert nearest("zzz", ["gpt", "demo"]) == ""
+MODELS = ["gpt-4.1-mini", "claude-sonnet", "qwen3-235b-i", "demo"]
+KEYS = ["model", "max_tokens", "max_total_tokens", "temperature", "stream", "num_examples",
+        "rollouts_per_example", "env_id", "provider", "name", "sampling", "completion",
+        "endpoints_path"]  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("typed", "valid", "meant"),
+    [
+        ("gpt-4.1-mni", MODELS, "gpt-4.1-mini"),
+        ("dmeo", MODELS, "demo"),
+        ("sonnet", MODELS, "claude-sonnet"),
+        ("modle", KEYS, "model"),
+        ("maxtokens", KEYS, "max_tokens"),
+        ("temp", KEYS, "temperature"),
+        ("rollouts", KEYS, "rollouts_per_example"),
+        ("env", KEYS, "env_id"),
+        ("judge_model", KEYS, "model"),
+    ],
+)
+def test_what_was_meant_is_named_first(typed: str, valid: list[str], meant: str) -> None:
+    assert nearest(typed, valid).startswith(f"Did you mean {meant}")
+
+
+@pytest.mark.parametrize(
+    ("typed", "valid"),
+    [
+        ("zzz", MODELS),
+        ("llama-3.1-8b", MODELS),
+        ("mistral-small", MODELS),
+        ("split", KEYS),
+        ("solution", KEYS),
+        ("frobnicate", KEYS),
+        ("learning_rate", KEYS),
+        ("num_workers", KEYS),
+        ("n", KEYS),
+        ("", KEYS),
+    ],
+)
+def test_nothing_is_named_that_was_hardly_meant(typed: str, valid: list[str]) -> None:
+    assert nearest(typed, valid) == ""
 
 
 async def test_only_ones_own_cancellation_goes_on() -> None:

@@ -26,6 +26,7 @@ def test_an_installed_wheel_runs_a_bundled_environment(program: Program, tmp_pat
         files.extractall(site)
     for wanted in (
         "tui_eval/_shipped/styles/live.tcss",
+        "tui_eval/_shipped/styles/serve.html",
         "tui_eval/_shipped/configs/endpoints.toml",
         "tui_eval/_shipped/configs/eval/benchmark.toml",
         "tui_eval/demo/environments/word_guess/README.md",

@@ -7,11 +7,17 @@ import sys
 
 
 def main() -> None:
-    """Runs the command line and exits with its code."""
-    from tui_eval.cli.main import cli
+    """Runs the command line and exits with its code; 130 where a signal ends it."""
+    from tui_eval.cli.interrupting import interrupt_on_signals
 
-    _ready_streams()
-    sys.exit(cli())
+    try:
+        interrupt_on_signals()
+        from tui_eval.cli.main import cli
+
+        _ready_streams()
+        sys.exit(cli())
+    except KeyboardInterrupt:
+        sys.exit(130)
 
 
 def _ready_streams() -> None:

@@ -33,6 +33,8 @@ class EndpointClientConfig(BaseModel):
         max_keepalive_connections: 0 closes every connection after its request.
         max_retries: How often one request is tried again after a passing fault.
         extra_headers: Sent with every request.
+        stream: Whether answers are asked for as streams, so that their text can be seen while it
+            comes. What is answered is the same.
     """
 
     client_idx: int = 0
@@ -44,6 +46,7 @@ class EndpointClientConfig(BaseModel):
     max_keepalive_connections: int = Field(default=28000, ge=0)
     max_retries: int = Field(default=10, ge=0)
     extra_headers: dict[str, str] = Field(default_factory=dict)
+    stream: bool = False
 
 
 class ClientConfig(EndpointClientConfig):

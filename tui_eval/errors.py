@@ -1,4 +1,4 @@
-"""The errors that can happen to a rollout, and the refusal of a plan."""
+"""The errors that can happen to a rollout, the refusal of a plan, and what is told beside it."""
 
 from __future__ import annotations
 
@@ -50,6 +50,10 @@ class InfraError(Error):
 
 class RolloutTimeoutError(InfraError):
     """The rollout took longer than it may."""
+
+
+class CancelledByUserError(Error):
+    """Somebody ended the rollout; it runs again like any errored one."""
 
 
 class TunnelError(InfraError):
@@ -130,6 +134,26 @@ class Fault:
         return f"{self.where}: {self.what}" + (f". {self.hint}" if self.hint else "")
 
 
+@dataclass(frozen=True, slots=True)
+class Notice:
+    """A sentence for people about a plan that is not refused.
+
+    Args:
+        level: `info` or `warning`.
+    """
+
+    text: str
+    level: str = "info"
+
+    def __str__(self) -> str:
+        return f"{self.level}: {self.text}"
+
+
+def warning(text: str) -> Notice:
+    """A notice of something that is probably not what the user wants."""
+    return Notice(text, "warning")
+
+
 class RefusedError(Exception):
     """What was asked cannot be run; carries every fault that was found, not only the first."""
 
@@ -138,25 +162,49 @@ class RefusedError(Exception):
         super().__init__("\n".join(str(fault) for fault in self.faults))
 
 
+ALIKE = 0.7
+"""From which likeness on a name may be a slip of another one, from 0 to 1."""
+
+
 def nearest(name: str, valid: Iterable[str], most: int = 3) -> str:
-    """The valid names closest to a wrong one, as a sentence, or an empty string."""
-    found = difflib.get_close_matches(name, list(valid), n=most, cutoff=0.5)
-    return f"Did you mean {' or '.join(found)}?" if found else ""
+    """The valid names that a wrong one may be a slip or a part of, as a sentence, or nothing."""
+    likeness = ((difflib.SequenceMatcher(None, one, name).ratio(), one) for one in valid)
+    found = sorted(
+        (one for one in likeness if one[0] >= ALIKE or _holds(one[1], name)), reverse=True
+    )
+    return f"Did you mean {' or '.join(one for _, one in found[:most])}?" if found else ""
+
+
+def _holds(one: str, other: str) -> bool:
+    """Whether one of two names stands in the other one, or three letters of it at its start."""
+    short, long = sorted((one, other), key=len)
+    return (len(short) > 3 and short in long) or (len(short) == 3 and long.startswith(short))
 
 
 def must_propagate(error: BaseException) -> bool:
     """Whether an exception that came out of people's code must go on instead of being recorded.
 
     The running task's own cancellation and Ctrl-C must. What people's code raised by itself must
-    not: that is any `Exception`, a `SystemExit`, and a cancellation that nobody asked this task
-    for.
+    not: that is any `Exception`, a `SystemExit`, a cancellation that nobody asked this task for,
+    and a `KeyboardInterrupt` where `ctrl_c_raises_nothing` was called.
     """
     import asyncio
 
     if isinstance(error, asyncio.CancelledError):
         task = asyncio.current_task()
         return task is None or task.cancelling() > 0
+    if isinstance(error, KeyboardInterrupt):
+        return _ctrl_c_raises
     return not isinstance(error, (Exception, SystemExit))
+
+
+_ctrl_c_raises = True
+
+
+def ctrl_c_raises_nothing() -> None:
+    """Says that this process has a handler for SIGINT: a `KeyboardInterrupt` is people's own."""
+    global _ctrl_c_raises
+    _ctrl_c_raises = False
 
 
 def traceback_text(error: BaseException) -> str:
@@ -167,12 +215,13 @@ def traceback_text(error: BaseException) -> str:
     whole = traceback.TracebackException.from_exception(error)
     link: traceback.TracebackException | None = whole
     while link is not None:
-        theirs = [place for place, frame in enumerate(link.stack) if not _is_ours(frame.filename)]
+        theirs = [place for place, frame in enumerate(link.stack) if not is_ours(frame.filename)]
         if theirs:
             link.stack = traceback.StackSummary.from_list(link.stack[theirs[0] :])
         link = link.__cause__ or link.__context__
     return "".join(whole.format())
 
 
-def _is_ours(filename: str) -> bool:
+def is_ours(filename: str) -> bool:
+    """Whether a file of code is a part of this program, bundled environments not counted."""
     return filename.startswith(_OURS) and not filename.startswith(_BUNDLED)

@@ -14,6 +14,9 @@ import msgspec
 
 PROTOCOL = 1
 
+HEAD = 200
+"""Characters of a question and of an answer that lists can be searched for."""
+
 
 class Stage(IntEnum):
     """Where a rollout is. The first three do not hold a slot."""
@@ -40,6 +43,10 @@ class RunStarted(msgspec.Struct, tag="run", array_like=True):
         complete_at: For a run read from disk, when it last wrote; 0 while it runs.
         worked_ms: How long earlier sessions worked on the run.
         input_price, output_price: US dollars per million tokens; None where nobody told.
+        reading: How often the file of a saved run was read from its beginning because what was
+            told of it no longer holds; a greater number takes back all rows that were told. A
+            later event with the same number only has more places.
+        format: What wrote a run that is read from disk, as `runs.formats` calls it.
     """
 
     seq: int
@@ -60,10 +67,17 @@ class RunStarted(msgspec.Struct, tag="run", array_like=True):
     worked_ms: float = 0.0
     input_price: float | None = None
     output_price: float | None = None
+    reading: int = 0
+    format: str = ""
 
 
 class RolloutStaged(msgspec.Struct, tag="stage", array_like=True, gc=False):
-    """Where one rollout is now and what it has used so far; `note` says why it sleeps."""
+    """Where one rollout is now and what it has used so far.
+
+    Args:
+        note: Why it sleeps: the cause, a comma, and what comes of it.
+        again_at: Unix seconds at which it is tried again; 0 where it does not sleep.
+    """
 
     seq: int
     at: float
@@ -75,6 +89,7 @@ class RolloutStaged(msgspec.Struct, tag="stage", array_like=True, gc=False):
     input_tokens: int
     output_tokens: int
     note: str = ""
+    again_at: float = 0.0
 
 
 class RolloutFinished(msgspec.Struct, tag="done", array_like=True, gc=False):
@@ -89,6 +104,8 @@ class RolloutFinished(msgspec.Struct, tag="done", array_like=True, gc=False):
         model_ms: Milliseconds of every answered model call.
         tools: Calls of every tool, and how many of them went wrong.
         lost_input, lost_output: Tokens of earlier attempts, which were spent for nothing.
+        question, answer: The first characters, `HEAD` at most, of the last message of the user in
+            the prompt and of the last one of the model that says anything; for searching.
     """
 
     seq: int
@@ -116,6 +133,8 @@ class RolloutFinished(msgspec.Struct, tag="done", array_like=True, gc=False):
     tools: dict[str, tuple[int, int]] = {}
     lost_input: int = 0
     lost_output: int = 0
+    question: str = ""
+    answer: str = ""
 
 
 class MessagesAdded(msgspec.Struct, tag="msgs", array_like=True):
@@ -148,6 +167,25 @@ class ToolFinished(msgspec.Struct, tag="tool", array_like=True):
     result: Any
 
 
+class TextAdded(msgspec.Struct, tag="text", array_like=True, gc=False):
+    """More of an answer that a subscribed rollout is just getting; its message comes whole later.
+
+    Args:
+        call: Number of the streamed answer in the rollout; a greater one begins anew.
+        kind: `reasoning`, `text` or `tool`.
+        first: Place of the text's first character among all of its kind; where it is beyond what
+            was told before, some was left out.
+    """
+
+    seq: int
+    at: float
+    row: int
+    call: int
+    kind: str
+    first: int
+    text: str
+
+
 class GateMoved(msgspec.Struct, tag="gate", array_like=True):
     """The gate before every model call: `open`, or closed with so many calls still in flight."""
 
@@ -168,6 +206,157 @@ class EngineSampled(msgspec.Struct, tag="eng", array_like=True):
     finished: int
 
 
+class ListedEvaluation(msgspec.Struct, array_like=True):
+    """One evaluation of a suite, as its file describes it.
+
+    Args:
+        title: What people call it.
+        varies: What tells it from the others: settings and their text.
+        total: Rollouts that it asks for; 0 where its environment decides how many examples it has.
+    """
+
+    title: str
+    env_id: str
+    model: str
+    varies: dict[str, str]
+    total: int
+
+
+class SuiteStarted(msgspec.Struct, tag="suite", array_like=True):
+    """Several evaluations that one engine works through, in their order; told at the root socket.
+
+    Each has a run directory and a socket of its own, at which it tells all else.
+
+    Args:
+        max_concurrent: Rollouts in flight at most over all evaluations; 0 for no limit.
+        words: What is typed beside the file and `--resume` to go on with them.
+    """
+
+    seq: int
+    at: float
+    path: str
+    evaluations: list[ListedEvaluation]
+    max_concurrent: int
+    words: list[str] = []
+
+
+class EvaluationMoved(msgspec.Struct, tag="eval", array_like=True):
+    """How far one evaluation of a suite is; a later one replaces an earlier one.
+
+    Args:
+        index: Its place in `SuiteStarted.evaluations`.
+        status: `waiting`, `running`, then as its `RunFinished` says, or `refused`.
+        path: Its run directory, and `socket` where it can be joined; empty while there is none.
+        reward: Mean over rollouts without an error, and half the width of its 95 % interval;
+            None where there is none.
+        cost: US dollars; None where no price is known.
+        elapsed_s: Seconds that were worked on it.
+        text: Why it failed or was refused.
+        saved: False where its run lives in the state directory until somebody saves it.
+        sleeping: Rollouts that wait to be tried again, the first of them at `again_at`, unix
+            seconds; `cause` is why the last one had to.
+    """
+
+    seq: int
+    at: float
+    index: int
+    status: str
+    path: str = ""
+    socket: str = ""
+    total: int = 0
+    finished: int = 0
+    errored: int = 0
+    running: int = 0
+    reward: float | None = None
+    half_width: float | None = None
+    input_tokens: int = 0
+    output_tokens: int = 0
+    cost: float | None = None
+    elapsed_s: float = 0.0
+    text: str = ""
+    saved: bool = True
+    sleeping: int = 0
+    cause: str = ""
+    again_at: float = 0.0
+
+
+class ConcurrencyMoved(msgspec.Struct, tag="conc", array_like=True):
+    """How many rollouts may be generated at a time at one endpoint, from now on.
+
+    Args:
+        place: The endpoint, in the order of the plan.
+        limit: The number that holds now; `most` is what was asked for, 0 for no limit.
+        refused: Answers with status 429 or 529 since the run began.
+    """
+
+    seq: int
+    at: float
+    place: int
+    limit: int
+    most: int
+    refused: int
+
+
+class RowsTakenBack(msgspec.Struct, tag="back", array_like=True):
+    """Errored rollouts wait to run again: their rows are not in results.jsonl any more.
+
+    The lines behind them are at other places now: the index on disk has them all.
+
+    Args:
+        rows: As they were told when they finished.
+    """
+
+    seq: int
+    at: float
+    rows: list[RolloutFinished]
+
+
+class LimitMoved(msgspec.Struct, tag="limit", array_like=True):
+    """From now on so many rollouts are in flight at most, and so many were; 0 for no limit."""
+
+    seq: int
+    at: float
+    max_concurrent: int
+    before: int
+
+
+class CommandAnswered(msgspec.Struct, tag="answer", array_like=True):
+    """What became of a command, as a sentence; `done` is False where it could not be obeyed."""
+
+    seq: int
+    at: float
+    text: str
+    done: bool = True
+
+
+class ReadingMoved(msgspec.Struct, tag="read", array_like=True):
+    """How far the file of a saved run is read: bytes of bytes, and lines that were no rows."""
+
+    seq: int
+    at: float
+    done: int
+    total: int
+    unreadable: int = 0
+
+
+class LineUnreadable(msgspec.Struct, tag="bad", array_like=True):
+    """A line of a saved run that is no row, and why; the rest is shown.
+
+    Args:
+        file: The file's name.
+        line: Its number, from 1.
+        offset, length: Where it is, in bytes.
+    """
+
+    seq: int
+    at: float
+    file: str
+    line: int
+    offset: int
+    length: int
+    why: str
+
+
 class Noticed(msgspec.Struct, tag="note", array_like=True):
     """A sentence for people: `warning` or `info`."""
 
@@ -185,6 +374,10 @@ class RunFinished(msgspec.Struct, tag="end", array_like=True):
     """The engine stopped: `finished`, `interrupted`, `stopped: budget` or `failed`, and why.
 
     All but the first can be resumed.
+
+    Args:
+        missing_columns: State columns that no rollout's state had, and which key may have been
+            meant, as a sentence or nothing.
     """
 
     seq: int
@@ -192,6 +385,7 @@ class RunFinished(msgspec.Struct, tag="end", array_like=True):
     status: str
     exit_code: int
     text: str = ""
+    missing_columns: dict[str, str] = {}
 
 
 class Refused(msgspec.Struct, tag="refused", array_like=True):
@@ -222,8 +416,17 @@ Event: TypeAlias = (
     | RolloutFinished
     | MessagesAdded
     | ToolFinished
+    | TextAdded
     | GateMoved
     | EngineSampled
+    | SuiteStarted
+    | EvaluationMoved
+    | ConcurrencyMoved
+    | RowsTakenBack
+    | LimitMoved
+    | CommandAnswered
+    | ReadingMoved
+    | LineUnreadable
     | Noticed
     | RunFinished
     | Refused
@@ -250,11 +453,40 @@ class Stop(msgspec.Struct, tag="stop", array_like=True):
     """End the run now, resumably."""
 
 
+class Cancel(msgspec.Struct, tag="cancel", array_like=True):
+    """End one rollout; its row says so, and it runs again like any errored one."""
+
+    row: int
+
+
+class Rerun(msgspec.Struct, tag="rerun", array_like=True):
+    """Run errored rollouts again: these rows; where there are none named, all of them.
+
+    Args:
+        error: Only those with this error, as `RolloutFinished.error` names it; empty for any.
+    """
+
+    rows: list[int] = []
+    error: str = ""
+
+
+class MoveLimit(msgspec.Struct, tag="limit", array_like=True):
+    """From now on keep so many rollouts in flight at most; 0 for no limit."""
+
+    max_concurrent: int
+
+
+class SaveNow(msgspec.Struct, tag="save", array_like=True):
+    """Flush everything to the disk now."""
+
+
 class Detach(msgspec.Struct, tag="detach", array_like=True):
     """This listener leaves and the run goes on."""
 
 
-Command: TypeAlias = Subscribe | Pause | Resume | Stop | Detach
+Command: TypeAlias = (
+    Subscribe | Pause | Resume | Stop | Cancel | Rerun | MoveLimit | SaveNow | Detach
+)
 
 _encode = msgspec.msgpack.Encoder().encode
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from contextlib import AbstractAsyncContextManager, nullcontext
 from contextvars import ContextVar
 from typing import TYPE_CHECKING, Any, Protocol
@@ -26,6 +26,12 @@ class Observer(Protocol):
     def model_answered(self, input_tokens: int, output_tokens: int) -> None:
         """A model call came back; counts are 0 where the endpoint tells none."""
 
+    def answer_begins(self) -> Callable[[str, str], None]:
+        """A streamed answer begins; its text goes to what this returns, with its kind before it:
+
+        `reasoning`, `text` or `tool`. A request that is tried again begins another one.
+        """
+
     def messages_added(self, messages: Sequence[Any]) -> None:
         """These messages now stand at the end of the conversation."""
 
@@ -42,6 +48,10 @@ class Observer(Protocol):
         """Around the wait before a request is tried again; the rollout's slot is free meanwhile."""
 
 
+def _unheard(kind: str, text: str) -> None:
+    pass
+
+
 class SilentObserver:
     """Hears nothing and holds nothing: for rollouts that nobody watches."""
 
@@ -52,6 +62,9 @@ class SilentObserver:
     async def model_call(self) -> None: ...
 
     def model_answered(self, input_tokens: int, output_tokens: int) -> None: ...
+
+    def answer_begins(self) -> Callable[[str, str], None]:
+        return _unheard
 
     def messages_added(self, messages: Sequence[Any]) -> None: ...
 

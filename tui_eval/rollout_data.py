@@ -219,8 +219,8 @@ class VersionInfo(TypedDict):
 class GenerateMetadata(TypedDict):
     """Settings and summary of a run; `time_ms` in milliseconds, `date` in ISO 8601.
 
-    Means and pass rates are over rollouts without an error. `usage` is the mean of tokens per
-    rollout. `base_url` lists several endpoints with commas between.
+    Means and pass rates are over rollouts without an error; a mean of nothing is None. `usage` is
+    the mean of tokens per rollout. `base_url` lists several endpoints with commas between.
     """
 
     env_id: str
@@ -232,9 +232,9 @@ class GenerateMetadata(TypedDict):
     sampling_args: SamplingArgs
     date: str
     time_ms: float
-    avg_reward: float
+    avg_reward: float | None
     avg_metrics: dict[str, float]
-    avg_error: float
+    avg_error: float | None
     pass_at_k: dict[str, float]
     pass_all_k: dict[str, float]
     pass_threshold: float

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from functools import cache
 from pathlib import Path
 
 _PACKAGE = Path(__file__).parent
 
 
+@cache
 def shipped(*parts: str) -> Path:
     """The path of a shipped file or folder, such as `shipped("configs", "endpoints.toml")`."""
     installed = _PACKAGE / "_shipped"

@@ -24,6 +24,7 @@ class State(dict[str, Any]):
     """
 
     INPUT_FIELDS: ClassVar[tuple[str, ...]] = ("prompt", "answer", "task", "info", "example_id")
+    _FORWARDED: ClassVar[frozenset[str]] = frozenset(INPUT_FIELDS)
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
@@ -36,7 +37,7 @@ class State(dict[str, Any]):
         self.cleaned_up = False
 
     def __getitem__(self, key: str) -> Any:
-        if key in self.INPUT_FIELDS:
+        if key in self._FORWARDED:
             values = dict.get(self, "input")
             if values is not None and key in values:
                 return values[key]
@@ -44,7 +45,7 @@ class State(dict[str, Any]):
         return dict.__getitem__(self, key)
 
     def __setitem__(self, key: str, value: Any) -> None:
-        if key in self.INPUT_FIELDS:
+        if key in self._FORWARDED:
             values = dict.get(self, "input")
             if values is not None and key in values:
                 values[key] = value
@@ -53,7 +54,7 @@ class State(dict[str, Any]):
 
     def get(self, key: str, default: Any = None) -> Any:
         """The value of a key, read as `state[key]` reads it, or `default`."""
-        if key in self.INPUT_FIELDS:
+        if key in self._FORWARDED:
             values = dict.get(self, "input")
             if values is not None and key in values:
                 return values[key]

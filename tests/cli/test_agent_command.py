@@ -94,7 +94,7 @@ def test_the_lines_of_the_manual(
     assert asked == ({"org/my-model"} if "<your-model>" in line else {"m"})
     n = int(line.partition("--n ")[2].split()[0]) if "--n " in line else 1
     assert len(program.only_run().rows) == len(fault_server.requests) == 3 * n
-    assert f"Rows: 3, runs per row: {n}, total runs: {3 * n}, 0 failed" in done.out
+    assert f"Examples: 3, rollouts of each: {n}, in all: {3 * n}, 0 failed" in done.out
     if "-o" in line:
         whole = results(program)
         assert list(whole["config"])[:4] == ["model", "n_runs", "pass_threshold", "eval_fns"]
@@ -247,8 +247,9 @@ def test_what_goes_wrong_is_kept_with_its_text_and_its_tokens(
         assert rows[name]["completion"] == [{"role": "assistant", "content": "yes"}]
     assert "troubles.py" in rows["raises"]["tui_eval"]["traceback"]
     assert "troubles.py" in rows["is scored badly"]["tui_eval"]["scores"][1]["error"]
-    assert "troubles:fine: 5 runs without a score count as 0; without them the mean is 1.000" in (
-        done.out
+    assert (
+        "troubles:fine: 5 rollouts without a score, counted as 0; without them the mean is 1.000"
+        in (done.out)
     )
 
 
@@ -355,7 +356,7 @@ def test_a_reward_that_is_no_float_is_a_scoring_error(
     run = results(program)["rows"][0]["runs"][0]
     assert (run["success"], run["scores"]) == (True, {})
     assert "must return a float" in run["scoring_errors"]["troubles:whole_number"]
-    assert done.out.splitlines()[1] == "Rows: 1, runs per row: 1, total runs: 1, 0 failed"
+    assert done.out.splitlines()[1] == "Examples: 1, rollouts of each: 1, in all: 1, 0 failed"
     assert "Progress" not in done.out
 
 
@@ -378,7 +379,7 @@ def test_an_interrupted_run_writes_what_there_is_and_goes_on(
     summary = results(program)["summary"]
     assert (summary["total_runs"], summary["missing_runs"]) == (1, 5)
     assert summary["eval_fns"]["troubles:fine"]["mean"] == 1.0
-    assert "total runs: 1, 0 failed, 5 not done" in done.out
+    assert "in all: 1, 0 failed, 5 not done" in done.out
     fault_server.script(CHAT, [good])
     path = str(program.only_run().path)
     done = program.run("agent", "--resume", path, "-o", "later.json")
@@ -456,6 +457,6 @@ def test_on_the_screen_scores_come_when_it_is_left(program: Program, project: An
     finally:
         terminal.close()
     said = terminal.raw.decode().rsplit("\x1b", 1)[-1]
-    assert "Rows: 2, runs per row: 1, total runs: 2, 0 failed" in said
+    assert "Examples: 2, rollouts of each: 1, in all: 2, 0 failed" in said
     assert "Scores written to: out.json" in said
     assert results(program, "out.json")["summary"]["total_runs"] == 2

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import tomllib
 from pathlib import Path
 
 import pytest
@@ -75,7 +76,9 @@ def test_a_file_with_one_evaluation_runs(program: Program) -> None:
     (program.folder / "one.toml").write_text(ONE)
     done = program.run("one.toml", "-n", "9", "--set", "rollouts_per_example=2")
     assert done.code == 0, done
-    assert "these flags are ignored: -n/--num-examples" in done.err
+    warning = "warning: Beside one.toml these flags are ignored: -n/--num-examples."
+    assert warning in done.err
+    assert "Loading evaluations: one.toml" in done.out
     run = program.only_run()
     assert len(run.rows) == 4
     assert run.path.is_relative_to(program.folder / "outputs")
@@ -95,14 +98,6 @@ def test_a_file_that_says_resume_goes_on(program: Program, fault_server: FaultSe
     assert done.code == 0, done
     assert len(program.only_run().rows) == 2
     assert len(fault_server.requests) == 3
-
-
-def test_a_file_with_several_evaluations_is_refused_for_now(program: Program) -> None:
-    (program.folder / "two.toml").write_text(ONE + '[[eval]]\nenv_id = "calculator"\n')
-    done = program.run("two.toml")
-    assert done.code == 2, done
-    assert "two.toml: it has 2 evaluations, and only one at a time can be run so far" in done.err
-    assert not program.runs()
 
 
 def test_everything_wrong_with_a_file_is_told(program: Program) -> None:
@@ -151,7 +146,7 @@ def test_a_key_from_the_env_file_is_sent_and_never_written(
     done = program.run("reverse-text", "-m", "m", "-b", url, "-k", "MY_KEY", "-n", "1", "-r", "1")
     assert done.code == 0, done
     assert fault_server.requests[0].headers["Authorization"] == "Bearer sk-of-the-env-file"
-    assert ".env:2: this line is no NAME=VALUE and was left out" in done.err
+    assert "warning: .env:2: this line is no NAME=VALUE and was left out" in done.err
     assert "sk-of-the-env-file" not in done.out + done.err
     for file in program.only_run().path.iterdir():
         assert b"sk-of-the-env-file" not in file.read_bytes(), file
@@ -172,3 +167,35 @@ def test_a_file_that_says_debug_prints_plain_lines(program: Program) -> None:
     done = program.run("one.toml")
     assert done.code == 0, done
     assert "Progress:" in done.out
+
+
+def test_the_keys_are_printed_as_settings_that_can_be_read_back(program: Program) -> None:
+    printed = program.run("config", "keys")
+    assert (printed.code, printed.err) == (0, ""), printed
+    keys = tomllib.loads(printed.out)["keys"]
+    assert keys["run"]["pause"] == ["space", "p"]
+    assert keys["list"]["filter"] == "/"
+    program.settings.write_text(printed.out)
+    again = program.run("config", "keys")
+    assert (again.code, again.out, again.err) == (0, printed.out, "")
+
+
+def test_all_that_is_wrong_with_the_settings_is_told_and_no_run_fails_for_it(
+    program: Program,
+) -> None:
+    program.settings.write_text('theme = "lihgt"\n[keys]\nlist.filtre = "x"\n')
+    told = program.run("config", "keys")
+    assert told.code == 2
+    assert f"{program.settings}:1: theme: 'lihgt'" in told.err
+    assert "Did you mean light?" in told.err
+    assert f"{program.settings}:3: keys.list.filtre" in told.err
+    run = program.run("reverse-text", "-m", "demo", "-n", "1", "-r", "1")
+    assert run.code == 0, run
+    (line,) = (line for line in run.err.splitlines() if "lihgt" in line)
+    assert "(and 1 more)" in line
+
+
+def test_the_page_on_the_screen_names_settings_that_there_are(program: Program) -> None:
+    page = (ROOT / "docs" / "screen.md").read_text()
+    program.settings.write_text(page.split("```toml\n")[1].split("```")[0])
+    assert program.run("config", "keys").code == 0

@@ -143,6 +143,27 @@ def test_a_file_of_one_evaluation_is_told_too(program: Program, tmp_path: Path) 
     (tmp_path / "one.toml").write_text(
         'model = "demo"\n[[eval]]\nenv_id = "reverse-text"\nnum_examples = 2\n'
     )
-    done = program.run("one.toml", "--dry-run")
+    done = program.run("one.toml", "--dry-run", "-n", "3")
     assert done.code == 0, done
+    assert "warning: Beside one.toml these flags are ignored" in done.err
     assert "num_examples" in done.out and "one.toml:4" in done.out
+
+
+def test_a_file_with_several_evaluations_is_planned_whole(priced: Program) -> None:
+    (priced.folder / "suite.toml").write_text(
+        'model = "priced"\nnum_examples = 4\nrollouts_per_example = 2\nmax_tokens = 50\n'
+        'env_id = "looking"\nmax_concurrent = 6\n'
+        "[[eval]]\n[[eval]]\nname = 'small'\nnum_examples = -1\nrollouts_per_example = 1\n"
+    )
+    done = priced.run("suite.toml", "--dry-run", "--json")
+    assert done.code == 0, done
+    found = json.loads(done.out)
+    first, second = found["evaluations"]
+    assert (first["rollouts"], second["rollouts"], second["title"]) == (8, 6, "small")
+    assert (found["rollouts"], found["max_concurrent"]) == (14, 6)
+    for name in ("input_tokens", "output_tokens", "usd"):
+        total = first["estimate"][name] + second["estimate"][name]
+        assert found["estimate"][name] == pytest.approx(total)
+    text = priced.run("suite.toml", "--dry-run")
+    assert "[2/2] small" in text.out and "Rollouts: 14, 6 of them at a time" in text.out
+    assert "Nothing was run" in text.out

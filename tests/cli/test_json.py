@@ -82,6 +82,7 @@ def test_what_is_printed_then_is_what_is_saved_and_reported_later(program: Progr
     for name, value in run.metadata["numbers"].items():
         assert value == found[name], name
     later = strict(program.run("report", str(run.path), "--json").out)
+    assert later["settings"] == found["settings"]
     for name in run.metadata["numbers"]:
         assert later[name] == found[name], name
 

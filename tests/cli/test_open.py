@@ -14,3 +14,14 @@ def test_the_newest_run_is_opened(program: Program) -> None:
         opened = program.run("open")
         assert opened.code == 0, opened
         assert f"{environment}--demo-scripted-policy" in opened.out
+
+
+def test_a_run_directory_alone_is_opened(program: Program) -> None:
+    assert program.run("word-guess", "-m", "demo", "-n", "1", "-r", "1", "-s").code == 0
+    (run,) = program.folder.glob("outputs/evals/*/*")
+    with (run / "results.jsonl").open("a", encoding="utf-8") as results:
+        results.write("junk\n")
+    opened = program.run(str(run))
+    assert opened.code == 0, opened
+    assert f"Results saved to: {run}" in opened.out
+    assert "results.jsonl, line 2: not a row" in opened.err

@@ -7,12 +7,14 @@ from typing import Any
 
 import pytest
 from program import Program, chat_answer
-from run_events import finished, started
+from run_events import finished, staged, started
 from servers import FaultServer, Reply
 
 from tui_eval.cli.summary_lines import money_text, result_lines
-from tui_eval.events import Event, RunFinished
+from tui_eval.events import Event, RunFinished, Stage
 from tui_eval.fold.run_state import RunState
+from tui_eval.fold.summary import summarize
+from tui_eval.runs.summary_json import summary_object
 
 
 def folded(*events: Event) -> RunState:
@@ -87,6 +89,19 @@ def test_errored_and_missing_rollouts_stand_beside_the_mean() -> None:
     assert "Stopped by: max_turns_reached 2, no_tools_called 1" in text
     assert "Truncated: 1 of 3 (33%)" in text
     assert "Complete examples: 0 of 2" in text
+
+
+def test_a_run_in_which_nothing_succeeded_names_the_last_cause() -> None:
+    waits = staged(1, Stage.SLEEPING, note="status 500, again in 4 s", again_at=1005.0)
+    end = RunFinished(0, 2000.0, "interrupted", 130)
+    told = "No rollout succeeded; the last one to be tried again met status 500"
+    assert told in text_of(started(2, 1), waits, end)
+    assert told in text_of(started(2, 1), finished(0, None, per_example=1), waits, end)
+    assert "tried again" not in text_of(started(2, 1), finished(0, per_example=1), waits, end)
+    assert "No rollout succeeded" not in text_of(started(2, 1), end)
+    object_ = summary_object(summarize(folded(started(2, 1), waits, end)))
+    assert object_["last_cause"] == "status 500"
+    assert summary_object(summarize(folded(started(2, 1), end)))["last_cause"] is None
 
 
 def test_the_examples_that_a_pass_rate_leaves_out_are_counted() -> None:

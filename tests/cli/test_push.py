@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import io
 import json
+import subprocess
+import sys
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -11,6 +13,7 @@ import pyarrow.parquet
 import pytest
 from hub_stand_in import HubStandIn
 from program import Program
+from terminal import Terminal
 
 DEMO = ("-m", "demo", "-n", "2", "-r", "2", "-s")
 
@@ -37,6 +40,66 @@ def test_a_run_pushes_its_rollouts_once_it_is_finished(program: Program, hub: Hu
         assert [row[name] for row in pushed] == [row.get(name) for row in rows], name
     assert pushed[0]["completion"][0]["role"] == "assistant"
     assert json.loads(pushed[0]["tui_eval"])["rollout"] == rows[0]["tui_eval"]["rollout"]
+
+
+def test_the_evaluations_of_a_file_push_to_datasets_of_their_own(
+    program: Program, hub: HubStandIn
+) -> None:
+    (program.folder / "suite.toml").write_text(
+        'model = "demo"\nnum_examples = 2\nrollouts_per_example = 1\nenv_id = "reverse-text"\n'
+        "[[eval]]\nsave_to_hf_hub = true\ntemperature = 0.1\n"
+        "[[eval]]\ntemperature = 0.2\n[[eval]]\nsave_to_hf_hub = true\ntemperature = 0.3\n"
+    )
+    done = program.run("suite.toml", "--json")
+    assert done.code == 0, done
+    name = "reverse-text_demo-scripted-policy_n2_r1"
+    told = [one.get("hub", {}).get("text", "") for one in json.loads(done.out)["evaluations"]]
+    assert [text.partition(" to the dataset ")[2] for text in told] == [
+        f"{name}_1", "", f"{name}_3",
+    ]  # fmt: skip
+
+
+ONE = """
+model = "demo"
+num_examples = 2
+rollouts_per_example = 1
+save_results = true
+save_to_hf_hub = true
+[[eval]]
+env_id = "reverse-text"
+"""
+NAME = "reverse-text_demo-scripted-policy_n2_r1"
+
+
+def test_a_file_with_one_evaluation_pushes_it(program: Program, hub: HubStandIn) -> None:
+    (program.folder / "one.toml").write_text(ONE)
+    done = program.run("one.toml", "--json")
+    assert done.code == 0, done
+    assert json.loads(done.out)["hub"]["text"] == f"Pushed 2 rollouts to the dataset {NAME}"
+
+
+def test_what_a_file_asks_for_is_pushed_from_the_screen_too(
+    program: Program, hub: HubStandIn
+) -> None:
+    (program.folder / "one.toml").write_text(ONE)
+    terminal = Terminal(program.folder, program.env, "one.toml")
+    terminal.wait_for("finished in")
+    terminal.type("q")
+    terminal.wait_for(f"Pushed 2 rollouts to the dataset {NAME}")
+    assert terminal.finish() == 0
+    terminal.close()
+
+
+def test_a_run_that_goes_on_is_pushed_as_it_was_asked_for(
+    program: Program, hub: HubStandIn
+) -> None:
+    stopped = program.run("reverse-text", *DEMO, "-H", "--max-total-tokens", "1", "-c", "1")
+    assert stopped.code == 4, stopped
+    assert "The run is not finished, so it is not pushed" in stopped.err
+    path = str(program.only_run().path)
+    done = program.run("--resume", path, "--max-total-tokens", "1000000")
+    assert done.code == 0, done
+    assert "Pushed 4 rollouts to the dataset reverse-text_" in done.err
 
 
 def test_a_dataset_without_a_name_gets_one_and_json_tells_of_it(
@@ -79,3 +142,47 @@ def test_what_cannot_be_pushed_is_refused(program: Program, hub: HubStandIn) -> 
     assert missing.code == 2
     assert "there is no such file" in missing.err
     assert hub.asked == []
+
+
+def test_a_program_pushes_what_the_command_pushes(program: Program, hub: HubStandIn) -> None:
+    done = _python(program, 'hf_hub_dataset_name="my-org/mine"')
+    assert done.returncode == 0, done.stderr
+    assert [one["name"] for one in hub.created] == ["mine"]
+    (data,) = [content for name, content in hub.files.items() if name.endswith(".parquet")]
+    pushed = pyarrow.parquet.read_table(io.BytesIO(data)).to_pylist()
+    rows = program.only_run().rows
+    assert [row["reward"] for row in pushed] == [row["reward"] for row in rows]
+    assert json.loads(pushed[0]["tui_eval"])["rollout"] == rows[0]["tui_eval"]["rollout"]
+
+
+def test_a_program_whose_push_fails_has_its_outputs_and_a_line_in_the_log(
+    program: Program, hub: HubStandIn
+) -> None:
+    hub.refuses = 403
+    done = _python(program, 'hf_hub_dataset_name="my-org/mine"')
+    assert done.returncode == 0, done.stderr
+    assert done.stdout == "2\n"
+    again = f"tui-eval push {program.only_run().path} -D my-org/mine"
+    assert "dataset my-org/mine: the hub did not take it:" in done.stderr
+    assert again in done.stderr
+
+
+def _python(program: Program, named: str) -> subprocess.CompletedProcess[str]:
+    """A program that runs two rollouts and pushes them; it prints how many it got."""
+    source = f"""
+import tui_eval as vf
+
+env = vf.load_environment("reverse-text")
+demo = vf.ClientConfig(api_base_url="embedded:demo", api_key_var="")
+got = env.evaluate_sync(
+    demo, "demo-scripted-policy", num_examples=2, push_to_hf_hub=True, {named}
+)
+print(len(got["outputs"]))
+"""
+    return subprocess.run(
+        [sys.executable, "-c", source],
+        cwd=program.folder,
+        env=program.env,
+        capture_output=True,
+        text=True,
+    )

@@ -21,7 +21,7 @@ from drawn_conversations import (
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from tui_eval.clients.sdk_client import decode_answer
+from tui_eval.clients.wire.answer_struct import decode_answer
 from tui_eval.clients.wire.anthropic_answer import AnthropicAnswer
 from tui_eval.clients.wire.anthropic_translation import (
     check_anthropic_answer,
@@ -294,3 +294,12 @@ def test_an_answer_without_content_is_invalid_and_an_empty_one_empty() -> None:
         check_anthropic_answer(AnthropicAnswer())
     with pytest.raises(EmptyModelResponseError, match="end_turn"):
         check_anthropic_answer(answer_with([]))
+
+
+@pytest.mark.parametrize(
+    ("given", "arguments"), [('{"x": 1}', '{"x": 1}'), ("", "{}"), (None, "{}"), ({}, "{}")]
+)
+def test_arguments_that_come_as_text_are_taken_as_they_are(given: Any, arguments: str) -> None:
+    answer = answer_with([{"type": "tool_use", "id": "a", "name": "f", "input": given}])
+    (call,) = from_anthropic_answer(answer).message.tool_calls or ()
+    assert call.arguments == arguments

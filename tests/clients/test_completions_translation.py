@@ -13,7 +13,7 @@ from hypothesis import given, settings
 from openai.types import Completion
 from servers import FaultServer
 
-from tui_eval.clients.sdk_client import decode_answer
+from tui_eval.clients.wire.answer_struct import decode_answer
 from tui_eval.clients.wire.completions_answer import CompletionAnswer
 from tui_eval.clients.wire.completions_translation import (
     check_completion_answer,

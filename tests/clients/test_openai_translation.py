@@ -12,7 +12,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from openai.types.chat import ChatCompletion
 
-from tui_eval.clients.sdk_client import decode_answer, encode_body
+from tui_eval.clients.sdk_client import encode_body
+from tui_eval.clients.wire.answer_struct import decode_answer
 from tui_eval.clients.wire.chat_answer import ChatAnswer
 from tui_eval.clients.wire.chat_translation import (
     check_chat_answer,

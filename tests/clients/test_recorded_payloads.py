@@ -2,34 +2,19 @@
 
 from __future__ import annotations
 
-from pathlib import Path
+import json
 from typing import Any
 
 import pytest
-from endpoint_scripts import PATHS, Connect, take
+from endpoint_scripts import PATHS, PAYLOADS, RECORDED, Connect, take
 from servers import FaultServer, Reply
+from streamed_answers import SSE, events_of, sent
 
 from tui_eval.errors import InvalidModelResponseError
 from tui_eval.messages import ToolMessage, UserMessage
 from tui_eval.types import Response
 
-PAYLOADS = Path(__file__).parent / "payloads"
 PROMPT = [UserMessage(content="hi")]
-TYPES = {
-    "anthropic_thinking.json": "anthropic_messages",
-    "aihubmix_responses_call.json": "openai_responses",
-    "openai_responses_incomplete.json": "openai_responses",
-    "openai_responses_reasoning.json": "openai_responses",
-    "openai_completion.json": "openai_completions",
-    "vllm_completion_tokens.json": "openai_completions",
-    "gemini_signature.json": "openai_chat_completions",
-    "openai_logprobs.json": "openai_chat_completions",
-    "openai_tool_calls.json": "openai_chat_completions",
-    "openrouter_reasoning_details.json": "openai_chat_completions",
-    "openrouter_truncated.json": "openai_chat_completions",
-    "vllm_chat_tokens.json": "openai_chat_completions",
-    "vllm_reasoning.json": "openai_chat_completions",
-}
 FAULTY = {
     "openai_responses_failed.json": ("openai_responses", "failed to generate"),
     "openrouter_error.json": ("openai_chat_completions", "Provider returned error"),
@@ -42,14 +27,14 @@ async def ask(client: Any, prompt: list[Any]) -> Response:
 
 
 def test_every_payload_is_tried() -> None:
-    assert {path.name for path in PAYLOADS.iterdir()} == {*TYPES, *FAULTY}
+    assert {path.name for path in PAYLOADS.iterdir()} == {*RECORDED, *FAULTY}
 
 
-@pytest.mark.parametrize("name", list(TYPES))
+@pytest.mark.parametrize("name", list(RECORDED))
 async def test_both_ways_read_it_alike_and_send_it_back_alike(
     connect: Connect, fault_server: FaultServer, name: str
 ) -> None:
-    client_type = TYPES[name]
+    client_type = RECORDED[name]
     fault_server.script(PATHS[client_type], [Reply(body=(PAYLOADS / name).read_bytes())])
 
     answers = []
@@ -64,6 +49,24 @@ async def test_both_ways_read_it_alike_and_send_it_back_alike(
     half = len(sent) // 2
     assert answers[0] == answers[1]
     assert sent[:half] == sent[half:]
+
+
+async def test_a_streamed_message_is_put_together_as_by_the_sdk(
+    connect: Connect, fault_server: FaultServer
+) -> None:
+    answer = json.loads((PAYLOADS / "anthropic_thinking.json").read_bytes())
+    body = sent(events_of("anthropic_messages", answer, [3]))
+    fault_server.script(PATHS["anthropic_messages"], [Reply(body=body, headers=SSE)])
+
+    async with connect("anthropic_messages", stream=True) as client:
+        ours = await ask(client, PROMPT)
+        prompt: Any = [{"role": "user", "content": "hi"}]
+        async with client.client.messages.stream(
+            model="m", max_tokens=5, messages=prompt
+        ) as stream:
+            theirs = await client.from_native_response(await stream.get_final_message())
+
+    assert ours.model_dump(exclude={"created"}) == theirs.model_dump(exclude={"created"})
 
 
 @pytest.mark.parametrize("name", list(FAULTY))

@@ -12,7 +12,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from openai.types.responses import Response as SdkResponse
 
-from tui_eval.clients.sdk_client import decode_answer, encode_body
+from tui_eval.clients.sdk_client import encode_body
+from tui_eval.clients.wire.answer_struct import decode_answer
 from tui_eval.clients.wire.responses_answer import ResponsesAnswer
 from tui_eval.clients.wire.responses_items import from_items, to_items
 from tui_eval.clients.wire.responses_translation import (

@@ -24,31 +24,32 @@ WEATHER = Tool(
 
 # It has no text completions.
 @pytest.fixture(params=[kind for kind in PATHS if kind != "openai_completions"])
+def client_type(request: pytest.FixtureRequest) -> str:
+    """Each of its protocols in turn."""
+    kind: str = request.param
+    return kind
+
+
+@pytest.fixture(params=["short way", "SDK's way", "streamed"])
 async def client(
-    aimock: str, request: pytest.FixtureRequest
+    aimock: str, client_type: str, request: pytest.FixtureRequest
 ) -> AsyncIterator[Client[Any, Any, Any, Any]]:
-    """A client of the third-party endpoint."""
-    config = ClientConfig.model_validate(
-        {"client_type": request.param, "api_base_url": f"{aimock}/v1", "max_retries": 0}
-    )
-    made = make_client(config, "any-key-will-do")
-    yield made
+    """A client of the third-party endpoint, on each of its ways."""
+    settings = {"api_base_url": f"{aimock}/v1", "max_retries": 0, "client_type": client_type}
+    settings["stream"] = request.param == "streamed"
+    made = make_client(ClientConfig.model_validate(settings), "any-key-will-do")
+    yield take(request.param, made)
     await made.close()
 
 
-@pytest.mark.parametrize("way", ["short way", "SDK's way"])
-async def test_text(client: Any, way: str) -> None:
-    take(way, client)
-
+async def test_text(client: Any) -> None:
     response = await client.get_response([UserMessage(content="hello")], "m", {"max_tokens": 50})
 
     assert response.message.content == "Hi there!"
     assert response.message.finish_reason == "stop"
 
 
-@pytest.mark.parametrize("way", ["short way", "SDK's way"])
-async def test_tool_calls_and_their_results(client: Any, way: str) -> None:
-    take(way, client)
+async def test_tool_calls_and_their_results(client: Any) -> None:
     prompt: list[Any] = [UserMessage(content="How is the weather?")]
 
     first = await client.get_response(prompt, "m", {"max_tokens": 50}, [WEATHER])

@@ -8,6 +8,7 @@ from typing import Any
 import pytest
 from aiohttp import web
 from endpoint_scripts import take
+from streamed_answers import SSE, events_of, sent
 
 from tui_eval.clients.openai_token import OpenAIChatCompletionsTokenClient
 from tui_eval.environments.step_tokens import step_tokens
@@ -23,7 +24,7 @@ from tui_eval.state import State
 from tui_eval.types import ClientConfig, Response, Tool
 
 END = 1
-WAYS = ["short way", "SDK's way"]
+WAYS = ["short way", "SDK's way", "streamed"]
 
 
 class TemplateEndpoint:
@@ -70,7 +71,11 @@ class TemplateEndpoint:
             "token_ids": said,
             "logprobs": {"content": [{"token": "", "logprob": -0.5}] * len(said)},
         }
-        return web.json_response({"id": "x", "choices": [choice], "prompt_token_ids": prompt})
+        answer = {"id": "x", "choices": [choice], "prompt_token_ids": prompt}
+        if body.get("stream"):
+            events = events_of("openai_chat_completions", answer)
+            return web.Response(body=sent(events), headers=SSE)
+        return web.json_response(answer)
 
     async def _received(self, request: web.Request) -> dict[str, Any]:
         body: dict[str, Any] = await request.json()
@@ -104,7 +109,8 @@ async def client(
     request: pytest.FixtureRequest, endpoint: Any
 ) -> AsyncIterator[OpenAIChatCompletionsTokenClient]:
     """A client of the endpoint, on each way of a call."""
-    config = ClientConfig(api_base_url=endpoint.url, max_retries=0)
+    stream = request.param == "streamed"
+    config = ClientConfig(api_base_url=endpoint.url, max_retries=0, stream=stream)
     made = OpenAIChatCompletionsTokenClient(config, api_key="key")
     yield take(request.param, made)
     await made.close()

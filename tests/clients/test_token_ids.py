@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 from openai.types.chat import ChatCompletion
 
-from tui_eval.clients.sdk_client import decode_answer
+from tui_eval.clients.wire.answer_struct import decode_answer
 from tui_eval.clients.wire.chat_answer import ChatAnswer
 from tui_eval.clients.wire.chat_translation import check_chat_answer, from_chat_answer
 from tui_eval.clients.wire.completions_answer import CompletionAnswer

@@ -135,7 +135,7 @@ def test_a_folder_is_a_registry_too(monkeypatch: pytest.MonkeyPatch) -> None:
     [
         ('model = "other"', "model is 'other', another 'a' has 'm'"),
         ('model = "m"\ntype = "openai_responses"', "api_client_type is 'openai_responses', anoth"),
-        ('model = "m"\ninput_price = 2', "input_price is 2.0, another 'a' has None"),
+        ('model = "m"\ninput_price = 2', "input_price is 2.0, another 'a' has none"),
     ],
 )
 def test_replicas_must_be_alike(second: str, told: str) -> None:
@@ -189,7 +189,11 @@ def test_a_model_that_is_found_asks_no_server(
     ],
     ids=str,
 )  # fmt: skip
-def test_what_is_no_model_server_is_not_offered(fault_server: FaultServer, reply: Reply) -> None:
+def test_what_is_no_model_server_is_not_offered(
+    fault_server: FaultServer, reply: Reply, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    if reply.hang:
+        monkeypatch.setattr(local_servers, "ANSWERS_WITHIN_S", 0.2)
     fault_server.script("/v1/models", [reply])
     assert find_servers([(int(fault_server.url.rsplit(":", 1)[1]), "vLLM")]) == []
 
@@ -228,3 +232,31 @@ def test_a_run_that_goes_on_has_its_headers_from_the_registry_or_from_the_flag(h
     assert told == [] and again is not None
     assert again.endpoints[0].headers == {"X-Team": "of the registry", "X-Mine": "secret"}
     assert (again.input_price, again.model) == (0.4, "org/mini")
+
+
+def test_demo_is_asked_in_its_own_protocol_only() -> None:
+    (fault,) = faults(model="demo", api_client_type="openai_responses")
+    assert fault.startswith("--api-client-type: demo does not speak openai_responses")
+
+
+def test_demo_is_known_beside_any_registry_and_gives_way_to_ones_own() -> None:
+    assert plan(model="demo").base_url == "embedded:demo"
+    own = '[[endpoint]]\nendpoint_id = "demo"\nmodel = "mine"\nurl = "http://127.0.0.1:3/v1"\n'
+    write("configs/endpoints.toml", own)
+    assert plan(model="demo").model == "mine"
+
+
+def test_one_set_that_is_wrong_hides_no_other() -> None:
+    wrong = faults(sets=["nosuch=1", "num_examples=abc", "env_args.foo"])
+    for text in ("nosuch", "'abc'", "env_args.foo"):
+        assert text in str(wrong)
+
+
+@pytest.mark.parametrize("name", ["bad name!!", "a/b/c", "me/-x", "me/a--b", "x" * 97, "me/"])
+def test_a_dataset_name_that_the_hub_would_refuse_is_told_at_the_start(name: str) -> None:
+    assert "is no name of a dataset" in str(faults(save_to_hf_hub=True, hf_hub_dataset_name=name))
+
+
+@pytest.mark.parametrize("name", ["mine", "me/my_data-1.0"])
+def test_a_dataset_name_that_the_hub_takes_is_taken(name: str) -> None:
+    assert plan(model="mini", save_to_hf_hub=True, hf_hub_dataset_name=name)

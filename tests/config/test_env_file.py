@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 
 from tui_eval.config.env_file import load_env_file
+from tui_eval.errors import warning
 
 
 @pytest.fixture(autouse=True)
@@ -32,9 +33,9 @@ def test_variables_that_are_set_stay() -> None:
 
 def test_a_line_that_is_not_understood_is_told_without_its_text() -> None:
     Path(".env").write_text("A=1\n'secret\nB=2\nC=a\0b\n")
-    assert load_env_file() == [
-        ".env:2: this line is no NAME=VALUE and was left out",
-        ".env:4: this line is no NAME=VALUE and was left out",
+    assert [str(notice) for notice in load_env_file()] == [
+        "warning: .env:2: this line is no NAME=VALUE and was left out",
+        "warning: .env:4: this line is no NAME=VALUE and was left out",
     ]
     assert (os.environ["A"], os.environ["B"]) == ("1", "2")
     assert "C" not in os.environ
@@ -48,4 +49,4 @@ def test_there_need_not_be_one() -> None:
 
 def test_what_cannot_be_read_is_told() -> None:
     Path(".env").write_bytes(b"A=\xff")
-    assert load_env_file() == [".env was not read: UnicodeDecodeError"]
+    assert load_env_file() == [warning(".env was not read: UnicodeDecodeError")]

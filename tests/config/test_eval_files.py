@@ -82,6 +82,30 @@ def test_everything_wrong_is_told_at_once_with_its_line() -> None:
         assert [fault for fault in told if fault.startswith(expected)], (expected, told)
 
 
+def test_a_slip_in_the_key_of_the_model_says_nothing_of_the_default_model() -> None:
+    path = write("e.toml", 'modle = "mini"\n[[eval]]\nenv_id = "a"\n')
+    assert faults(path) == ["e.toml:1: unknown key 'modle'. Did you mean model?"]
+
+
+def test_a_file_that_names_no_model_is_told_where_to_write_one() -> None:
+    path = write("e.toml", '[[eval]]\nenv_id = "a"\n')
+    (told,) = faults(path)
+    assert told.startswith("e.toml:2, model: nothing names a model, and the default is not there:")
+    assert "no endpoint is called 'gpt-4.1-mini'" in told
+    assert "--model" not in told
+
+
+def test_a_key_that_a_default_model_of_a_file_lacks_is_told_at_the_file() -> None:
+    write(
+        "configs/endpoints.toml",
+        REGISTRY.replace('"mini"', '"gpt-4.1-mini"').replace("EXAMPLE_KEY", "NO_KEY"),
+    )
+    (told,) = faults(write("e.toml", 'num_examples = 1\n[[eval]]\nenv_id = "a"\n'))
+    assert told.startswith("e.toml:3, model: nothing names a model, and the default, gpt-4.1-mini,")
+    assert "NO_KEY" in told
+    assert "--model" not in told
+
+
 @pytest.mark.parametrize(
     ("text", "told"),
     [
@@ -155,7 +179,8 @@ def test_resume_of_an_evaluation_wins_over_that_of_the_top() -> None:
     )
     found = asked(path)
     assert [one.resume for one in found.evaluations] == [None, "there", "newest"]
-    assert [one.resume for one in asked(path, resume="x").evaluations] == ["x"] * 3
+    typed = asked(path, resume="newest").evaluations
+    assert [one.resume for one in typed] == ["newest", "there", "newest"]
 
 
 def test_flags_that_describe_an_evaluation_are_ignored_and_named_in_one_warning() -> None:
@@ -163,8 +188,9 @@ def test_flags_that_describe_an_evaluation_are_ignored_and_named_in_one_warning(
     found = asked(path, num_examples="x", model="sonnet", verbose=True, heartbeat_url="http://h")
     assert found.faults == []
     (notice,) = found.notices
-    assert "e.toml these flags are ignored: -n/--num-examples, -m/--model." in notice
-    assert "--set num_examples=..." in notice
+    assert notice.level == "warning"
+    assert "e.toml these flags are ignored: -n/--num-examples, -m/--model." in notice.text
+    assert "--set num_examples=..." in notice.text
     for one in found.evaluations:
         assert one.plan is not None
         assert (one.plan.model, one.plan.num_examples) == ("org/mini", 5)
@@ -187,7 +213,7 @@ def test_what_has_no_effect_is_said_once() -> None:
         'model = "mini"\ndisable_env_server = true\n[[eval]]\nenv_id = "a"\n[[eval]]\n'
         'env_id = "b"\nshuffle_seed = 3\n',
     )
-    assert asked(path).notices == [
+    assert [notice.text for notice in asked(path).notices] == [
         "e.toml:2, disable_env_server has no effect: there is no environment server",
         "e.toml:7, shuffle_seed has no effect without shuffle",
     ]

@@ -10,7 +10,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from setting_places import asked, faults, plan, source, write
 
-from tui_eval.config.options import OPTIONS
+from tui_eval.config.options import CLIENT_TYPES, OPTIONS
 from tui_eval.config.plan import Request
 from tui_eval.config.planning import expand
 
@@ -172,10 +172,12 @@ FLAGS: dict[str, tuple[Any, str, Any]] = {
     "verbose": (True, "verbose", True),
     "api_base_url": ("http://127.0.0.1:1/v1", "base_url", "http://127.0.0.1:1/v1"),
     "api_key_var": ("", "key_var", ""),
+    "stream": (True, "stream", True),
     "api_client_type": ("openai_responses", "client_type", "openai_responses"),
 }
 
-ELSEWHERE = {"model", "endpoint_id", "provider", "headers", "endpoints_path", "env_id", "name"}
+ELSEWHERE = {"model", "endpoint_id", "provider", "headers", "endpoints_path", "env_id", "name",
+             "no_stream"}  # fmt: skip
 """Have tests of their own."""
 
 NOT_OF_THE_PLAN = {"disable_env_server", "resume", "debug"}
@@ -192,6 +194,12 @@ def test_every_setting_reaches_the_plan_from_a_flag_and_from_a_file(name: str) -
     written = plan(model="mini", sets=[f"{name}={str(text).lower() if text is True else text}"])
     assert getattr(written, field) == value
     assert option.in_files
+
+
+@pytest.mark.parametrize("client_type", CLIENT_TYPES)
+def test_answers_of_every_protocol_may_be_streamed(client_type: str) -> None:
+    assert plan(model="mini", api_client_type=client_type, stream=True).stream
+    assert not plan(model="mini", api_client_type=client_type).stream
 
 
 def test_no_setting_is_forgotten_above() -> None:

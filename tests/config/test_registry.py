@@ -124,4 +124,4 @@ def test_the_shipped_registry_is_read_where_there_is_none_here(
     assert found["demo"][0].url == EMBEDDED
     (tmp_path / "configs").mkdir()
     (tmp_path / "configs" / "endpoints.toml").write_text(GOOD)
-    assert list(read_registry(registry_path(None))[0]) == ["mini", "sonnet"]
+    assert list(read_registry(registry_path(None))[0]) == ["mini", "sonnet", "demo"]

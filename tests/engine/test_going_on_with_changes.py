@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import signal
+import textwrap
 import tomllib
 from typing import Any
 
@@ -63,6 +64,7 @@ def test_every_difference_is_listed_refused_and_accepted_only_if_asked(
         'sampling_args is {"temperature": 0.5}, the run has {}',
         'env_args is {"level": 2}, the run has {}',
         "extra_env_kwargs is",
+        'dataset is "3 examples',
         "--accept-changes",
     ):
         assert said in refused.err, said
@@ -114,6 +116,26 @@ def test_another_version_of_the_package_is_noticed(
     assert 'env_version is "2.0", the run has null' in refused.err
 
 
+def test_another_version_of_a_local_environment_is_noticed(
+    program: Program, fault_server: FaultServer
+) -> None:
+    folder = program.folder / "environments" / "kept"
+    folder.mkdir(parents=True)
+    (folder / "kept.py").write_text(textwrap.dedent(ENV.replace("FUNCTION", "lambda answer: 1.0")))
+    project = folder / "pyproject.toml"
+    project.write_text('[project]\nname = "kept"\nversion = "0.3"\n')
+    fault_server.script(CHAT, [GOOD])
+    done = evaluate(program, fault_server, "-n", "1", "-s")
+    assert done.code == 0, done
+    (path,) = folder.glob("outputs/evals/*/*")
+    run = Run(path)
+    assert run.metadata["version_info"]["env_version"] == "0.3"
+    project.write_text('[project]\nname = "kept"\nversion = "0.4"\n')
+    refused = program.run("run", "--resume", str(run.path))
+    assert refused.code == 2, refused
+    assert 'env_version is "0.4", the run has "0.3"' in refused.err
+
+
 def test_accepting_changes_of_a_new_run_is_said_to_have_no_effect(program: Program) -> None:
     done = program.run("reverse-text", "-m", "demo", "-n", "1", "-r", "1", "--accept-changes")
     assert done.code == 0, done
@@ -145,14 +167,35 @@ def test_resume_alone_extends_a_finished_run_to_more_examples_and_rollouts(
     assert begun.metadata["rollouts_per_example"] == 2
 
 
-@pytest.mark.parametrize("fewer", [("-n", "3"), ("-n", "2")])
-def test_resume_alone_starts_anew_where_there_is_nothing_to_extend(
-    program: Program, fault_server: FaultServer, begun: Run, fewer: tuple[str, str]
+def test_resume_alone_starts_anew_where_less_is_asked_for(
+    program: Program, fault_server: FaultServer, begun: Run
 ) -> None:
-    done = evaluate(program, fault_server, *fewer, "-s", "--resume")
+    done = evaluate(program, fault_server, "-n", "2", "-s", "--resume")
     assert done.code == 0, done
     assert "starting a new one" in done.err
     assert len(program.runs()) == 2
+
+
+def test_resume_alone_returns_at_once_where_all_is_done(
+    program: Program, fault_server: FaultServer, begun: Run
+) -> None:
+    asked = len(fault_server.requests)
+    done = evaluate(program, fault_server, "-n", "3", "-s", "--resume")
+    assert done.code == 0, done
+    assert "3 of 3 done" in done.err
+    assert len(program.runs()) == 1
+    assert len(fault_server.requests) == asked
+
+
+def test_resume_alone_takes_the_run_of_the_same_settings_not_a_newer_one(
+    program: Program, fault_server: FaultServer, begun: Run
+) -> None:
+    fault_server.script(CHAT, [Reply(403, {"error": {"message": "no"}}), GOOD])
+    evaluate(program, fault_server, "-n", "1", "-T", "0.7")
+    done = evaluate(program, fault_server, "-n", "4", "-s", "--resume")
+    assert done.code == 0, done
+    assert "3 of 3 done" in done.err
+    assert Run(begun.path).places() == [(n, 0) for n in range(4)]
 
 
 RANK = """

@@ -23,6 +23,7 @@ from tui_eval.events import (
     ReadAgain,
     RolloutFinished,
     RolloutStaged,
+    RowsTakenBack,
     RunFinished,
     RunStarted,
     Stage,
@@ -91,6 +92,7 @@ async def test_stages_within_a_batch_are_told_once_as_they_are_at_its_end() -> N
         reader, writer = await asyncio.open_unix_connection(path)
         await hub.somebody_listens.wait()
         hub.tell(started())
+        hub.flush()  # facts that wait are told before people's code runs
         watch = RolloutWatch(7, 0, hub, gate, held)
         for _ in range(20):
             await watch.model_call()
@@ -151,3 +153,27 @@ async def test_a_frame_that_is_no_command_ends_only_that_connection() -> None:
         assert len(await read_all(reader)) >= 2
         bad.close()
         good.close()
+
+
+async def test_a_listener_that_does_not_read_hears_that_rows_were_taken_back() -> None:
+    hub = Hub()
+    async with listening(hub) as path:
+        reader, writer = await asyncio.open_unix_connection(path, limit=1000)
+        await hub.somebody_listens.wait()
+        hub.tell(started())
+        for row in range(TOTAL - 1):
+            hub.tell(finished(row))
+            if row % 1000 == 0:
+                hub.flush()
+        hub.tell(RowsTakenBack(0, 1.0, [finished(7)]))
+        hub.flush()
+        (listener,) = hub.listeners
+        reading = asyncio.create_task(read_all(reader))
+        while listener.unsent:
+            await asyncio.sleep(0.001)
+        hub.tell(RunFinished(0, 1.0, "finished", 0))
+        heard = await reading
+        writer.close()
+    (back,) = (event for event in heard if isinstance(event, RowsTakenBack))
+    assert [event.row for event in back.rows] == [7]
+    assert not any(isinstance(event, ReadAgain) for event in heard), "what it knows is not there"

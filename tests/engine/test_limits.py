@@ -3,13 +3,18 @@
 from __future__ import annotations
 
 import asyncio
+import math
 import random
 from collections import Counter
+from collections.abc import Iterator
+from contextlib import contextmanager
 
 import pytest
 
+from tui_eval.engine.adaptive import Concurrency
 from tui_eval.engine.deadline import Deadline
-from tui_eval.engine.limits import Held, Limits
+from tui_eval.engine.limits import Held, Limits, ScoringSlots, Shared
+from tui_eval.engine.slots import Slots
 
 
 @pytest.mark.parametrize("seed", range(20))
@@ -55,6 +60,71 @@ async def test_all_come_through_and_no_limit_is_passed(seed: int) -> None:
         await asyncio.gather(*tasks)
         held, _ = await limits.begin([0])
     assert done == 60
+
+
+@pytest.mark.parametrize("seed", range(20))
+async def test_evaluations_that_share_limits_come_through_and_leave_nothing_taken(
+    seed: int,
+) -> None:
+    draw = random.Random(seed)
+    common = {name: draw.randint(1, 4) for name in ("flight", "generation", "scoring", "endpoint")}
+    shared = Shared(
+        Slots(common["flight"], math.inf),
+        Slots(common["generation"], math.inf),
+        ScoringSlots(common["scoring"]),
+        [Concurrency(common["endpoint"], (common["flight"], common["generation"]), adapts=False)],
+    )
+    now: Counter[str] = Counter()
+    done = 0
+
+    @contextmanager
+    def counted(**counts: int) -> Iterator[None]:
+        now.update(counts)
+        try:
+            assert all(now[name] <= most for name, most in common.items())
+            yield
+        finally:
+            now.subtract(counts)
+
+    async def one(limits: Limits, held: Held) -> None:
+        nonlocal done
+        try:
+            for _ in range(draw.randint(0, 2)):
+                with counted(flight=1, generation=1, endpoint=1):
+                    await asyncio.sleep(0)
+                async with held.lent():
+                    await asyncio.sleep(0.001 * draw.randint(0, 2))
+            limits.generated(held)
+            count = draw.randint(1, 3)
+            async with limits.scoring(held, count):
+                with counted(flight=1, scoring=min(count, common["scoring"])):
+                    await asyncio.sleep(0)
+            done += 1
+        finally:
+            held.release()
+
+    async def evaluation() -> None:
+        limits = Limits(*(draw.randint(0, 3) for _ in range(3)), [], shared)
+        tasks = []
+        try:
+            for _ in range(15):
+                held, _ = await limits.begin([0])
+                tasks.append(asyncio.create_task(one(limits, held)))
+                tasks[-1].add_done_callback(lambda _, held=held: held.release())
+            await asyncio.gather(*tasks)
+        finally:
+            for task in tasks:
+                task.cancel()
+
+    async with asyncio.timeout(20):
+        every = [asyncio.create_task(evaluation()) for _ in range(4)]
+        await asyncio.sleep(0.005)
+        every[3].cancel()
+        await asyncio.gather(*every, return_exceptions=True)
+        await asyncio.sleep(0.02)
+    assert done >= 45
+    taken = [shared.in_flight, shared.generation, *(one.slots for one in shared.endpoints)]
+    assert [(slots.used, slots.sleeping) for slots in taken] == [(0, 0)] * 3
 
 
 async def test_what_sleeps_at_the_same_time_gives_its_slots_back_once() -> None:

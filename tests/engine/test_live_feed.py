@@ -3,19 +3,23 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator, Callable
-from contextlib import asynccontextmanager
+import json
+import threading
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import pytest
+from endpoint_scripts import ANSWERS, PATHS
 from program import Program, chat_answer, tool_call
+from seat import Seat, seat
 from servers import FaultServer, Reply
+from streamed_answers import SSE, events_of, sent
 
+from tui_eval.cli.lazy_feed import LazyFeed
 from tui_eval.engine.live_feed import LiveFeed
 from tui_eval.events import (
     Detach,
-    Event,
     MessagesAdded,
     Pause,
     Resume,
@@ -23,53 +27,14 @@ from tui_eval.events import (
     Stage,
     Stop,
     Subscribe,
+    TextAdded,
     ToolFinished,
 )
-from tui_eval.fold.run_state import RunState
 from tui_eval.fold.transcript import Rollout
 from tui_eval.runs.lock import holder
 
 CHAT = "/v1/chat/completions"
-PATIENCE_S = 30.0
-
-
-class Seat:
-    """A listener with its fold and everything it heard."""
-
-    def __init__(self, feed: LiveFeed) -> None:
-        self.feed = feed
-        self.state = RunState()
-        self.heard: list[Event] = []
-
-    def of(self, kind: type[Any]) -> list[Any]:
-        return [event for event in self.heard if isinstance(event, kind)]
-
-    def listen(self) -> None:
-        for event in self.feed.drain():
-            self.heard.append(event)
-            self.state.apply(event)
-
-    async def until(self, condition: Callable[[], Any], what: str) -> Any:
-        async with asyncio.timeout(PATIENCE_S):
-            while True:
-                self.listen()
-                if value := condition():
-                    return value
-                await asyncio.sleep(0.01)
-        raise AssertionError(what)
-
-
-@asynccontextmanager
-async def seat(feed: LiveFeed) -> AsyncIterator[Seat]:
-    await feed.start()
-    try:
-        yield Seat(feed)
-    finally:
-        await feed.close()
-        if feed.engine is not None:
-            feed.engine.stop()
-            await asyncio.to_thread(feed.engine.wait)
-            feed.engine.clean_up()
+STREAMED = ["openai_chat_completions", "openai_responses", "anthropic_messages"]
 
 
 TOOLS = """
@@ -132,8 +97,25 @@ async def test_pausing_holds_rollouts_before_their_next_call_and_resuming_lets_t
         await one.until(lambda: one.state.end, "the run ends")
         assert one.state.gate_open
         assert one.state.finished == 12
-        slowest = max(event.generation_ms for event in one.of(RolloutFinished))
-        assert slowest < 300 + 250, "time at the gate counts for no rollout"
+        paused = [event for event in one.of(RolloutFinished) if event.row < 4]
+        assert len(paused) == 4
+        for event in paused:
+            passed_ms = (event.at - event.started_at) * 1000
+            assert event.generation_ms < passed_ms - 250, "time at the gate counts for no rollout"
+
+
+async def test_a_pause_asked_for_before_the_run_begins_holds(
+    request_of: Callable[..., dict[str, Any]], fault_server: FaultServer
+) -> None:
+    feed = LazyFeed(request_of(num_examples="3"))
+    feed.send(Pause())
+    async with seat(feed) as one:
+        await one.until(lambda: one.state.run is not None, "the run begins")
+        await one.until(lambda: not one.state.gate_open, "the gate is closed")
+        assert not fault_server.requests
+        feed.send(Resume())
+        await one.until(lambda: one.state.end, "the run ends")
+        assert one.state.finished == 3
 
 
 async def test_messages_come_only_for_subscribed_rollouts_and_tell_the_story_on_disk(
@@ -158,6 +140,44 @@ async def test_messages_come_only_for_subscribed_rollouts_and_tell_the_story_on_
         assert [e.text for e in live.entries()] == [e.text for e in saved.entries()]
         tools = [entry.tool for entry in saved.entries() if entry.tool]
         assert [(use.name, use.result) for use in tools] == [("add", "3")]
+
+
+@pytest.mark.parametrize("client_type", STREAMED)
+async def test_the_text_of_a_running_turn_comes_only_for_a_subscribed_rollout(
+    request_of: Callable[..., dict[str, Any]], fault_server: FaultServer, client_type: str
+) -> None:
+    whole = "It is four, I think."
+    body = sent(events_of(client_type, saying(client_type, whole), [4]))
+    go_on = threading.Event()
+    hold = (body.index(b"I th"), go_on)
+    fault_server.script(PATHS[client_type], [Reply(body=body, headers=SSE, hold=hold)])
+    asked = request_of(
+        num_examples="2", max_concurrent="2", stream=True, no_preflight=True,
+        api_client_type=client_type,
+    )  # fmt: skip
+    async with seat(LiveFeed(asked)) as one:
+        await one.until(lambda: one.state.by_stage[Stage.MODEL] == 2, "both are asked")
+        one.feed.send(Subscribe([1]))
+        await one.until(lambda: one.of(TextAdded), "text comes before the answer is whole")
+        assert not one.state.finished
+        go_on.set()
+        await one.until(lambda: one.state.end, "the run ends")
+        told = one.of(TextAdded)
+        assert {(event.row, event.call, event.kind) for event in told} == {(1, 1, "text")}
+        text = "".join(event.text for event in told)
+        assert whole.startswith(text)
+        assert len(text) > len(whole) / 2
+        assert one.of(MessagesAdded)[-1].messages[-1]["content"] == whole
+        saved = one.feed.saved(0, one.state.offset[0], one.state.length[0])
+        assert saved is not None
+        assert saved.messages[-1]["content"] == whole
+
+
+def saying(client_type: str, text: str) -> dict[str, Any]:
+    """The good answer of a protocol with another text."""
+    said = json.dumps(ANSWERS[client_type]).replace('"ok"', json.dumps(text))
+    answer: dict[str, Any] = json.loads(said)
+    return answer
 
 
 async def test_who_joins_late_sees_what_the_first_listener_sees(

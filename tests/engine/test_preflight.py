@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import signal
 import socket
 import time
@@ -51,7 +52,7 @@ def test_a_model_that_the_endpoint_does_not_list_is_refused_with_the_nearest(
     assert_refused_unpaid(
         done,
         fault_server,
-        "-m qwen3",
+        "--model qwen3",
         "does not serve this model",
         "Did you mean qwen3-8b? --no-preflight",
     )
@@ -132,7 +133,7 @@ def test_all_that_is_wrong_is_told_at_once(program: Program, fault_server: Fault
     done = run(program, fault_server, "-o", "file/runs")
     assert_refused_unpaid(
         done, fault_server,
-        "does not serve this model", "'anwser'", "Did you mean answer or",
+        "does not serve this model", "'anwser'", "Did you mean answer",
         "file/runs: the run cannot be written here", "file is no folder",
     )  # fmt: skip
 
@@ -205,14 +206,98 @@ def test_a_missing_package_of_math_is_named(program: Program, fault_server: Faul
     assert_refused_unpaid(run(program, fault_server), fault_server, "tui-eval[math]")
 
 
-def test_a_column_that_looks_like_a_slip_is_noticed_and_not_refused(
+def test_columns_that_are_slips_are_refused_with_the_nearest_names(
+    program: Program, fault_server: FaultServer
+) -> None:
+    echo(
+        program,
+        "vf.Rubric(funcs=[right])",
+        "right = lambda answer: 1.0; right.__name__ = 'exact_match'",
+    )
+    done = run(program, fault_server, "-C", "judge_respons,reward,my_own,exact_mach")
+    assert_refused_unpaid(
+        done, fault_server,
+        "-C judge_respons: a state has no such key. Did you mean judge_response?",
+        "-C exact_mach: a state has no such key. Did you mean exact_match?",
+    )  # fmt: skip
+    assert "my_own" not in done.err
+    assert run(program, fault_server, "-C", "judge_respons", "--no-preflight").code == 0
+
+
+def test_a_column_that_no_state_had_is_told_at_the_start_and_at_the_end(
+    program: Program, fault_server: FaultServer
+) -> None:
+    program.environment(
+        "echo",
+        """
+        import tui_eval as vf
+
+        class Noting(vf.SingleTurnEnv):
+            async def setup_state(self, state):
+                state["totally_" + "known"] = None
+                state["plainly_known"] = 1
+                return await super().setup_state(state)
+
+        def load_environment():
+            return Noting(dataset=[{"question": "a", "answer": "b"}], rubric=vf.Rubric())
+        """,
+    )
+    names = "totally_unknown,totally_known,plainly_known,answer,judge_response"
+    done = run(program, fault_server, "-C", names)
+    assert done.code == 0, done
+    (before,) = [line for line in done.err.splitlines() if "-C" in line]
+    assert before.startswith(
+        "warning: -C totally_unknown, totally_known: the environment's own files"
+    )
+    nowhere = "in no rollout's state, so null in every row"
+    told = f"  totally_unknown: {nowhere}. Did you mean totally_known?"
+    lines = done.out.splitlines()
+    assert told in lines
+    assert f"  judge_response: {nowhere}" in lines
+    assert not [line for line in lines if line.startswith(("  totally_known:", "  plainly_known"))]
+    (one,) = program.runs()
+    missing = {"totally_unknown": "Did you mean totally_known?", "judge_response": ""}
+    assert one.metadata["missing_columns"] == missing
+    report = program.run("report", str(one.path), "--json")
+    assert json.loads(report.out)["missing_columns"] == missing
+
+
+def test_nothing_is_said_of_columns_where_every_rollout_errored(
     program: Program, fault_server: FaultServer
 ) -> None:
     echo(program)
-    done = run(program, fault_server, "-C", "judge_respons,reward,my_own")
+    fault_server.script(CHAT, [Reply(400, {"error": {"message": "no"}})])
+    url = f"{fault_server.url}/v1"
+    args = ("-m", "qwen3", "-b", url, "-n", "1", "-r", "1", "-C", "totally_unknown")
+    done = program.run("echo", *args, "--no-preflight")
+    assert done.code == 3, done
+    assert "totally_unknown" not in done.out + done.err
+
+
+@pytest.mark.parametrize("where", ["environment", "reward function"])
+def test_a_column_that_the_environments_code_names_is_no_slip(
+    program: Program, fault_server: FaultServer, where: str
+) -> None:
+    base, functions = ("Asks", "") if where == "environment" else ("vf.SingleTurnEnv", "[f]")
+    program.environment(
+        "echo",
+        f"""
+        import tui_eval as vf
+
+        class Asks(vf.SingleTurnEnv):
+            pass
+
+        def f(state):
+            state["answers"] = [1]
+            return 1.0
+
+        def load_environment():
+            rubric = vf.Rubric(funcs={functions or "[]"})
+            return {base}(dataset=[{{"question": "a", "answer": "b"}}], rubric=rubric)
+        """,
+    )
+    done = run(program, fault_server, "-C", "answers")
     assert done.code == 0, done
-    assert "-C judge_respons: a state has judge_response" in done.err
-    assert done.err.count("did you mean") == 1
 
 
 def test_without_preflight_a_dead_endpoint_is_met_by_the_rollouts(program: Program) -> None:
@@ -225,3 +310,43 @@ def test_without_preflight_a_dead_endpoint_is_met_by_the_rollouts(program: Progr
     wait_until(program.runs, "the run has begun")
     process.send_signal(signal.SIGINT)
     assert program.finish(process).code == 130
+
+
+def test_a_missing_key_hides_nothing_else(program: Program) -> None:
+    echo(program, "vf.Rubric(funcs=[good])", "good = lambda anwser: 1.0")
+    (program.folder / "file").write_text("")
+    with socket.socket() as free:
+        free.bind(("127.0.0.1", 0))
+        url = f"http://127.0.0.1:{free.getsockname()[1]}/v1"
+    done = program.run(
+        *("echo", "-m", "good", "-b", url, "-k", "NOKEY", "-C", "completoin", "-o", "file/runs")
+    )
+    assert done.code == 2, done
+    for text in ("NOKEY: this variable", "-C completoin", "file is no folder", "'anwser'",
+                 "nothing listens"):  # fmt: skip
+        assert text in done.err, done
+    assert done.err.count("NOKEY: this variable") == 1, done
+
+
+def test_an_unknown_alias_hides_no_other_fault(program: Program) -> None:
+    echo(program)
+    (program.folder / "file").write_text("")
+    done = program.run("echo", "-m", "nobody", "-C", "completoin", "-o", "file/runs", "-n", "x")
+    assert done.code == 2, done
+    for text in ("'nobody'", "-C completoin", "file is no folder", "'x' is not a whole number"):
+        assert text in done.err, done
+
+
+@pytest.mark.parametrize(
+    ("flags", "said"),
+    [
+        (("-x", '{"max_turns": 20}'), "has no second turn"),
+        (("-S", '{"n": 3}'), "say -r"),
+        (("-S", '{"stream": true}'), "Say --stream"),
+    ],
+)
+def test_what_every_rollout_would_fail_for_is_refused(
+    program: Program, fault_server: FaultServer, flags: tuple[str, str], said: str
+) -> None:
+    echo(program)
+    assert_refused_unpaid(run(program, fault_server, *flags), fault_server, said)

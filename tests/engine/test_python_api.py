@@ -8,7 +8,6 @@ import logging
 import signal
 import sys
 from pathlib import Path
-from types import ModuleType
 from typing import Any
 
 import pytest
@@ -361,37 +360,3 @@ async def test_outputs_make_a_dataset(
     table = vf.Environment.make_dataset(got)
     assert isinstance(table, ExampleTable)
     assert table["example_id"] == [0, 0, 1, 1, 2, 2]
-
-
-async def test_a_push_to_the_hub_that_fails_is_logged_and_the_outputs_are_there(
-    folder: Path,
-    fault_server: FaultServer,
-    monkeypatch: pytest.MonkeyPatch,
-    caplog: pytest.LogCaptureFixture,
-) -> None:
-    pushed: list[tuple[int, str]] = []
-
-    class Dataset:
-        @classmethod
-        def from_list(cls, rows: list[Any]) -> Dataset:
-            made = cls()
-            made.rows = rows
-            return made
-
-        def push_to_hub(self, name: str) -> None:
-            pushed.append((len(self.rows), name))
-            if name == "me/bad":
-                raise OSError("no such repository")
-
-    stand_in = ModuleType("datasets")
-    stand_in.Dataset = Dataset
-    stand_in.IterableDataset = type("IterableDataset", (), {})
-    monkeypatch.setitem(sys.modules, "datasets", stand_in)
-    fault_server.script(CHAT, [GOOD])
-    env, client = environment(env_id="e"), config(fault_server)
-    await env.evaluate(client, "m", push_to_hf_hub=True)
-    got = await env.evaluate(client, "m", push_to_hf_hub=True, hf_hub_dataset_name="me/bad")
-    assert pushed == [(3, "e--m"), (3, "me/bad")]
-    assert len(got["outputs"]) == 3
-    assert "no such repository" in caplog.text
-    assert got["metadata"]["path_to_save"] in caplog.text

@@ -200,6 +200,25 @@ async def test_a_run_does_not_go_on_with_other_settings(
     assert fault_server.requests[-1].json()["top_p"] == 0.5
 
 
+async def test_a_secret_that_a_run_does_not_keep_is_asked_for_again(
+    folder: Path, fault_server: FaultServer
+) -> None:
+    fault_server.script(CHAT, [GOOD])
+    env, client, path = environment(), config(fault_server), folder / "run"
+    given = {"top_p": 0.5, "extra_body": {"search_api_key": "sk-abcdef1234567890"}}
+    await env.evaluate(client, "m", given, num_examples=2, results_path=path)
+    with pytest.raises(RefusedError) as refused:
+        await env.evaluate(client, "m", num_examples=3, results_path=path)
+    assert str(refused.value) == (
+        "results_path: the value of sampling_args.extra_body.search_api_key is not kept with the "
+        "run. Give sampling_args again, with all that was given then"
+    )
+    assert len(fault_server.requests) == 2
+    got = await env.evaluate(client, "m", given, num_examples=3, results_path=path)
+    assert len(got["outputs"]) == 3
+    assert fault_server.requests[-1].json()["search_api_key"] == "sk-abcdef1234567890"
+
+
 async def test_an_endpoint_that_moved_and_more_rollouts_extend_a_run_and_are_kept(
     folder: Path, fault_server: FaultServer
 ) -> None:

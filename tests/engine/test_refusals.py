@@ -33,6 +33,21 @@ def test_an_unknown_environment_names_the_places_and_the_nearest(program: Progra
     assert_refused(done, "calculater", str(program.folder / "environments"), "calculator")
 
 
+def test_an_unknown_environment_says_how_one_is_installed(program: Program) -> None:
+    (program.folder / "environments").mkdir()
+    (program.folder / "environments" / "my_math.py").write_text("")
+    done = program.run("acme/some-math", *DEMO)
+    assert_refused(
+        done,
+        "environment acme/some-math: there is no such environment",
+        "prime env install acme/some-math",
+        "pip install some-math",
+    )
+    done = program.run("my-maths", *DEMO)
+    assert_refused(done, "Did you mean my-math?", "pip install my-maths")
+    assert "prime env install" in done.err
+
+
 def test_every_fault_is_told_at_once(program: Program) -> None:
     done = program.run(
         *("nope", "-m", "gpt-4.1-mino", "-n", "0", "-r", "many", "-T", "nan"),
@@ -63,7 +78,7 @@ def test_an_unknown_client_type_names_the_known(program: Program) -> None:
 
 def test_a_missing_key_variable_is_named(program: Program) -> None:
     done = program.run("calculator", "-n", "1")
-    assert_refused(done, "-m gpt-4.1-mini", "OPENAI_API_KEY", "not set")
+    assert_refused(done, "--model gpt-4.1-mini", "OPENAI_API_KEY", "not set")
 
 
 @pytest.mark.parametrize(
@@ -107,6 +122,41 @@ def test_a_dataset_that_cannot_be_used_says_why(
     source = f"import tui_eval as vf\ndef load_environment():\n    return {made}"
     program.environment("datum", source)
     assert_refused(program.run("datum", *DEMO), *said)
+
+
+@pytest.mark.parametrize("flags", [(), ("-s",), ("--no-preflight",)])
+def test_a_threshold_that_is_no_number_is_told_with_all_else(
+    program: Program, flags: tuple[str, ...]
+) -> None:
+    program.environment(
+        "high",
+        """
+        import tui_eval as vf
+
+        def load_environment():
+            env = vf.SingleTurnEnv(dataset=[{"question": "1"}], rubric=vf.Rubric())
+            env.pass_threshold = "high"
+            return env
+        """,
+    )
+    done = program.run("high", *DEMO, "-T", "warm", *flags)
+    assert_refused(done, "its pass_threshold is 'high', which is no number", "-T/--temperature")
+
+
+def test_a_run_whose_files_cannot_be_laid_out_leaves_nothing(program: Program) -> None:
+    program.environment(
+        "odd",
+        """
+        import tui_eval as vf
+
+        def load_environment():
+            env = vf.SingleTurnEnv(dataset=[{"question": "1"}], rubric=vf.Rubric())
+            env.sampling_args = 7
+            return env
+        """,
+    )
+    assert program.run("odd", *DEMO, "-s").code == 1
+    assert not list(program.folder.rglob("odd--demo*/*"))
 
 
 def test_an_endpoint_where_nothing_listens_is_refused_at_once(program: Program) -> None:

@@ -121,7 +121,8 @@ def test_an_errored_rollout_does_not_end_the_run(
     assert rows[0]["reward"] == rows[3]["reward"] == 1.0
     assert (run.metadata["n_used"], run.metadata["n_errored"]) == (2, 2)
     assert run.metadata["avg_reward"] == 1.0
-    assert "error: example 1, rollout 0: KeyError('lost')" in done.err
+    said = "error: example 1, rollout 0: KeyError('lost') (environments/fragile.py:"
+    assert said in done.err
 
 
 def test_group_functions_score_complete_groups(program: Program, fault_server: FaultServer) -> None:

@@ -258,7 +258,7 @@ def test_a_spent_budget_stops_softly_and_the_run_goes_on_with_another(
     assert len(fault_server.requests) == 3 * count, "what is in flight finishes"
     opened = talk.run("open", str(run.path))
     assert f"Stopped: {why}. {count} of 6 rollouts are done." in opened.out
-    told = json.loads(talk.run("run", "--resume", str(run.path), "--json").out)
+    told = json.loads(talk.run("run", "--resume", str(run.path), *limit, "--json").out)
     assert (told["status"], told["exit_code"]) == ("stopped: budget", 4)
     assert (told["error"], told["resumable"]) == (why, True)
     assert len(fault_server.requests) == 3 * count, "it is spent already"

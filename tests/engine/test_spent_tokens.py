@@ -54,3 +54,20 @@ def test_the_cost_of_a_saved_run_is_told_from_the_prices_that_it_was_made_with(
     plan.write_text(f"input_price = 1000.0\noutput_price = 2000.0\n{plan.read_text()}")
     found = json.loads(program.run("report", str(run.path), "--json").out)
     assert found["cost"] == {"usd": 0.04, "input_price": 1000.0, "output_price": 2000.0}
+
+
+def test_tokens_of_a_row_that_runs_again_are_counted_on(
+    program: Program, fault_server: FaultServer
+) -> None:
+    program.environment("two-turns", TWO_TURNS)
+    fault_server.script(CHAT, [GOOD, Reply(400), GOOD, Reply(400), GOOD])
+    asked = ("-m", "m", "-b", f"{fault_server.url}/v1", "-n", "1", "-r", "1")
+    assert program.run("two-turns", *asked).code == 3
+    run = program.only_run()
+    assert program.run("run", "--resume", str(run.path)).code == 3
+    done = program.run("run", "--resume", str(run.path), "--json")
+    assert done.code == 0, done
+    tokens = json.loads(done.out)["tokens"]
+    assert tokens["lost"] == {"input": 20, "output": 10}, "of both sessions before"
+    assert tokens["total"] == 60
+    assert len((run.path / "superseded.jsonl").read_text().splitlines()) == 2

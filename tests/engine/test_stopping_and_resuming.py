@@ -243,6 +243,26 @@ def test_resume_alone_takes_the_newest_run_that_matches(
     assert not run.path.exists()
 
 
+@pytest.mark.parametrize("named", [False, True])
+def test_a_run_that_an_engine_works_on_is_found_and_joined_not_begun_again(
+    program: Program, fault_server: FaultServer, named: bool
+) -> None:
+    program.environment("held", CLEANUPS)
+    hold_after(fault_server, 3)
+    process = started(program, fault_server, "-n", "5")
+    run = rows_written(program, 3)
+    asked = len(fault_server.requests)
+    where = [str(run.path)] if named else []
+    done = program.finish(started(program, fault_server, "-n", "5", "--resume", *where))
+    assert done.code == 2, done
+    assert "is writing this run" in done.err
+    assert f"Join it: tui-eval open {run.path}" in done.err
+    assert program.only_run().path == run.path
+    assert len(fault_server.requests) == max(asked, 5), "nothing was asked for twice"
+    process.send_signal(signal.SIGINT)
+    program.finish(process)
+
+
 def test_resume_alone_finds_a_run_in_the_folder_that_is_named(
     program: Program, fault_server: FaultServer
 ) -> None:

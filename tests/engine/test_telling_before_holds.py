@@ -18,7 +18,7 @@ from tui_eval.engine.limits import Held
 from tui_eval.engine.listener import listen
 from tui_eval.engine.sockets import bind_socket
 from tui_eval.engine.watch import RolloutWatch
-from tui_eval.events import HEADER_BYTES, Event, RunStarted, Stage, decode_events
+from tui_eval.events import HEADER_BYTES, Event, Noticed, RunStarted, Stage, decode_events
 
 
 @asynccontextmanager
@@ -104,3 +104,33 @@ async def test_a_pause_in_which_nothing_waits_is_no_hold(clock: list[float]) -> 
         clock[0] += 2.0
         watch.staged(Stage.TOOL)
         assert heard(client) == []
+
+
+async def test_a_fact_is_told_before_the_first_code_that_may_hold_the_loop(
+    clock: list[float],
+) -> None:
+    hub = Hub()
+    async with connected(hub) as client:
+        watch = RolloutWatch(3, 0, hub, Gate(), Held())
+        for place in range(3):
+            hub.tell(Noticed(0, 1.0, "info", str(place)))
+            watch.staged(Stage.SCORING)
+            assert str(place) in [getattr(event, "text", "") for event in heard(client)]
+        clock[0] += 2.0  # code holds the loop
+        watch.staged(Stage.TOOL)
+        watch.model_answered(10, 1)
+        watch.staged(Stage.TOOL)
+        assert heard(client), "it is known to hold the loop"
+
+
+async def test_many_facts_at_a_time_are_told_in_batches(clock: list[float]) -> None:
+    hub = Hub()
+    async with connected(hub) as client:
+        watch = RolloutWatch(3, 0, hub, Gate(), Held())
+        frames = 0
+        for _ in range(1000):
+            clock[0] += 0.001
+            hub.tell(Noticed(0, 1.0, "info", ""))
+            watch.staged(Stage.SCORING)
+            frames += bool(heard(client))
+        assert frames <= 1.0 / hub_module.BATCH_S + 1 + hub_module.EARLY_AT_MOST

@@ -11,17 +11,24 @@ from hypothesis import strategies as st
 from run_events import finished, staged, started
 
 from tui_eval.events import (
+    ConcurrencyMoved,
     EngineSampled,
     Event,
     GateMoved,
     Hello,
+    LimitMoved,
+    LineUnreadable,
     MessagesAdded,
     Noticed,
     ReadAgain,
+    ReadingMoved,
     Refused,
+    RolloutFinished,
+    RowsTakenBack,
     RunFinished,
     Stage,
 )
+from tui_eval.fold.columns import Columns
 from tui_eval.fold.run_state import RunState
 
 
@@ -158,6 +165,22 @@ def test_what_happens_around_the_rollouts_is_kept() -> None:
     assert state.end is not None and state.end.exit_code == 130
 
 
+def test_how_much_the_endpoints_get_at_a_time_is_told_over_all_of_them() -> None:
+    state = folded(started(max_concurrent=64))
+    assert (state.at_a_time, state.refused_requests) == ((0, 0), 0)
+    state.apply(ConcurrencyMoved(0, 1.0, 0, 24, 64, 30))
+    assert (state.at_a_time, state.refused_requests) == ((24, 64), 30)
+    state.apply(ConcurrencyMoved(0, 2.0, 1, 64, 64, 1))
+    state.apply(ConcurrencyMoved(0, 3.0, 1, 20, 64, 5))
+    assert (state.at_a_time, state.refused_requests) == ((44, 64), 35)
+    assert list(state.limits) == [24, 64, 44]
+
+
+def test_without_a_limit_only_what_an_endpoint_lets_through_is_known() -> None:
+    state = folded(started(max_concurrent=0), ConcurrencyMoved(0, 1.0, 0, 24, 0, 30))
+    assert state.at_a_time == (24, 0)
+
+
 def test_events_of_a_connection_of_the_engine_itself_and_of_one_text_change_nothing() -> None:
     state = folded(started())
     before = state.changed
@@ -239,3 +262,152 @@ def test_any_interleaving_of_the_rows_gives_the_same_state(
 ) -> None:
     plain, mixed = stories
     assert figures(folded(started(), *plain)) == figures(folded(started(), *mixed))
+
+
+def everything(state: RunState) -> dict[str, Any]:
+    """All figures, and what is not shown of a run that only grows."""
+    columns = Columns(state)
+    searched = {
+        name: [column.texts[code] for code in column.codes]
+        for name in ("stop", "error", "tool", "answer")
+        for column in (columns.text(name),)
+    }
+    return {
+        **figures(state),
+        "searched": searched,
+        "lost": (state.lost_in, state.lost_out, state.cost),
+        "more columns": [list(one) for one in (state.attempt, state.length, state.tool_calls)],
+        "times": [None if math.isnan(ms) else ms for ms in (*state.total_ms, *state.since)],
+        "sizes": (state.rollout_in.result(), state.rollout_out.result()),
+        "trend": state.trend.result(),
+    }
+
+
+@st.composite
+def rollouts(draw: st.DrawFn, row: int, at: float) -> RolloutFinished:
+    reward = draw(st.sampled_from([None, None, 0.0, 1.0]))
+    return finished(
+        row,
+        reward,
+        error=None if reward is not None else draw(st.sampled_from(["ModelError", "ToolError"])),
+        started_at=at,
+        offset=int(at),
+        truncated=draw(st.booleans()),
+        input_tokens=draw(st.sampled_from([0, 7])),
+        output_tokens=draw(st.sampled_from([0, 3])),
+        lost_input=draw(st.sampled_from([0, 11])),
+        stop_condition=draw(st.sampled_from([None, "has_error", "cancelled"])),
+        model_ms=draw(st.lists(st.sampled_from([1.0, 7.0, 900.0]), max_size=3)),
+        tools=draw(
+            st.dictionaries(st.sampled_from("ab"), st.tuples(st.just(2), st.integers(0, 2)))
+        ),
+        answer=draw(st.sampled_from(["", "Four", "five"])),
+    )
+
+
+@st.composite
+def lives(draw: st.DrawFn) -> tuple[list[Event], list[Event]]:
+    """What a run tells in which errored rollouts run again, and what is left of it."""
+    told: list[Event] = []
+    left: dict[int, RolloutFinished] = {}
+    for step in range(draw(st.integers(1, 14))):
+        row = draw(st.integers(0, ROWS - 1))
+        if row not in left:
+            left[row] = draw(rollouts(row, 2000.0 + step))
+            told.append(left[row])
+        elif left[row].error is not None:
+            told.append(RowsTakenBack(0, 1.0, [left.pop(row)]))
+    return told, [*left.values()]
+
+
+@given(lives())
+def test_rows_that_are_taken_back_leave_what_a_run_without_them_would_be(
+    life: tuple[list[Event], list[Event]],
+) -> None:
+    told, left = life
+    assert everything(folded(started(), *told)) == everything(folded(started(), *left))
+
+
+def test_a_row_is_taken_back_as_it_was_told_and_in_no_other_state() -> None:
+    failed = finished(0, None, started_at=5.0)
+    again = finished(0, 1.0, started_at=9.0)
+    once = folded(started(), again)
+    late = folded(started(), again, RowsTakenBack(0, 1.0, [failed]))
+    assert everything(late) == everything(once)
+    later = finished(0, None, started_at=9.0)
+    other = folded(started(), later, RowsTakenBack(0, 1.0, [failed]))
+    assert other.errored == 1
+    untold = folded(started(), RowsTakenBack(0, 1.0, [failed]))
+    assert (untold.waiting, untold.taken_back) == (6, 0)
+
+
+def test_a_finished_row_that_is_told_again_is_where_its_line_is_now() -> None:
+    state = folded(
+        started(), finished(0, 1.0, offset=500, length=9), finished(0, offset=0, length=9)
+    )
+    assert (state.offset[0], state.length[0], state.finished) == (0, 9, 1)
+
+
+def test_the_limit_is_what_it_was_moved_to_last() -> None:
+    first = started(max_concurrent=16)
+    state = folded(first, LimitMoved(0, 5.0, 24, 16))
+    assert state.run is not None and state.run.max_concurrent == 24
+    assert state.limit_moved is not None and state.limit_moved.before == 16
+    assert first.max_concurrent == 16
+
+
+def test_a_saved_run_that_turns_out_larger_gets_more_places() -> None:
+    state = folded(started(2, 2), finished(0, 0.5), started(4, 2), finished(7, 1.0))
+    assert (state.total, state.waiting, state.finished) == (8, 6, 2)
+    assert (state.reward[0], state.reward[7], math.isnan(state.reward[5])) == (0.5, 1.0, True)
+    assert state.examples.result(2).n == 0 and state.offset[5] == -1
+    once = folded(started(4, 2), finished(0, 0.5), finished(7, 1.0))
+    assert figures(once) == figures(state)
+
+
+def test_a_saved_run_that_is_read_anew_forgets_its_rows() -> None:
+    bad = LineUnreadable(0, 0.0, "results.jsonl", 3, 10, 5, "junk")
+    end = RunFinished(0, 2000.0, "finished", 0)
+    state = folded(started(), finished(0, 0.5), bad, end, ReadingMoved(0, 0.0, 5, 9, 1))
+    assert (state.read, state.unreadable_lines, state.unreadable) == ((5, 9), 1, [bad])
+    assert state.notices == [("warning", "results.jsonl, line 3: junk")]
+    state.apply(started(reading=1))
+    assert (state.finished, state.end, state.notices, state.unreadable) == (0, None, [], [])
+    state.apply(finished(0, 1.0, offset=77))
+    assert (state.reward[0], state.offset[0]) == (1.0, 77)
+
+
+def test_the_cost_of_the_whole_is_projected_from_what_has_finished() -> None:
+    state = folded(started(4, 2, input_price=2.0, output_price=10.0))
+    assert state.projected_cost is None
+    state.apply(staged(5, Stage.MODEL, input_tokens=500_000))
+    assert state.projected_cost is None, "nothing has finished"
+    state.apply(finished(0, 1.0, input_tokens=1_000_000, output_tokens=100_000))
+    state.apply(finished(1, 0.0, input_tokens=500_000, output_tokens=0, lost_input=500_000))
+    assert state.cost == pytest.approx(6.0)
+    assert state.projected_cost == pytest.approx((3.0 + 2.0) / 2 * 8)
+    dear = folded(
+        started(1, 2, input_price=1.0, output_price=1.0),
+        finished(0, 1.0, input_tokens=1, output_tokens=1),
+        staged(1, Stage.MODEL, input_tokens=1_000_000),
+    )
+    assert dear.projected_cost == dear.cost, "what is spent is spent"
+    assert folded(started(1, 1), finished(0, 1.0)).projected_cost is None, "no price"
+
+
+def test_what_waits_to_be_tried_again_is_known_until_it_is_tried() -> None:
+    state = folded(
+        started(2, 2),
+        staged(0, Stage.SLEEPING, note="status 503, again in 4 s", again_at=1009.0),
+        staged(1, Stage.SLEEPING, note="no connection, again in 2 s", again_at=1003.0),
+    )
+    assert (state.sleeping, state.next_try_at) == (2, 1003.0)
+    assert state.last_cause == "no connection"
+    state.apply(staged(1, Stage.MODEL))
+    assert (state.sleeping, state.next_try_at) == (1, 1009.0)
+    state.apply(finished(0))
+    assert (state.sleeping, state.next_try_at) == (0, 0.0)
+    assert state.last_cause == "no connection"
+    state.apply(staged(2, Stage.SLEEPING, note="status 500, again in 2 s", again_at=1012.0))
+    state.apply(RunFinished(0, 1010.0, "interrupted", 130))
+    assert (state.sleeping, state.next_try_at, state.last_cause) == (0, 0.0, "status 500")

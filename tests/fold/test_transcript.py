@@ -104,7 +104,7 @@ def test_a_live_result_is_shown_before_its_message_comes() -> None:
     rollout.apply(ToolFinished(0, 0.0, 0, "call_9", "add_one", 5.0, None, [{"type": "image_url"}]))
     tool = rollout.entries()[2].tool
     assert tool is not None
-    assert (tool.result, tool.ms, tool.error) == ("[image_url]", 5.0, None)
+    assert (tool.result, tool.ms, tool.error) == ("[image]", 5.0, None)
 
 
 def test_a_second_attempt_starts_the_conversation_anew() -> None:
@@ -159,7 +159,7 @@ def test_scores_tell_what_they_add() -> None:
 
 def test_content_parts_are_told_by_their_kind() -> None:
     parts = [{"type": "text", "text": "Look:"}, {"type": "image_url", "image_url": {}}, "and"]
-    assert content_text(parts) == "Look:\n[image_url]\nand"
+    assert content_text(parts) == "Look:\n[image]\nand"
     assert content_text(None) == ""
 
 
@@ -204,3 +204,17 @@ def test_a_row_of_any_content_has_a_story(row: dict[str, Any]) -> None:
     for entry in rollout.entries():
         assert isinstance(entry.text, str)
         assert entry.tool is None or isinstance(entry.tool.arguments, str)
+
+
+@pytest.mark.parametrize(
+    ("said", "judged"),
+    [
+        ("yes", ["yes"]),
+        ({"prompt": "no"}, ["no"]),
+        ('{"prompt": "no"}', ["no"]),
+        (None, []),
+        ({}, []),
+    ],
+)
+def test_what_other_programs_saved_of_a_judge_is_read(said: Any, judged: list[str]) -> None:
+    assert saved(judge_response=said).judged == judged

@@ -239,3 +239,24 @@ async def test_the_reward_is_the_weighted_sum_of_what_succeeded(scores):
     assert len(state.scores) == len(scores)
     assert sum(record["error"] is None for record in state.scores) == len(good)
     assert (state["error"] is None) == (len(good) == len(scores))
+
+
+@pytest.mark.parametrize("weights", [[0.6, 0.3, 0.1], [0.7, 0.2, 0.1]])
+async def test_weights_that_make_one_make_a_reward_of_exactly_one(weights: list[float]):
+    def other(answer: str) -> float:
+        return 1.0
+
+    def third(answer: str) -> float:
+        return 1.0
+
+    for rubric in (
+        Rubric([exact, other, third], weights),
+        RubricGroup([Rubric([exact, other], weights[:2]), Rubric([third], weights[2:])]),
+    ):
+        state = rollout()
+        await rubric.score_rollout(state)
+        assert state["reward"] == 1.0
+        assert state["trajectory"][0]["reward"] == 1.0
+        together = [rollout(), rollout()]
+        await rubric.score_group(together)
+        assert [one["reward"] for one in together] == [1.0, 1.0]

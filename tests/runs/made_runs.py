@@ -11,9 +11,11 @@ from tui_eval.errors import ModelError
 from tui_eval.events import RolloutFinished
 from tui_eval.messages import AssistantMessage, ToolCall, ToolMessage, UserMessage
 from tui_eval.runs.layout import RunDir
+from tui_eval.runs.places import RowPlaces
 from tui_eval.runs.redaction import Redactor
 from tui_eval.runs.row import encode_row
-from tui_eval.runs.scan import RowPlaces, event_of, scan
+from tui_eval.runs.row_events import event_of
+from tui_eval.runs.scan import scan
 from tui_eval.runs.writer import RunWriter
 from tui_eval.state import State
 
@@ -108,11 +110,11 @@ def write_indexed(run: RunDir, rows: Sequence[dict[str, Any]], per_example: int 
     """Writes rows as the engine does, index included."""
     writer = RunWriter(run, Redactor())
     for one in rows:
-        offset, length = writer.append(encode_row(one))
+        offset, line = writer.append(encode_row(one))
         place = one["example_id"] * per_example + one["tui_eval"]["rollout"]
         found = next(scan(run.results, offset))
         event = event_of(found, place, one["tui_eval"]["rollout"])
-        event.offset, event.length = offset, length
+        event.offset, event.length = offset, len(line)
         writer.remember(event)
     writer.close()
 

@@ -11,7 +11,7 @@ import pytest
 from made_runs import line, row, rows_of, write_indexed, write_run
 
 from tui_eval.errors import RefusedError
-from tui_eval.events import Noticed, RolloutFinished, RunFinished, RunStarted
+from tui_eval.events import LineUnreadable, RolloutFinished, RunFinished, RunStarted
 from tui_eval.fold.run_state import RunState
 from tui_eval.runs.index import IndexReader
 from tui_eval.runs.layout import RunDir
@@ -43,16 +43,16 @@ def run(tmp_path: Path) -> RunDir:
 @pytest.fixture
 def scanned(monkeypatch: pytest.MonkeyPatch) -> list[int]:
     """From which bytes on results.jsonl was read."""
-    from tui_eval.runs import opening
+    from tui_eval.runs import row_index
 
     starts: list[int] = []
 
-    def noting(path: Path, start: int = 0) -> Any:
+    def noting(file: Any, start: int = 0) -> Any:
         starts.append(start)
-        return real(path, start)
+        return real(file, start)
 
-    real = opening.scan
-    monkeypatch.setattr(opening, "scan", noting)
+    real = row_index.lines_of
+    monkeypatch.setattr(row_index, "lines_of", noting)
     return starts
 
 
@@ -262,7 +262,7 @@ def test_the_story_begins_with_the_run_and_ends_with_its_end(run: RunDir) -> Non
     with run.results.open("ab") as file:
         file.write(b"torn")
     kinds = [type(event) for event in saved_events(run)]
-    assert kinds == [RunStarted, *[RolloutFinished] * 3, Noticed, RunFinished]
+    assert kinds == [RunStarted, *[RolloutFinished] * 3, LineUnreadable, RunFinished]
 
 
 @pytest.mark.parametrize("inside", ["", "results.jsonl", "metadata.json"])

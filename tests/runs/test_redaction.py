@@ -8,6 +8,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from tui_eval.events import HEAD, RolloutFinished
+from tui_eval.runs.formats.rows import read_row
 from tui_eval.runs.redaction import Redactor
 
 
@@ -54,3 +56,13 @@ def test_no_secret_is_left_in_any_text(secret: str, before: str, after: str) -> 
     redacted = Redactor([secret]).line(line)
     assert redacted.endswith(b"\n")
     assert secret not in json.loads(redacted)["text"]
+
+
+def test_a_secret_that_the_cut_would_go_through_is_taken_out_before() -> None:
+    secret = "sk-verysecret"
+    text = "x" * (HEAD - 6) + secret
+    saved = {"example_id": 0, "metrics": {}, "prompt": text, "completion": text, "tui_eval": {}}
+    line = Redactor([secret]).line(json.dumps(saved).encode() + b"\n")
+    event = read_row(1, 0, memoryview(line))
+    assert isinstance(event, RolloutFinished)
+    assert (event.question, event.answer) == ("x" * (HEAD - 6) + "*" * 6,) * 2

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+import subprocess
+import sys
 from pathlib import Path
 from typing import Any
 
@@ -14,6 +16,7 @@ from made_runs import line, rows_of, write_run
 from tui_eval.runs import repair as repairing
 from tui_eval.runs.index import IndexReader
 from tui_eval.runs.layout import RunDir
+from tui_eval.runs.opening import finished_on_disk
 from tui_eval.runs.repair import Repaired, repair
 from tui_eval.runs.scan import scan
 
@@ -79,7 +82,7 @@ def test_garbage_in_the_middle_is_put_aside_and_named_by_its_line(tmp_path: Path
 def test_errored_rows_run_again_and_are_kept_aside(tmp_path: Path) -> None:
     run = write_run(tmp_path, [line(0, 0, error=True), line(0, 1), line(1, 0, error=True)])
     found = repaired(run)
-    assert (found.rerun, [event.row for event in found.kept]) == ([0, 2], [1])
+    assert ([one.row for one in found.rerun], [one.row for one in found.kept]) == ([0, 2], [1])
     assert [json.loads(text)["example_id"] for text in aside(run)] == [0, 1]
     check_places(run, found)
 
@@ -189,3 +192,44 @@ def test_a_repair_keeps_every_byte_and_a_second_one_changes_nothing(
     assert [event.row for event in again.kept] == rows
     assert (again.rerun, again.dropped) == ([], [])
     run.results.unlink()
+
+
+KILLED = """
+import os, pathlib, sys
+from tui_eval.runs.layout import RunDir
+from tui_eval.runs.repair import repair
+
+left = int(sys.argv[2])
+
+def dies_before(function):
+    def wrapped(*args, **kwargs):
+        global left
+        left -= 1
+        if left < 0:
+            os._exit(9)
+        return function(*args, **kwargs)
+    return wrapped
+
+os.fsync = dies_before(os.fsync)
+for name in ("replace", "write_bytes"):
+    setattr(pathlib.Path, name, dies_before(getattr(pathlib.Path, name)))
+repair(RunDir(pathlib.Path(sys.argv[1])), rollouts_per_example=1, examples=4, keep_errors=False,
+       again=[1, 3])
+"""
+
+
+@pytest.mark.parametrize("steps", range(6))
+def test_killed_at_any_step_it_leaves_every_row_once_and_a_run_that_can_be_read(
+    tmp_path: Path, steps: int
+) -> None:
+    rows = [line(0, 0), line(1, 0, error="E"), line(2, 0, error="E"), line(3, 0, error="E")]
+    run = write_run(tmp_path, rows, examples=4, per_example=1)
+    done = subprocess.run([sys.executable, "-c", KILLED, str(run.path), str(steps)], check=False)
+    assert done.returncode == (9 if steps < 5 else 0)
+    there = [one.row["example_id"] for one in scan(run.results) if one.row is not None]
+    assert there in ([0, 1, 2, 3], [0, 2])
+    assert [event.row for event in finished_on_disk(run)] == there
+    found = repaired(run, rollouts_per_example=1, examples=4, again=[1, 3])
+    assert [event.row for event in found.kept] == [0, 2]
+    assert aside(run) == [rows[1].rstrip(), rows[3].rstrip()]
+    check_places(run, found)

@@ -17,6 +17,7 @@ from hypothesis import strategies as st
 from made_runs import failed_state, tool_state
 
 from tui_eval.errors import ScoringError
+from tui_eval.fold.transcript import from_row
 from tui_eval.messages import AssistantMessage, UserMessage
 from tui_eval.runs.row import build_row, encode_row, message_dict
 from tui_eval.runs.scan import decode_row
@@ -89,6 +90,19 @@ def test_an_errored_row_has_its_chain_a_reward_of_0_and_a_last_message() -> None
     assert "status 400" in row["tui_eval"]["traceback"]
 
 
+def test_a_huge_text_of_an_exception_is_kept_once() -> None:
+    state = failed_state()
+    try:
+        raise ValueError("x" * 1_000_000)
+    except ValueError as error:
+        state["error"] = error
+    row = built(state)
+    assert "x" * 1_000_000 in row["tui_eval"]["traceback"]
+    assert len(encode_row(row)) < 1_100_000
+    assert row["error_chain"].startswith("ValueError('xxx")
+    assert row["error_chain"].endswith("... 990,014 more characters")
+
+
 def test_a_partly_scored_rollout_that_errored_is_saved_with_a_reward_of_0() -> None:
     assert built(tool_state(reward=0.4, error=ScoringError("f failed")))["reward"] == 0.0
 
@@ -101,6 +115,15 @@ def test_metrics_and_columns_never_overwrite_a_key_of_the_format() -> None:
     assert row["tui_eval"]["version"] == 1
     assert row["ok"] == 0.4
     assert row["metrics"]["reward"] == 0.1
+
+
+def test_what_a_judge_said_is_saved_and_can_be_shown() -> None:
+    verdicts = {"Grade this: 42": "yes, it is right", "Grade the style": "plain"}
+    row = built(tool_state(judge_response=verdicts))
+    assert row["tui_eval"]["judge"] == ["yes, it is right", "plain"]
+    assert "judge_response" not in row
+    assert from_row(0, row).judged == ["yes, it is right", "plain"]
+    assert "judge" not in built(tool_state())["tui_eval"]
 
 
 def test_images_are_collapsed_and_kept_beside() -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import time
 from pathlib import Path
@@ -9,7 +10,9 @@ from pathlib import Path
 import pytest
 from made_runs import line, write_run
 
-from tui_eval.errors import RefusedError
+from tui_eval.config.plan import Request
+from tui_eval.engine.resuming import run_to_resume
+from tui_eval.errors import Notice, RefusedError
 from tui_eval.runs.layout import RunDir, is_unsaved, new_run, outputs_root, run_name
 from tui_eval.runs.lock import RunLock
 from tui_eval.runs.unsaved import KEPT_S, incomplete_runs, keep, prune, save_run
@@ -146,3 +149,22 @@ def test_names_of_runs_are_those_of_verifiers(tmp_path: Path) -> None:
     assert one.parent == tmp_path / "evals" / "e--m" and one != other
     assert outputs_root("my-env", None, tmp_path) == Path("outputs")
     assert outputs_root("my-env", "there", tmp_path) == Path("there")
+
+
+def test_runs_that_can_be_resumed_are_told_with_what_errored(state_dir: Path) -> None:
+    run = write_run(Path("outputs/evals/my-env--org--model/r"), [line(0, 0), line(0, 1)])
+    meta = json.loads(run.metadata.read_text())
+    for errored, told in ((0, "2 of 4"), (1, "2 of 4, 1 errored"), (None, "2 of 4")):
+        run.metadata.write_text(json.dumps({**meta, "n_errored": errored}))
+        (one,) = incomplete_runs()
+        assert one.progress == told
+    notices: list[Notice] = []
+    run.metadata.write_text(json.dumps({**meta, "n_errored": 2}))
+    raw = {"model": "demo", "resume": "newest"}
+    assert run_to_resume(Request(env_id="reverse-text", raw=raw), notices) is None
+    path = run.path.relative_to(Path.cwd()) if run.path.is_absolute() else run.path
+    assert any(
+        f"Incomplete: my-env with org/model, 2 of 4, 2 errored: {path}"
+        in one.text.replace(f"{Path.cwd()}/", "")
+        for one in notices
+    )

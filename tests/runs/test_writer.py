@@ -32,14 +32,15 @@ from made_runs import row
 from tui_eval.runs.layout import RunDir
 from tui_eval.runs.redaction import Redactor
 from tui_eval.runs.row import encode_row
-from tui_eval.runs.scan import event_of, scan
+from tui_eval.runs.row_events import event_of
+from tui_eval.runs.scan import scan
 from tui_eval.runs.writer import RunWriter
 
 run = RunDir(Path(sys.argv[1]))
 writer = RunWriter(run, Redactor())
 for place in range(100_000):
     one = row(place, 0, text="x" * (place * 37 % 5000))
-    offset, length = writer.append(encode_row(one))
+    offset, line = writer.append(encode_row(one))
     print(place, flush=True)
     writer.remember(event_of(next(scan(run.results, offset)), place, 0))
     if place % 3 == 0:
@@ -57,9 +58,10 @@ def test_a_line_is_where_the_writer_says(tmp_path: Path) -> None:
     places = [writer.append(encode_row(row(0, n, text="é" * n))) for n in range(3)]
     writer.close()
     with run.results.open("rb") as file:
-        for number, (offset, length) in enumerate(places):
+        for number, (offset, line) in enumerate(places):
             file.seek(offset)
-            text = file.read(length)
+            text = file.read(len(line))
+            assert text == line
             assert text.endswith(b"\n")
             assert json.loads(text)["tui_eval"]["rollout"] == number
 

@@ -81,8 +81,8 @@ def test_several_rollouts_an_example_are_clustered(
     assert result.high == pytest.approx(min(result.mean + half, 1.0)), "nor above 1"
 
 
-def test_values_that_are_no_share_may_have_an_interval_beyond_0_and_1() -> None:
-    result = mean_of([[0.9, 1.0], [0.2, 1.0], [1.0]]).result()
+def test_values_beyond_0_and_1_may_have_an_interval_beyond_them() -> None:
+    result = mean_of([[0.9, 1.0], [0.2, 1.0], [1.1]]).result()
     assert result.method == "clustered"
     assert result.high is not None
     assert result.high > 1.0
@@ -200,3 +200,21 @@ def test_the_order_of_the_values_does_not_matter(
         assert first.mean == pytest.approx(second.mean, rel=1e-12, abs=1e-12)
         if first.se is not None:
             assert first.se == pytest.approx(second.se, abs=1e-5 * span + 1e-12)
+
+
+def test_a_weighted_sum_that_floats_rounded_is_a_pass() -> None:
+    found = RunningMean()
+    for place in range(10):
+        found.add(place, 0.6 + 0.3 + 0.1)
+    mean = found.result()
+    assert mean.method == "wilson"
+    assert mean.low == pytest.approx(0.722467200137)
+
+
+def test_an_interval_of_rewards_from_0_to_1_stays_there() -> None:
+    found = RunningMean()
+    for place, value in enumerate([0.3, 1.0, 1.0]):
+        found.add(place, value)
+    assert found.result().high == 1.0
+    found.add(3, 1.5)
+    assert (found.result().high or 0.0) > 1.0

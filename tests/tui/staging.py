@@ -6,11 +6,14 @@ from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
 from typing import Any
 
+from run_on_disk import FeedFromDisk
 from scripted_run import NOW, SELECTED, ScriptedFeed, all_events, running_events, saved_rows, story
+from scripted_suite import Feeds, suite_events
 from textual.pilot import Pilot
 
 from tui_eval import events as ev
 from tui_eval.tui.app import TuiEvalApp
+from tui_eval.tui.preferences import Preferences
 from tui_eval.tui.widgets.line_view import LineView
 
 
@@ -19,11 +22,27 @@ class Stage:
 
     pilot: Pilot[Any]
 
-    def __init__(self, feed: ScriptedFeed, saved: bool) -> None:
+    def __init__(
+        self,
+        feed: ScriptedFeed | FeedFromDisk,
+        saved: bool,
+        feeds: Feeds | None = None,
+        preferences: Preferences | None = None,
+    ) -> None:
         self.feed = feed
         self.clock = NOW
-        self.app = TuiEvalApp(feed, now=lambda: self.clock, saved=saved)
-        self.live = self.app.live_screen
+        self.feeds = feeds or Feeds()
+        self.app = TuiEvalApp(
+            feed,
+            open_feed=self.feeds,
+            now=lambda: self.clock,
+            saved=saved,
+            preferences=preferences,
+        )
+
+    @property
+    def live(self) -> Any:
+        return self.app.live_screen
 
     async def until(self, condition: Callable[[], Any]) -> None:
         for _ in range(300):
@@ -37,6 +56,16 @@ class Stage:
         await self.until(lambda: not self.feed.events)
         await self.pilot.pause()
 
+    async def at_rest(self, *views: LineView) -> list[int]:
+        """What each view was asked for, once several ticks in a row ask for nothing more."""
+        seen: list[list[int]] = []
+        for _ in range(300):
+            await self.pilot.pause(0.05)
+            seen.append([view.asked for view in views])
+            if len(seen) > 4 and not self.feed.events and all(one == seen[-1] for one in seen[-5:]):
+                return seen[-1]
+        raise AssertionError("the screen did not come to rest")
+
     async def press(self, *keys: str) -> None:
         await self.pilot.press(*keys)
         await self.pilot.pause()
@@ -47,11 +76,32 @@ class Stage:
 
 @asynccontextmanager
 async def staged_app(
-    feed: ScriptedFeed, *, saved: bool = True, size: tuple[int, int] = (120, 40)
+    feed: ScriptedFeed | FeedFromDisk,
+    *,
+    saved: bool = True,
+    size: tuple[int, int] = (120, 40),
+    preferences: Preferences | None = None,
 ) -> AsyncIterator[Stage]:
-    stage = Stage(feed, saved)
+    stage = Stage(feed, saved, preferences=preferences)
     async with stage.app.run_test(size=size) as stage.pilot:
         await stage.until(lambda: not feed.events and not stage.live.reader.must_read)
+        yield stage
+
+
+@asynccontextmanager
+async def staged_suite(
+    events: list[ev.Event] | None = None,
+    *,
+    feeds: Feeds | None = None,
+    live: bool = True,
+    saved: bool = True,
+    size: tuple[int, int] = (120, 40),
+) -> AsyncIterator[Stage]:
+    feed = ScriptedFeed(suite_events() if events is None else events, live=live)
+    stage = Stage(feed, saved, feeds)
+    async with stage.app.run_test(size=size) as stage.pilot:
+        await stage.until(lambda: stage.app.suite is not None and not feed.events)
+        await stage.until(lambda: not stage.live.is_opening and not stage.live.reader.must_read)
         yield stage
 
 

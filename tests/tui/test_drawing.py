@@ -14,13 +14,24 @@ from tui_eval.tui.widgets.line_view import LineView
 
 async def test_a_tick_with_nothing_new_draws_nothing() -> None:
     async with staged_app(over()) as stage:
-        await stage.pilot.pause(0.2)
         views = list(stage.app.screen.query(LineView))
-        before = [view.asked for view in views]
+        before = await stage.at_rest(*views)
         for _ in range(10):
             stage.app.tick()
             await stage.pilot.pause()
         assert [view.asked for view in views] == before
+
+
+async def test_a_bar_that_comes_late_stands_where_the_view_is() -> None:
+    async with staged_app(over()) as stage:
+        await stage.press("e")
+        story = stage.live.story
+        assert story.scroll_y == story.max_scroll_y > 0
+        story.show_vertical_scrollbar = False
+        story.jump(story.max_scroll_y - 3)
+        story.show_vertical_scrollbar = True
+        await stage.pilot.pause()
+        assert story.vertical_scrollbar.position == story.scroll_y == story.max_scroll_y - 3
 
 
 async def test_a_backlog_is_folded_by_one_timer_beside_the_clock(
@@ -39,7 +50,7 @@ async def test_a_backlog_is_folded_by_one_timer_beside_the_clock(
 
 async def test_one_changed_row_draws_one_line() -> None:
     async with staged_app(running()) as stage:
-        await stage.pilot.pause(0.2)
+        await stage.at_rest(stage.live.rollouts)
         before = stage.live.rollouts.asked
         await stage.tell(staged(32, ev.Stage.TOOL, at=NOW - 4.2, turns=1, tool_calls=1))
         assert stage.live.rollouts.asked - before <= 2
@@ -97,8 +108,9 @@ async def test_a_change_of_size_keeps_the_place_in_the_trajectory() -> None:
     async with staged_app(over()) as stage:
         words = "many words to be wrapped " * 20
         messages = [{"role": "user", "content": f"number {n} {words}"} for n in range(30)]
-        stage.live.story.show(Rollout(0, messages=messages), anew=True)
-        await stage.press("2", "G", *["k"] * 9)
+        stage.live.reader.rollout = Rollout(0, messages=messages, finished=True)
+        stage.live.story.show(stage.live.reader.rollout, anew=True)
+        await stage.press("2", "G", *["k"] * 10)
         assert "number 20" in stage.text(stage.live.story)
         await stage.pilot.resize_terminal(80, 24)
         await stage.pilot.pause()
@@ -113,7 +125,9 @@ async def test_a_narrow_screen_shows_the_pane_with_the_focus() -> None:
         await stage.until(lambda: live.story.region)
         assert not live.rollouts.region
         await stage.press("3")
-        await stage.until(lambda: live.numbers.region and live.reward.region)
+        await stage.until(lambda: live.numbers.region and not live.story.region)
+        await stage.press("5")
+        await stage.until(lambda: live.reward.region and not live.numbers.region)
         await stage.press("escape")
         await stage.until(lambda: live.focused is live.rollouts)
 

@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import re
 import threading
 
 from scripted_run import (
@@ -256,6 +257,10 @@ async def test_a_run_that_failed_says_why_and_nothing_runs_in_it() -> None:
         assert f"✗ {why[:30]}" in stage.text(stage.live.numbers)
         assert "running" not in stage.text(stage.live.header)
         assert "▶" not in stage.text(stage.live.rollouts)
+        waiting = [line for line in stage.text(stage.live.rollouts).splitlines() if " · " in line]
+        assert waiting
+        assert not any(re.search(r"\d+s\b", line) for line in waiting), "no clock goes on"
+        assert "3 says why" in stage.text(stage.live.keys)
 
 
 async def test_what_an_older_file_does_not_tell_is_not_made_up() -> None:

@@ -6,6 +6,7 @@ import json
 import subprocess
 import sys
 
+from compared_runs import two_runs
 from program import Program, chat_answer
 from servers import FaultServer, Reply
 
@@ -28,6 +29,41 @@ async def main():
 finished = asyncio.run(main())
 print(json.dumps([finished, sorted(sys.modules)]))
 """
+
+COMPARE_RUNS = """
+import asyncio, json, sys
+from pathlib import Path
+from tui_eval.tui.screen_app import ScreenApp
+from tui_eval.tui.screens.compare import CompareRuns
+
+async def main():
+    app = ScreenApp(CompareRuns([Path(name) for name in sys.argv[1:]]))
+    async with app.run_test() as pilot:
+        while not app.screen.is_ready:
+            await pilot.pause(0.02)
+        await pilot.press("enter")
+        while not getattr(app.screen, "is_ready", False) or app.screen is app.first:
+            await pilot.pause(0.02)
+
+asyncio.run(main())
+print(json.dumps(sorted(sys.modules)))
+"""
+
+
+def test_comparing_runs_imports_no_client_and_no_environment(program: Program) -> None:
+    said = subprocess.run(
+        [sys.executable, "-c", COMPARE_RUNS, *map(str, two_runs(program.folder))],
+        cwd=program.folder,
+        env=program.env,
+        check=True,
+        capture_output=True,
+        text=True,
+        timeout=60,
+    )
+    modules = json.loads(said.stdout)
+    unwanted = {"openai", "anthropic", "datasets", "pandas", "tui_eval.environments"}
+    assert not unwanted & set(modules)
+    assert not [name for name in modules if name.startswith(("tui_eval.clients", "tui_eval.rubr"))]
 
 
 def test_watching_a_run_imports_no_client_and_no_environment(
@@ -62,3 +98,56 @@ def test_watching_a_run_imports_no_client_and_no_environment(
     unwanted = {"openai", "anthropic", "datasets", "pandas", "observed", "tui_eval.environments"}
     assert not unwanted & set(modules)
     assert not [name for name in modules if name.startswith(("tui_eval.clients", "tui_eval.rubr"))]
+
+
+FILL_IN_A_FORM = """
+import asyncio, json, sys, time
+from tui_eval.cli.desk import EngineDesk
+from tui_eval.cli.lazy_feed import LazyFeed
+from tui_eval.config.draft import Draft
+from tui_eval.tui.app import TuiEvalApp
+from tui_eval.tui.screens.configure import ConfigureScreen
+
+async def main():
+    draft = Draft()
+    draft.form.put("env_id", "observed")
+    draft.form.put("model", "demo")
+    form = ConfigureScreen(EngineDesk(), draft, time.time)
+    app = TuiEvalApp(LazyFeed(), form=form)
+    async with app.run_test() as pilot:
+        while form.plan is None:
+            await pilot.pause(0.02)
+        await pilot.press("enter")
+        while app.screen.waits:
+            await pilot.pause(0.02)
+    return form.plan["rollouts"]
+
+print(json.dumps([asyncio.run(main()), sorted(sys.modules)]))
+"""
+
+
+def test_filling_in_a_form_imports_no_sdk_and_no_environment(program: Program) -> None:
+    program.environment(
+        "observed",
+        """
+        import tui_eval as vf
+
+        def load_environment():
+            rows = [{"question": str(i)} for i in range(3)]
+            return vf.SingleTurnEnv(dataset=rows, rubric=vf.Rubric(funcs=[lambda: 1.0]))
+        """,
+    )
+    said = subprocess.run(
+        [sys.executable, "-c", FILL_IN_A_FORM],
+        cwd=program.folder,
+        env=program.env,
+        check=True,
+        capture_output=True,
+        text=True,
+        timeout=60,
+    )
+    rollouts, modules = json.loads(said.stdout)
+    assert rollouts == 9
+    unwanted = {"openai", "anthropic", "datasets", "pandas", "observed"}
+    unwanted |= {"tui_eval.environments.environment", "tui_eval.environments.loading"}
+    assert not unwanted & set(modules)

@@ -1,5 +1,7 @@
 from __future__ import annotations
 
+from typing import Any
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -9,7 +11,6 @@ from tui_eval.events import Stage
 from tui_eval.fold.transcript import Entry, ToolUse
 from tui_eval.printable import printable
 from tui_eval.tui.blocks import bar, columns, thread
-from tui_eval.tui.commands import COMMANDS
 from tui_eval.tui.figures import (
     clock_text,
     count_text,
@@ -20,8 +21,9 @@ from tui_eval.tui.figures import (
 )
 from tui_eval.tui.ink import Line, line_width
 from tui_eval.tui.leaving import leave_choices
+from tui_eval.tui.parts import Part
 from tui_eval.tui.stages import LOOKS, MEANINGS, error_word
-from tui_eval.tui.story import Piece, piece_of
+from tui_eval.tui.story import Piece, View
 from tui_eval.tui.wrap import shown_lines, wrap
 
 
@@ -31,6 +33,13 @@ def words(lines: tuple[Line, ...]) -> list[str]:
 
 def tool(use: ToolUse, limit: int | None = None, live: bool = True) -> Piece:
     return piece_of(Entry("tool", 1, "", tool=use), None, limit, 60, live)
+
+
+def piece_of(
+    entry: Entry, step: dict[str, Any] | None, limit: int | None, width: int, live: bool
+) -> Piece:
+    kind: Any = "tool" if entry.tool else "message"
+    return Part(kind, None, entry.turn, entry, step, live=live).lay_out(View(limit), width)
 
 
 def test_every_stage_has_a_glyph_a_word_and_a_meaning_in_the_order_of_the_events() -> None:
@@ -43,12 +52,6 @@ def test_the_error_of_a_reward_function_is_called_a_scoring_error() -> None:
     assert error_word("ScoringError") == "scoring error"
     assert error_word("ScoringError -> KeyError") == "scoring error -> KeyError"
     assert error_word("ModelError -> ScoringError") == "ModelError -> ScoringError"
-
-
-def test_no_two_commands_of_one_scope_share_a_key() -> None:
-    for scope in {command.scope for command in COMMANDS}:
-        keys = [k for c in COMMANDS if c.scope == scope for k in c.keys.split(",")]
-        assert len(keys) == len(set(keys))
 
 
 def test_text_breaks_at_spaces_and_keeps_its_indentation() -> None:
@@ -190,4 +193,4 @@ def test_leaving_asks_only_where_something_is_to_decide() -> None:
     assert [c.key for c in leave_choices(goes_on=True, saved=True)] == ["s", "d", "escape"]
     assert [c.key for c in leave_choices(goes_on=False, saved=False)] == ["y", "n", "escape"]
     unsaved = leave_choices(goes_on=True, saved=False)
-    assert {choice.leave.save for choice in unsaved if choice.leave} == {True, False}
+    assert {choice.answer.save for choice in unsaved if choice.answer} == {True, False}

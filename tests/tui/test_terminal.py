@@ -242,7 +242,7 @@ def test_code_that_holds_the_engine_does_not_hold_the_screen(
     terminal.type("\x1b")
     terminal.wait_for(lambda: "Keys and signs" not in terminal.text)
     terminal.type("q")
-    terminal.wait_for("Leave a running run")
+    terminal.wait_for("Leave the running run")
     asked = time.monotonic()
     terminal.type("s")
     assert terminal.finish() == 130
@@ -312,3 +312,21 @@ def test_text_of_models_and_tools_cannot_steer_the_terminal(
     assert terminal.is_whole()
     opened = program.run("open", str(program.only_run().path))
     assert "\x1b" not in opened.out
+
+
+def test_what_an_environment_prints_is_in_the_log_pane_and_nowhere_else(
+    program: Program, on_terminal: Callable[..., Terminal], fault_server: FaultServer
+) -> None:
+    program.environment(
+        "loud", ECHO.replace("def load", "print('loaded the dunes')\n\n    def load")
+    )
+    fault_server.script(CHAT, [GOOD])
+    terminal = on_terminal("loud", "-m", "m", "-b", f"{fault_server.url}/v1", "-n", "2", "-v")
+    terminal.wait_for("finished")
+    assert "dunes" not in terminal.text
+    terminal.type("4")
+    terminal.wait_for("print  loaded the dunes")
+    terminal.wait_for("debug  rollout")
+    terminal.type("z")
+    terminal.type("/Say 1\r")
+    terminal.wait_for("“say 1”")

@@ -10,8 +10,11 @@ from scripted_run import NOW, ScriptedFeed, failed, finished, run_started, saved
 from textual.pilot import Pilot
 
 from tui_eval import events as ev
+from tui_eval.fold.columns import Note
+from tui_eval.fold.filter_fields import METRIC
 from tui_eval.tui.app import TuiEvalApp
 from tui_eval.tui.leaving import Choice
+from tui_eval.tui.screens.note import NoteDialog
 from tui_eval.tui.screens.question import Question
 from tui_eval.tui.widgets.line_view import LineView
 
@@ -47,7 +50,8 @@ def evil_row() -> dict[str, Any]:
     row["metrics"] = {EVIL: 1.0}
     row["tui_eval"] |= {
         "traceback": EVIL,
-        "scores": [{"name": EVIL, "raw": None, "weight": 1.0, "error": EVIL}],
+        "scores": [{"name": EVIL, "raw": None, "weight": 1.0, "error": f"{EVIL}\n{EVIL}"}],
+        "judge": [EVIL],
         "tool_calls": [{"id": EVIL, "ms": 1.0, "error": EVIL}],
     }
     return row
@@ -61,7 +65,9 @@ def evil_feed(*, live: bool) -> ScriptedFeed:
     if not live:
         events.append(ev.RunFinished(0, NOW, EVIL, 1, EVIL))
     rows = {0: evil_row(), 1: evil_row() | {"error": EVIL}}
-    return ScriptedFeed(events, rows, live=live)
+    feed = ScriptedFeed(events, rows, live=live)
+    feed.logged = f"{EVIL}\n2026-10-09 10:53:49,020 ERROR a.b: {EVIL}\n".encode("utf-8", "replace")
+    return feed
 
 
 def look(pilot: Pilot[Any], *, whole: bool = False) -> None:
@@ -83,11 +89,30 @@ async def test_no_control_character_reaches_the_terminal(live: bool, size: tuple
         for _ in range(12):
             await pilot.press("j", "l")
             look(pilot)
-        for key in ("g", "3", "e"):
+        for key in ("g", "3", "e", "4", "slash", "\x1b", "enter", "5"):
             await pilot.press(key)
             await pilot.pause()
             look(pilot, whole=True)
         assert "␛" in app.export_screenshot()
+
+
+async def test_what_a_suite_tells_reaches_no_terminal_either() -> None:
+    listed = [ev.ListedEvaluation(EVIL, EVIL, f"{EVIL}{n}", {EVIL: EVIL}, 4) for n in range(3)]
+    events = [
+        ev.SuiteStarted(1, NOW, f"/{EVIL}", listed, 2),
+        ev.EvaluationMoved(2, NOW, 0, "refused", text=EVIL),
+        ev.EvaluationMoved(3, NOW, 1, EVIL),
+        ev.Noticed(4, NOW, "warning", EVIL),
+    ]
+    for end in ([], [ev.RunFinished(5, NOW, "failed", 1, EVIL)]):
+        app = TuiEvalApp(ScriptedFeed([*events, *end], live=not end), now=lambda: NOW)
+        async with app.run_test(size=(120, 40)) as pilot:
+            await settle(pilot)
+            for key in ("j", "j", "z"):
+                look(pilot, whole=True)
+                await pilot.press(key)
+                await pilot.pause()
+            assert "␛" in app.export_screenshot()
 
 
 async def test_modals_and_messages_show_what_they_are_told_and_no_more() -> None:
@@ -103,6 +128,26 @@ async def test_modals_and_messages_show_what_they_are_told_and_no_more() -> None
         assert "[/foo]" in app.export_screenshot()
 
 
+async def test_filters_notes_and_names_of_metrics_are_drawn_as_harmless_text() -> None:
+    app = TuiEvalApp(evil_feed(live=False), now=lambda: NOW)
+    async with app.run_test(size=(200, 60)) as pilot:
+        await settle(pilot)
+        rollouts = app.live_screen.rollouts
+        rollouts.put_notes({(EVIL, 0): Note(EVIL, (EVIL,))})
+        rollouts.sort(METRIC + EVIL)
+        rollouts.filter_by(f"{EVIL}<")
+        await settle(pilot)
+        assert rollouts.listing.faults
+        look(pilot, whole=True)
+        for key in ("slash", "enter", "s", "escape", "c", "escape", "z"):
+            await pilot.press(key)
+            await settle(pilot)
+            look(pilot, whole=True)
+        app.push_screen(NoteDialog(EVIL, Note(EVIL, (EVIL,))))
+        await settle(pilot)
+        look(pilot, whole=True)
+
+
 async def test_a_message_of_a_megabyte_is_cut_and_shown_further_on_demand() -> None:
     app = TuiEvalApp(evil_feed(live=False), now=lambda: NOW)
     async with app.run_test(size=(120, 40)) as pilot:
@@ -111,8 +156,9 @@ async def test_a_message_of_a_megabyte_is_cut_and_shown_further_on_demand() -> N
         assert story.count() < 1_000
         before = story.count()
         await pilot.press("2", "g")
-        pieces = [at for at, piece in enumerate(story._pieces) if piece.hidden > 10_000]
-        while story.cursor < pieces[0]:
+        layout = story._layout
+        long = [at for at in range(len(layout.parts)) if layout.piece(at).hidden > 10_000]
+        while story.cursor < long[0]:
             await pilot.press("j")
         await pilot.press("enter")
         await settle(pilot)

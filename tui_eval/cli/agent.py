@@ -4,15 +4,17 @@ from __future__ import annotations
 
 import contextlib
 import os
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
 
-from tui_eval.config.options import NEWEST
+from tui_eval.cli.run import click_option
+from tui_eval.config.options import BY_NAME
 
 if TYPE_CHECKING:
+    from tui_eval.cli.agent_results import AgentResults
     from tui_eval.runs.layout import RunDir
 
 DEBUG_DIR = "local_debug"
@@ -29,9 +31,21 @@ def _flag(*names: str, help: str) -> Callable[[F], F]:
     return click.option(*names, is_flag=True, default=None, help=help)
 
 
+def _as_in_run(*names: str) -> Callable[[F], F]:
+    """Options that are those of `tui-eval run`, in this order."""
+
+    def add(function: F) -> F:
+        for name in reversed(names):
+            function = click_option(BY_NAME[name])(function)
+        return function
+
+    return add
+
+
 @click.command("agent")
 @_text("-m", "--module", metavar="MODULE:NAME", help="The agent loop: an object or its class.")
-@_text("-d", "--dataset", metavar="FILE", help="Rows: .jsonl, .json, .csv or .parquet.")
+@_text("-d", "--dataset", metavar="FILE", help="Examples, one a row: .jsonl, .json, .csv or "
+       ".parquet.")  # fmt: skip
 @_text("--eval-fn", metavar="MODULE:NAME", multiple=True, help="A function that scores; may be "
        "given several times. The first one gives the reward.")  # fmt: skip
 @_text("--model", metavar="NAME", help="Alias in the endpoint registry, provider/model such as "
@@ -39,30 +53,24 @@ def _flag(*names: str, help: str) -> Callable[[F], F]:
 @_text("-b", "--base-url", "--api-base-url", "base_url", metavar="URL", help="Where an "
        "OpenAI-compatible server is.")  # fmt: skip
 @_text("--api-key", metavar="KEY", help="The key itself; it is written nowhere.")
-@_text("-k", "--api-key-var", metavar="VAR", help="Name of the environment variable that holds "
-       "the key.")  # fmt: skip
-@_text("-e", "--endpoints-path", metavar="FILE", help="Endpoint registry.")
-@_text("--n", "n", metavar="N", help="Runs of each row.  [default: 1]")
-@_text("--pass-threshold", metavar="X", help="Score from which on a run counts as passed.  "
+@_as_in_run("api_key_var", "headers", "endpoints_path", "temperature", "max_tokens")
+@_text("--n", "n", metavar="N", help="Rollouts of each example.  [default: 1]")
+@_text("--pass-threshold", metavar="X", help="Score from which on a rollout passes.  "
        "[default: 1.0]")  # fmt: skip
-@_text("--batch-size", metavar="N", help="Runs in flight at most.  [default: 1]")
+@_text("--batch-size", metavar="N", help="Rollouts in flight at most.  [default: 1]")
 @_text("--max-turns", metavar="N", help="Turns that the agent is told to take at most.  "
        "[default: 10]")  # fmt: skip
-@_text("--temperature", metavar="X", help="Sampling temperature.")
-@_text("--max-tokens", metavar="N", help="Tokens of one answer at most.")
-@_text("--limit", metavar="N", help="Rows to run at most.  [default: all]")
-@_text("--offset", metavar="N", help="Rows to leave out at the begin.  [default: 0]")
-@_text("--max-retries", metavar="N", help="How often a run that failed for its endpoint is run "
-       "again.  [default: 0]")  # fmt: skip
+@_text("--limit", metavar="N", help="Examples to run at most.  [default: all]")
+@_text("--offset", metavar="N", help="Examples to leave out at the begin.  [default: 0]")
+@_as_in_run("max_retries", "timeout", "max_cost", "max_total_tokens")
 @_text("-o", "--output", metavar="FILE", help="Write scores as JSON, and keep the run.")
-@_flag("-s", "--save-results", help="Keep the run in ./outputs.")
-@_text("-R", "--resume", metavar="[PATH]", is_flag=False, flag_value=NEWEST, help="Go on with an "
-       "interrupted run: the one at PATH, or the newest that matches.")  # fmt: skip
-@_flag("--keep-errors", help="On resume, do not run failed runs again.")
-@_flag("-v", "--verbose", help="Log requests, answers, tools and rewards.")
+@_as_in_run("save_results", "resume", "keep_errors", "accept_changes", "verbose")
 @_flag("--debug", help=f"Plain lines in place of the screen; what agents log goes to "
        f"./{DEBUG_DIR}.")  # fmt: skip
+@_as_in_run("tui")
 @_flag("-q", "--quiet", help="Print nothing but errors and the scores.")
+@_as_in_run("abbreviated_summary", "json", "dry_run", "no_preflight", "heartbeat_url",
+            "heartbeat_status")  # fmt: skip
 def command(**typed: Any) -> int:
     """Run an agent loop of the Osmosis SDK on a dataset and score what it does.
 
@@ -70,35 +78,50 @@ def command(**typed: Any) -> int:
     they are, without the SDK. It is a run like any other: watch it, stop it, go on with --resume,
     open it again.
     """
-    from tui_eval.cli.agent_request import KEY_VAR, make_request, missing
-    from tui_eval.cli.report import complain, show_faults
-    from tui_eval.cli.screen import has_terminal
+    from tui_eval.cli.agent_request import make_request, missing
+    from tui_eval.cli.report import complain, show_faults, show_json
+    from tui_eval.config.options import TYPED_KEY_VAR
+    from tui_eval.runs.summary_json import refused_object
 
     if faults := missing(typed):
+        if typed["json"]:
+            show_json(refused_object(faults))
         return show_faults(faults)
     if typed["api_key"]:
-        os.environ[KEY_VAR] = typed["api_key"]  # the engine inherits it
+        os.environ[TYPED_KEY_VAR] = typed["api_key"]  # the engine inherits it
     if typed["debug"]:
         os.environ[DEBUG_VAR] = DEBUG_DIR
     request = make_request(typed)
-    report = _Report(typed["output"], typed["model"])
-    if typed["debug"] or typed["quiet"] or request["faults"] or not has_terminal():
-        code = _in_console(request, report, quiet=bool(typed["quiet"]))
-    else:
-        from tui_eval.cli.screen import run_on_screen
-
-        code = run_on_screen(request, report)
+    report = _Report(request["scores_path"], typed)
+    code = _run(request, report, typed)
     if report.problem:
         complain(f"error: {report.problem}")
         return code or 1
     return code
 
 
+def _run(request: dict[str, Any], report: _Report, typed: Mapping[str, Any]) -> int:
+    from tui_eval.cli.run import prints_lines
+    from tui_eval.config.values import parse_values
+
+    if typed["dry_run"]:
+        from tui_eval.cli.dry_run import show_dry_run
+
+        return show_dry_run(request)
+    is_wrong = request["faults"] or parse_values(request["raw"])[1]
+    lines = is_wrong or typed["debug"] or typed["quiet"] or prints_lines(None, request["raw"])
+    if lines:
+        return _in_console(request, report, quiet=bool(typed["quiet"] and not typed["json"]))
+    from tui_eval.cli.screen import run_on_screen
+
+    return run_on_screen(request, report)
+
+
 def _in_console(request: dict[str, Any], report: _Report, *, quiet: bool) -> int:
     from tui_eval.cli.console import run_in_console
 
     if not quiet:
-        return run_in_console(request, report)
+        return run_in_console(request, report, report.for_json)
     run: list[RunDir] = []
     with open(os.devnull, "w") as nowhere, contextlib.redirect_stdout(nowhere):
         code = run_in_console(request, run.append)
@@ -114,37 +137,55 @@ class _Report:
 
     Args:
         output: Where scores go as JSON, if anywhere.
-        model: The model's name as it was typed, if it was.
+        typed: What was typed.
     """
 
-    def __init__(self, output: str | None, model: str | None) -> None:
+    def __init__(self, output: str, typed: Mapping[str, Any]) -> None:
         self._output = output
-        self._model = model
+        self._shown = typed["output"] or output
+        self._model = typed["model"]
+        self._as_json = bool(typed["json"])
+        self._results: AgentResults | None = None
         self.problem = ""
 
-    def __call__(self, run: RunDir) -> None:
-        from tui_eval.cli.agent_results import read_results, score_lines
-        from tui_eval.cli.report import show
+    def for_json(self, run: RunDir) -> dict[str, Any]:
+        """The scores as they stand in the JSON summary."""
+        results = self._read(run)
+        scores = results.functions.items() if results else ()
+        return {"eval_fns": {name: one.to_dict() for name, one in scores}}
+
+    def _read(self, run: RunDir) -> AgentResults | None:
+        from tui_eval.cli.agent_results import read_results
         from tui_eval.errors import RefusedError
+
+        try:
+            self._results = self._results or read_results(run)
+        except RefusedError as error:
+            self.problem = f"no scores: {error}"
+        return self._results
+
+    def __call__(self, run: RunDir) -> None:
+        from tui_eval.cli.agent_results import score_lines
+        from tui_eval.cli.report import mutter, show
         from tui_eval.runs.lock import holder
         from tui_eval.runs.writer import write_atomically
 
+        say = mutter if self._as_json else show
         if holder(run.lock) is not None:
             if self._output:
-                again = f"tui-eval agent --resume {run.path} -o {self._output}"
-                show([f"Scores are written when the run is over: {again}"])
+                again = f"tui-eval agent --resume {run.path}"
+                say([f"Scores are written when the run is over: {again}"])
             return
-        try:
-            results = read_results(run)
-        except RefusedError as error:
-            self.problem = f"no scores: {error}"
+        results = self._read(run)
+        if results is None:
             return
-        show(score_lines(results))
+        if not self._as_json:
+            show(score_lines(results))
         if not self._output:
             return
         try:
             write_atomically(Path(self._output), results.to_json(self._model))
         except OSError as error:
-            self.problem = f"{self._output} cannot be written: {error.strerror or error}"
+            self.problem = f"{self._shown} cannot be written: {error.strerror or error}"
             return
-        show(["", f"Scores written to: {self._output}"])
+        say(["", f"Scores written to: {self._shown}"])

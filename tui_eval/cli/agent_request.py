@@ -4,32 +4,40 @@ from __future__ import annotations
 
 import json
 import os
-import tomllib
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from tui_eval.config.litellm_names import PROVIDERS, split_name
-from tui_eval.config.options import NEWEST
-from tui_eval.errors import Fault, nearest
-from tui_eval.shipped import shipped
+from tui_eval.cli.going_on import AGENT, is_of_agent
+from tui_eval.cli.run import typed_of
+from tui_eval.config.options import NEWEST, TYPED_KEY_VAR
+from tui_eval.errors import Fault, RefusedError
 
-ENVIRONMENT = "osmosis-agent"
-KEY_VAR = "TUI_EVAL_API_KEY"
-"""Where the engine finds what `--api-key` gives: a key is in no request and in no file."""
+SHARED = (
+    *(
+        "api_key_var",
+        "headers",
+        "endpoints_path",
+        "temperature",
+        "max_tokens",
+        "timeout",
+        "max_retries",
+    ),
+    *("max_cost", "max_total_tokens", "save_results", "resume", "keep_errors", "accept_changes"),
+    *("verbose", "tui", "abbreviated_summary", "json", "dry_run", "no_preflight"),
+    *("heartbeat_url", "heartbeat_status"),
+)
+"""Options that are those of `tui-eval run`."""
 
 NUMBERS: dict[str, tuple[str, type[int] | type[float], float | None]] = {
     "n": ("--n", int, 1),
     "pass_threshold": ("--pass-threshold", float, None),
     "max_turns": ("--max-turns", int, 1),
     "batch_size": ("--batch-size", int, 1),
-    "temperature": ("--temperature", float, 0),
-    "max_tokens": ("--max-tokens", int, 1),
     "limit": ("--limit", int, 1),
     "offset": ("--offset", int, 0),
-    "max_retries": ("--max-retries", int, 0),
 }
-"""Flag, kind and smallest value of every number."""
+"""Flag, kind and smallest value of every number of its own."""
 
 REQUIRED = {
     "module": ("-m/--module", "Name the agent loop: -m module:name"),
@@ -40,21 +48,22 @@ REQUIRED = {
 
 _DEFAULTS = {"n": 1, "batch_size": 1, "limit": -1}
 _PLAN = {"n": "rollouts_per_example", "batch_size": "max_concurrent", "limit": "num_examples"}
-_SAME = ("temperature", "max_tokens", "max_retries", "keep_errors", "verbose", "endpoints_path")
 
 
 def missing(typed: Mapping[str, Any]) -> list[Fault]:
-    """What must be typed and is not; a run that goes on knows it already."""
-    needed = set(REQUIRED)
-    if typed.get("resume") not in (None, NEWEST):
-        needed.discard("model")
-        if not any(typed.get(name) for name in needed):
-            return []
+    """What must be typed and is not; a run that is named knows it already."""
+    if _named_run(typed):
+        return []
     return [
         Fault(flag, "it is required", hint)
         for name, (flag, hint) in REQUIRED.items()
-        if name in needed and not typed.get(name)
+        if not typed.get(name)
     ]
+
+
+def _named_run(typed: Mapping[str, Any]) -> str | None:
+    resume: str | None = typed.get("resume")
+    return None if resume == NEWEST else resume
 
 
 def make_request(typed: Mapping[str, Any]) -> dict[str, Any]:
@@ -63,38 +72,68 @@ def make_request(typed: Mapping[str, Any]) -> dict[str, Any]:
     Args:
         typed: What was typed, by name, as text; `eval_fn` is a sequence.
     """
-    values, faults = _numbers(typed)
-    faults += _not_text(typed) + _output_faults(typed.get("output"))
+    given = typed_of(typed)
+    before, faults = _before(_named_run(typed))
+    values, wrong = _numbers(typed)
+    output = typed.get("output") or before.get("scores_path") or None
+    faults += wrong + _not_text(given) + _output_faults(output)
     if not typed.get("resume"):
         values = {**_DEFAULTS, **values}
     raw: dict[str, Any] = {_PLAN[name]: str(values[name]) for name in _PLAN if name in values}
-    for name in _SAME:
-        if typed.get(name) is not None and (name not in NUMBERS or name in values):
-            raw[name] = typed[name]
-    if typed.get("model") or typed.get("base_url"):
-        model, wrong = _model(typed)
-        raw |= model
-        faults += wrong
-    if typed.get("resume"):
-        raw["resume"] = typed["resume"]
-    if typed.get("save_results") or typed.get("output"):
+    raw |= {name: given[name] for name in SHARED if name in given}
+    raw |= _model(typed, before)
+    if output:
         raw["save_results"] = True
-    env_id = None
-    if typed.get("module"):
-        env_id = f"{ENVIRONMENT}@{typed['module']}"
-        raw["env_args"] = json.dumps(_env_args(typed, values))
-    told = [(fault.where, fault.what, fault.hint) for fault in faults]
-    return {"env_id": env_id, "raw": raw, "faults": told}
+    if args := _env_args(typed, values, before):
+        raw["env_args"] = json.dumps(args)
+    return {
+        "env_id": f"{AGENT}@{typed['module']}" if typed.get("module") else None,
+        "raw": raw,
+        "faults": [(fault.where, fault.what, fault.hint) for fault in faults],
+        "litellm_names": True,
+        "scores_path": str(Path(output).absolute()) if output else "",
+    }
 
 
-def _env_args(typed: Mapping[str, Any], values: Mapping[str, Any]) -> dict[str, Any]:
+def _before(path: str | None) -> tuple[Mapping[str, Any], list[Fault]]:
+    """What a run that is named was asked for; empty where it is no agent's, or none is named."""
+    if path is None:
+        return {}, []
+    from tui_eval.runs.facts import read_asked
+    from tui_eval.runs.opening import find_run
+
+    try:
+        run = find_run(Path(path))
+    except RefusedError:
+        return {}, []  # the engine says so
+    asked = read_asked(run)
+    if not asked or is_of_agent(asked.get("env_id", "")):
+        return asked, []
+    hint = f"Go on: tui-eval run --resume {path}"
+    return {}, [Fault(path, "this is no run of tui-eval agent", hint)]
+
+
+def _env_args(
+    typed: Mapping[str, Any], values: Mapping[str, Any], before: Mapping[str, Any]
+) -> dict[str, Any]:
+    """The arguments of the environment; empty where a run goes on with its own."""
     named = {
-        "module": typed["module"],
-        "dataset": typed.get("dataset"),
+        "module": typed.get("module"),
+        "dataset": _dataset(typed, before),
         "eval_fns": list(typed.get("eval_fn") or ()),
     }
-    asked = ("offset", "max_turns", "pass_threshold")
-    return {**named, **{name: values[name] for name in asked if name in values}}
+    asked = {name: value for name, value in named.items() if value}
+    numbers = ("offset", "max_turns", "pass_threshold")
+    asked |= {name: values[name] for name in numbers if name in values}
+    kept = before.get("env_args") or {}
+    return {**(json.loads(kept) if isinstance(kept, str) else kept), **asked} if asked else {}
+
+
+def _dataset(typed: Mapping[str, Any], before: Mapping[str, Any]) -> str | None:
+    """The dataset as it was typed; absolute where the run works on in another folder."""
+    path: str | None = typed.get("dataset")
+    elsewhere = before.get("folder") not in (None, "", str(Path.cwd()))
+    return str(Path(path).absolute()) if path and elsewhere and not typed.get("module") else path
 
 
 def _numbers(typed: Mapping[str, Any]) -> tuple[dict[str, Any], list[Fault]]:
@@ -119,12 +158,12 @@ def _numbers(typed: Mapping[str, Any]) -> tuple[dict[str, Any], list[Fault]]:
     return values, faults
 
 
-def _not_text(typed: Mapping[str, Any]) -> list[Fault]:
+def _not_text(given: Mapping[str, Any]) -> list[Fault]:
     """Arguments whose bytes are no text: they could be kept in no file."""
     return [
         Fault(f"--{name.replace('_', '-')}", "this is not UTF-8 text")
-        for name, value in typed.items()
-        for text in (value if isinstance(value, tuple) else (value,))
+        for name, value in given.items()
+        for text in (value if isinstance(value, list) else (value,))
         if isinstance(text, str) and text != text.encode("utf-8", "replace").decode()
     ]
 
@@ -143,42 +182,17 @@ def _output_faults(output: str | None) -> list[Fault]:
     return [Fault("-o/--output", what)] if what else []
 
 
-def _model(typed: Mapping[str, Any]) -> tuple[dict[str, Any], list[Fault]]:
+def _model(typed: Mapping[str, Any], before: Mapping[str, Any]) -> dict[str, Any]:
     """The options of a run that name the model, where it is served and its key."""
-    key: dict[str, Any] = {}
-    if typed.get("api_key_var") is not None:
-        key = {"api_key_var": typed["api_key_var"]}
+    found: dict[str, Any] = {}
+    if typed.get("model"):
+        found["model"] = typed["model"]
+        if before.get("registry") and not typed.get("endpoints_path"):
+            from tui_eval.config.endpoints import registry_at
+
+            found["endpoints_path"] = str(registry_at(before["registry"]))
+    if typed.get("base_url"):
+        found["api_base_url"] = typed["base_url"]
     if typed.get("api_key") is not None:
-        key = {"api_key_var": KEY_VAR if typed["api_key"] else ""}
-    model, base_url = typed.get("model"), typed.get("base_url")
-    if base_url:
-        named = {"model": model} if model else {}
-        return {**named, "api_base_url": base_url, **key}, []
-    aliases = _aliases(typed.get("endpoints_path"))
-    if aliases is None or model in aliases:
-        return {"model": model, **key}, []
-    known = split_name(str(model))
-    if known is not None:
-        provider, name = known
-        served = {"api_base_url": provider.url, "api_key_var": provider.key_var}
-        return {"model": name, "api_client_type": provider.client_type, **served, **key}, []
-    what = f"{model!r} is no alias of the endpoint registry, and no provider/model that we reach"
-    providers = f"the providers are {', '.join(PROVIDERS)} (LiteLLM itself is not used)"
-    known_names = [*aliases, *(f"{name}/{str(model).rpartition('/')[2]}" for name in PROVIDERS)]
-    likely = nearest(str(model), known_names)
-    hint = f"{likely} Or name its URL with --base-url; {providers}".strip()
-    # Something must stand in its place, or the engine would find the same fault again.
-    stand_in = {"model": "demo", "api_base_url": "embedded:demo"}
-    return stand_in, [Fault("--model", what, hint)]
-
-
-def _aliases(endpoints_path: str | None) -> list[str] | None:
-    """The aliases of the registry; None where it cannot be read, which the engine tells."""
-    path = Path(endpoints_path or "configs/endpoints.toml")
-    if not endpoints_path and not path.is_file():
-        path = shipped("configs", "endpoints.toml")
-    try:
-        tables = tomllib.loads(path.read_text("utf-8")).get("endpoint", [])
-        return [str(table["endpoint_id"]) for table in tables]
-    except (OSError, ValueError, TypeError, KeyError):
-        return None
+        found["api_key_var"] = TYPED_KEY_VAR if typed["api_key"] else ""
+    return found

@@ -12,10 +12,11 @@ from typing import Any
 from tui_eval.config.plan import RunPlan, read_plan
 from tui_eval.errors import Fault, RefusedError
 from tui_eval.fold.transcript import from_row
+from tui_eval.runs.facts import read_metadata
 from tui_eval.runs.layout import RunDir
-from tui_eval.runs.opening import read_metadata
 from tui_eval.runs.scan import scan
 from tui_eval.stats.passk import pass_at_k
+from tui_eval.tui.figures import plural
 
 KS = (1, 3, 5, 10)
 """The k of pass@k that are told, and the number of runs a row beside."""
@@ -224,9 +225,12 @@ def score_lines(results: AgentResults) -> Iterator[str]:
     runs = results.runs
     yield ""
     failed = sum(not run["success"] for run in runs)
-    counts = f"Rows: {len(results.rows)}, runs per row: {results.plan.rollouts_per_example}"
+    of_each = results.plan.rollouts_per_example
     missing = f", {results.missing} not done" if results.missing else ""
-    yield f"{counts}, total runs: {len(runs)}, {failed} failed{missing}"
+    yield (
+        f"Examples: {len(results.rows)}, rollouts of each: {of_each}, in all: {len(runs)}, "
+        f"{failed} failed{missing}"
+    )
     yield ""
     for line in table:
         first, *rest = (
@@ -237,6 +241,7 @@ def score_lines(results: AgentResults) -> Iterator[str]:
     for name, one in results.functions.items():
         if one.failed and one.mean_without_failed is not None:
             rest_mean = f"without them the mean is {one.mean_without_failed:.3f}"
-            yield f"{name}: {one.failed} runs without a score count as 0; {rest_mean}"
+            which = f"{plural(one.failed, 'rollout')} without a score"
+            yield f"{name}: {which}, counted as 0; {rest_mean}"
         elif one.failed:
-            yield f"{name}: no run has a score; they count as 0"
+            yield f"{name}: no rollout has a score; they are counted as 0"

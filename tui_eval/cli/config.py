@@ -1,8 +1,8 @@
-"""`tui-eval config explain`: every setting of an evaluation, and the place that it came from."""
+"""`tui-eval config`: where the settings of an evaluation come from, and the keys of the screen."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from typing import TYPE_CHECKING, Any
 
 import click
@@ -11,6 +11,7 @@ from tui_eval.cli.run import GroupedCommand, not_text, run_options, typed_of
 
 if TYPE_CHECKING:
     from tui_eval.config.planning import Expansion
+    from tui_eval.tui.preferences import Preferences
 
 
 @click.group("config")
@@ -44,9 +45,42 @@ def _explain(environment: str, typed: Mapping[str, Any]) -> int:
     from tui_eval.config.planning import expand
 
     for notice in load_env_file():
-        complain(f"info: {notice}")
+        complain(str(notice))
     found: Expansion = expand(Request(env_id=environment, raw=dict(typed)))
     show(explanation(found.evaluations))
     for notice in found.notices:
-        complain(f"warning: {notice}")
+        complain(str(notice))
     return show_faults(found.faults) if found.faults else 0
+
+
+@command.command("keys")
+def keys() -> int:
+    """Print every command of the screen with its keys, as the [keys] table of your settings.
+
+    The settings are ~/.config/tui-eval/config.toml, or the file that TUI_EVAL_CONFIG names. What is
+    wrong with it is told.
+    """
+    from tui_eval.cli.report import show, show_faults
+    from tui_eval.tui.preferences import Preferences
+
+    preferences = Preferences.read()
+    show(key_lines(preferences))
+    return show_faults(preferences.faults) if preferences.faults else 0
+
+
+def key_lines(preferences: Preferences) -> Iterator[str]:
+    """The table of keys, a command a line, with what each does; ready to be pasted."""
+    from tui_eval.tui.commands.key_names import plain_name
+    from tui_eval.tui.commands.keymap import BY_ID
+
+    yield f"# {preferences.path}"
+    yield "[keys]"
+    scopes = list(dict.fromkeys(one.scope for one in BY_ID.values()))
+    before = ""
+    for name, one in sorted(BY_ID.items(), key=lambda item: scopes.index(item[1].scope)):
+        if one.scope != before:
+            before = one.scope
+            yield ""
+        written = [f'"{plain_name(key)}"' for key in preferences.keymap.keys(one)]
+        value = written[0] if len(written) == 1 else f"[{', '.join(written)}]"
+        yield f"{f'{name} = {value}':<44}# {one.help}"

@@ -3,16 +3,20 @@
 from __future__ import annotations
 
 import asyncio
-import signal
+import os
 import time
-from collections import Counter
 from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
 
+from tui_eval.cli.error_lines import ErrorLines
+from tui_eval.cli.interrupting import ending_signals, interrupt_on_signals
+from tui_eval.cli.log_tail import RunLogs
+from tui_eval.cli.pushing import push_as_asked
 from tui_eval.cli.report import (
     complain,
     ending_lines,
+    gives_way,
     mutter,
     opening_lines,
     progress_line,
@@ -20,7 +24,9 @@ from tui_eval.cli.report import (
     show_faults,
     show_json,
 )
+from tui_eval.cli.suite_telling import QUIET_AT_MOST_S, STEPS, SuiteTelling
 from tui_eval.cli.summary_lines import result_lines
+from tui_eval.cli.waiting_lines import WaitingLines
 from tui_eval.engine.live_feed import LiveFeed
 from tui_eval.errors import Fault
 from tui_eval.events import Event, Noticed, RolloutFinished, RunStarted
@@ -30,13 +36,13 @@ from tui_eval.runs.layout import RunDir
 from tui_eval.runs.summary_json import refused_object, summary_object, unstarted_object
 
 TICK_S = 0.05
-STEPS = 10
-QUIET_AT_MOST_S = 30.0
-ERRORS_OF_A_KIND = 3
+UNSTARTED = "Stopped before the run began."
 
 
 def run_in_console(
-    request: Mapping[str, Any], at_end: Callable[[RunDir], None] = lambda run: None
+    request: Mapping[str, Any],
+    at_end: Callable[[RunDir], None] = lambda run: None,
+    more: Callable[[RunDir], Mapping[str, Any]] = lambda run: {},
 ) -> int:
     """Runs a request with plain lines; returns the exit code of the run.
 
@@ -44,23 +50,39 @@ def run_in_console(
 
     Args:
         at_end: Called with the run when it is over, however it ended.
+        more: What the JSON object of a run has beside its summary.
     """
     raw = request.get("raw") or {}
+    _warn_of_settings()
     console = Console(request, as_json=bool(raw.get("json")))
-    try:
-        asyncio.run(console.main())
-    except SystemExit:
+    asyncio.run(console.main())
+    interrupt_on_signals()
+    if console.state.end is None and not console.state.refused:
         return console.sum_up_nothing()
+    if console.suite.state.started is not None:
+        return console.suite.sum_up(abbreviated=bool(raw.get("abbreviated_summary")))
     run, end = console.state.run, console.state.end
-    hub = None
-    if raw.get("save_to_hf_hub") and run is not None and end is not None:
-        from tui_eval.cli.pushing import push_after_run
-
-        hub = push_after_run(RunDir(Path(run.path)), end.status, raw.get("hf_hub_dataset_name"))
-    code = console.sum_up(abbreviated=bool(raw.get("abbreviated_summary")), hub=hub)
+    beside: dict[str, Any] = {}
+    if run is not None and end is not None:
+        hub = push_as_asked({0: (RunDir(Path(run.path)), end.status)}).get(0)
+        beside = {"hub": hub} if hub else {}
+        if raw.get("json"):
+            beside |= more(RunDir(Path(run.path)))
+    code = console.sum_up(abbreviated=bool(raw.get("abbreviated_summary")), beside=beside)
     if run is not None:
         at_end(RunDir(Path(run.path)))
     return code
+
+
+def _warn_of_settings() -> None:
+    """Lines have no use for people's own settings, but say that something is wrong with them."""
+    from tui_eval.config.user_settings import user_file
+
+    if os.path.lexists(user_file()):
+        from tui_eval.tui.preferences import Preferences
+
+        if warning := Preferences.read().warning:
+            complain(f"warning: {warning}")
 
 
 class Console:
@@ -72,44 +94,59 @@ class Console:
 
     def __init__(self, request: Mapping[str, Any], *, as_json: bool = False) -> None:
         self.state = RunState()
+        self.suite = SuiteTelling(as_json=as_json)
         self._feed = LiveFeed(request)
         self._as_json = as_json
         self._say = mutter if as_json else show
         self._env_id = request.get("env_id")
+        self._logs = RunLogs(verbose=bool((request.get("raw") or {}).get("verbose")))
         self._step = 0
         self._said_at = time.monotonic()
-        self._errors: Counter[str] = Counter()
+        self._errors = ErrorLines()
+        self._waiting = WaitingLines()
         self._signals = 0
 
     async def main(self) -> None:
-        """Follows the engine to its end; forwards signals to it.
-
-        Raises:
-            SystemExit: A signal came before there was an engine.
-        """
+        """Follows the engine to its end, or a signal's; forwards signals to it."""
         loop = asyncio.get_running_loop()
-        for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
+        for number in ending_signals():
             loop.add_signal_handler(number, self._signalled)
         if self._env_id:
-            self._say([f"Loading environment: {self._env_id}"])
+            kind = "evaluations" if self._env_id.endswith(".toml") else "environment"
+            self._say([f"Loading {kind}: {self._env_id}"])
         await self._feed.start()
+        if self._signals and self._feed.engine is not None:
+            self._feed.engine.kill()  # it has not begun anything yet
+            await self._close()
+            return
         state = self.state
         while state.end is None and not state.refused:
             await asyncio.sleep(TICK_S)
             for event in self._feed.drain():
+                finished = state.finished
                 state.apply(event)
+                if isinstance(event, RolloutFinished) and state.finished == finished:
+                    continue  # known already
+                self.suite.tell(event)
                 self._tell(event)
+                self._logs.tell(event)
+            self.suite.tell_progress()
+            self._logs.show()
             self._tell_progress()
+        await self._close()
+
+    async def _close(self) -> None:
         await self._feed.close()
         if (engine := self._feed.engine) is not None:
             await asyncio.to_thread(engine.wait)
             engine.clean_up()
+        self._logs.show_rest()
 
     def _signalled(self) -> None:
         self._signals += 1
         engine = self._feed.engine
         if engine is None:
-            raise SystemExit(130)  # the loop lets no other exception of a signal through
+            return  # `main` looks once there is one
         if self._signals > 1:
             engine.kill()
         else:
@@ -123,18 +160,12 @@ class Console:
         elif isinstance(event, Noticed):
             complain(f"{event.level}: {event.text}")
         elif isinstance(event, RolloutFinished) and event.error is not None:
-            self._tell_error(event)
-
-    def _tell_error(self, event: RolloutFinished) -> None:
-        name = event.error or ""
-        self._errors[name] += 1
-        if self._errors[name] > ERRORS_OF_A_KIND:
-            return
-        rollout = self._feed.saved(event.row, event.offset, event.length)
-        text = rollout.error if rollout and rollout.error else name
-        complain(f"error: example {event.example_id}, rollout {event.number}: {text}")
-        if self._errors[name] == ERRORS_OF_A_KIND:
-            complain(f"error: further {name} are counted and not printed")
+            self._errors.tell(
+                event.error,
+                f"example {event.example_id}, rollout {event.number}",
+                self.state.run.env_id if self.state.run else "",
+                lambda: self._feed.saved(event.row, event.offset, event.length),
+            )
 
     def _tell_progress(self) -> None:
         finished, total = self.state.finished, self.state.total
@@ -142,14 +173,21 @@ class Console:
         now = time.monotonic()
         if step > self._step or (finished and now - self._said_at > QUIET_AT_MOST_S):
             self._step, self._said_at = step, now
-            self._say([progress_line(finished, total)])
+            self._waiting.something_said()
+            self._say([progress_line(finished, total) + gives_way(self.state)])
+            return
+        state = self.state
+        waits = self._waiting.line(state.sleeping, state.last_cause, state.next_try_at)
+        if waits:
+            self._say([waits + gives_way(state)])
 
-    def sum_up(self, *, abbreviated: bool, hub: Mapping[str, Any] | None = None) -> int:
+    def sum_up(self, *, abbreviated: bool, beside: Mapping[str, Any]) -> int:
         """Prints what the run came to; returns its exit code.
 
         Args:
             abbreviated: Leave out the tables.
-            hub: What became of the push to the Hugging Face hub, if one was asked for.
+            beside: What the JSON object has beside the summary: what became of the push to the
+                Hugging Face hub, if one was asked for.
         """
         state, end = self.state, self.state.end
         if state.refused:
@@ -163,13 +201,17 @@ class Console:
         if self._as_json and state.run is None:
             show_json(unstarted_object(end.status, end.exit_code, end.text))
         elif self._as_json:
-            show_json({**summary_object(summarize(state)), **({"hub": hub} if hub else {})})
+            show_json({**summary_object(summarize(state)), **beside})
         elif state.run is not None:
             show([*result_lines(state, abbreviated=abbreviated), *ending_lines(state)])
+        elif end.status == "interrupted":
+            complain(UNSTARTED)
         return end.exit_code
 
     def sum_up_nothing(self) -> int:
         """Says that a signal ended the run before it began; returns the exit code."""
         if self._as_json:
             show_json(unstarted_object("interrupted", 130, "stopped before the run began"))
+        else:
+            complain(UNSTARTED)
         return 130

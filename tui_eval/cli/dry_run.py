@@ -9,7 +9,7 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 from tui_eval.cli.report import complain, show, show_faults, show_json
-from tui_eval.errors import Fault
+from tui_eval.errors import Fault, Notice
 from tui_eval.runs.summary_json import unstarted_object
 
 
@@ -36,9 +36,9 @@ def show_dry_run(request: Mapping[str, Any]) -> int:
     if as_json:
         show_json(found)
     elif not faults:
-        show(plan_lines(found))
+        show(suite_lines(found) if "evaluations" in found else plan_lines(found))
     for notice in found.get("notices") or []:
-        complain(f"info: {notice}")
+        complain(str(Notice(**notice)))
     return show_faults(Fault(**fault) for fault in faults) if faults else 0
 
 
@@ -51,7 +51,7 @@ def plan_lines(found: Mapping[str, Any]) -> Iterator[str]:
         f"= {found['rollouts']}"
     )
     if found["goes_on"]:
-        yield f"Goes on with: {found['goes_on']}"
+        yield f"Goes on with: {found['goes_on']}, {found['left']} rollouts are left"
     yield from _settings(found["settings"])
     yield from ("", "First prompt:")
     for message in found["first_prompt"]:
@@ -65,6 +65,24 @@ def plan_lines(found: Mapping[str, Any]) -> Iterator[str]:
     for function in found["reward_functions"]:
         yield f"  {function['name']}, weight {function['weight']:g}"
     yield from ("", *_estimate(found["estimate"]), "", "Nothing was run: this is a dry run.")
+
+
+def suite_lines(found: Mapping[str, Any]) -> Iterator[str]:
+    """The plans of several evaluations for people: a line each, and what they come to."""
+    plans = found["evaluations"]
+    for number, plan in enumerate(plans, 1):
+        varies = ", ".join(f"{name}={value}" for name, value in plan["varies"].items())
+        yield f"[{number}/{len(plans)}] {plan['title']}" + (f" ({varies})" if varies else "")
+        yield (
+            f"  {plan['examples']} examples x {plan['rollouts_per_example']} = {plan['rollouts']} "
+            f"rollouts with {plan['model']}"
+        )
+        if plan["goes_on"]:
+            yield f"  goes on with {plan['goes_on']}, {plan['left']} rollouts are left"
+    yield ""
+    at_once = found["max_concurrent"] or "any number"
+    yield f"Rollouts: {found['rollouts']}, {at_once} of them at a time"
+    yield from (*_estimate(found["estimate"]), "", "Nothing was run: this is a dry run.")
 
 
 def _settings(settings: list[dict[str, Any]]) -> Iterator[str]:

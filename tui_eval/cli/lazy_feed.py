@@ -14,9 +14,10 @@ if TYPE_CHECKING:
 class LazyFeed:
     """Starts an engine on a request (see `engine.live_feed.LiveFeed`)."""
 
-    def __init__(self, request: Mapping[str, Any]) -> None:
-        self._request = request
+    def __init__(self, request: Mapping[str, Any] | None = None) -> None:
+        self.request = request
         self.inner: LiveFeed | None = None
+        self._early: list[Command] | None = []
 
     @property
     def live(self) -> bool:
@@ -27,21 +28,30 @@ class LazyFeed:
         """See `Feed.start`."""
         from tui_eval.engine.live_feed import LiveFeed
 
-        self.inner = LiveFeed(self._request)
+        self.inner = LiveFeed(self.request)
         await self.inner.start()
+        early, self._early = self._early or [], None
+        for command in early:
+            self.inner.send(command)
 
     def drain(self, most: int = 5000) -> list[Event]:
         """See `Feed.drain`."""
         return self.inner.drain(most) if self.inner else []
 
     def send(self, command: Command) -> None:
-        """See `Feed.send`."""
-        if self.inner is not None:
+        """See `Feed.send`; what is asked for before there is a connection is sent with it."""
+        if self._early is not None:
+            self._early.append(command)
+        elif self.inner is not None:
             self.inner.send(command)
 
     def saved(self, row: int, offset: int, length: int) -> Rollout | None:
         """See `Feed.saved`."""
         return self.inner.saved(row, offset, length) if self.inner else None
+
+    def log(self, at: int, most: int) -> tuple[bytes, int]:
+        """See `Feed.log`."""
+        return self.inner.log(at, most) if self.inner else (b"", 0)
 
     async def close(self) -> None:
         """See `Feed.close`."""

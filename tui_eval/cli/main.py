@@ -4,21 +4,30 @@ from __future__ import annotations
 
 import importlib
 import sys
+from pathlib import Path
 from typing import Any
 
 import click
 
 from tui_eval import __version__
+from tui_eval.cli.interrupting import was_interrupted
 
 COMMANDS = {
+    "home": "tui_eval.cli.home",
     "run": "tui_eval.cli.run",
     "agent": "tui_eval.cli.agent",
+    "new": "tui_eval.cli.new",
     "demo": "tui_eval.cli.demo",
     "open": "tui_eval.cli.open",
     "save": "tui_eval.cli.save",
     "config": "tui_eval.cli.config",
     "report": "tui_eval.cli.report_runs",
+    "ls": "tui_eval.cli.ls",
+    "compare": "tui_eval.cli.compare",
+    "export": "tui_eval.cli.export",
+    "note": "tui_eval.cli.note",
     "push": "tui_eval.cli.push",
+    "serve": "tui_eval.cli.serve",
 }
 
 
@@ -37,16 +46,33 @@ class Commands(click.Group):
 
     def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
         own = {"--help", "-h", "--version"}
+        if not args and _has_terminal():
+            args = ["home"]
         if args and args[0] not in COMMANDS and args[0] not in own:
-            args = ["run", *args]
+            args = [command_of(args[0]), *args]
         return super().parse_args(ctx, args)
+
+
+def command_of(word: str) -> str:
+    """The command that a word which is none stands for: runs are opened, all else is run."""
+    from tui_eval.runs.layout import RunDir
+
+    return "open" if RunDir(Path(word)).is_run() else "run"
+
+
+def _has_terminal() -> bool:
+    from tui_eval.cli.screen import has_terminal
+
+    return has_terminal()
 
 
 @click.command(
     cls=Commands,
     no_args_is_help=True,
     context_settings={"help_option_names": ["-h", "--help"]},
-    epilog="tui-eval ENV_OR_CONFIG is short for tui-eval run ENV_OR_CONFIG.",
+    epilog="tui-eval ENV_OR_CONFIG is short for tui-eval run ENV_OR_CONFIG, tui-eval RUN_DIR for "
+    "tui-eval open. tui-eval alone on a "
+    "terminal is tui-eval home.",
 )
 @click.version_option(__version__, prog_name="tui-eval")
 def _commands() -> None:
@@ -66,7 +92,9 @@ def cli(args: list[str] | None = None) -> int:
             show_json(refused_object([Fault("command line", error.format_message())]))
         error.show()
         return error.exit_code
-    except click.Abort:
+    except Exception as error:
+        if not (isinstance(error, click.Abort) or was_interrupted(error)):
+            raise
         if _wants_json(args):
             from tui_eval.cli.report import show_json
             from tui_eval.runs.summary_json import unstarted_object

@@ -2,9 +2,17 @@
 
 from __future__ import annotations
 
+import asyncio
+import time
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import click
+
+if TYPE_CHECKING:
+    from tui_eval.fold.suite_state import SuiteState
+
+ANSWERS_WITHIN_S = 5.0
 
 
 @click.command("open")
@@ -12,14 +20,18 @@ import click
 def command(path: Path | None) -> int:
     """Show a run: the directory that holds its results.jsonl; the newest one without PATH.
 
-    A run that an engine is working on is joined. Without a terminal the summary is printed.
+    A run that an engine is working on is joined; all evaluations of a file, where PATH is that
+    .toml file. Without a terminal the summary is printed.
     """
     from tui_eval.cli.report import report_run, show_faults
     from tui_eval.cli.screen import has_terminal, open_on_screen
     from tui_eval.errors import Fault, RefusedError
+    from tui_eval.runs.layout import RunDir
     from tui_eval.runs.opening import find_run
     from tui_eval.runs.unsaved import newest_run
 
+    if path is not None and path.suffix == ".toml" and not RunDir(path.parent).is_run():
+        return _open_suite(path)
     try:
         run = newest_run() if path is None else find_run(path)
     except RefusedError as error:
@@ -33,3 +45,41 @@ def command(path: Path | None) -> int:
         return open_on_screen(run)
     report_run(run)
     return 0
+
+
+def _open_suite(file: Path) -> int:
+    """Joins the engine that works on the evaluations of a file."""
+    from tui_eval.cli.report import show_faults
+    from tui_eval.cli.screen import has_terminal, open_suite_on_screen
+    from tui_eval.engine.suites_at_work import at_work_on
+    from tui_eval.errors import Fault
+
+    held = at_work_on(file)
+    if held is not None and has_terminal():
+        return open_suite_on_screen(file, held)
+    suite = asyncio.run(_look(held.socket)) if held is not None else None
+    if held is None or suite is None or suite.started is None:
+        hint = "Name the directory of a run, or go on: tui-eval run FILE --resume"
+        return show_faults([Fault(str(file), "no engine is at work on these evaluations", hint)])
+    from tui_eval.cli.suite_telling import show_at_work
+
+    show_at_work(suite, held.pid)
+    return 0
+
+
+async def _look(socket: str) -> SuiteState:
+    """How a suite stands now, told by its engine."""
+    from tui_eval.engine.live_feed import LiveFeed
+    from tui_eval.events import Detach
+    from tui_eval.fold.suite_state import SuiteState
+
+    suite, feed = SuiteState(), LiveFeed(socket_path=socket)
+    await feed.start()
+    deadline = time.monotonic() + ANSWERS_WITHIN_S
+    while suite.started is None and suite.end is None and time.monotonic() < deadline:
+        await asyncio.sleep(0.01)
+        for event in feed.drain():
+            suite.apply(event)
+    feed.send(Detach())
+    await feed.close()
+    return suite

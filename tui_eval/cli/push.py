@@ -2,10 +2,16 @@
 
 from __future__ import annotations
 
-import shlex
+import os
 from pathlib import Path
 
 import click
+
+QUIET = {
+    "HF_HUB_DISABLE_PROGRESS_BARS": "1",
+    "HF_DATASETS_DISABLE_PROGRESS_BARS": "1",
+    "DATASETS_VERBOSITY": "error",
+}
 
 
 @click.command("push")
@@ -22,24 +28,19 @@ def command(path: Path, name: str | None, private: bool) -> int:
     """
     from tui_eval.cli.report import complain, show, show_faults
     from tui_eval.errors import RefusedError
-    from tui_eval.runs.hub_push import push_run
+    from tui_eval.runs.hub_push import push_run, retry
     from tui_eval.runs.opening import find_run
 
     try:
         run = find_run(path)
     except RefusedError as error:
         return show_faults(error.faults)
+    os.environ |= QUIET
     try:
         pushed, rows = push_run(run, name, private=private)
     except RefusedError as error:
         show_faults(error.faults)
-        complain(f"The rollouts are in {run.path}. Try again: {retry(run.path, name)}")
+        complain(f"The rollouts are in {run.path}. Try again: {retry(run, name)}")
         return 1
     show([f"Pushed {rows:,} rollouts to the dataset {pushed}"])
     return 0
-
-
-def retry(path: Path, name: str | None) -> str:
-    """The command that pushes a run."""
-    named = ["-D", name] if name else []
-    return shlex.join(["tui-eval", "push", str(path), *named])

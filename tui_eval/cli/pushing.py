@@ -1,38 +1,61 @@
-"""The push that a run was started with, in a process of its own: this one stays small."""
+"""The pushes that runs were asked for, in processes of their own: this one stays small."""
 
 from __future__ import annotations
 
 import subprocess
 import sys
+from collections import Counter
+from collections.abc import Mapping
 from typing import Any
 
-from tui_eval.cli.push import retry
 from tui_eval.cli.report import complain, mutter
+from tui_eval.runs.facts import read_asked
+from tui_eval.runs.hub_push import dataset_name, retry
 from tui_eval.runs.layout import RunDir
+from tui_eval.runs.opening import run_started
 
 
-def push_after_run(run: RunDir, status: str, name: str | None) -> dict[str, Any]:
-    """Pushes a run that has reached its end; says on stderr what became of it.
+def push_as_asked(runs: Mapping[int, tuple[RunDir, str]]) -> dict[int, dict[str, Any]]:
+    """Pushes those of the runs whose plan asks for it, each under a name of its own.
 
-    A push that fails changes neither the run nor its exit code.
+    It says on stderr what becomes of them. A push that fails changes neither a run nor its exit
+    code.
 
     Args:
-        status: How the run ended; only a finished one is pushed.
-        name: Of the dataset; made up where it is None.
+        runs: By any number: the run and how it ended; only a finished one is pushed.
 
     Returns:
-        `pushed`, and the sentence that says where to or why not.
+        By the same number: `pushed`, and the sentence that says where to or why not.
     """
+    names = {place: name for place, (run, _) in runs.items() if (name := dataset_of(run))}
+    often = Counter(names.values())
+    return {
+        place: _push(*runs[place], name if often[name] == 1 else f"{name}_{place + 1}")
+        for place, name in names.items()
+    }
+
+
+def dataset_of(run: RunDir) -> str | None:
+    """The name of the dataset that a run's rollouts are to go to; None where they go nowhere."""
+    asked = read_asked(run)
+    if asked.get("save_to_hf_hub") is not True:
+        return None
+    shape = run_started(run)
+    sizes = (shape.num_examples, shape.rollouts_per_example)
+    return asked.get("hf_hub_dataset_name") or dataset_name(shape.env_id, shape.model, *sizes)
+
+
+def _push(run: RunDir, status: str, name: str) -> dict[str, Any]:
     path = run.path
     if status != "finished":
-        text = f"The run is not finished, so it is not pushed. To push it: {retry(path, name)}"
+        text = f"The run is not finished, so it is not pushed. To push it: {retry(run, name)}"
         complain(text)
         return {"pushed": False, "text": text}
     mutter(["Pushing to the Hugging Face hub"])
     command = [sys.executable, "-m", "tui_eval", "push", str(path)]
     try:
         done = subprocess.run(
-            [*command, *(["-D", name] if name else [])],
+            [*command, "-D", name],
             capture_output=True,
             encoding="utf-8",
             errors="replace",
@@ -40,6 +63,6 @@ def push_after_run(run: RunDir, status: str, name: str | None) -> dict[str, Any]
         said = done.stdout if done.returncode == 0 else done.stderr
         pushed = done.returncode == 0
     except KeyboardInterrupt:
-        said, pushed = f"The push was stopped. Try again: {retry(path, name)}", False
+        said, pushed = f"The push was stopped. Try again: {retry(run, name)}", False
     mutter(said.splitlines())
     return {"pushed": pushed, "text": " ".join(said.split())}

@@ -9,6 +9,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import Any, TextIO
 
+from tui_eval.cli.going_on import go_on_lines
 from tui_eval.cli.summary_lines import result_lines
 from tui_eval.errors import Fault
 from tui_eval.events import OUT_OF_BUDGET, RunFinished
@@ -20,6 +21,7 @@ from tui_eval.runs.opening import saved_events
 from tui_eval.runs.summary_json import json_line
 
 BAR_WIDTH = 20
+LINES_TOLD = 5
 
 
 def show(lines: Iterable[str]) -> None:
@@ -85,6 +87,16 @@ def progress_line(finished: int, total: int) -> str:
     return f"Progress: {bar} {finished}/{total} ({share:.0%})"
 
 
+def gives_way(state: RunState) -> str:
+    """How the concurrency gives way, as the end of a progress line; empty where it does not."""
+    limit, most = state.at_a_time
+    if not (refused := state.refused_requests):
+        return ""
+    of = f" of {most}" if most else ""
+    held = f" {limit}{of} at a time," if limit != most else ""
+    return f",{held} {refused} refused"
+
+
 def running_lines(state: RunState, pid: int) -> Iterator[str]:
     """Which process is at work on the run, and how to join it."""
     if state.run is not None:
@@ -106,8 +118,8 @@ def ending_lines(state: RunState) -> Iterator[str]:
         yield f"Stopped: {end.text}. {state.finished} of {state.total} rollouts are done."
     elif end is not None and end.status == "interrupted":
         yield f"Interrupted: {state.finished} of {state.total} rollouts are done."
-    if end is not None and end.status != "finished" and RunDir(Path(run.path)).plan.exists():
-        yield f"Go on: tui-eval run --resume {path}"
+    if end is not None and end.status != "finished":
+        yield from go_on_lines(RunDir(Path(run.path)), end.status)
     if run.saved:
         yield f"Results saved to: {run.path}"
     else:
@@ -125,6 +137,16 @@ def read_run(run: RunDir) -> tuple[RunState, int]:
     return state, held.pid if held is not None else 0
 
 
+def tell_unreadable(state: RunState) -> None:
+    """Says on stderr which lines of a run are no rows, and why."""
+    told = state.unreadable[:LINES_TOLD]
+    for line in told:
+        complain(f"warning: {line.file}, line {line.line}: {line.why}")
+    more = max(state.unreadable_lines, len(state.unreadable)) - len(told)
+    if more > 0:
+        complain(f"warning: {more:,} more lines are no rows")
+
+
 def report_run(run: RunDir, seen: RunState | None = None, **how: Any) -> int:
     """Prints what a run on disk came to; returns its exit code.
 
@@ -137,9 +159,12 @@ def report_run(run: RunDir, seen: RunState | None = None, **how: Any) -> int:
         show([*opening_lines(seen), *result_lines(seen, **how)])
         return seen.end.exit_code if seen.end else 1
     state, pid = read_run(run)
+    tell_unreadable(state)
     if pid:
         show([*opening_lines(state), *result_lines(state, **how), *running_lines(state, pid)])
         return 0
+    if seen is not None:
+        state.last_cause = seen.last_cause
     if seen is not None and seen.end is not None and seen.end.status == "failed":
         state.end = seen.end
         complain(f"error: {seen.end.text}")

@@ -62,9 +62,8 @@ def _show_objects(runs: list[RunDir]) -> None:
     from tui_eval.fold.summary import summarize
     from tui_eval.runs.summary_json import several_object, summary_object
 
-    summaries = [summarize(read_run(run)[0]) for run in runs]
-    several = len(summaries) > 1
-    show_json(several_object(summaries, 0) if several else summary_object(summaries[0]))
+    found = [summary_object(summarize(read_run(run)[0])) for run in runs]
+    show_json(several_object(found, 0) if len(found) > 1 else found[0])
 
 
 def _show_table(runs: list[RunDir]) -> None:

@@ -18,17 +18,39 @@ LAST_HEADING = "This command"
 MOST_FLAGS_WIDTH = 34
 """Columns of the help that flags may take beside their explanation."""
 
+HOSTED = frozenset(
+    {
+        *("--hosted", "--follow", "--poll-interval", "--timeout-minutes", "--eval-name"),
+        *("--allow-sandbox-access", "--allow-instances-access", "--custom-secrets"),
+    }
+)
+"""Flags that people know from evaluations on other people's machines."""
+
 
 def run_options(function: Any) -> Any:
     """Adds every option of a run to a command; values stay text until the engine checks them."""
     for option in reversed(OPTIONS):
         if option.flags:
-            function = _click_option(option)(function)
+            function = click_option(option)(function)
     return function
 
 
 class GroupedCommand(click.Command):
     """A command whose help shows the options of a run under their headings."""
+
+    def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
+        """As click does; an option of hosted evaluations is told for what it is.
+
+        Raises:
+            click.UsageError: What was typed is wrong.
+        """
+        try:
+            return super().parse_args(ctx, args)
+        except click.NoSuchOption as error:
+            if error.option_name not in HOSTED:
+                raise
+            text = f"{error.option_name}: hosted evaluations are not in this version"
+            raise click.UsageError(text, ctx) from None
 
     def format_options(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         """Writes one section for each heading, in the order of the table of options."""
@@ -44,7 +66,8 @@ class GroupedCommand(click.Command):
                 formatter.write_dl(records, col_max=MOST_FLAGS_WIDTH)
 
 
-def _click_option(option: Option) -> Any:
+def click_option(option: Option) -> Any:
+    """What adds one option to a command."""
     names = (*option.flags, option.name)
     if option.kind == "flag":
         return click.option(*names, is_flag=True, default=None, help=option.help)
@@ -64,7 +87,7 @@ def command(environment: str | None, **raw: Any) -> int:
     """Run an environment's examples with a model and watch the rollouts.
 
     ENV_OR_CONFIG is the name of a bundled environment, of one under ./environments, or of an
-    installed one; or the path of a .toml file of evaluations. Leaving it out needs --resume.
+    installed one; or the path of a .toml file of evaluations. Leaving it out needs --resume PATH.
     """
     return run(environment, typed_of(raw))
 
@@ -83,8 +106,6 @@ def run(environment: str | None, raw: dict[str, Any]) -> int:
     """
     if environment is None and not raw.get("resume"):
         raise click.UsageError("Name an environment, or a run to go on with: --resume PATH")
-    from tui_eval.cli.screen import has_terminal, run_on_screen
-
     if faults := not_text({"ENVIRONMENT": environment, **raw}):
         from tui_eval.cli.report import show_faults, show_json
         from tui_eval.runs.summary_json import refused_object
@@ -98,12 +119,28 @@ def run(environment: str | None, raw: dict[str, Any]) -> int:
 
         return show_dry_run(request)
     _, faults = parse_values(raw)
-    lines = raw.get("debug") or raw.get("json") or not has_terminal()
-    if lines or faults or _wants_lines(environment):
+    if faults or prints_lines(environment, raw):
         from tui_eval.cli.console import run_in_console
 
         return run_in_console(request)
+    from tui_eval.cli.screen import run_on_screen
+
     return run_on_screen(request)
+
+
+def prints_lines(environment: str | None, raw: Mapping[str, Any]) -> bool:
+    """Whether lines are printed in place of the screen; says so where the screen was asked for."""
+    from tui_eval.cli.screen import has_terminal
+
+    if raw.get("debug") or raw.get("json"):
+        return True
+    if has_terminal():
+        return not raw.get("tui") and _wants_lines(environment)
+    if raw.get("tui"):
+        from tui_eval.cli.report import complain
+
+        complain("warning: -u/--tui: there is no terminal, so lines are printed")
+    return True
 
 
 def _wants_lines(environment: str | None) -> bool:

@@ -13,7 +13,7 @@ from tui_eval.printable import one_line
 from tui_eval.stats.examples import ExampleFigures
 from tui_eval.stats.mean import Mean
 from tui_eval.stats.quantiles import Quantiles
-from tui_eval.tui.figures import NONE, ms_text, plural, reward_text
+from tui_eval.tui.figures import NONE, money_text, ms_text, plural, reward_text
 
 WIDTH = 80
 NAME_WIDTH = 40
@@ -68,13 +68,6 @@ def _number(value: float, digits: int) -> str:
     return f"{value:.{digits}f}" if abs(value) < 1e9 else f"{value:.2e}"
 
 
-def money_text(dollars: float | None) -> str:
-    """An amount in US dollars; a dash where it is not known."""
-    if dollars is None:
-        return NONE
-    return f"${dollars:,.2f}" if dollars >= 1 or dollars == 0 else f"${dollars:.4f}"
-
-
 def _reward_lines(summary: Summary) -> Iterator[str]:
     reward = summary.reward
     if reward.low is not None and reward.high is not None:
@@ -104,12 +97,31 @@ def _what_went_wrong(summary: Summary) -> Iterator[str]:
         for name, count in _first(summary.errors):
             yield f"  {one_line(name, WIDTH - 12)}: {count}"
         yield from _further(summary.errors)
+    if summary.last_cause:
+        yield f"No rollout succeeded; {met(summary.last_cause)}"
+    if summary.refused_requests:
+        yield f"Refused requests (429, 529), tried again: {summary.refused_requests:,}"
     if summary.stop_conditions:
         stops = (f"{one_line(n, NAME_WIDTH)} {c}" for n, c in _first(summary.stop_conditions))
         yield from _wrapped("Stopped by", stops)
+    if summary.missing_columns:
+        yield "Columns:"
+        yield from (f"  {line}" for line in missing_column_lines(summary))
     if summary.truncated:
         share = summary.truncated / max(summary.finished, 1)
         yield f"Truncated: {summary.truncated} of {summary.finished} ({share:.0%})"
+
+
+def met(cause: str) -> str:
+    """Why the last rollout that was tried again had to be."""
+    return f"the last one to be tried again met {one_line(cause, NAME_WIDTH)}"
+
+
+def missing_column_lines(summary: Summary) -> Iterator[str]:
+    """The columns that no rollout's state had, and what may have been meant."""
+    for name, hint in _first(summary.missing_columns):
+        told = f"{one_line(name, NAME_WIDTH)}: in no rollout's state, so null in every row"
+        yield f"{told}. {one_line(hint, NAME_WIDTH)}" if hint else told
 
 
 def _spent(summary: Summary) -> Iterator[str]:

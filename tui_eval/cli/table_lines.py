@@ -5,11 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
-from tui_eval.cli.summary_lines import money_text
 from tui_eval.events import OUT_OF_BUDGET
 from tui_eval.fold.summary import Summary
 from tui_eval.printable import one_line
-from tui_eval.tui.figures import NONE, clock_text, count_text, reward_text
+from tui_eval.tui.figures import NONE, clock_text, count_text, money_text, reward_text
 
 NARROWEST = 8
 """Columns of names are not cut below so many characters."""
@@ -39,6 +38,11 @@ def table_lines(
     columns = [name for name in rows[0] if any(row[name] not in ("", NONE) for row in rows)]
     table = [dict(zip(columns, columns, strict=True)), *rows]
     widths = {name: max(len(row[name]) for row in table) for name in columns}
+    same = len({row["environment"] for row in rows}) == 1
+    if same and "varies" in widths and _columns(widths) > width:
+        columns.remove("environment")
+        del widths["environment"]
+        yield f"environment: {rows[0]['environment']}"
     _narrow(widths, width)
     for row in table:
         cells = (
@@ -52,10 +56,15 @@ def table_lines(
         yield "cost: not known; the endpoints have no input_price and output_price"
 
 
+def _columns(widths: Mapping[str, int]) -> int:
+    """What a line takes in all."""
+    return sum(widths.values()) + len(widths) - 1
+
+
 def _narrow(widths: dict[str, int], width: int) -> None:
     """Takes from the widest name until the line fits, or no name can be cut any more."""
     names = [name for name in _LEFT if name in widths]
-    while names and sum(widths.values()) + len(widths) - 1 > width:
+    while names and _columns(widths) > width:
         widest = max(names, key=lambda name: widths[name])
         if widths[widest] <= NARROWEST:
             return
@@ -71,7 +80,7 @@ def _cells(summary: Summary, varies: str) -> dict[str, str]:
     whole = last is not None and last.k == summary.run.rollouts_per_example
     return {
         "environment": one_line(summary.run.env_id, 60),
-        "varies": one_line(varies, 60),
+        "varies": one_line(varies, 80),
         "ex": count_text(summary.examples),
         "rolls": count_text(summary.total),
         "reward": reward_text(reward.mean) + interval,

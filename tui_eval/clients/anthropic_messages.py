@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 from tui_eval.clients.sdk_client import SdkClient
 from tui_eval.clients.wire.anthropic_answer import AnthropicAnswer
+from tui_eval.clients.wire.anthropic_stream import AnthropicStream
 from tui_eval.clients.wire.anthropic_translation import (
     DEFAULT_MAX_TOKENS,
     check_anthropic_answer,
@@ -33,6 +34,7 @@ class AnthropicMessagesClient(
     _warned = False
 
     ANSWER = AnthropicAnswer
+    STREAM = AnthropicStream
     PATH = "/v1/messages"
     OVERLONG_PHRASES: ClassVar[tuple[str, ...]] = (
         "prompt is too long",

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -15,6 +16,8 @@ from tui_eval.types import ClientConfig
 
 PRIME_TEAM_VAR = "PRIME_TEAM_ID"
 TEAM_HEADER = "X-Prime-Team-ID"
+_KEY_PREFIX = re.compile(r"(?:sk|pk|rk|xai|gsk|hf|pit|nvapi|AIza|key)[-_][\w-]{8,}|AIza\w{20,}")
+_VARIABLE = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
 _PRIME_HOSTS = ("pinference.ai", "primeintellect.ai")
 
 
@@ -65,6 +68,13 @@ def key_of(config: ClientConfig) -> str:
     return credentials_of(config).key
 
 
+def is_literal_key(var: str) -> bool:
+    """Whether what should name an environment variable looks like a key, or can name none."""
+    if _VARIABLE.fullmatch(var) and var.isupper():
+        return False
+    return bool(_KEY_PREFIX.match(var)) or not _VARIABLE.fullmatch(var)
+
+
 def is_prime(url: str) -> bool:
     """Whether a URL is on one of Prime's hosts."""
     host = urlsplit(url).hostname or ""
@@ -92,6 +102,9 @@ def _find_key(var: str) -> str:
         value = _prime_setting("api_key")
     if value:
         return value
+    if is_literal_key(var):
+        what = "that looks like a key; the name of the variable that holds it belongs here"
+        raise RefusedError([Fault("api_key_var", what, "export MY_KEY=..., and name MY_KEY")])
     hint = f"export {var}=..., or name another with `api_key_var` or -k, empty for no key"
     if var == PRIME_KEY_VAR:
         hint = f"Run `prime login`, or {hint}"

@@ -4,21 +4,26 @@ from __future__ import annotations
 
 import asyncio
 import copy
-from collections.abc import Mapping
+import json
+from collections.abc import Awaitable, Callable, Mapping
 from types import ModuleType
+from typing import TypeVar
 
 import aiohttp
 import httpx2
 from multidict import CIMultiDict
 from yarl import URL
 
-from tui_eval.clients.faults import connection_error, status_error
+from tui_eval.clients.faults import ToldError, connection_error, status_error
 from tui_eval.clients.http_session import HttpSession
 from tui_eval.clients.proxies import proxy_of
 from tui_eval.clients.sampling import PLAIN, CallOptions
 
 # The content was decompressed and put together.
 _NO_LONGER_TRUE = ("content-encoding", "transfer-encoding", "content-length")
+
+
+Answer = TypeVar("Answer")
 
 
 class Endpoint:
@@ -80,6 +85,41 @@ class Endpoint:
             request = httpx2.Request("POST", str(url), headers=headers, content=payload)
             raise status_error(self._sdk, _response(answer, content, request))
         return content
+
+    async def stream(
+        self,
+        payload: bytes,
+        options: CallOptions,
+        read: Callable[[aiohttp.ClientResponse], Awaitable[Answer]],
+    ) -> Answer:
+        """What `read` makes of the answer to one request, while it comes in.
+
+        Args:
+            read: Called with an answer that is a success; may raise httpx2's errors for one that
+                is not whole, and `ToldError` for an error that came in its place.
+
+        Raises:
+            openai.APIError, anthropic.APIError: A status that is no success, no whole answer, or
+                an error with a status in the middle of it.
+        """
+        url, headers = self.url, self._headers
+        if options is not PLAIN:
+            url, headers = self._with(options)
+        request = httpx2.Request("POST", str(url), headers=headers, content=payload)
+        try:
+            async with (
+                asyncio.timeout(options.timeout or self._timeout),
+                self._session.stream(url, headers, payload, self._proxy) as answer,
+            ):
+                if 200 <= answer.status < 300:
+                    return await read(answer)
+                refusal = _response(answer, await answer.read(), request)
+        except (httpx2.HTTPError, TimeoutError) as error:
+            raise connection_error(self._sdk, request, error) from error
+        except ToldError as error:
+            told = json.dumps({"error": error.told}).encode()
+            refusal = httpx2.Response(error.status, content=told, request=request)
+        raise status_error(self._sdk, refusal)
 
     def _with(self, options: CallOptions) -> tuple[URL, CIMultiDict[str]]:
         url, headers = self.url, self._headers

@@ -6,6 +6,8 @@ import json
 from types import ModuleType
 from typing import TYPE_CHECKING, Any
 
+from tui_eval.errors import InvalidModelResponseError
+
 if TYPE_CHECKING:
     import httpx2
 
@@ -22,6 +24,25 @@ _STATUS_NAMES = {
     429: "RateLimitError",
     529: "OverloadedError",
 }
+_STATUSES_OF_NAMES = {
+    "invalid_request_error": 400,
+    "invalid_prompt": 400,
+    "context_length_exceeded": 400,
+    "authentication_error": 401,
+    "billing_error": 402,
+    "permission_error": 403,
+    "not_found_error": 404,
+    "request_too_large": 413,
+    "rate_limit_error": 429,
+    "rate_limit_exceeded": 429,
+    "insufficient_quota": 429,
+    "api_error": 500,
+    "server_error": 500,
+    "server_is_overloaded": 503,
+    "timeout_error": 504,
+    "overloaded_error": 529,
+}
+"""What errors in the middle of a stream are called, by the statuses that they have otherwise."""
 _OVERLONG_STATUSES = (400, 413, 422)
 _LONGEST_MESSAGE = 600
 
@@ -49,6 +70,28 @@ def status_error(sdk: ModuleType, response: httpx2.Response) -> Exception:
         body = body.get("error", body)
     error: Exception = kind(text, response=response, body=body)
     return error
+
+
+class ToldError(Exception):
+    """An error in the middle of an answer, with the status that it would have had as an answer."""
+
+    def __init__(self, status: int, told: Any) -> None:
+        super().__init__(f"status {status} in the middle of the answer")
+        self.status = status
+        self.told = told
+
+
+def told_error(told: Any) -> Exception:
+    """The exception for an error that an endpoint tells in the middle of an answer.
+
+    A `ToldError` where it says a status, by number or name; an `InvalidModelResponseError` else.
+    """
+    if isinstance(told, dict):
+        for name in (str(told.get("code")), str(told.get("type"))):
+            status = int(name) if name.isdecimal() else _STATUSES_OF_NAMES.get(name, 0)
+            if 400 <= status <= 599:
+                return ToldError(status, told)
+    return InvalidModelResponseError(_error_in_answer(told))
 
 
 def connection_error(sdk: ModuleType, request: httpx2.Request, error: Exception) -> Exception:
@@ -93,7 +136,11 @@ def what_came_instead(answer: Any, wanted: str) -> str | None:
     if isinstance(answer, str | bytes):
         return f"the answer is text, not a {wanted}: {answer[:200]!r}"
     error = getattr(answer, "error", None)
-    return f"the endpoint answered with an error: {server_message(error)}" if error else None
+    return _error_in_answer(error) if error else None
+
+
+def _error_in_answer(error: Any) -> str:
+    return f"the endpoint answered with an error: {server_message(error)}"
 
 
 def describe(error: Exception, timeout: float | None) -> str:

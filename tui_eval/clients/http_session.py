@@ -6,7 +6,7 @@ import asyncio
 import ssl
 import weakref
 from collections.abc import AsyncGenerator, AsyncIterator
-from contextlib import suppress
+from contextlib import asynccontextmanager, suppress
 from typing import Any, NoReturn
 
 import aiohttp
@@ -79,6 +79,29 @@ class HttpSession(httpx2.AsyncBaseTransport):
                 proxy=proxy,
             )
             return answer, await answer.read()
+        except aiohttp.ClientError as error:
+            _raise_as_httpx2(error)
+
+    @asynccontextmanager
+    async def stream(
+        self, url: URL, headers: CIMultiDict[str], payload: bytes, proxy: URL | None
+    ) -> AsyncIterator[aiohttp.ClientResponse]:
+        """The answer to one request, its content yet to be read inside.
+
+        Raises:
+            httpx2.TransportError: No connection, or it broke, also while the content was read.
+        """
+        try:
+            session = await self._open()
+            async with session.post(
+                url,
+                data=payload,
+                headers=headers,
+                allow_redirects=False,
+                timeout=self._timeout,
+                proxy=proxy,
+            ) as answer:
+                yield answer
         except aiohttp.ClientError as error:
             _raise_as_httpx2(error)
 

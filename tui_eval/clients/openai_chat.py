@@ -6,6 +6,7 @@ from typing import Any
 
 from tui_eval.clients.openai_sdk import OpenAISdkClient
 from tui_eval.clients.wire.chat_answer import ChatAnswer
+from tui_eval.clients.wire.chat_stream import ChatStream
 from tui_eval.clients.wire.chat_translation import (
     check_chat_answer,
     from_chat_answer,
@@ -21,6 +22,7 @@ class OpenAIChatCompletionsClient(OpenAISdkClient[list[dict[str, Any]]]):
     """Speaks `/chat/completions`; see `Client`."""
 
     ANSWER = ChatAnswer
+    STREAM = ChatStream
     PATH = "/chat/completions"
 
     def create_function(self, sdk_client: Any) -> Any:

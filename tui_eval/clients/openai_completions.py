@@ -6,6 +6,7 @@ from typing import Any
 
 from tui_eval.clients.openai_sdk import OpenAISdkClient
 from tui_eval.clients.wire.completions_answer import CompletionAnswer
+from tui_eval.clients.wire.completions_stream import CompletionStream
 from tui_eval.clients.wire.completions_translation import (
     check_completion_answer,
     from_completion_answer,
@@ -24,6 +25,7 @@ class OpenAICompletionsClient(OpenAISdkClient[str]):
     """
 
     ANSWER = CompletionAnswer
+    STREAM = CompletionStream
     PATH = "/completions"
 
     def create_function(self, sdk_client: Any) -> Any:

@@ -7,6 +7,7 @@ from typing import Any
 from tui_eval.clients.openai_sdk import OpenAISdkClient
 from tui_eval.clients.wire.responses_answer import ResponsesAnswer
 from tui_eval.clients.wire.responses_items import to_items
+from tui_eval.clients.wire.responses_stream import ResponsesStream
 from tui_eval.clients.wire.responses_translation import (
     check_responses_answer,
     from_responses_answer,
@@ -25,6 +26,7 @@ class OpenAIResponsesClient(OpenAISdkClient[list[dict[str, Any]]]):
     """
 
     ANSWER = ResponsesAnswer
+    STREAM = ResponsesStream
     PATH = "/responses"
 
     def create_function(self, sdk_client: Any) -> Any:

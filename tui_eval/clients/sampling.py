@@ -33,7 +33,9 @@ def split_sampling(
     """
     body = {key: value for key, value in sampling_args.items() if value is not None}
     if body.pop("stream", False):
-        raise ValueError("the sampling argument `stream` cannot be used: answers are read whole")
+        raise ValueError(
+            "the sampling argument `stream` cannot be used: it is a setting of endpoint and run"
+        )
     if body.get("n", 1) != 1:
         raise ValueError("the sampling argument `n` is 1; ask for more rollouts an example instead")
     options = PLAIN

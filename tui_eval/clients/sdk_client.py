@@ -14,10 +14,11 @@ import msgspec
 from tui_eval.clients.base import Client, ClientT, MessagesT, ToolT
 from tui_eval.clients.retrying import send_with_retries
 from tui_eval.clients.sampling import CallOptions
+from tui_eval.clients.wire.answer_stream import AnswerStream
+from tui_eval.clients.wire.answer_struct import read_answer
 from tui_eval.errors import InvalidModelResponseError
+from tui_eval.observer import SILENT
 from tui_eval.types import ClientConfig
-
-_SHOWN = 200
 
 
 class SdkClient(Client[ClientT, MessagesT, Any, ToolT], Generic[ClientT, MessagesT, ToolT]):
@@ -27,9 +28,11 @@ class SdkClient(Client[ClientT, MessagesT, Any, ToolT], Generic[ClientT, Message
     own; the answer is then a msgspec struct with the attributes of the SDK's. Otherwise the call is
     the SDK's `create()`. Both try again after passing faults by the same rules; a client that was
     handed in keeps its own rules. `client` itself retries too, for judges and others that use it.
+    Where the config says `stream`, answers come the short way as streams.
     """
 
     ANSWER: ClassVar[type[msgspec.Struct]]
+    STREAM: ClassVar[type[AnswerStream]]
     PATH: ClassVar[str]
 
     def __init__(
@@ -41,11 +44,13 @@ class SdkClient(Client[ClientT, MessagesT, Any, ToolT], Generic[ClientT, Message
         self._single_try_client = made
         self._max_retries = 0
         self._endpoint: Any = None
+        self._streams = False
         if self.config is not None and _is_own(type(self).setup_client):
             self._max_retries = self.config.max_retries
             self._single_try_client = made.with_options(max_retries=0)
             if _is_own(type(self).get_native_response):
                 self._endpoint = self._make_endpoint(self.config)
+                self._streams = self.config.stream
         self._create: Callable[..., Any] | None = None
         self._create_arguments: frozenset[str] = frozenset()
 
@@ -66,7 +71,7 @@ class SdkClient(Client[ClientT, MessagesT, Any, ToolT], Generic[ClientT, Message
         await self._single_try_client.close()
 
     async def send(self, body: dict[str, Any], options: CallOptions, state: Any) -> Any:
-        """The native answer to one request body.
+        """The native answer to one request body; where it is streamed, its text is heard.
 
         Raises:
             openai.APIError, anthropic.APIError: The call failed.
@@ -74,10 +79,12 @@ class SdkClient(Client[ClientT, MessagesT, Any, ToolT], Generic[ClientT, Message
         """
         if self._endpoint is None:
             return await self._send_by_sdk(body, options, state)
+        if self._streams:
+            return await self._stream(self._endpoint, body, options, state)
         payload = encode_body(body)
         post = self._endpoint.post
         content = await send_with_retries(lambda: post(payload, options), self._max_retries, state)
-        return _read(content, self.ANSWER, self._endpoint.url)
+        return read_answer(content, self.ANSWER, self._endpoint.url)
 
     async def send_elsewhere(
         self,
@@ -88,6 +95,8 @@ class SdkClient(Client[ClientT, MessagesT, Any, ToolT], Generic[ClientT, Message
         state: Any,
     ) -> Any:
         """The answer of another route of the endpoint, for which the SDK has no method.
+
+        One of the protocol's own kind is streamed as those of `send` are.
 
         Args:
             url: The whole URL.
@@ -100,9 +109,27 @@ class SdkClient(Client[ClientT, MessagesT, Any, ToolT], Generic[ClientT, Message
             openai.APIError, anthropic.APIError: The call failed.
             InvalidModelResponseError: The answer is no JSON, or not of that kind.
         """
+        if self._streams and self._endpoint is not None and kind is self.ANSWER:
+            return await self._stream(self._endpoint.at(url), body, options, state)
         send = self._sender(url, encode_body(body), options)
         content = await send_with_retries(send, self._max_retries, state)
-        return _read(content, kind, url)
+        return read_answer(content, kind, url)
+
+    async def _stream(
+        self, endpoint: Any, body: dict[str, Any], options: CallOptions, state: Any
+    ) -> Any:
+        from tui_eval.clients.streaming import read_stream
+
+        payload = encode_body(self.STREAM.asked_for(body))
+        observer = getattr(state, "observer", SILENT)
+
+        async def send() -> Any:
+            stream = self.STREAM(observer.answer_begins(), endpoint.url)
+            return await endpoint.stream(
+                payload, options, lambda answer: read_stream(answer, stream, self.ANSWER)
+            )
+
+        return await send_with_retries(send, self._max_retries, state)
 
     def _sender(self, url: str, payload: bytes, options: CallOptions) -> Callable[[], Any]:
         if self._endpoint is not None:
@@ -154,35 +181,12 @@ class SdkClient(Client[ClientT, MessagesT, Any, ToolT], Generic[ClientT, Message
         )
 
 
-def _read(content: bytes, kind: type[msgspec.Struct], url: Any) -> Any:
-    try:
-        return decode_answer(content, kind)
-    except (ValueError, RecursionError) as error:
-        shown = content[:_SHOWN].decode(errors="replace")
-        text = f"{url} answered with no usable JSON ({error}): {shown}"
-        raise InvalidModelResponseError(text) from error
-
-
 def encode_body(body: Any) -> bytes:
     """A request body as JSON; lone surrogates, which UTF-8 cannot carry, are escaped."""
     try:
         return msgspec.json.encode(body)
     except UnicodeEncodeError:
         return json.dumps(body).encode()
-
-
-def decode_answer(content: bytes, kind: type[msgspec.Struct]) -> Any:
-    """An answer from JSON; what msgspec refuses (lone surrogates, NaN) goes a slower way.
-
-    Raises:
-        ValueError: The content is no JSON, or has a field of another type than the protocol's.
-    """
-    try:
-        return msgspec.json.decode(content, type=kind)
-    except msgspec.ValidationError:
-        raise
-    except msgspec.DecodeError:
-        return msgspec.convert(json.loads(content), kind)
 
 
 def _headers_to_send(sdk_client: Any) -> dict[str, str]:

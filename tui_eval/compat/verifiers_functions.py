@@ -2,22 +2,12 @@
 
 from __future__ import annotations
 
-import inspect
 from collections.abc import Callable, Mapping
 from typing import Any
 
+from tui_eval.environments.environment import maybe_await as maybe_await
 from tui_eval.tools.schema import tool_from_function
 from tui_eval.types import Tool
-
-
-async def maybe_await(func: Callable[..., Any], *args: Any, **kwargs: Any) -> Any:
-    """Calls a function, and awaits what it returns if that can be awaited.
-
-    Raises:
-        Exception: Whatever the function raises.
-    """
-    result = func(*args, **kwargs)
-    return await result if inspect.isawaitable(result) else result
 
 
 def convert_func_to_tool_def(func: Callable[..., Any]) -> Tool:

@@ -9,6 +9,7 @@ from typing import Any
 
 from pydantic import BaseModel, ConfigDict
 
+from tui_eval.config.secret_values import masked
 from tui_eval.errors import Fault
 
 KEPT = ("model", "base_url", "env_args", "extra_env_kwargs", "sampling_args")
@@ -54,9 +55,9 @@ def changes(asked: Mapping[str, Any], before: Mapping[str, Any]) -> list[Change]
         asked: By name; what is missing or None was not asked for.
     """
     return [
-        change(name, before.get(name), asked[name])
+        change(name, masked(before.get(name)), masked(asked[name]))
         for name in KEPT
-        if asked.get(name) is not None and asked[name] != before.get(name)
+        if asked.get(name) is not None and masked(asked[name]) != masked(before.get(name))
     ]
 
 

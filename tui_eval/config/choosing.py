@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, TypeAlias
@@ -12,13 +12,14 @@ from tui_eval.config.endpoints import (
     DEFAULT_TYPE,
     EMBEDDED,
     Endpoint,
+    kept_registry,
     read_registry,
     registry_path,
 )
 from tui_eval.config.local_servers import LocalServer
-from tui_eval.config.plan import HIDDEN
+from tui_eval.config.options import TYPED_KEY_VAR
 from tui_eval.config.providers import PROVIDER_TABLE
-from tui_eval.config.settings import Setting, Settings
+from tui_eval.config.settings import BUILT_IN, Setting, Settings
 from tui_eval.errors import Fault, RefusedError, nearest
 
 Registry: TypeAlias = tuple[dict[str, list[Endpoint]], list[Fault]]
@@ -30,10 +31,12 @@ class Surroundings:
 
     Args:
         registry: Reads a registry.
+        path: Which registry is meant, given what was asked for.
         servers: Finds the servers on this machine.
     """
 
     registry: Callable[[Path], Registry] = read_registry
+    path: Callable[[str | None], Path] = registry_path
     servers: Callable[[], list[LocalServer]] = list
 
 
@@ -44,20 +47,25 @@ class Chosen:
     Args:
         endpoints: Its replicas, at least one; they speak the same protocol.
         settings: What was found out, with its source.
+        registry: The registry that the endpoints are from, as a plan keeps it; empty for none.
     """
 
     endpoints: list[Endpoint]
     settings: Settings
+    registry: str = ""
 
 
 def choose(settings: Settings, around: Surroundings) -> tuple[Chosen | None, list[Fault]]:
-    """The endpoints that settings amount to, or everything that is wrong with the choice.
+    """The endpoints that settings amount to, and everything that is wrong with the choice.
 
     Args:
         settings: Merged ones; what nobody set is missing or None.
+
+    Returns:
+        The endpoints as far as they are known, also where one has no key; None where none is.
     """
     named, alias = _named(settings)
-    path = registry_path(_value(settings, "endpoints_path"))
+    path = around.path(_value(settings, "endpoints_path"))
     registry, faults = around.registry(path)
     elsewhere = any(_value(settings, name) for name in ("api_base_url", "provider"))
     if faults and not elsewhere:
@@ -67,31 +75,13 @@ def choose(settings: Settings, around: Surroundings) -> tuple[Chosen | None, lis
         return None, [_unknown(settings, named, alias, path, registry, around)]
     plain = Endpoint(alias, alias, "", "", DEFAULT_TYPE)
     base = known if known and not elsewhere else [_bare(known[0]) if known else plain]
-    endpoints = [_changed(one, settings) for one in base]
-    wrong = [fault for one in endpoints for fault in _faults(one, settings, named)]
-    if wrong:
-        return None, wrong
+    endpoints = [changed(one, settings) for one in base]
+    wrong = [fault for one in endpoints for fault in endpoint_faults(one, settings, named)]
     found = _found_out(endpoints[0], settings)
     if len(endpoints) > 1:
         urls = ", ".join(one.url for one in endpoints)
         found["api_base_url"] = Setting(urls, ", ".join(one.source for one in endpoints))
-    return Chosen(endpoints, found), []
-
-
-def choose_again(
-    endpoints: Sequence[Endpoint], settings: Settings
-) -> tuple[Chosen | None, list[Fault]]:
-    """The endpoints of a run that goes on, with what was set for them now."""
-    changed = [_changed(one, settings) for one in endpoints]
-    named = Setting(endpoints[0].alias, "--resume")
-    wrong = [
-        fault for one in changed for fault in _faults(one, {"model": named, **settings}, "model")
-    ]
-    hidden = {name for one in changed for name, text in one.headers.items() if text == HIDDEN}
-    for name in sorted(hidden):
-        what = f"the value of the header {name} is not kept with the run"
-        wrong.append(Fault("--resume", what, f"Type it again: --header '{name}: ...'"))
-    return (None, wrong) if wrong else (Chosen(changed, {}), [])
+    return Chosen(endpoints, found, "" if elsewhere else kept_registry(path)), wrong
 
 
 def _named(settings: Settings) -> tuple[str, str]:
@@ -119,7 +109,19 @@ def _unknown(
     hints += [f"{server.offer(alias)}." for server in around.servers()]
     hints.append("Or name its URL with -b, or its provider with -p")
     what = f"no endpoint is called {alias!r} in {path}"
+    if where := _file_without_model(settings, named):
+        return Fault(
+            where, f"nothing names a model, and the default is not there: {what}", " ".join(hints)
+        )
     return Fault(settings[named].where(named), what, " ".join(hints))
+
+
+def _file_without_model(settings: Settings, named: str) -> str:
+    """Where a file of evaluations could name a model and does not; empty where something does."""
+    whose = settings.get("env_id")
+    if settings[named].source != BUILT_IN or whose is None or ":" not in whose.source:
+        return ""
+    return f"{whose.source}, model"
 
 
 def _bare(endpoint: Endpoint) -> Endpoint:
@@ -127,7 +129,7 @@ def _bare(endpoint: Endpoint) -> Endpoint:
     return Endpoint(endpoint.alias, endpoint.model, "", "", endpoint.client_type)
 
 
-def _changed(endpoint: Endpoint, settings: Settings) -> Endpoint:
+def changed(endpoint: Endpoint, settings: Settings) -> Endpoint:
     """What was set wins over the provider, and the provider over the registry."""
     name = _value(settings, "provider")
     url, key_var, kind = (
@@ -138,11 +140,15 @@ def _changed(endpoint: Endpoint, settings: Settings) -> Endpoint:
         endpoint = replace(
             endpoint, url=provider.url, key_var=provider.key_var, client_type=provider.client_type
         )
+    stream = _value(settings, "stream")
+    if _value(settings, "no_stream"):
+        stream = False
     return replace(
         endpoint,
         url=url or endpoint.url,
         key_var=endpoint.key_var if key_var is None else key_var,
         client_type=kind or endpoint.client_type,
+        stream=endpoint.stream if stream is None else stream,
         headers={**endpoint.headers, **(_value(settings, "headers") or {})},
     )
 
@@ -158,6 +164,7 @@ def _found_out(endpoint: Endpoint, settings: Settings) -> Settings:
         "model_at_endpoint": endpoint.model,
         "input_price": endpoint.input_price,
         "output_price": endpoint.output_price,
+        "stream": endpoint.stream or None,
     }
     source = endpoint.source or (f"provider {name}" if name else "")
     return {
@@ -167,16 +174,31 @@ def _found_out(endpoint: Endpoint, settings: Settings) -> Settings:
     }
 
 
-def _faults(endpoint: Endpoint, settings: Settings, named: str) -> list[Fault]:
+def endpoint_faults(endpoint: Endpoint, settings: Settings, named: str) -> list[Fault]:
+    """What is wrong with an endpoint as it would be used.
+
+    Args:
+        named: The setting that names the model.
+    """
     if endpoint.url != EMBEDDED and not is_url(endpoint.url):
         what = f"{endpoint.url!r} is no URL"
         typed = settings.get("api_base_url")
         where = typed.where("api_base_url") if typed else endpoint.source or "--resume"
         return [Fault(where, what, "It begins with http:// or https:// and a host")]
-    return _key_faults(endpoint, settings[named], named)
+    if urlsplit(endpoint.url).query or urlsplit(endpoint.url).fragment:
+        typed = settings.get("api_base_url")
+        where = typed.where("api_base_url") if typed else endpoint.source or "--resume"
+        hint = "Name the variable that holds a key with -k, or send it with --header"
+        return [Fault(where, "the URL has a query (?) or a fragment (#)", hint)]
+    if endpoint.url == EMBEDDED and endpoint.client_type != DEFAULT_TYPE:
+        typed = settings.get("api_client_type")
+        where = typed.where("api_client_type") if typed else endpoint.source or "--resume"
+        what = f"{endpoint.alias} does not speak {endpoint.client_type}"
+        return [Fault(where, what, f"Leave the client type out: it speaks {DEFAULT_TYPE}")]
+    return _key_faults(endpoint, settings, named)
 
 
-def _key_faults(endpoint: Endpoint, model: Setting, named: str) -> list[Fault]:
+def _key_faults(endpoint: Endpoint, settings: Settings, named: str) -> list[Fault]:
     from tui_eval.clients.credentials import credentials_of
     from tui_eval.types import ClientConfig
 
@@ -184,8 +206,21 @@ def _key_faults(endpoint: Endpoint, model: Setting, named: str) -> list[Fault]:
     try:
         credentials_of(config)
     except RefusedError as error:
-        where = model.where(named) if ":" in model.source else f"-m {endpoint.alias}"
-        return [Fault(where, f"{fault.where}: {fault.what}", fault.hint) for fault in error.faults]
+        if endpoint.key_var == TYPED_KEY_VAR:
+            what = "the key that was typed is not kept with the run"
+            hint = "Type it again: --api-key KEY, or name a variable that holds it: -k VAR"
+            return [Fault("--api-key", what, hint)]
+        model, before = settings[named], ""
+        where = model.where(named) if ":" in model.source else f"--model {endpoint.alias}"
+        if in_file := _file_without_model(settings, named):
+            where, before = (
+                in_file,
+                f"nothing names a model, and the default, {endpoint.alias}, needs a key: ",
+            )
+        return [
+            Fault(where, f"{before}{fault.where}: {fault.what}", fault.hint)
+            for fault in error.faults
+        ]
     return []
 
 

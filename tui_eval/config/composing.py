@@ -2,18 +2,25 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any
 
 from tui_eval.config.changes import change_faults, changes, misfits
-from tui_eval.config.choosing import Chosen, Surroundings, choose, choose_again, is_url
-from tui_eval.config.endpoints import Endpoint, registry_path
-from tui_eval.config.plan import HIDDEN, PlannedEndpoint, RunPlan
+from tui_eval.config.choosing import Chosen, Surroundings, choose, is_url
+from tui_eval.config.choosing_again import choose_again
+from tui_eval.config.endpoints import registry_at
+from tui_eval.config.options import BUDGETS
+from tui_eval.config.plan import AS_JSON, PlannedEndpoint, RunPlan
+from tui_eval.config.secret_values import HIDDEN, hidden_names, masked_url
 from tui_eval.config.settings import Setting, Settings, built_in_settings, sampling_args
 from tui_eval.errors import Fault
 
 ACCEPT = "Go on all the same with --accept-changes, or start a new run"
 """What to do where a run that goes on differs from what it was."""
+
+_HUB_PART = re.compile(r"\w(?:[\w.-]*\w)?", re.ASCII)
 
 _NAMES_A_MODEL = ("model", "endpoint_id", "api_base_url", "provider")
 
@@ -24,6 +31,7 @@ class Evaluation:
 
     Args:
         plan: None where something is wrong with it.
+        draft: What is known of the plan where something is wrong, to look for more that is.
         settings: Every setting with the place that it came from.
         served: What the registry or a provider says where the settings say nothing.
         resume: The run to go on with: a path, `newest`, or None for a new one.
@@ -33,18 +41,27 @@ class Evaluation:
     settings: Settings
     served: Settings
     resume: str | None = None
+    draft: RunPlan | None = None
 
 
 def compose(
-    settings: Settings, before: RunPlan | None, around: Surroundings
+    settings: Settings,
+    before: RunPlan | None,
+    around: Surroundings,
+    *,
+    takes_default_model: bool = True,
 ) -> tuple[Evaluation, list[Fault]]:
     """The evaluation that merged settings amount to, and everything that is wrong with it.
 
     Args:
         settings: Only what somebody set.
         before: The plan of the run that goes on: what is not set is as it was then.
+        takes_default_model: False where something is wrong that may have meant to name the model;
+            then nothing is said of the default one.
     """
-    chosen, faults = _chosen(settings, before, around)
+    chosen, faults = None, list[Fault]()
+    if takes_default_model or not settings.keys().isdisjoint(("model", "endpoint_id")):
+        chosen, faults = _chosen(settings, before, around)
     served = chosen.settings if chosen else {}
     resume = settings.get("resume")
     every = {**built_in_settings(), **settings}
@@ -52,10 +69,12 @@ def compose(
         every["model"] = Setting(None, settings["endpoint_id"].source)
     evaluation = Evaluation(None, every, served, resume.value if resume else None)
     values = _plan_values(settings, before)
-    faults += _served(values, chosen) + _heartbeat(settings)
+    faults += _served(values, chosen) + _heartbeat(settings) + _sampling(settings)
+    faults += _dataset_name(settings)
     if before is not None:
         env_id = settings["env_id"].value if "env_id" in settings else None
         then = before.model_dump()
+        faults += _not_kept(values)
         faults += misfits(env_id, values, then, "--resume")
         changed = changes(values, then)
         if "accept_changes" in settings and settings["accept_changes"].value:
@@ -66,7 +85,10 @@ def compose(
             what = "a program gave the inputs of this run"
             hint = "Go on with it there: give its directory to generate() as results_path"
             faults.append(Fault("--resume", what, hint))
-    if not faults and "env_id" in values:
+    if faults or chosen is None:
+        unknown = {"env_id": "", "alias": "", "model": "", "base_url": ""}
+        evaluation.draft = RunPlan(**{**unknown, **values})
+    elif "env_id" in values:
         told = {name: setting.source for name, setting in {**settings, **served}.items()}
         values["sources"] = {**values.get("sources", {}), **told}
         evaluation.plan = RunPlan(**values)
@@ -74,8 +96,10 @@ def compose(
 
 
 def _plan_values(settings: Settings, before: RunPlan | None) -> dict[str, Any]:
-    """The fields of a plan that were set, or are as they were before."""
-    values: dict[str, Any] = before.model_dump() if before else {}
+    """The fields of a plan that were set, or are as they were before, its budget left out."""
+    values: dict[str, Any] = {"folder": str(Path.cwd())}
+    if before is not None:
+        values = before.model_dump(exclude=set(BUDGETS))
     for name, setting in settings.items():
         if name in RunPlan.model_fields and name != "model" and setting.value is not None:
             values[name] = setting.value
@@ -95,29 +119,14 @@ def _plan_values(settings: Settings, before: RunPlan | None) -> dict[str, Any]:
 def _chosen(
     settings: Settings, before: RunPlan | None, around: Surroundings
 ) -> tuple[Chosen | None, list[Fault]]:
-    if before is None or any(name in settings for name in _NAMES_A_MODEL):
-        model = Setting(before.alias, "run.toml") if before else built_in_settings()["model"]
-        return choose({"model": model, **settings}, around)
-    return choose_again(_endpoints_before(before, settings, around), settings)
-
-
-def _endpoints_before(before: RunPlan, settings: Settings, around: Surroundings) -> list[Endpoint]:
-    """The endpoints of the run, with the headers that its plan does not keep."""
-    path = registry_path(settings["endpoints_path"].value if "endpoints_path" in settings else None)
-    hidden = any(HIDDEN in one.headers.values() for one in before.served_at)
-    known = {
-        one.url: one.headers
-        for one in (around.registry(path)[0] if hidden else {}).get(before.alias, [])
-    }
-    return [
-        Endpoint(
-            before.alias, before.model, one.url, one.key_var, before.client_type,
-            {name: known.get(one.url, {}).get(name, text) if text == HIDDEN else text
-             for name, text in one.headers.items()},
-            one.max_concurrent, before.input_price, before.output_price,
-        )
-        for one in before.served_at
-    ]  # fmt: skip
+    if before is None:
+        return choose({"model": built_in_settings()["model"], **settings}, around)
+    if any(name in settings for name in _NAMES_A_MODEL):
+        named = {"model": Setting(before.alias, "run.toml")}
+        if before.registry:
+            named["endpoints_path"] = Setting(str(registry_at(before.registry)), "run.toml")
+        return choose({**named, **settings}, around)
+    return choose_again(before, settings, around)
 
 
 def _served(values: dict[str, Any], chosen: Chosen | None) -> list[Fault]:
@@ -131,8 +140,10 @@ def _served(values: dict[str, Any], chosen: Chosen | None) -> list[Fault]:
         "base_url": ",".join(one.url for one in chosen.endpoints),
         "key_var": first.key_var,
         "client_type": first.client_type,
+        "registry": chosen.registry,
         "input_price": first.input_price,
         "output_price": first.output_price,
+        "stream": first.stream,
         "endpoints": [
             PlannedEndpoint(
                 url=one.url, key_var=one.key_var, headers=dict(one.headers),
@@ -143,15 +154,65 @@ def _served(values: dict[str, Any], chosen: Chosen | None) -> list[Fault]:
     }  # fmt: skip
     if values.get("max_cost") is None or None not in (first.input_price, first.output_price):
         return []
-    what = f"the prices of {first.alias} are not known"
+    return [price_fault(first.alias)]
+
+
+def price_fault(alias: str) -> Fault:
+    """A limit of cost where nobody says what tokens cost."""
+    what = f"the prices of {alias} are not known"
     hint = "Write input_price and output_price into its [[endpoint]] table"
-    return [Fault("--max-cost", what, hint)]
+    return Fault("--max-cost", what, hint)
+
+
+def _sampling(settings: Settings) -> list[Fault]:
+    """Sampling parameters that no rollout could be run with."""
+    setting = settings.get("sampling_args")
+    given = (setting.value if setting else None) or {}
+    where = setting.where("sampling_args") if setting else ""
+    faults = []
+    if given.get("n") not in (None, 1):
+        what = f"n = {given['n']!r}: a rollout takes one answer"
+        faults.append(Fault(where, what, "For several rollouts of an example say -r"))
+    if given.get("stream"):
+        hint = "Say --stream, or write stream = true beside the model"
+        faults.append(Fault(where, "stream is a setting of its own", hint))
+    return faults
+
+
+def _dataset_name(settings: Settings) -> list[Fault]:
+    """Why the hub would not take the name of a dataset, known before anything is paid."""
+    setting = settings.get("hf_hub_dataset_name")
+    if setting is None or setting.value is None:
+        return []
+    name = setting.value
+    parts = name.split("/")
+    is_name = len(name) <= 96 and len(parts) <= 2 and all(map(_HUB_PART.fullmatch, parts))
+    if is_name and "--" not in name and ".." not in name and not name.endswith(".git"):
+        return []
+    what = f"{name!r} is no name of a dataset on the hub"
+    hint = "It is owner/name of letters, digits, '-', '_' and '.', 96 characters at most"
+    return [Fault(setting.where("hf_hub_dataset_name"), what, hint)]
+
+
+def _not_kept(values: dict[str, Any]) -> list[Fault]:
+    """Secrets that a run which goes on needs and its run.toml does not hold."""
+    flags = {"env_args": "-a", "extra_env_kwargs": "-x", "sampling_args": "-S"}
+    faults = [
+        Fault("--resume", f"the value of {name} is not kept with the run",
+              f"Give it again: {flags[setting]} with all that was given then")
+        for setting in AS_JSON
+        for name in hidden_names(values.get(setting), setting)
+    ]  # fmt: skip
+    if HIDDEN in (values.get("heartbeat_url") or ""):
+        what = "what is secret in the heartbeat URL is not kept with the run"
+        faults.append(Fault("--resume", what, "Give it again: --heartbeat-url URL"))
+    return faults
 
 
 def _heartbeat(settings: Settings) -> list[Fault]:
     setting = settings.get("heartbeat_url")
     if setting is None or is_url(setting.value):
         return []
-    what = f"{setting.value!r} is no URL"
+    what = f"{masked_url(setting.value)!r} is no URL"
     where = setting.where("heartbeat_url")
     return [Fault(where, what, "It begins with http:// or https:// and a host")]

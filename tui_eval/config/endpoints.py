@@ -16,6 +16,9 @@ from tui_eval.shipped import shipped
 EMBEDDED = "embedded:demo"
 """The URL that stands for the endpoint which the program itself brings up."""
 
+SHIPPED = "shipped"
+"""Stands in a plan for the registry that comes with the program."""
+
 DEFAULT_TYPE = "openai_chat_completions"
 
 
@@ -28,6 +31,7 @@ class Endpoint:
         headers: Sent with every request.
         max_concurrent: Rollouts in flight at it at most; 0 for no limit of its own.
         input_price, output_price: USD per million tokens; None where it is not known.
+        stream: Whether its answers are asked for as streams.
         source: Where it is written: `file:line`.
     """
 
@@ -40,6 +44,7 @@ class Endpoint:
     max_concurrent: int = 0
     input_price: float | None = None
     output_price: float | None = None
+    stream: bool = False
     source: str = field(default="", compare=False)
 
 
@@ -57,6 +62,7 @@ _FIELDS = {
     "max_concurrent": "max_concurrent",
     "input_price": "input_price",
     "output_price": "output_price",
+    "stream": "stream",
 }
 
 _NEEDED = ("endpoint_id", "model", "url")
@@ -66,6 +72,7 @@ _ALIKE = {
     "client_type": "api_client_type",
     "input_price": "input_price",
     "output_price": "output_price",
+    "stream": "stream",
 }
 """What the replicas of an alias have in common: attribute, and how it is written."""
 
@@ -85,11 +92,35 @@ def registry_path(asked: str | None) -> Path:
     return path if asked or path.is_file() else shipped("configs", "endpoints.toml")
 
 
+def kept_registry(path: Path) -> str:
+    """A registry as a plan keeps it, so that it is found from any folder.
+
+    The shipped one is kept by a word: another installation has it elsewhere.
+    """
+    return SHIPPED if path == shipped("configs", "endpoints.toml") else str(path.resolve())
+
+
+def registry_at(kept: str) -> Path:
+    """The registry that a plan keeps; where it keeps none, the one found here."""
+    return shipped("configs", "endpoints.toml") if kept == SHIPPED else registry_path(kept or None)
+
+
 def read_registry(path: Path) -> tuple[dict[str, list[Endpoint]], list[Fault]]:
     """All endpoints of a registry by alias, and everything that is wrong with the file.
 
-    An alias that stands more than once has replicas, in the order of the file.
+    An alias that stands more than once has replicas, in the order of the file. What the program
+    itself serves is known beside any registry; an entry of the same name stands in its place.
     """
+    found, faults = _read(path)
+    own = shipped("configs", "endpoints.toml")
+    if not faults and path != own:
+        for alias, replicas in _read(own)[0].items():
+            if replicas[0].url == EMBEDDED:
+                found.setdefault(alias, replicas)
+    return found, faults
+
+
+def _read(path: Path) -> tuple[dict[str, list[Endpoint]], list[Fault]]:
     if path.suffix == ".py":
         hint = "Write each entry as an [[endpoint]] table into endpoints.toml beside it"
         return {}, [Fault(str(path), "a registry in Python is not run", hint)]
@@ -120,7 +151,9 @@ def _unlike_replicas(found: Mapping[str, list[Endpoint]]) -> list[Fault]:
             for attribute, name in _ALIKE.items():
                 mine, theirs = getattr(other, attribute), getattr(first, attribute)
                 if mine != theirs:
-                    what = f"{name} is {mine!r}, another {alias!r} has {theirs!r}"
+                    own = f"{name} is {mine!r}" if mine is not None else f"there is no {name}"
+                    other_one = f"has {theirs!r}" if theirs is not None else "has none"
+                    what = f"{own}, another {alias!r} {other_one}"
                     hint = f"Replicas have the same {name} (see {first.source})"
                     faults.append(Fault(other.source, what, hint))
     return faults
@@ -159,6 +192,7 @@ def _endpoint(file: TomlFile, number: int, table: Any) -> tuple[Endpoint | None,
         max_concurrent=values.get("max_concurrent", 0),
         input_price=values.get("input_price"),
         output_price=values.get("output_price"),
+        stream=values.get("stream", False),
         source=here,
     )
     return endpoint, []
@@ -173,6 +207,10 @@ def _value(key: str, name: str, value: Any) -> Any:
     if key == "max_concurrent":
         if type(value) is not int or value < 1:
             raise ValueError(f"{name} must be a whole number from 1 on")
+        return value
+    if key == "stream":
+        if not isinstance(value, bool):
+            raise ValueError(f"{name} must be true or false")
         return value
     if key in ("input_price", "output_price"):
         if type(value) not in (int, float) or not 0 <= value < float("inf"):

@@ -5,12 +5,14 @@ from __future__ import annotations
 import os
 from pathlib import Path
 
+from tui_eval.errors import Notice, warning
 
-def load_env_file(path: Path = Path(".env")) -> list[str]:
+
+def load_env_file(path: Path = Path(".env")) -> list[Notice]:
     """Sets the variables of a file in this process's environment; those that are set stay.
 
     Returns:
-        Sentences about what was left out; never a value.
+        Warnings about what was left out; never a value.
     """
     from dotenv.main import resolve_variables
     from dotenv.parser import parse_stream
@@ -21,7 +23,7 @@ def load_env_file(path: Path = Path(".env")) -> list[str]:
         with path.open(encoding="utf-8") as stream:
             bindings = list(parse_stream(stream))
     except (OSError, UnicodeDecodeError) as error:
-        return [f"{path} was not read: {type(error).__name__}"]
+        return [warning(f"{path} was not read: {type(error).__name__}")]
     left_out = [one.original.line for one in bindings if one.error]
     lines = {one.key: one.original.line for one in bindings if one.key is not None}
     given = [(one.key, one.value) for one in bindings if one.key is not None]
@@ -32,4 +34,4 @@ def load_env_file(path: Path = Path(".env")) -> list[str]:
         except ValueError:  # a NUL
             left_out.append(lines[name])
     what = "this line is no NAME=VALUE and was left out"
-    return [f"{path}:{line}: {what}" for line in sorted(left_out)]
+    return [warning(f"{path}:{line}: {what}") for line in sorted(left_out)]

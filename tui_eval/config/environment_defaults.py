@@ -30,7 +30,7 @@ def environment_defaults(env_id: str, environments_dir: Path) -> tuple[Settings,
         found = find_environment(env_id, environments_dir)
     except RefusedError:
         return {}, []
-    path = _pyproject(found)
+    path = pyproject_of(found)
     if path is None:
         return {}, []
     file, faults = read_toml(_shown(path), f"the settings of {env_id}")
@@ -39,6 +39,16 @@ def environment_defaults(env_id: str, environments_dir: Path) -> tuple[Settings,
     weaker, weaker_faults = _of_verifiers(file)
     stronger, stronger_faults = _own(file)
     return {**weaker, **stronger}, [*weaker_faults, *stronger_faults]
+
+
+def own_version(env_id: str, environments_dir: Path) -> str | None:
+    """The version that an environment's pyproject.toml says; None where none says one."""
+    try:
+        path = pyproject_of(find_environment(env_id, environments_dir))
+    except RefusedError:
+        return None
+    version = _project(path).get("version") if path is not None else None
+    return version if isinstance(version, str) else None
 
 
 def _of_verifiers(file: TomlFile) -> tuple[Settings, list[Fault]]:
@@ -73,8 +83,8 @@ def _table(file: TomlFile, keys: tuple[str, ...]) -> tuple[dict[str, Any], list[
     return table, []
 
 
-def _pyproject(found: FoundEnvironment) -> Path | None:
-    """The file that belongs to an environment, and not to what stands around it."""
+def pyproject_of(found: FoundEnvironment) -> Path | None:
+    """The pyproject.toml that belongs to an environment, and not to what stands around it."""
     name = found.module_name.rsplit(".", 1)[-1]
     for path, is_its_own in _places(found, name):
         if path.is_file() and (is_its_own or _project_name(path) == name.lower()):
@@ -94,10 +104,14 @@ def _places(found: FoundEnvironment, name: str) -> Iterator[tuple[Path, bool]]:
 
 
 def _project_name(path: Path) -> str:
+    name = _project(path).get("name")
+    return module_name_of(name).lower() if isinstance(name, str) else ""
+
+
+def _project(path: Path) -> dict[str, Any]:
     file, _ = read_toml(path, "the project")
     project = file.tables.get("project") if file else None
-    name = project.get("name") if isinstance(project, dict) else None
-    return module_name_of(name).lower() if isinstance(name, str) else ""
+    return project if isinstance(project, dict) else {}
 
 
 def _shown(path: Path) -> Path:

@@ -29,9 +29,13 @@ class EvalFile:
     own: list[Settings]
 
 
-def read_eval_file(path: Path) -> tuple[EvalFile, list[Fault]]:
-    """The evaluations of a file, and everything that is wrong with it."""
-    file, faults = read_toml(path, "the file of evaluations")
+def read_eval_file(path: Path, text: str | None = None) -> tuple[EvalFile, list[Fault]]:
+    """The evaluations of a file, and everything that is wrong with it.
+
+    Args:
+        text: Stands in place of what the file holds; it need not be there then.
+    """
+    file, faults = read_toml(path, "the file of evaluations", text)
     if file is None:
         return EvalFile({}, []), faults
     top, faults = table_settings(file, (), file.tables, others=TABLES)

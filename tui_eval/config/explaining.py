@@ -3,19 +3,14 @@
 from __future__ import annotations
 
 import json
-import re
 from collections.abc import Iterator, Sequence
 from typing import Any
 
+from tui_eval.clients.credentials import is_literal_key
 from tui_eval.config.composing import Evaluation
 from tui_eval.config.options import BY_NAME, OPTIONS
-from tui_eval.config.plan import HIDDEN
+from tui_eval.config.secret_values import HIDDEN, masked, masked_url
 from tui_eval.config.settings import BUILT_IN, Setting, Settings
-
-_SECRET = re.compile(
-    r"(?:^|[_-])(?:api[_-]?key|key|token|secrets?|password|passwd|credentials?|authorization|cookie)$",
-    re.IGNORECASE,
-)
 
 VALUE_WIDTH = 48
 """Longer values push the place away from its column instead of being cut."""
@@ -76,18 +71,8 @@ def _text(name: str, value: Any) -> str:
 
 
 def _shown(name: str, value: Any) -> Any:
-    return dict.fromkeys(value, HIDDEN) if name == "headers" and value else _masked(value)
-
-
-def _masked(value: Any) -> Any:
-    """The same value, with what its name says is a secret hidden."""
-    if isinstance(value, dict):
-        return {
-            key: HIDDEN
-            if item and _SECRET.search(key)
-            else dict.fromkeys(item, HIDDEN)
-            if key == "extra_headers" and isinstance(item, dict)
-            else _masked(item)
-            for key, item in value.items()
-        }
-    return [_masked(item) for item in value] if isinstance(value, list) else value
+    if name == "headers" and value:
+        return dict.fromkeys(value, HIDDEN)
+    if name == "heartbeat_url" and value:
+        return masked_url(value)
+    return HIDDEN if name == "api_key_var" and value and is_literal_key(value) else masked(value)

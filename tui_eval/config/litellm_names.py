@@ -1,8 +1,17 @@
-"""Models by the names that LiteLLM has for them, `provider/model`, without LiteLLM."""
+"""Models by the names that LiteLLM has for them, `provider/model`, where it may be installed."""
 
 from __future__ import annotations
 
+import os
 from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from tui_eval.config.endpoints import EMBEDDED, read_registry, registry_path
+from tui_eval.config.local_servers import find_servers
+from tui_eval.errors import Fault, nearest
+
+if TYPE_CHECKING:
+    from tui_eval.config.plan import Request
 
 _CHAT = "openai_chat_completions"
 
@@ -32,14 +41,91 @@ PROVIDERS: dict[str, Provider] = {
     "ollama_chat": Provider("http://localhost:11434/v1", ""),
     "openai": Provider("https://api.openai.com/v1", "OPENAI_API_KEY"),
     "openrouter": Provider("https://openrouter.ai/api/v1", "OPENROUTER_API_KEY"),
-    "together_ai": Provider("https://api.together.xyz/v1", "TOGETHERAI_API_KEY"),
+    "together_ai": Provider("https://api.together.ai/v1", "TOGETHERAI_API_KEY"),
     "xai": Provider("https://api.x.ai/v1", "XAI_API_KEY"),
 }
-"""Providers whose protocol we speak, by their LiteLLM names."""
+"""Providers that are known without LiteLLM, by its names."""
+
+_NEED_LOGIN = frozenset({"chatgpt", "github_copilot"})
+"""Providers at which LiteLLM logs in when it is asked about one of their models."""
 
 
-def split_name(name: str) -> tuple[Provider, str] | None:
-    """The provider of `provider/model` and its own name of the model; None for other names."""
-    prefix, slash, model = name.partition("/")
+def name_model(request: Request) -> list[Fault]:
+    """Puts URL, key variable and protocol in place of LiteLLM's name of a model.
+
+    An alias of the registry and a model with a URL stay as they are. The package is imported for
+    other providers than those of the table only.
+
+    Returns:
+        Why the name cannot be used; a stand-in takes its place then, so that this is told once.
+    """
+    raw = request.raw
+    model = raw.get("model")
+    if not model or raw.get("api_base_url"):
+        return []
+    aliases, unreadable = read_registry(registry_path(raw.get("endpoints_path")))
+    if unreadable or model in aliases:
+        return []
+    found = _in_table(model) or _known_to_litellm(model)
+    if isinstance(found, Fault):
+        offers = [f"{server.offer(model, '--model')}." for server in find_servers()]
+        hints = [_near(model, aliases), *offers, "Or name its URL with --base-url.", found.hint]
+        hint = " ".join(filter(None, hints))
+        raw |= {"model": "demo", "api_base_url": EMBEDDED}
+        return [Fault("--model", found.what, hint)]
+    provider, name = found
+    request.raw = {
+        "api_key_var": provider.key_var,
+        **raw,
+        "model": name,
+        "api_base_url": provider.url,
+        "api_client_type": provider.client_type,
+    }
+    return []
+
+
+def _near(model: str, aliases: Any) -> str:
+    prefix, _, own_name = model.rpartition("/")
+    providers = PROVIDERS if prefix else ("openai",)  # what LiteLLM takes a bare name for
+    return nearest(model, [*aliases, *(f"{name}/{own_name}" for name in providers)])
+
+
+def _in_table(model: str) -> tuple[Provider, str] | None:
+    prefix, slash, name = model.partition("/")
     provider = PROVIDERS.get(prefix)
-    return (provider, model) if provider is not None and slash and model else None
+    return (provider, name) if provider is not None and slash and name else None
+
+
+def _known_to_litellm(model: str) -> tuple[Provider, str] | Fault:
+    """The provider that LiteLLM says, and its own name of the model; or why there is none."""
+    unknown = f"{model!r} is no alias of the endpoint registry, and no provider/model that we reach"
+    # Otherwise the import asks a host for prices that nobody named.
+    os.environ.setdefault("LITELLM_LOCAL_MODEL_COST_MAP", "True")
+    try:
+        import litellm
+    except ImportError:
+        hint = f"Known are {', '.join(PROVIDERS)}; others with pip install 'tui-eval[litellm]'"
+        return Fault("--model", unknown, hint)
+    litellm.suppress_debug_info = True
+    prefix = model.partition("/")[0]
+    try:
+        if prefix in _NEED_LOGIN:
+            name, provider, key, url = model, prefix, None, None
+        else:
+            name, provider, key, url = litellm.get_llm_provider(model)
+    except Exception:  # it raises an answer of status 400
+        return Fault("--model", unknown)
+    if provider in PROVIDERS:
+        return PROVIDERS[provider], name
+    if provider not in litellm.openai_compatible_providers or not url:
+        what = "whose endpoint is not known to speak OpenAI's protocol"
+        return Fault("--model", f"{model!r} is served by {provider}, {what}")
+    return Provider(url.rstrip("/"), _key_var(litellm, model, provider, key)), name
+
+
+def _key_var(litellm: Any, model: str, provider: str, key: str | None) -> str:
+    """The variable that LiteLLM read a provider's key from, or would have."""
+    if key:  # one of its own making stands for none
+        return next((name for name, value in sorted(os.environ.items()) if value == key), "")
+    wanted = litellm.validate_environment(model)["missing_keys"]
+    return wanted[-1] if wanted else f"{provider.upper().replace('-', '_')}_API_KEY"

@@ -34,15 +34,19 @@ class LocalServer:
     name: str
     models: list[str]
 
-    def offer(self, wanted: str) -> str:
-        """One sentence that says what it serves and what to type for it."""
+    def offer(self, wanted: str, flag: str = "-m") -> str:
+        """One sentence that says what it serves and what to type for it.
+
+        Args:
+            flag: What names the model.
+        """
         url = f"http://localhost:{self.port}"
         has_it = wanted in self.models
         model = wanted if has_it else self.models[0]
         shown = [wanted] if has_it else self.models[:NAMES_AT_MOST]
         names = ", ".join(f"{one!r}" for one in shown)
         more = "" if has_it or len(self.models) <= NAMES_AT_MOST else " and others"
-        return f"{url} ({self.name}) serves {names}{more}: -b {url}/v1 -m {model}"
+        return f"{url} ({self.name}) serves {names}{more}: -b {url}/v1 {flag} {model}"
 
 
 def find_servers(servers: Sequence[tuple[int, str]] | None = None) -> list[LocalServer]:

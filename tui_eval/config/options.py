@@ -26,6 +26,7 @@ class Option:
         describes: `evaluation`: a flag is ignored beside a TOML file, which says it itself.
             `command`: flag only. `both`: may stand in a file, and the flag wins over the file.
         spellings: Other keys that mean it in files.
+        instead: What else to type where a number is too small.
         of_environment: Whether the pyproject.toml of an environment may set it. It must not say
             where something is sent or written.
     """
@@ -40,6 +41,7 @@ class Option:
     above: float | None = None
     also: float | None = None
     also_means: str = ""
+    instead: str = ""
     choices: tuple[str, ...] = ()
     group: str = ""
     describes: Describes = "evaluation"
@@ -74,6 +76,8 @@ _SAVING: dict[str, Any] = {"group": "Saving and resuming", "of_environment": Fal
 _COMMAND: dict[str, Any] = {"group": "This command", "describes": "command"}
 _BOTH: dict[str, Any] = {"describes": "both", "of_environment": False}
 
+_SPEND_NOTHING = "To spend nothing say --dry-run; for no limit leave it out"
+
 OPTIONS: tuple[Option, ...] = (
     Option("env_id", (), "text", "Name of the environment.", spellings=("id",),
            of_environment=False),
@@ -89,6 +93,10 @@ OPTIONS: tuple[Option, ...] = (
            "that holds the key; empty for no key.", None, "VAR", **_SENT),
     Option("api_client_type", ("--api-client-type",), "text", f"Protocol: "
            f"{', '.join(CLIENT_TYPES)}.", None, "TYPE", choices=CLIENT_TYPES, **_SENT),
+    Option("stream", ("--stream",), "flag", "Ask for answers as streams: the screen shows their "
+           "text while it comes.", **_SENT),
+    Option("no_stream", ("--no-stream",), "flag", "Ask for answers whole, whatever the registry "
+           "says.", **_SENT),
     Option("headers", ("--header",), "headers", "Sent with every request; may be repeated.",
            None, "'NAME: VALUE'", spellings=("header", "extra_headers"), **_SENT),
     Option("endpoints_path", ("-e", "--endpoints-path"), "text", "Endpoint registry: a TOML file, "
@@ -123,16 +131,18 @@ OPTIONS: tuple[Option, ...] = (
            "are generated at a time; as many as -c if left out.", None, "N", 1, **_LIMITS),
     Option("max_concurrent_scoring", ("--max-concurrent-scoring",), "int", "Rollouts that are "
            "scored at a time; as many as -c if left out.", None, "N", 1, **_LIMITS),
-    Option("no_adaptive", ("--no-adaptive",), "flag", "Keep the concurrency as it is; this "
-           "version never changes it by itself.", **_LIMITS),
+    Option("no_adaptive", ("--no-adaptive",), "flag", "Keep the concurrency as it is "
+           "where an endpoint refuses requests (429, 529); otherwise it gives way.", **_LIMITS),
     Option("max_retries", ("--max-retries",), "int", "How often a rollout that failed for its "
            "endpoint or infrastructure is run again.", 0, "N", 0, **_LIMITS),
     Option("timeout", ("--timeout",), "float", "Seconds that one rollout may take.", None,
            "SECONDS", above=0, **_LIMITS),
     Option("max_cost", ("--max-cost",), "float", "Stop softly once the run has cost so much; "
-           "exit code 4.", None, "USD", above=0, group="Concurrency and limits", **_BOTH),
+           "exit code 4. `none` lifts what a file says.", None, "USD", above=0,
+           instead=_SPEND_NOTHING, group="Concurrency and limits", **_BOTH),
     Option("max_total_tokens", ("--max-total-tokens",), "int", "Stop softly after so many tokens; "
-           "exit code 4.", None, "N", 1, group="Concurrency and limits", **_BOTH),
+           "exit code 4. `none` lifts what a file says.", None, "N", 1, instead=_SPEND_NOTHING,
+           group="Concurrency and limits", **_BOTH),
     Option("independent_scoring", ("-i", "--independent-scoring"), "flag", "Score every rollout "
            "by itself, not with the others of its example.", **_SCORING),
     Option("no_interleave_scoring", ("-N", "--no-interleave-scoring"), "flag", "Score when all "
@@ -156,8 +166,8 @@ OPTIONS: tuple[Option, ...] = (
            "Hugging Face hub once the run is finished.", **_SAVING),
     Option("hf_hub_dataset_name", ("-D", "--hf-hub-dataset-name"), "text", "Name of the dataset "
            "on the hub.", None, "OWNER/NAME", **_SAVING),
-    Option("verbose", ("-v", "--verbose"), "flag", "Log requests, answers, tools and rewards.",
-           group="This command", **_BOTH),
+    Option("verbose", ("-v", "--verbose"), "flag", "Log requests, answers, tools, state and "
+           "rewards; without a screen on stderr as well.", group="This command", **_BOTH),
     Option("debug", ("-d", "--debug"), "flag", "Plain lines in place of the screen.",
            group="This command", **_BOTH),
     Option("tui", ("-u", "--tui"), "flag", "Full screen; the default where there is a terminal.",
@@ -168,7 +178,7 @@ OPTIONS: tuple[Option, ...] = (
            **_COMMAND),
     Option("dry_run", ("--dry-run",), "flag", "Say what would run, and run nothing.", **_COMMAND),
     Option("no_preflight", ("--no-preflight",), "flag", "Begin without trying endpoint, reward "
-           "functions and outputs folder.", **_COMMAND),
+           "functions, columns and outputs folder.", **_COMMAND),
     Option("heartbeat_url", ("--heartbeat-url",), "text", "Gets a GET after every finished group "
            "of rollouts.", None, "URL", group="This command", **_BOTH),
     Option("heartbeat_status", ("--heartbeat-status",), "flag", "Tell that URL of the run's start "
@@ -183,6 +193,15 @@ FILE_KEYS = {
     key: option for option in OPTIONS if option.in_files for key in (option.name, *option.spellings)
 }
 """Options by the keys that mean them in TOML files."""
+
+BUDGETS = ("max_cost", "max_total_tokens")
+"""Settings that say what may be spent; they hold for one invocation and not for a resume."""
+
+NO_BUDGET = "none"
+"""Typed in place of a budget it lifts the one that a file says."""
+
+TYPED_KEY_VAR = "TUI_EVAL_API_KEY"
+"""Where the engine finds a key that was typed: it is in no request and in no file."""
 
 MAY_BE_EMPTY = frozenset(("api_key_var",))
 """An empty name of a key variable says that no key is needed."""

@@ -10,14 +10,12 @@ from typing import Any
 from pydantic import BaseModel, ConfigDict, Field, field_validator
 
 from tui_eval.config.changes import Change
+from tui_eval.config.secret_values import HIDDEN, masked, masked_url
 from tui_eval.errors import Fault, RefusedError, nearest
 from tui_eval.types import ClientType
 
 AS_JSON = ("env_args", "sampling_args", "extra_env_kwargs")
 """What run.toml holds as JSON text where it contains null, which TOML does not have."""
-
-HIDDEN = "***"
-"""Stands in run.toml for the value of a header, which may be a secret."""
 
 
 class PlannedEndpoint(BaseModel):
@@ -67,6 +65,10 @@ class RunPlan(BaseModel):
     """Name of the environment variable with the key of the first endpoint; empty for none."""
     client_type: ClientType = "openai_chat_completions"
     """Protocol of the endpoints."""
+    registry: str = ""
+    """The endpoint registry in which `alias` stands; empty where none was read for it."""
+    stream: bool = False
+    """Whether answers are asked for as streams, so that their text can be seen while it comes."""
     endpoints: list[PlannedEndpoint] = Field(default_factory=list)
     """The endpoints that take turns; empty where a program brought its own client."""
     input_price: float | None = Field(default=None, ge=0)
@@ -111,6 +113,8 @@ class RunPlan(BaseModel):
     """Whether the run goes where saved runs are."""
     output_dir: str | None = None
     """The folder that stands in place of ./outputs."""
+    scores_path: str = ""
+    """The file to which the scores of an agent's run are written; empty for none."""
     save_to_hf_hub: bool = False
     """Whether the saved rollouts are pushed to the Hugging Face hub."""
     hf_hub_dataset_name: str | None = None
@@ -121,6 +125,10 @@ class RunPlan(BaseModel):
     """Whether it is told of start and end as well."""
     verbose: bool = False
     """Whether the log tells every request and answer."""
+    no_preflight: bool = False
+    """Whether it begins without trying its endpoint, and goes on so."""
+    folder: str = ""
+    """The working directory in which it was begun; empty where it is not known."""
     given_inputs: bool = False
     """Whether a program gave the inputs: then only a program can go on with the run."""
     groups: str = ""
@@ -152,14 +160,20 @@ class Request(BaseModel):
     """What was asked for, unchecked: an environment and the text of the options that were typed.
 
     `env_id` may be the path of a TOML file; `resume_path` is the run to go on with, once one is
-    chosen; `faults` are (where, what, hint) of what a command has found already, told with all
-    others.
+    chosen, and `again` the places of the errored rollouts that alone are run then; `faults` are
+    (where, what, hint) of what a command has found already, told with all others; `litellm_names`
+    lets the model be named as LiteLLM does; `scores_path` is where scores of an agent's run are to
+    go; `text` stands in place of what the TOML file holds, where it was changed and is not saved.
     """
 
     env_id: str | None = None
     raw: dict[str, Any] = Field(default_factory=dict)
     resume_path: str | None = None
+    again: list[int] | None = None
     faults: list[tuple[str, str, str]] = Field(default_factory=list)
+    litellm_names: bool = False
+    scores_path: str = ""
+    text: str | None = None
 
     @property
     def of_file(self) -> bool:
@@ -173,13 +187,16 @@ def is_eval_file(target: str | None) -> bool:
 
 
 def plan_to_toml(plan: RunPlan) -> str:
-    """run.toml: the plan as TOML, without what was left unset and without values of headers."""
+    """run.toml: the plan as TOML, without what was left unset and without secrets."""
     import tomlkit
 
     values = {name: value for name, value in plan.model_dump().items() if value is not None}
     for endpoint in values["endpoints"]:
         endpoint["headers"] = dict.fromkeys(endpoint["headers"], HIDDEN)
+    if plan.heartbeat_url:
+        values["heartbeat_url"] = masked_url(plan.heartbeat_url)
     for name in AS_JSON:
+        values[name] = masked(values[name])
         if _holds_null(values[name]):
             values[name] = json.dumps(values[name])
     return tomlkit.dumps(values)

@@ -8,12 +8,12 @@ from pathlib import Path
 from typing import Any, NamedTuple, TypeAlias
 
 from tui_eval.config.choosing import Surroundings
-from tui_eval.config.composing import Evaluation, compose
-from tui_eval.config.endpoints import read_registry
+from tui_eval.config.composing import Evaluation, compose, price_fault
+from tui_eval.config.endpoints import read_registry, registry_path
 from tui_eval.config.environment_defaults import environment_defaults
 from tui_eval.config.eval_file import read_eval_file
 from tui_eval.config.local_servers import find_servers
-from tui_eval.config.options import BY_NAME
+from tui_eval.config.options import BUDGETS, BY_NAME
 from tui_eval.config.plan import Request, RunPlan
 from tui_eval.config.settings import (
     BUILT_IN,
@@ -26,7 +26,7 @@ from tui_eval.config.settings import (
 )
 from tui_eval.config.values import parse_values
 from tui_eval.config.varying import what_varies
-from tui_eval.errors import Fault
+from tui_eval.errors import Fault, Notice, warning
 
 Sets: TypeAlias = Sequence[tuple[list[str], str]]
 """What `--set` says: a dotted key in parts, and text."""
@@ -48,11 +48,15 @@ class Expansion(NamedTuple):
         evaluations: In the order of the file; of a command line there is one.
         notices: Sentences for people.
         faults: Everything that is wrong, each once.
+        top: What holds for all of them: settings of the top of the file and of `--set`.
+        typed: What was typed beside a file.
     """
 
     evaluations: list[Evaluation]
-    notices: list[str]
+    notices: list[Notice]
     faults: list[Fault]
+    top: Settings
+    typed: Settings
 
 
 def expand(request: Request, before: RunPlan | None = None) -> Expansion:
@@ -61,6 +65,8 @@ def expand(request: Request, before: RunPlan | None = None) -> Expansion:
     On a command line what was typed is stronger than what the environment's pyproject.toml says.
     Beside a TOML file flags that describe an evaluation are ignored: `--set` is stronger than its
     own table, that one than the top of the file, and the environment's pyproject.toml comes last.
+    A budget that was typed beside a file of several holds for all of them together: it is in
+    `Expansion.typed` and in no plan.
 
     Args:
         before: The plan of the run that goes on: what is not set is as it was then.
@@ -68,44 +74,58 @@ def expand(request: Request, before: RunPlan | None = None) -> Expansion:
     raw, notices = _acting(request)
     values, faults = parse_values(raw)
     sets = values.pop("sets", [])
-    top, own, wrong = _asked(request, before)
-    faults += wrong
+    top, own, unread = _asked(request, before)
+    faults += unread
     typed = typed_settings(values)
-    around = Surroundings(functools.cache(read_registry), functools.cache(find_servers))
+    once = functools.cache
+    around = Surroundings(once(read_registry), once(registry_path), once(find_servers))
     defaults = functools.cache(environment_defaults)
     evaluations = []
     for settings in own:
-        together, wrong = _together([top, settings, typed], sets, before is not None, defaults)
+        strong = _typed_for(settings, typed) if len(own) > 1 else typed
+        together, wrong = _together([top, settings, strong], sets, before is not None, defaults)
         faults += wrong
-        evaluation, wrong = compose(together, before, around)
+        evaluation, wrong = compose(
+            together, before, around, takes_default_model=not (request.of_file and unread)
+        )
         faults += wrong
         evaluations.append(evaluation)
-    faults += apply_sets({}, sets)
+    top = dict(top)
+    faults += apply_sets(top, sets)
     if len(evaluations) > 1:
         _tell_apart(evaluations)
+        faults += _without_price(evaluations, typed)
     notices += _without_effect(evaluations)
-    return Expansion(evaluations, notices, list(dict.fromkeys(faults)))
+    return Expansion(evaluations, notices, list(dict.fromkeys(faults)), top, typed)
 
 
 def make_plan(
-    request: Request, before: RunPlan | None = None, notices: list[str] | None = None
+    request: Request, before: RunPlan | None = None, notices: list[Notice] | None = None
 ) -> tuple[RunPlan | None, list[Fault]]:
-    """The plan of a request that amounts to one evaluation, or everything that is wrong with it.
+    """As `draft_plan`; where something is wrong there is no plan."""
+    plan, faults = draft_plan(request, before, notices)
+    return (None if faults else plan), faults
+
+
+def draft_plan(
+    request: Request, before: RunPlan | None = None, notices: list[Notice] | None = None
+) -> tuple[RunPlan | None, list[Fault]]:
+    """The plan of a request that amounts to one evaluation, and everything that is wrong with it.
 
     Args:
         before: The plan of the run that goes on: what is not set is as it was then.
         notices: Gets sentences for people.
+
+    Returns:
+        Where something is wrong, of the plan what is known.
     """
-    evaluations, told, faults = expand(request, before)
+    found = expand(request, before)
     if notices is not None:
-        notices += told
-    if len(evaluations) > 1 and not faults:
-        what = f"it has {len(evaluations)} evaluations, and only one at a time can be run so far"
-        hint = "Run a file with one of them; tui-eval config explain shows them all"
-        faults = [Fault(str(request.env_id), what, hint)]
-    if faults or not evaluations:
-        return None, faults
-    return evaluations[0].plan, []
+        notices += found.notices
+    if not found.evaluations:
+        return None, found.faults
+    first = found.evaluations[0]
+    return first.plan or first.draft, found.faults
 
 
 def resume_asked(request: Request) -> str | None:
@@ -116,7 +136,7 @@ def resume_asked(request: Request) -> str | None:
     return evaluations[0].resume if evaluations else None
 
 
-def _acting(request: Request) -> tuple[dict[str, Any], list[str]]:
+def _acting(request: Request) -> tuple[dict[str, Any], list[Notice]]:
     """What of the command line acts; beside a file not what describes an evaluation."""
     typed = {name: text for name, text in request.raw.items() if text is not None}
     if not request.of_file:
@@ -134,7 +154,7 @@ def _acting(request: Request) -> tuple[dict[str, Any], list[str]]:
         f"Beside {request.env_id} these flags are ignored: {flags}. Write them into the file, or "
         f"replace its settings with --set {first}=..."
     )
-    return {name: text for name, text in typed.items() if name not in ignored}, [notice]
+    return {name: text for name, text in typed.items() if name not in ignored}, [warning(notice)]
 
 
 def _asked(
@@ -142,12 +162,25 @@ def _asked(
 ) -> tuple[Settings, list[Settings], list[Fault]]:
     """Settings of all evaluations, those of each, and what is wrong with the file."""
     if request.of_file:
-        file, faults = read_eval_file(Path(str(request.env_id)))
+        file, faults = read_eval_file(Path(str(request.env_id)), request.text)
         return file.top, file.own, faults
     if request.env_id:
         return {}, [{"env_id": Setting(request.env_id, "ENVIRONMENT")}], []
-    faults = [] if before else [Fault("ENVIRONMENT", "no environment is named")]
+    hint = "Name one, or the run to go on with: --resume PATH"
+    faults = [] if before else [Fault("ENVIRONMENT", "no environment is named", hint)]
     return {}, [{}], faults
+
+
+def _typed_for(own: Settings, typed: Settings) -> Settings:
+    """What of the command line holds for each evaluation; `--resume` gives way to a path.
+
+    A budget holds for all of them together; that there is none holds for each.
+    """
+    named = own.get("resume")
+    left_out = {name for name in BUDGETS if name in typed and typed[name].value is not None}
+    if named is not None and named.value:
+        left_out.add("resume")
+    return {name: setting for name, setting in typed.items() if name not in left_out}
 
 
 def _together(
@@ -179,7 +212,19 @@ def _tell_apart(evaluations: Sequence[Evaluation]) -> None:
             evaluation.plan.varies = varies
 
 
-def _without_effect(evaluations: Sequence[Evaluation]) -> list[str]:
+def _without_price(evaluations: Sequence[Evaluation], typed: Settings) -> list[Fault]:
+    """Endpoints whose prices a limit of cost over all evaluations needs to know."""
+    if "max_cost" not in typed or typed["max_cost"].value is None:
+        return []
+    plans = [one.plan for one in evaluations if one.plan is not None]
+    return [
+        price_fault(plan.alias)
+        for plan in plans
+        if plan.input_price is None or plan.output_price is None
+    ]
+
+
+def _without_effect(evaluations: Sequence[Evaluation]) -> list[Notice]:
     """One sentence for each setting that was set and does nothing."""
     told: dict[str, str] = {}
     for settings in (one.settings for one in evaluations):
@@ -191,4 +236,4 @@ def _without_effect(evaluations: Sequence[Evaluation]) -> list[str]:
             if settings[name].source != BUILT_IN and not settings[needed].value:
                 what = f"{settings[name].where(name)} has no effect without {needed}"
                 told.setdefault(name, what)
-    return list(told.values())
+    return [warning(text) for text in told.values()]

@@ -40,12 +40,15 @@ def typed_settings(values: Mapping[str, Any]) -> Settings:
     return {name: Setting(value, BY_NAME[name].flags[-1]) for name, value in values.items()}
 
 
+_BUILT_IN_SETTINGS: Settings = {
+    option.name: Setting(False if option.kind == "flag" else option.default, BUILT_IN)
+    for option in OPTIONS
+}
+
+
 def built_in_settings() -> Settings:
     """What holds where nothing is said."""
-    return {
-        option.name: Setting(False if option.kind == "flag" else option.default, BUILT_IN)
-        for option in OPTIONS
-    }
+    return dict(_BUILT_IN_SETTINGS)
 
 
 def table_settings(

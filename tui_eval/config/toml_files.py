@@ -45,14 +45,17 @@ class TomlFile:
         return f"{self.path}"
 
 
-def read_toml(path: Path, what: str) -> tuple[TomlFile | None, list[Fault]]:
+def read_toml(
+    path: Path, what: str, text: str | None = None
+) -> tuple[TomlFile | None, list[Fault]]:
     """Reads a TOML file.
 
     Args:
         what: What the file is, for the fault: `the registry`.
+        text: Stands in place of what the file holds.
     """
     try:
-        text = path.read_text("utf-8")
+        text = path.read_text("utf-8") if text is None else text
     except OSError as error:
         return None, [Fault(str(path), f"{what} cannot be read: {error.strerror}")]
     except UnicodeDecodeError as error:

@@ -7,7 +7,8 @@ import re
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from tui_eval.config.options import BY_NAME, MAY_BE_EMPTY, NEWEST, Option
+from tui_eval.config.options import BUDGETS, BY_NAME, MAY_BE_EMPTY, NEWEST, NO_BUDGET, Option
+from tui_eval.config.secret_values import HIDDEN
 from tui_eval.errors import Fault
 
 MOST_DIGITS = 20
@@ -32,6 +33,13 @@ def parse_values(raw: Mapping[str, Any]) -> tuple[dict[str, Any], list[Fault]]:
         option = BY_NAME.get(name)
         if option is None or text is None:
             continue
+        if option.kind == "sets" and not isinstance(text, str):
+            for one in text:  # one that is wrong must not hide the others
+                try:
+                    values.setdefault(name, []).append(_assignment(one))
+                except ValueError as error:
+                    faults.append(Fault(option.shown, str(error)))
+            continue
         try:
             values[name] = parse_text(option, text)
         except ValueError as error:
@@ -50,6 +58,8 @@ def parse_text(option: Option, text: Any) -> Any:
     if option.kind == "list":
         return _names(text.split(",")) if isinstance(text, str) else _names(text)
     if option.kind in ("int", "float"):
+        if option.name in BUDGETS and text == NO_BUDGET:
+            return None
         return _in_range(option, _number(option, text), text)
     if option.kind == "headers":
         return header_table(text)
@@ -131,6 +141,8 @@ def _assignment(text: str) -> tuple[list[str], str]:
     parts = [part.strip() for part in key.split(".")]
     if not equals or not all(parts):
         raise ValueError(f"{text!r} is no setting; expected KEY=VALUE")
+    if value == HIDDEN:
+        raise ValueError(f"{HIDDEN} stands for what is secret in {key}; type its value")
     return parts, value
 
 
@@ -246,9 +258,10 @@ def _finite(number: float, kind: str) -> float:
 
 
 def _in_range(option: Option, number: float, text: Any) -> float:
+    instead = f". {option.instead}" if option.instead else ""
     if option.above is not None and number <= option.above:
-        raise ValueError(f"{text} is too small; expected more than {option.above:g}")
+        raise ValueError(f"{text} is too small; expected more than {option.above:g}{instead}")
     if option.least is not None and number < option.least and number != option.also:
         also = f", or {option.also:g} {option.also_means}" if option.also is not None else ""
-        raise ValueError(f"{text} is too small; expected {option.least:g} or more{also}")
+        raise ValueError(f"{text} is too small; expected {option.least:g} or more{also}{instead}")
     return number

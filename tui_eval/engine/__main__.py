@@ -1,44 +1,45 @@
 """`python -m tui_eval.engine`: one run in a process of its own, listening on a Unix socket."""
 
+# ruff: noqa: E402
 from __future__ import annotations
+
+import gc
+
+gc.disable()  # until everything is loaded: see `spare_collector`
 
 import argparse
 import asyncio
 import contextlib
-import gc
 import os
 import socket
 import sys
-import time
 import uuid
+from collections.abc import Callable
+from dataclasses import asdict
 from pathlib import Path
+from typing import Any
 
 from tui_eval.config.plan import Request
-from tui_eval.engine.heartbeat import Heartbeat
+from tui_eval.engine.attending import Job, let_listeners_read
 from tui_eval.engine.hub import Hub
 from tui_eval.engine.listener import listen
-from tui_eval.engine.logs import print_to_log, set_up_logging
-from tui_eval.engine.prepared import Prepared
-from tui_eval.engine.preparing import client_config, key_of, prepare
-from tui_eval.engine.replicas import Replicas
+from tui_eval.engine.one_run import OneRun
+from tui_eval.engine.preparing import check, prepare
 from tui_eval.engine.sampling import sample_engine
-from tui_eval.engine.session import Host, Session
 from tui_eval.engine.sockets import bind_socket, socket_folder
 from tui_eval.engine.stopping import TimelyEnd
+from tui_eval.engine.suite import Suite
+from tui_eval.engine.survey import expand_several, survey
 from tui_eval.errors import RefusedError
-from tui_eval.events import Command, Noticed, Refused, Stop
-from tui_eval.runs.redaction import Redactor
-from tui_eval.runs.summary_json import json_line
+from tui_eval.events import Command, Refused, Stop
+from tui_eval.runs.summary_json import VERSION, json_line
 from tui_eval.runs.unsaved import prune
 
 LAUNCHER_CONNECTS_WITHIN_S = 5.0
-LISTENERS_READ_WITHIN_S = 1.0
-COLLECTED_AFTER = 10_000
-CANCELS_WITHIN_S = 1.0
 
 
 class Engine:
-    """The process: its socket, its signals, its one session."""
+    """The process: its socket, its signals, and the job that it works on."""
 
     def __init__(
         self, request: Request, sock: socket.socket, socket_path: str, launched: bool
@@ -49,18 +50,19 @@ class Engine:
         self._launched = launched
         self._hub = Hub()
         self._hub.pid = os.getpid()
-        self._session: Session | None = None
+        self._job: Job | None = None
+        self._early: list[Command] = []
         self._stopped = False
         self._code = 130
 
     async def main(self) -> int:
-        """Prepares the run and works it through; returns the exit code."""
+        """Prepares the job and works it through; returns the exit code."""
         self._end = TimelyEnd(asyncio.get_running_loop(), self._stop, self._last_words)
         server = await listen(self._sock, self._hub, self._obey, self._stop)
         try:
             if not self._launched or await self._launcher_connects():
                 await self._prepare_and_work()
-            await self._let_listeners_read()
+            await let_listeners_read(self._hub)
             server.close()
             self._remove_files()
         finally:
@@ -69,12 +71,28 @@ class Engine:
 
     async def _prepare_and_work(self) -> None:
         try:
-            prepared = prepare(self._request, self._socket_path)
+            job = self._prepare()
         except RefusedError as error:
             self._code = 2
             self._refuse(error)
         else:
-            await self._work(prepared)
+            await self._work(job)
+
+    def _prepare(self) -> Job:
+        """The job that the request amounts to.
+
+        Raises:
+            RefusedError: With everything that is wrong.
+        """
+        request = self._request
+        several = expand_several(request)
+        if several is not None:
+            return Suite(request, survey(request, several), self._hub, self._socket_path)
+        keep_errors = bool(request.raw.get("keep_errors"))
+        prepared = prepare(
+            check(request), self._socket_path, keep_errors=keep_errors, again=request.again
+        )
+        return OneRun(prepared, self._hub, self._end.count_down)
 
     async def _launcher_connects(self) -> bool:
         """Whether who started this process is still there: otherwise nobody wants the run."""
@@ -89,40 +107,28 @@ class Engine:
         self._hub.tell(Refused(0, [(f.where, f.what, f.hint) for f in error.faults]))
         self._hub.flush()
 
-    async def _work(self, prepared: Prepared) -> None:
-        redact = Redactor(key_of(prepared.plan))
-        self._hub.redact = redact
-        self._hub.path = str(prepared.run.path)
-        print_to_log(prepared.run.log, redact)
-        set_up_logging(prepared.plan.verbose)
-        host = Host(True, CANCELS_WITHIN_S, giving_up=self._end.count_down, loaded=_spare_collector)
-        replicas = Replicas([client_config(prepared.plan)])
-        self._session = Session(self._hub, prepared, redact, replicas, host)
+    async def _work(self, job: Job) -> None:
+        self._job = job
         if self._stopped:
-            self._session.stop()
-        for notice in prepared.notices:
-            self._hub.tell(Noticed(0, time.time(), "info", notice))
+            job.stop()
+        for command in self._early:
+            job.obey(command)
         pruning = asyncio.create_task(asyncio.to_thread(prune))
-        sampling = asyncio.create_task(sample_engine(self._hub))
-        plan = prepared.plan
-        async with Heartbeat(
-            plan.heartbeat_url or "", prepared, tells_status=plan.heartbeat_status
-        ) as heartbeat:
-            self._hub.hear = heartbeat.hear
-            self._code = (await self._session.run()).exit_code
+        sampling = asyncio.create_task(sample_engine(self._hub, job.finished, job.hubs))
+        self._code = await job.run()
         sampling.cancel()
-        self._session = None
+        self._job = None
         await pruning
 
     def _stop(self) -> None:
         self._stopped = True
         self._end.count_down()
-        if self._session is not None:
-            self._session.stop()
+        if self._job is not None:
+            self._job.stop()
 
     def _last_words(self) -> int:
         self._remove_files()
-        return self._code if self._session is None else self._session.last_words()
+        return self._code if self._job is None else self._job.last_words()
 
     def _remove_files(self) -> None:
         """Removes the socket, and the early log that a launcher which is gone left there."""
@@ -132,48 +138,66 @@ class Engine:
             path.with_suffix(".log").unlink(missing_ok=True)
 
     def _obey(self, command: Command) -> None:
-        if self._session is not None:
-            self._session.obey(command)
-        elif isinstance(command, Stop):
+        if isinstance(command, Stop):
             self._stop()
-
-    async def _let_listeners_read(self) -> None:
-        deadline = time.monotonic() + LISTENERS_READ_WITHIN_S
-        while time.monotonic() < deadline and not all(one.has_all for one in self._hub.listeners):
-            self._hub.flush()  # what did not fit before goes out as soon as it does
-            await asyncio.sleep(0.01)
+        elif self._job is not None:
+            self._job.obey(command)
+        else:
+            self._early.append(command)
 
 
-def _spare_collector() -> None:
-    """Leaves out of garbage collections what stays to the end, and has fewer of them.
-
-    Looking through modules and dataset in every full collection takes a quarter of the engine's
-    CPU time, and a tenth of a second each time; Python's usual seven hundred new objects between
-    collections are what one rollout makes, and take another tenth.
-    """
-    gc.freeze()
-    gc.set_threshold(COLLECTED_AFTER)
+def _tell(find: Callable[[], dict[str, Any]]) -> int:
+    """Prints what is found; what people's code prints goes to stderr meanwhile."""
+    with os.fdopen(os.dup(1), "w") as out:
+        os.dup2(2, 1)
+        found = find()
+        out.write(json_line(found) + "\n")
+    return int(found["exit_code"])
 
 
 def _tell_plan(request: Request) -> int:
-    """Prints what a request would run; what people's code prints goes to stderr meanwhile."""
     from tui_eval.engine.dry_run import dry_run
 
-    with os.fdopen(os.dup(1), "w") as out:
-        os.dup2(2, 1)
-        found = dry_run(request)
-        out.write(json_line(found) + "\n")
-    return int(found["exit_code"])
+    return _tell(lambda: dry_run(request))
+
+
+def _tell_environment(env_id: str, folder: Path, *, no_alias: bool) -> int:
+    from tui_eval.engine.describing import describe_environment
+
+    return _tell(lambda: describe_environment(env_id, folder, no_alias=no_alias))
+
+
+def _tell_environments(folder: Path) -> int:
+    from tui_eval.environments.listing import list_environments
+
+    return _tell(
+        lambda: {
+            "version": VERSION,
+            "exit_code": 0,
+            "environments": [asdict(one) for one in list_environments(folder)],
+        }
+    )
 
 
 def main() -> None:
     """Reads the request from standard input, or goes on with a run directory."""
     parser = argparse.ArgumentParser(prog="python -m tui_eval.engine", description=__doc__)
-    parser.add_argument("run", help="a run directory to go on with, or - for a request on stdin")
+    asked_run = "a run directory to go on with, or - for a request on stdin"
+    parser.add_argument("run", nargs="?", help=asked_run)
     parser.add_argument("--socket", help="path of the socket")
     parser.add_argument("--socket-fd", type=int, help="inherited socket that already listens")
     parser.add_argument("--dry-run", action="store_true", help="print the plan as JSON, and end")
+    parser.add_argument("--describe", metavar="ENV", help="print an environment as JSON, and end")
+    parser.add_argument("--list", action="store_true", help="print the environments as JSON")
+    parser.add_argument("--env-dir-path", type=Path, default=Path("environments"))
+    parser.add_argument("--no-alias", action="store_true")
     asked = parser.parse_args()
+    if asked.describe is not None:
+        sys.exit(_tell_environment(asked.describe, asked.env_dir_path, no_alias=asked.no_alias))
+    if asked.list:
+        sys.exit(_tell_environments(asked.env_dir_path))
+    if asked.run is None:
+        parser.error("name a run directory, or - for a request on stdin")
     if asked.run == "-":
         request = Request.model_validate_json(sys.stdin.buffer.read())
     else:

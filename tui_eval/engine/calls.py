@@ -10,6 +10,7 @@ from pydantic import ValidationError
 
 from tui_eval.config.changes import change_faults, changes, misfits
 from tui_eval.config.plan import RunPlan, read_plan
+from tui_eval.config.secret_values import hidden_names
 from tui_eval.engine.digests import examples_digest
 from tui_eval.engine.examples import Examples, GivenExamples, read_table
 from tui_eval.engine.prepared import Prepared
@@ -72,7 +73,7 @@ def _plan(
 ) -> RunPlan:
     sampling_args = asked.sampling_args
     if sampling_args is None:
-        sampling_args = before.sampling_args if before else {}
+        sampling_args = _kept_sampling_args(before) if before else {}
     config = asked.client if isinstance(asked.client, ClientConfig) else ClientConfig()
     says_key = "api_key_var" in config.model_fields_set
     values: dict[str, Any] = {
@@ -98,6 +99,22 @@ def _plan(
     except ValidationError as error:
         faults = [Fault(".".join(map(str, e["loc"])), e["msg"]) for e in error.errors()]
         raise RefusedError(faults) from None
+
+
+def _kept_sampling_args(before: RunPlan) -> dict[str, Any]:
+    """Those of a run that goes on with what it was.
+
+    Raises:
+        RefusedError: Some of them are secret, so that the run does not have them.
+    """
+    hint = "Give sampling_args again, with all that was given then"
+    faults = [
+        Fault(WHERE, f"the value of {name} is not kept with the run", hint)
+        for name in hidden_names(before.sampling_args, "sampling_args")
+    ]
+    if faults:
+        raise RefusedError(faults)
+    return before.sampling_args
 
 
 def _examples(env: Environment, asked: Asked) -> Examples:

@@ -7,13 +7,13 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from types import TracebackType
 
-from tui_eval.errors import RolloutTimeoutError
+from tui_eval.errors import CancelledByUserError, Error, RolloutTimeoutError
 
 
 class Deadline:
     """Cancels what runs in its block once the time is up, and ends that cancellation there.
 
-    `expired` says afterwards whether it did.
+    `expired` says afterwards whether it did, or whether somebody cut the block short.
 
     Args:
         seconds: What the block may take; None for any time.
@@ -21,6 +21,7 @@ class Deadline:
 
     def __init__(self, seconds: float | None) -> None:
         self.expired = False
+        self._cut: Error | None = None
         self._seconds = seconds
         self._left = seconds or 0.0
         self._holds = 0
@@ -40,10 +41,14 @@ class Deadline:
         traceback: TracebackType | None,
     ) -> bool:
         self._pause()
-        if not self.expired or self._task is None:
+        # The task's own context leads here: a task that was kept would hold itself alive, and
+        # every rollout with it until a garbage collection.
+        task, self._task = self._task, None
+        if not self.expired or task is None:
             return False
-        others = self._task.uncancel()
-        return isinstance(error, (asyncio.CancelledError, RolloutTimeoutError)) and not others
+        others = task.uncancel()
+        ends = (asyncio.CancelledError, RolloutTimeoutError, CancelledByUserError)
+        return isinstance(error, ends) and not others
 
     @contextmanager
     def held(self) -> Iterator[None]:
@@ -61,13 +66,24 @@ class Deadline:
         """Ends a rollout whose code went on although it was cancelled.
 
         Raises:
-            RolloutTimeoutError: The time is up.
+            Error: The time is up, or the rollout was cut short.
         """
         if self.expired:
             raise self.error()
 
-    def error(self) -> RolloutTimeoutError:
+    def cut(self, error: CancelledByUserError) -> bool:
+        """Ends the block now, with this error; False where it has ended or is about to."""
+        if self._task is None or self.expired:
+            return False
+        self._cut = error
+        self._pause()
+        self._expire()
+        return True
+
+    def error(self) -> Error:
         """What became of the rollout."""
+        if self._cut is not None:
+            return self._cut
         return RolloutTimeoutError(f"The rollout took longer than {self._seconds:g} s (--timeout)")
 
     def _start(self) -> None:

@@ -7,7 +7,10 @@ import importlib.metadata
 import json
 from collections.abc import Iterable, Mapping
 from itertools import islice
+from pathlib import Path
 from typing import Any
+
+from tui_eval.config.environment_defaults import own_version
 
 MOST_EXAMPLES = 10_000
 """Examples that count; reading more of them would hold up the start."""
@@ -33,8 +36,15 @@ def digest_now(before: str, examples: Iterable[Mapping[str, Any]]) -> str:
     return examples_digest(examples, int(count)) if count.isdigit() else before
 
 
-def version_of(env_id: str) -> str | None:
-    """Version of an environment's package, if it is installed as one."""
+def version_of(env_id: str, folder: Path) -> str | None:
+    """Version of an environment: its pyproject.toml's, else that of the installed package.
+
+    Args:
+        folder: Where local environments are.
+    """
+    version = own_version(env_id, folder) if env_id else None
+    if version is not None:
+        return version
     try:
         return importlib.metadata.version(env_id.split("/")[-1].split("@")[0])
     except (importlib.metadata.PackageNotFoundError, ValueError):

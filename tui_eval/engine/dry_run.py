@@ -3,27 +3,36 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict
 from itertools import islice
 from typing import TYPE_CHECKING, Any
 
 from tui_eval.config.explaining import plain_settings
-from tui_eval.config.planning import expand
-from tui_eval.engine.preparing import check
+from tui_eval.config.planning import Expansion, expand
+from tui_eval.engine.preparing import Checked, check
 from tui_eval.engine.scoring_faults import rubrics_of
+from tui_eval.engine.survey import examine, expand_several, survey
 from tui_eval.environments.env_group import EnvGroup
 from tui_eval.errors import RefusedError
 from tui_eval.messages import to_messages
 from tui_eval.rubrics.calling import metric_names
+from tui_eval.runs.facts import read_metadata
 from tui_eval.runs.plain_json import Cleaner
+from tui_eval.runs.scan import count_lines
 from tui_eval.runs.summary_json import VERSION, refused_object
 from tui_eval.types import Tool
 
 if TYPE_CHECKING:
+    from tui_eval.config.composing import Evaluation
     from tui_eval.config.plan import Request, RunPlan
     from tui_eval.environments.environment import Environment
 
 CHARACTERS_PER_TOKEN = 4
+HOW = (
+    "an estimate for one model call a rollout: characters of prompt and tools / "
+    f"{CHARACTERS_PER_TOKEN}, and max_tokens for each answer"
+)
 MEASURED_AT_MOST = 1000
 """Prompts that are measured; the others count as their mean."""
 
@@ -34,13 +43,66 @@ def dry_run(request: Request) -> dict[str, Any]:
     Nothing is written and no model is called.
     """
     try:
+        several = expand_several(request)
+        if several is not None:
+            return _clean(_several(request, several))
         checked = check(request)
     except RefusedError as error:
         return refused_object(error.faults)
+    evaluation = expand(request, checked.before).evaluations[0]
+    notices = [asdict(notice) for notice in checked.notices]
+    return _clean({**_planned(checked, evaluation), "notices": notices})
+
+
+def _clean(found: dict[str, Any]) -> dict[str, Any]:
+    cleaned: dict[str, Any] = Cleaner().clean(found)
+    return cleaned
+
+
+def _several(request: Request, several: Expansion) -> dict[str, Any]:
+    """The plans of a file's evaluations, with what all of them come to."""
+    found = survey(request, several)
+    notices = list(found.notices)
+    plans, faults = [], []
+    for place, one in enumerate(found.evaluations):
+        try:
+            checked = found.checked.pop(place, None) or examine(request, one)
+        except RefusedError as error:
+            faults += error.faults
+            continue
+        name = {"title": one.plan.title, "varies": one.plan.varies}
+        plans.append({**name, **_planned(checked, several.evaluations[place])})
+        notices += checked.notices
+    if faults:
+        return refused_object(dict.fromkeys(faults))
+    estimates = [plan["estimate"] for plan in plans]
+    return {
+        "version": VERSION,
+        "status": "planned",
+        "exit_code": 0,
+        "evaluations": plans,
+        "rollouts": sum(plan["rollouts"] for plan in plans),
+        "max_concurrent": found.limits[0],
+        "estimate": {
+            "how": HOW,
+            **{name: _sum(estimates, name) for name in ("input_tokens", "output_tokens", "usd")},
+        },
+        "notices": [asdict(notice) for notice in dict.fromkeys(notices)],
+    }
+
+
+def _sum(estimates: Sequence[Mapping[str, Any]], name: str) -> Any:
+    values = [one[name] for one in estimates]
+    return None if None in values else sum(values)
+
+
+def _planned(checked: Checked, evaluation: Evaluation) -> dict[str, Any]:
+    """What one evaluation would be."""
     plan, env, table = checked.plan, checked.env, checked.table
-    settings = plain_settings(expand(request, checked.before).evaluations[0])
     tools = _tools(env)
-    found = {
+    left = _left(checked, keep_errors=bool(evaluation.settings["keep_errors"].value))
+    sampling_args = {**env.sampling_args, **plan.sampling_args}
+    return {
         "version": VERSION,
         "status": "planned",
         "exit_code": 0,
@@ -50,16 +112,24 @@ def dry_run(request: Request) -> dict[str, Any]:
         "examples": len(table),
         "rollouts_per_example": plan.rollouts_per_example,
         "rollouts": len(table) * plan.rollouts_per_example,
+        "left": left,
         "goes_on": str(checked.run.path) if checked.run else None,
-        "settings": settings,
+        "settings": plain_settings(evaluation),
         "first_prompt": to_messages(table[0]["prompt"]) if len(table) else [],
         "tools": [tool.model_dump(include={"name", "description", "parameters"}) for tool in tools],
         "reward_functions": _reward_functions(env),
-        "estimate": _estimate(plan, {**env.sampling_args, **plan.sampling_args}, table, tools),
-        "notices": checked.notices,
+        "estimate": _estimate(plan, sampling_args, table, tools, left),
     }
-    cleaned: dict[str, Any] = Cleaner().clean(found)
-    return cleaned
+
+
+def _left(checked: Checked, keep_errors: bool) -> int:
+    """Rollouts that are still to run: all, but for those that a run which goes on has."""
+    rollouts = len(checked.table) * checked.plan.rollouts_per_example
+    if checked.run is None or not checked.run.results.exists():
+        return rollouts
+    errored = 0 if keep_errors else read_metadata(checked.run).get("n_errored")
+    again = errored if isinstance(errored, int) else 0
+    return max(0, rollouts - count_lines(checked.run.results) + again)
 
 
 def _tools(env: Environment) -> list[Tool]:
@@ -78,10 +148,9 @@ def _reward_functions(env: Environment) -> list[dict[str, Any]]:
 
 
 def _estimate(
-    plan: RunPlan, sampling_args: dict[str, Any], table: Any, tools: Sequence[Tool]
+    plan: RunPlan, sampling_args: dict[str, Any], table: Any, tools: Sequence[Tool], rollouts: int
 ) -> dict[str, Any]:
-    """Tokens and USD of one model call a rollout; None where nothing is known."""
-    rollouts = len(table) * plan.rollouts_per_example
+    """Tokens and USD of one model call for each of so many rollouts; None where not known."""
     measured = [_characters(row["prompt"]) for row in islice(table, MEASURED_AT_MOST)]
     mean = sum(measured) / len(measured) if measured else 0.0
     described = sum(len(tool.model_dump_json(exclude_none=True)) for tool in tools)
@@ -92,8 +161,7 @@ def _estimate(
     if got is not None and plan.input_price is not None and plan.output_price is not None:
         usd = (put * plan.input_price + got * plan.output_price) / 1e6
     return {
-        "how": "an estimate for one model call a rollout: characters of prompt and tools / "
-        f"{CHARACTERS_PER_TOKEN}, and max_tokens for each answer",
+        "how": HOW,
         "input_tokens": put,
         "output_tokens": got,
         "usd": usd,

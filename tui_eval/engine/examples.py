@@ -56,6 +56,10 @@ class Examples:
         """How many rollouts an example has."""
         return self.per_example
 
+    def rows(self, example: int) -> range:
+        """The places of an example's rollouts."""
+        return range(example * self.per_example, (example + 1) * self.per_example)
+
 
 class GivenExamples(Examples):
     """Rollouts that have an input each, in groups.
@@ -94,6 +98,9 @@ class GivenExamples(Examples):
 
     def size(self, example: int) -> int:
         return self._sizes[example]
+
+    def rows(self, example: int) -> range:
+        return range(self._firsts[example], self._firsts[example + 1])
 
 
 def read_table(env: Environment, most: int, seed: int | None = None) -> ExampleTable:

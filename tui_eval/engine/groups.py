@@ -24,6 +24,21 @@ class Groups:
         """A member whose row is already on disk: it is scored only to be compared with."""
         self._members[self._examples.example(row)][row] = (None, state)
 
+    def __contains__(self, example: int) -> bool:
+        """Whether the group of an example waits for members; one that is complete does not."""
+        return example in self._members
+
+    def waiting(self, row: int) -> State | None:
+        """The state of a member of this session that waits for the others."""
+        watch, state = self._members.get(self._examples.example(row), {}).get(row, (None, None))
+        return state if watch is not None else None
+
+    def forget(self, row: int) -> None:
+        """A member that is to run again: its group waits for it."""
+        example = self._examples.example(row)
+        if example in self._members:
+            self._members[example].pop(row, None)
+
     def add(self, watch: RolloutWatch, state: State) -> list[Member] | None:
         """Takes in a member.
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import time
 from collections import Counter
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from typing import TYPE_CHECKING
 
 from tui_eval.events import (
@@ -17,6 +17,7 @@ from tui_eval.events import (
     RolloutFinished,
     RolloutStaged,
     Stage,
+    TextAdded,
     ToolFinished,
     encode_events,
     frame,
@@ -33,6 +34,8 @@ HELD_S = 0.2
 """Where a batch is due and nothing at all happens for so long, people's code holds the loop."""
 REMEMBERED_S = 60.0
 """How long the hub is on its guard after that."""
+EARLY_AT_MOST = 8
+"""Batches that may go out early one after the other; more only as often as batches are due."""
 
 
 class Hub:
@@ -44,6 +47,8 @@ class Hub:
     Args:
         before_telling: Called before a batch goes out; writes what listeners may then read.
         hear: Called with every fact for everyone at the moment when it is taken in.
+
+    `story` makes the facts that a listener who joins late must hear beside those of a run.
     """
 
     def __init__(
@@ -54,6 +59,7 @@ class Hub:
         self.state = RunState()
         self.hear = hear
         self.before_telling = before_telling
+        self.story: Callable[[], Iterable[Event]] = tuple
         self.redact = Redactor()
         self.path = ""
         self.pid = 0
@@ -69,6 +75,7 @@ class Hub:
         self._timer: asyncio.TimerHandle | None = None
         self._changed_at = 0.0
         self._on_guard_until = 0.0
+        self._early_from = 0.0
 
     def tell(self, event: Event) -> None:
         """Takes in one fact for everyone."""
@@ -83,12 +90,17 @@ class Hub:
         self._schedule()
 
     def before_foreign_code(self) -> None:
-        """Tells at once what waits for its batch, where people's code has held the loop lately.
+        """Tells at once what waits for its batch: people's code may hold the loop.
 
-        It may do so again, and what waits then is not told before it lets go.
+        Facts, if there are few of them; where it has held the loop lately, all that waits.
         """
         if self._changed_at < self._on_guard_until:
             self.flush()
+        elif self._facts and self._changed_at >= self._early_from and self.listeners:
+            earliest = self._changed_at - (EARLY_AT_MOST - 1) * BATCH_S
+            self._early_from = max(self._early_from, earliest) + BATCH_S
+            self.flush()
+            self._schedule()  # a hold is seen by the batch that is late
 
     def finished(self, event: RolloutFinished) -> None:
         """A rollout's row is on disk."""
@@ -100,11 +112,11 @@ class Hub:
         """Whether a listener wants this rollout's messages."""
         return row in self._watched
 
-    def tell_watchers(self, event: MessagesAdded | ToolFinished) -> None:
+    def tell_watchers(self, event: MessagesAdded | ToolFinished | TextAdded) -> None:
         """Takes in one event for the listeners that subscribed to its rollout."""
         for listener in self.listeners:
             if event.row in listener.rows:
-                listener.own.append(event)
+                listener.add_own(event)
         self._schedule()
 
     def subscribe(self, listener: Listener, rows: list[int]) -> None:
@@ -113,7 +125,8 @@ class Hub:
         listener.rows = set(rows)
         self._watched.update(listener.rows)
         self._watched += Counter()
-        listener.own = [self.active[row].story() for row in rows if row in self.active]
+        active = [self.active[row] for row in rows if row in self.active]
+        listener.own = [event for watch in active for event in watch.story()]
         self._schedule()
 
     def join(self, listener: Listener) -> None:
@@ -121,9 +134,11 @@ class Hub:
         self.flush()
         now = time.time()
         events: list[Event] = [Hello(self._seq, PROTOCOL, self.path, self.pid)]
+        events += self.story()
         if self.state.run is not None:
             events.append(self.state.run)
             events.append(GateMoved(0, now, self.gate_open, self._in_flight()))
+            events += self.state.concurrency.values()
             events += [watch.staged_event(now) for watch in self.active.values()]
         if self.state.end is not None:
             events.append(self.state.end)

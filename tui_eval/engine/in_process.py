@@ -8,6 +8,7 @@ import logging
 import threading
 from typing import TYPE_CHECKING, cast
 
+from tui_eval.config.secret_values import secret_texts
 from tui_eval.engine.calls import prepare_call
 from tui_eval.engine.hub import Hub
 from tui_eval.engine.prepared import Prepared
@@ -16,10 +17,11 @@ from tui_eval.engine.replicas import Replicas
 from tui_eval.engine.session import Host, Session
 from tui_eval.errors import RefusedError
 from tui_eval.events import RunFinished
-from tui_eval.runs.layout import is_unsaved, run_name
+from tui_eval.runs.hub_push import push_run, retry
+from tui_eval.runs.layout import RunDir, is_unsaved
 from tui_eval.runs.redaction import Redactor
 from tui_eval.runs.unsaved import prune
-from tui_eval.types import GenerateMetadata, GenerateOutputs, RolloutOutput
+from tui_eval.types import GenerateMetadata, GenerateOutputs
 
 if TYPE_CHECKING:
     from tui_eval.environments.environment import Environment
@@ -51,7 +53,8 @@ async def run_in_process(env: Environment, asked: Asked) -> GenerateOutputs:
 
 
 async def _work(prepared: Prepared, asked: Asked, replicas: Replicas) -> GenerateOutputs:
-    redact = Redactor(replicas.keys)
+    redact = Redactor([*replicas.keys, *secret_texts(prepared.plan.env_args),
+                       *secret_texts(prepared.plan.sampling_args)])  # fmt: skip
     try:
         progress = Progress(prepared, asked)
         hub = Hub(hear=progress.hear)
@@ -72,7 +75,7 @@ async def _work(prepared: Prepared, asked: Asked, replicas: Replicas) -> Generat
     places = [(hub.state.offset[row], hub.state.length[row]) for row in _in_order(prepared)]
     got = GenerateOutputs(outputs=progress.read(places), metadata=metadata())
     if asked.push_to_hf_hub:
-        await asyncio.to_thread(_push, got["outputs"], prepared, asked.hf_hub_dataset_name)
+        await asyncio.to_thread(_push, prepared.run, asked.hf_hub_dataset_name)
     return got
 
 
@@ -108,16 +111,9 @@ def _prune_once() -> None:
     threading.Thread(target=prune, name="tui-eval-prune", daemon=True).start()
 
 
-def _push(outputs: list[RolloutOutput], prepared: Prepared, name: str | None) -> None:
-    """Pushes outputs to the Hugging Face hub; what goes wrong is logged."""
-    name = name or run_name(prepared.plan.env_id, prepared.plan.model)
+def _push(run: RunDir, name: str | None) -> None:
+    """Pushes a run to the Hugging Face hub; what goes wrong is logged."""
     try:
-        from datasets import Dataset
-
-        Dataset.from_list([dict(output) for output in outputs]).push_to_hub(name)
-    except Exception as error:
-        log.error(
-            "the outputs were not pushed to the hub as %r (%s: %s). They are in %s; try again with "
-            "Environment.make_dataset(outputs).push_to_hub(%r)",
-            *(name, type(error).__name__, error, prepared.run.path, name),
-        )
+        push_run(run, name)
+    except RefusedError as error:
+        log.error("%s. The rollouts are in %s. Try again: %s", error, run.path, retry(run, name))

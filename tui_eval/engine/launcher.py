@@ -87,17 +87,26 @@ class EngineProcess:
                 self._process.send_signal(signal.SIGTERM)
 
     def wait(self) -> int:
-        """Waits for the end, at most as long as `stop` allows; returns the exit code."""
+        """Waits for the end, at most as long as `stop` allows; returns the exit code.
+
+        After a stop nothing that the engine started goes on, but for what left its session.
+        """
         while True:
             left = None if self._kill_at is None else self._kill_at - time.monotonic()
             try:
-                return self._process.wait(None if left is None else max(left, 0.0))
+                code = self._process.wait(None if left is None else max(left, 0.0))
+                if self._stopping:
+                    self._end_session()
+                return code
             except subprocess.TimeoutExpired:
                 self.kill()
 
     def kill(self) -> None:
         """Ends the engine at once, and whatever it left running in its session."""
         self._kill_at = None
+        self._end_session()
+
+    def _end_session(self) -> None:
         with contextlib.suppress(ProcessLookupError, PermissionError):
             os.killpg(self._process.pid, signal.SIGKILL)
 
@@ -110,6 +119,6 @@ class EngineProcess:
         return "\n".join(text.splitlines()[-lines:])
 
     def clean_up(self) -> None:
-        """Removes the socket and the early log."""
-        self.socket_path.unlink(missing_ok=True)
-        self._log.unlink(missing_ok=True)
+        """Removes the socket, the early log, and the lock of a suite that was killed."""
+        for path in self.socket_path.parent.glob(f"{self.socket_path.stem}.*"):
+            path.unlink(missing_ok=True)

@@ -1,23 +1,41 @@
 """The limits of a run: rollouts in flight, generated, scored, and at each endpoint.
 
+An endpoint's limit gives way while the endpoint refuses requests.
+
 Slots are always taken in the same order (endpoint, generation, in flight, scoring), also by those
-that slept, so that no two rollouts wait for each other.
+that slept, so that no two rollouts wait for each other. Where evaluations share slots, each takes
+its own before the shared ones: nobody keeps a shared slot while waiting for one of its own. Only at
+the endpoint does one that begins wait for those that sleep there.
 """
 
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator, Sequence
+import math
+import time
+from collections.abc import AsyncIterator, Callable, Sequence
 from contextlib import AsyncExitStack, asynccontextmanager
+from dataclasses import dataclass
 
-from tui_eval.engine.slots import Slots
+from tui_eval.engine.adaptive import Concurrency
+from tui_eval.engine.slots import Slots, lent
+from tui_eval.events import ConcurrencyMoved
+
+TOLD_EVERY_S = 0.25
 
 
 class Held:
-    """The slots that one rollout holds, in the order in which they were taken."""
+    """The slots that one rollout holds, in the order in which they were taken.
 
-    def __init__(self, slots: Sequence[Slots | Share] = ()) -> None:
+    Args:
+        concurrency: That of the endpoint, while the rollout is generated.
+    """
+
+    def __init__(
+        self, slots: Sequence[Slots | Share] = (), concurrency: Concurrency | None = None
+    ) -> None:
         self.slots = list(slots)
+        self.concurrency = concurrency
         self._is_lent = False
 
     @asynccontextmanager
@@ -28,19 +46,23 @@ class Held:
             return
         self._is_lent = True
         try:
-            async with AsyncExitStack() as stack:
-                for one in reversed(self.slots):
-                    await stack.enter_async_context(one.lent())
+            async with lent(list(self.slots)):
                 yield
         finally:
             self._is_lent = False
 
-    def keep(self, one: Slots) -> None:
-        """Gives all back but one."""
+    async def take(self, one: Slots) -> None:
+        """Waits for one more."""
+        await one.acquire()
+        self.slots.append(one)
+
+    def keep(self, kept: Sequence[Slots]) -> None:
+        """Gives all back but these."""
         for other in self.slots:
-            if other is not one:
+            if other not in kept:
                 other.release()
-        self.slots = [one]
+        self.slots = list(kept)
+        self.concurrency = None
 
     def release(self) -> None:
         """Gives all back."""
@@ -73,16 +95,67 @@ class Share:
         for _ in range(self._count):
             self._slots.release()
 
+    lend = release
+
+    def rise(self) -> None:
+        """A share that sleeps keeps nobody away."""
+
+    wake = rise
+
+    @property
+    def can_come_back(self) -> bool:
+        """See `Slots.can_come_back`."""
+        return False
+
+    async def come_back(self) -> None:
+        """See `Slots.come_back`."""
+        await self.acquire()
+
+    def keep(self) -> None:
+        """See `Slots.keep`."""
+        self._slots.used += self._count
+
+
+class ScoringSlots:
+    """Rollouts that are scored at a time; groups of them take turns to be taken in.
+
+    Args:
+        limit: At most so many; 0 or less for no limit.
+    """
+
+    def __init__(self, limit: int) -> None:
+        self._slots = Slots(limit)
+        self._is_limited = limit > 0
+        self._turn = asyncio.Lock()
+
     @asynccontextmanager
-    async def lent(self) -> AsyncIterator[None]:
-        """Gives them back for the time of the block."""
-        self.release()
+    async def held(self, held: Held, count: int) -> AsyncIterator[None]:
+        """Around the scoring of so many at once; a group that is too large is scored alone."""
+        if not self._is_limited:
+            yield
+            return
+        share = Share(self._slots, int(min(count, self._slots.limit)), self._turn)
+        await share.acquire()
+        held.slots.append(share)
         try:
             yield
-            await self.acquire()
-        except BaseException:
-            self._slots.used += self._count  # the caller fails: it gives them back at once
-            raise
+        finally:
+            held.slots.remove(share)
+            share.release()
+
+
+@dataclass(frozen=True, slots=True)
+class Shared:
+    """The slots that an evaluation has in common with others of its process.
+
+    Args:
+        endpoints: Those of its own endpoints, in their order.
+    """
+
+    in_flight: Slots
+    generation: Slots
+    scoring: ScoringSlots
+    endpoints: list[Concurrency]
 
 
 class Limits:
@@ -93,16 +166,41 @@ class Limits:
         generation: Rollouts that are generated at a time.
         scoring: Rollouts that are scored at a time.
         endpoints: Rollouts that are generated at a time at each endpoint, in their order.
+        shared: What holds besides; its endpoints stand in place of `endpoints`.
+        adaptive: Whether what an endpoint refuses lowers its limit.
+        tell: Hears how many rollouts each endpoint gets, a few times a second while that moves.
     """
 
     def __init__(
-        self, in_flight: int, generation: int, scoring: int, endpoints: Sequence[int]
+        self,
+        in_flight: int,
+        generation: int,
+        scoring: int,
+        endpoints: Sequence[int],
+        shared: Shared | None = None,
+        *,
+        adaptive: bool = False,
+        tell: Callable[[ConcurrencyMoved], None] = lambda event: None,
     ) -> None:
-        self._in_flight = Slots(in_flight)
-        self._generation = Slots(generation)
-        self._scoring = Slots(scoring) if scoring > 0 else None
-        self._scoring_turn = asyncio.Lock()
-        self._endpoints = [Slots(limit) for limit in endpoints]
+        self._in_flight = [Slots(in_flight, math.inf)]
+        self._scoring = [ScoringSlots(scoring)]
+        self._generation = generation
+        self._owns_endpoints = shared is None
+        self._before = []
+        self._after = [Slots(generation, math.inf), *self._in_flight]
+        if shared is None:
+            ceilings = (in_flight, generation)
+            self._endpoints = [Concurrency(n, ceilings, adapts=adaptive) for n in endpoints]
+        else:
+            self._before = self._after
+            self._after = [shared.generation, shared.in_flight]
+            self._in_flight = [*self._in_flight, shared.in_flight]
+            self._scoring.append(shared.scoring)
+            self._endpoints = shared.endpoints
+        self._tell = tell
+        self._telling: asyncio.TimerHandle | None = None
+        for one in self._endpoints:
+            one.heard_by.add(self._tell_soon)
 
     async def begin(self, places: Sequence[int]) -> tuple[Held, int]:
         """Waits until a rollout may begin.
@@ -113,15 +211,47 @@ class Limits:
         Returns:
             Its slots, and the endpoint that serves it.
         """
-        place = await self._endpoint(places)
-        await self._generation.acquire()
-        await self._in_flight.acquire()
-        return Held([self._endpoints[place], self._generation, self._in_flight]), place
+        held = Held()
+        try:
+            for one in self._before:
+                await held.take(one)
+            place = await self._endpoint(places)
+            held.concurrency = self._endpoints[place]
+            held.slots.append(held.concurrency.slots)
+            for one in self._after:
+                await held.take(one)
+        except BaseException:
+            held.release()
+            raise
+        return held, place
 
-    async def begin_scoring(self) -> Held:
-        """Waits until a rollout that was generated earlier is in flight again."""
-        await self._in_flight.acquire()
-        return Held([self._in_flight])
+    async def begin_scoring(self, held: Held | None = None) -> Held:
+        """Waits until a rollout that was generated earlier is in flight again.
+
+        Args:
+            held: Gets the slots; a new one by default.
+        """
+        held = Held() if held is None else held
+        try:
+            for one in self._in_flight:
+                await held.take(one)
+        except BaseException:
+            held.release()
+            raise
+        return held
+
+    def move(self, in_flight: int) -> None:
+        """From now on so many rollouts are in flight at most; those that are stay there.
+
+        Where endpoints are shared they stay as they are: their owner moves them.
+
+        Args:
+            in_flight: 0 or less for no limit.
+        """
+        self._in_flight[0].move(in_flight if in_flight > 0 else math.inf)
+        if self._owns_endpoints:
+            for one in self._endpoints:
+                one.move_ceilings((in_flight, self._generation))
 
     def generated(self, held: Held) -> None:
         """A rollout is generated; it stays in flight."""
@@ -130,32 +260,46 @@ class Limits:
     @asynccontextmanager
     async def scoring(self, held: Held, count: int) -> AsyncIterator[None]:
         """Around the scoring of so many rollouts at once, by one that is in flight."""
-        if self._scoring is None:
+        async with AsyncExitStack() as stack:
+            for one in self._scoring:
+                await stack.enter_async_context(one.held(held, count))
             yield
+
+    def tell_now(self) -> None:
+        """Tells what has moved and was not told yet."""
+        if self._telling is None:
             return
-        share = Share(self._scoring, int(min(count, self._scoring.limit)), self._scoring_turn)
-        await share.acquire()
-        held.slots.append(share)
-        try:
-            yield
-        finally:
-            held.slots.remove(share)
-            share.release()
+        self._telling.cancel()
+        self._telling = None
+        for place, one in enumerate(self._endpoints):
+            limit, most = (int(n) if n < math.inf else 0 for n in (one.limit, one.most))
+            self._tell(ConcurrencyMoved(0, time.time(), place, limit, most, one.refused))
+
+    def tell_last(self) -> None:
+        """The same, for the last time."""
+        self.tell_now()
+        for one in self._endpoints:
+            one.heard_by.discard(self._tell_soon)
+
+    def _tell_soon(self) -> None:
+        if self._telling is None:
+            loop = asyncio.get_running_loop()
+            self._telling = loop.call_later(TOLD_EVERY_S, self.tell_now)
 
     async def _endpoint(self, places: Sequence[int]) -> int:
         """Takes a slot at the first of these endpoints that has one."""
-        place = next((one for one in places if self._endpoints[one].has_room), places[0])
-        if len(places) == 1 or self._endpoints[place].has_room:
-            await self._endpoints[place].acquire()
+        every = [one.slots for one in self._endpoints]
+        place = next((one for one in places if every[one].has_room), places[0])
+        if len(places) == 1 or every[place].has_room:
+            await every[place].acquire()
             return place
-        waiting = {asyncio.create_task(self._endpoints[place].acquire()): place for place in places}
-        taken: list[int] = []
+        waiting = {asyncio.create_task(every[place].acquire()): place for place in places}
+        taken = None
         try:
             await asyncio.wait(waiting, return_when=asyncio.FIRST_COMPLETED)
-            taken = [place for task, place in waiting.items() if task.done()]
+            taken = next(task for task in waiting if task.done())
         finally:
-            for task in waiting:
-                task.cancel()
-            for place in taken[1:]:
-                self._endpoints[place].release()
-        return taken[0]
+            for task, place in waiting.items():
+                if task is not taken and not task.cancel():
+                    every[place].release()
+        return waiting[taken]

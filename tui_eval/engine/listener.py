@@ -17,7 +17,9 @@ from tui_eval.events import (
     ReadAgain,
     RolloutFinished,
     RolloutStaged,
+    RowsTakenBack,
     Subscribe,
+    TextAdded,
     decode_command,
     encode_events,
     frame,
@@ -47,6 +49,25 @@ class Listener:
         if not self._transport.is_closing():
             self._transport.write(data)
 
+    def close(self) -> None:
+        """Ends the connection once everything is sent."""
+        self._transport.close()
+
+    def add_own(self, event: Event) -> None:
+        """Takes in one event that this listener subscribed to; text that goes on is put together.
+
+        Where the listener does not read, text is left out: its message comes whole later.
+        """
+        if isinstance(event, TextAdded):
+            if self._transport.get_write_buffer_size() > FULL_BYTES:
+                return
+            last = self.own[-1] if self.own else None
+            if isinstance(last, TextAdded) and _goes_on(last, event):
+                text = last.text + event.text
+                event = msgspec.structs.replace(event, text=text, first=last.first)
+                self.own.pop()
+        self.own.append(event)
+
     def offer(
         self,
         shared: bytes,
@@ -61,7 +82,7 @@ class Listener:
         if self._late or self._late_staged or self._missed_rows:
             self._remember(facts, staged)
             events = [*self._late, *self._late_staged.values()]
-            if self._missed_rows:
+            if self._missed_rows and not any(isinstance(one, RowsTakenBack) for one in events):
                 events.insert(0, ReadAgain(0))
             self._late, self._late_staged, self._missed_rows = [], {}, False
             shared = frame(redact(encode_events(events)))
@@ -92,6 +113,11 @@ class Listener:
         if self._transport.is_closing():
             return True
         return not (self.unsent or self._late or self._late_staged or self._missed_rows)
+
+
+def _goes_on(last: TextAdded, event: TextAdded) -> bool:
+    same = (last.row, last.call, last.kind) == (event.row, event.call, event.kind)
+    return same and last.first + len(last.text) == event.first
 
 
 async def listen(

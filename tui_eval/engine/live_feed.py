@@ -14,10 +14,12 @@ from tui_eval.events import (
     HEADER_BYTES,
     OUT_OF_BUDGET,
     Command,
+    EvaluationMoved,
     Event,
     Noticed,
     ReadAgain,
     Refused,
+    RowsTakenBack,
     RunFinished,
     RunStarted,
     decode_events,
@@ -26,9 +28,11 @@ from tui_eval.events import (
 )
 from tui_eval.fold.transcript import Rollout
 from tui_eval.runs.dead import close_for_the_dead
+from tui_eval.runs.facts import read_metadata
 from tui_eval.runs.index import IndexReader
 from tui_eval.runs.layout import RunDir
-from tui_eval.runs.opening import finished_on_disk, read_metadata, read_rollout
+from tui_eval.runs.log_file import read_log
+from tui_eval.runs.opening import finished_on_disk, read_rollout
 
 
 class LiveFeed:
@@ -50,6 +54,7 @@ class LiveFeed:
         self._frames: deque[bytes] = deque()
         self._index: IndexReader | None = None
         self._run: RunDir | None = None
+        self._running: dict[int, RunDir] = {}
         self._writer: asyncio.StreamWriter | None = None
         self._reading: asyncio.Task[None] | None = None
         self._ended = False
@@ -60,8 +65,7 @@ class LiveFeed:
         path = self._socket_path
         try:
             if self._request is not None:
-                self.engine = await asyncio.to_thread(EngineProcess.start, self._request)
-                path = str(self.engine.socket_path)
+                path = await asyncio.to_thread(self._launch, self._request)
             assert path is not None, "either a request or a socket path"
             reader, self._writer = await asyncio.open_unix_connection(path, limit=1 << 22)
         except OSError as error:
@@ -71,6 +75,11 @@ class LiveFeed:
             return
         self.live = True
         self._reading = asyncio.create_task(self._read(reader))
+
+    def _launch(self, request: Mapping[str, Any]) -> str:
+        # Set on the thread: where the start is cancelled meanwhile there is an engine to end.
+        self.engine = EngineProcess.start(request)
+        return str(self.engine.socket_path)
 
     async def _read(self, reader: asyncio.StreamReader) -> None:
         try:
@@ -96,9 +105,16 @@ class LiveFeed:
         if isinstance(event, (RunFinished, Refused)):
             self._ended = True
         self._events.append(event)
-        if isinstance(event, RunStarted):
+        if isinstance(event, EvaluationMoved):
+            self._running.pop(event.index, None)
+            if event.status == "running":
+                self._running[event.index] = RunDir(Path(event.path))
+        elif isinstance(event, RunStarted):
             self._run = RunDir(Path(event.path))
             self._index = IndexReader(self._run.index)
+            self._events.extend(self._index.read())
+        elif isinstance(event, RowsTakenBack) and self._run is not None:
+            self._index = IndexReader(self._run.index)  # it was replaced: all of it is read again
             self._events.extend(self._index.read())
         elif isinstance(event, ReadAgain) and self._index is not None:
             self._events.extend(self._index.read())
@@ -118,14 +134,18 @@ class LiveFeed:
         else:
             how = "was lost" if code is None else f"ended unexpectedly with exit code {code}"
             what_now = "; finished rollouts are on disk and the run can be resumed"
-            text = f"the engine {how}{what_now if self._run else ' before the run began'}"
+            begun = self._run or self._running
+            text = f"the engine {how}{what_now if begun else ' before the run began'}"
             end = RunFinished(0, now, "failed", 1, text)
         if self._run is not None:
             rows: list[Event] = [*finished_on_disk(self._run)]
             if self.engine is not None:
-                close_for_the_dead(self._run, end)
+                end = close_for_the_dead(self._run, end)
             return [*rows, end]
-        printed = self.engine.last_output() if self.engine else ""
+        for run in self._running.values():
+            if self.engine is not None:
+                close_for_the_dead(run, end)
+        printed = self.engine.last_output() if self.engine and not self._running else ""
         return [Noticed(0, now, "warning", printed), end] if printed else [end]
 
     def send(self, command: Command) -> None:
@@ -136,6 +156,10 @@ class LiveFeed:
     def saved(self, row: int, offset: int, length: int) -> Rollout | None:
         """See `Feed.saved`."""
         return read_rollout(self._run, row, offset, length) if self._run else None
+
+    def log(self, at: int, most: int) -> tuple[bytes, int]:
+        """See `Feed.log`."""
+        return read_log(self._run.log, at, most) if self._run else (b"", 0)
 
     async def close(self) -> None:
         """See `Feed.close`."""

@@ -32,8 +32,8 @@ def unknown_model(
     url += "/v1/models" if client_type == _ANTHROPIC else "/models"
     try:
         status, body = _get(url, _headers(endpoint, client_type))
-    except RefusedError as error:
-        return error.faults
+    except RefusedError:
+        return []  # a key that is missing is told with the plan
     except Exception:  # whatever a network does
         return []
     if status in (401, 403):
@@ -42,10 +42,13 @@ def unknown_model(
     # Anthropic serves names that it does not list.
     if not offered or client_type == _ANTHROPIC or _has(offered, model):
         return []
-    hint = nearest(model, offered) or f"It serves {', '.join(offered[:3])}."
+    others = f" and {len(offered) - 3} others" if len(offered) > 3 else ""
+    hint = nearest(model, offered) or f"It serves {', '.join(offered[:3])}{others}."
     return [
         Fault(
-            f"-m {model}", f"{endpoint.api_base_url} does not serve this model", f"{hint} {ANYWAY}"
+            f"--model {model}",
+            f"{endpoint.api_base_url} does not serve this model",
+            f"{hint} {ANYWAY}",
         )
     ]
 

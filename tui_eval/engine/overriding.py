@@ -7,6 +7,7 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
 from tui_eval.environments.env_group import EnvGroup
+from tui_eval.environments.single_turn import SingleTurnEnv
 from tui_eval.errors import Fault, nearest
 
 if TYPE_CHECKING:
@@ -39,6 +40,9 @@ def override(env: Environment, settings: Mapping[str, Any]) -> list[Fault]:
 
 def _faults(owners: list[Environment], name: str, value: Any) -> list[Fault]:
     named = owners[0].env_id or type(owners[0]).__name__
+    if name == "max_turns" and value != 1 and any(map(_has_one_turn, owners)):
+        what = f"{named} asks once and has no second turn, so max_turns cannot be {value!r}"
+        return [Fault(WHERE, what, "Leave max_turns out; only a MultiTurnEnv has turns to limit")]
     having = [one for one in owners if not name.startswith("_") and _has(one, name)]
     if not having:
         arguments = {name for one in owners for name in _arguments(type(one))}
@@ -56,6 +60,11 @@ def _faults(owners: list[Environment], name: str, value: Any) -> list[Fault]:
         if _is_number(before) and not (value is None or _is_number(value)):
             return [Fault(WHERE, f"{name} of {named} is a number, not {value!r}")]
     return []
+
+
+def _has_one_turn(env: Environment) -> bool:
+    """Whether nothing answers the model: its class leaves `env_response` as it is."""
+    return getattr(type(env), "env_response", None) is SingleTurnEnv.env_response
 
 
 def _has(env: Environment, name: str) -> bool:

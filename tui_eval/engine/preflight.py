@@ -2,22 +2,24 @@
 
 from __future__ import annotations
 
-import difflib
 import os
 import threading
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from tui_eval.config.choosing import is_url
 from tui_eval.config.endpoints import EMBEDDED
 from tui_eval.config.plan import PlannedEndpoint, RunPlan
+from tui_eval.config.secret_values import HIDDEN
+from tui_eval.engine.column_faults import column_faults
 from tui_eval.engine.offered_models import unknown_model
 from tui_eval.engine.reaching import unreachable
 from tui_eval.engine.scoring_faults import scoring_faults
 from tui_eval.errors import Fault
 from tui_eval.runs.layout import outputs_root, unsaved_root
-from tui_eval.types import ClientConfig, RolloutInput
+from tui_eval.types import ClientConfig
 
 if TYPE_CHECKING:
     from tui_eval.environments.environment import Environment
@@ -25,53 +27,38 @@ if TYPE_CHECKING:
 WITHIN_S = 5.0
 """What all endpoints together may take; who has not answered by then is left alone."""
 
-CLOSE = 0.8
-"""From which likeness on a name looks like a slip of another one, from 0 to 1."""
-
-_STATE_KEYS = frozenset(
-    {
-        *RolloutInput.__annotations__, "answer", "info", "model", "sampling_args", "completion",
-        "trajectory", "trajectory_id", "reward", "advantage", "metrics", "timing", "error",
-        "is_completed", "is_truncated", "stop_condition", "tool_defs", "usage", "judge_response",
-        "judge_usage",
-    }
-)  # fmt: skip
-"""Keys that states of bundled classes have."""
-
 
 def preflight(plan: RunPlan, env: Environment | None, *, is_new: bool) -> list[Fault]:
     """Everything that would make a run fail although its plan is right.
 
     Args:
+        plan: As far as it is known, where it is not right.
         env: None where it could not be loaded.
         is_new: Whether the run's directory is yet to be made.
     """
-    faults = _endpoint_faults(plan)
+    faults = endpoint_faults([plan])
     if is_new:
-        faults += _outputs_fault(plan)
-    return faults + (scoring_faults(env) if env is not None else [])
+        faults += outputs_fault(plan)
+    if env is not None:
+        faults += scoring_faults(env)
+    return faults + column_faults(plan.state_columns, env)
 
 
-def unlikely_columns(columns: Sequence[str]) -> list[str]:
-    """Sentences about columns that look like slips: which keys a state has only a rollout shows."""
-    told = []
-    for name in columns:
-        close = difflib.get_close_matches(name, _STATE_KEYS, n=1, cutoff=CLOSE)
-        if name not in _STATE_KEYS and close:
-            told.append(f"-C {name}: a state has {close[0]}; did you mean that?")
-    return told
-
-
-def _endpoint_faults(plan: RunPlan) -> list[Fault]:
-    """Asks all endpoints at a time."""
-    endpoints = [one for one in plan.served_at if one.url != EMBEDDED]
-    found = _in_parallel([lambda one=one: _faults_of(plan, one) for one in endpoints])  # type: ignore[misc]
+def endpoint_faults(plans: Iterable[RunPlan]) -> list[Fault]:
+    """Asks all endpoints of plans at a time, each once for each model."""
+    asked: dict[tuple[str, ...], tuple[RunPlan, PlannedEndpoint]] = {}
+    for plan in plans:
+        for one in plan.served_at:
+            if one.url != EMBEDDED and is_url(one.url):
+                key = (plan.model, plan.client_type, one.url, one.key_var, str(one.headers))
+                asked.setdefault(key, (plan, one))
+    found = _in_parallel([lambda one=one: _faults_of(*one) for one in asked.values()])  # type: ignore[misc]
     return list(dict.fromkeys(fault for faults in found for fault in faults))
 
 
 def _faults_of(plan: RunPlan, endpoint: PlannedEndpoint) -> list[Fault]:
     faults = unreachable(endpoint.url)
-    if faults:
+    if faults or HIDDEN in endpoint.headers.values():
         return faults
     config = ClientConfig(
         api_key_var=endpoint.key_var, api_base_url=endpoint.url, extra_headers=endpoint.headers
@@ -96,7 +83,8 @@ def _in_parallel(checks: Sequence[Callable[[], list[Fault]]]) -> list[list[Fault
     return list(found)
 
 
-def _outputs_fault(plan: RunPlan) -> list[Fault]:
+def outputs_fault(plan: RunPlan) -> list[Fault]:
+    """Why the directory of a new run cannot be made."""
     root = unsaved_root()
     if plan.save:
         root = outputs_root(plan.env_id, plan.output_dir, Path(plan.env_dir_path))

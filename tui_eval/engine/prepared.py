@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from tui_eval.config.plan import RunPlan
 from tui_eval.engine.digests import version_of
 from tui_eval.engine.examples import Examples
+from tui_eval.errors import Notice
 from tui_eval.events import RolloutFinished, RunStarted
 from tui_eval.messages import to_messages
 from tui_eval.runs.layout import RunDir
@@ -27,9 +29,12 @@ class Prepared:
         todo: Places of the rollouts to generate, in order.
         journal: Generated rollouts that wait for their score, by place.
         saved_members: Rollouts that are on disk, of groups that are not complete.
+        lost: Tokens (input, output) of rows that were put aside to run again, by place.
+        again: Places of the errored rollouts that alone are to run; None for all that is left.
         time_before_ms: How long earlier sessions worked on the run.
         notices: Sentences for people.
         sampling_args: Parameters of every model call, as the environment and the plan have them.
+        env_version: Version of the environment, where one is said.
     """
 
     plan: RunPlan
@@ -42,9 +47,15 @@ class Prepared:
     todo: list[int] = field(default_factory=list)
     journal: dict[int, dict[str, Any]] = field(default_factory=dict)
     saved_members: dict[int, State] = field(default_factory=dict)
+    lost: dict[int, tuple[int, int]] = field(default_factory=dict)
+    again: list[int] | None = None
     time_before_ms: float = 0.0
-    notices: list[str] = field(default_factory=list)
+    notices: list[Notice] = field(default_factory=list)
     sampling_args: dict[str, Any] = field(default_factory=dict)
+    env_version: str | None = field(init=False)
+
+    def __post_init__(self) -> None:
+        self.env_version = version_of(self.plan.env_id, Path(self.plan.env_dir_path))
 
     @property
     def independent(self) -> bool:
@@ -62,11 +73,6 @@ class Prepared:
     def tools(self) -> list[dict[str, Any]] | None:
         """The definitions of the environment's tools, if it has any."""
         return [tool.model_dump() for tool in self.env.tool_defs or []] or None
-
-    @property
-    def env_version(self) -> str | None:
-        """Version of the environment's package, if it is installed as one."""
-        return version_of(self.plan.env_id)
 
     def fresh_state(self, row: int) -> State:
         """A state of a rollout that has not begun."""

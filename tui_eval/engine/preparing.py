@@ -2,27 +2,36 @@
 
 from __future__ import annotations
 
+import os
+import shutil
 import time
+from collections.abc import Mapping
+from contextlib import nullcontext
 from pathlib import Path
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from tui_eval.clients.credentials import credentials_of
 from tui_eval.compat import install_verifiers_alias
 from tui_eval.config.changes import change_faults
 from tui_eval.config.composing import ACCEPT
 from tui_eval.config.env_file import load_env_file
+from tui_eval.config.litellm_names import name_model
 from tui_eval.config.plan import Request, RunPlan, plan_to_toml, read_plan
-from tui_eval.config.planning import make_plan
-from tui_eval.config.values import parse_values
+from tui_eval.config.planning import draft_plan
+from tui_eval.config.secret_values import masked, secret_texts, secrets_of_url
+from tui_eval.engine.column_faults import column_notices
 from tui_eval.engine.digests import examples_digest
 from tui_eval.engine.examples import Examples, pass_threshold, read_table
 from tui_eval.engine.overriding import override
-from tui_eval.engine.preflight import preflight, unlikely_columns
+from tui_eval.engine.preflight import preflight
 from tui_eval.engine.prepared import Prepared
 from tui_eval.engine.resuming import content_changes, run_to_resume, take_up
+from tui_eval.engine.spending import budget_reached
+from tui_eval.environments.importing import keeping_names, local_roots
 from tui_eval.environments.loading import load
-from tui_eval.errors import Fault, RefusedError
+from tui_eval.errors import Fault, Notice, RefusedError, warning
 from tui_eval.events import RunStarted
+from tui_eval.runs.facts import read_metadata
 from tui_eval.runs.layout import (
     RunDir,
     is_unsaved,
@@ -31,7 +40,6 @@ from tui_eval.runs.layout import (
     unsaved_root,
 )
 from tui_eval.runs.lock import LockHeldError, RunLock
-from tui_eval.runs.opening import read_metadata
 from tui_eval.runs.plain_json import Cleaner
 from tui_eval.runs.unsaved import save_run
 from tui_eval.runs.writer import write_atomically
@@ -40,6 +48,10 @@ from tui_eval.types import ClientConfig, EndpointClientConfig
 if TYPE_CHECKING:
     from tui_eval.environments.datasets.example_table import ExampleTable
     from tui_eval.environments.environment import Environment
+
+
+_PATHS = ("endpoints_path", "env_dir_path", "output_dir")
+"""Options whose text names a file or folder."""
 
 
 class Checked(NamedTuple):
@@ -55,7 +67,7 @@ class Checked(NamedTuple):
     table: ExampleTable
     run: RunDir | None
     before: RunPlan | None
-    notices: list[str]
+    notices: list[Notice]
 
 
 def check(request: Request) -> Checked:
@@ -65,41 +77,91 @@ def check(request: Request) -> Checked:
         RefusedError: With everything that is wrong.
     """
     notices = load_env_file()
+    misnamed = name_model(request) if request.litellm_names else []
     run = run_to_resume(request, notices)
     before = read_plan(run.plan) if run else None
-    plan, faults = make_plan(request, before, notices)
-    env, table, wrong = _environment(request, plan, before)
-    faults = [*(Fault(*fault) for fault in request.faults), *faults, *wrong]
-    if before is not None and run is not None and plan is not None and table is not None:
-        changed = content_changes(run, before, table)
-        if request.raw.get("accept_changes"):
-            plan.changes += changed
-        else:
-            faults += change_faults(changed, "--resume", ACCEPT)
-    if plan is not None and not request.raw.get("no_preflight"):
+    if run and before and request.env_id is None:
+        run = RunDir(run.path.resolve(), run.name)
+        notices += go_to_its_folder(request, before)
+    plan, faults = draft_plan(request, before, notices)
+    is_right = all(fault.hint == ACCEPT for fault in faults)
+    env, table, wrong = _environment(plan)
+    faults = [*(Fault(*fault) for fault in request.faults), *misnamed, *faults, *wrong]
+    if is_right and before and run and plan is not None and table is not None:
+        faults += changed_content(request, plan, run, before, table)
+    if plan is not None and not plan.no_preflight:
         faults += preflight(plan, env, is_new=run is None)
-        notices += unlikely_columns(plan.state_columns)
     if faults or plan is None or env is None or table is None:
         raise RefusedError(faults)
     plan.examples_digest = examples_digest(table)
+    plan.scores_path = request.scores_path or plan.scores_path
     new = plan.changes[len(before.changes) :] if before else []
-    notices += [f"Accepted: {one}" for one in new]
+    notices += [Notice(f"Accepted: {one}") for one in new]
+    if not request.raw.get("no_preflight"):
+        notices += column_notices(plan.state_columns, env)
     return Checked(plan, env, table, run, before, notices)
 
 
-def prepare(request: Request, socket: str) -> Prepared:
-    """Checks the whole request and makes the run's directory.
+def go_to_its_folder(request: Request, before: RunPlan) -> list[Notice]:
+    """Goes where a run was begun: what its plan and people's code name relatively is there.
+
+    Nothing happens where that folder is not there any more. What was typed is made absolute.
+    """
+    folder = Path(before.folder)
+    if not before.folder or not folder.is_dir() or folder.samefile(Path.cwd()):
+        return []
+    for name in _PATHS:
+        if request.raw.get(name):
+            request.raw[name] = str(Path(request.raw[name]).absolute())
+    for name in ("TUI_EVAL_STATE_DIR", "TUI_EVAL_CACHE_DIR"):
+        if named := os.environ.get(name):
+            os.environ[name] = str(Path(named).absolute())
+    os.chdir(folder)
+    return [Notice(f"Working in {folder}, where the run was begun"), *load_env_file()]
+
+
+def changed_content(
+    request: Request, plan: RunPlan, run: RunDir, before: RunPlan, table: ExampleTable
+) -> list[Fault]:
+    """How dataset and package differ from those of the run; what is accepted goes to the plan."""
+    changed = content_changes(run, before, table)
+    if not request.raw.get("accept_changes"):
+        return change_faults(changed, "--resume", ACCEPT)
+    plan.changes += changed
+    return []
+
+
+def prepare(
+    checked: Checked, socket: str, *, keep_errors: bool, again: list[int] | None = None
+) -> Prepared:
+    """Makes the run's directory.
+
+    Args:
+        keep_errors: Errored rollouts of earlier sessions stay as they are; they do so as well
+            where the budget is spent, because then they would not run again.
+        again: See `Prepared.again`.
 
     Raises:
-        RefusedError: With everything that is wrong.
+        RefusedError: Somebody else writes the run, or it cannot be written.
+        OSError: Its files cannot be read or written.
     """
-    plan, env, table, run, before, notices = check(request)
+    plan, env, table, run, before, notices = checked
+    is_spent = run is not None and not keep_errors and budget_reached(plan, run)
     examples = Examples(table, plan.rollouts_per_example)
     run, lock = make_directory(plan, run, socket)
-    prepared = Prepared(plan, env, run, lock, examples, run_started(plan, env, run, examples))
-    prepared.sampling_args = {**env.sampling_args, **plan.sampling_args}
-    prepared.notices = notices
-    lay_out(prepared, goes_on=before is not None, keep_errors=bool(request.raw.get("keep_errors")))
+    try:
+        prepared = Prepared(plan, env, run, lock, examples, run_started(plan, env, run, examples))
+        prepared.sampling_args = {**env.sampling_args, **plan.sampling_args}
+        prepared.notices = notices
+        prepared.again = again
+        lay_out(prepared, goes_on=before is not None, keep_errors=keep_errors or is_spent)
+        if is_spent and any(event.error for event in prepared.done):
+            notices.append(warning("The budget is spent, so errored rollouts stay as they are"))
+    except BaseException:
+        lock.release()
+        if before is None:
+            shutil.rmtree(run.path, ignore_errors=True)
+        raise
     return prepared
 
 
@@ -119,35 +181,61 @@ def lay_out(prepared: Prepared, *, goes_on: bool, keep_errors: bool) -> None:
         prepared.started.worked_ms = prepared.time_before_ms
         take_up(prepared, keep_errors)
     done = {event.row for event in prepared.done} | prepared.journal.keys()
-    prepared.todo = [row for row in range(prepared.started.total) if row not in done]
+    rows = range(prepared.started.total) if prepared.again is None else sorted(prepared.again)
+    prepared.todo = [row for row in rows if row not in done and row < prepared.started.total]
 
 
 def _environment(
-    request: Request, plan: RunPlan | None, before: RunPlan | None
+    plan: RunPlan | None,
 ) -> tuple[Environment | None, ExampleTable | None, list[Fault]]:
     """Loads the environment also where the plan is at fault, to tell all faults at once."""
-    named = plan or before
-    asked = None if request.of_file else request.env_id
-    env_id = asked or (named.env_id if named else None)
-    if not env_id:
+    if plan is None or not plan.env_id:
         return None, None, []
-    values, _ = parse_values(request.raw)
-    env_args = plan.env_args if plan else values.get("env_args", {})
-    folder = Path(plan.env_dir_path if plan else values.get("env_dir_path", "environments"))
+    return open_environment(
+        plan.env_id,
+        Path(plan.env_dir_path),
+        plan.env_args,
+        replaced=plan.extra_env_kwargs,
+        no_alias=plan.no_alias,
+        num_examples=plan.num_examples,
+        seed=plan.shuffle_seed if plan.shuffle else None,
+    )
+
+
+def open_environment(
+    env_id: str,
+    folder: Path,
+    env_args: Mapping[str, Any],
+    *,
+    replaced: Mapping[str, Any],
+    no_alias: bool,
+    num_examples: int,
+    seed: int | None,
+) -> tuple[Environment | None, ExampleTable | None, list[Fault]]:
+    """Loads an environment with its examples; what is at fault is None.
+
+    Args:
+        replaced: Settings that replace those of its constructor.
+        seed: Of the order of its examples; None for their own.
+    """
     try:
-        if not (values.get("no_alias") or (named and named.no_alias)):
-            _install_alias()
-        env = load(env_id, folder, env_args)
-        replaced = plan.extra_env_kwargs if plan else values.get("extra_env_kwargs") or {}
+        if not no_alias:
+            install_alias()
+        # One that is there already must still find what stands beside it.
+        with keeping_names() if local_roots() else nullcontext():
+            env = load(env_id, folder, env_args)
         faults = override(env, replaced)
-        seed = plan.shuffle_seed if plan and plan.shuffle else None
-        return env, read_table(env, plan.num_examples if plan else -1, seed), faults
+        return env, read_table(env, num_examples, seed), faults
     except RefusedError as error:
         return None, None, error.faults
 
 
-def _install_alias() -> None:
-    """Lets environments that were written for verifiers import it, and get ours."""
+def install_alias() -> None:
+    """Lets environments that were written for verifiers import it, and get ours.
+
+    Raises:
+        RefusedError: The installed package was imported already.
+    """
     try:
         install_verifiers_alias()
     except RuntimeError as error:
@@ -181,9 +269,7 @@ def make_directory(
         lock = RunLock(run.lock, socket)
         run.results.touch()
     except LockHeldError as error:
-        raise RefusedError(
-            [Fault(str(run.path), str(error), "Join it with tui-eval open")]
-        ) from None
+        raise RefusedError([error.held.fault(run.path)]) from None
     except OSError as error:
         what = f"the run cannot be written here: {error.strerror}"
         raise RefusedError([Fault(str(run.path), what, hint)]) from None
@@ -209,8 +295,8 @@ def run_started(plan: RunPlan, env: Environment, run: RunDir, examples: Examples
         total=examples.total,
         max_concurrent=max(plan.max_concurrent, 0),
         saved=not is_unsaved(run),
-        sampling_args=Cleaner().clean({**env.sampling_args, **plan.sampling_args}),
-        env_args=plan.env_args,
+        sampling_args=masked(Cleaner().clean({**env.sampling_args, **plan.sampling_args})),
+        env_args=masked(plan.env_args),
         pass_threshold=threshold if plan.pass_threshold is None else plan.pass_threshold,
         input_price=plan.input_price,
         output_price=plan.output_price,
@@ -225,11 +311,14 @@ def client_config(plan: RunPlan) -> ClientConfig:
         )
         for one in plan.served_at
     ]
-    return ClientConfig(client_type=plan.client_type, endpoint_configs=configs)
+    return ClientConfig(client_type=plan.client_type, endpoint_configs=configs, stream=plan.stream)
 
 
 def key_of(plan: RunPlan) -> list[str]:
-    """The secrets that the run uses: keys, and what its headers say."""
+    """The secrets that the run uses: keys, what its headers say, and arguments called like one."""
     keys = [credentials_of(one).key for one in client_config(plan).per_endpoint()]
     told = [text for one in plan.served_at for text in one.headers.values()]
+    for given in (plan.env_args, plan.extra_env_kwargs, plan.sampling_args):
+        told += secret_texts(given)
+    told += secrets_of_url(plan.heartbeat_url or "")
     return [secret for secret in (*keys, *told) if secret]

@@ -40,7 +40,7 @@ class Progress:
         """Tells where the run is and what it will do."""
         self._say(f"The run is in {self._prepared.run.path}")
         for notice in self._prepared.notices:
-            self._say(notice)
+            self._say(notice.text)
         if self._asked.on_start is not None:
             examples, todo = self._prepared.examples, self._prepared.todo
             every = [examples.input(row) for row in range(examples.total)]

@@ -66,6 +66,11 @@ class Replicas:
         ]
         return [key for key in found if isinstance(key, str) and key]
 
+    @property
+    def clients(self) -> list[AnyClient]:
+        """The clients, in order; there are none before `open`."""
+        return list(self._clients)
+
     def __len__(self) -> int:
         return len(self._clients)
 

@@ -3,63 +3,116 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
 from msgspec.json import encode
 
-from tui_eval.config.changes import Change, change
+from tui_eval.config.changes import Change, change, changes
 from tui_eval.config.options import NEWEST
 from tui_eval.config.plan import Request, RunPlan, read_plan
 from tui_eval.config.planning import make_plan, resume_asked
 from tui_eval.config.values import parse_values
 from tui_eval.engine.digests import digest_now, version_of
+from tui_eval.engine.examples import Examples
+from tui_eval.engine.own_runs import rows_key
 from tui_eval.engine.prepared import Prepared
+from tui_eval.engine.spending import spent_on_superseded
+from tui_eval.errors import Notice, RefusedError, warning
 from tui_eval.messages import to_messages
+from tui_eval.runs.facts import read_metadata
 from tui_eval.runs.journal import read_journal
 from tui_eval.runs.layout import RunDir, saved_roots
-from tui_eval.runs.opening import find_run, read_metadata
+from tui_eval.runs.lock import holder
+from tui_eval.runs.opening import find_run
+from tui_eval.runs.places import RowPlaces
 from tui_eval.runs.plain_json import Cleaner
-from tui_eval.runs.repair import repair
+from tui_eval.runs.repair import Repaired, repair
 from tui_eval.runs.scan import scan
 from tui_eval.runs.unsaved import Incomplete, incomplete_runs
 from tui_eval.runs.writer import write_atomically
 from tui_eval.state import State
 
+MOST_TOLD = 5
+"""Incomplete runs that are named where none matches."""
 
-def run_to_resume(request: Request, notices: list[str]) -> RunDir | None:
+
+def run_to_resume(request: Request, notices: list[Notice]) -> RunDir | None:
     """The run that a request goes on with; None for a new one.
 
     Args:
         notices: Gets sentences that say which it is, or which there are.
 
     Raises:
-        RefusedError: A path was given and there is no run.
+        RefusedError: A path was given and there is no run, or an engine is at work on it.
     """
     asked = resume_asked(request)
     if not asked:
         return None
     if asked != NEWEST:
-        return find_run(Path(asked))
+        return _free(find_run(Path(asked)))
     plan, _ = make_plan(request)
     roots = saved_roots(Path(plan.env_dir_path)) if plan else saved_roots()
     if plan is not None and plan.output_dir:
         roots.append(Path(plan.output_dir))
-    candidates = incomplete_runs(roots)
-    for one in incomplete_runs(roots, also_complete=True):
-        if plan is not None and _matches(one, plan, _sizes_asked(request, plan)):
-            kind = "unsaved run" if one.unsaved else "run"
-            notices.append(f"Resuming the {kind} {one.run.path}: {one.done} of {one.total} done")
-            return one.run
-    notices.append("No incomplete run matches; starting a new one.")
-    for one in candidates:
+    every = incomplete_runs(roots, all_of_them=True)
+    one = _choose(every, plan, _sizes_asked(request, plan), notices) if plan is not None else None
+    if one is not None:
+        kind = "unsaved run" if one.unsaved else "run"
+        errored = f", {one.errored} of them errored" if one.errored else ""
+        text = f"Resuming the {kind} {one.run.path}: {one.done} of {one.total} done{errored}"
+        notices.insert(0, Notice(text))
+        return _free(one.run)
+    notices.append(Notice("No incomplete run matches; starting a new one."))
+    others = [one for one in every if not one.is_complete and not one.at_work]
+    for one in others[:MOST_TOLD]:
         kind = ", unsaved" if one.unsaved else ""
-        notices.append(
-            f"Incomplete: {one.env_id} with {one.model}, {one.done} of {one.total}{kind}: "
-            f"{one.run.path}"
-        )
+        which = f"{one.env_id} with {one.model}, {one.progress}{kind}"
+        notices.append(Notice(f"Incomplete: {which}: {one.run.path}"))
     return None
+
+
+def _choose(
+    every: Sequence[Incomplete],
+    plan: RunPlan,
+    sizes: tuple[int | None, int | None],
+    notices: list[Notice],
+) -> Incomplete | None:
+    """The newest run of the same settings, also one that is complete; else one to go on with.
+
+    Args:
+        every: Incomplete ones first, the newest first.
+        sizes: See `_matches`.
+        notices: Gets the settings that are another run's own, where none has the same.
+    """
+    named = [
+        (one, read_plan(one.run.plan))
+        for one in every
+        if (one.env_id, one.model) == (plan.env_id, plan.model) and one.run.plan.exists()
+    ]
+    same = [one for one, before in named if rows_key(before) == rows_key(plan)]
+    for one in same:
+        if _matches(one, plan, sizes, may_be_complete=True):
+            return one
+    for one, before in named:
+        if _matches(one, plan, sizes):
+            found = changes(plan.model_dump(), before.model_dump())
+            notices += [Notice(f"It keeps its own {own.name}: {own.before}") for own in found]
+            return one
+    return None
+
+
+def _free(run: RunDir) -> RunDir:
+    """A run that nobody is at work on.
+
+    Raises:
+        RefusedError: An engine is.
+    """
+    held = holder(run.lock)
+    if held is not None:
+        raise RefusedError([held.fault(run.path)])
+    return run
 
 
 def _sizes_asked(request: Request, plan: RunPlan) -> tuple[int | None, int | None]:
@@ -72,7 +125,13 @@ def _sizes_asked(request: Request, plan: RunPlan) -> tuple[int | None, int | Non
     )
 
 
-def _matches(one: Incomplete, plan: RunPlan, sizes: tuple[int | None, int | None]) -> bool:
+def _matches(
+    one: Incomplete,
+    plan: RunPlan,
+    sizes: tuple[int | None, int | None],
+    *,
+    may_be_complete: bool = False,
+) -> bool:
     """Whether a run is what is asked for, or can be extended to it.
 
     Args:
@@ -85,7 +144,8 @@ def _matches(one: Incomplete, plan: RunPlan, sizes: tuple[int | None, int | None
     pairs = [(now, then) for now, then in zip(sizes, has, strict=True) if now is not None]
     fits = all(now < 0 or 0 <= then <= now for now, then in pairs)
     more = any(now != then for now, then in pairs)
-    return fits and (more or not one.is_complete) and not before.given_inputs
+    open_ = more or may_be_complete or not one.is_complete
+    return fits and open_ and not before.given_inputs
 
 
 def content_changes(
@@ -102,7 +162,7 @@ def content_changes(
         found.append(change("dataset", _digest(before.examples_digest), _digest(digest)))
     versions = read_metadata(run).get("version_info")
     if isinstance(versions, dict) and "env_version" in versions:
-        then, now = versions["env_version"], version_of(before.env_id)
+        then, now = versions["env_version"], version_of(before.env_id, Path(before.env_dir_path))
         if then != now:
             found.append(change("env_version", then, now))
     return found
@@ -116,18 +176,17 @@ def _digest(digest: str) -> str:
 def take_up(prepared: Prepared, keep_errors: bool) -> None:
     """Makes the run's files whole and fills in what is done and what waits for its group.
 
+    Where `prepared.again` names rows, only those of the errored ones run again.
+
     Raises:
         OSError: The files cannot be read or replaced.
     """
-    repaired = repair(
-        prepared.run,
-        rollouts_per_example=prepared.started.rollouts_per_example,
-        examples=prepared.started.num_examples,
-        positions={id_: place for place, id_ in enumerate(prepared.examples.ids())},
-        keep_errors=keep_errors,
-    )
+    repaired = repair_run(prepared, keep_errors=keep_errors, again=prepared.again)
     prepared.done = repaired.kept
-    prepared.notices += repaired.dropped
+    shape = prepared.started.rollouts_per_example, prepared.started.num_examples
+    places = RowPlaces(*shape, _positions(prepared.examples))
+    prepared.lost = dict(spent_on_superseded(prepared.run, places))
+    prepared.notices += map(warning, repaired.dropped)
     done = {event.row for event in prepared.done}
     prepared.journal = {
         row: record
@@ -140,6 +199,22 @@ def take_up(prepared: Prepared, keep_errors: bool) -> None:
         _take_up_members(prepared)
 
 
+def repair_run(prepared: Prepared, *, keep_errors: bool, again: Collection[int] | None) -> Repaired:
+    """Makes the run's files whole, and takes out what is to run again: see `runs.repair.repair`."""
+    return repair(
+        prepared.run,
+        rollouts_per_example=prepared.started.rollouts_per_example,
+        examples=prepared.started.num_examples,
+        positions=_positions(prepared.examples),
+        keep_errors=keep_errors,
+        again=again,
+    )
+
+
+def _positions(examples: Examples) -> dict[Any, int]:
+    return {id_: place for place, id_ in enumerate(examples.ids())}
+
+
 def _at_their_places(
     records: dict[int, dict[str, Any]], prepared: Prepared
 ) -> dict[int, dict[str, Any]]:
@@ -147,7 +222,7 @@ def _at_their_places(
     if prepared.plan.given_inputs:
         return records
     examples = prepared.examples
-    positions = {id_: place for place, id_ in enumerate(examples.ids())}
+    positions = _positions(examples)
     moved = {}
     for row, record in records.items():
         position = positions.get(_key(record["input"].get("example_id")))
@@ -177,9 +252,18 @@ def _take_up_members(prepared: Prepared) -> None:
         example = examples.example(row)
         if members[example] == examples.size(example):
             continue
-        state = prepared.fresh_state(row)
-        _fill_in(state, line.row, prepared.plan.state_columns)
-        prepared.saved_members[row] = state
+        prepared.saved_members[row] = saved_member(prepared, row, line.row)
+
+
+def saved_member(prepared: Prepared, row: int, values: dict[str, Any]) -> State:
+    """The state of a rollout that is on disk, to compare others of its group with.
+
+    Args:
+        values: Its line of results.jsonl.
+    """
+    state = prepared.fresh_state(row)
+    _fill_in(state, values, prepared.plan.state_columns)
+    return state
 
 
 def _fill_in(state: State, row: dict[str, Any], columns: list[str]) -> None:

@@ -6,24 +6,28 @@ import asyncio
 import logging
 import random
 import time
-from collections.abc import Callable
+from collections import deque
+from collections.abc import Callable, Coroutine, Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
+from tui_eval.engine.cancelling import CANCELLED, EndedByCancelling, give_up
+from tui_eval.engine.columns_seen import ColumnsSeen
 from tui_eval.engine.deadline import Deadline
 from tui_eval.engine.examples import Examples
 from tui_eval.engine.gate import Gate
-from tui_eval.engine.groups import Groups
+from tui_eval.engine.groups import Groups, Member
 from tui_eval.engine.hub import Hub
 from tui_eval.engine.limits import Held, Limits
+from tui_eval.engine.passing import may_pass
 from tui_eval.engine.watch import RolloutWatch
 from tui_eval.environments.one_rollout import GoesOn, broken_state, lead, score
-from tui_eval.errors import ErrorChain, InfraError, ModelError
-from tui_eval.events import Stage
+from tui_eval.errors import ErrorChain
+from tui_eval.events import RolloutFinished, Stage
 from tui_eval.observer import CURRENT
+from tui_eval.runs.formats.rows import read_row
 from tui_eval.runs.journal import Journal
 from tui_eval.runs.row import build_row, encode_row
-from tui_eval.runs.scan import Line, event_of
 from tui_eval.runs.writer import RunWriter
 from tui_eval.state import State
 
@@ -33,7 +37,6 @@ if TYPE_CHECKING:
 
 log = logging.getLogger("tui_eval.rollout")
 
-RETRIED = (InfraError, ModelError)
 LONGEST_BACKOFF_S = 60.0
 
 
@@ -44,10 +47,12 @@ class Work:
     Args:
         timeout: Seconds that one rollout may be generated; None for any time.
         columns: Keys of the state that are saved with each row.
+        seen: Hears which of them there are.
         grouped: Rollouts of an example are scored together.
         score_at_end: What is generated is kept in `Rollouts.generated` and not scored yet.
         goes_on: Which exceptions of people's code are no data.
         out_of_budget: Whether nothing new may begin.
+        lost: Tokens (input, output) that earlier sessions lost on rollouts, by place.
     """
 
     env: Environment
@@ -57,16 +62,19 @@ class Work:
     max_retries: int
     timeout: float | None
     columns: list[str]
+    seen: ColumnsSeen
     grouped: bool
     score_at_end: bool
     goes_on: GoesOn
     out_of_budget: Callable[[], bool]
+    lost: Mapping[int, tuple[int, int]]
 
 
 class Rollouts:
     """Runs rollouts one by one; whatever happens to one stays with it.
 
-    `generated` are those that wait until all are generated.
+    `generated` are those that wait until all are generated. `spent` are the tokens, in and out, of
+    rows that were taken back or put aside by an earlier session, by row.
     """
 
     def __init__(
@@ -79,13 +87,16 @@ class Rollouts:
         self._writer = writer
         self._journal = journal
         self.groups = Groups(work.examples)
-        self.generated: list[tuple[RolloutWatch, State]] = []
+        self.generated: deque[tuple[RolloutWatch, State]] = deque()
+        self.spent = dict(work.lost)
+        self._held_back: list[tuple[RolloutWatch, State]] | None = None
 
     def watch(self, row: int, held: Held) -> RolloutWatch:
         """The observer of a rollout that begins."""
         number = self._work.examples.number(row)
         watch = RolloutWatch(row, number, self._hub, self._gate, held)
         self._hub.active[row] = watch
+        watch.lost_input, watch.lost_output = self.spent.get(row, (0, 0))
         return watch
 
     async def run(self, row: int, client: AnyClient, held: Held) -> None:
@@ -121,9 +132,10 @@ class Rollouts:
             await self._join_group(watch, state)
             return
         if state.get("error") is None:
-            await self._score(watch, [state])
-        self.write(watch, state)
-        self._journal.forget(watch.row)
+            with EndedByCancelling(watch):
+                if watch.cancelled is None:
+                    await self._score(watch, [state])
+        self.write(watch, state if watch.cancelled is None else give_up(state, watch))
 
     async def _join_group(self, watch: RolloutWatch, state: State) -> None:
         """Adds a generated rollout to its group; the last member has the group scored.
@@ -131,17 +143,34 @@ class Rollouts:
         Raises:
             OSError: A line could not be written.
         """
+        if watch.cancelled is not None:
+            give_up(state, watch)
         if state.get("error") is not None:
             self.write(watch, state)
         members = self.groups.add(watch, state)
-        if members is None:
-            return
+        if members is not None:
+            await self._finish_group(watch, members)
+
+    async def _finish_group(self, watch: RolloutWatch, members: list[Member]) -> None:
+        """Scores a complete group and writes its rows.
+
+        Where one of them is cancelled meanwhile, the others are scored anew without it.
+        """
         alive = [(w, s) for w, s in members if s.get("error") is None]
-        fresh = [(w, s) for w, s in alive if w is not None]
-        for member, _ in fresh:
-            member.staged(Stage.SCORING)
-        if fresh:
-            await self._score(watch, [s for _, s in alive])
+        while fresh := [(w, s) for w, s in alive if w is not None]:
+            if not watch.held.slots:  # it never began: the group's last member was cancelled
+                await self._limits.begin_scoring(watch.held)
+            with EndedByCancelling(*(member for member, _ in fresh)):
+                if not any(member.cancelled for member, _ in fresh):
+                    for member, _ in fresh:
+                        member.staged(Stage.SCORING)
+                    await self._score(watch, [s for _, s in alive])
+            gone = [(w, s) for w, s in fresh if w.cancelled]
+            if not gone:
+                break
+            for member, its_state in gone:
+                self.write(member, give_up(its_state, member))
+            alive = [(w, s) for w, s in alive if w is None or not w.cancelled]
         lost = sum(w is None and s.get("error") is not None for w, s in alive)
         if lost:
             log.warning(
@@ -151,26 +180,62 @@ class Rollouts:
             )
         for member, its_state in fresh:
             self.write(member, its_state)
-            self._journal.forget(member.row)
+
+    def cancel(self, watch: RolloutWatch) -> Coroutine[Any, Any, None] | None:
+        """Ends a rollout that has begun.
+
+        Returns:
+            What is left to do for it, where it waits and nobody is at it.
+        """
+        watch.cancel()
+        state = self.groups.waiting(watch.row)
+        if state is not None:  # it stays in its group as an errored one
+            self.write(watch, give_up(state, watch))
+            return None
+        for one in self.generated:
+            if one[0] is watch:
+                self.generated.remove(one)
+                return self.finish(watch, give_up(one[1], watch))
+        return None
+
+    def never_begins(self, row: int) -> Coroutine[Any, Any, None]:
+        """What is to do for a rollout that was cancelled before it began: its row says so."""
+        watch = self.watch(row, Held())
+        watch.cancel()
+        assert watch.cancelled is not None, "it was cancelled just now"
+        state = broken_state(self._work.examples.input(row), watch.cancelled, time.time())
+        return self.finish(watch, give_up(state, watch))
 
     async def _generate(self, watch: RolloutWatch, client: AnyClient) -> State:
-        work = self._work
-        while True:
+        state = None
+        with EndedByCancelling(watch):
             state = await self._attempt(watch, client)
-            error = state.get("error")
-            retries_left = work.max_retries - (watch.attempt - 1)
-            if retries_left <= 0 or not isinstance(error, RETRIED) or work.out_of_budget():
-                return state
-            pause = min(2.0 ** (watch.attempt - 1), LONGEST_BACKOFF_S) * (
-                0.75 + random.random() / 2
-            )
-            log.warning("%s: %s; runs again in %.1f s", watch, ErrorChain(error), pause)
-            watch.note = f"{type(error).__name__}, runs again in {pause:.0f} s"
-            watch.staged(Stage.SLEEPING)
-            async with watch.held.lent():
-                await asyncio.sleep(pause)
-            watch.note = ""
-            watch.begin_attempt()
+            while self._runs_again(watch, state):
+                await self._sleep(watch, state)
+                state = await self._attempt(watch, client)
+        if state is None:
+            assert watch.cancelled is not None, "nothing else ends the block early"
+            values = self._work.examples.input(watch.row)
+            state = broken_state(values, watch.cancelled, time.time())
+        return state if watch.cancelled is None else give_up(state, watch)
+
+    def _runs_again(self, watch: RolloutWatch, state: State) -> bool:
+        retries_left = self._work.max_retries - (watch.attempt - 1)
+        if retries_left <= 0 or watch.cancelled is not None:
+            return False
+        return may_pass(state.get("error")) and not self._work.out_of_budget()
+
+    async def _sleep(self, watch: RolloutWatch, state: State) -> None:
+        """Waits a while before a rollout that errored is generated again."""
+        error = state.get("error")
+        pause = min(2.0 ** (watch.attempt - 1), LONGEST_BACKOFF_S) * (0.75 + random.random() / 2)
+        log.warning("%s: %s; runs again in %.1f s", watch, ErrorChain(error), pause)
+        watch.sleeps_for(pause, f"{type(error).__name__}, runs again in {pause:.0f} s")
+        watch.staged(Stage.SLEEPING)
+        async with watch.held.lent():
+            await asyncio.sleep(pause)
+        watch.woke()
+        watch.begin_attempt()
 
     async def _attempt(self, watch: RolloutWatch, client: AnyClient) -> State:
         """Generates once; where that takes too long the state has what was said so far."""
@@ -179,11 +244,11 @@ class Rollouts:
         begun, state = time.time(), None
         with Deadline(work.timeout) as watch.deadline:
             state = await lead(work.env, values, client, work.model, args, work.goes_on)
+        state, watch.state = state or watch.state, None  # they would hold each other alive
         if not watch.deadline.expired:
             assert state is not None, "only an expired deadline ends the block early"
             return state
         error = watch.deadline.error()
-        state = state or watch.state
         if state is None:
             state = broken_state(values, error, begun)
         elif state.get("completion") is None:
@@ -194,7 +259,7 @@ class Rollouts:
             state["completion"] = watch.messages[watch.prompt_length :]
         state["is_completed"] = True
         state["error"] = error
-        state["stop_condition"] = "timeout_reached"
+        state["stop_condition"] = CANCELLED if watch.cancelled else "timeout_reached"
         return state
 
     async def _score(self, watch: RolloutWatch, states: list[State]) -> None:
@@ -204,22 +269,49 @@ class Rollouts:
                 watch.staged(Stage.SCORING)
             await score(work.env, states, together=work.grouped, goes_on=work.goes_on)
 
+    @property
+    def may_begin_no_more(self) -> bool:
+        """Whether the budget is spent."""
+        return self._work.out_of_budget()
+
+    def hold_lines(self) -> None:
+        """From now on what finishes is kept in memory: the file is written anew."""
+        self._held_back = []
+
+    def release_lines(self) -> None:
+        """Writes what finished meanwhile, and from now on at once again.
+
+        Raises:
+            OSError: A line could not be written.
+        """
+        held_back, self._held_back = self._held_back or [], None
+        for watch, state in held_back:
+            self.write(watch, state)
+
     def write(self, watch: RolloutWatch, state: State) -> None:
         """Writes a finished rollout's line, then tells of it.
 
         Raises:
             OSError: The line could not be written.
         """
+        watch.is_over = True
+        if self._held_back is not None:
+            self._held_back.append((watch, state))
+            return
         row = self._row(watch, state)
-        offset, length = self._writer.append(encode_row(row))
+        offset, line = self._writer.append(encode_row(row))
         if log.isEnabledFor(logging.DEBUG):
+            watch.log_state()
             for score in state.scores:
                 log.debug("%s: %s", watch, score)
             log.debug("%s: reward %s, timing %s", watch, row["reward"], row["timing"])
-        event = event_of(Line(0, offset, length, row), watch.row, watch.number)
-        event.at = time.time()
+        event = read_row(1, offset, memoryview(line))
+        assert isinstance(event, RolloutFinished), "a row of ours is one"
+        event.at, event.row, event.number = time.time(), watch.row, watch.number
         self._writer.remember(event)
         self._hub.finished(event)
+        self._journal.forget(watch.row)
+        self.spent.pop(watch.row, None)
 
     def _row(self, watch: RolloutWatch, state: State) -> dict[str, Any]:
         """The rollout's row; a state of which none can be made is the rollout's error."""
@@ -230,6 +322,7 @@ class Rollouts:
         except Exception as error:
             broken = broken_state(work.examples.input(watch.row), error, time.time())
             row = build_row(broken, number=number, attempt=attempt)
+        work.seen.look(state)
         if watch.lost_input or watch.lost_output:
             lost = {"input_tokens": watch.lost_input, "output_tokens": watch.lost_output}
             row["tui_eval"]["lost_usage"] = lost

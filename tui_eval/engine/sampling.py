@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import os
 import time
+from collections.abc import Callable, Iterable
 from pathlib import Path
 
 from tui_eval.engine.hub import Hub
@@ -15,8 +16,15 @@ EVERY_TICKS = 10
 EVERY_ROLLOUTS = 500
 
 
-async def sample_engine(hub: Hub) -> None:
-    """Tells a sample every half second, and every 500 finished rollouts."""
+async def sample_engine(
+    hub: Hub, finished_by_now: Callable[[], int], others: Callable[[], Iterable[Hub]] = tuple
+) -> None:
+    """Tells a sample every half second, and every 500 finished rollouts.
+
+    Args:
+        finished_by_now: Rollouts of the whole engine.
+        others: Hubs that are told the same.
+    """
     loop = asyncio.get_running_loop()
     lag, ticks, told_at = 0.0, 0, 0
     while True:
@@ -24,14 +32,12 @@ async def sample_engine(hub: Hub) -> None:
         await asyncio.sleep(TICK_S)
         lag = max(lag, loop.time() - before - TICK_S)
         ticks += 1
-        finished = hub.state.finished
+        finished = finished_by_now()
         if ticks >= EVERY_TICKS or finished - told_at >= EVERY_ROLLOUTS:
             told_at, ticks = finished, 0
-            hub.tell(
-                EngineSampled(
-                    0, time.time(), time.process_time(), lag * 1000, private_mb(), finished
-                )
-            )
+            figures = (time.process_time(), lag * 1000, private_mb(), finished)
+            for one in (hub, *others()):
+                one.tell(EngineSampled(0, time.time(), *figures))
             lag = 0.0
 
 

@@ -3,22 +3,27 @@
 from __future__ import annotations
 
 import asyncio
+import json
 import logging
 import time
 from collections.abc import Callable, Coroutine
 from dataclasses import dataclass
 from typing import Any
 
+from tui_eval.engine.columns_seen import ColumnsSeen
 from tui_eval.engine.gate import Gate
 from tui_eval.engine.hub import Hub
-from tui_eval.engine.limits import Held, Limits
+from tui_eval.engine.limits import Held, Limits, Shared
 from tui_eval.engine.prepared import Prepared
 from tui_eval.engine.replicas import Replicas
 from tui_eval.engine.rollouts import Rollouts, Work
+from tui_eval.engine.schedule import Schedule
+from tui_eval.engine.steering import AtWork, Steering
 from tui_eval.errors import must_propagate
 from tui_eval.events import (
     OUT_OF_BUDGET,
     Command,
+    CommandAnswered,
     Noticed,
     Pause,
     Resume,
@@ -49,12 +54,18 @@ class Host:
         cancels_within_s: Seconds that rollouts in flight get for their cleanup at an early end.
         giving_up: Called once where the run is to end early.
         loaded: Called once everything that the run needs is imported.
+        shared: Slots that the run has in common with others.
+        spent: Says why nothing new may begin, whatever the run's own budget is; empty while it may.
+        all_begun: Called once no rollout of the run waits to begin.
     """
 
     is_own: bool
     cancels_within_s: float
     giving_up: Callable[[], None] = lambda: None
     loaded: Callable[[], object] = lambda: None
+    shared: Shared | None = None
+    spent: Callable[[], str] = lambda: ""
+    all_begun: Callable[[], object] = lambda: None
 
 
 class Session:
@@ -81,9 +92,12 @@ class Session:
         self._gate = Gate()
         self._writer = RunWriter(prepared.run, redact)
         self._journal = Journal(prepared.run, redact)
+        self._columns = ColumnsSeen(self._plan.state_columns)
         self._began = time.monotonic()
-        self._tasks: set[asyncio.Task[None]] = set()
+        self._schedule = Schedule(prepared.todo, self._guarded)
+        self._steering: Steering | None = None
         self._job: asyncio.Task[None] | None = None
+        self._tell_limits: Callable[[], None] = lambda: None
         self._given_up = False
         self._failure = ""
         self._spent = ""
@@ -100,6 +114,15 @@ class Session:
             self._hub.move_gate(True)
         elif isinstance(command, Stop):
             self.stop()
+        elif not isinstance(command, (Pause, Resume)):
+            self._steer(command)
+
+    def _steer(self, command: Command) -> None:
+        if self._steering is None:
+            text = "No rollout is worked on yet, or none any more: nothing was done."
+            self._hub.tell(CommandAnswered(0, time.time(), text, False))
+        else:
+            self._steering.obey(command)
 
     def stop(self) -> None:
         """Ends the run now: calls in flight are given up, finished rollouts are on disk."""
@@ -153,43 +176,80 @@ class Session:
         try:
             await self._replicas.open()
             limits = self._limits()
+            self._tell_limits = limits.tell_last
             rollouts = self._rollouts(limits)
             self._host.loaded()
             await self._take_up_journal(rollouts, limits)
-            for row in self._prepared.todo:
-                group = self._prepared.examples.example(row) if self._prepared.grouped else None
-                held, place = await limits.begin(self._replicas.places(group))
-                if self._out_of_budget():
-                    held.release()
-                    break
-                client = self._replicas.take(place, group)
-                self._begin(rollouts.run(row, client, held), held)
-            await self._all_done()
-            for watch, state in rollouts.generated:
-                watch.held = await limits.begin_scoring()
-                self._begin(rollouts.finish(watch, state), watch.held)
-            await self._all_done()
+            self._steering = self._steered(rollouts, limits)
+            await self._work_off(rollouts, limits)
+            while rollouts.generated:
+                while rollouts.generated:
+                    await limits.begin_scoring(held := Held())
+                    if not rollouts.generated:
+                        held.release()
+                        break
+                    watch, state = rollouts.generated.popleft()
+                    watch.held = held
+                    self._schedule.start(rollouts.finish(watch, state), held)
+                await self._work_off(rollouts, limits)
         finally:
-            await self._give_up_tasks()
+            self._steering = None
+            await self._schedule.give_up(self._host.cancels_within_s)
+            self._tell_limits()
             if self._host.is_own:
                 await self._tear_down()
             await self._replicas.close()
 
+    async def _work_off(self, rollouts: Rollouts, limits: Limits) -> None:
+        async def begin() -> bool:
+            return await self._begin_next(rollouts, limits)
+
+        await self._schedule.work_off(begin, self._host.all_begun)
+
+    async def _begin_next(self, rollouts: Rollouts, limits: Limits) -> bool:
+        """Begins the first rollout that waits; False where none may begin any more."""
+        todo = self._schedule.todo
+        row = todo[0]
+        group = self._prepared.examples.example(row) if self._prepared.grouped else None
+        held, place = await limits.begin(self._replicas.places(group))
+        if self._out_of_budget() or not todo or todo[0] != row:  # cancelled, or others go first
+            held.release()
+            return not self._spent
+        todo.popleft()
+        client = self._replicas.take(place, group)
+        self._schedule.start(rollouts.run(row, client, held), held)
+        return True
+
+    def _steered(self, rollouts: Rollouts, limits: Limits) -> Steering:
+        return Steering(
+            AtWork(
+                self._prepared,
+                self._hub,
+                self._schedule,
+                rollouts,
+                limits,
+                self._writer,
+                self._journal,
+                self._write_metadata,
+            )
+        )
+
     def _out_of_budget(self) -> bool:
         """Whether the run has used what it may; what is in flight finishes all the same."""
-        cost, tokens = self._plan.max_cost, self._plan.max_total_tokens
-        if self._spent or cost is tokens is None:
-            return bool(self._spent)
-        self._hub.flush()
-        state = self._hub.state
-        self._spent = budget_spent(
-            *(state.tokens_in, state.tokens_out, state.prices),
-            max_cost=cost,
-            max_total_tokens=tokens,
-        )
+        if self._spent:
+            return True
+        self._spent = self._host.spent() or self._own_budget_spent()
         if self._spent:
             self._warn(f"No further rollouts begin: {self._spent}")
         return bool(self._spent)
+
+    def _own_budget_spent(self) -> str:
+        cost, tokens = self._plan.max_cost, self._plan.max_total_tokens
+        if cost is tokens is None:
+            return ""
+        self._hub.flush()
+        state = self._hub.state
+        return budget_spent(state.tokens, state.cost, max_cost=cost, max_total_tokens=tokens)
 
     async def _tear_down(self) -> None:
         try:
@@ -205,10 +265,6 @@ class Session:
     def _warn(self, text: str) -> None:
         self._hub.tell(Noticed(0, time.time(), "warning", text))
 
-    async def _all_done(self) -> None:
-        while self._tasks:
-            await asyncio.wait(self._tasks)
-
     def _limits(self) -> Limits:
         plan = self._plan
         each = [one.max_concurrent for one in plan.endpoints]
@@ -218,6 +274,9 @@ class Session:
             plan.max_concurrent_generation,
             plan.max_concurrent_scoring,
             each if len(each) == count else [0] * count,
+            self._host.shared,
+            adaptive=plan.adaptive,
+            tell=self._hub.tell,
         )
 
     def _rollouts(self, limits: Limits) -> Rollouts:
@@ -229,9 +288,11 @@ class Session:
             max_retries=self._plan.max_retries,
             timeout=self._plan.timeout,
             columns=self._plan.state_columns,
+            seen=self._columns,
             grouped=self._prepared.grouped,
             score_at_end=self._plan.score_at_end,
             out_of_budget=self._out_of_budget,
+            lost=self._prepared.lost,
             goes_on=_is_cancellation if self._host.is_own else must_propagate,
         )
         return Rollouts(work, self._hub, self._gate, limits, self._writer, self._journal)
@@ -251,31 +312,18 @@ class Session:
                 rollouts.generated.append((watch, state))
                 continue
             watch.held = await limits.begin_scoring()
-            self._begin(rollouts.finish(watch, state), watch.held)
+            self._schedule.start(rollouts.finish(watch, state), watch.held)
 
-    def _begin(self, work: Coroutine[Any, Any, None], held: Held) -> None:
-        task = asyncio.create_task(self._guarded(work, held))
-        self._tasks.add(task)
-        task.add_done_callback(self._tasks.discard)
-
-    async def _guarded(self, work: Coroutine[Any, Any, None], held: Held) -> None:
+    async def _guarded(self, work: Coroutine[Any, Any, None]) -> None:
         try:
             await work
         except OSError as error:
             self._fail(self._cannot_write(error), error)
         except Exception as error:
             self._fail(f"{type(error).__name__}: {error}{self._see_log}", error)
-        finally:
-            held.release()
 
     def _cannot_write(self, error: OSError) -> str:
         return f"{self._prepared.run.path} cannot be written: {error.strerror or error}"
-
-    async def _give_up_tasks(self) -> None:
-        for task in self._tasks:
-            task.cancel()
-        if self._tasks:
-            await asyncio.wait(self._tasks, timeout=self._host.cancels_within_s)
 
     async def _write_metadata_often(self) -> None:
         written = self._hub.state.finished
@@ -295,7 +343,11 @@ class Session:
             state_columns=self._plan.state_columns,
             env_version=self._prepared.env_version,
             tools=self._prepared.tools,
-            extra={**self._shape_of_uneven_groups(), **self._why_it_stopped()},
+            extra={
+                **self._shape_of_uneven_groups(),
+                **self._why_it_stopped(),
+                **self._moves_of_the_limit(),
+            },
         )
 
     def _shape_of_uneven_groups(self) -> dict[str, Any]:
@@ -309,6 +361,14 @@ class Session:
         end = self._hub.state.end
         stopped = end is not None and end.status == OUT_OF_BUDGET
         return {"stopped_because": self._spent} if stopped else {}
+
+    def _moves_of_the_limit(self) -> dict[str, Any]:
+        moves = [
+            {"at": one.at, "before": json.loads(one.before), "now": json.loads(one.now)}
+            for one in self._plan.changes
+            if one.name == "max_concurrent"
+        ]
+        return {"max_concurrent_moves": moves} if moves else {}
 
     def _write_metadata(self) -> None:
         try:
@@ -337,6 +397,7 @@ class Session:
             self._failure = self._failure or self._cannot_write(error)
             self.cause = self.cause or error
         end = self._ending()
+        end.missing_columns = self._columns.missing()
         self._hub.state.apply(end)
         self._write_metadata()
         self._prepared.lock.release()
@@ -354,8 +415,7 @@ class Session:
         end = self._ending()
         self._writer.close()
         self._prepared.lock.release()
-        close_for_the_dead(self._prepared.run, end)
-        return end.exit_code
+        return close_for_the_dead(self._prepared.run, end).exit_code
 
 
 def _is_cancellation(error: BaseException) -> bool:

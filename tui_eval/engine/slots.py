@@ -5,23 +5,74 @@ from __future__ import annotations
 import asyncio
 import math
 from collections import deque
-from collections.abc import AsyncIterator
-from contextlib import asynccontextmanager
+from collections.abc import AsyncIterator, Sequence
+from contextlib import AbstractAsyncContextManager, asynccontextmanager
+from typing import Protocol
+
+
+class Lendable(Protocol):
+    """What a sleeping rollout gives back and takes again: see `Slots`."""
+
+    def lend(self) -> None: ...
+
+    def rise(self) -> None: ...
+
+    def wake(self) -> None: ...
+
+    @property
+    def can_come_back(self) -> bool: ...
+
+    async def come_back(self) -> None: ...
+
+    def keep(self) -> None: ...
+
+
+@asynccontextmanager
+async def lent(slots: Sequence[Lendable]) -> AsyncIterator[None]:
+    """Gives slots back for the time of the block, and takes them again in their order.
+
+    Who has to wait for one of them counts at none of the later ones as asleep any more: there it
+    would keep those away who have what it waits for.
+    """
+    for one in reversed(slots):
+        one.lend()
+    asleep, away = deque(slots), deque(slots)
+    try:
+        yield
+        while away:
+            one = away[0]
+            if asleep:
+                asleep.popleft().rise()
+            if not one.can_come_back:
+                while asleep:
+                    later = asleep.popleft()
+                    later.rise()
+                    later.wake()
+            await one.come_back()
+            away.popleft()
+    except BaseException:
+        for one in asleep:
+            one.rise()
+        for one in away:
+            one.keep()
+        raise
 
 
 class Slots:
     """A slot for each rollout in flight.
 
     A rollout whose request sleeps before it is tried again gives its slot back and takes one
-    again afterwards, ahead of rollouts that have not begun. While as many sleep as may be in
-    flight nothing new begins, so that an endpoint that refuses work is not flooded.
+    again afterwards, ahead of rollouts that have not begun.
 
     Args:
         limit: Rollouts in flight at most; 0 or less for no limit.
+        most_asleep: While so many sleep nothing new begins, so that an endpoint that refuses work
+            is not flooded; `limit` if left out.
     """
 
-    def __init__(self, limit: int) -> None:
+    def __init__(self, limit: int, most_asleep: float | None = None) -> None:
         self.limit: float = limit if limit > 0 else math.inf
+        self.most_asleep = self.limit if most_asleep is None else most_asleep
         self.used = 0
         self.sleeping = 0
         self._returning: deque[asyncio.Future[None]] = deque()
@@ -30,7 +81,12 @@ class Slots:
     @property
     def has_room(self) -> bool:
         """Whether a rollout may begin at once."""
-        return self.used < self.limit and self.sleeping < self.limit and not self._returning
+        return self.used < self.limit and self.sleeping < self.most_asleep and not self._returning
+
+    def move(self, limit: float) -> None:
+        """From now on so many at most; those that are in flight stay there."""
+        self.limit = limit
+        self._wake()
 
     async def acquire(self) -> None:
         """Waits for a slot for a rollout that begins."""
@@ -44,27 +100,39 @@ class Slots:
         self.used -= 1
         self._wake()
 
-    @asynccontextmanager
-    async def lent(self) -> AsyncIterator[None]:
-        """Gives the caller's slot back for the time of the block."""
+    def lend(self) -> None:
+        """Gives a slot back while its rollout sleeps."""
         self.sleeping += 1
         self.release()
-        try:
-            yield
-        except BaseException:
-            self.sleeping -= 1
-            self.used += 1  # the caller fails or is cancelled: it gives this slot back at once
-            raise
+
+    def rise(self) -> None:
+        """A rollout sleeps no longer; it takes its slot with `come_back`."""
         self.sleeping -= 1
-        if self.used < self.limit and not self._returning:
+
+    def wake(self) -> None:
+        """Lets those take slots who may."""
+        self._wake()
+
+    @property
+    def can_come_back(self) -> bool:
+        """Whether a rollout that slept gets its slot at once."""
+        return self.used < self.limit and not self._returning
+
+    async def come_back(self) -> None:
+        """Waits for a slot for a rollout that slept, ahead of those that have not begun."""
+        if self.can_come_back:
             self.used += 1
             self._wake()
-            return
-        try:
+        else:
             await self._wait(self._returning)
-        except asyncio.CancelledError:
-            self.used += 1
-            raise
+
+    def keep(self) -> None:
+        """Counts a slot that was lent as taken again: its rollout fails, and gives it back now."""
+        self.used += 1
+
+    def lent(self) -> AbstractAsyncContextManager[None]:
+        """Gives the caller's slot back for the time of the block."""
+        return lent([self])
 
     async def _wait(self, queue: deque[asyncio.Future[None]]) -> None:
         waiter = asyncio.get_running_loop().create_future()
@@ -82,7 +150,7 @@ class Slots:
         while self.used < self.limit:
             if self._returning:
                 waiter = self._returning.popleft()
-            elif self._starting and self.sleeping < self.limit:
+            elif self._starting and self.sleeping < self.most_asleep:
                 waiter = self._starting.popleft()
             else:
                 return

@@ -10,6 +10,8 @@ from collections.abc import Callable
 from types import FrameType
 from typing import Any
 
+from tui_eval.errors import ctrl_c_raises_nothing
+
 LAST_WORDS_AFTER_S = 1.4
 LEAVES_WITHIN_S = 0.5
 
@@ -35,6 +37,7 @@ class TimelyEnd:
         self._timer: threading.Timer | None = None
         for number in (signal.SIGINT, signal.SIGTERM):
             signal.signal(number, self._received)
+        ctrl_c_raises_nothing()
 
     def _received(self, number: int, frame: FrameType | None) -> None:
         self.count_down()

@@ -2,16 +2,20 @@
 
 from __future__ import annotations
 
+import asyncio
 import logging
 import time
-from collections.abc import AsyncIterator, Sequence
+from collections.abc import AsyncIterator, Callable, Sequence
 from contextlib import AbstractAsyncContextManager, asynccontextmanager
 from typing import TYPE_CHECKING, Any
 
 from tui_eval.engine.deadline import Deadline
 from tui_eval.engine.gate import Gate
 from tui_eval.engine.limits import Held
-from tui_eval.events import MessagesAdded, RolloutStaged, Stage, ToolFinished
+from tui_eval.engine.running_answer import RunningAnswer
+from tui_eval.engine.state_log import StateLog
+from tui_eval.errors import CancelledByUserError
+from tui_eval.events import Event, MessagesAdded, RolloutStaged, Stage, ToolFinished
 from tui_eval.runs.row import message_dict
 
 if TYPE_CHECKING:
@@ -20,19 +24,28 @@ if TYPE_CHECKING:
 
 log = logging.getLogger("tui_eval.rollout")
 
+REFUSALS = ("status 429", "status 529")
+"""Why requests are tried again where the endpoint has too much to do."""
+
 FOREIGN_CODE = (Stage.SETUP, Stage.TOOL, Stage.SCORING)
 """Stages that begin right before an environment's or a rubric's own code runs."""
 
 
 class RolloutWatch:
-    """Hears one rollout and tells the hub; holds it at the gate and around sleeping requests."""
+    """Hears one rollout and tells the hub; holds it at the gate and around sleeping requests.
+
+    `cancelled` is set once somebody ended the rollout, `cut` ends what works on it now, and
+    `is_over` once there is nothing left to do but to write its row.
+    """
 
     def __init__(self, row: int, number: int, hub: Hub, gate: Gate, held: Held) -> None:
         self.row = row
         self.number = number
         self.attempt = 0
+        self._answers = 0
         self.stage = Stage.WAITING
         self.note = ""
+        self.again_at = 0.0
         self.state: State | None = None
         self.deadline = Deadline(None)
         self.input_tokens = self.output_tokens = 0
@@ -40,7 +53,20 @@ class RolloutWatch:
         self._hub = hub
         self._gate = gate
         self.held = held
+        self.cancelled: CancelledByUserError | None = None
+        self.is_over = False
+        self.cut: Callable[[], None] | None = None
+        self._asked_at = 0.0
         self.begin_attempt()
+
+    def cancel(self) -> None:
+        """Ends the rollout: what works on it now is cut short, what comes later leaves it out."""
+        if self.cancelled is not None or self.is_over:
+            return
+        self.cancelled = CancelledByUserError("Somebody cancelled this rollout")
+        log.warning("%s: cancelled", self)
+        if not self.deadline.cut(self.cancelled) and self.cut is not None:
+            self.cut()
 
     def begin_attempt(self) -> None:
         """Counts one more attempt and starts its records anew."""
@@ -52,12 +78,21 @@ class RolloutWatch:
         self.input_tokens = 0
         self.output_tokens = 0
         self.state = None
+        self._state_log: StateLog | None = None
         self.prompt_length = 0
         self.messages: list[Any] = []
+        self._answer: RunningAnswer | None = None
         self.staged(Stage.SETUP)
 
     def began(self, state: State) -> None:
         self.state = state
+        self._state_log = StateLog(state) if log.isEnabledFor(logging.DEBUG) else None
+
+    def log_state(self) -> None:
+        """Logs what the environment changed in the state; nothing unless all is logged."""
+        if self._state_log is not None and self.state is not None:
+            for key, value in self._state_log.changes(self.state):
+                log.debug("%s: state %s = %s", self, key, value)
 
     def staged(self, stage: Stage) -> None:
         self.stage = stage
@@ -72,8 +107,11 @@ class RolloutWatch:
                 await self._gate.wait()
         self.deadline.check()
         self.staged(Stage.MODEL)
+        self._asked_at = asyncio.get_running_loop().time()
 
     def model_answered(self, input_tokens: int, output_tokens: int) -> None:
+        if self.held.concurrency is not None:
+            self.held.concurrency.answered(self._asked_at)
         self.turns += 1
         self.input_tokens += input_tokens
         self.output_tokens += output_tokens
@@ -81,7 +119,19 @@ class RolloutWatch:
         if log.isEnabledFor(logging.DEBUG):
             log.debug("%s: answered, %d + %d tokens", self, input_tokens, output_tokens)
 
+    def answer_begins(self) -> Callable[[str, str], None]:
+        self._answers += 1
+        answer = self._answer = RunningAnswer(self.row, self._answers)
+
+        def hear(kind: str, text: str) -> None:
+            more = answer.add(kind, text)
+            if more is not None and answer is self._answer and self._hub.is_watched(self.row):
+                self._hub.tell_watchers(more)
+
+        return hear
+
     def messages_added(self, messages: Sequence[Any]) -> None:
+        self._answer = None
         first = len(self.messages)
         self.messages.extend(messages)
         if first == 0:
@@ -91,6 +141,7 @@ class RolloutWatch:
         if log.isEnabledFor(logging.DEBUG):
             for message in messages:
                 log.debug("%s: %s", self, message_dict(message))
+            self.log_state()
 
     def tool_finished(
         self, call_id: str, name: str, ms: float, error: str | None, result: Any
@@ -103,11 +154,22 @@ class RolloutWatch:
             )
         if log.isEnabledFor(logging.DEBUG):
             log.debug("%s: tool %s took %.0f ms, error: %s", self, name, ms, error)
+            self.log_state()
 
     def request_sleeps(self, seconds: float, reason: str) -> AbstractAsyncContextManager[Any]:
         log.warning("%s: %s; the request is tried again in %.1f s", self, reason, seconds)
-        self.note = f"{reason}, again in {seconds:.0f} s"
+        self.sleeps_for(seconds, f"{reason}, again in {seconds:.0f} s")
+        if reason in REFUSALS and self.held.concurrency is not None:
+            self.held.concurrency.refuse(self._asked_at, seconds)
         return self._sleeping()
+
+    def sleeps_for(self, seconds: float, note: str) -> None:
+        """Notes why the rollout sleeps from now on, and until when."""
+        self.note, self.again_at = note, time.time() + seconds
+
+    def woke(self) -> None:
+        """Nothing is noted any more."""
+        self.note, self.again_at = "", 0.0
 
     @asynccontextmanager
     async def _sleeping(self) -> AsyncIterator[None]:
@@ -116,13 +178,13 @@ class RolloutWatch:
         with self.deadline.held():
             async with self.held.lent():
                 yield
-        self.note = ""
+        self.woke()
         self.staged(before)
         await self.model_call()
 
-    def story(self) -> MessagesAdded:
-        """The conversation so far."""
-        return self._added(0)
+    def story(self) -> list[Event]:
+        """The conversation so far, and the answer that is just coming."""
+        return [self._added(0), *(self._answer.told() if self._answer else ())]
 
     def _added(self, first: int) -> MessagesAdded:
         added = [message_dict(message) for message in self.messages[first:]]
@@ -143,6 +205,7 @@ class RolloutWatch:
             self.input_tokens,
             self.output_tokens,
             self.note,
+            self.again_at,
         )
 
     def __str__(self) -> str:

@@ -5,8 +5,7 @@ from __future__ import annotations
 import traceback
 from pathlib import Path
 
-_OURS = Path(__file__).parents[1]
-_BUNDLED = _OURS / "demo" / "environments"
+from tui_eval.errors import is_ours
 
 
 def describe(error: BaseException, folder: Path | None = None) -> str:
@@ -30,6 +29,4 @@ def _is_authors(filename: str, folder: Path | None) -> bool:
     path = Path(filename)
     if folder is not None:
         return path.is_relative_to(folder)
-    if path.is_relative_to(_OURS):
-        return path.is_relative_to(_BUNDLED)
-    return "site-packages" not in path.parts
+    return not is_ours(filename) and "site-packages" not in path.parts

@@ -332,7 +332,7 @@ class Environment(HasExamples, Evaluating, ABC):
         cancelled: BaseException | None = None
         for handler in self._cleanups:
             try:
-                await _maybe_await(handler, state)
+                await maybe_await(handler, state)
             except BaseException as error:
                 if must_propagate(error):
                     cancelled = error
@@ -351,7 +351,7 @@ class Environment(HasExamples, Evaluating, ABC):
             return raised
         for handler in self._teardowns:
             try:
-                await _maybe_await(handler)
+                await maybe_await(handler)
             except BaseException as error:
                 if must_propagate(error):
                     raise
@@ -381,6 +381,11 @@ def record_error(state: State, error: BaseException) -> None:
         state["error"] = error
 
 
-async def _maybe_await(func: Callable[..., Any], *args: Any) -> Any:
-    result = func(*args)
+async def maybe_await(func: Callable[..., Any], *args: Any, **kwargs: Any) -> Any:
+    """Calls a function, and awaits what it returns if that can be awaited.
+
+    Raises:
+        Exception: Whatever the function raises.
+    """
+    result = func(*args, **kwargs)
     return await result if inspect.isawaitable(result) else result

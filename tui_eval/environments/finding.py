@@ -81,9 +81,18 @@ def find_environment(
         f"{environments_dir.absolute()}, the bundled environments, installed modules named "
         f"{name}, and entry points {ENTRY_POINTS}"
     )
-    hint = nearest(name.replace("_", "-"), known) or f"Known: {', '.join(known) or 'none'}"
+    hint = nearest(name.replace("_", "-"), known) or f"Known: {', '.join(known) or 'none'}."
+    if name.isidentifier():
+        hint += f" {_how_to_install(env_id, name)}"
     what = f"there is no such environment. Looked in {places}"
     raise RefusedError([Fault(f"environment {env_id}", what, hint)])
+
+
+def _how_to_install(env_id: str, name: str) -> str:
+    """How people get an environment that others publish: from the hub, or as any package."""
+    package = name.replace("_", "-")
+    on_hub = env_id if "/" in env_id else f"OWNER/{package}"
+    return f"One of others is installed: prime env install {on_hub}, or pip install {package}"
 
 
 def known_environments(environments_dir: Path = Path("environments")) -> list[str]:
@@ -99,6 +108,8 @@ def known_environments(environments_dir: Path = Path("environments")) -> list[st
 
 
 def _find_local(name: str, folder: Path) -> FoundEnvironment | None:
+    if not folder.is_dir():
+        return None
     for path in _local_files(name, folder):
         if path.is_file():
             return FoundEnvironment(name, path.absolute(), "local")

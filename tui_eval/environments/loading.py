@@ -57,18 +57,30 @@ def load(env_id: str, folder: Path, env_args: Mapping[str, Any]) -> Environment:
     """
     token = _folder.set(folder)
     try:
-        return _load(find_environment(env_id, folder), env_id, env_args)
+        return _load(env_id, folder, env_args)
     finally:
         _folder.reset(token)
 
 
-def _load(found: FoundEnvironment, env_id: str, env_args: Mapping[str, Any]) -> Environment:
+def import_environment(env_id: str, folder: Path) -> tuple[FoundEnvironment, Any]:
+    """Where an environment is, and the function of its module that makes it.
+
+    Raises:
+        RefusedError: It cannot be found or imported, or has no such function.
+    """
+    found = find_environment(env_id, folder)
     where = f"environment {env_id}"
     module = _import(found, where)
     make = getattr(module, found.function, None)
     if not callable(make):
         what = f"{module.__file__ or found.module_name} has no function {found.function}"
         raise RefusedError([Fault(where, what, "Define it, and let it return the environment")])
+    return found, make
+
+
+def _load(env_id: str, folder: Path, env_args: Mapping[str, Any]) -> Environment:
+    where = f"environment {env_id}"
+    found, make = import_environment(env_id, folder)
     faults = _argument_faults(make, env_args, where)
     if faults:
         raise RefusedError(faults)

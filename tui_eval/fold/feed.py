@@ -32,5 +32,24 @@ class Feed(Protocol):
             offset, length: From `RunState.offset` and `RunState.length`, in bytes.
         """
 
+    def log(self, at: int, most: int) -> tuple[bytes, int]:
+        """What the engine and people's code printed from a byte on, and how much there is of it.
+
+        Args:
+            most: Bytes that are read at most.
+        """
+
     async def close(self) -> None:
         """Lets go of the connection or the files. The engine is told nothing: see `Detach`."""
+
+
+class OpenFeed(Protocol):
+    """Makes the feed of one evaluation of a suite; it is not started."""
+
+    def __call__(self, path: str, socket: str) -> Feed:
+        """The feed of a run.
+
+        Args:
+            path: Its directory.
+            socket: Where it can be joined; empty where nobody works on it any more.
+        """

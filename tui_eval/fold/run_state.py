@@ -4,21 +4,25 @@ from __future__ import annotations
 
 import math
 from array import array
-from collections import Counter
+from collections import Counter, deque
+from copy import copy
 from typing import TYPE_CHECKING, Any
 
 from tui_eval.fold.rate import Rate
-from tui_eval.stats.cost import Prices
+from tui_eval.fold.row_facts import RowFacts
+from tui_eval.stats.cost import Prices, cost_of
 from tui_eval.stats.examples import RunningExamples
 from tui_eval.stats.mean import RunningMean
 from tui_eval.stats.passk import RunningPassAtK, ks_up_to
 from tui_eval.stats.quantiles import RunningQuantiles
+from tui_eval.stats.trend import RunningTrend
 
 if TYPE_CHECKING:
     from tui_eval import events as ev
 
 NAN = math.nan
-WAITING, DONE, ERROR = 0, 8, 9
+WAITING, SLEEPING, DONE, ERROR = 0, 1, 8, 9
+LIMITS_KEPT = 16
 
 
 class RunState:
@@ -31,8 +35,15 @@ class RunState:
     `tokens_out` are those of all rollouts, running ones included, and `lost_in` and `lost_out` what
     of them went into attempts that a later one replaced; `used_in` and `used_out` are those of the
     `with_usage` finished ones that told any. `rollout_s` has the seconds of every rollout
-    without an error, `model_call_s` those of every answered model call, and `tool_uses` the calls
-    and errors of each tool.
+    without an error, `model_call_s` those of every answered model call, `rollout_in` and
+    `rollout_out` the tokens of those finished rollouts that told any, and `tool_uses` the calls
+    and errors of each tool. `trend` has the rewards in the order in which they came. `concurrency`
+    has the last word on every endpoint, once one refused a request, and `limits` what `at_a_time`
+    lately was. `limit_moved` is the last change of the whole run's limit, and `taken_back` how many
+    rows were taken back to run again. `notes` says why rollouts sleep, `again_at` until when, and
+    `last_cause` why the last one had to. `facts` has what filters and sorting need of every
+    finished rollout. `read` is how much of a saved run's file is read, in bytes of bytes, and
+    `unreadable` has the first lines of it that were no rows, of `unreadable_lines`.
     """
 
     def __init__(self) -> None:
@@ -40,8 +51,15 @@ class RunState:
         self.end: ev.RunFinished | None = None
         self.refused: list[tuple[str, str, str]] = []
         self.notices: list[tuple[str, str]] = []
+        self.read = (0, 0)
+        self.unreadable: list[ev.LineUnreadable] = []
+        self.unreadable_lines = 0
         self.gate_open = True
         self.in_flight = 0
+        self.concurrency: dict[int, ev.ConcurrencyMoved] = {}
+        self.limits: deque[int] = deque(maxlen=LIMITS_KEPT)
+        self.limit_moved: ev.LimitMoved | None = None
+        self.taken_back = 0
         self.changed = 0
         self._reset(0, 1, 0.5)
 
@@ -67,16 +85,22 @@ class RunState:
         self.length = array("q", bytes(8 * total))
         self.example_ids: dict[int, Any] = {}
         self.notes: dict[int, str] = {}
+        self.again_at: dict[int, float] = {}
+        self.last_cause = ""
         self.errors: dict[int, str] = {}
         self.error_counts: Counter[str] = Counter()
         self.stop_conditions: Counter[str] = Counter()
         self.truncated = 0
+        self.facts = RowFacts()
         self.generation_ms = RunningMean()
         self.scoring_ms = RunningMean()
         self.rollout_s = RunningQuantiles()
         self.model_call_s = RunningQuantiles()
+        self.rollout_in = RunningQuantiles()
+        self.rollout_out = RunningQuantiles()
         self.tool_uses: dict[str, tuple[int, int]] = {}
         self.reward_mean = RunningMean()
+        self.trend = RunningTrend()
         self.reward_most = 1.0
         self.metrics: dict[str, RunningMean] = {}
         self.pass_rates = RunningPassAtK(ks_up_to(self.per_example))
@@ -99,6 +123,16 @@ class RunState:
         return self.total - self.by_stage[WAITING] - self.finished
 
     @property
+    def sleeping(self) -> int:
+        """Running rollouts that wait to be tried again."""
+        return self.by_stage[SLEEPING]
+
+    @property
+    def next_try_at(self) -> float:
+        """Unix seconds at which the first of them is; 0 where none waits."""
+        return min(self.again_at.values(), default=0.0)
+
+    @property
     def waiting(self) -> int:
         """Rollouts that have not begun."""
         return self.by_stage[WAITING]
@@ -108,6 +142,46 @@ class RunState:
         """What the endpoint's tokens cost."""
         run = self.run
         return Prices(run.input_price, run.output_price) if run is not None else Prices()
+
+    @property
+    def tokens(self) -> int:
+        """Input and output tokens of all rollouts."""
+        return self.tokens_in + self.tokens_out
+
+    @property
+    def cost(self) -> float | None:
+        """US dollars for them; None where a price is not known."""
+        return cost_of(self.tokens_in, self.tokens_out, self.prices)
+
+    @property
+    def projected_cost(self) -> float | None:
+        """US dollars for the whole run, if what is to come costs what is finished did.
+
+        None where a price is not known, or before one has finished; never less than `cost`.
+        """
+        spent = self.cost
+        used = cost_of(self.used_in + self.lost_in, self.used_out + self.lost_out, self.prices)
+        if spent is None or used is None or not self.finished:
+            return None
+        return max(used / self.finished * self.total, spent)
+
+    @property
+    def at_a_time(self) -> tuple[int, int]:
+        """How many rollouts are generated at a time now, and how many were meant to be.
+
+        Over all endpoints; 0 for no limit, also where none has refused a request yet.
+        """
+        every = self.concurrency.values()
+        most = sum(one.most for one in every) if all(one.most for one in every) else 0
+        if self.run is not None and self.run.max_concurrent > 0:
+            most = min(most or self.run.max_concurrent, self.run.max_concurrent)
+        limit = sum(one.limit for one in every) if all(one.limit for one in every) else 0
+        return (min(limit, most) if most else limit, most) if every else (0, 0)
+
+    @property
+    def refused_requests(self) -> int:
+        """Answers with status 429 or 529."""
+        return sum(one.refused for one in self.concurrency.values())
 
     def example_id(self, row: int) -> Any:
         """The example's id as the dataset has it; its position until a rollout of it finished."""
@@ -122,10 +196,30 @@ class RunState:
             self.changed += 1
 
     def _on_RunStarted(self, event: ev.RunStarted) -> None:
-        self.run = event
+        before, self.run = self.run, event
         shape = (event.total, event.rollouts_per_example, event.pass_threshold)
-        if shape != (self.total, self.per_example, self.threshold):
+        again = before is not None and event.reading != before.reading
+        if again:
+            self.end, self.notices, self.unreadable = None, [], []
+        if again or shape[1:] != (self.per_example, self.threshold) or event.total < self.total:
             self._reset(*shape)
+        elif event.total > self.total:
+            self._grow(event.total - self.total)
+
+    def _grow(self, more: int) -> None:
+        """Adds places for rollouts behind those that there are."""
+        self.total += more
+        self.by_stage[WAITING] += more
+        self.stage.extend(bytes(more))
+        self.attempt.frombytes(bytes(2 * more))
+        for counts in (self.turns, self.tool_calls):
+            counts.frombytes(bytes(4 * more))
+        for sizes in (self.input_tokens, self.output_tokens, self.length):
+            sizes.frombytes(bytes(8 * more))
+        for numbers in (self.reward, self.since, self.total_ms):
+            numbers.extend(array("d", [NAN]) * more)
+        self.offset.extend(array("q", [-1]) * more)
+        self.examples.reach(self.total // self.per_example - 1)
 
     def _on_RolloutStaged(self, event: ev.RolloutStaged) -> None:
         row = event.row
@@ -137,10 +231,15 @@ class RunState:
         self._move(row, event.stage)
         self.attempt[row] = event.attempt
         if event.note:
-            self.notes[row] = event.note
+            self.notes[row], self.again_at[row] = event.note, event.again_at
+            self.last_cause = event.note.partition(",")[0]
         elif self.notes:
-            self.notes.pop(row, None)
+            self._woke(row)
         self._use(row, event.turns, event.tool_calls, event.input_tokens, event.output_tokens)
+
+    def _woke(self, row: int) -> None:
+        self.notes.pop(row, None)
+        self.again_at.pop(row, None)
 
     def _move(self, row: int, stage: int) -> None:
         self.by_stage[self.stage[row]] -= 1
@@ -157,10 +256,11 @@ class RunState:
 
     def _on_RolloutFinished(self, event: ev.RolloutFinished) -> None:
         row = event.row
-        if self.stage[row] >= DONE:
+        if self.stage[row] >= DONE:  # told again, where its line is at another place now
+            self.offset[row], self.length[row] = event.offset, event.length
             return
         self._move(row, DONE if event.error is None else ERROR)
-        self.notes.pop(row, None)
+        self._woke(row)
         self._use(row, event.turns, event.tool_calls, event.input_tokens, event.output_tokens)
         self.lost_in += event.lost_input
         self.lost_out += event.lost_output
@@ -170,11 +270,14 @@ class RunState:
             self.with_usage += 1
             self.used_in += event.input_tokens
             self.used_out += event.output_tokens
+            self.rollout_in.add(event.input_tokens)
+            self.rollout_out.add(event.output_tokens)
         self.attempt[row] = event.attempt
         self.offset[row] = event.offset
         self.length[row] = event.length
         self.total_ms[row] = event.total_ms
         self.since[row] = event.started_at
+        self.facts.add(event, self.per_example)
         example = row // self.per_example
         if event.example_id != example:
             self.example_ids[example] = event.example_id
@@ -202,6 +305,7 @@ class RunState:
         if event.reward is not None:
             self.reward[row] = event.reward
             self.reward_mean.add(example, event.reward)
+            self.trend.add(event.reward)
             self.reward_most = max(self.reward_most, event.reward)
             passed = event.reward >= self.threshold
             self.pass_rates.add(example, passed)
@@ -212,20 +316,86 @@ class RunState:
                 mean = self.metrics[name] = RunningMean(is_share=False)
             mean.add(example, value)
 
+    def _on_RowsTakenBack(self, event: ev.RowsTakenBack) -> None:
+        for was in event.rows:
+            self._take_back(was)
+
+    def _take_back(self, was: ev.RolloutFinished) -> None:
+        """An errored rollout waits again: what its row added is taken away, at constant cost.
+
+        Nothing happens where the row was not told, or is told already as it came out later.
+        """
+        row = was.row
+        if self.stage[row] != ERROR or self.since[row] != was.started_at:
+            return
+        self.taken_back += 1
+        self._move(row, WAITING)
+        self._use(row, 0, 0, 0, 0)
+        self.lost_in -= was.lost_input
+        self.lost_out -= was.lost_output
+        self.tokens_in -= was.lost_input
+        self.tokens_out -= was.lost_output
+        if was.input_tokens or was.output_tokens:
+            self.with_usage -= 1
+            self.used_in -= was.input_tokens
+            self.used_out -= was.output_tokens
+            self.rollout_in.remove(was.input_tokens)
+            self.rollout_out.remove(was.output_tokens)
+        self.attempt[row], self.offset[row], self.length[row] = 0, -1, 0
+        self.total_ms[row] = self.since[row] = NAN
+        self.facts.remove(row)
+        self.truncated -= was.truncated
+        if was.stop_condition:
+            _count_less(self.stop_conditions, was.stop_condition)
+        for ms in was.model_ms:
+            self.model_call_s.remove(ms / 1000)
+        for name, (calls, errors) in was.tools.items():
+            before = self.tool_uses[name]
+            self.tool_uses[name] = (before[0] - calls, before[1] - errors)
+            if not self.tool_uses[name][0]:
+                del self.tool_uses[name]
+        self.examples.remove_error(row // self.per_example)
+        _count_less(self.error_counts, self.errors.pop(row))
+
+    def _on_LimitMoved(self, event: ev.LimitMoved) -> None:
+        self.limit_moved = event
+        if self.run is not None:
+            self.run = copy(self.run)
+            self.run.max_concurrent = event.max_concurrent
+
     def _on_GateMoved(self, event: ev.GateMoved) -> None:
         if event.open and not self.gate_open:
             self.rate = Rate()  # a pause tells no speed
         self.gate_open = event.open
         self.in_flight = event.in_flight
 
+    def _on_ConcurrencyMoved(self, event: ev.ConcurrencyMoved) -> None:
+        self.concurrency[event.place] = event
+        self.limits.append(self.at_a_time[0])
+
+    def _on_ReadingMoved(self, event: ev.ReadingMoved) -> None:
+        self.read = (event.done, event.total)
+        self.unreadable_lines = event.unreadable
+
+    def _on_LineUnreadable(self, event: ev.LineUnreadable) -> None:
+        self.unreadable.append(event)
+        self.notices.append(("warning", f"{event.file}, line {event.line}: {event.why}"))
+
     def _on_Noticed(self, event: ev.Noticed) -> None:
         self.notices.append((event.level, event.text))
 
     def _on_RunFinished(self, event: ev.RunFinished) -> None:
         self.end = event
+        self.again_at.clear()
         for row, stage in enumerate(self.stage):
             if WAITING < stage < DONE:  # it begins anew if the run goes on
                 self._move(row, WAITING)
 
     def _on_Refused(self, event: ev.Refused) -> None:
         self.refused = event.faults
+
+
+def _count_less(counts: Counter[str], name: str) -> None:
+    counts[name] -= 1
+    if not counts[name]:
+        del counts[name]

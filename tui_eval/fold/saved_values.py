@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import math
 from collections.abc import Mapping
 from typing import Any
@@ -29,9 +30,19 @@ def _from_text(value: Any, begins: str) -> Any:
     if isinstance(value, str) and value.startswith(begins):
         try:
             return msgspec.json.decode(value.encode("utf-8", "replace"))
-        except (ValueError, RecursionError):
+        except RecursionError:
             return None
+        except ValueError:
+            return _with_nan(value)
     return value
+
+
+def _with_nan(text: str) -> Any:
+    """What strict JSON refuses: NaN and infinity as literals."""
+    try:
+        return json.loads(text)
+    except (ValueError, RecursionError):
+        return None
 
 
 def number_of(value: Any) -> float | None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from tui_eval.stats.cost import Prices, cost_of
+from tui_eval.stats.cost import Prices
 from tui_eval.stats.examples import ExampleFigures
 from tui_eval.stats.mean import Mean
 from tui_eval.stats.passk import PassRate
@@ -34,6 +34,10 @@ class Summary:
         rollout_s: Seconds of rollouts without an error.
         model_call_s: Seconds of answered model calls.
         tools: (calls, errors) by name.
+        refused_requests: Those of this session that were tried again after status 429 or 529.
+        last_cause: Why a rollout of this session was tried again last, where none succeeded.
+        missing_columns: State columns that no rollout's state had, and which key may have been
+            meant, as a sentence or nothing.
         seconds: How long the run was worked on, over all its sessions.
     """
 
@@ -67,6 +71,9 @@ class Summary:
     rollout_s: Quantiles
     model_call_s: Quantiles
     tools: dict[str, tuple[int, int]]
+    refused_requests: int
+    last_cause: str
+    missing_columns: dict[str, str]
     seconds: float
 
     @property
@@ -85,7 +92,6 @@ def summarize(state: RunState) -> Summary:
     if run is None:
         raise ValueError("a run that has not started has no summary")
     examples, used = state.total // state.per_example, state.reward_mean.n
-    prices = state.prices
     return Summary(
         run=run,
         end=end,
@@ -112,11 +118,14 @@ def summarize(state: RunState) -> Summary:
         with_usage=state.with_usage,
         used_in=state.used_in,
         used_out=state.used_out,
-        prices=prices,
-        cost=cost_of(state.tokens_in, state.tokens_out, prices),
+        prices=state.prices,
+        cost=state.cost,
         rollout_s=state.rollout_s.result(),
         model_call_s=state.model_call_s.result(),
         tools=dict(sorted(state.tool_uses.items(), key=lambda item: -item[1][0])),
+        refused_requests=state.refused_requests,
+        last_cause=state.last_cause if state.finished == state.errored else "",
+        missing_columns=end.missing_columns if end is not None else {},
         seconds=_seconds(run, end),
     )
 

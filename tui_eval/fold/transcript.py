@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import msgspec
 
+from tui_eval.fold.placeholders import placeholder
 from tui_eval.fold.saved_values import listing, mapping, metrics_of, number_of
 
 if TYPE_CHECKING:
@@ -42,6 +43,29 @@ class Entry:
     tool: ToolUse | None = None
 
 
+GAP = "\n[…]\n"
+"""Stands where text was left out because the listener did not read in time."""
+
+
+@dataclass(slots=True)
+class RunningText:
+    """What came so far of an answer that is being streamed; `parts` are texts by their kind."""
+
+    call: int
+    parts: dict[str, str] = field(default_factory=dict)
+    version: int = 0
+    _next: dict[str, int] = field(default_factory=dict)
+
+    def add(self, more: ev.TextAdded) -> None:
+        """Takes in more of it; what belongs to an earlier answer is left out."""
+        if more.call != self.call:
+            return
+        gap = GAP if more.first > self._next.get(more.kind, 0) else ""
+        self.parts[more.kind] = self.parts.get(more.kind, "") + gap + more.text
+        self._next[more.kind] = more.first + len(more.text)
+        self.version += 1
+
+
 @dataclass(slots=True)
 class Score:
     """What one reward function gave: `raw` is None where it failed, and `error` says how."""
@@ -69,6 +93,8 @@ class Rollout:
     steps: list[dict[str, Any]] = field(default_factory=list)
     scores: list[Score] = field(default_factory=list)
     metrics: dict[str, float] = field(default_factory=dict)
+    judged: list[str] = field(default_factory=list)
+    """What judges said."""
     reward: float | None = None
     error: str | None = None
     traceback: str | None = None
@@ -78,15 +104,23 @@ class Rollout:
     timing: dict[str, float] = field(default_factory=dict)
     finished: bool = False
     version: int = 0
+    coming: RunningText | None = None
 
-    def apply(self, event: ev.MessagesAdded | ev.ToolFinished) -> None:
+    def apply(self, event: ev.MessagesAdded | ev.ToolFinished | ev.TextAdded) -> None:
         """Takes in one event of this rollout."""
+        if type(event).__name__ == "TextAdded":
+            more: ev.TextAdded = event  # type: ignore[assignment]
+            if self.coming is None or more.call > self.coming.call:
+                self.coming = RunningText(more.call)
+            self.coming.add(more)
+            return
         self.version += 1
         if type(event).__name__ == "ToolFinished":
             done: ev.ToolFinished = event  # type: ignore[assignment]
             self.tools.setdefault(done.call_id, []).append((done.ms, done.error, done.result))
             return
         added: ev.MessagesAdded = event  # type: ignore[assignment]
+        self.coming = None
         if added.first == 0:
             self.tools.clear()
         self.attempt = added.attempt
@@ -166,8 +200,8 @@ def content_text(content: Any) -> str:
     parts = []
     for part in content:
         if isinstance(part, Mapping):
-            kind = part.get("type")
-            parts.append(str(part.get("text", "")) if kind == "text" else f"[{kind}]")
+            is_text = part.get("type") == "text"
+            parts.append(str(part.get("text", "")) if is_text else placeholder(part))
         else:
             parts.append(str(part))
     return "\n".join(parts)
@@ -200,6 +234,7 @@ def from_row(row: int, saved: Mapping[str, Any]) -> Rollout:
             for name, value in metrics_of(saved).items()
             if (number := number_of(value)) is not None
         },
+        judged=_verdicts(ours.get("judge") or saved.get("judge_response")),
         reward=None if errored else number_of(saved.get("reward")),
         error=_error_text(error),
         traceback=_error_text(ours.get("traceback")),
@@ -215,6 +250,12 @@ def _score(saved: Mapping[str, Any]) -> Score:
     weight = number_of(saved.get("weight")) or 0.0
     error = _error_text(saved.get("error"))
     return Score(str(saved.get("name")), number_of(saved.get("raw")), weight, error)
+
+
+def _verdicts(saved: Any) -> list[str]:
+    """What judges said: by their prompts, as verifiers has it, or one after the other."""
+    verdicts = list(mapping(saved).values()) or listing(saved) or [saved]
+    return [str(verdict) for verdict in verdicts if verdict]
 
 
 def _timing(saved: Mapping[str, Any]) -> dict[str, float]:

@@ -4,22 +4,34 @@ from __future__ import annotations
 
 from tui_eval.events import RunFinished
 from tui_eval.fold.run_state import RunState
+from tui_eval.runs.facts import read_metadata
 from tui_eval.runs.layout import RunDir
 from tui_eval.runs.lock import holder
 from tui_eval.runs.metadata import build_metadata
-from tui_eval.runs.opening import read_metadata, saved_events
+from tui_eval.runs.opening import saved_events
 from tui_eval.runs.redaction import Redactor
 from tui_eval.runs.writer import write_metadata
 
 
-def close_for_the_dead(run: RunDir, end: RunFinished) -> None:
-    """Brings metadata.json up to the rows on disk and removes the lock that nobody holds."""
+def close_for_the_dead(run: RunDir, end: RunFinished) -> RunFinished:
+    """Brings metadata.json up to the rows on disk and removes the lock that nobody holds.
+
+    Args:
+        end: How the run seems to have ended.
+
+    Returns:
+        How it ended: a run that was interrupted when all its rows were on disk is finished.
+    """
     if holder(run.lock) is not None:
-        return
+        return end
     before = read_metadata(run)
     state = RunState()
     for event in saved_events(run):
-        state.apply(end if isinstance(event, RunFinished) else event)
+        if not isinstance(event, RunFinished):
+            state.apply(event)
+    if end.status == "interrupted" and 0 < state.total <= state.finished:
+        end = RunFinished(end.seq, end.at, "finished", 3 if state.errored else 0)
+    state.apply(end)
     versions = before.get("version_info") or {}
     metadata = build_metadata(
         state,
@@ -32,4 +44,5 @@ def close_for_the_dead(run: RunDir, end: RunFinished) -> None:
         write_metadata(run, {**before, **metadata}, Redactor())
         run.lock.unlink(missing_ok=True)
     except OSError:
-        return  # the rows are what counts, and a resume writes both anew
+        pass  # the rows are what counts, and a resume writes both anew
+    return end

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import re
+import shlex
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
@@ -52,13 +53,9 @@ def push_run(run: RunDir, name: str | None = None, *, private: bool = False) -> 
     )
     try:
         import datasets
-        import huggingface_hub.utils as hub_utils
     except ImportError:
         hint = "Install it: pip install 'tui-eval[hub]'"
         raise RefusedError([Fault("hub", "the package datasets is missing", hint)]) from None
-    hub_utils.disable_progress_bars()  # type: ignore[attr-defined]
-    datasets.disable_progress_bars()
-    datasets.logging.set_verbosity_error()
     try:
         datasets.Dataset(arrow_table(rows)).push_to_hub(name, private=private or None)
     except Exception as error:
@@ -66,6 +63,12 @@ def push_run(run: RunDir, name: str | None = None, *, private: bool = False) -> 
         fault = Fault(f"dataset {name}", f"the hub did not take it: {what}")
         raise RefusedError([fault]) from error
     return name, len(rows)
+
+
+def retry(run: RunDir, name: str | None) -> str:
+    """The command that pushes a run."""
+    named = ["-D", name] if name else []
+    return shlex.join(["tui-eval", "push", str(run.path), *named])
 
 
 def arrow_table(rows: Sequence[dict[str, Any]]) -> pyarrow.Table:

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Callable, Iterator
 from pathlib import Path
+from typing import Any, TypeVar
 
 import msgspec
 
@@ -11,6 +13,25 @@ from tui_eval.events import HEADER_BYTES, RolloutFinished, frame
 
 _encode = msgspec.msgpack.Encoder().encode
 _decode = msgspec.msgpack.Decoder(RolloutFinished).decode
+
+BLOCK = 1 << 20
+
+
+class _Place(msgspec.Struct, tag="done", array_like=True, gc=False):
+    """The first fields of `RolloutFinished`: where its line is."""
+
+    seq: int
+    at: float
+    row: int
+    example_id: Any
+    number: int
+    attempt: int
+    offset: int
+    length: int
+
+
+_decode_place = msgspec.msgpack.Decoder(_Place).decode
+_Entry = TypeVar("_Entry", RolloutFinished, _Place)
 
 
 def encode_entry(event: RolloutFinished) -> bytes:
@@ -29,31 +50,48 @@ class IndexReader:
         self.covered = 0
         """Bytes of the lines that the entries name: less than `end` where one is missing."""
 
-    def read(self) -> list[RolloutFinished]:
-        """The entries since the last call; an entry that makes no sense ends the reading."""
+    @property
+    def position(self) -> int:
+        """How many bytes of the index are read."""
+        return self._position
+
+    def read(self, most: int = -1) -> list[RolloutFinished]:
+        """The entries since the last call; an entry that makes no sense ends the reading.
+
+        Args:
+            most: Bytes to read at most, longer than any entry; all by default.
+        """
+        return list(self._read(_decode, most))
+
+    def skip(self) -> int:
+        """Reads of every entry only which line it names; returns how many there were."""
+        found = 0
+        while n := sum(1 for _ in self._read(_decode_place, BLOCK)):
+            found += n
+        return found
+
+    def _read(self, decode: Callable[[bytes], _Entry], most: int) -> Iterator[_Entry]:
         try:
             with open(self._path, "rb") as file:
                 file.seek(self._position)
-                data = file.read()
+                data = file.read(most)
         except FileNotFoundError:
-            return []
-        found: list[RolloutFinished] = []
+            return
         at = 0
         while at + HEADER_BYTES <= len(data):
             size = int.from_bytes(data[at : at + HEADER_BYTES], "big")
             entry = data[at + HEADER_BYTES : at + HEADER_BYTES + size]
             if len(entry) < size:
-                break
+                return
             try:
-                event = _decode(entry)
+                event = decode(entry)
             except (msgspec.DecodeError, UnicodeDecodeError):
-                break
-            found.append(event)
+                return
+            at += HEADER_BYTES + size
+            self._position += HEADER_BYTES + size
             self.end = max(self.end, event.offset + event.length)
             self.covered += event.length
-            at += HEADER_BYTES + size
-        self._position += at
-        return found
+            yield event
 
 
 def write_index(path: Path, events: list[RolloutFinished]) -> None:

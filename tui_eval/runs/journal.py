@@ -99,6 +99,15 @@ class Journal:
             self._path.unlink(missing_ok=True)
         self._dead_bytes = 0
 
+    def sync(self) -> None:
+        """Flushes what it has to the disk.
+
+        Raises:
+            OSError: The disk refused.
+        """
+        if self._fd is not None:
+            os.fdatasync(self._fd)
+
     def close(self) -> None:
         """Closes the file; what is not forgotten stays for a resume."""
         if self._fd is not None:

@@ -9,12 +9,20 @@ from pathlib import Path
 
 import platformdirs
 
+RESULTS = "results.jsonl"
+
 
 @dataclass(frozen=True, slots=True)
 class RunDir:
-    """The files of one run; nothing is created or read here."""
+    """The files of one run; nothing is created or read here.
+
+    Args:
+        path: The directory.
+        name: The file that holds the rollouts; other programs call it as they like.
+    """
 
     path: Path
+    name: str = RESULTS
 
     @property
     def plan(self) -> Path:
@@ -24,7 +32,7 @@ class RunDir:
     @property
     def results(self) -> Path:
         """One finished rollout a line, in order of completion."""
-        return self.path / "results.jsonl"
+        return self.path / self.name
 
     @property
     def index(self) -> Path:
@@ -47,6 +55,11 @@ class RunDir:
         return self.path / "superseded.jsonl"
 
     @property
+    def notes(self) -> Path:
+        """What people noted on rollouts, one note a line; the last one of a rollout holds."""
+        return self.path / "notes.jsonl"
+
+    @property
     def log(self) -> Path:
         """What the engine and people's code printed."""
         return self.path / "engine.log"
@@ -55,6 +68,16 @@ class RunDir:
     def lock(self) -> Path:
         """Held by the engine that writes here; names its socket."""
         return self.path / "lock"
+
+    @property
+    def is_ours(self) -> bool:
+        """Whether our engine made it; another program's directory is only read."""
+        return self.name == RESULTS and self.plan.exists()
+
+    @property
+    def place(self) -> Path:
+        """What names this run to people: its directory, or the file where that says more."""
+        return self.path if self.name == RESULTS else self.results
 
     def is_run(self) -> bool:
         """Whether this looks like a run of ours or of verifiers."""
@@ -87,6 +110,12 @@ def unsaved_root() -> Path:
     """The user's state directory, where runs live until somebody saves them."""
     named = os.environ.get("TUI_EVAL_STATE_DIR")
     return Path(named) if named else Path(platformdirs.user_state_path("tui-eval"))
+
+
+def cache_root() -> Path:
+    """The user's cache directory, where indexes of other programs' runs are."""
+    named = os.environ.get("TUI_EVAL_CACHE_DIR")
+    return Path(named) if named else Path(platformdirs.user_cache_path("tui-eval"))
 
 
 def is_unsaved(run: RunDir) -> bool:

@@ -4,18 +4,17 @@ from __future__ import annotations
 
 import fcntl
 import os
+import shlex
 import time
 from dataclasses import dataclass
 from pathlib import Path
 
 import msgspec
 
+from tui_eval.errors import Fault
+
 ASKING_LASTS_S = 1.0
 """Who asks for the holder has the lock for a moment: a writer tries again for so long."""
-
-
-class LockHeldError(Exception):
-    """Another engine writes this run."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -24,6 +23,26 @@ class Holder:
 
     pid: int
     socket: str
+
+    def __str__(self) -> str:
+        return f"process {self.pid}" if self.pid else "another process"
+
+    def fault(self, run: Path) -> Fault:
+        """Why nobody else can go on with the run at this path."""
+        hint = f"Join it: tui-eval open {shlex.quote(str(run))}"
+        return Fault(str(run), f"{self} is writing this run", hint if self.socket else "")
+
+
+class LockHeldError(Exception):
+    """Another engine writes this run.
+
+    Args:
+        held: Which one.
+    """
+
+    def __init__(self, held: Holder) -> None:
+        super().__init__(f"{held} is writing this run")
+        self.held = held
 
 
 class RunLock:
@@ -41,8 +60,7 @@ class RunLock:
         while (fd := _try_lock(path)) is None:
             held = holder(path)
             if held is not None or time.monotonic() > deadline:
-                who = f"process {held.pid}" if held and held.pid else "another process"
-                raise LockHeldError(f"{who} is writing this run")
+                raise LockHeldError(held or Holder(0, ""))
             time.sleep(0.005)
         self._fd = fd
         os.ftruncate(self._fd, 0)

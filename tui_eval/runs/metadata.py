@@ -23,6 +23,8 @@ def build_metadata(
 ) -> dict[str, Any]:
     """The metadata in the key order of verifiers 0.1.11, then what we add.
 
+    A mean of nothing is None.
+
     Args:
         time_ms: Milliseconds that the run has been worked on, over all its sessions.
         env_version: Version of the environment's package, where it has one.
@@ -44,9 +46,9 @@ def build_metadata(
         "rollouts_per_example": run.rollouts_per_example,
         "sampling_args": run.sampling_args,
         "time_ms": time_ms,
-        "avg_reward": reward.mean if reward.mean is not None else 0.0,
+        "avg_reward": reward.mean,
         "avg_metrics": {name: metric.mean for name, metric in summary.metrics.items()},
-        "avg_error": errored / finished if finished else 0.0,
+        "avg_error": errored / finished if finished else None,
         "pass_at_k": {str(rate.k): rate.any_passes for rate in rates},
         "pass_all_k": {str(rate.k): rate.all_pass for rate in rates},
         "pass_threshold": state.threshold,
@@ -66,13 +68,14 @@ def build_metadata(
         "state_columns": state_columns,
         "tools": tools,
         "date": datetime.fromtimestamp(run.at, UTC).isoformat(timespec="seconds"),
-        "reward": reward.mean if reward.mean is not None else 0.0,
-        "reward_std": reward.std if reward.std is not None else 0.0,
+        "reward": reward.mean,
+        "reward_std": reward.std,
         "n_used": summary.used,
         "n_errored": errored,
         "n_missing": summary.missing,
         "n_total": state.total,
         "status": summary.status,
+        "missing_columns": summary.missing_columns,
         "numbers": numbers_object(summary),
         **(extra or {}),
     }

@@ -3,15 +3,18 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass, field, replace
+from hashlib import sha256
 from pathlib import Path
 from typing import Any, BinaryIO
 
 from tui_eval.events import RolloutFinished
 from tui_eval.runs.index import write_index
 from tui_eval.runs.layout import RunDir
-from tui_eval.runs.scan import Line, RowPlaces, event_of, scan
+from tui_eval.runs.places import RowPlaces
+from tui_eval.runs.row_events import event_of
+from tui_eval.runs.scan import Line, scan
 
 
 @dataclass(slots=True)
@@ -20,12 +23,12 @@ class Repaired:
 
     Args:
         kept: Rows that stand, in the order of the file.
-        rerun: Places of errored rows that were taken out to run again.
+        rerun: Errored rows that were taken out to run again, as they were.
         dropped: Lines that were taken out for other reasons, as sentences.
     """
 
     kept: list[RolloutFinished] = field(default_factory=list)
-    rerun: list[int] = field(default_factory=list)
+    rerun: list[RolloutFinished] = field(default_factory=list)
     dropped: list[str] = field(default_factory=list)
 
 
@@ -36,16 +39,19 @@ def repair(
     examples: int,
     positions: Mapping[Any, int] | None = None,
     keep_errors: bool,
+    again: Collection[int] | None = None,
 ) -> Repaired:
     """Leaves one row for each (example, rollout) and moves the others to superseded.jsonl.
 
     results.jsonl is replaced atomically, and only where something has to go. Of several rows of
     one rollout the first without error stays. What is no row at all (a torn last line, garbage)
-    is moved as well: nothing received is thrown away.
+    is moved as well: nothing received is thrown away. After a crash in the middle of it the lines
+    that were to go are still there, or they are gone; superseded.jsonl may have them either way.
 
     Args:
         positions: Place of each example id in the dataset, where it is known.
         keep_errors: Leave errored rows where they are.
+        again: Of the errored rows only these are moved; None for all of them.
 
     Raises:
         OSError: The files cannot be read or replaced.
@@ -75,8 +81,8 @@ def repair(
         kept[place[0]] = (line, event)
     if not keep_errors:
         for row, (line, event) in list(kept.items()):
-            if event.error is not None:
-                found.rerun.append(row)
+            if event.error is not None and (again is None or row in again):
+                found.rerun.append(event)
                 out.append(line)
                 del kept[row]
     stay = sorted(kept.values(), key=lambda pair: pair[0].offset)
@@ -92,7 +98,8 @@ def _move(run: RunDir, stay: list[tuple[Line, RolloutFinished]], out: list[Line]
     new = run.results.with_suffix(".jsonl.new")
     with open(run.results, "rb") as source:
         if out:
-            _put_aside(run.superseded, (_text(source, line) for line in out))
+            size = sum(line.length + 1 for line in out)
+            _put_aside(run.superseded, (_text(source, line) for line in out), size)
         with open(new, "wb") as target:
             for line, event in stay:
                 event.offset = target.tell()
@@ -108,13 +115,20 @@ def _text(source: BinaryIO, line: Line) -> bytes:
     return text if text.endswith(b"\n") else text + b"\n"
 
 
-def _put_aside(path: Path, texts: Iterable[bytes]) -> None:
+def _put_aside(path: Path, texts: Iterable[bytes], size: int) -> None:
+    """Appends lines, but for those that an attempt which was cut off has left at the end.
+
+    Args:
+        size: Bytes of all lines, at least.
+    """
     with open(path, "a+b") as aside:
         end = aside.seek(0, os.SEEK_END)
-        if end:
-            aside.seek(end - 1)
-            if aside.read(1) != b"\n":
-                aside.write(b"\n")
-        aside.writelines(texts)
+        aside.seek(max(end - size, 0))
+        known, last = set(), b"\n"
+        for last in aside:
+            known.add(sha256(last).digest())
+        if not last.endswith(b"\n"):
+            aside.write(b"\n")
+        aside.writelines(text for text in texts if sha256(text).digest() not in known)
         aside.flush()
         os.fsync(aside.fileno())

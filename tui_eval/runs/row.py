@@ -15,6 +15,9 @@ from tui_eval.state import State
 
 ROW_VERSION = 1
 
+LONGEST_CHAIN = 10_000
+"""Characters of an error's chain at most: the format has it twice, and the traceback all of it."""
+
 SCHEMA_KEYS = frozenset(
     (
         "example_id",
@@ -86,9 +89,14 @@ def error_info(error: BaseException) -> dict[str, str]:
     chain = ErrorChain(error)
     return {
         "error": type(error).__name__,
-        "error_chain_repr": repr(chain),
+        "error_chain_repr": _cut(repr(chain)),
         "error_chain_str": str(chain),
     }
+
+
+def _cut(text: str) -> str:
+    left_out = len(text) - LONGEST_CHAIN
+    return text if left_out <= 0 else f"{text[:LONGEST_CHAIN]}... {left_out:,} more characters"
 
 
 def build_row(
@@ -156,6 +164,8 @@ def _own_part(
         "tool_calls": state.tool_log,
         "traceback": None if error is None else traceback_text(error),
     }
+    if verdicts := state.get("judge_response"):
+        ours["judge"] = list(verdicts.values()) if isinstance(verdicts, dict) else [verdicts]
     media = _media("prompt", state.get("prompt")) + _media("completion", state.get("completion"))
     if media:
         ours["media"] = media

@@ -1,37 +1,93 @@
-"""A saved run as a feed: the same events as a live one, read from its files."""
+"""A saved run as a feed: the same events as a live one, read from its files by a thread."""
 
 from __future__ import annotations
 
 import asyncio
+import threading
+import time
+from collections import deque
 from collections.abc import Iterator
-from itertools import islice
 
-from tui_eval.events import Command, Event
+from tui_eval.events import Command, Event, Noticed
 from tui_eval.fold.transcript import Rollout
 from tui_eval.runs.layout import RunDir
-from tui_eval.runs.opening import read_rollout, saved_events
+from tui_eval.runs.log_file import read_log
+from tui_eval.runs.opening import read_rollout
+from tui_eval.runs.story import Story
+
+MOST_WAITING = 5000
+"""Events that are read ahead of the listener."""
+LOOKS_EVERY_S = 0.5
+"""How often the file is looked at for what another program adds."""
 
 
 class SavedFeed:
-    """A run that nobody writes now."""
+    """A run that no engine of ours tells: saved, or being written by another program.
+
+    The file is read in the background, in slices of about a millisecond, and followed while it
+    grows; `ReadingMoved` tells how far the reading is, and `cancel` ends it.
+    """
 
     live = False
 
     def __init__(self, run: RunDir) -> None:
         self._run = run
-        self._events: Iterator[Event] = iter(())
+        self._events: deque[Event] = deque()
+        self._stop = threading.Event()
+        self._cancelled = threading.Event()
+        self._drained = threading.Event()
+        self._told = threading.Event()
+        self._thread = threading.Thread(target=self._read, name="saved run", daemon=True)
 
     async def start(self) -> None:
-        """Opens the files."""
+        """Begins to read; comes back when the first events are there."""
         await asyncio.to_thread(self.open)
 
     def open(self) -> None:
-        """Opens the files, for callers without a loop."""
-        self._events = iter(list(saved_events(self._run)))
+        """As `start`, for callers without a loop."""
+        self._thread.start()
+        self._told.wait()
 
-    def drain(self, most: int = 5000) -> list[Event]:
+    def _read(self) -> None:
+        story = Story(self._run)
+        try:
+            going = self._tell(story.begin())
+            while going and not self._stop.wait(LOOKS_EVERY_S):
+                going = self._tell(story.more())
+        except OSError as error:
+            self._events.append(
+                Noticed(0, time.time(), "warning", f"the file cannot be read: {error}")
+            )
+        finally:
+            self._told.set()
+            story.close()
+
+    def _tell(self, batches: Iterator[list[Event]]) -> bool:
+        """Hands over events as fast as they are taken; False where nobody wants more."""
+        for events in batches:
+            self._events.extend(events)
+            if len(events) > 1:  # the run's first rows, not only what it is
+                self._told.set()
+            while len(self._events) > MOST_WAITING and not self._stop.is_set():
+                self._drained.clear()
+                self._told.set()
+                self._drained.wait(0.1)
+            if self._stop.is_set() or self._cancelled.is_set():
+                return False
+            time.sleep(0)  # whoever waits for the interpreter goes first
+        self._told.set()
+        return True
+
+    def drain(self, most: int = MOST_WAITING) -> list[Event]:
         """See `Feed.drain`."""
-        return list(islice(self._events, most))
+        events = self._events
+        taken = [events.popleft() for _ in range(min(most, len(events)))]
+        self._drained.set()
+        return taken
+
+    def cancel(self) -> None:
+        """Ends the reading; what was read stays, and a later opening goes on from there."""
+        self._cancelled.set()
 
     def send(self, command: Command) -> None:
         """Nobody listens."""
@@ -40,5 +96,13 @@ class SavedFeed:
         """See `Feed.saved`."""
         return read_rollout(self._run, row, offset, length)
 
+    def log(self, at: int, most: int) -> tuple[bytes, int]:
+        """See `Feed.log`."""
+        return read_log(self._run.log, at, most)
+
     async def close(self) -> None:
-        """Nothing is held open."""
+        """Ends the reading and lets go of the files."""
+        self._stop.set()
+        self._drained.set()
+        if self._thread.ident is not None:
+            await asyncio.to_thread(self._thread.join)

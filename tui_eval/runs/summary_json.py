@@ -39,6 +39,9 @@ def summary_object(summary: Summary) -> dict[str, Any]:
             "pass_threshold": summary.threshold,
         },
         **numbers_object(summary),
+        "refused_requests": summary.refused_requests,
+        "last_cause": summary.last_cause or None,
+        "missing_columns": summary.missing_columns,
         "time_s": summary.seconds,
         "path": str(Path(run.path).absolute()),
         "saved": run.saved,
@@ -135,15 +138,14 @@ def refused_object(faults: Iterable[Fault]) -> dict[str, Any]:
     return {"version": VERSION, "status": "refused", "exit_code": 2, "faults": found}
 
 
-def unstarted_object(status: str, exit_code: int, text: str) -> dict[str, Any]:
+def unstarted_object(status: str, exit_code: int | None, text: str) -> dict[str, Any]:
     """What stands in place of a summary where the run never began: stopped, or failed."""
     return {"version": VERSION, "status": status, "exit_code": exit_code, "error": text or None}
 
 
-def several_object(summaries: Iterable[Summary], exit_code: int) -> dict[str, Any]:
-    """The summaries of several runs as one object."""
-    runs = [summary_object(one) for one in summaries]
-    return {"version": VERSION, "exit_code": exit_code, "evaluations": runs}
+def several_object(evaluations: Iterable[Mapping[str, Any]], exit_code: int) -> dict[str, Any]:
+    """The summaries of several runs, or what stands in place of one, as one object."""
+    return {"version": VERSION, "exit_code": exit_code, "evaluations": list(evaluations)}
 
 
 def json_line(value: Mapping[str, Any]) -> str:

@@ -12,9 +12,10 @@ from pathlib import Path
 from typing import Any
 
 from tui_eval.errors import Fault, RefusedError
+from tui_eval.runs.facts import read_metadata
 from tui_eval.runs.layout import RunDir, is_unsaved, outputs_root, saved_roots, unsaved_root
 from tui_eval.runs.lock import LockHeldError, RunLock, holder
-from tui_eval.runs.opening import read_metadata
+from tui_eval.runs.scan import count_lines
 
 KEPT_S = 14 * 24 * 3600.0
 
@@ -65,7 +66,7 @@ def save_run(run: RunDir, target: RunDir) -> RunDir:
     """
     held = holder(run.lock)
     if held is not None:
-        what = f"process {held.pid} is writing this run"
+        what = f"{held} is writing this run"
         raise RefusedError([Fault(str(run.path), what, "Save it when the run is over")])
     partial = target.path.with_name(f".{target.path.name}.partial")
     try:
@@ -101,22 +102,30 @@ class Incomplete:
     unsaved: bool
     written_at: float
     is_complete: bool = False
+    at_work: bool = False
+    errored: int = 0
+
+    @property
+    def progress(self) -> str:
+        """How far it is, in a few words."""
+        errored = f", {self.errored} errored" if self.errored else ""
+        return f"{self.done} of {self.total}{errored}"
 
 
 def incomplete_runs(
-    roots: list[Path] | None = None, *, also_complete: bool = False
+    roots: list[Path] | None = None, *, all_of_them: bool = False
 ) -> list[Incomplete]:
     """Runs that can be resumed, newest first: under the outputs folders here, and unsaved ones.
 
     Args:
-        also_complete: Also those that have nothing left to do, which can be extended; after the
-            others.
+        all_of_them: Also those that an engine is at work on, and after the others those that have
+            nothing left to do, which can be extended.
     """
     found = []
     for root in [*(saved_roots() if roots is None else roots), unsaved_root()]:
         for run in _runs_under(root):
             one = _incomplete(run, read_metadata(run))
-            if one is not None and (also_complete or not one.is_complete):
+            if one is not None and (all_of_them or not (one.is_complete or one.at_work)):
                 found.append(one)
     return sorted(found, key=lambda one: (one.is_complete, -one.written_at))
 
@@ -131,9 +140,10 @@ def _incomplete(run: RunDir, meta: dict[str, Any]) -> Incomplete | None:
     examples, per_example = meta.get("num_examples"), meta.get("rollouts_per_example")
     if not isinstance(examples, int) or not isinstance(per_example, int):
         return None
-    if holder(run.lock) is not None or meta.get("uneven_groups"):  # only a program can go on
+    if meta.get("uneven_groups"):  # only a program can go on
         return None
-    done = run.results.read_bytes().count(b"\n") if run.results.exists() else 0
+    at_work = holder(run.lock) is not None
+    done = count_lines(run.results) if run.results.exists() else 0
     errored = meta.get("n_errored")
     return Incomplete(
         run=run,
@@ -145,7 +155,9 @@ def _incomplete(run: RunDir, meta: dict[str, Any]) -> Incomplete | None:
         total=examples * per_example,
         unsaved=is_unsaved(run),
         written_at=_last_written(run) or 0.0,
-        is_complete=done >= examples * per_example and not errored,
+        is_complete=done >= examples * per_example and not errored and not at_work,
+        at_work=at_work,
+        errored=errored if isinstance(errored, int) else 0,
     )
 
 

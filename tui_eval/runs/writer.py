@@ -15,6 +15,8 @@ from tui_eval.runs.layout import RunDir
 from tui_eval.runs.plain_json import Cleaner
 from tui_eval.runs.redaction import Redactor
 
+FLAGS = os.O_WRONLY | os.O_CREAT | os.O_APPEND | os.O_CLOEXEC
+
 
 class RunWriter:
     """Appends to results.jsonl and its index.
@@ -31,9 +33,8 @@ class RunWriter:
         """
         self.run = run
         self.redact = redact
-        flags = os.O_WRONLY | os.O_CREAT | os.O_APPEND | os.O_CLOEXEC
-        self._results = os.open(run.results, flags, 0o644)
-        self._index = os.open(run.index, flags, 0o644)
+        self._results = os.open(run.results, FLAGS, 0o644)
+        self._index = os.open(run.index, FLAGS, 0o644)
         self._offset = os.fstat(self._results).st_size
         self._entries: list[bytes] = []
         self._index_holds = True
@@ -44,11 +45,11 @@ class RunWriter:
         self._syncer = threading.Thread(target=self._sync_each_second, daemon=True)
         self._syncer.start()
 
-    def append(self, line: bytes) -> tuple[int, int]:
+    def append(self, line: bytes) -> tuple[int, bytes]:
         """Writes one line of results.jsonl, secrets redacted.
 
         Returns:
-            Offset and length of the line in bytes.
+            Offset of the line in bytes, and the line as it is written.
 
         Raises:
             OSError: The disk refused, and what was written of the line is taken back; or
@@ -64,11 +65,11 @@ class RunWriter:
         write_line(self._results, line, offset)
         self._offset += len(line)
         self._unsynced.set()
-        return offset, len(line)
+        return offset, line
 
     def remember(self, event: RolloutFinished) -> None:
         """Takes an entry for the index, which is written by `flush_index`."""
-        self._entries.append(encode_entry(event))
+        self._entries.append(self.redact(encode_entry(event)))
 
     def flush_index(self) -> None:
         """Writes the remembered entries; called before listeners hear of these rows.
@@ -82,6 +83,30 @@ class RunWriter:
                 _write_all(self._index, data)
             except OSError:
                 self._index_holds = False
+
+    def reopen(self) -> None:
+        """Goes on with the files that are there now: they were replaced.
+
+        The descriptors keep their numbers, for the thread that may be flushing one of them.
+
+        Raises:
+            OSError: They cannot be opened.
+        """
+        for path, fd in ((self.run.results, self._results), (self.run.index, self._index)):
+            new = os.open(path, FLAGS, 0o644)
+            os.dup2(new, fd, inheritable=False)
+            os.close(new)
+        self._offset = os.fstat(self._results).st_size
+        self._index_holds = True
+
+    def sync(self) -> None:
+        """Flushes what is written to the disk; for a thread.
+
+        Raises:
+            OSError: The disk refused.
+        """
+        os.fdatasync(self._results)
+        os.fdatasync(self._index)
 
     def _sync_each_second(self) -> None:
         while True:

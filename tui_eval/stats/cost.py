@@ -29,23 +29,22 @@ def cost_of(input_tokens: int, output_tokens: int, prices: Prices) -> float | No
 
 
 def budget_spent(
-    input_tokens: int,
-    output_tokens: int,
-    prices: Prices,
+    tokens: int,
+    cost: float | None,
     *,
     max_cost: float | None = None,
     max_total_tokens: int | None = None,
 ) -> str:
-    """Which limit of a run is reached, as a sentence; empty while there is something left.
+    """Which limit is reached, as a sentence; empty while there is something left.
 
     Args:
-        max_cost: US dollars at most; None for no limit. Without prices it is never reached.
-        max_total_tokens: Input and output tokens together at most; None for no limit.
+        tokens: Input and output tokens together.
+        cost: US dollars; None where a price is not known, which never reaches a limit.
+        max_cost: US dollars at most; None for no limit.
+        max_total_tokens: Tokens at most; None for no limit.
     """
-    total = input_tokens + output_tokens
-    if max_total_tokens is not None and total >= max_total_tokens:
-        return f"{total:,} tokens are used, the limit is {max_total_tokens:,}"
-    cost = cost_of(input_tokens, output_tokens, prices)
+    if max_total_tokens is not None and tokens >= max_total_tokens:
+        return f"{tokens:,} tokens are used, the limit is {max_total_tokens:,}"
     if max_cost is not None and cost is not None and cost >= max_cost:
         return f"${cost:.4f} is spent, the limit is ${max_cost:.4f}"
     return ""

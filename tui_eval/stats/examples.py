@@ -64,7 +64,7 @@ class RunningExamples:
 
     def add(self, example: int, reward: float, passed: bool) -> None:
         """Takes in the finite reward of one rollout of the example at this place, from 0."""
-        self._reach(example)
+        self.reach(example)
         was_equal = self._all_equal(example)
         n = self._n[example]
         self._low[example] = min(self._low[example], reward) if n else reward
@@ -80,8 +80,12 @@ class RunningExamples:
 
     def add_error(self, example: int) -> None:
         """Counts one rollout of an example that ended in an error."""
-        self._reach(example)
+        self.reach(example)
         self._errored[example] += 1
+
+    def remove_error(self, example: int) -> None:
+        """Takes back one rollout that ended in an error."""
+        self._errored[example] -= 1
 
     def result(self, example: int) -> ExampleFigures:
         """What the example at this place came to so far."""
@@ -96,7 +100,8 @@ class RunningExamples:
     def _all_equal(self, example: int) -> bool:
         return self._n[example] > 1 and self._high[example] - self._low[example] <= SAME_WITHIN
 
-    def _reach(self, example: int) -> None:
+    def reach(self, example: int) -> None:
+        """Adds examples until there is one at this place."""
         missing = example + 1 - len(self._n)
         if missing > 0:
             for column in (self._n, self._errored, self._passed):

@@ -12,6 +12,15 @@ Z95 = 1.959963984540054
 ROUNDING = 1e-13
 """A sum of squares that is so small a share of its parts is what rounding left of 0."""
 
+SUM_ROUNDING = 4e-15
+"""A value so close to 1 is a weighted sum of passes that floats rounded."""
+
+
+def half_of(mean: float | None, low: float, high: float) -> float:
+    """An interval as the one number behind a ±: its longer side, so that none is shown shorter."""
+    middle = (low + high) / 2 if mean is None else mean
+    return max(high - middle, middle - low)
+
 
 @dataclass(frozen=True, slots=True)
 class Mean:
@@ -57,7 +66,8 @@ class RunningMean:
     Values of the same cluster (example) are taken as dependent: the standard error is CR1
     (Miller 2024, arXiv 2411.00640, section 2.2). Where all values are 0 or 1 and each example has
     one, or all examples agree, the interval is Wilson's over the examples, which never has width
-    0. Sums are kept relative to the first value, so that large, close values lose no digits.
+    0. Sums are kept relative to the first value, so that large, close values lose no digits. An
+    interval of values that all lie from 0 to 1 is cut off there.
 
     Args:
         is_share: What is 0 or 1 everywhere passes or fails. Without it, values that are all 0 or
@@ -66,7 +76,7 @@ class RunningMean:
 
     __slots__ = (
         *("_binary", "_groups", "_is_share", "_nn", "_parts", "_shift", "_sizes", "_sn", "_ss"),
-        *("n", "square", "total"),
+        *("_within", "n", "square", "total"),
     )
 
     def __init__(self, is_share: bool = True) -> None:
@@ -75,7 +85,7 @@ class RunningMean:
         self.total = 0.0
         self.square = 0.0
         self._shift = 0.0
-        self._binary = True
+        self._binary = self._within = True
         self._groups = 0
         self._sizes = array("I")
         self._parts = array("d")
@@ -84,10 +94,13 @@ class RunningMean:
 
     def add(self, cluster: int, value: float) -> None:
         """Takes in one finite value of a cluster: the place of its example, from 0."""
+        if abs(value - 1.0) < SUM_ROUNDING:
+            value = 1.0
+        elif value != 0.0:
+            self._binary = False
+        self._within = self._within and 0.0 <= value <= 1.0
         if self.n == 0:
             self._shift = value
-        if value != 0.0 and value != 1.0:
-            self._binary = False
         x = value - self._shift
         self.n += 1
         self.total += x
@@ -125,6 +138,6 @@ class RunningMean:
         if not se:
             return Mean(n, groups, mean, std, se, None, None, "none")
         low, high = mean - Z95 * se, mean + Z95 * se
-        if is_share:
+        if self._within:
             low, high = max(low, 0.0), min(high, 1.0)
         return Mean(n, groups, mean, std, se, low, high, "clustered")

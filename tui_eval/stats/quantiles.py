@@ -40,14 +40,15 @@ class Quantiles:
 class RunningQuantiles:
     """Quantiles that grow by one value at a time, in bounded memory and in any order.
 
-    Values are durations: a negative one counts as 0, what is not finite is left out.
+    Values are durations or counts: a negative one counts as 0, what is not finite is left out.
     """
 
-    __slots__ = ("_buckets", "_values", "n")
+    __slots__ = ("_buckets", "_gone", "_values", "n")
 
     def __init__(self) -> None:
         self.n = 0
         self._values: list[float] = []
+        self._gone: Counter[float] = Counter()  # values that are taken back, until somebody looks
         self._buckets: Counter[int] | None = None
 
     def add(self, value: float) -> None:
@@ -60,15 +61,34 @@ class RunningQuantiles:
             return
         self._values.append(max(value, 0.0))
         if self.n > EXACT_UP_TO:
+            self._drop_gone()
             self._buckets = Counter(map(_bucket, self._values))
             self._values = []
+
+    def remove(self, value: float) -> None:
+        """Takes one value back that was taken in."""
+        if not math.isfinite(value):
+            return
+        self.n -= 1
+        if self._buckets is not None:
+            self._buckets[_bucket(value)] -= 1
+            return
+        self._gone[max(value, 0.0)] += 1
 
     def result(self) -> Quantiles:
         """The quantiles of what was taken in so far."""
         if self.n == 0:
             return Quantiles(0)
+        self._drop_gone()
         self._values.sort()  # what was sorted last time costs next to nothing
         return Quantiles(self.n, self._at(0.5), self._at(0.9), self._at(0.99))
+
+    def _drop_gone(self) -> None:
+        if self._gone:
+            left = Counter(self._values)
+            left.subtract(self._gone)
+            self._values = list(left.elements())
+            self._gone.clear()
 
     def _at(self, share: float) -> float:
         if self._buckets is None:

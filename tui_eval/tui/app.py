@@ -4,69 +4,97 @@ from __future__ import annotations
 
 import asyncio
 import gc
-import os
 import signal
 import time
-from collections.abc import Callable, Iterable
+from collections.abc import Callable
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any, ClassVar
 
-from textual.app import App, SystemCommand
-from textual.binding import BindingType
 from textual.screen import Screen
 
 from tui_eval.fold.run_state import RunState
 from tui_eval.shipped import shipped
-from tui_eval.tui.commands import COMMANDS, bindings
+from tui_eval.tui.house import HouseApp
 from tui_eval.tui.leaving import Leave
+from tui_eval.tui.preferences import Preferences
+from tui_eval.tui.row_order import Sorting
 from tui_eval.tui.screens.live import LiveScreen
-from tui_eval.tui.themes import DARK, THEMES
+from tui_eval.tui.watched import Silence, Watched
+from tui_eval.tui.widgets.arranged_list import ArrangedList
 
 if TYPE_CHECKING:
-    from tui_eval.fold.feed import Feed
+    from textual.types import CSSPathType
+
+    from tui_eval.events import Event
+    from tui_eval.fold.feed import Feed, OpenFeed
+    from tui_eval.fold.suite_state import SuiteState
 
 TICK_S = 1 / 12
-BATCH = 500
-"""Events folded between two looks at the clock."""
 BUDGET_S = 0.015
 """How long one tick may fold events; what is left comes with the next one, soon."""
 
 
-class TuiEvalApp(App[Leave]):
-    """Watches one run.
+class TuiEvalApp(HouseApp[Leave]):
+    """Watches one run, or the evaluations of a suite if that is what the feed tells of.
 
     Args:
-        feed: The run; it is started after the first frame, and closed at the end.
+        feed: It is started after the first frame, and closed at the end.
+        open_feed: How the evaluations of a suite are read.
         now: Unix seconds, for every clock on the screen.
         saved: False where leaving asks whether to save the run, whatever the run says of itself.
+        form: A screen that comes first; the feed is started when it is dismissed with a request,
+            and the app is left when it is dismissed without one.
+        begin: Is given that request before the feed is started.
+        preferences: What people set for themselves.
+        start: Makes the feed of an engine that goes on with a run.
     """
 
-    TITLE = "tui-eval"
-    CSS_PATH = str(shipped("styles", "live.tcss"))
-    BINDINGS: ClassVar[list[BindingType]] = bindings("app")
+    CSS_PATH: ClassVar[CSSPathType | None] = str(shipped("styles", "live.tcss"))
 
     def __init__(
-        self, feed: Feed, *, now: Callable[[], float] = time.time, saved: bool = True
+        self,
+        feed: Feed,
+        *,
+        open_feed: OpenFeed = lambda path, socket: Silence(),
+        now: Callable[[], float] = time.time,
+        saved: bool = True,
+        form: Screen[dict[str, Any] | None] | None = None,
+        begin: Callable[[dict[str, Any]], None] = lambda request: None,
+        preferences: Preferences | None = None,
+        start: Callable[[dict[str, Any]], Feed] = lambda request: Silence(),
     ) -> None:
-        super().__init__()
+        super().__init__(preferences)
+        self._form, self._begin_with = form, begin
+        self._open_feed = open_feed
+        self._start_feed = start
+        self._path_before = ""
+        self._now = now
+        self._more_is_due = False
+        self._turn_to(feed, saved)
+
+    def _turn_to(self, feed: Feed, saved: bool = True) -> None:
+        """A run that nothing is known of yet."""
         self.feed = feed
         self.state = RunState()
-        self._more_is_due = False
-        self.live_screen = LiveScreen(feed, self.state, now, saved)
-        for theme in THEMES:
-            self.register_theme(theme)
-        self.theme = DARK.name  # Textual's own default may already be the wished one, unstyled
-        sixteen_colours = self.console.color_system == "standard"
-        wished = os.environ.get("TEXTUAL_THEME") or ("ansi-dark" if sixteen_colours else "")
-        if wished in self.available_themes:
-            self.theme = wished
+        self.suite: SuiteState | None = None
+        self._root = Watched(feed, self.state)
+        self.live_screen = LiveScreen(self._root, self._now, saved)
+        self._arrange()
+
+    def _arrange(self) -> None:
+        """The list as people left it."""
+        settings = self.preferences.settings
+        sorting = Sorting(settings.sort, settings.descending, settings.grouped)
+        self.live_screen.rollouts.begin_with(settings.columns, sorting)
 
     def get_default_screen(self) -> Screen[Any]:
-        """The only screen there is."""
+        """The first screen; that of a suite goes over it."""
         return self.live_screen
 
     def on_mount(self) -> None:
-        """Signals that end programs stop the run; the whole screen is drawn after a suspension."""
-        self.app_resume_signal.subscribe(self, lambda _: self.refresh())
+        """Signals that end programs stop the run."""
+        if self._form is not None:
+            self.push_screen(self._form, self._configured)
         if not self.is_headless:
             loop = asyncio.get_running_loop()
             for number in (signal.SIGTERM, signal.SIGHUP):
@@ -81,27 +109,67 @@ class TuiEvalApp(App[Leave]):
             # What was loaded until here stays to the end: no collection looks through it again.
             gc.freeze()
             gc.enable()
-        self.run_worker(self._begin(), group="feed")
+        if self._form is None:
+            self.run_worker(self._begin(), group="feed")
+
+    def _configured(self, request: dict[str, Any] | None) -> None:
+        """Begins with what the form was left with."""
+        if request is None:
+            self._leave(Leave("closed"))
+        else:
+            self._begin_with(request)
+            self.run_worker(self._begin(), group="feed")
 
     async def _begin(self) -> None:
-        await asyncio.gather(self.feed.start(), asyncio.to_thread(_load_numbers))
-        self.set_interval(TICK_S, self.tick)
+        await asyncio.gather(self.feed.start(), asyncio.to_thread(load_numbers))
+        self.set_interval(self.preferences.draws_every(TICK_S), self.tick)
         self.tick()
 
     def tick(self) -> None:
         """Folds what is new, for a bounded time, and draws what changed."""
         deadline = time.perf_counter() + BUDGET_S
-        while events := self.feed.drain(BATCH):
-            for event in events:
-                self.state.apply(event)
-                self.live_screen.take(event)
-            if time.perf_counter() > deadline:
-                self._fold_more_soon()
-                break
-        if self.state.refused or (self.state.end is not None and self.state.run is None):
+        if not (self._root.fold(deadline, self._told) and self.live_screen.fold(deadline)):
+            self._fold_more_soon()
+        is_nothing = self.state.run is None and self.suite is None
+        if self.state.refused or (self.state.end is not None and is_nothing):
+            self._close_without_run()
+        elif self.live_screen.is_mounted:
+            self.live_screen.refresh_run()
+
+    def _close_without_run(self) -> None:
+        """There is nothing to watch: the request was refused, or no engine came up.
+
+        Where it was to go on with a run, that is shown again, and why.
+        """
+        path, self._path_before = self._path_before, ""
+        if not path:
             self.exit(Leave("closed"))
             return
-        self.live_screen.refresh_run()
+        from tui_eval.tui.screens.question import closing_question
+
+        faults = [": ".join(filter(None, fault[:2])) for fault in self.state.refused]
+        why = "\n".join(faults) or (self.state.end.text if self.state.end is not None else "")
+        self._replace(self._open_feed(path, ""), self.live_screen.first_row)
+        self.push_screen(closing_question("The run did not go on", why))
+
+    def _told(self, event: Event) -> None:
+        """Takes in one event of the root."""
+        if type(event).__name__ == "SuiteStarted" and self.suite is None:
+            self._become_suite()
+        self.live_screen.take(event)
+
+    def _become_suite(self) -> None:
+        """Puts the list of evaluations over the panes."""
+        from tui_eval.fold.suite_state import SuiteState
+        from tui_eval.tui.screens.suite import SuiteScreen
+
+        self.suite = SuiteState(notices=list(self.state.notices))
+        before = self.live_screen
+        self.live_screen = SuiteScreen(
+            self._root, self.suite, self._open_feed, before.now, before.saved
+        )
+        self._arrange()
+        self.push_screen(self.live_screen)
 
     def _fold_more_soon(self) -> None:
         """Before the clock's next tick; once, so that a backlog leaves room for keys."""
@@ -113,13 +181,53 @@ class TuiEvalApp(App[Leave]):
         self._more_is_due = False
         self.tick()
 
+    def on_arranged_list_arranged(self, message: ArrangedList.Arranged) -> None:
+        """Keeps how somebody arranged the list."""
+        columns, sorting = message.columns, message.sorting
+        sort = ("-" if sorting.descending else "") + sorting.field if sorting.field else None
+        chosen = replace(
+            self.preferences.settings,
+            columns=columns,
+            sort=sorting.field,
+            descending=sorting.descending,
+            grouped=sorting.grouped,
+        )
+        self.preferences.settings = chosen
+        self.keep(
+            {
+                ("rollouts", "columns"): columns,
+                ("rollouts", "sort"): sort,
+                ("rollouts", "grouped"): None if sorting.grouped else False,
+            }
+        )
+
     def on_live_screen_left(self, message: LiveScreen.Left) -> None:
         """Somebody decided how to leave."""
         self._leave(message.leave)
 
+    def on_steering_screen_run_again(self, message: LiveScreen.RunAgain) -> None:
+        """Has an engine go on with the run; its screen stands in place of this one."""
+        self._path_before = str(message.request["raw"]["resume"])
+        self._replace(self._start_feed(message.request), message.row)
+
+    def _replace(self, feed: Feed, row: int) -> None:
+        before, screen = self.feed, self.live_screen
+        self._turn_to(feed, screen.saved)
+        self.live_screen.first_row = row
+        # The first screen of all cannot be taken away: it stays below, unseen.
+        show = self.push_screen if len(self.screen_stack) == 1 else self.switch_screen
+        show(self.live_screen)
+
+        async def change() -> None:
+            await screen.close()
+            await before.close()
+            await feed.start()
+
+        self.run_worker(change(), group="feed")
+
     def _leave(self, leave: Leave) -> None:
         """Tells the engine, and goes."""
-        if self.live_screen.goes_on:
+        if self.live_screen.at_work:
             from tui_eval.events import Detach, Stop
 
             self.feed.send(Detach() if leave.action == "detach" else Stop())
@@ -130,38 +238,36 @@ class TuiEvalApp(App[Leave]):
         self._stop_and_leave()
 
     def _stop_and_leave(self) -> None:
-        self._leave(Leave("stop" if self.live_screen.goes_on else "closed"))
+        self._leave(Leave("stop" if self.live_screen.at_work else "closed"))
 
     def action_interrupt(self) -> None:
-        """Asks as quitting does; asked a second time it stops the run."""
+        """Asks as quitting does; asked a second time it stops the run. A form is just left."""
         from tui_eval.tui.screens.question import Question
 
-        if isinstance(self.screen, Question):
+        if self._form is not None and self._form in self.screen_stack:
+            self._leave(Leave("closed"))
+            return
+        if isinstance(self.screen, Question) or self.live_screen.waits_for_end:
             self._stop_and_leave()
             return
         if self.screen is not self.live_screen:
             self.pop_screen()
-        self.live_screen.action_leave()
+        self.live_screen.ask_to_leave()
 
-    def get_system_commands(self, screen: Screen[Any]) -> Iterable[SystemCommand]:
-        """The table's commands, and the choice of a theme."""
-        for command in COMMANDS:
-            if command.palette:
-                yield SystemCommand(
-                    command.help, f"key {command.shown}", self._runner(command.action)
-                )
-        yield SystemCommand(
-            "Change the theme", "Dark, light, or the terminal's", self.action_change_theme
-        )
-
-    def _runner(self, action: str) -> Callable[[], Any]:
-        return lambda: self.run_action(action, default_namespace=self.live_screen)
+    def screen_of_commands(self, screen: Screen[Any]) -> Any:
+        """Boxes have no commands of their own: the run has."""
+        return screen if hasattr(screen, "scopes") else self.live_screen
 
     async def on_unmount(self) -> None:
-        """Lets go of the run."""
+        """Lets go of all runs."""
+        await self.live_screen.close()
         await self.feed.close()
 
 
-def _load_numbers() -> None:
-    """Loads what the histogram needs, off the loop: it takes longer than a frame."""
+def load_numbers() -> None:
+    """Loads what histogram and highlighting need, off the loop: it takes longer than a frame."""
     import numpy  # noqa: F401
+
+    from tui_eval.tui.syntax import load
+
+    load()

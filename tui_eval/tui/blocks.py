@@ -36,15 +36,20 @@ def thread(share: float, width: int) -> tuple[str, str]:
     return drawn, "─" * (width - len(drawn))
 
 
-def columns(counts: Sequence[int], height: int, cells: int = 1) -> list[str]:
+def columns(
+    values: Sequence[float], height: int, cells: int = 1, most: float | None = None
+) -> list[str]:
     """Upright bars as text, top line first, `height` lines of `cells` characters a bar.
 
-    The greatest count reaches the top; any count but 0 is at least an eighth of a line high.
+    Any value above 0 is at least an eighth of a line high; none is below.
+
+    Args:
+        most: What reaches the top; the greatest value unless it is given.
     """
-    most = max(counts, default=0)
-    if most == 0:
-        return [" " * (len(counts) * cells)] * height
-    levels = [max(round(count / most * height * 8), 1) if count else 0 for count in counts]
+    most = max(values, default=0) if most is None else most
+    if most <= 0:
+        return [" " * (len(values) * cells)] * height
+    levels = [max(round(value / most * height * 8), 1) if value > 0 else 0 for value in values]
     return [
         "".join(_LOW[min(max(level - 8 * row, 0), 8)] * cells for level in levels)
         for row in reversed(range(height))

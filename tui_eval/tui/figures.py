@@ -66,6 +66,13 @@ def rate_text(per_second: float) -> str:
     return f"{per_second * 60:.1f}/min"
 
 
+def money_text(dollars: float | None) -> str:
+    """An amount in US dollars; a dash where it is not known."""
+    if dollars is None:
+        return NONE
+    return f"${dollars:,.2f}" if dollars >= 1 or dollars == 0 else f"${dollars:.4f}"
+
+
 def interval_text(low: float | None, high: float | None) -> str:
     """An interval in brackets, or nothing where there is none."""
     if low is None or high is None:
@@ -76,3 +83,16 @@ def interval_text(low: float | None, high: float | None) -> str:
 def plural(count: int, noun: str) -> str:
     """A count with its noun: 1 error, 2 errors."""
     return f"{count:,} {noun}" if count == 1 else f"{count:,} {noun}s"
+
+
+def signed_text(value: float | None) -> str:
+    """A difference of rewards or metrics with its sign; a difference of nothing has none."""
+    text = reward_text(value)
+    if not text.strip("-0."):
+        return text.lstrip("-")
+    return f"+{text}" if value is not None and value > 0 else text
+
+
+def letter_of(place: int) -> str:
+    """What the run at this place is called in a comparison: A, B, and so on."""
+    return chr(ord("A") + place) if place < 26 else f"R{place + 1}"

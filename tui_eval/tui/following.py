@@ -43,7 +43,7 @@ class Follower:
     @property
     def missed(self) -> int:
         """Rollouts that finished since following was switched off."""
-        return 0 if self.on else self.state.finished - self._left_at
+        return 0 if self.on else max(self.state.finished - self._left_at, 0)
 
     def newest(self) -> int | None:
         """A running rollout that did something lately, or the first running one, or None."""

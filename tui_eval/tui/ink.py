@@ -1,7 +1,7 @@
 """Lines as plain values, and the one place where they become what the terminal is sent.
 
 A line is a tuple of (text, ink) pairs. Ink is a name, not a colour: the style sheet gives each its
-colour as the component class `ink--NAME`. Text is never parsed as markup, and every piece passes
+colour as the class `ink--NAME`. Text is never parsed as markup, and every piece passes
 `printable` here, whoever made it.
 """
 
@@ -37,6 +37,15 @@ INKS = (
     "histogram",
     "pill",
     "key",
+    "string",
+    "number",
+    "keyword",
+    "name",
+    "code",
+    "comment",
+    "match",
+    "match-here",
+    "caret",
     "cursor",
     "cursor-blurred",
 )
@@ -46,7 +55,7 @@ EMPTY: Line = ()
 
 
 def strip_of(line: Iterable[Span], width: int, ink: Callable[[str], Style], ground: Style) -> Strip:
-    """A line drawn to exactly `width` cells.
+    """A line drawn to exactly `width` cells; what is longer ends with an ellipsis.
 
     Args:
         ink: Gives the style of an ink by name; of the empty name, the plain one.
@@ -57,7 +66,11 @@ def strip_of(line: Iterable[Span], width: int, ink: Callable[[str], Style], grou
         for text, name in line
         if text
     ]
-    return Strip(segments).adjust_cell_length(width, ink("") + ground)
+    strip = Strip(segments)
+    if strip.cell_length > width > 0 and not strip.crop(width).text.isspace():
+        end = Segment("…", ink("muted") + ground)
+        return Strip.join([strip.crop(0, width - 1), Strip([end])])
+    return strip.adjust_cell_length(width, ink("") + ground)
 
 
 def line_width(line: Iterable[Span]) -> int:

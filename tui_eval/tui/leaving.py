@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Literal, NamedTuple
+from typing import Any, Literal, NamedTuple
 
 
 @dataclass(frozen=True, slots=True)
@@ -21,15 +21,28 @@ class Leave:
 
 
 class Choice(NamedTuple):
-    """One answer to a question: its key, what it is called, what follows, what it means."""
+    """One answer to a question: its key, what it is called, what follows, what is done then."""
 
     key: str
     label: str
     note: str
-    leave: Leave | None
+    answer: Any
 
 
 STAY = Choice("escape", "stay", "", None)
+
+
+def leave_question(goes_on: bool, on_disk: str, noun: str) -> tuple[str, list[str]]:
+    """The title and the text of the question.
+
+    Args:
+        on_disk: A sentence on what has finished.
+        noun: `run`, or `suite` for several of them.
+    """
+    if goes_on:
+        return f"Leave the running {noun}?", [on_disk]
+    whose, runs = ("Their", "these runs") if noun == "suite" else ("Its", "this run")
+    return f"Save {runs}?", [f"{whose} rollouts are on disk, but not among your outputs."]
 
 
 def leave_choices(goes_on: bool, saved: bool) -> list[Choice]:

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import asyncio
+import contextlib
+from concurrent.futures import Future, ThreadPoolExecutor
 from typing import TYPE_CHECKING
 
 from textual.cache import LRUCache
@@ -17,6 +19,9 @@ if TYPE_CHECKING:
 
 KEPT = 16
 """Finished rollouts kept in memory, so that going back and forth reads nothing."""
+AT_ONCE_S = 0.015
+"""How long turning to a rollout waits for it: less than a frame, so nothing blinks."""
+_threads = ThreadPoolExecutor(2, "reading a rollout")
 
 
 class Reader:
@@ -30,20 +35,29 @@ class Reader:
         self.unreadable = False
         self._subscribed: int | None = None
         self._kept: LRUCache[tuple[int, int], Rollout] = LRUCache(KEPT)
+        self._coming: tuple[tuple[int, int], Future[Rollout | None]] | None = None
 
     def open(self, row: int) -> None:
-        """Turns to another row; a finished one that is not in memory waits for `read`."""
+        """Turns to another row; a finished one that is not read in no time waits for `read`."""
         self.row = row
         self.unreadable = False
         self.rollout = None
         if self.state.stage[row] >= DONE:
             self._subscribe(None)
             self.rollout = self._kept.get((row, self.state.offset[row]))
+            if self.rollout is None:
+                coming = self._read()
+                with contextlib.suppress(TimeoutError):
+                    self._take(coming.result(AT_ONCE_S))
         else:
             from tui_eval.fold.transcript import Rollout
 
             self.rollout = Rollout(row=row)
             self._subscribe(row)
+
+    @property
+    def _was_read(self) -> bool:
+        return self.rollout is None or self.rollout.finished
 
     def _subscribe(self, row: int | None) -> None:
         if row == self._subscribed:
@@ -54,12 +68,25 @@ class Reader:
         self.feed.send(Subscribe([] if row is None else [row]))
 
     def take(self, event: ev.Event) -> None:
-        """Adds messages and tool results to the running rollout that they belong to."""
-        if type(event).__name__ not in ("MessagesAdded", "ToolFinished"):
+        """Adds messages, tool results and text to the running rollout that they belong to."""
+        if type(event).__name__ == "RowsTakenBack":
+            self._kept.clear()  # other rollouts may be where they were
+            if self.row >= 0 and self.state.stage[self.row] < DONE and self._was_read:
+                self.open(self.row)
+            return
+        if type(event).__name__ not in ("MessagesAdded", "ToolFinished", "TextAdded"):
             return
         rollout = self.rollout
         if rollout is not None and not rollout.finished and event.row == rollout.row:  # type: ignore[union-attr]
             rollout.apply(event)  # type: ignore[arg-type]
+
+    @property
+    def version(self) -> tuple[int, int]:
+        """Changes with the rollout, and with the text that is just coming."""
+        rollout = self.rollout
+        if rollout is None:
+            return (0, 0)
+        return rollout.version, rollout.coming.version if rollout.coming is not None else -1
 
     @property
     def must_read(self) -> bool:
@@ -70,15 +97,27 @@ class Reader:
 
     async def read(self) -> bool:
         """Reads the row from disk in a thread; False where it was left meanwhile."""
-        row, state = self.row, self.state
-        offset, length = state.offset[row], state.length[row]
-        found = await asyncio.to_thread(self.feed.saved, row, offset, length)
-        if found is not None:
-            self._kept[row, offset] = found
+        row = self.row
+        found = await asyncio.wrap_future(self._read())
         if row != self.row:
             return False
+        self._take(found)
+        return True
+
+    def _read(self) -> Future[Rollout | None]:
+        """Begins to read the row, unless that has begun already."""
+        row, state = self.row, self.state
+        place = row, state.offset[row]
+        if self._coming is None or self._coming[0] != place:
+            if self._coming is not None:
+                self._coming[1].cancel()
+            self._coming = place, _threads.submit(self.feed.saved, *place, state.length[row])
+        return self._coming[1]
+
+    def _take(self, found: Rollout | None) -> None:
+        self._coming = None
         self.unreadable = found is None
         if found is not None:
+            self._kept[self.row, self.state.offset[self.row]] = found
             self.rollout = found
             self._subscribe(None)
-        return True

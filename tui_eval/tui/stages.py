@@ -35,7 +35,7 @@ LOOKS = (
 
 MEANINGS = (
     "has not begun",
-    "a request is waiting to be tried again",
+    "a request waits to be tried again",
     "waits for the rest of its group",
     "the environment prepares it",
     "held back by the pause",

@@ -1,8 +1,15 @@
-"""The two themes of the house; Textual's own can be chosen too."""
+"""The two themes of the house, and the terminal's own colours."""
 
 from __future__ import annotations
 
+import os
+from collections.abc import Callable
+from typing import Any, NamedTuple
+
+from textual.app import App
 from textual.theme import Theme
+
+from tui_eval.tui.browser import in_browser
 
 DARK = Theme(
     name="tui-eval-dark",
@@ -43,6 +50,11 @@ LIGHT = Theme(
     panel="#e7e7e3",
     dark=False,
     variables={
+        "text-primary": "#245a86",
+        "text-success": "#256b34",
+        "text-error": "#ab2c32",
+        "text-warning": "#7a4f00",
+        "text-accent": "#6f4391",
         "border-blurred": "#c4c6c9",
         "scrollbar": "#dcdddb",
         "scrollbar-hover": "#c9cbce",
@@ -54,3 +66,45 @@ LIGHT = Theme(
 )
 
 THEMES = (DARK, LIGHT)
+
+
+def terminal_theme() -> str:
+    """Textual's theme of the terminal's own colours, for a light ground where it says so."""
+    ground = os.environ.get("COLORFGBG", "").rpartition(";")[2]
+    return "ansi-light" if ground in ("7", "15") else "ansi-dark"
+
+
+class Choice(NamedTuple):
+    """A theme that can be chosen: what it is to people, and its name to Textual."""
+
+    meaning: str
+    theme: Callable[[], str]
+
+
+CHOICES = {
+    "dark": Choice("Light text on a dark ground", lambda: DARK.name),
+    "light": Choice("Dark text on a light ground", lambda: LIGHT.name),
+    "terminal": Choice("The colours of the terminal", terminal_theme),
+}
+
+
+def choices() -> dict[str, Choice]:
+    """What can be chosen here: a browser's terminal has no colours that somebody set."""
+    return {name: one for name, one in CHOICES.items() if name != "terminal" or not in_browser()}
+
+
+def dress(app: App[Any], chosen: str) -> None:
+    """Puts a theme on an app: the environment's, else the chosen one, else what fits the terminal.
+
+    Args:
+        chosen: One of `CHOICES`, or empty.
+    """
+    for theme in THEMES:
+        app.register_theme(theme)
+    app.theme = DARK.name  # Textual's own default may already be the wished one, unstyled
+    sixteen_colours = app.console.color_system == "standard"
+    usual = "terminal" if sixteen_colours else "dark"
+    named = os.environ.get("TEXTUAL_THEME", "")
+    known = named in app.available_themes and not (in_browser() and named.startswith("ansi"))
+    offered = choices()
+    app.theme = named if known else offered[chosen if chosen in offered else usual].theme()

@@ -7,8 +7,11 @@ from typing import TYPE_CHECKING
 
 from textual.content import Content
 
+from tui_eval.fold.columns import Note
+from tui_eval.fold.filter_fields import METRIC
 from tui_eval.printable import one_line
 from tui_eval.tui.figures import clock_text, span_text
+from tui_eval.tui.row_order import Sorting
 from tui_eval.tui.stages import DONE, LOOKS
 
 if TYPE_CHECKING:
@@ -24,14 +27,21 @@ COLOURS = {
 }
 
 
-def rollouts_title(following: bool, goes_on: bool) -> Content:
-    """Says whether the view moves by itself."""
-    if not goes_on:
-        return Content(" 1 Rollouts ")
-    return Content(" 1 Rollouts · following " if following else " 1 Rollouts · frozen ")
+def rollouts_title(following: bool, goes_on: bool, sorting: Sorting) -> Content:
+    """Says whether the view moves by itself, and how it is sorted."""
+    parts = ["1 Rollouts"]
+    if goes_on:
+        parts.append("following" if following else "frozen")
+    if sorting.field:
+        name = one_line(sorting.field.removeprefix(METRIC), 24)
+        parts.append(f"by {name} {'▼' if sorting.descending else '▲'}")
+    if not sorting.grouped:
+        parts.append("flat")
+    return Content(f" {' · '.join(parts)} ")
 
 
-def _name(state: RunState, row: int, short: bool = False) -> str:
+def rollout_name(state: RunState, row: int, short: bool = False) -> str:
+    """Which rollout of which example it is."""
     example = one_line(str(state.example_id(row)), 24)
     if state.per_example == 1:
         return f"example {example}"
@@ -40,9 +50,9 @@ def _name(state: RunState, row: int, short: bool = False) -> str:
 
 
 def story_title(
-    state: RunState, row: int, rollout: Rollout | None, now: float, width: int
+    state: RunState, row: int, rollout: Rollout | None, now: float, width: int, note: Note
 ) -> Content:
-    """Which rollout it is, its attempt, stage and time; in fewer words where `width` is small."""
+    """Which rollout it is, its attempt, stage, time and note; shorter where `width` is small."""
     if row < 0 or row >= state.total:
         return Content(" 2 Trajectory ")
     look = LOOKS[state.stage[row]]
@@ -56,14 +66,17 @@ def story_title(
             parts.append(f" · {span_text(state.total_ms[row] / 1000)}")
     elif not math.isnan(state.since[row]):
         parts.append(f" · {clock_text(now - state.since[row])}")
-    long = Content.assemble(f" 2 Trajectory · {_name(state, row)} · ", *parts, " ")
+    if note != Note():
+        tags = " ".join(f"#{tag}" for tag in note.tags)
+        parts += [" · ", (one_line(f"✎ {tags or note.text}", 24), COLOURS["accent"])]
+    long = Content.assemble(f" 2 Trajectory · {rollout_name(state, row)} · ", *parts, " ")
     if long.cell_length <= width - 4:
         return long
-    return Content.assemble(f" 2 {_name(state, row, short=True)} · ", *parts, " ")
+    return Content.assemble(f" 2 {rollout_name(state, row, short=True)} · ", *parts, " ")
 
 
 def reward_title(state: RunState, row: int) -> Content:
     """Whose reward it is."""
     if row < 0 or row >= state.total:
-        return Content(" Reward ")
-    return Content(f" Reward · {_name(state, row)} ")
+        return Content(" 5 Reward ")
+    return Content(f" 5 Reward · {rollout_name(state, row)} ")

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
+from dataclasses import dataclass
 from itertools import islice
 
 from rich.cells import cell_len, chop_cells, get_character_cell_size
@@ -16,8 +17,34 @@ COUNTED = 500_000
 _WORD = re.compile(r"\s*\S+|\s+$")
 
 
-def shown_lines(text: str, width: int, most: int) -> tuple[list[str], int]:
-    """The first `most` lines of anybody's text, and about how many it has beyond.
+@dataclass(slots=True)
+class Shown:
+    """The first lines of a text.
+
+    Args:
+        lines: As they are on the screen.
+        rest: About how many lines there are beyond.
+        source: What the lines were cut from: printable text.
+    """
+
+    lines: list[str]
+    rest: int
+    source: str
+
+    def offsets(self) -> list[int]:
+        """Where each line begins in `source`: between two lines there is blank only."""
+        found, at = [], 0
+        for line in self.lines:
+            at = max(self.source.find(line, at), at)
+            found.append(at)
+            at += len(line)
+            if self.source.startswith("\n", at):
+                at += 1
+        return found
+
+
+def shown(text: str, width: int, most: int) -> Shown:
+    """The first `most` lines of anybody's text.
 
     Only what can be shown is made printable: a long text costs hardly more than a short one.
     """
@@ -26,10 +53,23 @@ def shown_lines(text: str, width: int, most: int) -> tuple[list[str], int]:
     end = text.find("\n", enough, 2 * enough)
     if end < 0:
         end = enough
-    lines, rest = wrap(printable(text[:end]), width, most)
+    source = printable(text[:end])
+    lines, rest = wrap(source, width, most)
     if end < len(text):
         rest += _count(text[end:].removeprefix("\n"), max(width, 1))
-    return lines, rest
+    return Shown(lines, rest, source)
+
+
+def shown_lines(text: str, width: int, most: int) -> tuple[list[str], int]:
+    """The first `most` lines of anybody's text, and about how many it has beyond."""
+    found = shown(text, width, most)
+    return found.lines, found.rest
+
+
+def about_lines(text: str, width: int, most: int) -> int:
+    """About how many lines `shown` gives; costs next to nothing."""
+    looked = text[: (most + 1) * max(width, 1)]
+    return min(looked.count("\n") + len(looked) // max(width, 1) + 1, most)
 
 
 def wrap(text: str, width: int, most: int) -> tuple[list[str], int]:

@@ -2,9 +2,15 @@
 
 from __future__ import annotations
 
+import json
+from collections.abc import Iterable
 from typing import Any
 
 import msgspec
+
+from tui_eval.errors import InvalidModelResponseError
+
+_SHOWN = 200
 
 
 class AnswerStruct(msgspec.Struct):
@@ -23,3 +29,39 @@ def as_data(value: Any) -> Any:
     """
     dump = getattr(value, "model_dump", None)
     return value if dump is None else dump(by_alias=True, exclude_unset=True, warnings=False)
+
+
+def take_told(into: AnswerStruct, told: Any, names: Iterable[str]) -> None:
+    """Sets those of the fields that are told, which are those that are not None."""
+    for name in names:
+        value = getattr(told, name)
+        if value is not None:
+            setattr(into, name, value)
+
+
+def read_answer(content: bytes, kind: type[msgspec.Struct], url: Any) -> Any:
+    """An answer, or a part of one, as what it should be.
+
+    Raises:
+        InvalidModelResponseError: It is no JSON, or not of that kind; names the endpoint's `url`.
+    """
+    try:
+        return decode_answer(content, kind)
+    except (ValueError, RecursionError) as error:
+        shown = content[:_SHOWN].decode(errors="replace")
+        text = f"{url} answered with no usable JSON ({error}): {shown}"
+        raise InvalidModelResponseError(text) from error
+
+
+def decode_answer(content: bytes, kind: Any) -> Any:
+    """An answer from JSON; what msgspec refuses (lone surrogates, NaN) goes a slower way.
+
+    Raises:
+        ValueError: The content is no JSON, or has a field of another type than the protocol's.
+    """
+    try:
+        return msgspec.json.decode(content, type=kind)
+    except msgspec.ValidationError:
+        raise
+    except msgspec.DecodeError:
+        return msgspec.convert(json.loads(content), kind)

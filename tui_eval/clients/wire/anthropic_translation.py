@@ -25,6 +25,9 @@ _TOOL_CHOICES = {"auto": "auto", "none": "none", "required": "any"}
 _THINKING = ("thinking", "redacted_thinking")
 _UNREADABLE_ARGUMENTS = "unparsed_arguments"
 
+_as_json = json.JSONEncoder(ensure_ascii=False).encode
+"""What `json.dumps` does; that makes an encoder for each call."""
+
 Block = dict[str, Any]
 
 
@@ -269,7 +272,10 @@ def _kept_block(block: Any) -> Block:
 def _from_tool_use(block: Any, place: int) -> ToolCall:
     if not block.name:
         raise InvalidModelResponseError(f"tool call {place} of the answer names no tool")
-    arguments = json.dumps(block.input if block.input is not None else {}, ensure_ascii=False)
+    # A text is what a model's cut off JSON stays, or what some endpoints make of whole JSON.
+    arguments = {} if block.input in (None, "") else block.input
+    if not isinstance(arguments, str):
+        arguments = _as_json(arguments)
     return ToolCall(id=block.id or "", name=block.name, arguments=arguments)
 
 

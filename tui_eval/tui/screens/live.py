@@ -7,36 +7,47 @@ from typing import TYPE_CHECKING, ClassVar
 
 from textual.app import ComposeResult
 from textual.binding import BindingType
-from textual.containers import Container
 from textual.content import Content
 from textual.message import Message
-from textual.screen import Screen
 from textual.widget import Widget
 
-from tui_eval.fold.run_state import RunState
 from tui_eval.tui.commands import bindings
-from tui_eval.tui.following import Follower
-from tui_eval.tui.leaving import Leave, leave_choices
-from tui_eval.tui.reader import Reader
-from tui_eval.tui.titles import reward_title, rollouts_title, story_title
+from tui_eval.tui.commands.command import Scope
+from tui_eval.tui.commands.live import GROUPS
+from tui_eval.tui.filter_entry import error_condition, tool_condition
+from tui_eval.tui.leaving import Leave
+from tui_eval.tui.screens.leavable import LeavableScreen
+from tui_eval.tui.screens.passing_on import PassingOnScreen
+from tui_eval.tui.screens.steering import SteeringScreen
+from tui_eval.tui.titles import reward_title, rollout_name, rollouts_title, story_title
+from tui_eval.tui.watched import Watched
 from tui_eval.tui.widgets.header import Header
 from tui_eval.tui.widgets.key_line import KeyLine
+from tui_eval.tui.widgets.log_pane import LogPane
 from tui_eval.tui.widgets.metrics_panel import MetricsPanel
+from tui_eval.tui.widgets.panes import Panes
 from tui_eval.tui.widgets.reward_panel import RewardPanel
 from tui_eval.tui.widgets.rollout_list import RolloutList
 from tui_eval.tui.widgets.trajectory import Trajectory
 
 if TYPE_CHECKING:
     from tui_eval import events as ev
-    from tui_eval.fold.feed import Feed
 
+SCOPES = {"rollouts": "list"}
+"""Commands of one pane, by its id where they have another name."""
 UNREADABLE = "This rollout cannot be read back from results.jsonl."
 
 
-class LiveScreen(Screen[None]):
-    """Four panes over one fold; `refresh_run` draws what changed since it was called last."""
+class LiveScreen(PassingOnScreen, SteeringScreen, LeavableScreen):
+    """Five panes over one fold; `refresh_run` draws what changed since it was called last.
 
-    BINDINGS: ClassVar[list[BindingType]] = bindings("screen")
+    Commands that concern all that the engine does go to `root`: the feed of the first run.
+    """
+
+    scopes: ClassVar[tuple[Scope, ...]] = ("run",)
+    groups: ClassVar[tuple[str, ...]] = GROUPS
+    noun: ClassVar[str] = "run"
+    BINDINGS: ClassVar[list[BindingType]] = bindings("run")
     HORIZONTAL_BREAKPOINTS = [  # noqa: RUF012
         (0, "-narrow"),
         (100, "-normal"),
@@ -51,26 +62,51 @@ class LiveScreen(Screen[None]):
             super().__init__()
             self.leave = leave
 
-    def __init__(self, feed: Feed, state: RunState, now: Callable[[], float], saved: bool) -> None:
+    def __init__(self, run: Watched, now: Callable[[], float], saved: bool) -> None:
         super().__init__()
-        self.feed = feed
-        self.state = state
+        self.root = run.feed
         self.now = now
         self.saved = saved
-        self.reader = Reader(feed, state)
-        self.follower = Follower(state)
+        self.asked_pause: bool | None = None
+        self.over_home = False
+        """Whether leaving leads back to the list of runs, where nothing gets lost."""
+        self.first_row = -1
+        """The rollout to select first; -1 for one that runs."""
+        self.joined = False
+        """Whether somebody else started the run: over home it is left alone, unless asked."""
+        self._hold(run)
+        state = run.state
         self.header = Header(state, now, id="header")
         self.rollouts = RolloutList(state, now, id="rollouts")
         self.story = Trajectory(id="story")
         self.numbers = MetricsPanel(state, id="numbers")
+        self.log_pane = LogPane(run.feed, id="log")
         self.reward = RewardPanel(id="reward")
         self.keys = KeyLine(id="keys")
-        self.panes: list[Widget] = [self.rollouts, self.story, self.numbers]
-        self.grid = Container(id="panes", classes="-in-1")
-        self._drawn: tuple[int, int, int] | None = None
+        first: list[Widget] = [self.rollouts, self.story, self.numbers]
+        self.panes = [*first, self.log_pane, self.reward]
+        order = [*first, self.reward, self.log_pane]
+        self.grid = Panes(self.panes, order, self.log_pane, id="panes")
+        self._drawn: tuple[int, tuple[int, int], int] | None = None
         self._reading = -1
-        self._pending: Leave | None = None
-        self._titles: dict[Widget, Content] = {}
+        self.first_focus: Widget = self.rollouts
+        self.open_notebook()
+
+    def _hold(self, run: Watched) -> None:
+        self.feed, self.state = run.feed, run.state
+        self.reader, self.follower = run.reader, run.follower
+
+    def show_run(self, run: Watched) -> None:
+        """Shows another run in the panes, where it was left."""
+        self._hold(run)
+        self.header.state = run.state
+        self.rollouts.show_run(run.state, max(run.reader.row, 0))
+        self.numbers.show_run(run.state)
+        self.log_pane.show_log(run.feed)
+        self.rollouts.pill = ""
+        self._reading = -1
+        self.open_notebook()
+        self._show_selected()
 
     def compose(self) -> ComposeResult:
         """Two lines on top, the panes, the keys; the first frame has its final layout already."""
@@ -78,15 +114,12 @@ class LiveScreen(Screen[None]):
         for cells, points in zip(self.app.size, breakpoints, strict=True):
             self.add_class(max(point for point in points if cells >= point[0])[1])
         yield self.header
-        with self.grid:
-            for pane in (*self.panes, self.reward):
-                pane.add_class("pane")
-                yield pane
+        yield self.grid
         yield self.keys
 
     def on_mount(self) -> None:
         """Draws the first frame: there is no run yet."""
-        self.set_focus(self.rollouts)
+        self.set_focus(self.first_focus)
         self.story.empty = ((("starting engine…", "faint"),),)
         self._retitle()
         self._update_keys()
@@ -94,49 +127,52 @@ class LiveScreen(Screen[None]):
             view.update()
 
     def take(self, event: ev.Event) -> None:
-        """Takes in one event that the fold has already seen."""
-        self.follower.take(event)
-        self.reader.take(event)
+        """Takes in one event of the root, which the fold has already seen."""
+        super().take(event)
         if type(event).__name__ == "GateMoved":
-            self.header.asked_pause = None
+            self.asked_pause = None
+
+    def fold(self, deadline: float) -> bool:
+        """Folds what other feeds tell that this screen owns; returns whether all of it was."""
+        return True
+
+    async def close(self) -> None:
+        """Lets go of the feeds that this screen owns."""
 
     def refresh_run(self) -> None:
         """Draws what changed; with nothing new it draws only clocks, once a second."""
         state, now = self.state, self.now()
-        version = self.reader.rollout.version if self.reader.rollout is not None else 0
-        drawn = (state.changed, version, int(now))
+        drawn = (state.changed, self.reader.version, int(now))
         if drawn == self._drawn:
             return
         self._drawn = drawn
-        if not self.goes_on:
+        self.read_notes()
+        if not self.at_work:
             self._end_questions()
-        self.header.live = self.feed.live
+        self.header.live, self.header.asked_pause = self.feed.live, self.asked_pause
         if state.total and self.reader.row < 0:
             self._first_rollout()
         if self.reader.row >= 0:
             self._go_on(now)
+            if self.reader.rollout is not None and self.reader.rollout is not self.story.rollout:
+                self._show_selected()  # it runs again
+                self._drawn = drawn
         self.story.note = state.notes.get(self.reader.row, "")
         for view in (self.header, self.rollouts, self.story, self.numbers):
             view.update()
+        self._show_reward()
         self._retitle()
         self._update_keys()
-
-    def _end_questions(self) -> None:
-        """Takes back what was asked about a running run, once it has ended."""
-        from tui_eval.tui.screens.question import Question
-
-        if isinstance(self.app.screen, Question) and self.app.screen.about_running:
-            self.app.screen.dismiss(None)
-            self.keys.say("The run has ended.", self.now())
-        elif self._pending is not None:
-            self._answered(self._pending)
-            self._pending = None
 
     def _first_rollout(self) -> None:
         if not self.goes_on:
             self.follower.switch(False)
         newest = self.follower.newest()
-        self._turn_to(newest if newest is not None and self.follower.on else 0)
+        if self.first_row < self.state.total and self.first_row >= 0:
+            self.follower.switch(False)
+            self._turn_to(self.first_row)
+        else:
+            self._turn_to(newest if newest is not None and self.follower.on else 0)
 
     def _go_on(self, now: float) -> None:
         """Moves on where the screen moves by itself, and reads what has finished from disk."""
@@ -150,46 +186,63 @@ class LiveScreen(Screen[None]):
         self.rollouts.pill = f"▼ {missed:,} new" if missed and self.goes_on else ""
 
     async def _read(self) -> None:
-        row = self.reader.row
-        current = await self.reader.read()
+        reader, row = self.reader, self.reader.row
+        current = await reader.read()
+        if reader is not self.reader:
+            return
         if self._reading == row:
             self._reading = -1
         if not current:
             return
-        if self.reader.unreadable:
+        if reader.unreadable:
             self.story.empty = (((UNREADABLE, "bad"),),)
-        rollout = self.reader.rollout
+        rollout = reader.rollout
         self.story.show(rollout, anew=self.story.rollout is None)
-        self.reward.show(rollout)
+        self._show_reward()
         self._retitle()
 
     @property
-    def goes_on(self) -> bool:
-        """Whether an engine is at work on the run."""
-        return self.feed.live and self.state.end is None
+    def _is_finishing(self) -> bool:
+        """Whether all is done and the engine has not said so yet."""
+        return 0 < self.state.total == self.state.finished
 
     @property
     def _is_paused(self) -> bool:
         """Whether the gate is closed, or was asked to close and has not answered yet."""
-        asked = self.header.asked_pause
-        return not self.state.gate_open if asked is None else asked
+        return not self.state.gate_open if self.asked_pause is None else self.asked_pause
 
     @property
     def _is_saved(self) -> bool:
         """Whether the run is kept without being asked for, as the caller or the run itself says."""
-        return self.saved and (self.state.run is None or self.state.run.saved)
+        kept = self.copied and not self.goes_on
+        return kept or (self.saved and (self.state.run is None or self.state.run.saved))
+
+    @property
+    def _on_disk(self) -> str:
+        return f"{self.state.finished:,} of {self.state.total:,} rollouts are on disk."
 
     def _turn_to(self, row: int) -> None:
+        self.reader.open(row)
+        self._show_selected()
+
+    def _show_selected(self) -> None:
+        row, rollout = max(self.reader.row, 0), self.reader.rollout
         self.rollouts.row = row
         self.rollouts.update()
-        self.rollouts.show_line(row, margin=2)
-        self.reader.open(row)
-        rollout = self.reader.rollout
-        self.story.empty = ()
+        self.rollouts.show_row()
+        self.story.empty = (((UNREADABLE, "bad"),),) if self.reader.unreadable else ()
         sticks = rollout is not None and not rollout.finished
         self.story.show(rollout, anew=True, sticks=sticks)
-        self.reward.show(rollout)
+        self._show_reward()
         self._drawn = None
+
+    def _show_reward(self) -> None:
+        """Shows how the reward of the rollout came about, and how it stands to its group."""
+        state = self.state
+        place = self.reader.row // state.per_example
+        is_group = state.per_example > 1 and 0 <= place < len(state.examples)
+        group = state.examples.result(place) if is_group else None
+        self.reward.show(self.reader.rollout, group)
 
     def on_rollout_list_selected(self, message: RolloutList.Selected) -> None:
         """Another rollout was selected."""
@@ -202,15 +255,45 @@ class LiveScreen(Screen[None]):
 
     def on_line_view_scrolled_back(self) -> None:
         """Somebody reads: nothing moves by itself any more."""
-        self.follower.switch(False)
-        self._drawn = None
+        if self.follower.on:
+            self.follower.switch(False)
+            self._drawn = None
 
     def on_rollout_list_follow_wanted(self) -> None:
         """Goes to the newest rollout and follows; to the last one where none runs."""
         if self.goes_on:
             self._follow(True)
         else:
-            self.rollouts.select(self.state.total - 1)
+            self.rollouts.select_line(self.rollouts.count() - 1)
+
+    def on_arranged_list_rearranged(self) -> None:
+        """Other rollouts are listed, other notes are known, or a filter is typed."""
+        self._retitle()
+        self._update_keys()
+
+    def on_metrics_panel_wanted(self, message: MetricsPanel.Wanted) -> None:
+        """Lists the rollouts with that error or tool and selects one, or one of that example."""
+        kind, which = message.target
+        name = str(which)
+        if kind == "example":
+            row: int | None = int(which) * self.state.per_example
+        elif kind == "tool":
+            failed = self.state.tool_uses[name][1] > 0
+            row = self.rollouts.tool_from(1, name, failed)
+            self.rollouts.filter_by(tool_condition(name, failed))
+        else:
+            row = self.rollouts.error_from(1, name)
+            self.rollouts.filter_by(error_condition(name))
+        if row is not None:
+            self.rollouts.select(row)
+            if not self.rollouts.size.height:
+                self.keys.say(
+                    f"{rollout_name(self.state, row)} is selected: 2 shows it", self.now()
+                )
+
+    def on_log_pane_retitled(self) -> None:
+        """Another level, or something is searched for."""
+        self.grid.entitle(self.log_pane, self.log_pane.title())
 
     def on_rollout_list_opened(self) -> None:
         """Goes on reading in the trajectory."""
@@ -233,46 +316,47 @@ class LiveScreen(Screen[None]):
         following = self.follower.on and going
         row = self.reader.row
         titles = (
-            (self.rollouts, rollouts_title(following, going)),
+            (self.rollouts, rollouts_title(following, going, self.rollouts.listing.sorting)),
             (self.story, self._story_title()),
             (self.numbers, Content(" 3 Numbers · 95 % intervals ")),
+            (self.log_pane, self.log_pane.title()),
             (self.reward, reward_title(self.state, row)),
         )
         for view, text in titles:
-            if self._titles.get(view) != text:
-                self._titles[view] = text
-                view.border_title = text
+            self.grid.entitle(view, text)
 
     def _story_title(self) -> Content:
         reader, width = self.reader, self.story.size.width or self.size.width
-        return story_title(self.state, reader.row, reader.rollout, self.now(), width)
+        note = self.notebook.get(max(reader.row, 0))
+        return story_title(self.state, reader.row, reader.rollout, self.now(), width, note)
 
     def _update_keys(self) -> None:
         going = self.goes_on and self.state.run is not None
+        can_pause = self.at_work and (going or self.root is not self.feed)
         self.keys.words = {
-            "pause": ("resume" if self._is_paused else "pause") if going else "",
+            "pause": ("resume" if self._is_paused else "pause") if can_pause else "",
             "follow": ("freeze" if self.follower.on else "follow") if going else "",
             "open": "open" if self.state.total else "",
+            "compare": "compare" if self.rollouts.lines.mark >= 0 else "",
             "error(1)": "errors" if self.state.errors else "",
-            "leave": "leave" if self.goes_on else "quit",
+            "rerun": "rerun" if self.state.errors else "go on" if self._is_resumable else "",
+            "leave": self._leave_word,
         }
-        focus = {"rollouts": "list", "story": "story"}.get(getattr(self.focused, "id", ""), "")
-        self.keys.scopes = ("screen", "view", focus)
+        pane = getattr(self.focused, "id", None) or ""
+        self.keys.scopes = (*self.scopes, "view", SCOPES.get(pane, pane))
+        if self.rollouts.entry.is_open:
+            self.keys.scopes = ("typing",)
         self.keys.tick(self.now())
 
     def on_descendant_focus(self) -> None:
         """Shows the pane that has the focus where there is room for one only."""
         if self.focused in self.panes:
-            self._enter(self.panes.index(self.focused) + 1)
+            self.grid.enter(self.panes.index(self.focused) + 1)
         self._update_keys()
-
-    def _enter(self, number: int) -> None:
-        zoomed = ["-zoomed"] if self.grid.has_class("-zoomed") else []
-        self.grid.set_classes([f"-in-{number}", *zoomed])
 
     def action_pane(self, number: int) -> None:
         """Goes to a pane."""
-        self._enter(number)
+        self.grid.enter(number)
         self.call_after_refresh(self.set_focus, self.panes[number - 1])
 
     def action_next_pane(self, by: int) -> None:
@@ -285,9 +369,13 @@ class LiveScreen(Screen[None]):
         self.grid.toggle_class("-zoomed")
 
     def action_back(self) -> None:
-        """Out of the zoom, then to the list."""
+        """Out of the zoom, then to the list; there it lets go of the mark."""
         if self.grid.has_class("-zoomed"):
             self.grid.remove_class("-zoomed")
+        elif self.focused is self.rollouts and self.rollouts.lines.mark >= 0:
+            self.put_mark(-1)
+        elif self.over_home and self.focused is self.panes[0]:
+            self.action_leave()
         else:
             self.action_pane(1)
 
@@ -296,18 +384,20 @@ class LiveScreen(Screen[None]):
         if self.goes_on:
             self._follow(not self.follower.on)
         else:
-            self.keys.say("The run has ended: there is nothing to follow.", self.now())
+            self._say(self._why_not("follow"))
 
     def action_pause(self) -> None:
         """Closes the engine's gate, or opens it."""
-        if not self.goes_on:
-            self.keys.say("The run has ended: there is nothing to pause.", self.now())
+        if not self.at_work:
+            why = self._why_not("pause") if self.noun == "run" else ""
+            ended = f"The {self.noun} has ended: there is nothing to pause."
+            self.keys.say(why or ended, self.now())
             return
         from tui_eval.events import Pause, Resume
 
         paused = self._is_paused
-        self.header.asked_pause = not paused
-        self.feed.send(Resume() if paused else Pause())
+        self.asked_pause = not paused
+        self.root.send(Resume() if paused else Pause())
         self._drawn = None
         self.refresh_run()
 
@@ -327,30 +417,8 @@ class LiveScreen(Screen[None]):
         """Shows the keys."""
         from tui_eval.tui.screens.help import Help
 
-        self.app.push_screen(Help())
+        self.app.push_screen(Help(self.groups))
 
-    def action_leave(self) -> None:
-        """Leaves at once where nothing is lost, asks otherwise."""
-        is_finishing = 0 < self.state.total == self.state.finished and self._pending is None
-        goes_on = self.goes_on and not is_finishing
-        choices = leave_choices(goes_on, self._is_saved)
-        if not choices:
-            self._answered(Leave("closed"))
-            return
-        from tui_eval.tui.screens.question import Question
-
-        on_disk = f"{self.state.finished:,} of {self.state.total:,} rollouts are on disk."
-        if goes_on:
-            question = Question("Leave a running run", [on_disk], choices, about_running=True)
-        else:
-            where = "Its rollouts are on disk, but not among your outputs."
-            question = Question("Save this run?", [where], choices, about_running=False)
-        self.app.push_screen(question, self._answered)
-
-    def _answered(self, leave: Leave | None) -> None:
-        """Leaves as was answered; a run that is all but over is waited for."""
-        if leave is not None and leave.action == "closed" and self.goes_on:
-            self._pending = leave
-            self.keys.say("The engine finishes the run…", self.now())
-        elif leave is not None:
-            self.post_message(self.Left(leave))
+    def leave_with(self, leave: Leave) -> None:
+        """Tells the app how to leave."""
+        self.post_message(self.Left(leave))

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import ClassVar
+from typing import Any, ClassVar
 
 from textual import events
 from textual.app import ComposeResult
@@ -14,7 +14,7 @@ from textual.screen import ModalScreen
 
 from tui_eval.printable import printable
 from tui_eval.tui.ink import EMPTY, Line, left
-from tui_eval.tui.leaving import Choice, Leave
+from tui_eval.tui.leaving import Choice
 from tui_eval.tui.widgets.line_view import LineView
 
 LABEL = 16
@@ -88,8 +88,21 @@ class Choices(LineView):
             self.action_choose()
 
 
-class Question(ModalScreen[Leave | None]):
-    """Asks; `about_running` where the question has no sense once the run has ended."""
+def closing_question(title: str, text: str) -> Question:
+    """A text that has to be read, with nothing to choose."""
+    from tui_eval.tui.wrap import shown_lines
+
+    lines, _ = shown_lines(text, 56, 12)
+    closes = Choice("escape", "close", "", None)
+    return Question(title, list(lines), [closes], about_running=False)
+
+
+class Question(ModalScreen[Any]):
+    """Comes back with the answer that was chosen.
+
+    Args:
+        about_running: The question has no sense once the run has ended.
+    """
 
     def __init__(
         self, title: str, text: Sequence[str], choices: Sequence[Choice], about_running: bool
@@ -109,9 +122,9 @@ class Question(ModalScreen[Leave | None]):
         for choice in self._box.choices:
             if event.key == choice.key:
                 event.stop()
-                self.dismiss(choice.leave)
+                self.dismiss(choice.answer)
                 return
 
     def on_choices_chosen(self, message: Choices.Chosen) -> None:
         """An answer was chosen with the cursor."""
-        self.dismiss(message.choice.leave)
+        self.dismiss(message.choice.answer)

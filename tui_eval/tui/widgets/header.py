@@ -7,11 +7,14 @@ from collections.abc import Callable
 from tui_eval.events import OUT_OF_BUDGET
 from tui_eval.fold.run_state import RunState
 from tui_eval.printable import one_line
+from tui_eval.tui.blocks import columns
 from tui_eval.tui.figures import (
     NONE,
     clock_text,
     count_text,
     interval_text,
+    money_text,
+    plural,
     rate_text,
     reward_text,
 )
@@ -19,13 +22,18 @@ from tui_eval.tui.ink import EMPTY, Line, Span, line_width, spread
 from tui_eval.tui.stages import HELD
 from tui_eval.tui.widgets.line_view import LineView
 
+OURS = ("", "tui-eval")
+"""How a run's format is called that an engine of this program can go on with."""
+
 WIDE = 100
 LEAST_BAR = 10
 LEAST_NAME = 6
+MOVED_S = 10.0
+"""How long a limit is shown that was moved; longer while more rollouts than that are in flight."""
 
 
 class Header(LineView, can_focus=False):
-    """Title and progress, a line each."""
+    """Title and progress, a line each; progress alone where `skipped` is 1."""
 
     def __init__(self, state: RunState, now: Callable[[], float], *, id: str) -> None:
         super().__init__(id=id)
@@ -33,18 +41,20 @@ class Header(LineView, can_focus=False):
         self.now = now
         self.live = False
         self.asked_pause: bool | None = None
+        self.asked_limit: int | None = None
+        self.skipped = 0
 
     def count(self) -> int:
         """Two lines."""
-        return 2
+        return 2 - self.skipped
 
     def line(self, index: int) -> Line:
         """Title or progress."""
         width, now = self.line_width, self.now()
-        if index == 0:
+        if index + self.skipped == 0:
             how = status(self.state, self.live, self.asked_pause, now)
             return title(self.state, how, width)
-        return progress(self.state, now, width)
+        return progress(self.state, now, width, self.asked_limit)
 
 
 def elapsed(state: RunState, now: float) -> float:
@@ -80,7 +90,8 @@ def _end_status(state: RunState, took: str) -> Span:
     if word == "finished" or (word is None and state.finished == state.total):
         return (f"✓ finished in {took}" if took else "✓ finished", "good")
     how = "out of budget" if word == OUT_OF_BUDGET else "interrupted"
-    return (f"■ {how}, resumable", "warn")
+    is_ours = state.run is None or state.run.format in OURS
+    return (f"■ {how}{', resumable' if is_ours else ''}", "warn")
 
 
 def title(state: RunState, how: Span, width: int) -> Line:
@@ -112,39 +123,68 @@ def title(state: RunState, how: Span, width: int) -> Line:
     return spread(tuple(start), tuple(end), width)
 
 
-def progress(state: RunState, now: float, width: int) -> Line:
-    """A bar of finished, running and waiting rollouts, and their numbers."""
+def progress(state: RunState, now: float, width: int, asked_limit: int | None = None) -> Line:
+    """A bar of finished, running and waiting rollouts, and their numbers.
+
+    Args:
+        asked_limit: Rollouts in flight that somebody just asked for, until the engine answers.
+    """
+    moved = moved_limit(state, now, asked_limit)
     if state.run is None:
         return (("─" * width, "rule"),)
     facts: Line = EMPTY
-    for words in (2, 1, 0):
-        facts = _facts(state, now, words)
+    for words, terse in ((3, False), (2, False), (1, False), (0, False), (0, True)):
+        facts = _facts(state, now, words, terse, moved)
         room = width - line_width(facts) - 2
-        if room >= (LEAST_BAR if words < 2 else WIDE // 4):
-            return (*_bar(state, room), ("  ", ""), *facts)
+        if room >= (LEAST_BAR if words < 3 else WIDE // 4):
+            counts = (state.finished, state.errored, state.running, state.total)
+            return (*bar_spans(*counts, room), ("  ", ""), *facts)
     return facts
 
 
-def _bar(state: RunState, width: int) -> list[Span]:
-    total = max(state.total, 1)
-    begun = state.finished + state.running
-    finished = round(state.finished / total * width)
-    bad = min(-(-state.errored * width // total), finished) if state.errored else 0
-    running = max(round(begun / total * width) - finished, 0)
-    if state.running and not running and finished < width:
-        running = 1
+def bar_spans(finished: int, errored: int, running: int, total: int, width: int) -> list[Span]:
+    """A bar of finished rollouts, errored ones among them, of running and of waiting ones."""
+    total = max(total, 1)
+    done = min(round(finished / total * width), width)
+    bad = min(-(-errored * width // total), done) if errored else 0
+    ahead = max(min(round((finished + running) / total * width), width) - done, 0)
+    if running and not ahead and done < width:
+        ahead = 1
     return [
-        ("━" * (finished - bad), "good"),
+        ("━" * (done - bad), "good"),
         ("━" * bad, "bad"),
-        ("━" * running, "busy"),
-        ("─" * (width - finished - running), "rule"),
+        ("━" * ahead, "busy"),
+        ("─" * (width - done - ahead), "rule"),
     ]
 
 
-def _facts(state: RunState, now: float, words: int) -> Line:
-    """The numbers beside the bar: 2 with all words, 1 with most, 0 with signs only."""
+def moved_limit(state: RunState, now: float, asked: int | None) -> str:
+    """How the limit of the run is being moved, or was a moment ago: `16 → 24`."""
+    last, run = state.limit_moved, state.run
+    if state.end is not None or run is None:
+        return ""
+    if asked is not None and asked != run.max_concurrent:
+        return f"{limit_text(run.max_concurrent)} → {limit_text(asked)}"
+    if last is None:
+        return ""
+    fits = not last.max_concurrent or state.running <= last.max_concurrent
+    if fits and now - last.at > MOVED_S:
+        return ""
+    return f"{limit_text(last.before)} → {limit_text(last.max_concurrent)}"
+
+
+def limit_text(limit: int) -> str:
+    """A limit; 0 is none."""
+    return f"{limit:,}" if limit else "∞"
+
+
+def _facts(state: RunState, now: float, words: int, terse: bool, moved: str) -> Line:
+    """The numbers beside the bar: 3 with all words, 2 with most, 1 and 0 with signs only.
+
+    What not every run has is shorter still where it must be `terse`.
+    """
     done: Line = ((f"{state.finished:,}/{state.total:,}", "strong"),)
-    facts = [(*done, (" finished", "muted")) if words == 2 else done]
+    facts = [(*done, (" finished", "muted")) if words == 3 else done]
     held = state.by_stage[HELD]
     for count, glyph, word, ink in (
         (held, "‖", "held", "warn"),
@@ -153,22 +193,57 @@ def _facts(state: RunState, now: float, words: int) -> Line:
         (state.errored, "✗", "errors" if state.errored != 1 else "error", "bad"),
     ):
         if count:
-            spoken = (f"{glyph} ", f" {word}") if words else (glyph, "")
+            spoken = (f"{glyph} ", f" {word}") if words > 1 else (glyph, "")
             facts.append(((spoken[0], ink), (f"{count:,}", ""), (spoken[1], "muted")))
+    if bad := state.unreadable_lines:
+        text = f"! {plural(bad, 'line')} unreadable" if words else f"!{bad:,}"
+        facts.append(((text, "bad"),))
+    if moved:
+        facts.append(((moved, "warn"), ("" if terse else " in flight", "muted")))
+    elif state.end is None and (gives_way := _concurrency(state, words, terse)):
+        facts.append(gives_way)
     facts += [((text, "muted"),) for text in _pace(state, now, words)]
     if state.end is None or state.tokens_in or state.tokens_out:
         facts.append(((_tokens(state, words), "muted"),))
-    gap: Span = ("   " if words else "  ", "")
+    if cost := _cost(state, words):
+        facts.append(((cost, "muted"),))
+    gap: Span = ("   " if words > 1 else "  ", "")
     joined: list[Span] = []
     for at, fact in enumerate(facts):
         joined += [gap, *fact] if at else fact
     return tuple(joined)
 
 
+def _concurrency(state: RunState, words: int, terse: bool) -> Line:
+    """How many are generated at a time, where an endpoint has refused requests."""
+    limit, most = state.at_a_time
+    refused = state.refused_requests
+    if not refused:
+        return EMPTY
+    shown: list[Span] = []
+    if limit and limit != most:
+        of = f" of {most:,}" if most else ""
+        shown = [(columns(state.limits, 1)[0] + " ", "faint")] if words == 3 else []
+        shown += [(f"{limit:,}{of}", "warn"), ("" if terse else " at a time", "muted")]
+    if not (terse and shown):
+        shown.append((f"{' · ' if shown else ''}{refused:,} refused", "muted"))
+    return tuple(shown)
+
+
 def _tokens(state: RunState, words: int) -> str:
-    if words:
+    if words > 1:
         return f"{count_text(state.tokens_in)} in {count_text(state.tokens_out)} out"
     return f"{count_text(state.tokens_in + state.tokens_out)} tok"
+
+
+def _cost(state: RunState, words: int) -> str:
+    """What the tokens cost so far, and what all of them may cost while the run goes on."""
+    if not state.cost:
+        return ""
+    projected = state.projected_cost if state.end is None else None
+    if projected is None or not words:
+        return money_text(state.cost)
+    return f"{money_text(state.cost)} of ~{money_text(projected)}"
 
 
 def _pace(state: RunState, now: float, words: int) -> list[str]:
@@ -180,7 +255,7 @@ def _pace(state: RunState, now: float, words: int) -> list[str]:
         return []
     rate = state.rate.per_second(now)
     if rate <= 0:
-        return [f"{NONE} left"] if words else []
+        return [f"{NONE} left"] if words > 1 else []
     if remaining < rate:
         return [rate_text(rate)]
     return [rate_text(rate), f"{clock_text(remaining / rate)} left"]

@@ -4,12 +4,15 @@ from __future__ import annotations
 
 from textual import events
 
-from tui_eval.tui.commands import COMMANDS, Command
-from tui_eval.tui.ink import Line, Span, line_width
+from tui_eval.tui.commands import COMMANDS
+from tui_eval.tui.commands.command import Command
+from tui_eval.tui.commands.keymap import keymap_of
+from tui_eval.tui.ink import Line, Span, cut, line_width
 from tui_eval.tui.widgets.line_view import LineView
 
 MESSAGE_S = 8.0
-ORDER = ("q", "question_mark", "space", "f", "enter", "tab", "z", "e", "t")
+WIDE = 100
+RANKED = sorted((one for one in COMMANDS if one.footer), key=lambda one: one.rank)
 
 
 class KeyLine(LineView, can_focus=False):
@@ -17,9 +20,11 @@ class KeyLine(LineView, can_focus=False):
 
     def __init__(self, *, id: str) -> None:
         super().__init__(id=id)
-        self.scopes: tuple[str, ...] = ("screen",)
+        self.scopes: tuple[str, ...] = ("run",)
         self.words: dict[str, str] = {}
         self.message = ""
+        self.held = ""
+        """What stays before the keys."""
         self._until = 0.0
 
     def say(self, message: str, now: float) -> None:
@@ -41,29 +46,35 @@ class KeyLine(LineView, can_focus=False):
     def line(self, index: int) -> Line:
         """The message, or the keys."""
         if self.message:
-            return ((self.message, "warn"),)
-        return tuple(span for _, spans in self._fitting() for span in spans)
+            room = self.line_width - line_width(self._held_spans)
+            return (*self._held_spans, (cut(self.message, room), "warn"))
+        keys = (span for _, spans in self._fitting() for span in spans)
+        return (*self._held_spans, *keys)
+
+    @property
+    def _held_spans(self) -> list[Span]:
+        return [(self.held, "warn"), ("   ", "")] if self.held else []
 
     def _fitting(self) -> list[tuple[Command, list[Span]]]:
         """The commands with their spans, as many as fit."""
         found: list[tuple[Command, list[Span]]] = []
-        used = 0
-        for key in ORDER:
-            for command in COMMANDS:
-                if command.keys != key or not command.footer or command.scope not in self.scopes:
-                    continue
-                word = self.words.get(command.action, command.footer)
-                spans: list[Span] = [(command.shown.split()[0], "key"), (f" {word}   ", "muted")]
-                used += line_width(spans)
-                if word and used <= self.line_width + 3:
-                    found.append((command, spans))
+        used, keymap = line_width(self._held_spans), keymap_of(self.app)
+        gap = "  " if self.line_width < WIDE else "   "
+        for command in RANKED:
+            word = self.words.get(command.action, command.footer)
+            if command.scope not in self.scopes or not word:
+                continue
+            spans: list[Span] = [(keymap.sign(command), "key"), (f" {word}{gap}", "muted")]
+            used += line_width(spans)
+            if used <= self.line_width + len(gap):
+                found.append((command, spans))
         return found
 
     def on_click(self, event: events.Click) -> None:
         """Does what the key under the mouse does."""
-        x = 1
+        x = 1 + line_width(self._held_spans)
         for command, spans in self._fitting():
             x += line_width(spans)
             if event.x < x:
-                self.app.simulate_key(command.keys)
+                self.app.simulate_key(keymap_of(self.app).keys(command)[0])
                 return

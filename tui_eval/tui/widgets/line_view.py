@@ -3,22 +3,36 @@
 from __future__ import annotations
 
 from collections.abc import Hashable
-from typing import ClassVar
+from typing import ClassVar, NamedTuple
 
 from rich.style import Style
 from textual import events
 from textual.binding import BindingType
 from textual.cache import LRUCache
+from textual.dom import DOMNode
 from textual.geometry import Region, Size
 from textual.message import Message
 from textual.scroll_view import ScrollView
 from textual.strip import Strip
+from textual.widget import Widget
 
 from tui_eval.tui.commands import bindings
 from tui_eval.tui.ink import EMPTY, INKS, Line, line_width, strip_of
 
 NO_STYLE = Style()
+_STYLES: LRUCache[tuple[str, Style, str], Style] = LRUCache(4096)
+"""Styles by theme, the plain style around, and the name of the ink: what they depend on."""
 MARK = "▌"
+
+
+class Frame(NamedTuple):
+    """What is the same for all lines that are drawn at once: Textual derives each at every look."""
+
+    width: int
+    top: int
+    height: int
+    lines: int
+    focused: bool
 
 
 class LineView(ScrollView, can_focus=True):
@@ -30,10 +44,9 @@ class LineView(ScrollView, can_focus=True):
     the lines that Textual asked for: the work done so far.
     """
 
-    COMPONENT_CLASSES: ClassVar[set[str]] = {f"ink--{name}" for name in INKS}
     BINDINGS: ClassVar[list[BindingType]] = bindings("view")
     ALLOW_SELECT = False
-    heads: ClassVar[int] = 0
+    heads = 0
 
     class ScrolledBack(Message):
         """Somebody moved away from the end: the view must not move by itself any more."""
@@ -42,6 +55,8 @@ class LineView(ScrollView, can_focus=True):
         super().__init__(id=id)
         self._strips: LRUCache[Hashable, Strip] = LRUCache(4096)
         self._shown: dict[int, Hashable] = {}
+        self._frame: Frame | None = None
+        self._inks: dict[str, Style] = {}
         self.pill = ""
         self.built = 0
         self.asked = 0
@@ -62,6 +77,10 @@ class LineView(ScrollView, can_focus=True):
         """What a fixed line holds."""
         return EMPTY
 
+    def foot(self) -> Line:
+        """What stands in the last line of the view, whatever is scrolled; nothing by default."""
+        return EMPTY
+
     def marked(self, index: int) -> bool:
         """Whether the line belongs to what is selected."""
         return False
@@ -78,7 +97,8 @@ class LineView(ScrollView, can_focus=True):
     @property
     def view_height(self) -> int:
         """Lines that can be seen at once, the fixed ones left out."""
-        return max(self.scrollable_content_region.height - self.heads, 1)
+        height = self.scrollable_content_region.height - self.heads - bool(self.foot())
+        return max(height, 1)
 
     @property
     def at_end(self) -> bool:
@@ -87,50 +107,79 @@ class LineView(ScrollView, can_focus=True):
 
     def update(self) -> None:
         """Redraws those visible lines whose content is not what was drawn last."""
-        size = Size(0, self.count() + self.heads)
-        if size != self.virtual_size:
-            self.virtual_size = size
-        width = self.size.width
-        for y in range(self.size.height):
-            if self._shown.get(y) != self._key_at(y):
+        self.fit()
+        width, frame = self.size.width, self._frame_now()
+        for y in range(frame.height):
+            if self._shown.get(y) != self._key_at(y, frame):
                 self.refresh(Region(0, y, width, 1))
 
-    def _key_at(self, y: int) -> Hashable:
-        pill = self.pill if y == self.size.height - 1 else ""
+    def fit(self) -> None:
+        """Lets as much be scrolled as there is; the screen is laid out anew only where the bar
+        comes or goes."""
+        size = Size(0, self.count() + self.heads + bool(self.foot()))
+        if size == self.virtual_size:
+            return
+        if not self.show_vertical_scrollbar or size.height <= self.container_size.height:
+            self.virtual_size = size
+            return
+        self.set_reactive(Widget.virtual_size, size)
+        self.vertical_scrollbar.window_virtual_size = size.height
+        if self.scroll_y > self.max_scroll_y:
+            self.jump(self.max_scroll_y)
+
+    def _frame_now(self) -> Frame:
+        lines, focused = self.count(), self.has_focus
+        return Frame(self.line_width, self.scroll_offset.y, self.size.height, lines, focused)
+
+    def _key_at(self, y: int, frame: Frame) -> Hashable:
+        is_last = y == frame.height - 1
+        pill = self.pill if is_last else ""
         if y < self.heads:
-            return ("head", y, self.line_width, self.head(y), pill)
-        index = self.scroll_offset.y + y - self.heads
-        if index >= self.count():
-            return ("blank", self.line_width, pill)
-        marks = (self.marked(index), self.lit(index), self.has_focus)
-        return (self.line_width, marks if any(marks[:2]) else None, self.key(index), pill)
+            return ("head", y, frame.width, self.head(y), pill)
+        if is_last and (foot := self.foot()):
+            return ("foot", frame.width, foot, frame.focused, pill)
+        index = frame.top + y - self.heads
+        if index >= frame.lines:
+            return ("blank", frame.width, pill)
+        marks = (self.marked(index), self.lit(index), frame.focused)
+        return (frame.width, marks if any(marks[:2]) else None, self.key(index), pill)
+
+    def render_lines(self, crop: Region) -> list[Strip]:
+        """The strips of a region, all of one frame."""
+        self._frame = self._frame_now()
+        try:
+            return super().render_lines(crop)
+        finally:
+            self._frame = None
 
     def render_line(self, y: int) -> Strip:
         """The strip of one visible line."""
         self.asked += 1
-        key = self._shown[y] = self._key_at(y)
+        frame = self._frame or self._frame_now()
+        key = self._shown[y] = self._key_at(y, frame)
         strip = self._strips.get(key)
         if strip is None:
-            strip = self._strips[key] = self._build(y)
+            strip = self._strips[key] = self._build(y, frame)
             self.built += 1
         return strip
 
-    def _build(self, y: int) -> Strip:
-        index = self.scroll_offset.y + y - self.heads
-        width = self.line_width + 2
-        ground = NO_STYLE
+    def _build(self, y: int, frame: Frame) -> Strip:
+        index, width = frame.top + y - self.heads, frame.width + 2
+        is_last, ground = y == frame.height - 1, NO_STYLE
         if y < self.heads:
             line: Line = ((" ", ""), *self.head(y))
-        elif index >= self.count():
+        elif is_last and (foot := self.foot()):
+            line = ((" ", ""), *foot)
+        elif index >= frame.lines:
             line = EMPTY
         else:
             mark = MARK if self.marked(index) else " "
-            line = ((mark, "busy" if self.has_focus else "faint"), *self.line(index))
+            line = ((mark, "busy" if frame.focused else "faint"), *self.line(index))
             if self.lit(index):
-                ground = self._ground("cursor" if self.has_focus else "cursor-blurred")
+                ground = self._ground("cursor" if frame.focused else "cursor-blurred")
         plain = self.rich_style
         strip = strip_of(line, width, (lambda _: plain) if ground.reverse else self.ink, ground)
-        if self.pill and y == self.size.height - 1:
+        if self.pill and is_last:
             pill = ((f" {self.pill} ", "pill"),)
             kept = max(width - line_width(pill) - 1, 0)
             end = strip_of((*pill, (" ", "")), width - kept, self.ink, NO_STYLE)
@@ -138,8 +187,28 @@ class LineView(ScrollView, can_focus=True):
         return strip
 
     def ink(self, name: str) -> Style:
-        """The style of an ink in this widget."""
-        return self.get_component_rich_style(f"ink--{name}") if name else self.rich_style
+        """The style of an ink in this widget.
+
+        As a component class it would be worked out again for every view whenever a class or the
+        focus changes anywhere: that took most of the time of such a key.
+        """
+        if not name:
+            return self.rich_style
+        style = self._inks.get(name)
+        if style is None:
+            place = (self.app.theme, self.rich_style, name)
+            style = _STYLES.get(place)
+            if style is None:
+                style = _STYLES[place] = self._styled(name)
+            self._inks[name] = style
+        return style
+
+    def _styled(self, name: str) -> Style:
+        assert name in INKS, f"there is no ink {name!r}"
+        drop = DOMNode(classes=f"ink--{name}")
+        drop._attach(self)
+        self.app.stylesheet.apply(drop)
+        return drop.rich_style
 
     def _ground(self, name: str) -> Style:
         style = self.ink(name)
@@ -148,6 +217,7 @@ class LineView(ScrollView, can_focus=True):
     def notify_style_update(self) -> None:
         """Forgets what was drawn in the old colours."""
         super().notify_style_update()
+        self._inks.clear()
         self._strips.clear()
         self._shown.clear()
 
@@ -168,6 +238,11 @@ class LineView(ScrollView, can_focus=True):
             self.jump(max(index - margin, 0))
         elif index + margin >= top + height:
             self.jump(index + margin - height + 1)
+
+    def watch_show_vertical_scrollbar(self, shown: bool) -> None:
+        """Puts a bar that comes where the view was scrolled to while there was none."""
+        if shown:
+            self.vertical_scrollbar.position = self.scroll_y
 
     def watch_scroll_y(self, old_value: float, new_value: float) -> None:
         """Notices when the bar is dragged."""
@@ -215,13 +290,19 @@ class LineView(ScrollView, can_focus=True):
     def clicked(self, index: int) -> None:
         """A line was clicked."""
 
+    def head_clicked(self, x: int, index: int) -> None:
+        """A fixed line was clicked, so many cells from its first."""
+
     def pill_clicked(self) -> None:
         """The pill that counts what is new was clicked."""
 
     def on_click(self, event: events.Click) -> None:
         """Finds the line under the mouse."""
         offset = event.get_content_offset(self)
-        if offset is None or offset.y < self.heads:
+        if offset is None:
+            return
+        if offset.y < self.heads:
+            self.head_clicked(offset.x - 1, offset.y)
             return
         if (
             self.pill

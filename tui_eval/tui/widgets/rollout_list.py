@@ -1,33 +1,32 @@
-"""The list of all rollouts of a run, one line each."""
+"""The list of the rollouts of a run, one line each: filtered, sorted, one of them selected."""
 
 from __future__ import annotations
 
-import math
-from collections.abc import Callable, Hashable
+from collections.abc import Callable, Hashable, Iterable
 from typing import ClassVar
 
+from textual import events
 from textual.binding import BindingType
 from textual.message import Message
 
+from tui_eval.fold.columns import Notes
+from tui_eval.fold.row_facts import TOOLS_APART
 from tui_eval.fold.run_state import RunState
-from tui_eval.printable import one_line
-from tui_eval.tui.blocks import thread
 from tui_eval.tui.commands import bindings
-from tui_eval.tui.figures import clock_text, count_text, reward_text, span_text
-from tui_eval.tui.ink import EMPTY, Line, Span, left, line_width, right
-from tui_eval.tui.stages import DONE, ERROR, LOOKS, WAITING, error_word
-from tui_eval.tui.widgets.line_view import LineView
+from tui_eval.tui.filter_entry import FilterEntry, type_into, with_errors_only
+from tui_eval.tui.ink import Line
+from tui_eval.tui.listing import Listing
+from tui_eval.tui.rollout_lines import RolloutLines
+from tui_eval.tui.transcript_search import TranscriptSearch
+from tui_eval.tui.widgets.arranged_list import ArrangedList
 
-BAR = 5
-ID_MOST = 14
-STATE_LEAST = 9
-OPTIONAL = ("tokens", "tools", "bar", "turns")
-"""Columns that a narrow list does without, first to go first."""
-WIDTHS = {"tokens": 8, "tools": 6, "bar": BAR + 1, "turns": 6}
+SEARCH_TICK_S = 0.2
+NOTHING = "no rollout matches"
+STARTING = "starting engine…  4 shows its log"
 
 
-class RolloutList(LineView):
-    """Columns fit the width; the selected row is a number of the run, so it survives updates."""
+class RolloutList(ArrangedList):
+    """The selected rollout is a number of the run: it stays selected whatever is listed."""
 
     BINDINGS: ClassVar[list[BindingType]] = bindings("list")
     heads = 1
@@ -49,186 +48,303 @@ class RolloutList(LineView):
     def __init__(self, state: RunState, now: Callable[[], float], *, id: str) -> None:
         super().__init__(id=id)
         self.state = state
-        self.now = now
         self.row = 0
-        self._id_width = 3
+        self.listing = Listing(state)
+        self.entry = FilterEntry(self.listing)
+        self.lines = RolloutLines(state, now)
+        self._last_line = 0
+        self._filter_lines: list[Line] = []
+        self._keeps_up = False
+        self._seeks_listed = False
+
+    def show_run(self, state: RunState, row: int) -> None:
+        """Shows another run, at this row, as the one before was filtered and sorted."""
+        self.state = state
+        self.row = row
+        self.listing.show_run(state)
+        self.lines.show_run(state)
+        self.put_notes({})
+
+    def put_notes(self, notes: Notes) -> None:
+        """Shows other notes."""
+        self.lines.notes = notes
+        self.listing.put_notes(notes)
+        self._draw_anew()
+
+    def on_mount(self) -> None:
+        """Looks after searches of transcripts a few times a second."""
+        self.set_interval(SEARCH_TICK_S, self._tend_search)
+
+    def on_unmount(self) -> None:
+        """Nothing goes on reading."""
+        self.listing.give_up()
+
+    # -- lines
 
     def count(self) -> int:
-        """One line a rollout."""
-        return self.state.total
+        """One line a rollout that is listed."""
+        return self.listing.count()
+
+    def _row(self, line: int) -> int:
+        return self.listing.row(line)
+
+    @property
+    def line_selected(self) -> int:
+        """The line of the selected rollout; -1 while it is not listed."""
+        return self.listing.line(self.row)
 
     def marked(self, index: int) -> bool:
-        """The selected row."""
-        return index == self.row
+        """The selected rollout."""
+        return self._row(index) == self.row
 
     def lit(self, index: int) -> bool:
-        """The selected row."""
-        return index == self.row
-
-    def update(self) -> None:
-        """Widens the column of ids to what can be seen, then redraws what changed."""
-        top = self.scroll_offset.y
-        for row in range(top, min(top + self.size.height, self.count())):
-            self._id_width = max(self._id_width, min(len(self._example(row)), ID_MOST))
-        super().update()
-
-    def _example(self, row: int) -> str:
-        return one_line(str(self.state.example_id(row)), ID_MOST)
-
-    def _seconds(self, row: int) -> float:
-        """Seconds that it took or, whole ones, that it has taken so far."""
-        state = self.state
-        if state.stage[row] >= DONE:
-            return state.total_ms[row] / 1000
-        since = state.since[row]
-        return since if math.isnan(since) else float(max(int(self.now() - since), 0))
+        """The selected rollout."""
+        return self.marked(index)
 
     def key(self, index: int) -> Hashable:
-        """The row's facts."""
-        state = self.state
-        seconds, reward = self._seconds(index), state.reward[index]
-        return (
-            index,
-            self._id_width,
-            self._example(index),
-            state.stage[index],
-            state.attempt[index],
-            state.turns[index],
-            state.tool_calls[index],
-            state.input_tokens[index] + state.output_tokens[index],
-            None if math.isnan(seconds) else seconds,
-            None if math.isnan(reward) else reward,
-            state.errors.get(index),
-            state.notes.get(index),
-            state.per_example,
-            state.threshold,
-            state.reward_most,
-        )
-
-    def _columns(self) -> tuple[frozenset[str], int]:
-        """The optional columns that fit, and the width of the last one, the state."""
-        braces = 5 if self.state.per_example > 1 else 0
-        room = self.line_width - (braces + 2 + self._id_width + 7 + 7 + 2)
-        shown = set(OPTIONAL)
-        for name in OPTIONAL:
-            if room - sum(WIDTHS[column] for column in shown) >= STATE_LEAST:
-                break
-            shown.discard(name)
-        return frozenset(shown), max(room - sum(WIDTHS[column] for column in shown), 1)
-
-    def head(self, index: int) -> Line:
-        """Names of the columns, over their columns."""
-        if not self.state.total:
-            return EMPTY
-        shown, state = self._columns()
-        groups = self.state.per_example > 1
-        text = "  " if groups else ""
-        text += "  " + right("ex", self._id_width) + ("  #" if groups else "")
-        text += right("reward", 7) + (" " * (BAR + 1) if "bar" in shown else "")
-        for name in ("turns", "tools", "tokens"):
-            text += right(name, WIDTHS[name]) if name in shown else ""
-        return ((text + right("time", 7) + "  " + left("state", state), "faint"),)
+        """All that the line shows."""
+        return self.lines.key(self._row(index), self._brace(index))
 
     def line(self, index: int) -> Line:
-        """The row's cells."""
-        state = self.state
-        shown, room = self._columns()
-        look = LOOKS[state.stage[index]]
-        dull = "faint" if state.stage[index] == WAITING else ""
-        number = index % state.per_example
-        spans: list[Span] = []
-        if state.per_example > 1:
-            brace = "╭" if number == 0 else "╰" if number == state.per_example - 1 else "│"
-            spans.append((f"{brace} ", "rule"))
-        spans += [
-            (f"{look.glyph} ", look.ink),
-            (right(self._example(index), self._id_width), dull if number == 0 else "faint"),
-        ]
-        if state.per_example > 1:
-            spans.append((right(str(number), 3), dull or "muted"))
-        spans += self._reward(index, "bar" in shown)
-        begun = state.stage[index] != WAITING
-        facts = {
-            "turns": str(state.turns[index]),
-            "tools": str(state.tool_calls[index]),
-            "tokens": count_text(state.input_tokens[index] + state.output_tokens[index]),
-        }
-        for name, text in facts.items():
-            if name in shown:
-                spans.append((right(text if begun else "", WIDTHS[name]), "muted"))
-        spans += [(right(self._time(index), 7), "muted"), ("  ", "")]
-        spans += self._state(index, room)
-        return tuple(spans)
+        """The cells of the rollout at this line."""
+        return self.lines.line(self._row(index), self._brace(index))
 
-    def _reward(self, row: int, with_bar: bool) -> list[Span]:
-        reward = self.state.reward[row]
-        if math.isnan(reward):
-            dash = "–" if self.state.stage[row] == ERROR else ""
-            return [(right(dash, 7) + (" " * (BAR + 1) if with_bar else ""), "faint")]
-        spans: list[Span] = [(right(reward_text(reward), 7), "strong")]
-        if with_bar:
-            ink = "good" if reward >= self.state.threshold else "muted"
-            drawn, rest = thread(reward / self.state.reward_most, BAR)
-            spans += [(" ", ""), (drawn, ink), (rest, "rule")]
-        return spans
-
-    def _time(self, row: int) -> str:
-        seconds = self._seconds(row)
-        if math.isnan(seconds):
+    def _brace(self, line: int) -> str:
+        """Holds together the rollouts of an example that stand below each other."""
+        each = self.state.per_example
+        if each == 1 or not self.listing.sorting.grouped:
             return ""
-        return span_text(seconds) if self.state.stage[row] >= DONE else clock_text(seconds)
+        here, last = self._row(line) // each, self.count() - 1
+        above = line > 0 and self._row(line - 1) // each == here
+        below = line < last and self._row(line + 1) // each == here
+        return ("│" if below else "╰") if above else ("╭" if below else "")
 
-    def _state(self, row: int, room: int) -> list[Span]:
-        stage, attempt = self.state.stage[row], self.state.attempt[row]
-        look = LOOKS[stage]
-        if stage == ERROR:
-            name = one_line(error_word(self.state.errors.get(row, look.word)), 60)
-            name = name if len(name) <= room else name.split(" -> ")[0]
-            name = name if len(name) <= room else name.removesuffix("Error").removesuffix(" error")
-            return [(left(name, room), "bad")]
-        ink = look.ink if stage < DONE else "muted"
-        spans: list[Span] = [(look.word, ink)]
-        if attempt > 1 and line_width(spans) + 7 <= room:
-            spans.append((f"  try {attempt}", "warn"))
-        note, left_over = self.state.notes.get(row), room - line_width(spans) - 2
-        if note and left_over >= 8:
-            spans.append((f"  {left(one_line(note, left_over), left_over)}", "muted"))
-        return spans
+    def head(self, index: int) -> Line:
+        """The filter, then the names of the columns."""
+        if index < len(self._filter_lines):
+            return self._filter_lines[index]
+        if self.listing.text and not self.count() and self.state.total:
+            return ((f"  {NOTHING}", "muted"),)
+        if self.state.run is None:
+            return ((STARTING, "faint"),)
+        return self.lines.head(self.listing.sorting)
+
+    def update(self) -> None:
+        """Finds out what to list, then draws what changed."""
+        before = self.listing.order
+        if self.listing.catch_up() and not self._keeps_up:
+            self._keeps_up = True
+            self.run_worker(self._keep_up(), group="listing")
+        self._filter_lines = self.entry.lines(self.line_width)
+        self.heads = 1 + len(self._filter_lines)
+        top = self.scroll_offset.y
+        last = min(top + self.size.height, self.count())
+        rows = [self._row(line) for line in range(top, last)]
+        self.lines.fit(self.line_width, rows, self.listing.sorting.grouped)
+        super().update()
+        if self.listing.order is not before:
+            self._rearranged()
+        if self._seeks_listed and self.listing.is_answered and self.count():
+            self._seeks_listed = False
+            self.call_after_refresh(self._come_to_listed)
+
+    def _rearranged(self) -> None:
+        """Keeps the selected rollout where it is on the screen, whatever line it has now."""
+        line, before, top = self.line_selected, self._last_line, self.scroll_offset.y
+        if line >= 0:
+            self._last_line = line
+            if line != before and top <= before < top + self.view_height:
+                self.jump(top + line - before)
+        self.post_message(self.Rearranged())
+
+    async def _keep_up(self) -> None:
+        try:
+            while self.listing.is_behind:
+                before = self.listing.order
+                if await self.listing.keep_up():
+                    self.update()
+                    if self.listing.order is not before:
+                        self._rearranged()
+                await self.listing.rest()
+        finally:
+            self._keeps_up = False
+
+    # -- the filter
+
+    def action_filter(self) -> None:
+        """Lets somebody type a filter."""
+        self.entry.open()
+        self._draw_anew()
+
+    def filter_by(self, text: str) -> None:
+        """Lists the rollouts that a filter asks for; empty for all."""
+        self.entry.is_open = False
+        if text != self.listing.text:
+            self.listing.ask(text)
+        self._seeks_listed = True
+        self._draw_anew()
+
+    def action_errors_only(self) -> None:
+        """Lists errored rollouts alone, or the others too."""
+        self.filter_by(with_errors_only(self.listing.text))
+
+    def on_key(self, event: events.Key) -> None:
+        """Takes what is typed while a filter is; escape takes back one thing after the other."""
+        if event.key == "escape":
+            taken = self._take_back()
+        elif not self.entry.is_open:
+            return
+        elif event.key in ("enter", "down", "up"):
+            self.filter_by(self.entry.text)
+            taken = True
+        elif taken := type_into(self.entry.typed, event):
+            self._typed()
+        if taken:
+            event.stop()
+            event.prevent_default()
+
+    def on_paste(self, event: events.Paste) -> None:
+        """Takes what is pasted while a filter is typed."""
+        if self.entry.is_open:
+            event.stop()
+            self.entry.typed.insert(event.text.strip())
+            self._typed()
+
+    def on_blur(self) -> None:
+        """Who goes away keeps what was typed."""
+        if self.entry.is_open:
+            self.entry.is_open = False
+            self._draw_anew()
+
+    def _typed(self) -> None:
+        if self.entry.text != self.listing.text:
+            self.listing.ask(self.entry.text)
+        self._draw_anew()
+
+    def _take_back(self) -> bool:
+        """Ends a search, else the filter; returns whether there was one."""
+        if self.listing.give_up():
+            self._draw_anew()
+        elif self.entry.is_open or self.listing.text:
+            self.entry.is_open = False
+            self.listing.ask("")
+            self._seeks_listed = False
+            self._draw_anew()
+            self.call_after_refresh(self.show_row)
+        else:
+            return False
+        return True
+
+    def _come_to_listed(self) -> None:
+        """Selects the first rollout that is listed, unless the selected one is."""
+        if self.line_selected < 0:
+            self.select_line(0)
+        else:
+            self.show_row()
+
+    def _tend_search(self) -> None:
+        if not self.listing.may_search:
+            return
+        search = self.listing.next_search()
+        if search is not None:
+            self.run_worker(self._search(search), group="search")
+        elif self.listing.is_searching:
+            self.listing.change()
+        self.update()
+
+    async def _search(self, search: TranscriptSearch) -> None:
+        import asyncio
+
+        await asyncio.to_thread(search.work)
+        if search is self.listing.search:
+            self.listing.change()
+            self._draw_anew()
+
+    def head_clicked(self, x: int, index: int) -> None:
+        """Sorts by a column; a click on the filter lets somebody type."""
+        if index < len(self._filter_lines):
+            self.action_filter()
+        elif field := self.lines.field_at(x):
+            self.sort(field)
+
+    # -- the selection
 
     def select(self, row: int, by_hand: bool = True) -> None:
-        """Selects a row and shows it."""
-        row = min(max(row, 0), max(self.count() - 1, 0))
+        """Selects a rollout and shows it if it is listed."""
+        row = min(max(row, 0), max(self.state.total - 1, 0))
         if row != self.row:
             self.row = row
             self.post_message(self.Selected(row, by_hand))
         elif by_hand:
             self.put()
-        self.show_line(row, margin=2)
+        self.show_row()
         self.update()
 
-    def error_from(self, step: int) -> int | None:
-        """The next (1) or previous (-1) row that errored, around the end; None without errors."""
-        rows = self.state.errors
-        if not rows:
+    def show_row(self) -> None:
+        """Scrolls to the selected rollout if it is listed."""
+        line = self.line_selected
+        if line >= 0:
+            self._last_line = line
+            self.show_line(line, margin=2)
+
+    def select_line(self, line: int) -> None:
+        """Selects the rollout at a line, or at the nearest that there is."""
+        if self.count():
+            self.select(self._row(min(max(line, 0), self.count() - 1)))
+
+    def error_from(self, step: int, name: str | None = None) -> int | None:
+        """The next (1) or previous (-1) listed row that errored, around the end; None if none.
+
+        Args:
+            name: Of the error; any if None.
+        """
+        errors = self.state.errors
+        rows = errors if name is None else [row for row, error in errors.items() if error == name]
+        return self._row_from(step, rows)
+
+    def tool_from(self, step: int, name: str, failed: bool) -> int | None:
+        """The next (1) or previous (-1) listed row with this tool, around the end.
+
+        Args:
+            failed: Only where a call of it went wrong.
+        """
+        facts = self.state.facts
+        column = facts.failed_tools if failed else facts.tools
+        codes = {at for at, text in enumerate(column.texts) if name in text.split(TOOLS_APART)}
+        rows = [row for row, code in enumerate(column.codes) if code in codes]
+        return self._row_from(step, rows)
+
+    def _row_from(self, step: int, rows: Iterable[int]) -> int | None:
+        lines = [line for row in rows if (line := self.listing.line(row)) >= 0]
+        if not lines:
             return None
+        here = self._here
         if step > 0:
-            return min((row for row in rows if row > self.row), default=min(rows))
-        return max((row for row in rows if row < self.row), default=max(rows))
+            found = min((line for line in lines if line > here), default=min(lines))
+        else:
+            found = max((line for line in lines if line < here), default=max(lines))
+        return self._row(found)
+
+    @property
+    def _here(self) -> int:
+        """The line of the selected rollout, or where it was last."""
+        line = self.line_selected
+        return line if line >= 0 else min(self._last_line, self.count())
 
     def action_move(self, by: int) -> None:
-        """Selects the next or previous row."""
-        self.select(self.row + by)
+        """Selects the next or previous rollout of the list."""
+        self.select_line(self._here + by)
 
     def action_page(self, pages: float) -> None:
-        """Selects a row some pages away."""
-        self.select(self.row + round(pages * self.view_height))
+        """Selects a rollout some pages away."""
+        self.action_move(round(pages * self.view_height))
 
     def action_top(self) -> None:
-        """Selects the first row."""
-        self.select(0)
+        """Selects the first rollout of the list."""
+        self.select_line(0)
 
     def action_bottom(self) -> None:
-        """Follows the newest rollout of a running run; selects the last row of one that ended."""
+        """Follows the newest rollout of a running run; selects the last line of one that ended."""
         self.post_message(self.FollowWanted())
 
     def action_open(self) -> None:
@@ -236,11 +352,11 @@ class RolloutList(LineView):
         self.post_message(self.Opened())
 
     def clicked(self, index: int) -> None:
-        """Selects a row; a click on the selected one opens it."""
-        if index == self.row:
+        """Selects a rollout; a click on the selected one opens it."""
+        if self._row(index) == self.row:
             self.action_open()
         else:
-            self.select(index)
+            self.select(self._row(index))
 
     def pill_clicked(self) -> None:
         """Follows again."""

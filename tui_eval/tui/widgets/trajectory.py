@@ -2,73 +2,33 @@
 
 from __future__ import annotations
 
-from bisect import bisect_right
-from collections.abc import Hashable
+import asyncio
+from collections.abc import Callable
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import TYPE_CHECKING, ClassVar
 
+from textual import events
+from textual.actions import SkipAction
 from textual.binding import BindingType
-from textual.cache import LRUCache
 
 from tui_eval.tui.commands import bindings
-from tui_eval.tui.ink import EMPTY, Line
-from tui_eval.tui.story import (
-    STEP,
-    TEXT_LINES,
-    Piece,
-    ending,
-    piece_of,
-    sleeping,
-    turn_head,
-)
-from tui_eval.tui.widgets.line_view import LineView
+from tui_eval.tui.finding import Match
+from tui_eval.tui.parts import Part
+from tui_eval.tui.search import search_parts
+from tui_eval.tui.story import STEP, TEXT_LINES, USUAL, Piece, View
+from tui_eval.tui.widgets.story_view import StoryView
 
 if TYPE_CHECKING:
-    from tui_eval.fold.transcript import Entry, Rollout
+    from tui_eval.fold.transcript import Rollout
 
-NOTHING_YET: Line = (("no messages yet", "faint"),)
+DEEP = 5_000
+"""A match so many lines below the beginning of its text is shown without what is above."""
 
 
-class Trajectory(LineView):
-    """Pieces under a cursor that can be folded; sticks to the end while it is told to."""
+class Trajectory(StoryView):
+    """A story under a cursor: pieces are selected, folded and unfolded, texts are found."""
 
     BINDINGS: ClassVar[list[BindingType]] = bindings("story")
-
-    def __init__(self, *, id: str) -> None:
-        super().__init__(id=id)
-        self.rollout: Rollout | None = None
-        self.empty: tuple[Line, ...] = ()
-        self.note = ""
-        self.sticks = False
-        self.cursor = 0
-        self._limits: dict[int, int] = {}
-        self._laid_out: Hashable = None
-        self._wrapped_to = 0
-        self._pieces: list[Piece] = []
-        self._starts: list[int] = []
-        self._lines: list[Line] = []
-        self._cache: LRUCache[Hashable, Piece] = LRUCache(4096)
-        self._seen = 0
-
-    def count(self) -> int:
-        """Lines of the whole story, folded as it is."""
-        return len(self._lines)
-
-    def line(self, index: int) -> Line:
-        """One line of the story."""
-        return self._lines[index]
-
-    def marked(self, index: int) -> bool:
-        """The lines of the selected piece, but for the blank one after it."""
-        return (
-            self.rollout is not None
-            and bool(self._pieces)
-            and self._piece_at(index) == self.cursor
-            and bool(self.line(index))
-        )
-
-    def _piece_at(self, index: int) -> int:
-        return bisect_right(self._starts, index) - 1
 
     def show(self, rollout: Rollout | None, *, anew: bool, sticks: bool = False) -> None:
         """Shows a rollout.
@@ -79,146 +39,23 @@ class Trajectory(LineView):
             sticks: Whether the view follows its end.
         """
         self.rollout = rollout
+        self._told = None, []
         if anew:
-            self._limits.clear()
-            self._cache.clear()
+            self._layout.forget()
+            self._taken = None
             self.cursor = 0
             self.sticks = sticks
             self._seen = 0
             self.pill = ""
+            if self.search.wanted is not None and not self.search.wanted.fault:
+                self.search.forget()
         self.update()
         if anew:
             self.jump(0)
             if sticks or (rollout is not None and rollout.error):
                 self._to_end()
-
-    def update(self) -> None:
-        """Lays out what is new and draws what changed."""
-        rollout = self.rollout
-        facts: Hashable = (
-            None
-            if rollout is None
-            else (rollout.row, rollout.version, rollout.finished, tuple(self._limits.items())),
-            self.note,
-            self.line_width,
-            self.empty if rollout is None else None,
-        )
-        place = self._place() if self.line_width != self._wrapped_to else None
-        if facts != self._laid_out:
-            self._laid_out = facts
-            self._wrapped_to = self.line_width
-            self._lay_out()
-        super().update()
-        if place is not None:
-            self._go_back(*place)
-        if self.sticks:
-            self._to_end()
-
-    def _place(self) -> tuple[int, float] | None:
-        """The piece that stands first and how much of it is above; None for no pieces."""
-        if not self._pieces:
-            return None
-        top = self.scroll_offset.y
-        piece = self._piece_at(top)
-        start, end = self._span(piece)
-        return piece, (top - start) / max(end - start, 1)
-
-    def _go_back(self, piece: int, above: float) -> None:
-        """Shows a place again after the lines were wrapped to another width."""
-        if piece < len(self._pieces):
-            start, end = self._span(piece)
-            self.jump(start + int((end - start) * above))
-
-    def _lay_out(self) -> None:
-        rollout = self.rollout
-        if rollout is None:
-            self._pieces = [Piece(self.empty)] if self.empty else []
-        else:
-            self._pieces = self._pieces_of(rollout)
-        self._starts, self._lines = [], []
-        for piece in self._pieces:
-            self._starts.append(len(self._lines))
-            self._lines.extend(piece.lines)
-        self.cursor = min(self.cursor, max(len(self._pieces) - 1, 0))
-        new = len(self._pieces) - self._seen
-        self.pill = f"▼ {new} new" if new > 0 and self._seen and not self.sticks else ""
-        if self.sticks or not self._seen or (rollout is not None and rollout.finished):
-            self._seen = len(self._pieces)
-            self.pill = ""
-
-    def _pieces_of(self, rollout: Rollout) -> list[Piece]:
-        steps = dict(enumerate(rollout.steps, 1))
-        pieces: list[Piece] = []
-        turn = 0
-        for entry in rollout.entries():
-            step = steps.get(entry.turn) if entry.turn > turn else None
-            if entry.turn > turn and entry.tool is not None:
-                pieces.append(turn_head(entry.turn, step, self.line_width))
-                self._part(pieces)
-                step = None
-            turn = max(turn, entry.turn)
-            limit = self._limits.get(len(pieces))
-            pieces.append(self._piece(entry, step, limit, not rollout.finished))
-            self._part(pieces)
-        if not pieces and not rollout.finished:
-            pieces.append(Piece((NOTHING_YET, EMPTY)))
-        if self.note and not rollout.finished:
-            pieces.append(sleeping(self.note, self.line_width))
-            self._part(pieces)
-        if rollout.finished:
-            pieces.append(ending(rollout, self._limits.get(len(pieces)), self.line_width))
-            self._part(pieces)
-        return pieces
-
-    def _part(self, pieces: list[Piece]) -> None:
-        """Parts a message from what follows by a blank line, but not from its tool calls."""
-        if len(pieces) < 2:
-            return
-        before, piece = pieces[-2], pieces[-1]
-        if piece.is_tool and not before.is_tool and before.turn == piece.turn:
-            pieces[-2] = replace(before, lines=before.lines[:-1])
-        elif before.is_tool and not piece.is_tool:
-            pieces[-2] = replace(before, lines=(*before.lines, EMPTY))
-
-    def _piece(
-        self, entry: Entry, step: dict[str, Any] | None, limit: int | None, live: bool
-    ) -> Piece:
-        use = entry.tool
-        key: Hashable = (
-            (entry.role, entry.turn, entry.text, entry.reasoning)
-            if use is None
-            else (entry.turn, use.name, use.arguments, use.result, use.ms, use.error, live),
-            str(step) if step else None,
-            limit,
-            self.line_width,
-        )
-        piece = self._cache.get(key)
-        if piece is None:
-            piece = self._cache[key] = piece_of(entry, step, limit, self.line_width, live)
-        return piece
-
-    def _to_end(self) -> None:
-        self._seen = len(self._pieces)
-        if self.pill:
-            self.pill = ""
-        self.cursor = max(len(self._pieces) - 1, 0)
-        if not self.at_end:
-            self.jump(self.max_scroll_y)
-
-    def stick(self) -> None:
-        """Goes to the end and stays there while the story grows."""
-        self.sticks = True
-        self._to_end()
-        self.update()
-
-    def let_go(self) -> None:
-        """Stays where it is while the story grows."""
-        self.sticks = False
-
-    def put(self) -> None:
-        """Lets go of the end, too."""
-        self.let_go()
-        super().put()
+        if self.search.wanted is not None:
+            self._find(goes=False)
 
     def scroll_lines(self, lines: int) -> None:
         """Scrolls, and takes the cursor along into what can be seen."""
@@ -226,36 +63,35 @@ class Trajectory(LineView):
         self.call_after_refresh(self._catch_cursor)
 
     def _catch_cursor(self) -> None:
-        if not self._pieces:
+        if not self._layout.parts:
             return
         top = self.scroll_offset.y
         bottom = min(top + self.view_height, self.count()) - 1
-        first, last = self._piece_at(top), self._piece_at(max(bottom, 0))
-        if self._starts[first] < top and first < last:
+        first, last = self._layout.at(top), self._layout.at(max(bottom, 0))
+        if self._layout.starts[first] < top and first < last:
             first += 1
-        self.cursor = min(max(self.cursor, first), last)
-        self.update()
+        caught = min(max(self.cursor, first), last)
+        if caught != self.cursor:
+            self.cursor = caught
+            self.update()
 
-    def _span(self, piece: int) -> tuple[int, int]:
-        """First line of a piece and the one after its last."""
-        start = self._starts[piece]
-        return start, start + len(self._pieces[piece].lines)
-
-    def _select(self, piece: int) -> None:
-        self.cursor = min(max(piece, 0), max(len(self._pieces) - 1, 0))
-        if self._pieces:
-            start, end = self._span(self.cursor)
+    def _select(self, at: int) -> None:
+        self.cursor = min(max(at, 0), max(len(self._layout.parts) - 1, 0))
+        if self._layout.parts:
+            self._layout.piece(self.cursor)
+            start, end = self._layout.span(self.cursor)
             self.show_line(min(end - 1, start + self.view_height - 1))
-            self.show_line(start)
+            self.show_line(self._layout.starts[self.cursor])
         self.update()
 
     def action_move(self, by: int) -> None:
         """Selects the next or previous piece, or scrolls within one that does not fit."""
-        if not self._pieces:
+        if not self._layout.parts:
             return
         if by < 0:
             self.put()
-        start, end = self._span(self.cursor)
+        start, end = self._layout.span(self.cursor)
+        end -= self._layout.parts[self.cursor].gap
         top, height = self.scroll_offset.y, self.view_height
         if by > 0 and end > top + height:
             self.jump(top + 1)
@@ -282,28 +118,51 @@ class Trajectory(LineView):
 
     def action_turn(self, by: int) -> None:
         """Selects the first piece of the next or previous turn."""
-        if not self._pieces:
+        if not self._layout.parts:
             return
-        if by < 0:
-            self.put()
-        turns = [piece.turn for piece in self._pieces]
+        turns = [part.turn for part in self._layout.parts]
         here = turns[self.cursor]
         if by > 0:
             wanted = min((turn for turn in turns if turn > here), default=here)
         else:
             wanted = max((turn for turn in turns if turn < here), default=here)
-        self._select(turns.index(wanted))
+        self._go_to(turns.index(wanted), by)
+
+    def action_tool_call(self, by: int) -> None:
+        """Selects the next or previous tool call."""
+        self._go_to_next(by, lambda part: part.is_tool)
+
+    def action_failure(self, by: int) -> None:
+        """Selects the next or previous thing that went wrong."""
+        self._go_to_next(by, lambda part: part.failed)
+
+    def _go_to_next(self, by: int, fits: Callable[[Part], bool]) -> None:
+        parts, at = self._layout.parts, self.cursor + by
+        while 0 <= at < len(parts) and not fits(parts[at]):
+            at += by
+        if 0 <= at < len(parts):
+            self._go_to(at, by)
+
+    def _go_to(self, at: int, by: int) -> None:
+        if by < 0:
+            self.put()
+        else:
+            self.let_go()
+        self._select(at)
 
     def action_switch_fold(self) -> None:
         """Unfolds the selected piece, shows more of it, or folds it when all is shown."""
         piece = self._selected()
         if piece is None:
             return
-        folded = piece.is_tool and len(piece.lines) <= 2 and self._limits.get(self.cursor, 0) == 0
-        if piece.hidden or (folded and piece.lines[0]):
+        view, is_tool = self._view, self._layout.parts[self.cursor].is_tool
+        folded = is_tool and len(piece.lines) == 1
+        if view.skip:
+            self._set_view(USUAL)
+        elif piece.hidden or folded:
             self.action_unfold()
-        elif not piece.is_tool and self.cursor in self._limits:
-            self._set_limit(None)
+        elif not is_tool and view.limit is not None:
+            self._set_view(USUAL)
         else:
             self.action_fold()
 
@@ -312,49 +171,144 @@ class Trajectory(LineView):
         piece = self._selected()
         if piece is None:
             return
-        limit = self._limits.get(self.cursor)
+        limit = self._view.limit
         if limit is None or limit <= 1:
-            shown = len(piece.lines)
-            self._set_limit(TEXT_LINES if shown < TEXT_LINES else shown + STEP)
+            lines = len(piece.lines)
+            limit = TEXT_LINES if lines < TEXT_LINES else lines + STEP
+            self._set_view(replace(self._view, limit=limit))
         elif piece.hidden:
-            self._set_limit(limit + STEP)
+            self._set_view(replace(self._view, limit=limit + STEP))
 
     def action_fold(self) -> None:
         """Folds the selected piece to one line."""
-        if (piece := self._selected()) is not None:
-            self._set_limit(0 if piece.is_tool else 1)
+        if self._selected() is not None:
+            self._set_view(View(0 if self._layout.parts[self.cursor].is_tool else 1))
 
     def action_fold_tools(self) -> None:
         """Unfolds every tool call, or folds them all if any is unfolded."""
-        tools = [at for at, piece in enumerate(self._pieces) if piece.is_tool]
-        any_open = any(self._limits.get(at, 0) > 0 for at in tools)
-        for at in tools:
-            self._limits[at] = 0 if any_open else TEXT_LINES
+        views = self._layout.views
+        tools = [at for at, part in enumerate(self._layout.parts) if part.is_tool]
+        any_open = any((views.get(at, USUAL).limit or 0) > 0 for at in tools)
+        views.update(dict.fromkeys(tools, View(0 if any_open else TEXT_LINES)))
         self.update()
         self._select(self.cursor)
 
     def _selected(self) -> Piece | None:
-        piece = self._pieces[self.cursor] if self._pieces else None
-        return piece if piece is not None and piece.folds else None
+        if self.rollout is None or not self._layout.parts:
+            return None
+        piece = self._layout.piece(self.cursor)
+        return piece if piece.folds else None
 
-    def _set_limit(self, limit: int | None) -> None:
+    @property
+    def _view(self) -> View:
+        return self._layout.views.get(self.cursor, USUAL)
+
+    def _set_view(self, view: View) -> None:
         self.let_go()
-        if limit is None:
-            self._limits.pop(self.cursor, None)
-        else:
-            self._limits[self.cursor] = limit
+        self._layout.views[self.cursor] = view
         self.update()
-        start, _ = self._span(self.cursor)
+        start, _ = self._layout.span(self.cursor)
         if start < self.scroll_offset.y:
             self.jump(start)
 
     def clicked(self, index: int) -> None:
         """Selects a piece; a click on its head or on what says that there is more toggles it."""
-        piece = self._piece_at(index)
-        start, _ = self._span(piece)
-        shown = self._pieces[piece]
-        self.cursor = piece
+        if self.rollout is None or not self._layout.parts:
+            return
+        at = self._layout.at(index)
+        self.cursor = at
+        piece, start = self._layout.piece(at), self._layout.starts[at]
         text = "".join(text for text, _ in self.line(index)).lstrip(" │")
-        if (shown.is_tool and index == start) or (shown.hidden and text.startswith("…")):
+        is_head = self._layout.parts[at].is_tool and index == start
+        if is_head or (text.startswith("…") and (piece.hidden or self._view.skip)):
             self.action_switch_fold()
         self.update()
+
+    def action_search(self) -> None:
+        """Opens the line in which one types what to find."""
+        self.put()
+        self.search.open()
+        self._searched()
+
+    def action_clear_search(self) -> None:
+        """Takes the marks of what was found away; with none there it is not for this pane."""
+        if not self.search.is_on:
+            raise SkipAction
+        self.search.clear()
+        self._searched()
+
+    def action_match(self, by: int) -> None:
+        """Goes to the next or previous match."""
+        match = self.search.step(by, self.cursor)
+        if match is not None:
+            self.put()
+            self._show_match(match)
+
+    def on_key(self, event: events.Key) -> None:
+        """Takes what is typed to be found."""
+        if self.search.typing is None or event.key in ("tab", "shift+tab"):
+            return
+        event.stop()
+        event.prevent_default()
+        if self.search.take_key(event.key, event.character):
+            self._find(goes=True)
+        self._searched()
+
+    def on_paste(self, event: events.Paste) -> None:
+        """Takes what is pasted to be found."""
+        if self.search.typing is not None:
+            event.stop()
+            for character in " ".join(event.text.split()):
+                self.search.take_key("", character)
+            self._searched()
+
+    def _searched(self) -> None:
+        self._inked.clear()
+        self.update()
+
+    def _find(self, *, goes: bool) -> None:
+        """Finds what is wanted, and goes to the first match behind the cursor."""
+        wanted = self.search.wanted
+        if wanted is None or wanted.fault:
+            return
+        self.search.forget()
+        self.search.is_busy = True
+        self.run_worker(self._found(goes), group="find", exclusive=True)
+
+    async def _found(self, goes: bool) -> None:
+        wanted, parts, rollout = self.search.wanted, self._layout.parts, self.rollout
+        if wanted is None:
+            return
+        places, matches, trouble = await asyncio.to_thread(search_parts, wanted.source, parts)
+        if wanted is not self.search.wanted or rollout is not self.rollout:
+            return
+        self.search.found(places, matches)
+        self.search.trouble = trouble
+        if goes:
+            self.action_match(1)
+        self._searched()
+
+    def _show_match(self, match: Match) -> None:
+        """Unfolds as much as is needed to see a match, and goes there."""
+        at, name = self.search.places[match.text]
+        if at >= len(self._layout.parts):
+            return
+        self.cursor = at
+        self._inked.clear()
+        line = self._line_of(at, name, match.start)
+        if line is None:
+            block = next(one for one in self._layout.parts[at].blocks() if one.name == name)
+            needed = match.start // block.width(self.line_width) + block.text.count(
+                "\n", 0, match.start + 1
+            )
+            deep = needed > DEEP
+            limit = TEXT_LINES if deep else max(2 * needed + 20, TEXT_LINES)
+            skip = max(match.start - block.width(self.line_width), 0) if deep else 0
+            self._layout.views[at] = View(limit, name if deep else "", skip)
+        self.update()
+        line = self._line_of(at, name, match.start)
+        self.show_line(self._layout.starts[at] + (line or 0), margin=3)
+        self.update()
+
+    def _line_of(self, at: int, name: str, place: int) -> int | None:
+        return self._texts_of(at, self._layout.piece(at)).line_of(name, place)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from contextlib import AbstractAsyncContextManager
+from pathlib import Path
 from typing import Any
 
 from tui_eval.clients.base import Client
@@ -76,6 +77,23 @@ ANSWERS: dict[str, dict[str, Any]] = {
     "openai_responses": RESPONSE_ANSWER,
     "anthropic_messages": MESSAGE_ANSWER,
 }
+RECORDED = {
+    "anthropic_thinking.json": "anthropic_messages",
+    "aihubmix_responses_call.json": "openai_responses",
+    "openai_responses_incomplete.json": "openai_responses",
+    "openai_responses_reasoning.json": "openai_responses",
+    "openai_completion.json": "openai_completions",
+    "vllm_completion_tokens.json": "openai_completions",
+    "gemini_signature.json": "openai_chat_completions",
+    "openai_logprobs.json": "openai_chat_completions",
+    "openai_tool_calls.json": "openai_chat_completions",
+    "openrouter_reasoning_details.json": "openai_chat_completions",
+    "openrouter_truncated.json": "openai_chat_completions",
+    "vllm_chat_tokens.json": "openai_chat_completions",
+    "vllm_reasoning.json": "openai_chat_completions",
+}
+"""Answers as providers gave them, in `PAYLOADS`."""
+PAYLOADS = Path(__file__).parent / "clients" / "payloads"
 
 Connect = Callable[..., AbstractAsyncContextManager[Client[Any, Any, Any, Any]]]
 

@@ -1,0 +1,136 @@
+"""Flags of `tui-eval agent`, in every spelling, each by what it does at a server or on disk."""
+
+from __future__ import annotations
+
+import json
+import shutil
+from pathlib import Path
+from typing import Any
+
+import pytest
+from program import Finished, Program, chat_answer, tool_call
+from servers import FaultServer, Reply
+
+PROJECT = Path(__file__).parents[1] / "osmosis_projects" / "calculator"
+CHAT = "/v1/chat/completions"
+SEVEN = Reply(body=chat_answer("It is 7"))
+CALLS = Reply(body=chat_answer("", tool_calls=[tool_call("add", '{"a": 3, "b": 4}')]))
+REFUSED = Reply(400, {"error": {"message": "no"}})
+AGENT = "-m server:agent_loop -d test_data.jsonl --eval-fn rewards:compute_reward"
+
+
+@pytest.fixture
+def calculator(program: Program, fault_server: FaultServer) -> Program:
+    shutil.copytree(PROJECT, program.folder, dirs_exist_ok=True)
+    fault_server.script(CHAT, [SEVEN])
+    return program
+
+
+def agent(program: Program, words: str) -> Finished:
+    return program.run("agent", *words.split())
+
+
+def results(program: Program) -> Any:
+    return json.loads((program.folder / "out.json").read_text())
+
+
+@pytest.mark.parametrize(
+    "flags",
+    [
+        "-m server:agent_loop -d test_data.jsonl -b URL -k MY_KEY -s -v -q",
+        "--module server:agent_loop --dataset test_data.jsonl --base-url URL --api-key-var MY_KEY "
+        "--save-results --verbose --quiet",
+        "--module server:agent_loop --dataset test_data.jsonl --api-base-url URL "
+        "--api-key-var MY_KEY --save-results --verbose --quiet",
+    ],
+)
+def test_agent_everyday_flags(calculator: Program, fault_server: FaultServer, flags: str) -> None:
+    calculator.env["MY_KEY"] = "sk-of-the-flag"
+    flags = flags.replace("URL", f"{fault_server.url}/v1")
+    done = agent(calculator, f"{flags} --model org/m --eval-fn rewards:compute_reward")
+    assert done.code == 0, done
+    bodies = [request.json() for request in fault_server.requests]
+    asked = [body["messages"][1]["content"] for body in bodies]
+    assert asked == ["What is 3 + 4?", "What is 10 / 4?", "What is 8 + 8?"], "dataset, URL"
+    assert [tool["function"]["name"] for tool in bodies[0]["tools"]] == ["add", "divide"], "module"
+    assert {body["model"] for body in bodies} == {"org/m"}
+    (auth,) = {request.headers["Authorization"] for request in fault_server.requests}
+    assert auth == "Bearer sk-of-the-flag", "key"
+    run = calculator.only_run()
+    assert run.path.is_relative_to(calculator.folder / "outputs"), "save"
+    assert [row["reward"] for row in run.rows] == [1.0, 0.0, 0.0]
+    assert "What is 8 + 8?" in done.err, "verbose"
+    assert done.out.split()[:2] == ["Examples:", "3,"] and "Results:" not in done.out, "quiet"
+
+
+@pytest.mark.parametrize(("registry", "output"), [("-e", "-o"), ("--endpoints-path", "--output")])
+def test_registry_and_scores(
+    calculator: Program, fault_server: FaultServer, registry: str, output: str
+) -> None:
+    (calculator.folder / "r.toml").write_text(
+        f'[[endpoint]]\nendpoint_id = "mini"\nmodel = "org/mini"\nurl = "{fault_server.url}/v1"\n'
+    )
+    flags = f"{registry} r.toml --model mini {output} out.json --eval-fn rewards:partial_match"
+    done = agent(calculator, f"{AGENT} {flags} --n 2 --pass-threshold 0.5")
+    assert done.code == 0, done
+    assert {request.json()["model"] for request in fault_server.requests} == {"org/mini"}
+    told = results(calculator)
+    assert told["config"]["pass_threshold"] == 0.5
+    assert [len(row["runs"]) for row in told["rows"]] == [2, 2, 2], "--n"
+    near = told["summary"]["eval_fns"]["rewards:partial_match"]
+    assert near["mean"] == pytest.approx((1 + 0.55 + 0.1) / 3), "each --eval-fn scores"
+    assert near["pass_at_1"] == pytest.approx(2 / 3), "0.55 passes"
+
+
+def test_an_agent_is_told_its_turns(calculator: Program, fault_server: FaultServer) -> None:
+    fault_server.script(CHAT, [CALLS])
+    done = agent(
+        calculator, f"{AGENT} --model m -b {fault_server.url}/v1 --limit 1 --max-turns 2 -s"
+    )
+    assert done.code == 0, done
+    assert len(fault_server.requests) == 2
+    (row,) = calculator.only_run().rows
+    assert row["stop_condition"] == "max_turns"
+
+
+def test_a_run_that_failed_is_run_again(calculator: Program, fault_server: FaultServer) -> None:
+    fault_server.script(CHAT, [Reply(200, {"choices": []}), SEVEN])
+    done = agent(
+        calculator, f"{AGENT} --model m -b {fault_server.url}/v1 --limit 1 --max-retries 1 -s"
+    )
+    assert done.code == 0, done
+    (row,) = calculator.only_run().rows
+    assert (row["reward"], row["tui_eval"]["attempt"]) == (1.0, 2)
+
+
+@pytest.mark.parametrize("flag", ["-R", "--resume"])
+def test_a_run_goes_on(calculator: Program, fault_server: FaultServer, flag: str) -> None:
+    fault_server.script(CHAT, [REFUSED, SEVEN])
+    assert agent(calculator, f"{AGENT} --model m -b {fault_server.url}/v1 -s").code == 3
+    run = calculator.only_run()
+    asked = len(fault_server.requests)
+    kept = agent(calculator, f"{flag} {run.path} --keep-errors")
+    assert (kept.code, len(fault_server.requests)) == (3, asked), kept
+    changed = agent(calculator, f"{AGENT} {flag} {run.path} --temperature 0.5")
+    assert changed.code == 2
+    assert "Go on all the same with --accept-changes" in changed.err
+    done = agent(calculator, f"{AGENT} {flag} {run.path} --temperature 0.5 --accept-changes")
+    assert done.code == 0, done
+    (request,) = fault_server.requests[asked:]
+    assert request.json()["temperature"] == 0.5
+    assert run.places() == [(0, 0), (1, 0), (2, 0)]
+
+
+def test_a_model_that_is_not_listed_is_asked_all_the_same_on_purpose(
+    calculator: Program, fault_server: FaultServer
+) -> None:
+    fault_server.script("/v1/models", [Reply(body={"data": [{"id": "org/model"}]})])
+    line = f"{AGENT} --model openai/org/model -b {fault_server.url}/v1 --limit 1"
+    done = agent(calculator, line)
+    assert done.code == 2
+    assert "--model openai/org/model:" in done.err
+    assert "Did you mean org/model? --no-preflight begins without asking" in done.err
+    before = len(fault_server.requests)
+    assert agent(calculator, f"{line} --no-preflight").code == 0
+    (request,) = fault_server.requests[before:]
+    assert request.json()["model"] == "openai/org/model"

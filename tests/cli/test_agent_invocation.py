@@ -1,0 +1,131 @@
+"""What of one call of `tui-eval agent` is as in `tui-eval run`: each flag by what it does."""
+
+from __future__ import annotations
+
+import json
+import shutil
+from pathlib import Path
+
+import pytest
+from click.testing import CliRunner
+from program import Finished, Program, chat_answer, wait_until
+from servers import FaultServer, Reply
+from terminal import Terminal
+
+from tui_eval.cli.agent import command
+from tui_eval.cli.agent_request import SHARED
+from tui_eval.cli.run import command as run_command
+
+PROJECT = Path(__file__).parents[1] / "osmosis_projects" / "calculator"
+CHAT = "/v1/chat/completions"
+SEVEN = Reply(body=chat_answer("It is 7"))
+AGENT = ("-m", "server:agent_loop", "-d", "test_data.jsonl", "--eval-fn", "rewards:compute_reward")
+
+
+@pytest.fixture
+def calculator(program: Program, fault_server: FaultServer) -> Program:
+    shutil.copytree(PROJECT, program.folder, dirs_exist_ok=True)
+    fault_server.script(CHAT, [SEVEN])
+    return program
+
+
+def agent(program: Program, server: FaultServer, *more: str) -> Finished:
+    return program.run("agent", *AGENT, "--model", "m", "-b", f"{server.url}/v1", *more)
+
+
+def test_options_that_run_has_too_are_the_same() -> None:
+    ours = {one.name: one for one in command.params}
+    for theirs in run_command.params:
+        if theirs.name in SHARED:
+            assert ours[theirs.name].to_info_dict() == theirs.to_info_dict()
+
+
+def test_an_agents_json_is_all_of_stdout(calculator: Program, fault_server: FaultServer) -> None:
+    beats = ("--heartbeat-url", f"{fault_server.url}/beat", "--heartbeat-status")
+    fault_server.script("/beat", [Reply()])
+    sampling = ("-T", "0.5", "-t", "64", "--header", "X-Mine: yes")
+    more = (*sampling, *beats, "--timeout", "3", "-o", "out.json")
+    fault_server.script(CHAT, [SEVEN, SEVEN, Reply(hang=True)])
+    done = agent(calculator, fault_server, "--json", *more)
+    assert done.code == 3, done
+    told = json.loads(done.out)
+    assert told["counts"]["rollouts"] == 3
+    scores = told["eval_fns"]["rewards:compute_reward"]
+    assert (scores["mean"], scores["failed_runs"]) == (pytest.approx(1 / 3), 1)
+    assert "RolloutTimeoutError" in told["errors"], "timeout"
+    assert "Scores written to: out.json" in done.err
+    asked = [one for one in fault_server.requests if one.path == CHAT]
+    assert {one.headers["X-Mine"] for one in asked} == {"yes"}
+    assert {(one.json()["temperature"], one.json()["max_completion_tokens"]) for one in asked} == {
+        (0.5, 64)
+    }
+    queries = [one.query for one in fault_server.requests if one.path == "/beat"]
+    assert sorted(queries) == ["", "", "", "status=finished", "status=started"]
+
+
+def test_an_agents_dry_run_tells_and_runs_nothing(
+    calculator: Program, fault_server: FaultServer
+) -> None:
+    done = agent(calculator, fault_server, "--dry-run", "--n", "2")
+    assert done.code == 0, done
+    assert "Rollouts: 3 examples x 2 = 6" in done.out
+    assert "rewards:compute_reward, weight 1" in done.out
+    wrong = agent(calculator, fault_server, "--dry-run", "--json", "--max-cost", "0", "--n", "x")
+    assert wrong.code == 2, wrong
+    wheres = [fault["where"] for fault in json.loads(wrong.out)["faults"]]
+    assert wheres == ["--n", "--max-cost"]
+    assert fault_server.requests == [] and calculator.runs() == []
+
+
+def test_an_agents_budget_stops_softly_and_a_short_summary_has_no_tables(
+    calculator: Program, fault_server: FaultServer
+) -> None:
+    registry = (
+        f'[[endpoint]]\nendpoint_id = "mini"\nmodel = "m"\nurl = "{fault_server.url}/v1"\n'
+        "input_price = 100\noutput_price = 200\n"
+    )
+    (calculator.folder / "r.toml").write_text(registry)
+    for flag, limit, why in (
+        ("--max-total-tokens", "20", "30 tokens are used, the limit is 20"),
+        ("--max-cost", "0.001", "$0.0020 is spent, the limit is $0.0010"),
+    ):
+        asked = (*AGENT, "-e", "r.toml", "--model", "mini", flag, limit)
+        done = calculator.run("agent", *asked, "-A")
+        assert done.code == 4, done
+        assert f"Stopped: {why}." in done.out
+        assert "Latency" not in done.out, "-A"
+    done = calculator.run("agent", *asked, "--abbreviated-summary")
+    assert "Latency" not in done.out
+    assert "Latency" in calculator.run("agent", *asked).out
+
+
+def test_an_agents_errors_and_scores_speak_of_examples_and_rollouts(
+    calculator: Program, fault_server: FaultServer
+) -> None:
+    fault_server.script(CHAT, [Reply(400), SEVEN])
+    done = agent(calculator, fault_server, "--limit", "2")
+    assert done.code == 3, done
+    assert "error: example 0, rollout 0: " in done.err
+    assert "Examples: 2, rollouts of each: 1, in all: 2, 1 failed" in done.out
+    assert "1 rollout without a score, counted as 0" in done.out
+    shown = CliRunner().invoke(command, ["--help"]).output
+    assert "runs of each" not in shown.lower() and "runs in flight" not in shown.lower()
+
+
+def test_an_agents_screen_is_asked_for_and_told_where_there_is_no_terminal(
+    calculator: Program, fault_server: FaultServer
+) -> None:
+    done = agent(calculator, fault_server, "--limit", "1", "-u", "-t", "9")
+    assert done.code == 0, done
+    assert "-u/--tui: there is no terminal, so lines are printed" in done.err
+    words = (*AGENT, "--model", "m", "-b", f"{fault_server.url}/v1", "-s", "--limit", "1", "--tui")
+    terminal = Terminal(calculator.folder, calculator.env, "agent", *words)
+    try:
+        terminal.wait_for("1/1")
+        wait_until(
+            lambda: all(not (run.path / "lock").exists() for run in calculator.runs()), "it is done"
+        )
+        terminal.type("q")
+        assert terminal.finish() == 0
+    finally:
+        terminal.close()

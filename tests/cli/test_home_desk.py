@@ -1,0 +1,128 @@
+"""What home is told by files, engines and endpoints."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+from servers import FaultServer
+
+from tui_eval.cli.home_desk import FilesAndEngines
+from tui_eval.config import local_servers
+
+REGISTRY = """
+[[endpoint]]
+endpoint_id = "there"
+model = "m"
+url = "http://127.0.0.1:1/v1"
+key = "A_KEY_THAT_IS_SET"
+
+[[endpoint]]
+endpoint_id = "of-env-file"
+model = "m"
+url = "http://127.0.0.1:1/v1"
+key = "A_KEY_OF_A_FILE"
+
+[[endpoint]]
+endpoint_id = "missing"
+model = "m"
+url = "http://127.0.0.1:1/v1"
+key = "A_KEY_OF_NOBODY"
+
+[[endpoint]]
+endpoint_id = "wrong"
+modle = "m"
+url = "http://127.0.0.1:1/v1"
+
+[[endpoint]]
+endpoint_id = "inside"
+model = "m"
+url = "embedded:demo"
+"""
+SECRET = "sk-never-to-be-shown"
+
+
+@pytest.fixture(autouse=True)
+def here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    monkeypatch.setattr(local_servers, "LOCAL_SERVERS", [])
+    monkeypatch.setenv("HOME", str(tmp_path))
+    monkeypatch.chdir(tmp_path)
+    return tmp_path
+
+
+def write_registry(here: Path) -> None:
+    (here / "configs").mkdir()
+    (here / "configs/endpoints.toml").write_text(REGISTRY)
+
+
+def test_endpoints_tell_whether_their_key_is_there_and_never_what_it_is(
+    here: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    write_registry(here)
+    monkeypatch.setenv("A_KEY_THAT_IS_SET", SECRET)
+    monkeypatch.setenv("A_KEY_OF_A_FILE", "")
+    monkeypatch.delenv("A_KEY_OF_A_FILE")
+    (here / ".env").write_text(f"A_KEY_OF_A_FILE={SECRET}\n")
+    found = FilesAndEngines().endpoints()
+    assert {one.alias: one.has_key for one in found.listed} == {
+        "there": True,
+        "of-env-file": True,
+        "missing": False,
+        "inside": True,
+    }
+    assert SECRET not in repr(found)
+    assert any("modle" in fault for fault in found.faults)
+
+
+def test_the_key_that_prime_keeps_itself_counts(
+    here: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.delenv("PRIME_API_KEY", raising=False)
+    before = {one.alias: one.has_key for one in FilesAndEngines().endpoints().listed}
+    (here / ".prime").mkdir()
+    (here / ".prime/config.json").write_text(f'{{"api_key": "{SECRET}"}}')
+    after = {one.alias: one.has_key for one in FilesAndEngines().endpoints().listed}
+    assert not before["qwen3-235b-i"] and after["qwen3-235b-i"]
+
+
+def test_asking_an_endpoint_connects_and_sends_nothing(fault_server: FaultServer) -> None:
+    desk = FilesAndEngines()
+    assert desk.unreachable(f"{fault_server.url}/v1") == ""
+    assert fault_server.requests == []
+    assert "nothing listens on port 1" in desk.unreachable("http://127.0.0.1:1/v1")
+
+
+async def test_environments_are_listed_and_none_is_imported(here: Path) -> None:
+    (here / "environments").mkdir()
+    (here / "environments/my_own.py").write_text(
+        '"""Says nothing."""\nraise SystemExit("imported")\ndef load_environment(): ...\n'
+    )
+    found = {one.env_id: one for one in await FilesAndEngines().environments()}
+    assert (found["my-own"].origin, found["my-own"].summary) == ("local", "Says nothing.")
+    assert found["calculator"].origin == "bundled"
+
+
+LOOK = """
+import asyncio, sys
+from tui_eval.cli.home_desk import FilesAndEngines
+from tui_eval.tui.home_app import HomeApp
+
+async def main():
+    app = HomeApp(FilesAndEngines())
+    async with app.run_test() as pilot:
+        while not (app.home.looked and app.home.runs.told):
+            await pilot.pause(0.02)
+
+asyncio.run(main())
+unwanted = ("openai", "anthropic", "datasets", "tui_eval.environments", "tui_eval.clients")
+print([name for name in sys.modules if name.startswith(unwanted)])
+"""
+
+
+def test_looking_around_imports_no_client_and_no_environment(here: Path) -> None:
+    said = subprocess.run(
+        [sys.executable, "-c", LOOK], capture_output=True, text=True, timeout=60, check=True
+    )
+    assert said.stdout.strip() == "[]"

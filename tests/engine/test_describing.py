@@ -1,0 +1,197 @@
+"""What the engine tells of environments, in a process that ends."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+from program import Program
+
+from tui_eval.engine.asking import ask_engine
+
+TYPED = """
+    '''Words in a row.'''
+    import enum
+    from typing import Any, Literal, Optional
+
+    import verifiers as vf
+
+    print("people print here")
+
+    class Level(enum.Enum):
+        EASY = "easy"
+        HARD = "hard"
+
+    def load_environment(
+        required: str,
+        split: Literal["train", "test"] = "train",
+        level: Level = Level.EASY,
+        count: int = 3,
+        share: float | None = None,
+        fast: bool = False,
+        names: list[str] = ["a"],
+        other: "Missing" = 1,
+        bare="x",
+        limit: Optional[int] = 5,
+        anything: Any = None,
+        **more,
+    ):
+        '''Makes it.
+
+        Args:
+            required: What must be said.
+            count: How many words.
+        '''
+        raise AssertionError("describing makes nothing")
+"""
+
+
+def asked(program: Program, *words: str) -> tuple[int, dict[str, Any]]:
+    done = subprocess.run(
+        [sys.executable, "-m", "tui_eval.engine", *words],
+        cwd=program.folder, env=program.env, capture_output=True, text=True, timeout=60,
+    )  # fmt: skip
+    return done.returncode, json.loads(done.stdout)
+
+
+def test_an_environment_is_described_with_its_typed_arguments(program: Program) -> None:
+    program.environment("typed", TYPED.replace('other: "Missing"', "other"))
+    code, found = asked(program, "--describe", "typed")
+    assert code == 0
+    assert (found["status"], found["origin"], found["takes_others"]) == ("described", "local", True)
+    assert found["module_docstring"] == "Words in a row."
+    kinds = {one["name"]: (one["kind"], one["choices"]) for one in found["parameters"]}
+    assert kinds == {
+        "required": ("text", []),
+        "split": ("choice", ["train", "test"]),
+        "level": ("choice", ["easy", "hard"]),
+        "count": ("int", []),
+        "share": ("float", []),
+        "fast": ("flag", []),
+        "names": ("json", []),
+        "other": ("int", []),
+        "bare": ("text", []),
+        "limit": ("int", []),
+        "anything": ("any", []),
+    }
+    by_name = {one["name"]: one for one in found["parameters"]}
+    assert by_name["required"]["required"] and not by_name["split"]["required"]
+    assert by_name["required"]["help"] == "What must be said."
+    assert by_name["level"]["default"] == "easy"
+    assert by_name["names"] == {
+        "name": "names", "kind": "json", "choices": [], "nullable": False, "required": False,
+        "default": ["a"], "annotation": "list[str]", "help": "",
+    }  # fmt: skip
+    assert [name for name, one in by_name.items() if one["nullable"]] == ["share", "limit"]
+
+
+def test_an_annotation_that_cannot_be_resolved_is_told_by_its_default(program: Program) -> None:
+    program.environment("typed", "from __future__ import annotations\n" + "\n".join(
+        line[4:] for line in TYPED.splitlines()
+    ))  # fmt: skip
+    code, found = asked(program, "--describe", "typed")
+    assert code == 0
+    kinds = {one["name"]: (one["kind"], one["annotation"]) for one in found["parameters"]}
+    assert kinds["other"] == ("int", "'Missing'")
+    assert kinds["count"] == ("int", "int")
+
+
+def test_readme_version_and_defaults_come_from_its_folder(program: Program) -> None:
+    folder = program.folder / "environments" / "my-env"
+    folder.mkdir(parents=True)
+    (folder / "my_env.py").write_text("def load_environment(): ...\n")
+    (folder / "README.md").write_text("# Mine\n" + "x" * 100_000)
+    (folder / "pyproject.toml").write_text(
+        '[project]\nname = "my-env"\nversion = "1.4"\n[tool.verifiers.eval]\nnum_examples = 50\n'
+    )
+    _, found = asked(program, "--describe", "my-env")
+    assert found["release"] == "1.4"
+    assert found["readme"].startswith("# Mine\nxxx") and len(found["readme"]) == 64_000
+    source = "environments/my-env/pyproject.toml:5"
+    assert found["defaults"] == {"num_examples": {"value": 50, "source": source}}
+
+
+@pytest.mark.parametrize(
+    ("source", "words"),
+    [
+        ("import not_installed_anywhere", "pip install not_installed_anywhere"),
+        ("def load(): ...", "has no function load_environment"),
+        ("raise SystemExit(3)", "importing it raised SystemExit: 3"),
+    ],
+)
+def test_what_cannot_be_imported_is_refused_as_a_start_would_be(
+    program: Program, source: str, words: str
+) -> None:
+    program.environment("broken", source)
+    code, found = asked(program, "--describe", "broken")
+    assert (code, found["status"]) == (2, "refused")
+    (fault,) = found["faults"]
+    assert fault["where"] == "environment broken"
+    assert words in f"{fault['what']}. {fault['hint']}"
+
+
+def test_environments_are_listed_without_importing_one(program: Program) -> None:
+    program.environment("local", '"""Mine.\n\nMore."""\nopen("imported", "w")')
+    program.environment("torn", "def (")
+    code, found = asked(program, "--list")
+    assert code == 0
+    listed = {one["env_id"]: (one["origin"], one["summary"]) for one in found["environments"]}
+    assert listed["local"] == ("local", "Mine.")
+    assert listed["torn"] == ("local", "")
+    assert listed["calculator"][0] == "bundled"
+    assert not (program.folder / "imported").exists()
+
+
+async def test_an_engine_that_takes_too_long_is_ended(
+    program: Program, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(program.folder)
+    program.environment("slow", sleeper(program.folder))
+    found = await ask_engine("--describe", "slow", within=3.0)
+    assert found["faults"][0]["what"] == "the engine has not answered within 3 s"
+    await ended(program.folder)
+
+
+async def test_an_engine_that_nobody_waits_for_is_ended(
+    program: Program, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(program.folder)
+    program.environment("slow", sleeper(program.folder))
+    task = asyncio.create_task(ask_engine("--describe", "slow", within=60.0))
+    while not (program.folder / "pid").exists():
+        await asyncio.sleep(0.02)
+    task.cancel()
+    with pytest.raises(asyncio.CancelledError):
+        await task
+    await ended(program.folder)
+
+
+async def test_an_engine_that_dies_is_a_fault(
+    program: Program, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(program.folder)
+    program.environment("dying", "import os\nos._exit(7)")
+    found = await ask_engine("--describe", "dying", within=60.0)
+    assert found["faults"][0]["what"] == "the engine ended with 7 before it answered"
+
+
+def sleeper(folder: Path) -> str:
+    path = str(folder / "pid")
+    return f"import os, time\nopen({path!r}, 'w').write(str(os.getpid()))\ntime.sleep(600)"
+
+
+async def ended(folder: Path) -> None:
+    pid = int((folder / "pid").read_text())
+    for _ in range(500):
+        try:
+            os.kill(pid, 0)
+        except ProcessLookupError:
+            return
+        await asyncio.sleep(0.01)
+    raise AssertionError(f"{pid} lives")

@@ -1,0 +1,154 @@
+"""The text of an answer that is just coming: who hears it, and in what pieces."""
+
+from __future__ import annotations
+
+from hypothesis import given
+from hypothesis import strategies as st
+
+from tui_eval.engine.gate import Gate
+from tui_eval.engine.hub import Hub
+from tui_eval.engine.limits import Held
+from tui_eval.engine.listener import FULL_BYTES, Listener
+from tui_eval.engine.running_answer import RunningAnswer
+from tui_eval.engine.watch import RolloutWatch
+from tui_eval.events import Event, MessagesAdded, TextAdded
+from tui_eval.fold.transcript import GAP, Rollout
+from tui_eval.messages import AssistantMessage, UserMessage
+
+
+class Wire:
+    """A transport that counts, and says how much of it was not read."""
+
+    def __init__(self) -> None:
+        self.unread = 0
+
+    def get_write_buffer_size(self) -> int:
+        return self.unread
+
+    def is_closing(self) -> bool:
+        return False
+
+    def write(self, data: bytes) -> None: ...
+
+
+def listening(hub: Hub, *rows: int) -> tuple[Listener, Wire]:
+    wire = Wire()
+    listener = Listener(wire)  # type: ignore[arg-type]
+    hub.listeners.add(listener)
+    hub.subscribe(listener, list(rows))
+    return listener, wire
+
+
+def watch_of(hub: Hub, row: int = 7) -> RolloutWatch:
+    watch = RolloutWatch(row, 0, hub, Gate(), Held())
+    hub.active[row] = watch
+    watch.messages_added([UserMessage(content="hi")])
+    return watch
+
+
+def texts(events: list[Event]) -> list[tuple[int, str, int, str]]:
+    return [(e.call, e.kind, e.first, e.text) for e in events if isinstance(e, TextAdded)]
+
+
+def shown(events: list[Event]) -> Rollout:
+    rollout = Rollout(7)
+    for event in events:
+        assert isinstance(event, MessagesAdded | TextAdded)
+        rollout.apply(event)
+    return rollout
+
+
+async def test_text_goes_to_subscribers_and_what_follows_each_other_is_one_event() -> None:
+    hub = Hub()
+    watch = watch_of(hub)
+    mine, _ = listening(hub, 7)
+    other, _ = listening(hub, 8)
+    also, _ = listening(hub, 7)
+    hear = watch.answer_begins()
+    for kind, text in (("reasoning", "so "), ("text", "It "), ("text", "is "), ("text", "4. ")):
+        hear(kind, text)
+    for listener in (mine, also):
+        assert texts(listener.own) == [(1, "reasoning", 0, "so "), (1, "text", 0, "It is 4. ")]
+    assert texts(other.own) == []
+
+
+async def test_who_subscribes_in_the_middle_gets_what_came_before() -> None:
+    hub = Hub()
+    watch = watch_of(hub)
+    hear = watch.answer_begins()
+    hear("text", "It is ")
+    mine, _ = listening(hub, 7)
+    hear("text", "4. ")
+    rollout = shown(mine.own)
+    assert rollout.coming is not None
+    assert rollout.coming.parts == {"text": "It is 4. "}
+
+
+async def test_the_message_takes_the_place_of_its_text() -> None:
+    hub = Hub()
+    watch = watch_of(hub)
+    mine, _ = listening(hub, 7)
+    hear = watch.answer_begins()
+    hear("text", "It is 4. ")
+    watch.messages_added([AssistantMessage(content="It is 4. So")])
+    hear("text", "late ")
+    rollout = shown(mine.own)
+    assert rollout.coming is None
+    assert rollout.messages[-1]["content"] == "It is 4. So"
+    assert texts(watch.story()) == []
+
+
+async def test_a_second_answer_begins_anew_and_the_first_is_heard_no_more() -> None:
+    hub = Hub()
+    watch = watch_of(hub)
+    mine, _ = listening(hub, 7)
+    first = watch.answer_begins()
+    first("reasoning", "hm ")
+    second = watch.answer_begins()
+    second("text", "Four ")
+    first("reasoning", "late ")
+    coming = shown(mine.own).coming
+    assert coming is not None
+    assert coming.parts == {"text": "Four "}
+
+
+async def test_a_listener_that_does_not_read_misses_text_and_is_shown_the_gap() -> None:
+    hub = Hub()
+    watch = watch_of(hub)
+    mine, wire = listening(hub, 7)
+    hear = watch.answer_begins()
+    hear("text", "one ")
+    wire.unread = FULL_BYTES + 1
+    hear("text", "two ")
+    wire.unread = 0
+    hear("text", "three ")
+    coming = shown(mine.own).coming
+    assert coming is not None
+    assert coming.parts == {"text": f"one {GAP}three "}
+
+
+@given(st.text(max_size=60), st.lists(st.integers(1, 9), min_size=1, max_size=5))
+def test_what_is_told_is_the_text_but_for_its_last_word(text: str, sizes: list[int]) -> None:
+    answer, told, at, turn = RunningAnswer(1, 1), "", 0, 0
+    while at < len(text):
+        size = sizes[turn % len(sizes)]
+        more = answer.add("text", text[at : at + size])
+        if more is not None:
+            assert more.first == len(told)
+            told += more.text
+        at, turn = at + size, turn + 1
+    assert text.startswith(told)
+    assert [one.text for one in answer.told()] == [told] * bool(told)
+
+
+def test_a_secret_that_comes_in_pieces_is_told_in_one() -> None:
+    answer = RunningAnswer(1, 1)
+    pieces = ("the key is sk-te", "st-0123", "456789. ", "Keep it.")
+    told = [more.text for piece in pieces if (more := answer.add("text", piece))]
+    assert any("sk-test-0123456789" in text for text in told)
+
+
+def test_a_text_without_an_end_of_a_word_is_told_at_last() -> None:
+    answer = RunningAnswer(1, 1)
+    told = [more for _ in range(100) if (more := answer.add("text", "x" * 100))]
+    assert sum(len(more.text) for more in told) > 4_000

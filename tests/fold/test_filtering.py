@@ -1,0 +1,190 @@
+"""Which rows a filter finds and how they are sorted."""
+
+from __future__ import annotations
+
+import time
+
+import pytest
+from run_events import finished, staged, started
+
+from tui_eval.events import Stage
+from tui_eval.fold.columns import Columns, Note, Notes, ordered
+from tui_eval.fold.filter_nodes import Compare
+from tui_eval.fold.filtering import RowFilter
+from tui_eval.fold.patterns import Matcher, PatternTooSlowError, has_small_cost, pattern_fault
+from tui_eval.fold.run_state import RunState
+
+NOTES: Notes = {("2", 0): Note("look at this", ("odd", "hard")), ("0", 1): Note("", ("easy",))}
+
+
+def made() -> RunState:
+    """Three examples of two: 4 runs with a tool at work, 5 waits."""
+    state = RunState()
+    state.apply(started(3, 2))
+    state.apply(finished(0, 1.0, turns=2, tools={"search": (2, 0), "read": (1, 1)}, tool_calls=3))
+    state.apply(finished(1, 0.25, turns=9, total_ms=95_000.0, stop_condition="too_long"))
+    state.apply(finished(2, 0.5, metrics={"score": -1.0}, truncated=True, output_tokens=12_000))
+    state.apply(finished(3, None, error="ModelError -> TimeoutError", example_id=1))
+    state.apply(staged(4, Stage.TOOL, turns=3, tool_calls=1))
+    state.facts.questions.put(0, "Where does the Fox live?")
+    state.facts.answers.put(1, "In a den. ПРИВЕТ")
+    return state
+
+
+@pytest.mark.parametrize(
+    ("text", "rows"),
+    [
+        ("", [0, 1, 2, 3, 4, 5]),
+        ("reward<0.5", [1]),
+        ("reward!=0.5", [0, 1]),
+        ("reward:none", [3, 4, 5]),
+        ("reward!=none", [0, 1, 2]),
+        ("not reward<0.5", [0, 2, 3, 4, 5]),
+        ("reward<0.5 and turns>8", [1]),
+        ("reward<0.5 or tool:search", [0, 1]),
+        ("tool:sea", [0]),
+        ("tool=sea", []),
+        ("tool=READ", [0]),
+        ("tool!=read", [1, 2, 3, 4, 5]),
+        ("calls>=1", [0, 4]),
+        ("turns<99", [0, 1, 2, 3, 4]),
+        ("tokens>10k", [2]),
+        ("time>1:30", [1]),
+        ("attempt=1", [0, 1, 2, 3, 4]),
+        ("error:timeout", [3]),
+        ("error:none", [0, 1, 2, 4, 5]),
+        ("error!=none", [3]),
+        ("error:/time.?outerr/", [3]),
+        ("stop:long", [1]),
+        ("stage:error", [3]),
+        ("stage:running", [4]),
+        ("stage!=finished", [4, 5]),
+        ("truncated:yes", [2]),
+        ("score<0", [2]),
+        ("metrics.score<0", [2]),
+        ("example:1", [2, 3]),
+        ("example>=1", [2, 3, 4, 5]),
+        ("number=1 row>2", [3, 5]),
+        ("fox", [0, 1]),
+        ("!fox", [2, 3, 4, 5]),
+        ('"does the"', [0, 1]),
+        ("привет", [1]),
+        ("/f.x l/", [0, 1]),
+        ("/DEN/", [1]),
+        ("/^in .*\\.|odelE/", [1, 3]),
+        ("timeouterror", [3]),
+        ("tag:odd", [4]),
+        ("tag=easy or note:LOOK", [1, 4]),
+        ("tag:none", [0, 2, 3, 5]),
+    ],
+)
+def test_a_filter_finds_its_rows(text: str, rows: list[int]) -> None:
+    state = made()
+    assert list(RowFilter(text, state.facts.metrics).rows(state, NOTES)) == rows
+
+
+def test_a_run_without_rollouts_has_no_row() -> None:
+    assert list(RowFilter("fox reward<1 or tool:x").rows(RunState())) == []
+
+
+def test_the_transcript_is_asked_only_where_it_decides() -> None:
+    state = made()
+    wanted = RowFilter("reward>0 and (text:den or turns>8) and not text:/x/", ("score",))
+    assert list(wanted.undecided(state)) == [0, 1, 2]
+    assert list(wanted.rows(state)) == []
+    den, pattern = wanted.text_conditions
+    assert (den.value, str(pattern.value)) == ("den", "/x/")
+    for row in (0, 1, 2):
+        wanted.heard(pattern, row, row == 2)
+    assert list(wanted.undecided(state)) == [0]
+    assert list(wanted.rows(state)) == [1]
+    wanted.heard(den, 0, True)
+    assert list(wanted.rows(state)) == [0, 1]
+    assert list(RowFilter("text:a").undecided(state)) == [0, 1, 2, 3]
+    assert Compare("text", ":", "a") in RowFilter("!text:a").text_conditions
+
+
+@pytest.mark.parametrize(
+    ("column", "descending", "rows"),
+    [
+        ("reward", False, [1, 2, 0, 3, 4, 5]),
+        ("reward", True, [0, 2, 1, 3, 4, 5]),
+        ("number", True, [1, 3, 5, 0, 2, 4]),
+        ("error", False, [3, 0, 1, 2, 4, 5]),
+        ("stop", True, [1, 0, 2, 3, 4, 5]),
+        ("tool", False, [0, 1, 2, 3, 4, 5]),
+        ("stage", True, [3, 0, 1, 2, 4, 5]),
+        ("truncated", True, [2, 0, 1, 3, 4, 5]),
+        ("score", False, [2, 1, 0, 3, 4, 5]),
+        ("time", True, [1, 0, 2, 3, 4, 5]),
+        ("turns", False, [2, 3, 0, 4, 1, 5]),
+        ("tag", False, [1, 4, 0, 2, 3, 5]),
+    ],
+)
+def test_rows_are_sorted_with_missing_values_last_and_equal_ones_in_their_order(
+    column: str, descending: bool, rows: list[int]
+) -> None:
+    found = ordered(made(), range(6), column, descending=descending, notes=NOTES)
+    assert list(found) == rows
+
+
+def test_ids_of_examples_are_sorted_by_their_number() -> None:
+    state = RunState()
+    state.apply(started(3, 1))
+    for row, name in enumerate(("10", "9", "--x")):
+        state.apply(finished(row, per_example=1, example_id=name))
+    assert list(ordered(state, [2, 0, 1], "example")) == [1, 0, 2]
+    assert list(ordered(state, [2, 0], "example", descending=True)) == [2, 0]
+    state.example_ids[2] = "--5"
+    assert list(ordered(state, [2, 0, 1], "example")) == [1, 0, 2]
+
+
+@pytest.mark.parametrize(
+    "source", ["(a+)+$", "(?:a|aa)*b", r"(a*)\1b", "a*a*a*a*b", "(?=a+)a", "[a]*[)]*x+"]
+)
+def test_an_expression_that_can_explode_is_not_matched_on_the_loop(source: str) -> None:
+    assert not has_small_cost(source)
+
+
+@pytest.mark.parametrize(
+    "source", ["time.?out", r"\bfox\b", "a.*b", "(a|b)c", r"[(+*]+\+\*x", "^x{3}$"]
+)
+def test_plain_expressions_are_cheap(source: str) -> None:
+    assert has_small_cost(source)
+
+
+def test_an_expression_that_explodes_is_ended() -> None:
+    with Matcher("(a+)+$", short=True, patience_s=0.5) as matcher:
+        assert matcher.found_in(["b", "aaa", ""]) == [False, True, False]
+        before = time.monotonic()
+        with pytest.raises(PatternTooSlowError, match="takes too long"):
+            matcher.found_in(["a" * 60 + "b"])
+        assert time.monotonic() - before < 5
+        assert matcher.found_in(["a\udcff"]) == [False]
+
+
+def test_what_cannot_be_compiled_is_told() -> None:
+    assert pattern_fault("(") and pattern_fault("") and pattern_fault("(?-i:A)")
+    assert pattern_fault("a{99999999999999999999}")
+    assert not pattern_fault("a\x00b")
+
+
+def test_an_expression_that_python_warns_of_warns_nobody(recwarn: pytest.WarningsRecorder) -> None:
+    assert not pattern_fault("[[a]b")
+    assert not recwarn.list
+
+
+def test_a_filter_says_whether_it_can_take_long() -> None:
+    assert RowFilter("a !error:/b/").has_pattern
+    assert not RowFilter("a error:b").has_pattern
+
+
+def test_a_run_may_grow_while_its_columns_are_held() -> None:
+    state = made()
+    columns = Columns(state)
+    held = [columns.numbers("reward"), columns.stages(), columns.text("error").codes]
+    state.stage.extend(b"\x00")
+    state.reward.append(1.0)
+    state.facts.error.put(40, "later")
+    assert [len(one) for one in held] == [6, 6, 6]
+    assert len(columns.numbers("reward")) == len(columns.text("error").codes) == 6

@@ -1,0 +1,36 @@
+"""Runs that are copied, also while somebody writes them."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from made_runs import line, write_run
+
+from tui_eval.errors import RefusedError
+from tui_eval.runs.copying import copy_run
+from tui_eval.runs.opening import finished_on_disk
+
+
+def test_a_copy_has_every_whole_row_and_what_is_beside_them(tmp_path: Path) -> None:
+    run = write_run(tmp_path / "run", [line(0, 0), line(1, 0), line(1, 1)[:20]])
+    run.notes.write_text("{}\n")
+    run.lock.touch()
+    copy = copy_run(run, tmp_path / "a" / "b")
+    assert copy.results.read_bytes() == line(0, 0) + line(1, 0)
+    assert {path.name for path in copy.path.iterdir()} == {
+        *("results.jsonl", "run.toml", "metadata.json", "notes.jsonl"),
+    }
+    assert [event.row for event in finished_on_disk(copy)] == [0, 2]
+    assert run.results.read_bytes().endswith(line(1, 1)[:20]), "the run is as it was"
+
+
+def test_nothing_is_written_over(tmp_path: Path) -> None:
+    run = write_run(tmp_path / "run", [line(0, 0)])
+    (tmp_path / "there").mkdir()
+    with pytest.raises(RefusedError, match="there already"):
+        copy_run(run, tmp_path / "there")
+    (tmp_path / "file").touch()
+    with pytest.raises(RefusedError, match="could not be copied"):
+        copy_run(run, tmp_path / "file" / "inside")
+    assert {path.name for path in tmp_path.iterdir()} == {"run", "there", "file"}

@@ -1,0 +1,127 @@
+"""Finding the runs that there are, without reading what is large."""
+
+from __future__ import annotations
+
+import json
+import time
+from pathlib import Path
+
+import pytest
+from made_runs import line, write_run
+
+from tui_eval.runs import discovery
+from tui_eval.runs.discovery import FoundRun, find_runs, measured
+from tui_eval.runs.lock import RunLock
+
+DATA = Path(__file__).parents[1] / "data"
+
+
+@pytest.fixture(autouse=True)
+def here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    monkeypatch.setenv("TUI_EVAL_STATE_DIR", str(tmp_path / "state"))
+    folder = tmp_path / "here"
+    folder.mkdir()
+    monkeypatch.chdir(folder)
+    return folder
+
+
+def found(*paths: Path) -> dict[str, FoundRun]:
+    return {one.run.place.name: one for one in find_runs(paths)}
+
+
+def test_runs_are_found_under_outputs_environments_and_the_users_state(
+    here: Path, tmp_path: Path
+) -> None:
+    write_run(here / "outputs/evals/a--m/one", [line(0, 0)])
+    write_run(here / "environments/my_env/outputs/evals/my-env--org--m/two", [line(0, 0)])
+    write_run(tmp_path / "state/evals/a--m/three", [line(0, 0)])
+    write_run(tmp_path / "elsewhere/deep/down/four", [line(0, 0)])
+    write_run(here / "outputs/.hidden/five", [line(0, 0)])
+    assert set(found()) == {"one", "two", "three"}
+    assert set(found(tmp_path / "elsewhere", here / "outputs")) == {"one", "two", "three", "four"}
+    assert {name: one.saved for name, one in found().items()} == {
+        "one": True,
+        "two": True,
+        "three": False,
+    }
+
+
+def test_a_file_of_rollouts_in_a_folder_hides_no_runs_below_it(tmp_path: Path) -> None:
+    folder = tmp_path / "kept"
+    write_run(folder / "below", [line(0, 0)])
+    for name in ("a.jsonl", "b.jsonl"):
+        chat = {"messages": [{"role": "user", "content": name}]}
+        (folder / name).write_text(json.dumps(chat) + "\n", encoding="utf-8")
+    runs = {str(one.run.results.relative_to(folder)) for one in find_runs([folder])}
+    assert runs == {"a.jsonl", "b.jsonl", "below/results.jsonl"}
+
+
+def test_a_run_of_ours_is_told_from_its_metadata(here: Path) -> None:
+    reward = {"mean": 0.75, "low": 0.5, "high": 1.0, "n": 3}
+    write_run(
+        here / "outputs/evals/e--m/one",
+        [line(0, 0), line(0, 1), line(1, 0)],
+        numbers={"reward": reward},
+        date="2026-01-02T03:04:05+00:00",
+    )
+    one = found()["one"]
+    assert (one.env_id, one.model, one.format) == ("my-env", "org/model", "tui-eval")
+    assert (one.reward, one.low, one.high, one.n) == (0.75, 0.5, 1.0, 3)
+    assert (one.done, one.total, one.complete, one.running) == (3, 4, False, False)
+    assert one.date == 1767323045.0
+
+
+def test_a_running_one_comes_first_with_its_socket(here: Path) -> None:
+    run = write_run(here / "outputs/evals/e--m/one", [line(0, 0)])
+    write_run(here / "outputs/evals/e--m/two", [line(0, 0)])
+    lock = RunLock(run.lock, "/run/some.sock")
+    try:
+        first = find_runs()[0]
+        assert first.run.path.name == "one" and first.running
+        assert first.socket == "/run/some.sock"
+    finally:
+        lock.release()
+    assert not found()["one"].running
+
+
+def test_small_runs_of_other_programs_are_measured(here: Path) -> None:
+    runs = found(DATA / "runs", DATA / "others/osmosis.json", DATA / "others/conversations.jsonl")
+    wordle = runs["verifiers-2025-10"]
+    assert (wordle.reward, wordle.n, wordle.done, wordle.total) == (1.5, 4, 4, 4)
+    assert runs["verifiers-2025-08"].date == 1755900168.0
+    assert (runs["prime-hosted"].env_id, runs["prime-hosted"].format) == ("owner/env", "Prime")
+    assert (runs["osmosis.json"].done, runs["osmosis.json"].n) == (4, 3)
+    assert runs["conversations.jsonl"].reward is None
+    assert runs["verifiers-2025-09-wrong-counts"].complete
+
+
+def test_a_large_run_of_another_program_is_measured_when_that_is_asked(
+    here: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(discovery, "MEASURED_BYTES", 10)
+    folder = here / "outputs/evals/e--m/one"
+    folder.mkdir(parents=True)
+    (folder / "results.jsonl").write_bytes(line(0, None, 0.5) + line(1, None, 1.0))
+    (folder / "metadata.json").write_text(json.dumps({"env": "e", "avg_reward": 0.0}))
+    one = found()["one"]
+    assert (one.reward, one.n, one.done, one.total) == (0.0, None, 2, None)
+    assert measured(one).reward == 0.75
+    monkeypatch.setattr(discovery, "COUNTED_BYTES", 10)
+    assert found()["one"].done is None
+
+
+@pytest.mark.parametrize("text", ["", "{torn", "[]", '{"date": "soon", "num_examples": "x"}'])
+def test_broken_metadata_hides_no_run(here: Path, text: str) -> None:
+    run = write_run(here / "outputs/evals/my-env--m/one", [line(0, 0)])
+    run.metadata.write_text(text)
+    one = found()["one"]
+    assert (one.env_id, one.done) == ("my-env", 1)
+    assert one.date == one.written_at > 0
+
+
+def test_hundreds_of_runs_are_found_at_once(here: Path) -> None:
+    for number in range(300):
+        write_run(here / f"outputs/evals/e--m/{number}", [line(0, 0)] * 20)
+    began = time.process_time()
+    assert len(find_runs()) == 300
+    assert time.process_time() - began < 2.0

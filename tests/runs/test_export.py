@@ -1,0 +1,215 @@
+"""Exports of a run: whole, readable, and harmless whatever models and tools said."""
+
+from __future__ import annotations
+
+import csv
+import io
+import json
+import re
+from html.parser import HTMLParser
+from pathlib import Path
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from made_runs import row, write_run
+
+from tui_eval.cli.report import read_run
+from tui_eval.errors import RefusedError
+from tui_eval.fold.columns import Note
+from tui_eval.runs.export.csv import safe_cell
+from tui_eval.runs.export.markdown import fenced, plain
+from tui_eval.runs.export.source import ExportSource
+from tui_eval.runs.export.writing import FORMATS, default_path, format_of, write_export, writer_of
+
+HOSTILE = (
+    "</pre></details><script>alert(1)</script>\n"
+    '<img src="http://evil.test/x" onerror=a>\x1b]52;c;\x07'
+)
+FENCES = "````\n# not a heading\n```` ]( <b>"
+
+
+def source(path: Path) -> ExportSource:
+    call = json.dumps({"id": "c", "name": "<i>look</i>", "arguments": '{"q": "</pre><b>"}'})
+    rows: list[dict[str, Any]] = [
+        row(
+            "=1+1",
+            0,
+            prompt=[{"role": "system", "content": "be good"}, {"role": "user", "content": HOSTILE}],
+            completion=[
+                {"role": "assistant", "tool_calls": [call], "reasoning_content": FENCES},
+                {"role": "tool", "tool_call_id": "c", "content": HOSTILE},
+                {"role": "assistant", "content": "@SUM(A1) \ud83d"},
+            ],
+            answer="-2",
+            metrics={"score": -1.0, "<u>": 1.0},
+        ),
+        row("=1+1", 1, 0.25),
+        row("b", 0, error=True),
+    ]
+    lines = [json.dumps(one).encode() + b"\n" for one in rows]
+    state, _ = read_run(write_run(path, lines, model="<script>m</script>"))
+    notes = {("=1+1", 1): Note("<b>odd</b>", ("=tag",))}
+    run = write_run(path, lines, model="<script>m</script>")
+    return ExportSource(run, state, notes, [2, 0, 1, 3], "a & b")
+
+
+def written(path: Path, kind: str) -> bytes:
+    target = path / f"out.{kind}"
+    progress = list(write_export(source(path / "run"), kind, target))
+    assert [one.written for one in progress] == [1, 2, 3]
+    assert progress[0].total == 3
+    assert sorted(one.name for one in path.iterdir()) == [target.name, "run"]
+    return target.read_bytes()
+
+
+def test_lines_are_those_of_the_run_in_the_order_that_was_asked(tmp_path: Path) -> None:
+    lines = written(tmp_path, "jsonl").splitlines(keepends=True)
+    ours = (tmp_path / "run" / "results.jsonl").read_bytes().splitlines(keepends=True)
+    assert lines == [ours[2], ours[0], ours[1]]
+
+
+def test_a_table_holds_no_formula(tmp_path: Path) -> None:
+    rows = list(csv.DictReader(io.StringIO(written(tmp_path, "csv").decode(), newline="")))
+    assert [one["example_id"] for one in rows] == ["b", "'=1+1", "'=1+1"]
+    assert rows[0]["error"] == "ModelError" and rows[0]["reward"] == ""
+    first = rows[1]
+    assert first["response"].startswith("'@SUM(A1)")
+    assert (first["answer"], first["metrics.score"]) == ("'-2", "-1.0")
+    assert first["question"] == HOSTILE.replace("\x1b", "␛").replace("\x07", "␇")
+    assert (rows[2]["tags"], rows[2]["note"], rows[2]["reward"]) == ("'=tag", "<b>odd</b>", "0.25")
+
+
+@given(st.text(max_size=20))
+def test_no_cell_begins_like_a_formula(text: str) -> None:
+    assert not safe_cell(text).lstrip(" ").startswith(("=", "+", "-", "@", "\t", "\r", "\n"))
+
+
+def test_parquet_holds_the_conversations(tmp_path: Path) -> None:
+    parquet = pytest.importorskip("pyarrow.parquet")
+    (tmp_path / "out.parquet").write_bytes(written(tmp_path, "parquet"))
+    rows = parquet.read_table(tmp_path / "out.parquet").to_pylist()
+    assert [one["reward"] for one in rows] == [None, 1.0, 0.25]
+    assert json.loads(rows[1]["prompt"])[1]["content"] == HOSTILE
+    assert rows[1]["metrics.score"] == -1.0 and rows[2]["tags"] == ["=tag"]
+
+
+def test_a_missing_package_is_named_with_its_extra(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setitem(__import__("sys").modules, "pyarrow", None)
+    with pytest.raises(RefusedError, match=r"pyarrow is missing.*'tui-eval\[parquet\]'"):
+        writer_of("parquet")
+
+
+class Page(HTMLParser):
+    """What a browser would make of a page."""
+
+    def __init__(self, page: str) -> None:
+        super().__init__()
+        self.tags: list[str] = []
+        self.attributes: list[tuple[str, str | None]] = []
+        self.open: list[str] = []
+        self.blocks: list[str] = []
+        self.feed(page)
+
+    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        self.tags.append(tag)
+        self.attributes += attrs
+        if tag not in ("meta", "br"):
+            self.open.append(tag)
+        if tag == "pre":
+            self.blocks.append("")
+
+    def handle_endtag(self, tag: str) -> None:
+        assert self.open.pop() == tag
+
+    def handle_data(self, data: str) -> None:
+        if self.open[-1:] == ["pre"]:
+            self.blocks[-1] += data
+
+
+def test_a_page_needs_nothing_else_and_shows_text_as_text(tmp_path: Path) -> None:
+    text = written(tmp_path, "html").decode()
+    page = Page(text)
+    assert page.open == []
+    assert set(page.tags) <= {
+        *("html", "head", "meta", "title", "style", "body", "main", "h1", "h2", "h3", "table"),
+        *("tr", "th", "td", "a", "details", "summary", "b", "span", "div", "pre"),
+    }
+    names = {name for name, _ in page.attributes}
+    assert names <= {"lang", "charset", "http-equiv", "content", "name", "class", "href", "id"}
+    assert all(value and value.startswith("#r") for n, value in page.attributes if n == "href")
+    assert "url(" not in text and "@import" not in text
+    assert "\x1b" not in text and "\x07" not in text
+    shown = HOSTILE.replace("\x1b", "␛").replace("\x07", "␇")
+    assert page.blocks.count("\n" + shown) == 2
+    assert "\n" + FENCES in page.blocks
+    assert text.count("<details id=") == 3
+    assert "prefers-color-scheme: dark" in text
+
+
+def test_markdown_keeps_text_in_its_fences(tmp_path: Path) -> None:
+    text = written(tmp_path, "markdown").decode()
+    assert "\x1b" not in text
+    outside = re.sub(r"^(`{3,})\n.*?\n\1$", "", text, flags=re.DOTALL | re.MULTILINE)
+    assert re.findall("^#+ .*", outside, re.MULTILINE)[0].startswith("# my-env with \\<script\\>")
+    assert "not a heading" not in outside and "alert" not in outside
+    assert not re.search(r"(?<!\\)<", outside)
+
+
+@given(st.text("`\n a#", max_size=30))
+def test_no_text_ends_its_fence(text: str) -> None:
+    opening, *inside, closing = "\n".join(fenced(text)).split("\n")
+    assert opening == closing and set(opening) == {"`"}
+    assert opening not in [part.strip() for part in inside]
+
+
+@given(st.text("<[]()!*_`\\&a\n", max_size=30))
+def test_plain_text_is_one_line_without_markup(text: str) -> None:
+    assert "\n" not in plain(text)
+    assert not re.search(r"(?<!\\)(?:\\\\)*[<`*_\[&]", plain(text))
+
+
+def test_an_export_that_is_left_or_fails_leaves_nothing(tmp_path: Path) -> None:
+    target = tmp_path / "out.html"
+    writing = write_export(source(tmp_path / "run"), "html", target)
+    next(writing)
+    writing.close()
+    assert [one.name for one in tmp_path.iterdir()] == ["run"]
+    with pytest.raises(RefusedError, match="cannot be written"):
+        list(write_export(source(tmp_path / "run"), "html", tmp_path / "no" / "out.html"))
+
+
+def test_a_file_is_replaced_only_when_asked(tmp_path: Path) -> None:
+    target = tmp_path / "out.jsonl"
+    target.write_text("mine")
+    with pytest.raises(RefusedError, match="there already"):
+        list(write_export(source(tmp_path / "run"), "jsonl", target))
+    assert target.read_text() == "mine"
+    list(write_export(source(tmp_path / "run"), "jsonl", target, overwrite=True))
+    assert target.read_text() != "mine"
+
+
+def test_names_of_files(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    one = source(tmp_path / "env--m" / "0af1")
+    assert default_path(one.run.place, "markdown") == Path("env--m-0af1.md")
+    Path("env--m-0af1.md").touch()
+    assert default_path(one.run.place, "markdown") == Path("env--m-0af1-2.md")
+    assert default_path(one.run.place, "csv", "odd") == Path("env--m-0af1-odd.csv")
+    assert default_path(Path("deep/chat.jsonl"), "csv") == Path("deep-chat.csv")
+    assert [format_of(Path(f"a.{end}")) for end in ("md", "HTML", "txt")] == [
+        "markdown",
+        "html",
+        None,
+    ]
+
+
+@pytest.mark.parametrize("kind", FORMATS)
+def test_nothing_is_exported_whole(tmp_path: Path, kind: str) -> None:
+    empty = source(tmp_path / "run")
+    target = tmp_path / "out"
+    assert not list(write_export(ExportSource(empty.run, empty.state, {}, [], ""), kind, target))
+    assert target.exists()

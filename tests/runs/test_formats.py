@@ -1,0 +1,363 @@
+"""What other programs saved: recognised by content, and shown with its own numbers."""
+
+from __future__ import annotations
+
+import json
+import shutil
+from pathlib import Path
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from made_runs import row, write_run
+
+from tui_eval.errors import RefusedError
+from tui_eval.events import HEAD, LineUnreadable, RolloutFinished
+from tui_eval.fold.run_state import RunState
+from tui_eval.runs.formats.recognising import Format, recognise
+from tui_eval.runs.formats.rows import read_row, told
+from tui_eval.runs.opening import find_run, read_rollout, saved_events
+from tui_eval.runs.scan import Line, line_of
+
+DATA = Path(__file__).parents[1] / "data"
+RUNS, OTHERS = DATA / "runs", DATA / "others"
+
+
+def opened(path: Path) -> RunState:
+    state = RunState()
+    for event in saved_events(find_run(path)):
+        state.apply(event)
+    return state
+
+
+def numbers(state: RunState) -> dict[str, Any]:
+    assert state.run is not None and state.end is not None
+    return {
+        "format": state.run.format,
+        "named": (state.run.env_id, state.run.model),
+        "shape": (state.run.num_examples, state.per_example),
+        "counts": (state.finished, state.errored, state.end.status),
+        "reward": state.reward_mean.result().mean,
+        "metrics": {name: mean.result().mean for name, mean in state.metrics.items()},
+        "turns": sum(state.turns),
+        "tools": state.tool_uses,
+        "tokens": (state.tokens_in, state.tokens_out),
+    }
+
+
+KNOWN: dict[str, dict[str, Any]] = {
+    "runs/verifiers-2025-08": {
+        "format": "verifiers",
+        "named": ("sums", "some-model"),
+        "shape": (2, 2),
+        "counts": (4, 0, "finished"),
+        "reward": 0.5,
+        "metrics": {"correct_answer": 0.5},
+        "turns": 4,
+        "tools": {},
+        "tokens": (0, 0),
+    },
+    "runs/verifiers-2025-09-tools": {
+        "format": "verifiers",
+        "named": ("math-python", "some-model"),
+        "shape": (2, 2),
+        "counts": (4, 0, "finished"),
+        "reward": 1.0,
+        "metrics": {"total_tool_calls": 1.0, "correct_answer": 1.0},
+        "turns": 8,
+        "tools": {"python": (4, 0)},
+        "tokens": (0, 0),
+    },
+    "runs/verifiers-2025-09-wrong-counts": {
+        "format": "verifiers",
+        "named": ("tool-test", "some-model"),
+        "shape": (2, 3),
+        "counts": (6, 0, "finished"),
+        "reward": 1.0,
+        "metrics": {"total_tool_calls": 2.0},
+        "turns": 0,
+        "tools": {},
+        "tokens": (0, 0),
+    },
+    "runs/verifiers-2025-10": {
+        "format": "verifiers",
+        "named": ("wordle", "some-model"),
+        "shape": (2, 2),
+        "counts": (4, 0, "finished"),
+        "reward": 1.5,
+        "metrics": {"check_answer": 1.0},
+        "turns": 8,
+        "tools": {},
+        "tokens": (0, 0),
+    },
+    "runs/verifiers-0.1.11": {
+        "format": "verifiers",
+        "named": ("my-env", "mock/model-a"),
+        "shape": (2, 2),
+        "counts": (4, 0, "finished"),
+        "reward": 0.5,
+        "metrics": {"ok": 0.5, "num_turns": 2.0},
+        "turns": 8,
+        "tools": {"add_one": (4, 0)},
+        "tokens": (160, 56),
+    },
+    "runs/prime-hosted": {
+        "format": "Prime",
+        "named": ("owner/env", "some/model"),
+        "shape": (2, 1),
+        "counts": (2, 0, "finished"),
+        "reward": 1.25,
+        "metrics": {"accuracy": 1.0},
+        "turns": 2,
+        "tools": {},
+        "tokens": (0, 0),
+    },
+    "others/osmosis.json": {
+        "format": "Osmosis",
+        "named": ("osmosis", "my-model"),
+        "shape": (2, 2),
+        "counts": (4, 1, "finished"),
+        "reward": pytest.approx(2 / 3),
+        "metrics": {"rewards:exact": pytest.approx(2 / 3), "rewards:quality": 0.5},
+        "turns": 0,
+        "tools": {},
+        "tokens": (0, 150),
+    },
+    "others/conversations.jsonl": {
+        "format": "OpenAI chat",
+        "named": ("conversations", "?"),
+        "shape": (3, 1),
+        "counts": (3, 0, "finished"),
+        "reward": None,
+        "metrics": {},
+        "turns": 3,
+        "tools": {"look": (1, 0)},
+        "tokens": (0, 0),
+    },
+}
+
+
+@pytest.mark.parametrize("name", KNOWN)
+def test_a_saved_run_of_another_program_has_the_numbers_of_its_content(name: str) -> None:
+    assert numbers(opened(DATA / name)) == KNOWN[name]
+
+
+@pytest.mark.parametrize("name", KNOWN)
+def test_a_results_file_is_recognised_under_any_name_and_without_metadata(
+    name: str, tmp_path: Path
+) -> None:
+    source = DATA / name
+    source = source / "results.jsonl" if source.is_dir() else source
+    file = tmp_path / "yesterday.txt"
+    shutil.copy(source, file)
+    state, known = opened(file), KNOWN[name]
+    assert state.run is not None and state.run.format == known["format"]
+    assert state.run.path == str(file)
+    assert (state.finished, state.errored) == known["counts"][:2]
+    assert state.reward_mean.result().mean == known["reward"]
+    assert state.notices == []
+    assert [path.name for path in tmp_path.iterdir()] == ["yesterday.txt"]
+
+
+@pytest.mark.parametrize("name", ["osmosis.json", "conversations.jsonl"])
+def test_a_directory_with_one_results_file_is_that_run(name: str, tmp_path: Path) -> None:
+    shutil.copy(OTHERS / name, tmp_path / name)
+    (tmp_path / "notes.json").write_text('{"a": 1}')
+    assert find_run(tmp_path).results == tmp_path / name
+    (tmp_path / "second.jsonl").write_text('{"completion": [], "reward": 1}\n')
+    with pytest.raises(RefusedError, match=r"several runs: .*second\.jsonl"):
+        find_run(tmp_path)
+
+
+def test_a_file_of_something_else_is_refused(tmp_path: Path) -> None:
+    (tmp_path / "poem.txt").write_text("roses\nviolets\n")
+    with pytest.raises(RefusedError, match="nothing in it looks like"):
+        find_run(tmp_path / "poem.txt")
+
+
+@pytest.mark.parametrize("lines", [1, 3])
+def test_the_first_lines_may_be_garbage(tmp_path: Path, lines: int) -> None:
+    file = tmp_path / "r.jsonl"
+    good = (OTHERS / "conversations.jsonl").read_bytes()
+    file.write_bytes(b'{"messages": [{"role"\n' * lines + good)
+    state = opened(file)
+    assert recognise(file) is Format.CHAT
+    assert state.finished == 3
+    assert [event.line for event in state.unreadable] == list(range(1, lines + 1))
+
+
+def test_a_conversation_is_split_before_its_first_answer() -> None:
+    run = find_run(OTHERS / "conversations.jsonl")
+    events = [one for one in saved_events(run) if isinstance(one, RolloutFinished)]
+    assert [(one.question, one.answer) for one in events] == [
+        ("Capital of France?", "Paris."),
+        ("What is this?\n[image · x]", "A cat."),
+        ("Hello?", ""),
+    ]
+    rollout = read_rollout(run, 1, events[1].offset, events[1].length)
+    assert rollout is not None and rollout.prompt_length == 1
+    assert [entry.tool.result for entry in rollout.entries() if entry.tool] == ["a cat"]
+
+
+def test_a_failed_run_of_osmosis_says_why() -> None:
+    run = find_run(OTHERS / "osmosis.json")
+    failed = [one for one in saved_events(run) if getattr(one, "error", None)]
+    assert len(failed) == 1 and failed[0].error == "Rate limit exceeded."
+    assert (failed[0].example_id, failed[0].number, failed[0].reward) == (7, 1, None)
+    rollout = read_rollout(run, failed[0].row, failed[0].offset, failed[0].length)
+    assert rollout is not None and rollout.error == "Rate limit exceeded."
+
+
+def test_a_torn_document_says_so_and_is_no_crash(tmp_path: Path) -> None:
+    data = (OTHERS / "osmosis.json").read_bytes()
+    (tmp_path / "results.json").write_bytes(data[:-40])
+    state = opened(tmp_path / "results.json")
+    assert (state.finished, len(state.unreadable)) == (0, 1)
+    assert "torn" in state.notices[0][1]
+
+
+def test_rows_with_nan_and_json_in_strings_are_read(tmp_path: Path) -> None:
+    plain = row(0, None, 0.5, metrics={"score": 0.5, "odd": float("nan")})
+    texts = {key: json.dumps(plain[key]) for key in ("prompt", "completion", "metrics")}
+    file = tmp_path / "r.jsonl"
+    file.write_text(
+        "".join(json.dumps(one) + "\n" for one in (plain, {**plain, **texts}, {**plain, "id": 3}))
+    )
+    state = opened(file)
+    assert (state.finished, state.notices) == (3, [])
+    assert {name: mean.n for name, mean in state.metrics.items()} == {"score": 3}
+
+
+def test_a_prompt_may_be_plain_text(tmp_path: Path) -> None:
+    file = tmp_path / "r.jsonl"
+    file.write_text(json.dumps(row(0, None, prompt="Once upon", completion="a time")) + "\n")
+    run = find_run(file)
+    (event,) = [one for one in saved_events(run) if isinstance(one, RolloutFinished)]
+    assert (event.question, event.answer) == ("Once upon", "a time")
+
+
+TEXTS = st.text(max_size=300) | st.sampled_from(
+    ["x" * 5000, 'é\\"\n' * 900, "[1]", "[", "步" * 3000]
+)
+NUMBERS = st.none() | st.integers(-3, 10**20) | st.floats() | st.booleans()
+ODD: st.SearchStrategy[Any] = st.recursive(
+    NUMBERS | TEXTS | st.just("\ud800"),
+    lambda inner: (
+        st.lists(inner, max_size=3) | st.dictionaries(st.text(max_size=5), inner, max_size=3)
+    ),
+    max_leaves=5,
+)
+CALLS = st.builds(lambda name: {"id": "c", "name": name, "arguments": "{}"}, st.text(max_size=9))
+WIRE = st.builds(lambda call: {"id": "c", "function": call}, CALLS)
+MESSAGES = st.lists(
+    st.fixed_dictionaries(
+        {
+            "role": st.sampled_from(["user", "assistant", "tool", "system"]),
+            "content": TEXTS | st.none(),
+        },
+        optional={
+            "tool_calls": st.none() | st.lists(CALLS | WIRE | CALLS.map(json.dumps), max_size=3)
+        },
+    ),
+    max_size=5,
+)
+FLOATS = st.floats(allow_nan=False, allow_infinity=False) | st.integers(-5, 10**6)
+TOKENS = st.builds(
+    lambda a, b: {"input_tokens": a, "output_tokens": b}, FLOATS | st.none(), FLOATS | st.none()
+)
+OURS = st.fixed_dictionaries(
+    {"rollout": st.integers(-2, 1 << 33), "attempt": st.integers(1, 1 << 17)},
+    optional={
+        "row": st.integers(-2, 1 << 33),
+        "tool_calls": st.just([{"name": "f", "error": "bad"}, {"name": "f"}]),
+        "steps": st.just([{"model_ms": 5.0}, {"model_ms": None}, {}]),
+        "lost_usage": TOKENS,
+    },
+)
+FIELDS: dict[str, st.SearchStrategy[Any]] = {
+    "example_id": st.integers(0, 9) | st.text(max_size=5),
+    "prompt": MESSAGES | TEXTS,
+    "completion": MESSAGES | TEXTS,
+    "reward": FLOATS | st.none(),
+    "error": st.none() | st.just({"error": "ModelError", "error_chain_str": "A -> B"}),
+    "timing": st.just({"generation_ms": 5, "total_ms": 6.5, "start_time": 10}),
+    "metrics": st.dictionaries(st.text(max_size=5), FLOATS | st.none(), max_size=3),
+    "token_usage": TOKENS,
+    "tui_eval": st.none() | OURS,
+    "is_truncated": st.booleans(),
+    "stop_condition": st.none() | TEXTS,
+}
+ROWS = st.builds(
+    lambda saved, odd: {**saved, **odd},
+    st.fixed_dictionaries(FIELDS),
+    st.just({}) | st.dictionaries(st.sampled_from(sorted(FIELDS)), ODD, max_size=2),
+)
+
+
+@given(ROWS)
+def test_fast_and_careful_reading_agree(saved: dict[str, Any]) -> None:
+    raw = json.dumps(saved).encode() + b"\n"
+    line = line_of(1, 0, raw)
+    assert line is not None and line.row is not None
+    expected = told(Line(1, 0, len(raw), line.row))
+    read = read_row(1, 0, memoryview(raw))
+    assert isinstance(read, RolloutFinished)
+    assert len(read.question) <= HEAD and len(read.answer) <= HEAD
+    assert read == expected
+
+
+LINES = [
+    line
+    for path in [*sorted(RUNS.glob("*/results.jsonl")), OTHERS / "conversations.jsonl"]
+    for line in path.read_bytes().splitlines(keepends=True)[:1]
+]
+
+
+@given(st.sampled_from(LINES), st.data())
+def test_a_mutilated_line_is_a_fault_with_its_number_or_still_a_row(
+    tmp_path_factory: pytest.TempPathFactory, line: bytes, data: st.DataObject
+) -> None:
+    cut = data.draw(st.integers(1, len(line) - 2))
+    there = data.draw(st.integers(cut, len(line) - 1))
+    put = data.draw(st.binary(max_size=3).filter(lambda some: b"\n" not in some))
+    bad = line[:cut] + put + line[there:]
+    path = tmp_path_factory.mktemp("mutilated") / "r.jsonl"
+    path.write_bytes(line + bad + line)
+    state = opened(path)
+    if any(event.line == 2 for event in state.unreadable):
+        assert [event.line for event in state.unreadable] == [2]
+        assert (state.unreadable[0].offset, state.unreadable[0].length) == (len(line), len(bad))
+        assert state.finished == 2
+    else:
+        assert (state.finished, state.unreadable) == (3, [])
+    path.unlink()
+
+
+@given(st.sampled_from(LINES), st.data())
+def test_a_line_that_is_cut_off_is_told_and_the_others_are_shown(
+    tmp_path_factory: pytest.TempPathFactory, line: bytes, data: st.DataObject
+) -> None:
+    path = tmp_path_factory.mktemp("cut") / "r.jsonl"
+    path.write_bytes(line + line[: data.draw(st.integers(1, len(line) - 2))])
+    events = list(saved_events(find_run(path)))
+    faults = [event for event in events if isinstance(event, LineUnreadable)]
+    assert [(event.line, event.why) for event in faults] == [(2, "the line was not finished")]
+    assert sum(isinstance(event, RolloutFinished) for event in events) == 1
+    path.unlink()
+
+
+@given(st.binary(max_size=200))
+def test_any_file_is_recognised_or_refused(
+    tmp_path_factory: pytest.TempPathFactory, data: bytes
+) -> None:
+    path = tmp_path_factory.mktemp("any") / "r.jsonl"
+    path.write_bytes(data)
+    recognise(path)
+    run = write_run(path.parent / "run", [data])
+    state = RunState()
+    for event in saved_events(run):
+        state.apply(event)
+    lines = [line for line in data.split(b"\n") if line.strip()]
+    assert state.finished + len(state.unreadable) == len(lines)
+    path.unlink()

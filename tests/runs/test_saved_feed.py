@@ -1,0 +1,257 @@
+"""A file that is read in the background and followed while another program writes it."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import os
+import time
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import pytest
+from made_runs import line, write_run
+
+from tui_eval.events import Event, ReadingMoved, RunStarted
+from tui_eval.fold.run_state import RunState
+from tui_eval.runs import saved_feed, story
+from tui_eval.runs.layout import RunDir
+from tui_eval.runs.lock import RunLock
+from tui_eval.runs.opening import find_run
+from tui_eval.runs.saved_feed import SavedFeed
+
+PATIENCE_S = 20.0
+
+
+class Listener:
+    """Drains a feed into a run's state, as a screen does."""
+
+    def __init__(self, path: Path) -> None:
+        self.feed = SavedFeed(find_run(path))
+        self.state = RunState()
+        self.events: list[Event] = []
+        self.feed.open()
+
+    def until(self, holds: Callable[[RunState], bool]) -> RunState:
+        deadline = time.monotonic() + PATIENCE_S
+        while not holds(self.state):
+            assert time.monotonic() < deadline, self.events[-5:]
+            for event in self.feed.drain():
+                self.events.append(event)
+                self.state.apply(event)
+            time.sleep(0.005)
+        return self.state
+
+    def rewards(self) -> list[float | None]:
+        """The rewards of all places, as the lines on disk tell them."""
+        found: list[float | None] = []
+        for row in range(self.state.total):
+            offset, length = self.state.offset[row], self.state.length[row]
+            rollout = self.feed.saved(row, offset, length) if offset >= 0 else None
+            assert offset < 0 or rollout is not None
+            assert rollout is None or rollout.reward == self.state.reward[row]
+            found.append(None if rollout is None else rollout.reward)
+        return found
+
+
+@pytest.fixture
+def listen(monkeypatch: pytest.MonkeyPatch) -> Iterator[Callable[[Path], Listener]]:
+    monkeypatch.setattr(saved_feed, "LOOKS_EVERY_S", 0.01)
+    listeners: list[Listener] = []
+
+    def start(path: Path) -> Listener:
+        listeners.append(Listener(path))
+        return listeners[-1]
+
+    yield start
+    for one in listeners:
+        asyncio.run(one.feed.close())
+
+
+def append(path: Path, data: bytes) -> None:
+    with path.open("ab") as file:
+        file.write(data)
+
+
+def metadata(path: Path, examples: int, per_example: int) -> None:
+    text = {"env_id": "e", "num_examples": examples, "rollouts_per_example": per_example}
+    path.write_text(json.dumps(text))
+
+
+Listen = Callable[[Path], Listener]
+
+
+def test_rows_that_another_program_adds_appear(tmp_path: Path, listen: Listen) -> None:
+    file = tmp_path / "results.jsonl"
+    metadata(tmp_path / "metadata.json", 2, 2)
+    file.write_bytes(line(0, None, 0.1) + line(0, None, 0.2))
+    seen = listen(tmp_path)
+    seen.until(lambda state: state.finished == 2)
+    assert (seen.state.total, seen.state.end) == (4, None)
+    append(file, line(1, None, 0.3))
+    seen.until(lambda state: state.finished == 3)
+    append(file, line(1, None, 0.4))
+    seen.until(lambda state: state.end is not None)
+    assert seen.rewards() == [0.1, 0.2, 0.3, 0.4]
+    assert seen.state.end is not None and seen.state.end.status == "finished"
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["metadata.json", "results.jsonl"]
+
+
+def test_a_line_that_is_being_written_is_no_fault_and_then_a_row(
+    tmp_path: Path, listen: Listen
+) -> None:
+    file = tmp_path / "results.jsonl"
+    metadata(tmp_path / "metadata.json", 2, 1)
+    whole = line(1, None, 0.7)
+    file.write_bytes(line(0, None, 0.1) + whole[:40])
+    seen = listen(tmp_path)
+    seen.until(lambda state: state.finished == 1)
+    append(file, whole[40:])
+    seen.until(lambda state: state.finished == 2)
+    assert seen.rewards() == [0.1, 0.7]
+    assert seen.state.unreadable == []
+
+
+def test_a_line_that_was_left_unfinished_is_told(tmp_path: Path, listen: Listen) -> None:
+    file = tmp_path / "results.jsonl"
+    file.write_bytes(line(0, None) + line(1, None)[:40])
+    before = time.time() - 100
+    os.utime(file, (before, before))
+    seen = listen(tmp_path)
+    seen.until(lambda state: state.end is not None)
+    assert [(one.line, one.why) for one in seen.state.unreadable] == [
+        (2, "the line was not finished")
+    ]
+
+
+def test_a_file_that_is_sorted_when_it_is_done_is_read_anew(tmp_path: Path, listen: Listen) -> None:
+    file = tmp_path / "results.jsonl"
+    metadata(tmp_path / "metadata.json", 3, 1)
+    lines = [line(2, None, 0.2, note="x" * 50), line(0, None, 0.0), line(1, None, 0.1)]
+    file.write_bytes(b"".join(lines[:2]))
+    seen = listen(tmp_path)
+    seen.until(lambda state: state.finished == 2)
+    file.write_bytes(b"".join([lines[1], lines[2], lines[0]]))
+    seen.until(lambda state: state.finished == 3 and state.run.reading > 0)
+    assert seen.rewards() == [0.0, 0.1, 0.2]
+
+
+@pytest.mark.parametrize("per_example", [1, 2])
+def test_a_run_without_metadata_that_grows_finds_its_groups(
+    tmp_path: Path, listen: Listen, per_example: int
+) -> None:
+    file = tmp_path / "some.jsonl"
+    file.write_bytes(line("a", None, 0.1) + line("b", None, 0.2))
+    seen = listen(file)
+    seen.until(lambda state: state.finished == 2)
+    append(file, line("a" if per_example == 2 else "c", None, 0.3))
+    seen.until(lambda state: state.finished == 3)
+    assert seen.state.per_example == per_example
+    assert sorted(seen.state.example_ids.values()) == ["a", "b", "c"][: 4 - per_example]
+    append(file, line("d", None, 0.4))
+    seen.until(lambda state: state.finished == 4)
+    told = [value for value in seen.rewards() if value is not None]
+    assert sorted(told) == [0.1, 0.2, 0.3, 0.4]
+
+
+def test_metadata_that_tells_too_few_rollouts_is_corrected_in_a_large_file(
+    tmp_path: Path, listen: Listen, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(story, "COUNTED_BYTES", 0)
+    metadata(tmp_path / "metadata.json", 900, 1)
+    lines = [line(example, None, example / 600) for _ in range(3) for example in range(600)]
+    (tmp_path / "results.jsonl").write_bytes(b"".join(lines))
+    seen = listen(tmp_path)
+    seen.until(lambda state: state.finished == 1800)
+    assert (seen.state.per_example, seen.state.total) == (3, 1800)
+    starts = [event.reading for event in seen.events if isinstance(event, RunStarted)]
+    assert starts[0] == 0 and starts[-1] == 1
+    assert seen.rewards() == [example / 600 for example in range(600) for _ in range(3)]
+    assert seen.state.notices == []
+
+
+def test_reading_tells_how_far_it_is(tmp_path: Path, listen: Listen) -> None:
+    file = tmp_path / "results.jsonl"
+    file.write_bytes(b"".join(line(example, None) for example in range(3000)) + b"junk\n" * 3)
+    seen = listen(tmp_path)
+    seen.until(lambda state: state.end is not None)
+    steps = [event for event in seen.events if isinstance(event, ReadingMoved)]
+    assert len(steps) > 2
+    assert [one.done for one in steps] == sorted(one.done for one in steps)
+    size = file.stat().st_size
+    assert (steps[-1].done, steps[-1].total, steps[-1].unreadable) == (size, size, 3)
+    assert seen.state.read == (size, size)
+
+
+def test_garbage_is_told_line_by_line_up_to_a_limit(tmp_path: Path, listen: Listen) -> None:
+    file = tmp_path / "results.jsonl"
+    file.write_bytes(line(0, None) + b"junk\n" * 3000)
+    seen = listen(tmp_path)
+    seen.until(lambda state: state.end is not None)
+    assert (len(seen.state.unreadable), seen.state.unreadable_lines) == (1000, 3000)
+
+
+def test_a_reading_that_is_cancelled_keeps_what_it_has_and_goes_on_later(
+    tmp_path: Path, listen: Listen
+) -> None:
+    file = tmp_path / "results.jsonl"
+    file.write_bytes(b"".join(line(example, None, note="x" * 500) for example in range(20_000)))
+    seen = listen(tmp_path)
+    seen.feed.cancel()
+    done = seen.until(lambda state: state.read[0] > 0).read[0]
+    seen.feed._thread.join(PATIENCE_S)
+    assert done < file.stat().st_size
+    again = listen(tmp_path)
+    again.until(lambda state: state.finished == 20_000)
+
+
+def test_a_listener_that_takes_nothing_holds_the_reading_up_and_not_the_memory(
+    tmp_path: Path, listen: Listen
+) -> None:
+    file = tmp_path / "results.jsonl"
+    file.write_bytes(b"".join(line(example, None) for example in range(20_000)))
+    seen = listen(tmp_path)
+    seen.feed._told.wait(PATIENCE_S)
+    assert len(seen.feed._events) < 2 * saved_feed.MOST_WAITING
+    first = seen.feed.drain(10)
+    assert len(first) == 10
+    for event in first:
+        seen.state.apply(event)
+    seen.until(lambda state: state.finished == 20_000)
+
+
+def test_a_run_that_a_program_of_ours_writes_ends_when_that_lets_go(
+    tmp_path: Path, listen: Listen
+) -> None:
+    run = write_run(tmp_path, [line(0, 0)], examples=2, per_example=1)
+    lock = RunLock(run.lock, "")
+    seen = listen(tmp_path)
+    seen.until(lambda state: state.finished == 1)
+    assert seen.state.end is None and not run.index.exists()
+    lock.release()
+    seen.until(lambda state: state.end is not None)
+    assert seen.state.end is not None and seen.state.end.status == "interrupted"
+
+
+def test_a_file_that_vanishes_ends_nothing_that_was_shown(tmp_path: Path, listen: Listen) -> None:
+    file = tmp_path / "results.jsonl"
+    file.write_bytes(line(0, None))
+    seen = listen(tmp_path)
+    seen.until(lambda state: state.finished == 1)
+    file.unlink()
+    time.sleep(0.1)
+    seen.feed.drain()
+    assert seen.state.finished == 1 and seen.feed.saved(0, 0, 10) is None
+    assert RunDir(tmp_path).results.exists() is False
+
+
+def test_a_line_that_stays_unfinished_is_told_when_the_file_is_quiet(
+    tmp_path: Path, listen: Listen, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(story, "QUIET_S", 0.5)
+    (tmp_path / "results.jsonl").write_bytes(line(0, None) + line(1, None)[:40])
+    seen = listen(tmp_path)
+    seen.until(lambda state: state.finished == 1)
+    assert seen.state.unreadable == []
+    seen.until(lambda state: state.unreadable != [])
+    assert [one.line for one in seen.state.unreadable] == [2]

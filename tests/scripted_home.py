@@ -1,0 +1,163 @@
+"""A desk as a script: what home is told, and what it asked for."""
+
+from __future__ import annotations
+
+import os
+import time
+from collections.abc import Sequence
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+from scripted_run import NOW, ScriptedFeed, all_events, run_started, running_events, saved_rows
+
+from tui_eval import events as ev
+from tui_eval.runs.discovery import FoundRun
+from tui_eval.runs.layout import RunDir
+from tui_eval.tui.near import NearEndpoint, NearEndpoints, NearEnvironment
+
+DAY = 24 * 3600.0
+UNREACHABLE = "https://broken.example/v1"
+
+
+def pin_time_zone() -> None:
+    """Dates are told in the machine's time: here in one."""
+    os.environ["TZ"] = "UTC"
+    time.tzset()
+
+
+def found_run(name: str, **changes: Any) -> FoundRun:
+    """A complete run of ours, unless told otherwise."""
+    facts: dict[str, Any] = {
+        "run": RunDir(Path(f"outputs/evals/calculator--gpt-4.1-mini/{name}")),
+        "format": "tui-eval",
+        "env_id": "calculator",
+        "model": "gpt-4.1-mini",
+        "reward": 0.61,
+        "low": 0.47,
+        "high": 0.75,
+        "n": 48,
+        "done": 48,
+        "total": 48,
+        "date": NOW - 3600,
+        "written_at": NOW - 3500,
+        "pid": 0,
+        "socket": "",
+        "saved": True,
+    }
+    return FoundRun(**(facts | changes))
+
+
+def running_run(**changes: Any) -> FoundRun:
+    facts = {"pid": 4242, "socket": "run.sock", "done": 30, "n": 28, "date": NOW - 74}
+    return found_run("3f9a2c10", **(facts | changes))
+
+
+def several_runs() -> list[FoundRun]:
+    """Every state that there is."""
+    old = RunDir(Path("environments/wordle/outputs/evals/wordle--gpt-4.1-mini/0a1b2c3d"))
+    state = RunDir(Path("/home/ada/.local/state/tui-eval/evals/reverse-text--demo/77aa01ff"))
+    narrow = {"reward": 0.42, "low": 0.33, "high": 0.51}
+    qwen = "qwen/qwen3-235b-a22b-instruct-2507"
+    return [
+        found_run("11aa22bb", date=NOW - 5 * 3600),
+        running_run(),
+        found_run("9e8d7c6b", model=qwen, done=41, total=60, n=40, date=NOW - DAY, **narrow),
+        found_run("77aa01ff", run=state, env_id="reverse-text", model="demo-scripted-policy",
+                  saved=False, done=8, total=8, n=8, reward=0.93, low=0.71, high=0.99,
+                  date=NOW - 2 * DAY),
+        found_run("5c5c5c5c", env_id="word-guess", model=qwen, done=1000, total=1000, n=996,
+                  reward=0.7123, low=0.684, high=0.7406, date=NOW - 9 * DAY),
+        found_run("0a1b2c3d", run=old, env_id="wordle", format="verifiers", reward=1.83, low=1.65,
+                  high=2.01, n=15, done=15, total=15, date=NOW - 48 * DAY),
+        found_run("ffffffff", env_id="intertwine/sv-env-network-logs", model="Qwen/Qwen3.5-2B",
+                  done=0, total=12000, n=0, reward=None, low=None, high=None,
+                  date=NOW - 300 * DAY),
+    ]  # fmt: skip
+
+
+ENVIRONMENTS = [
+    NearEnvironment(
+        "calculator",
+        "bundled",
+        "/usr/lib/tui_eval/demo/calculator/__init__.py",
+        "Sums that a model solves by calling a calculator's tools.",
+    ),
+    NearEnvironment("capitals", "local", "environments/capitals.py", "Asks for capitals."),
+    NearEnvironment("osmosis-agent", "bundled"),
+    NearEnvironment("reverse-text", "bundled"),
+    NearEnvironment("triage-tickets", "local", "environments/triage_tickets/__init__.py"),
+    NearEnvironment("word-guess", "bundled"),
+]
+REGISTRY = "in configs/endpoints.toml:9"
+ENDPOINTS = [
+    NearEndpoint("gpt-4.1-mini", "gpt-4.1-mini", "https://api.openai.com/v1", "OPENAI_API_KEY",
+                 True, REGISTRY),
+    NearEndpoint("claude-sonnet", "claude-sonnet-4-5-20250929", "https://api.anthropic.com",
+                 "ANTHROPIC_API_KEY", False, REGISTRY),
+    NearEndpoint("house-model", "house/model-7b", UNREACHABLE, "", True, REGISTRY),
+    NearEndpoint("demo", "demo-scripted-policy", "", "", True, REGISTRY),
+    NearEndpoint("localhost:11434", "qwen3:8b and 2 more", "http://localhost:11434/v1", "", True,
+                 "Ollama: -b http://localhost:11434/v1 -m qwen3:8b", True),
+]  # fmt: skip
+
+
+class Desk:
+    """Tells what it was given; `asked` holds what was asked for, in order."""
+
+    def __init__(
+        self,
+        runs: Sequence[FoundRun] = (),
+        environments: Sequence[NearEnvironment] = ENVIRONMENTS,
+        endpoints: Sequence[NearEndpoint] = ENDPOINTS,
+        faults: Sequence[str] = (),
+    ) -> None:
+        self.found = list(runs)
+        self.near = list(environments)
+        self.served = NearEndpoints(list(endpoints), list(faults))
+        self.asked: list[tuple[str, str]] = []
+        self.feeds: list[ScriptedFeed] = []
+        self.refusal: list[ev.Event] = []
+        self.looks = 0
+
+    def runs(self) -> list[FoundRun]:
+        self.looks += 1
+        return list(self.found)
+
+    async def environments(self) -> list[NearEnvironment]:
+        return self.near
+
+    def endpoints(self) -> NearEndpoints:
+        return self.served
+
+    def unreachable(self, url: str) -> str:
+        self.asked.append(("reach", url))
+        return "nothing listens on port 443 of broken.example" if url == UNREACHABLE else ""
+
+    def _feed(self, events: list[ev.Event], live: bool) -> ScriptedFeed:
+        feed = ScriptedFeed(events, saved_rows(), live=live)
+        self.feeds.append(feed)
+        return feed
+
+    def open(self, run: FoundRun) -> ScriptedFeed:
+        self.asked.append(("join" if run.socket else "open", run.run.path.name))
+        events = running_events() if run.socket else all_events(saved=run.saved)
+        events[0] = run_started(path=str(run.run.place), env_id=run.env_id, saved=run.saved)
+        return self._feed(events, bool(run.socket))
+
+    def resume(self, run: FoundRun) -> ScriptedFeed:
+        self.asked.append(("resume", run.run.path.name))
+        return self._feed(self.refusal or running_events(), live=True)
+
+    def demo(self) -> ScriptedFeed:
+        self.asked.append(("demo", ""))
+        return self._feed(running_events(), live=True)
+
+    def end(self, feed: Any, *, save: str) -> str:
+        self.asked.append(("end", save))
+        return ""
+
+    def save(self, path: str) -> str:
+        self.asked.append(("save", path))
+        self.found = [replace(one, saved=True) for one in self.found]
+        return ""

@@ -1,0 +1,55 @@
+"""A listener of a real engine process, with its fold and what it heard."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncIterator, Callable
+from contextlib import asynccontextmanager
+from typing import Any
+
+from tui_eval.cli.lazy_feed import LazyFeed
+from tui_eval.engine.live_feed import LiveFeed
+from tui_eval.events import Event
+from tui_eval.fold.run_state import RunState
+
+PATIENCE_S = 30.0
+
+
+class Seat:
+    """A listener with its fold and everything it heard."""
+
+    def __init__(self, feed: LiveFeed | LazyFeed) -> None:
+        self.feed = feed
+        self.state = RunState()
+        self.heard: list[Event] = []
+
+    def of(self, kind: type[Any]) -> list[Any]:
+        return [event for event in self.heard if isinstance(event, kind)]
+
+    def listen(self) -> None:
+        for event in self.feed.drain():
+            self.heard.append(event)
+            self.state.apply(event)
+
+    async def until(self, condition: Callable[[], Any], what: str) -> Any:
+        async with asyncio.timeout(PATIENCE_S):
+            while True:
+                self.listen()
+                if value := condition():
+                    return value
+                await asyncio.sleep(0.01)
+        raise AssertionError(what)
+
+
+@asynccontextmanager
+async def seat(feed: LiveFeed | LazyFeed) -> AsyncIterator[Seat]:
+    await feed.start()
+    try:
+        yield Seat(feed)
+    finally:
+        await feed.close()
+        live = feed.inner if isinstance(feed, LazyFeed) else feed
+        if live is not None and live.engine is not None:
+            live.engine.stop()
+            await asyncio.to_thread(live.engine.wait)
+            live.engine.clean_up()

@@ -1,0 +1,401 @@
+"""The form: what is typed, what it amounts to, what is wrong with it, and what is run."""
+
+from __future__ import annotations
+
+import os
+import time
+from collections.abc import AsyncIterator, Callable, Mapping
+from contextlib import asynccontextmanager
+from pathlib import Path
+from typing import Any
+
+import pytest
+from scripted_form import MONDAY, SEVERAL, ScriptedDesk, draft_of, form_app, ready
+from scripted_run import ScriptedFeed
+from textual.pilot import Pilot
+from textual.widgets import TextArea
+
+from tui_eval.config.draft import Draft
+from tui_eval.errors import Fault
+from tui_eval.tui.app import TuiEvalApp
+from tui_eval.tui.leaving import Leave
+from tui_eval.tui.screens import configure
+from tui_eval.tui.screens.configure import ConfigureScreen
+from tui_eval.tui.screens.picker import Picker
+from tui_eval.tui.screens.question import Question
+from tui_eval.tui.screens.text_box import TextBox
+from tui_eval.tui.widgets.line_view import LineView
+
+
+@pytest.fixture(autouse=True)
+def nobody_pauses(monkeypatch: pytest.MonkeyPatch) -> None:
+    """What is typed is looked at at once."""
+    monkeypatch.setattr(configure, "CHECKS_AFTER_S", 0.01)
+    monkeypatch.setattr(configure, "ASKS_AFTER_S", 0.01)
+
+
+class Stage:
+    """A form on the screen, with what a test wants to press and to look at."""
+
+    pilot: Pilot[Any]
+
+    def __init__(self, app: TuiEvalApp) -> None:
+        self.app = app
+
+    @property
+    def screen(self) -> ConfigureScreen:
+        return self.app.configure  # type: ignore[attr-defined,no-any-return]
+
+    @property
+    def asked(self) -> list[dict[str, Any]]:
+        """Requests that the app was told to begin with."""
+        return self.app.asked  # type: ignore[attr-defined,no-any-return]
+
+    async def until(self, condition: Callable[[], Any]) -> None:
+        for _ in range(600):
+            await self.pilot.pause(0.01)
+            if condition():
+                return
+        raise AssertionError("this never came about")
+
+    async def settled(self) -> None:
+        await self.until(lambda: self.screen.is_settled)
+
+    async def picker(self) -> Picker:
+        """The list that was opened, once it has its offers."""
+        await self.until(lambda: isinstance(self.app.screen, Picker))
+        picker = self.app.screen
+        assert isinstance(picker, Picker)
+        await self.until(lambda: not picker.waits)
+        return picker
+
+    async def press(self, *keys: str) -> None:
+        await self.pilot.press(*keys)
+        await self.pilot.pause()
+
+    async def to(self, name: str) -> None:
+        self.screen.fields.go_to(name)
+        await self.pilot.pause()
+
+    def text(self, view: LineView) -> str:
+        return "\n".join(view.render_line(y).text.rstrip() for y in range(view.size.height))
+
+    def below(self, name: str) -> str:
+        """The line below that of a field."""
+        lines = self.text(self.screen.fields).splitlines()
+        at = next(i for i, line in enumerate(lines) if line[1:].split()[:1] == [name])
+        return lines[at + 1].strip()
+
+
+@asynccontextmanager
+async def staged(app: TuiEvalApp, size: tuple[int, int] = (120, 60)) -> AsyncIterator[Stage]:
+    stage = Stage(app)
+    async with app.run_test(size=size) as stage.pilot:
+        await stage.settled()
+        yield stage
+
+
+async def test_a_fault_stands_at_its_field_while_it_is_typed() -> None:
+    async with staged(ready()) as stage:
+        await stage.to("num_examples")
+        await stage.press("1", "x")
+        assert stage.below("num_examples") == "✗ '1x' is not a whole number"
+        assert "1 problem" in stage.text(stage.screen.top)
+        await stage.press("backspace")
+        assert stage.below("num_examples").startswith("rollouts_per_example")
+
+
+async def test_what_only_the_registry_knows_is_told_at_its_field_a_moment_later() -> None:
+    async with staged(ready()) as stage:
+        await stage.to("model")
+        await stage.press("backspace")
+        await stage.settled()
+        assert stage.below("model") == "✗ no endpoint is called 'dem'. Did you mean demo?"
+
+
+async def test_an_unknown_environment_is_told_at_its_field() -> None:
+    async with staged(form_app(draft_of(env_id="nowhere", model="demo"))) as stage:
+        assert stage.below("env_id").startswith("✗ there is no such environment. Did you mean")
+
+
+async def test_toml_and_command_line_follow_what_is_typed() -> None:
+    async with staged(ready()) as stage:
+        await stage.to("num_examples")
+        await stage.press("2", "0")
+        await stage.to("env_args.keep_case")
+        await stage.press("space")
+        await stage.settled()
+        toml = stage.text(stage.screen.toml)
+        assert "num_examples = 20" in toml
+        assert "[eval.env_args]\n keep_case = false" in toml
+        command = " ".join(stage.text(stage.screen.command).split())
+        assert command.startswith(
+            "tui-eval run reverse-text -m demo -t 512 -a '{\"keep_case\": false}' -n 20"
+        )
+
+
+async def test_what_it_will_do_is_asked_anew_when_the_form_changes() -> None:
+    desk = ScriptedDesk()
+    async with staged(form_app(draft_of(env_id="reverse-text", model="demo"), desk)) as stage:
+        assert "50 examples x 3 = 150 rollouts" in stage.text(stage.screen.top)
+        assert "$0.0432" in stage.text(stage.screen.does)
+        before = len(desk.estimated)
+        await stage.to("num_examples")
+        await stage.press("7")
+        await stage.settled()
+        assert desk.estimated[before:] == [
+            {"env_id": "reverse-text", "raw": {"model": "demo", "num_examples": "7"}}
+        ]
+
+
+async def test_nothing_is_estimated_of_a_form_with_a_fault() -> None:
+    desk = ScriptedDesk()
+    async with staged(form_app(draft_of(env_id="reverse-text", model="dem"), desk)) as stage:
+        assert "To mend first: model" in stage.text(stage.screen.does)
+    assert not desk.estimated
+
+
+async def test_a_run_starts_with_exactly_the_request_of_the_form() -> None:
+    async with staged(ready()) as stage:
+        await stage.to("env_args.split")
+        await stage.press("right", "right")
+        await stage.settled()
+        await stage.press("ctrl+r")
+        await stage.until(lambda: stage.asked)
+        raw = {
+            "model": "demo", "max_tokens": "512", "timeout": "90", "env_args": '{"split": "test"}',
+        }  # fmt: skip
+        assert stage.asked == [{"env_id": "reverse-text", "raw": raw}]
+        await stage.until(lambda: stage.app.screen is stage.app.live_screen)
+        feed = stage.app.feed
+        assert isinstance(feed, ScriptedFeed)
+        await stage.until(lambda: feed.live)
+
+
+async def test_a_form_with_a_fault_does_not_run_and_shows_it() -> None:
+    draft = draft_of(env_id="reverse-text", model="demo", heartbeat_url="x")
+    draft.form.put("max_cost", "-1")
+    async with staged(form_app(draft)) as stage:
+        await stage.press("ctrl+r")
+        await stage.until(lambda: "It cannot run yet" in stage.text(stage.screen.keys))
+        assert stage.screen.fields.name_here == "max_cost"
+        assert stage.asked == []
+
+
+async def test_a_refused_request_comes_back_with_its_faults() -> None:
+    faults = [Fault("--model demo", "nobody answers"), Fault("disk", "it is full")]
+    app = form_app(draft_of(env_id="reverse-text", model="demo"))
+    app.configure._refused = faults  # type: ignore[attr-defined]
+    async with staged(app) as stage:
+        assert stage.screen.fields.name_here == "model"
+        assert stage.below("model") == "✗ nobody answers"
+        assert "disk: it is full" in stage.text(stage.screen.does)
+
+
+async def test_one_change_of_a_loaded_file_leaves_the_rest_as_it_was(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    Path("monday.toml").write_text(MONDAY)
+    async with staged(form_app(desk=ScriptedDesk(SEVERAL))) as stage:
+        await stage.press("ctrl+o")
+        await stage.picker()
+        await stage.press("enter")
+        await stage.until(lambda: stage.screen.draft.path)
+        await stage.settled()
+        assert "monday.toml · [[eval]] 1 long sentences" in stage.text(stage.screen.top)
+        await stage.to("num_examples")
+        await stage.press("ctrl+u", "9")
+        await stage.settled()
+        assert "not saved" in stage.text(stage.screen.top)
+        await stage.press("ctrl+w", "enter")
+        await stage.until(lambda: "Saved monday.toml" in stage.text(stage.screen.keys))
+    assert Path("monday.toml").read_text() == MONDAY.replace("num_examples = 8", "num_examples = 9")
+
+
+async def test_another_table_of_a_file_is_edited() -> None:
+    app = form_app(Draft(MONDAY, Path("monday.toml")), ScriptedDesk(SEVERAL))
+    async with staged(app) as stage:
+        await stage.press("f5")
+        await stage.picker()
+        await stage.press("t", "o", "p", "enter")
+        await stage.until(lambda: "top of the file" in stage.text(stage.screen.top))
+        await stage.to("model")
+        await stage.press("2")
+        await stage.settled()
+        assert 'model = "demo2"            # cheap' in stage.text(stage.screen.toml)
+
+
+async def test_a_changed_file_of_several_runs_as_it_is_shown() -> None:
+    app = form_app(Draft(MONDAY, Path("monday.toml")), ScriptedDesk(SEVERAL))
+    async with staged(app) as stage:
+        await stage.to("num_examples")
+        await stage.press("0")
+        await stage.settled()
+        assert "once the file is saved" in stage.text(stage.screen.command)
+        await stage.press("ctrl+r")
+        await stage.until(lambda: stage.asked)
+    (request,) = stage.asked
+    assert request["env_id"] == "monday.toml"
+    assert request["text"] == MONDAY.replace("num_examples = 8", "num_examples = 80")
+
+
+async def test_an_environment_is_picked_by_a_part_of_its_name() -> None:
+    async with staged(form_app()) as stage:
+        await stage.press("enter")
+        picker = await stage.picker()
+        await stage.press("b", "u", "n", "space", "w", "o", "r", "d", "minus")
+        await stage.press("down")
+        await stage.until(lambda: "word-guess" in stage.text(picker.text))
+        await stage.press("enter")
+        await stage.settled()
+        assert stage.screen.draft.form.env_id == "word-guess"
+
+
+async def test_picking_an_endpoint_clears_what_named_another() -> None:
+    draft = draft_of(env_id="reverse-text", model="x", api_base_url="http://127.0.0.1:1/v1")
+    async with staged(form_app(draft)) as stage:
+        await stage.to("model")
+        await stage.press("enter")
+        picker = await stage.picker()
+        await stage.press("d", "e", "m", "o")
+        assert picker.list.here is not None
+        assert picker.list.here.name == "demo"
+        await stage.press("enter")
+        await stage.settled()
+        assert stage.screen.draft.request()["raw"] == {"model": "demo"}
+
+
+async def test_json_is_typed_with_room_and_its_fault_follows() -> None:
+    draft = draft_of(env_id="reverse-text", model="demo", sampling_args='{"top_p": 0.9}')
+    async with staged(form_app(draft)) as stage:
+        await stage.to("sampling_args")
+        await stage.press("enter")
+        box = stage.app.screen
+        assert isinstance(box, TextBox)
+        await stage.press("backspace")
+        assert "is no JSON" in stage.text(box.fault)
+        area = box.query_one(TextArea)
+        area.text = '{\n  "top_p": 0.9,\n  "stop": ["x"]\n}'
+        await stage.press("escape")
+        await stage.settled()
+        assert stage.screen.draft.form.text("sampling_args") == '{"top_p": 0.9, "stop": ["x"]}'
+
+
+async def test_the_command_line_and_the_toml_are_copied() -> None:
+    async with staged(ready()) as stage:
+        await stage.press("f3")
+        assert stage.app.clipboard == "tui-eval run reverse-text -m demo -t 512 --timeout 90"
+        await stage.press("f4")
+        assert stage.app.clipboard == stage.screen.draft.toml()
+
+
+async def test_letters_that_are_keys_elsewhere_are_typed() -> None:
+    async with staged(form_app()) as stage:
+        await stage.to("name")
+        await stage.press(*"qjkgG", "question_mark", "colon", "space", "1")
+        assert stage.screen.draft.form.text("name") == "qjkgG?: 1"
+
+
+async def test_a_pasted_text_becomes_one_line() -> None:
+    from textual.events import Paste
+
+    async with staged(form_app()) as stage:
+        await stage.to("name")
+        stage.screen.fields.post_message(Paste("two\nlines\n"))
+        await stage.pilot.pause()
+        assert stage.screen.draft.form.text("name") == "two lines"
+
+
+async def test_the_mouse_goes_to_a_field_and_turns_a_flag_over() -> None:
+    async with staged(ready()) as stage:
+        lines = stage.text(stage.screen.fields).splitlines()
+        at = next(i for i, line in enumerate(lines) if line.strip().startswith("shuffle "))
+        # The border of a pane is its first line.
+        await stage.pilot.click(stage.screen.fields, offset=(4, at + 1))
+        await stage.pilot.pause()
+        assert stage.screen.fields.name_here == "shuffle"
+        assert stage.screen.draft.form.text("shuffle") == "true"
+
+
+async def test_leaving_asks_where_something_would_be_lost() -> None:
+    async with staged(ready()) as stage:
+        await stage.press("escape")
+        assert isinstance(stage.app.screen, Question)
+        await stage.press("escape")
+        assert stage.app.screen is stage.screen
+        await stage.press("escape", "l")
+    assert stage.app.return_value == Leave("closed")
+    assert stage.asked == []
+
+
+async def test_ctrl_c_leaves_from_a_list_as_well() -> None:
+    async with staged(form_app()) as stage:
+        await stage.press("enter")
+        await stage.picker()
+        await stage.press("ctrl+c")
+        await stage.until(lambda: stage.app.return_value)
+    assert stage.app.return_value == Leave("closed")
+
+
+async def test_keys_act_in_the_order_in_which_they_are_typed() -> None:
+    async with staged(ready()) as stage:
+        await stage.to("temperature")
+        for key in ("1", "down", "2", "down", "backspace", "down", "3"):
+            stage.app.simulate_key(key)
+        await stage.until(lambda: stage.screen.fields.name_here != "sampling_args")
+        await stage.pilot.pause()
+        form = stage.screen.draft.form
+        assert (form.text("temperature"), form.text("max_tokens")) == ("1", "5122")
+
+
+async def test_leaving_an_empty_form_asks_nothing() -> None:
+    async with staged(form_app()) as stage:
+        await stage.press("escape")
+    assert stage.app.return_value == Leave("closed")
+
+
+async def test_every_pane_is_reached_at_80_columns_with_one_key() -> None:
+    async with staged(ready(), size=(80, 24)) as stage:
+        seen = []
+        for _ in stage.screen.panes:
+            shown = [pane for pane in stage.screen.panes if pane.region.height > 3]
+            seen.append(shown)
+            await stage.press("f2")
+            await stage.pilot.pause()
+        assert seen == [[pane] for pane in stage.screen.panes]
+
+
+async def test_a_key_takes_no_longer_than_a_frame_in_a_file_of_500_evaluations() -> None:
+    tables = "".join(f'[[eval]]\nenv_id = "calculator"\nname = "n{n}"\n' for n in range(500))
+    text = f'model = "demo"\n{tables}'
+    async with staged(form_app(Draft(text, Path("big.toml")), ScriptedDesk(SEVERAL))) as stage:
+        await stage.to("num_examples")
+        took = []
+        for digit in "123456":
+            began = time.process_time()
+            stage.screen.fields.typing.insert(digit)
+            stage.screen.fields._write()
+            took.append(time.process_time() - began)
+        assert min(took) < 0.05
+
+
+async def test_what_people_wrote_cannot_steer_the_terminal() -> None:
+    evil = "x\x1b]52;c;eA==\x07\x9b31m[/red]"
+    desk = ScriptedDesk({**SEVERAL, "notices": [{"text": evil, "level": "warning"}]})
+
+    async def describe(env_id: str, folder: str, *, no_alias: bool) -> Mapping[str, Any]:
+        return {"status": "refused", "faults": [{"where": evil, "what": evil, "hint": evil}]}
+
+    desk.describe = describe  # type: ignore[method-assign,assignment]
+    async with staged(form_app(draft_of(env_id="evil", model=evil, name=evil), desk)) as stage:
+        for _ in stage.screen.panes:
+            svg = stage.app.export_screenshot()
+            assert "\x1b" not in svg and "\x9b" not in svg
+            await stage.press("f2")
+
+
+def test_a_file_that_is_gone_says_so() -> None:
+    assert not os.path.exists("gone.toml")
+    with pytest.raises(ValueError, match=r"gone\.toml cannot be read"):
+        Draft.load(Path("gone.toml"))

@@ -1,0 +1,136 @@
+"""Copying from a run: what is chosen is exactly what is copied, to the clipboard and to a file."""
+
+from __future__ import annotations
+
+import json
+import stat
+from pathlib import Path
+
+import pytest
+from run_on_disk import feed_on_disk
+from scripted_run import USER, ScriptedFeed, all_events, saved_row, saved_rows
+from staging import Stage, over, running, staged_app
+
+from tui_eval.tui.copied import MOST_BYTES
+from tui_eval.tui.screens.menu import Menu
+
+HOSTILE = "\x1b]52;c;aGVsbG8=\x07 [/foo] \x9b31m é \ud83d"
+
+
+@pytest.fixture(autouse=True)
+def cache(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    monkeypatch.setenv("TUI_EVAL_CACHE_DIR", str(tmp_path / "cache"))
+    return tmp_path / "cache"
+
+
+def kept(cache: Path) -> str:
+    return (cache / "copied.txt").read_bytes().decode()
+
+
+async def copied(stage: Stage, *keys: str) -> str:
+    """What a sentence says after a choice from the menu."""
+    stage.live.keys.message = ""
+    await stage.press("y")
+    assert isinstance(stage.app.screen, Menu)
+    await stage.press(*keys)
+    await stage.until(lambda: stage.live.keys.message)
+    return str(stage.live.keys.message)
+
+
+async def test_a_tool_call_is_copied_as_json_and_its_result_as_it_is(cache: Path) -> None:
+    async with staged_app(over()) as stage:
+        await stage.press("j", "2", "g", "right_parenthesis")
+        told = await copied(stage, "c")
+        assert told.startswith("Copied the tool call, ")
+        assert told.endswith("copied.txt")
+        call = {"id": "c1", "name": "multiply", "arguments": {"a": 14, "b": 36}}
+        assert json.loads(stage.app.clipboard) == json.loads(kept(cache)) == call
+        assert "Copied the result of the call" in await copied(stage, "o")
+        assert stage.app.clipboard == kept(cache) == "504"
+
+
+async def test_enter_the_same_key_and_a_click_choose(cache: Path) -> None:
+    async with staged_app(over()) as stage:
+        await stage.press("j", "2", "g", "j")
+        await copied(stage, "enter")
+        assert kept(cache) == USER["content"]
+        await stage.press("j")
+        await copied(stage, "y")
+        assert kept(cache).startswith("First the candles of one day")
+        await copied(stage, "down", "enter")
+        assert kept(cache).startswith("14 boxes of 36 is the daily number")
+        await stage.press("y")
+        await stage.pilot.click(stage.app.screen.lines, offset=(6, 2))  # type: ignore[attr-defined]
+        await stage.until(lambda: kept(cache).startswith("14 boxes"))
+
+
+async def test_escape_copies_nothing(cache: Path) -> None:
+    async with staged_app(over()) as stage:
+        await stage.press("y", "escape")
+        assert stage.app.screen is stage.live
+        assert not cache.exists()
+
+
+async def test_a_text_is_copied_exactly_and_only_its_owner_reads_the_file(cache: Path) -> None:
+    rows = saved_rows()
+    rows[0] = saved_row(0, prompt=[{"role": "user", "content": HOSTILE}])
+    async with staged_app(ScriptedFeed(all_events(), rows, live=False)) as stage:
+        await stage.press("2", "g")
+        await copied(stage, "m")
+        assert kept(cache) == HOSTILE.replace("\ud83d", "\\ud83d")
+        assert stage.app.clipboard == kept(cache)
+    assert stat.S_IMODE((cache / "copied.txt").stat().st_mode) == 0o600
+    assert [one.name for one in cache.iterdir()] == ["copied.txt"]
+
+
+async def test_what_no_clipboard_takes_is_in_the_file_only(cache: Path) -> None:
+    rows = saved_rows()
+    rows[0] = saved_row(0, prompt=[{"role": "user", "content": "x" * (MOST_BYTES + 1)}])
+    async with staged_app(ScriptedFeed(all_events(), rows, live=False)) as stage:
+        await stage.press("2", "g")
+        told = await copied(stage, "m")
+        assert told.startswith("Too long for a clipboard, 74 kB: the message of user is in ")
+        assert stage.app.clipboard == ""
+        assert len(kept(cache)) == MOST_BYTES + 1
+
+
+async def test_without_a_file_the_clipboard_has_it_and_the_reason_is_told(cache: Path) -> None:
+    cache.write_text("this is no folder")
+    async with staged_app(over()) as stage:
+        await stage.press("2", "g")
+        told = await copied(stage, "m")
+        assert "no file could be written" in told
+        assert stage.app.clipboard
+
+
+async def test_a_running_rollout_is_copied_as_far_as_it_is_known(cache: Path) -> None:
+    async with staged_app(running()) as stage:
+        assert "whole rollout" in await copied(stage, "w")
+        whole = json.loads(kept(cache))
+        assert whole["stage"] == "tool"
+        assert whole["prompt"][1] == USER
+        assert whole["completion"][0]["role"] == "assistant"
+
+
+async def test_a_saved_rollout_is_its_line_and_the_run_its_path_and_command(
+    cache: Path, tmp_path: Path
+) -> None:
+    feed, run = feed_on_disk(tmp_path / "run")
+    async with staged_app(feed) as stage:
+        await stage.until(lambda: stage.app.state.finished == 4)
+        await stage.press("j")
+        await copied(stage, "w")
+        lines = run.results.read_text().splitlines()
+        assert kept(cache) == lines[1]
+        await copied(stage, "p")
+        assert kept(cache) == str(run.path)
+        told = await copied(stage, "r")
+        assert kept(cache) == "tui-eval run sums -m tiny -n 2 -r 2"
+        assert told.endswith("without -H")
+
+
+async def test_what_cannot_be_copied_is_told(cache: Path) -> None:
+    async with staged_app(over()) as stage:
+        assert (await copied(stage, "w")).startswith("Not copied: ")
+        assert (await copied(stage, "r")).startswith("Not copied: ")
+        assert not cache.exists()

@@ -1,0 +1,463 @@
+"""The home screen on a scripted desk: what is seen, what is opened, and how one comes back."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator, Callable
+from contextlib import asynccontextmanager
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+from scripted_home import UNREACHABLE, Desk, found_run, pin_time_zone, running_run, several_runs
+from scripted_run import ERRORS, NOW, ScriptedFeed, all_events
+from textual.pilot import Pilot
+from textual.screen import Screen
+
+from tui_eval import events as ev
+from tui_eval.tui.home_app import GOES_ON, JOINED, HomeApp
+from tui_eval.tui.screens import home
+from tui_eval.tui.screens.question import Question
+from tui_eval.tui.widgets.line_view import LineView
+
+
+class HomeStage:
+    """Home with what a test wants to press and to look at."""
+
+    pilot: Pilot[Any]
+
+    def __init__(self, desk: Desk) -> None:
+        self.desk = desk
+        self.compared: list[list[Path]] = []
+        self.configured: list[str] = []
+        self.started: list[dict[str, Any]] = []
+        self.form: Screen[Any] = Screen()
+        self.app = HomeApp(
+            desk,
+            now=lambda: NOW,
+            compare=self._compare,
+            configure=self._configure,
+            start=self._start,
+        )
+        self.home = self.app.home
+
+    def _compare(self, paths: Any) -> Screen[Any]:
+        self.compared.append(paths)
+        return Screen()
+
+    def _configure(
+        self, env_id: str, before: Screen[Any] | None = None, refused: Any = ()
+    ) -> Screen[Any]:
+        self.configured.append(env_id)
+        self.refused = [str(fault) for fault in refused]
+        return self.form
+
+    def _start(self, request: dict[str, Any]) -> ScriptedFeed:
+        self.started.append(request)
+        return ScriptedFeed(self.desk.refusal or all_events(), live=False)
+
+    async def until(self, condition: Callable[[], Any]) -> None:
+        for _ in range(300):
+            await self.pilot.pause(0.01)
+            if condition():
+                return
+        raise AssertionError(f"this never came about; the list says\n{self.list}")
+
+    async def press(self, *keys: str) -> None:
+        await self.pilot.press(*keys)
+        await self.pilot.pause()
+
+    def text(self, view: LineView) -> str:
+        return "\n".join(view.render_line(y).text.rstrip() for y in range(view.size.height))
+
+    @property
+    def list(self) -> str:
+        return self.text(self.home.list)
+
+    @property
+    def about(self) -> str:
+        return self.text(self.home.about)
+
+    @property
+    def keys(self) -> str:
+        return self.text(self.home.keys)
+
+    @property
+    def selected(self) -> str:
+        one = self.home.runs.selected
+        assert one is not None
+        return one.run.path.name
+
+    @property
+    def is_home(self) -> bool:
+        return self.app.screen is self.home
+
+    async def into_run(self) -> Any:
+        """Opens the selected run; returns its screen once it is told what the run is."""
+        await self.press("enter")
+        await self.watching()
+        return self.app.live_screen
+
+    async def watching(self) -> None:
+        await self.until(lambda: self.app.watches and self.app.state.run is not None)
+        await self.until(lambda: self.app.screen is self.app.live_screen)
+
+    async def select(self, name: str) -> None:
+        names = [one.run.path.name for one in self.home.runs.shown]
+        self.home.list.select(names.index(name))
+        await self.pilot.pause()
+
+
+@asynccontextmanager
+async def at_home(
+    desk: Desk | None = None, size: tuple[int, int] = (120, 40)
+) -> AsyncIterator[HomeStage]:
+    pin_time_zone()
+    stage = HomeStage(desk or Desk(several_runs()))
+    async with stage.app.run_test(size=size) as stage.pilot:
+        await stage.until(lambda: stage.home.looked and stage.home.runs.told)
+        yield stage
+
+
+async def test_every_run_is_a_line_the_running_first_then_by_date() -> None:
+    async with at_home() as stage:
+        lines = stage.list.splitlines()
+        assert "running 30/48: attach" in lines[1] and "▶" in lines[1]
+        assert "incomplete 41/60" in lines[3]
+        for text in ("qwen/", "0.42", "[0.33, 0.51]", "40", "08 Oct"):
+            assert text in lines[3]
+        assert "unsaved" in lines[4]
+        assert [line.split()[1] for line in lines[4:8]] == [
+            "reverse-text",
+            "word-guess",
+            "wordle",
+            "intertwine/sv-en…",
+        ]
+
+
+async def test_environments_and_endpoints_say_how_they_are_and_never_a_key() -> None:
+    async with at_home() as stage:
+        await stage.until(lambda: "✗ not reachable" in stage.text(stage.home.endpoints))
+        environments = stage.text(stage.home.environments)
+        assert environments.index("triage-tickets") < environments.index("calculator")
+        gpt, claude, house, demo, local = stage.text(stage.home.endpoints).splitlines()[:5]
+        assert "✓ key is set" in gpt and "✓ reachable" in gpt
+        assert "✗ key not set" in claude and "not asked" in claude
+        assert "no key needed" in house and "✗ not reachable" in house
+        assert "in this program" in demo and "✓ reachable" in local
+
+
+async def test_only_endpoints_that_could_be_used_are_asked_by_themselves() -> None:
+    async with at_home() as stage:
+        await stage.until(lambda: len(stage.desk.asked) == 2)
+        asked = {url for _, url in stage.desk.asked}
+        assert asked == {"https://api.openai.com/v1", UNREACHABLE}
+        await stage.press("3", "j", "enter")
+        await stage.until(lambda: ("reach", "https://api.anthropic.com") in stage.desk.asked)
+        assert "export ANTHROPIC_API_KEY=" in stage.about
+
+
+async def test_enter_opens_a_saved_run_and_q_comes_back_without_a_question() -> None:
+    async with at_home() as stage:
+        await stage.press("j")
+        live = await stage.into_run()
+        assert stage.desk.asked[-1] == ("open", "11aa22bb")
+        await stage.until(lambda: "✓ finished" in stage.text(live.header))
+        await stage.until(lambda: "home" in stage.text(live.keys))
+        await stage.press("q")
+        await stage.until(lambda: stage.is_home)
+        assert stage.selected == "11aa22bb"
+        await stage.until(lambda: stage.desk.feeds[0].closed)
+
+
+async def test_escape_leads_out_of_a_run_pane_by_pane() -> None:
+    async with at_home() as stage:
+        await stage.press("j")
+        await stage.into_run()
+        await stage.press("2")
+        await stage.press("escape")
+        assert not stage.is_home
+        await stage.press("escape")
+        await stage.until(lambda: stage.is_home)
+
+
+async def test_an_unsaved_run_is_looked_at_without_being_asked_whether_to_keep_it() -> None:
+    async with at_home() as stage:
+        await stage.select("77aa01ff")
+        await stage.into_run()
+        await stage.press("q")
+        await stage.until(lambda: stage.is_home)
+
+
+async def test_leaving_a_run_that_was_attached_to_lets_it_go_on() -> None:
+    async with at_home() as stage:
+        live = await stage.into_run()
+        assert stage.desk.asked[-1] == ("join", "3f9a2c10")
+        await stage.until(lambda: JOINED in stage.text(live.keys))
+        await stage.press("q")
+        await stage.until(lambda: stage.desk.feeds[0].closed)
+        assert stage.is_home
+        assert [type(command) for command in stage.desk.feeds[0].sent][-1] is ev.Detach
+        assert GOES_ON in stage.keys
+
+
+async def test_an_attached_run_can_be_stopped_on_purpose() -> None:
+    async with at_home() as stage:
+        await stage.into_run()
+        await stage.press("ctrl+c")
+        await stage.until(lambda: isinstance(stage.app.screen, Question))
+        await stage.press("s")
+        await stage.until(lambda: stage.desk.feeds[0].closed)
+        assert stage.is_home
+        assert ev.Stop in [type(command) for command in stage.desk.feeds[0].sent]
+
+
+async def test_quitting_at_once_leaves_an_attached_run_alone() -> None:
+    async with at_home() as stage:
+        await stage.into_run()
+        await stage.press("ctrl+q")
+        await stage.until(lambda: not stage.app.is_running)
+        assert ev.Stop not in [type(command) for command in stage.desk.feeds[0].sent]
+        assert ev.Detach in [type(command) for command in stage.desk.feeds[0].sent]
+
+
+async def test_an_incomplete_run_is_resumed_and_leaving_it_asks() -> None:
+    async with at_home() as stage:
+        await stage.select("9e8d7c6b")
+        assert "r goes on with what is missing" in stage.about
+        await stage.press("r")
+        await stage.watching()
+        assert stage.desk.asked[-1] == ("resume", "9e8d7c6b")
+        await stage.press("q")
+        await stage.until(lambda: isinstance(stage.app.screen, Question))
+        await stage.press("s")
+        await stage.until(lambda: ("end", "") in stage.desk.asked)
+        assert stage.is_home
+        assert ev.Stop in [type(command) for command in stage.desk.feeds[0].sent]
+
+
+async def test_errored_rollouts_of_a_saved_run_run_again_and_leaving_leads_home() -> None:
+    async with at_home() as stage:
+        await stage.select("11aa22bb")
+        saved = await stage.into_run()
+        await stage.until(lambda: saved.state.end is not None)
+        await stage.press("R", "a")
+        await stage.until(lambda: stage.app.watches and stage.app.live_screen is not saved)
+        (request,) = stage.started
+        assert request["raw"] == {"resume": saved.state.run.path}
+        assert request["again"] == sorted(ERRORS)
+        await stage.watching()
+        await stage.press("q")
+        await stage.until(lambda: stage.is_home)
+
+
+@pytest.mark.parametrize(
+    ("name", "why"),
+    [
+        ("3f9a2c10", "It is running"),
+        ("11aa22bb", "It is complete"),
+        ("0a1b2c3d", "Another program wrote it"),
+    ],
+)
+async def test_what_cannot_be_resumed_says_why(name: str, why: str) -> None:
+    async with at_home() as stage:
+        await stage.select(name)
+        await stage.press("r")
+        assert why in stage.keys
+        assert "resume" not in [what for what, _ in stage.desk.asked]
+
+
+async def test_a_refused_resume_comes_back_and_says_why() -> None:
+    desk = Desk(several_runs())
+    fault = ("model", "it was gpt-4.1-mini, now it is [red]m[/red]", "Use --accept-changes")
+    desk.refusal = [ev.Refused(1, [fault])]
+    async with at_home(desk) as stage:
+        await stage.select("9e8d7c6b")
+        await stage.press("r")
+        await stage.until(lambda: isinstance(stage.app.screen, Question))
+        seen = stage.app.export_screenshot(simplify=True).replace("&#160;", " ")
+        assert "[red]m[/red]" in seen
+        await stage.press("escape")
+        assert stage.is_home
+
+
+async def test_an_engine_that_does_not_answer_leads_back_with_its_reason() -> None:
+    desk = Desk([running_run()])
+    async with at_home(desk) as stage:
+        end = ev.RunFinished(0, NOW, "failed", 1, "no engine answers at run.sock: refused")
+        desk.open = lambda run: ScriptedFeed([end], live=False)  # type: ignore[method-assign]
+        await stage.press("enter")
+        await stage.until(lambda: isinstance(stage.app.screen, Question))
+        await stage.press("escape")
+        assert stage.is_home
+
+
+async def test_the_list_is_filtered_while_typing_and_whole_again_after_escape() -> None:
+    async with at_home() as stage:
+        await stage.press("slash", *"INCOMP !qwq")
+        assert [one.run.path.name for one in stage.home.runs.shown] == ["9e8d7c6b", "ffffffff"]
+        assert "2 of 7" in str(stage.home.list.border_title)
+        await stage.press("enter", "j")
+        assert stage.selected == "ffffffff"
+        await stage.press("escape")
+        assert len(stage.home.runs.shown) == 7 and stage.selected == "ffffffff"
+
+
+async def test_a_filter_that_nothing_matches_says_so() -> None:
+    async with at_home() as stage:
+        await stage.press("slash", *"nowhere")
+        assert "None of 7 runs has these words." in stage.list
+        await stage.press("backspace", "ctrl+u")
+        assert len(stage.home.runs.shown) == 7
+
+
+async def test_keys_of_commands_are_letters_while_a_filter_is_typed() -> None:
+    async with at_home() as stage:
+        await stage.press("slash", *"qnr?")
+        assert stage.home.runs.words == "qnr?" and stage.is_home
+
+
+async def test_the_list_is_sorted_by_what_is_asked_for_and_the_selection_stays() -> None:
+    async with at_home() as stage:
+        await stage.select("5c5c5c5c")
+        await stage.press("s")
+        environments = [one.env_id for one in stage.home.runs.shown if not one.running]
+        assert environments == sorted(environments)
+        await stage.press("s", "s", "S")
+        rewards = [one.reward for one in stage.home.runs.shown if not one.running]
+        assert rewards == [None, 0.42, 0.61, 0.7123, 0.93, 1.83]
+        assert stage.selected == "5c5c5c5c"
+
+
+async def test_a_new_run_and_a_finished_one_change_the_list_and_not_the_selection(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(home, "LOOKS_EVERY_S", 0.05)
+    async with at_home() as stage:
+        await stage.select("9e8d7c6b")
+        done = replace(running_run(), pid=0, socket="", done=48)
+        new = found_run("aaaa0000", date=NOW - 10, pid=7, socket="new.sock", env_id="brand-new")
+        stage.desk.found = [done, new, *several_runs()[2:]]
+        await stage.until(lambda: "brand-new" in stage.list)
+        assert stage.list.splitlines()[1].split()[1] == "brand-new"
+        assert "running 30/48" not in stage.list
+        assert stage.selected == "9e8d7c6b"
+        stage.desk.found = [done]
+        await stage.until(lambda: len(stage.home.runs.shown) == 1)
+        assert stage.selected == "3f9a2c10"
+
+
+async def test_a_line_that_comes_above_does_not_move_what_is_read(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(home, "LOOKS_EVERY_S", 0.05)
+    desk = Desk([found_run(f"{place:08}", date=NOW - place) for place in range(100)])
+    async with at_home(desk, (80, 24)) as stage:
+        await stage.select("00000060")
+        seen = stage.list
+        desk.found.append(found_run("aaaa0000", date=NOW + 1))
+        await stage.until(lambda: len(stage.home.runs.shown) == 101)
+        await stage.pilot.pause()
+        assert stage.list == seen and stage.selected == "00000060"
+
+
+async def test_marked_runs_are_compared_in_the_order_of_their_marks() -> None:
+    async with at_home() as stage:
+        await stage.press("d")
+        assert "Mark a run with m" in stage.keys and not stage.compared
+        await stage.select("9e8d7c6b")
+        await stage.press("m")
+        assert "A is marked" in stage.about
+        await stage.select("11aa22bb")
+        await stage.press("space", "d")
+        (paths,) = stage.compared
+        assert [path.name for path in paths] == ["9e8d7c6b", "11aa22bb"]
+
+
+async def test_one_marked_run_is_compared_with_the_selected_one() -> None:
+    async with at_home() as stage:
+        await stage.select("9e8d7c6b")
+        await stage.press("m")
+        await stage.select("9e8d7c6b")
+        await stage.press("d")
+        assert "Mark a run with m" in stage.keys and not stage.compared
+        await stage.select("11aa22bb")
+        await stage.until(lambda: "d compare" in stage.keys)
+        await stage.press("d")
+        (paths,) = stage.compared
+        assert [path.name for path in paths] == ["9e8d7c6b", "11aa22bb"]
+
+
+async def test_a_form_is_opened_for_the_selected_environment_and_its_request_runs() -> None:
+    async with at_home() as stage:
+        await stage.press("n")
+        assert stage.configured == [""]
+        stage.form.dismiss(None)
+        await stage.until(lambda: stage.is_home)
+        stage.form = Screen()
+        await stage.press("2", "j", "enter")
+        assert stage.configured == ["", "triage-tickets"]
+        stage.form.dismiss({"env_id": "triage-tickets", "raw": {}})
+        await stage.watching()
+        assert stage.started == [{"env_id": "triage-tickets", "raw": {}}]
+
+
+async def test_a_refused_request_comes_back_to_its_form() -> None:
+    async with at_home() as stage:
+        stage.desk.refusal = [ev.Refused(1, [("model", "there is none", "")])]
+        await stage.press("n")
+        stage.form.dismiss({"env_id": "capitals", "raw": {}})
+        stage.form = Screen()
+        await stage.until(lambda: len(stage.configured) == 2)
+        assert stage.refused == ["model: there is none"]
+        await stage.until(lambda: stage.app.screen is stage.form)
+
+
+async def test_nothing_to_see_names_the_next_thing_to_do_and_does_it() -> None:
+    async with at_home(Desk()) as stage:
+        assert "No runs under ./outputs yet" in stage.list
+        await stage.press("D")
+        await stage.watching()
+        assert ("demo", "") in stage.desk.asked
+
+
+async def test_an_unsaved_run_is_kept_for_good() -> None:
+    async with at_home() as stage:
+        await stage.select("77aa01ff")
+        await stage.press("w")
+        await stage.until(lambda: "is kept for good" in stage.keys)
+        assert stage.desk.asked[-1][0] == "save"
+        await stage.until(lambda: "unsaved" not in stage.list)
+
+
+async def test_a_registry_that_cannot_be_read_says_why() -> None:
+    desk = Desk(endpoints=[], faults=["configs/endpoints.toml:3: unknown key 'modle'"])
+    async with at_home(desk) as stage:
+        assert "✗ configs/endpoints.toml:3" in stage.text(stage.home.endpoints)
+
+
+async def test_names_from_disk_never_reach_the_terminal_raw() -> None:
+    evil = "a\x1b]52;c;AAAA\x07\x9b1m[/b]"
+    async with at_home(Desk([found_run("x" + evil, env_id=evil, model=evil)])) as stage:
+        await stage.press("slash", "[", "slash")
+        seen = stage.app.export_screenshot(simplify=True)
+        assert "\x1b" not in seen and "\x9b" not in seen and "␛" in seen
+
+
+async def test_the_mouse_does_what_the_keys_do() -> None:
+    async with at_home(size=(80, 24)) as stage:
+        await stage.pilot.click("#home-header", offset=(40, 1))
+        await stage.until(lambda: stage.app.focused is stage.home.endpoints)
+        await stage.press("1")
+        await stage.pilot.click("#runs", offset=(10, 3))
+        assert stage.selected == "11aa22bb"
+        await stage.pilot.click("#runs", offset=(10, 3))
+        await stage.watching()
+        assert stage.desk.asked[-1] == ("open", "11aa22bb")
+
+
+async def test_q_quits_and_what_runs_is_left_alone() -> None:
+    async with at_home() as stage:
+        await stage.press("q")
+        await stage.until(lambda: not stage.app.is_running)
+        assert not stage.desk.feeds

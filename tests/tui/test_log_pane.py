@@ -1,0 +1,222 @@
+from __future__ import annotations
+
+import pytest
+from scripted_run import LOG, ScriptedFeed, all_events, running_events, saved_rows
+from staging import Stage, over, staged_app, staged_suite
+
+from tui_eval.fold import log_window
+
+STAMP = "2026-10-09 10:54:00,000"
+
+
+def running() -> ScriptedFeed:
+    return ScriptedFeed(running_events(), saved_rows())
+
+
+def shown(stage: Stage) -> str:
+    return stage.text(stage.live.log_pane)
+
+
+async def write(stage: Stage, text: str) -> None:
+    stage.feed.logged += text.encode()
+    stage.live.log_pane.poll()
+    await stage.until(lambda: stage.live.log_pane.window.end == len(stage.feed.logged))
+    await stage.pilot.pause()
+
+
+async def open_log(stage: Stage) -> None:
+    await stage.press("4")
+    await stage.until(lambda: stage.live.log_pane.is_current)
+    await stage.pilot.pause()
+
+
+def selected(stage: Stage) -> str:
+    lines = shown(stage).splitlines()
+    return next(line for line in lines if line.startswith("▌"))
+
+
+async def test_every_level_has_a_sign_and_a_word_and_prints_stand_among_them() -> None:
+    async with staged_app(over()) as stage:
+        await open_log(stage)
+        for words in (
+            "10:53:46 • info   run  calculator with",
+            "› print  calculator: 48 problems, seed 7",
+            "10:53:47 · debug  rollout  row 31",
+            "10:53:49 ! warn   clients  RateLimitError",
+            "10:53:53 ✗ error  environments  tool divide failed",
+        ):
+            assert words in shown(stage)
+
+
+async def test_the_log_is_followed_until_somebody_scrolls_and_again_from_the_end() -> None:
+    async with staged_app(running(), size=(120, 24)) as stage:
+        await open_log(stage)
+        await write(stage, "".join(f"print {n}\n" for n in range(40)))
+        assert "print 39" in shown(stage)
+        await stage.press("ctrl+u")
+        at = shown(stage)
+        await write(stage, "more\nand more\n")
+        assert "▼ 2 new" in shown(stage)
+        assert shown(stage).splitlines()[:-1] == at.splitlines()[:-1]
+        assert stage.live.follower.on
+        await stage.press("G")
+        assert "and more" in shown(stage)
+        assert "new" not in shown(stage)
+
+
+async def test_what_is_added_to_the_last_record_is_shown_with_it() -> None:
+    async with staged_app(running()) as stage:
+        await open_log(stage)
+        await write(stage, f"{STAMP} ERROR sums: it broke\n")
+        trace = 'Traceback (most recent call last):\n  File "a.py", line 1\nKeyError: 1\n'
+        await write(stage, trace)
+        assert "KeyError: 1" in shown(stage)
+        assert "KeyError" in shown(stage).splitlines()[-1]
+
+
+async def test_levels_are_left_out_one_after_the_other() -> None:
+    async with staged_app(over()) as stage:
+        await open_log(stage)
+        for gone, left in (("debug", "info"), ("info", "warn"), ("warn", "error")):
+            await stage.press("L")
+            assert gone not in shown(stage) and left in shown(stage)
+        assert "errors" in str(stage.live.log_pane.border_title)
+        await stage.press("L")
+        assert "debug" in shown(stage)
+
+
+async def test_a_long_record_is_folded_and_enter_shows_all_of_it() -> None:
+    async with staged_app(running(), size=(80, 24)) as stage:
+        await open_log(stage)
+        await write(stage, f"{STAMP} DEBUG tui_eval.rollout: {'request ' * 60}the end\n")
+        assert shown(stage).count("request") < 10
+        assert "lines" in selected(stage)
+        await stage.press("enter")
+        assert "the end" in shown(stage)
+        await stage.press("enter")
+        assert "the end" not in shown(stage)
+
+
+async def test_a_click_selects_a_record_and_another_unfolds_it() -> None:
+    async with staged_app(over()) as stage:
+        await open_log(stage)
+        y = next(at for at, line in enumerate(shown(stage).splitlines()) if "✗ error" in line)
+        await stage.pilot.click("#log", offset=(30, y + 1))
+        assert "Traceback" not in shown(stage)
+        await stage.pilot.click("#log", offset=(30, y + 1))
+        assert "Traceback" in shown(stage)
+
+
+async def test_search_goes_round_and_escape_ends_it_before_it_leaves() -> None:
+    async with staged_app(over()) as stage:
+        await open_log(stage)
+        await stage.press("slash", *"Answered q", "backspace", "backspace", "enter")
+        assert "“answered” 1 of 2" in str(stage.live.log_pane.border_title)
+        assert "390 + 48" in selected(stage)
+        await stage.press("n")
+        assert "550 + 57" in selected(stage)
+        await stage.press("n")
+        assert "390 + 48" in selected(stage)
+        await stage.press("N")
+        assert "550 + 57" in selected(stage)
+        await stage.press("escape")
+        assert "answered" not in str(stage.live.log_pane.border_title)
+        assert stage.live.focused is stage.live.log_pane
+        await stage.press("escape")
+        await stage.until(lambda: stage.live.focused is stage.live.rollouts)
+
+
+async def test_e_goes_to_the_next_error_of_the_log() -> None:
+    async with staged_app(over()) as stage:
+        await open_log(stage)
+        await stage.press("e")
+        assert "tool divide failed" in selected(stage)
+        assert stage.live.rollouts.row == 0
+
+
+@pytest.mark.parametrize("size", [(80, 24), (120, 40), (200, 60)])
+async def test_the_pane_is_reached_by_its_key_at_every_size(size: tuple[int, int]) -> None:
+    async with staged_app(over(), size=size) as stage:
+        await open_log(stage)
+        assert stage.live.focused is stage.live.log_pane
+        assert "seed 7" in shown(stage)
+        await stage.press("1")
+        assert stage.live.log_pane.display is (size[0] >= 120)
+        await stage.press("3")
+        assert stage.live.numbers.size.height > 0
+
+
+async def test_of_a_long_log_the_end_is_shown_and_more_of_it_on_demand(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(log_window, "PIECE", 1000)
+    monkeypatch.setattr(log_window, "MOST_BYTES", 4000)
+    feed = over()
+    feed.logged = "".join(f"line {n:04}\n" for n in range(1000)).encode()
+    async with staged_app(feed) as stage:
+        await open_log(stage)
+        assert "line 0999" in shown(stage)
+        await stage.press("g")
+        assert "… 8,010 bytes before this  enter reads more" in selected(stage)
+        assert "line 0801" in shown(stage)
+        await stage.press("enter")
+        await stage.until(lambda: stage.live.log_pane.window.begin < 8010)
+        await stage.pilot.pause()
+        assert "line 0801" in shown(stage)
+        await stage.press("k")
+        assert "line 0800" in shown(stage)
+
+
+async def test_who_reads_back_is_not_moved_and_the_window_grows_no_more(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(log_window, "MOST_BYTES", 4000)
+    async with staged_app(running(), size=(120, 24)) as stage:
+        stage.feed.logged = b""
+        await open_log(stage)
+        await write(stage, "".join(f"line {n:04}\n" for n in range(100)))
+        await stage.press("g")
+        before = shown(stage)
+        await write(stage, "".join(f"more {n:04}\n" for n in range(900)))
+        stage.feed.logged += b"unread\n"
+        for _ in range(3):
+            stage.live.log_pane.poll()
+            await stage.pilot.pause(0.02)
+        assert shown(stage).splitlines()[:-1] == before.splitlines()[:-1]
+        assert "▼ 900+ new" in shown(stage)
+        await stage.press("G")
+        await stage.until(lambda: "unread" in shown(stage))
+        assert len(stage.live.log_pane.window.records) < 500
+
+
+async def test_each_evaluation_of_a_suite_shows_its_own_log() -> None:
+    async with staged_suite() as stage:
+        stage.feeds.feeds[0].logged = b"of the second\n"
+        await stage.press("4")
+        await stage.until(lambda: "of the second" in shown(stage))
+        await stage.press("less_than_sign")
+        await stage.until(lambda: not stage.live.is_opening)
+        await stage.until(lambda: "seed 7" in shown(stage))
+        assert "of the second" not in shown(stage)
+
+
+async def test_lines_are_laid_out_for_the_width_that_the_pane_has() -> None:
+    async with staged_suite(size=(200, 60)) as stage:
+        log = stage.live.log_pane
+        await stage.until(lambda: log.is_current)
+        for width in (80, 200):
+            await stage.pilot.resize_terminal(width, 60)
+            await stage.press("4")
+            await stage.until(lambda: "attempt 2 of 10" in shown(stage))
+            assert "› print  note: per day 504, five days 2520, fallen 108" in shown(stage)
+
+
+async def test_a_log_with_nothing_in_it_says_so() -> None:
+    feed = ScriptedFeed(all_events(), saved_rows(), live=False)
+    feed.logged = b""
+    async with staged_app(feed) as stage:
+        await open_log(stage)
+        assert "nothing was logged yet" in shown(stage)
+        feed.logged = LOG.splitlines()[1].encode()
+        stage.live.log_pane.poll()
+        await stage.until(lambda: "seed 7" in shown(stage))

@@ -1,0 +1,141 @@
+from __future__ import annotations
+
+import pytest
+from scripted_run import ScriptedFeed, all_events, failed, finished, run_started, saved_rows
+from staging import Stage, over, staged_app
+
+from tui_eval import events as ev
+from tui_eval.tui.widgets.line_view import MARK
+
+
+def shown(stage: Stage) -> str:
+    return stage.text(stage.live.numbers)
+
+
+def selected(stage: Stage) -> str:
+    return next((line for line in shown(stage).splitlines() if line.startswith(MARK)), "")
+
+
+async def test_tools_percentiles_and_stops_are_counted() -> None:
+    async with staged_app(over(), size=(200, 60)) as stage:
+        rows = [line.split() for line in shown(stage).splitlines()]
+        assert ["multiply", "117", "0"] in rows
+        assert ["divide", "48", "✗", "10"] in rows
+        rollouts = stage.app.state.rollout_s.result()
+        found = next(row for row in rows if row[:2] == ["a", "rollout"])
+        assert found[2::2] == [
+            f"{value:.1f}" for value in (rollouts.p50, rollouts.p90, rollouts.p99)
+        ]
+        for name in ("a model call", "tokens in", "tokens out", "no_tools_called"):
+            assert name in shown(stage)
+
+
+async def test_the_cost_is_told_so_far_and_projected_while_the_run_goes_on() -> None:
+    start = run_started(total=8, num_examples=2, input_price=2.0, output_price=0.0)
+    half = [finished(row, reward=1.0, input_tokens=500_000) for row in range(4)]
+    feed = ScriptedFeed([start, *half], saved_rows())
+    async with staged_app(feed, size=(200, 60)) as stage:
+        assert "$4.00 of ~$8.00" in stage.text(stage.live.header)
+        assert "cost    $4.00  about $8.00 for all 8" in shown(stage)
+        await stage.tell(ev.RunFinished(0, 1_760_000_000.0, "interrupted", 130))
+        assert "about" not in shown(stage)
+        assert "$4.00" in stage.text(stage.live.header)
+        assert "~" not in stage.text(stage.live.header)
+
+
+async def test_reward_over_time_is_in_the_order_of_finishing() -> None:
+    start = run_started(total=8, num_examples=2)
+    order = [7, 6, 5, 4, 3, 2, 1, 0]
+    rewards = [finished(row, reward=float(place > 3)) for place, row in enumerate(order)]
+    async with staged_app(ScriptedFeed([start, *rewards], saved_rows()), size=(200, 60)) as stage:
+        lines = shown(stage).splitlines()
+        at = next(at for at, line in enumerate(lines) if "reward over time" in line)
+        assert "a column is one rollout" in lines[at]
+        assert lines[at + 1] == " 1.00 " + " " * 12 + "█" * 12
+
+
+async def test_every_example_has_its_numbers_and_equal_rewards_are_marked() -> None:
+    start = run_started(total=12, num_examples=3)
+    rewards = [*(finished(row, reward=1.0) for row in range(4)), failed(4)]
+    rewards += [finished(5, reward=0.0, example_id=1), finished(6, reward=1.0, example_id=1)]
+    async with staged_app(ScriptedFeed([start, *rewards], saved_rows()), size=(200, 60)) as stage:
+        await stage.press("3", "G")
+        rows = [line.split() for line in shown(stage).splitlines()]
+        at = rows.index(["example", "mean", "std", "passed", "pass@4"])
+        assert rows[at + 1] == ["0", "1.00", "0.00", "4/4", "1.00", "="]
+        assert rows[at + 2] == ["1", "0.50", "0.50", "1/2", "–", "✗1"]
+        assert rows[at + 3] == ["2", "–"]
+        assert "= 1 of 2 examples have equal rewards" in shown(stage)
+
+
+@pytest.mark.parametrize("size", [(80, 24), (120, 40)])
+async def test_enter_on_an_error_goes_from_one_rollout_with_it_to_the_next(
+    size: tuple[int, int],
+) -> None:
+    rare, often = "ToolCallError -> KeyError", "SandboxError"
+    events = all_events()
+    for row, error in ((3, often), (5, rare), (20, often), (41, often)):
+        events[row + 1] = failed(row, error)
+    async with staged_app(ScriptedFeed(events, saved_rows(), live=False), size=size) as stage:
+        await stage.press("3")
+        while often not in selected(stage):
+            await stage.press("j")
+        assert "3  ✗ SandboxError" in selected(stage)
+        rows = []
+        for _ in range(4):
+            await stage.press("enter")
+            rows.append(stage.live.rollouts.row)
+        assert rows == [3, 20, 41, 3]
+        assert stage.live.focused is stage.live.numbers
+        assert ("example 0 · rollout 3" in stage.text(stage.live.keys)) is (size[0] == 80)
+
+
+async def test_the_tool_that_errs_most_comes_first_and_enter_lists_where_it_failed() -> None:
+    async with staged_app(over(), size=(120, 40)) as stage:
+        await stage.press("3", "z")
+        tools = [line.split()[0] for line in shown(stage).splitlines() if "✗" in line]
+        assert tools[-1] == "divide"
+        while "divide" not in selected(stage):
+            await stage.press("j")
+        await stage.press("z", "enter")
+        failing = range(0, 48, 5)
+        listing = stage.live.rollouts.listing
+        await stage.until(lambda: not listing.is_searching and listing.count() == len(failing))
+        assert listing.text == 'failed_tool="divide"'
+        assert stage.live.rollouts.row in failing
+        first = stage.live.rollouts.row
+        await stage.press("enter")
+        assert stage.live.rollouts.row in failing and stage.live.rollouts.row != first
+
+
+@pytest.mark.parametrize("size", [(80, 24), (120, 40)])
+async def test_enter_in_the_numbers_goes_first_to_what_can_be_listed(size: tuple[int, int]) -> None:
+    async with staged_app(over(), size=size) as stage:
+        await stage.press("3", "enter")
+        assert "ZeroDivisionError" in selected(stage)
+        assert not stage.live.rollouts.listing.text
+
+
+async def test_enter_on_an_example_and_a_click_go_to_its_rollouts() -> None:
+    async with staged_app(over(), size=(120, 40)) as stage:
+        await stage.press("3", "G", "k")
+        assert selected(stage).split()[0] == f"{MARK}11"
+        await stage.press("k", "enter")
+        assert stage.live.rollouts.row == 40
+        y = next(at for at, line in enumerate(shown(stage).splitlines()) if line.startswith(" 8 "))
+        await stage.pilot.click("#numbers", offset=(4, y + 1))
+        await stage.until(lambda: stage.live.rollouts.row == 32)
+
+
+async def test_a_hundred_thousand_examples_cost_only_what_is_seen() -> None:
+    total = 200_000
+    start = run_started(total=total, num_examples=total // 2, rollouts_per_example=2)
+    events = [start, *(finished(row, metrics={}) for row in range(4)), ev.GateMoved(0, 0, True, 0)]
+    async with staged_app(ScriptedFeed(events, saved_rows())) as stage:
+        await stage.press("3")
+        numbers = stage.live.numbers
+        assert numbers.count() > total // 2
+        before = numbers.built
+        await stage.press("G")
+        assert "99999" in shown(stage)
+        assert numbers.built - before <= 3 * numbers.size.height

@@ -1,0 +1,207 @@
+"""The screen as people set it, and what they choose on it is there the next time."""
+
+from __future__ import annotations
+
+import tomllib
+from pathlib import Path
+from typing import Any
+
+import pytest
+from scripted_form import form_app
+from staging import over, running, staged_app
+from textual.command import CommandPalette
+from textual.widgets import Input
+
+from tui_eval.tui.commands.keymap import BY_ID
+from tui_eval.tui.preferences import Preferences
+from tui_eval.tui.row_order import Sorting
+from tui_eval.tui.screens.help import Help
+
+
+@pytest.fixture
+def file(tmp_path: Path) -> Path:
+    return tmp_path / "config.toml"
+
+
+def having(file: Path, text: str) -> Preferences:
+    file.write_text(text)
+    preferences = Preferences.read(file)
+    assert preferences.faults == []
+    return preferences
+
+
+async def kept(file: Path, stage: Any, condition: Any) -> dict[str, Any]:
+    """What the file says as soon as a condition holds of it."""
+    found: dict[str, Any] = {}
+
+    def holds() -> bool:
+        found.clear()
+        found.update(tomllib.loads(file.read_text()) if file.exists() else {})
+        return bool(condition(found))
+
+    await stage.until(holds)
+    return found
+
+
+async def test_another_key_works_and_the_old_one_does_not(file: Path) -> None:
+    preferences = having(file, '[keys]\nrun.follow = ["F8", "ctrl+f"]\nlist.errors-only = "X"\n')
+    async with staged_app(running(), preferences=preferences) as stage:
+        assert stage.live.follower.on
+        await stage.press("f")
+        assert stage.live.follower.on
+        await stage.press("f8")
+        assert not stage.live.follower.on
+        await stage.press("ctrl+f")
+        assert stage.live.follower.on
+        await stage.press("exclamation_mark")
+        assert stage.live.rollouts.listing.text == ""
+        await stage.press("X")
+        assert stage.live.rollouts.listing.text == "stage:error"
+
+
+async def test_footer_help_and_palette_show_the_keys_that_there_are(file: Path) -> None:
+    preferences = having(file, '[keys]\nrun.follow = "F8"\nview.down = ["down", "ctrl+j"]\n')
+    async with staged_app(running(), preferences=preferences) as stage:
+        footer = stage.text(stage.live.keys)
+        assert "F8 freeze" in footer
+        assert "f freeze" not in footer
+        await stage.pilot.click(stage.live.keys, offset=(footer.index("F8") + 1, 0))
+        await stage.until(lambda: not stage.live.follower.on)
+        await stage.press("question_mark")
+        assert isinstance(stage.app.screen, Help)
+        text = stage.text(stage.app.screen.query_one("HelpLines"))
+        assert "F8          Follow the newest" in text
+        assert "↓ k ^j ↑    Down, up" in text
+        await stage.press("escape")
+        told = {one.title: one.help for one in stage.app.get_system_commands(stage.live)}
+        assert told[BY_ID["run.follow"].help] == "key F8"
+
+
+async def test_two_keys_can_be_exchanged(file: Path) -> None:
+    preferences = having(file, '[keys]\nrun.zoom = "f"\nrun.follow = "z"\n')
+    async with staged_app(running(), preferences=preferences) as stage:
+        await stage.press("f")
+        assert stage.live.grid.has_class("-zoomed")
+        assert stage.live.follower.on
+        await stage.press("z")
+        assert not stage.live.follower.on
+
+
+async def test_the_fields_of_a_form_have_the_keys_that_were_set(file: Path) -> None:
+    preferences = having(file, '[keys]\nfields.next = "ctrl+n"\n')
+    app = form_app(preferences=preferences)
+    async with app.run_test(size=(120, 40)) as pilot:
+        fields: Any = app.screen.query_one("FormView")
+        first = fields.name_here
+        await pilot.press("down")
+        assert fields.name_here == first
+        await pilot.press("ctrl+n")
+        assert fields.name_here != first
+
+
+async def test_a_broken_file_is_told_in_one_line_and_all_is_as_usual(file: Path) -> None:
+    file.write_text('theme = "lihgt"\n[keys]\nrun.follow = "q"\n')
+    async with staged_app(running(), preferences=Preferences.read(file), size=(160, 40)) as stage:
+        await stage.until(lambda: "lihgt" in stage.live.keys.message)
+        assert "and 1 more" in stage.live.keys.message
+        assert stage.app.theme == "tui-eval-dark"
+        await stage.press("f")
+        assert not stage.live.follower.on
+        await stage.press("s")
+        await stage.press("down", "down", "enter")
+        assert file.read_text().startswith('theme = "lihgt"\n[keys]')
+
+
+async def test_the_order_of_the_list_is_there_the_next_time(file: Path) -> None:
+    async with staged_app(over(), preferences=Preferences.read(file)) as stage:
+        stage.live.rollouts.sort("reward")
+        await stage.press("b")
+        found = await kept(file, stage, lambda found: "grouped" in found.get("rollouts", {}))
+        assert found == {"rollouts": {"sort": "-reward", "grouped": False}}
+    async with staged_app(over(), preferences=Preferences.read(file)) as stage:
+        sorting = stage.live.rollouts.listing.sorting
+        assert sorting == Sorting("reward", descending=True, grouped=False)
+        lines = stage.text(stage.live.rollouts).splitlines()
+        assert "▼reward" in lines[0]
+        assert "╭" not in "".join(lines)
+        await stage.press("b")
+        stage.live.rollouts.sort("")
+        await kept(file, stage, lambda found: found.get("rollouts") == {})
+
+
+async def test_chosen_columns_are_there_the_next_time(file: Path) -> None:
+    async with staged_app(over(), preferences=Preferences.read(file)) as stage:
+        await stage.press("c")
+        await stage.press("space", "enter")
+        found = await kept(file, stage, lambda found: "rollouts" in found)
+        columns = tuple(found["rollouts"]["columns"])
+    async with staged_app(over(), preferences=Preferences.read(file)) as stage:
+        assert stage.live.rollouts.lines.chosen == columns
+        assert stage.live.rollouts.lines.shown == columns
+
+
+async def test_metrics_of_other_runs_stay_chosen(file: Path) -> None:
+    preferences = having(file, '[rollouts]\ncolumns = ["time", "metrics.of-another-run"]\n')
+    async with staged_app(over(), preferences=preferences) as stage:
+        assert stage.live.rollouts.lines.shown == ("time",)
+        await stage.press("c", "J", "enter")
+        found = await kept(file, stage, lambda found: len(found["rollouts"]["columns"]) == 2)
+        assert found["rollouts"]["columns"] == ["time", "metrics.of-another-run"]
+
+
+async def test_a_theme_that_was_chosen_is_there_the_next_time(file: Path) -> None:
+    async with staged_app(over(), preferences=Preferences.read(file)) as stage:
+        (act,) = (
+            one.callback
+            for one in stage.app.get_system_commands(stage.live)
+            if one.title == "Theme: light"
+        )
+        act()
+        assert stage.app.theme == "tui-eval-light"
+        await kept(file, stage, lambda found: found == {"theme": "light"})
+    async with staged_app(over(), preferences=Preferences.read(file)) as stage:
+        assert stage.app.theme == "tui-eval-light"
+
+
+async def test_the_terminals_own_colours_follow_its_ground(
+    file: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    preferences = having(file, 'theme = "terminal"\n')
+    async with staged_app(over(), preferences=preferences) as stage:
+        assert stage.app.theme == "ansi-dark"
+    monkeypatch.setenv("COLORFGBG", "0;15")
+    async with staged_app(over(), preferences=preferences) as stage:
+        assert stage.app.theme == "ansi-light"
+
+
+async def test_the_environments_theme_goes_before_the_files(
+    file: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("TEXTUAL_THEME", "nord")
+    async with staged_app(over(), preferences=having(file, 'theme = "light"\n')) as stage:
+        assert stage.app.theme == "nord"
+
+
+async def test_with_reduced_motion_nothing_moves_that_need_not(
+    file: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("textual.constants.TEXTUAL_ANIMATIONS", "full")
+    async with staged_app(over()) as stage:
+        assert stage.app.animation_level == "full"
+        assert stage.app.preferences.draws_every(1 / 12) == 1 / 12
+    async with staged_app(over(), preferences=having(file, 'motion = "reduced"\n')) as stage:
+        assert stage.app.animation_level == "none"
+        assert stage.app.preferences.draws_every(1 / 12) == 0.5
+        await stage.press("colon")
+        assert isinstance(stage.app.screen, CommandPalette)
+        await stage.until(lambda: isinstance(stage.app.screen.focused, Input))
+        assert not stage.app.screen.query_one(Input).cursor_blink
+
+
+async def test_what_cannot_be_kept_is_told(file: Path) -> None:
+    preferences = Preferences.read(file)
+    file.write_text("this is no TOML")
+    async with staged_app(over(), preferences=preferences) as stage:
+        await stage.press("b")
+        await stage.until(lambda: "Not kept in your settings" in stage.live.keys.message)
+        assert file.read_text() == "this is no TOML"

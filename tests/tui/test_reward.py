@@ -1,0 +1,68 @@
+from __future__ import annotations
+
+from scripted_run import (
+    ScriptedFeed,
+    all_events,
+    finished,
+    judged_row,
+    run_started,
+    saved_row,
+    saved_rows,
+    unscored_row,
+)
+from staging import Stage, staged_app
+
+
+def scored() -> ScriptedFeed:
+    rows = saved_rows() | {0: judged_row(0), 1: unscored_row(1)}
+    return ScriptedFeed(all_events(), rows, live=False)
+
+
+def shown(stage: Stage) -> str:
+    return stage.text(stage.live.reward)
+
+
+async def test_a_reward_is_compared_with_its_group() -> None:
+    start = run_started(total=8, num_examples=2)
+    rewards = [finished(row, reward=reward) for row, reward in enumerate((1.0, 0.0, 0.5))]
+    rows = {row: saved_row(row, reward=done.reward) for row, done in enumerate(rewards)}
+    async with staged_app(ScriptedFeed([start, *rewards[:2]], rows), size=(120, 40)) as stage:
+        await stage.press("g")
+        await stage.until(lambda: "advantage" in shown(stage))
+        assert "group      2 rollouts · mean 0.50 · std 0.50" in shown(stage)
+        assert "advantage  +0.50" in shown(stage)
+        await stage.tell(rewards[2])
+        await stage.until(lambda: "3 rollouts · mean 0.50 · std 0.41" in shown(stage))
+        await stage.press("j")
+        await stage.until(lambda: "advantage  -0.50" in shown(stage))
+
+
+async def test_a_group_of_equal_rewards_has_no_advantage() -> None:
+    start = run_started(total=4, num_examples=1)
+    rewards = [finished(row, reward=1.0) for row in range(4)]
+    async with staged_app(ScriptedFeed([start, *rewards], saved_rows())) as stage:
+        await stage.press("g")
+        await stage.until(lambda: "= none: all rewards are equal" in shown(stage))
+
+
+async def test_what_the_judge_said_can_be_read_to_its_end_in_a_pane_of_its_own() -> None:
+    async with staged_app(scored(), size=(120, 40)) as stage:
+        await stage.press("5")
+        assert stage.live.focused is stage.live.reward
+        assert "Grade: 9 of 10" not in shown(stage)
+        await stage.press("G")
+        assert "Grade: 9 of 10" in shown(stage)
+        await stage.press("right_square_bracket")
+        await stage.until(lambda: "style" in shown(stage))
+        assert "function" in shown(stage).splitlines()[0]
+
+
+async def test_a_function_that_failed_has_its_traceback_below() -> None:
+    async with staged_app(scored(), size=(80, 24)) as stage:
+        await stage.press("j", "5")
+        await stage.until(lambda: "✗ JudgeError: Judge 'gpt-4.1'" in shown(stage))
+        assert "none: it errored" in shown(stage)
+        await stage.press("G")
+        assert "style failed at" in shown(stage)
+        assert "verdict = await judge(prompt, completion, answer, state)" in shown(stage)
+        assert "from APITimeoutError: Request timed out." in shown(stage)

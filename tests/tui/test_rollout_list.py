@@ -1,0 +1,342 @@
+"""The list of rollouts as people see it: filtered, sorted, with the columns that they chose."""
+
+from __future__ import annotations
+
+import json
+import threading
+from pathlib import Path
+from typing import Any
+
+import pytest
+from scripted_run import (
+    ERRORS,
+    NOW,
+    TOTAL,
+    ScriptedFeed,
+    failed,
+    finished,
+    run_started,
+    saved_rows,
+    staged,
+)
+from staging import Stage, over, running, staged_app
+
+from tui_eval import events as ev
+from tui_eval.fold.columns import Note
+from tui_eval.fold.patterns import Matcher
+from tui_eval.runs.layout import RunDir
+from tui_eval.runs.notes import read_notes, write_note
+from tui_eval.tui.filter_entry import error_condition, with_errors_only
+from tui_eval.tui.screens.compare_rollouts import CompareRollouts
+
+
+def shown(stage: Stage) -> str:
+    return stage.text(stage.live.rollouts)
+
+
+def listed(stage: Stage) -> list[int]:
+    rollouts = stage.live.rollouts
+    return [rollouts.listing.row(line) for line in range(rollouts.count())]
+
+
+async def typed(stage: Stage, text: str) -> None:
+    names = {" ": "space"}
+    await stage.press("slash", *(names.get(sign, sign) for sign in text))
+
+
+def on_disk(folder: Path, **changes: Any) -> ScriptedFeed:
+    """A finished run whose rows are where its events say."""
+    place, events = 0, [run_started(path=str(folder), **changes)]
+    with open(folder / "results.jsonl", "wb") as file:
+        for row, values in saved_rows().items():
+            if row == 5:
+                values["completion"][0]["content"] = "a needle in the hay"
+            line = json.dumps(values).encode() + b"\n"
+            make = failed if row in ERRORS else finished
+            event = make(row)
+            event.offset, event.length = place, len(line)
+            events.append(event)
+            place += file.write(line)
+    events.append(ev.RunFinished(0, NOW, "finished", 3))
+    return ScriptedFeed(events, saved_rows(), live=False)
+
+
+async def test_a_filter_lists_what_matches_while_it_is_typed_and_escape_clears_it() -> None:
+    async with staged_app(over()) as stage:
+        await typed(stage, "reward<0.2")
+        state = stage.app.state
+        assert listed(stage) == [row for row in range(TOTAL) if state.reward[row] < 0.2]
+        assert f"{len(listed(stage))} of 48" in shown(stage).splitlines()[0]
+        await stage.press("escape")
+        assert listed(stage) == list(range(TOTAL))
+        assert "of 48" not in shown(stage)
+
+
+async def test_keys_that_are_typed_into_a_filter_are_no_commands() -> None:
+    async with staged_app(over()) as stage:
+        await typed(stage, "q z2?")
+        assert stage.live.rollouts.entry.text == "q z2?"
+        assert stage.app.screen is stage.live
+        assert "esc clear" in stage.text(stage.live.keys)
+        assert "quit" not in stage.text(stage.live.keys)
+
+
+async def test_enter_keeps_a_filter_and_the_next_keys_move_among_its_matches() -> None:
+    async with staged_app(over()) as stage:
+        await typed(stage, "stage:error")
+        await stage.press("enter")
+        rollouts = stage.live.rollouts
+        assert listed(stage) == sorted(ERRORS)
+        await stage.until(lambda: rollouts.row == min(ERRORS))
+        await stage.press("j")
+        assert rollouts.row == max(ERRORS)
+        await stage.press("j")
+        assert rollouts.row == max(ERRORS)
+
+
+async def test_a_fault_is_told_with_its_column_until_it_is_mended() -> None:
+    async with staged_app(over()) as stage:
+        await typed(stage, "turns>5")
+        before = listed(stage)
+        await stage.press("space", *"rewrd<1")
+        told = " ".join(shown(stage).split())
+        assert "✗ column 9: there is no field rewrd" in told
+        assert "Did you mean reward" in told
+        assert listed(stage) == []  # what the word matched before it was a field
+        await stage.press(*["backspace"] * 8)
+        assert listed(stage) == before
+        assert "column" not in shown(stage)
+
+
+async def test_the_selection_stays_on_its_rollout_where_that_does_not_match() -> None:
+    async with staged_app(over()) as stage:
+        await stage.press("j", "j", "j", "j")
+        await typed(stage, "stage:error")
+        assert stage.live.rollouts.row == 4
+        assert stage.live.reader.row == 4
+        await stage.press("escape")
+        assert stage.live.rollouts.row == 4
+        assert stage.live.rollouts.line_selected == 4
+
+
+async def test_a_filter_of_a_running_run_takes_in_what_comes_to_match() -> None:
+    async with staged_app(running()) as stage:
+        await typed(stage, "stage:waiting")
+        await stage.press("enter")
+        before = listed(stage)
+        assert 45 in before
+        await stage.tell(staged(45, ev.Stage.MODEL))
+        await stage.until(lambda: 45 not in listed(stage))
+        assert set(before) - set(listed(stage)) == {45}
+
+
+async def test_a_large_run_is_filtered_by_a_thread() -> None:
+    rows = 6_000
+    start = run_started(num_examples=rows // 4, total=rows)
+    feed = ScriptedFeed([start, *(finished(row) for row in range(rows))], saved_rows())
+    async with staged_app(feed) as stage:
+        await typed(stage, "reward<0.2")
+        await stage.press("enter")
+        state = stage.app.state
+        wanted = [row for row in range(rows) if state.reward[row] < 0.2]
+        await stage.until(lambda: stage.live.rollouts.count() == len(wanted))
+        assert listed(stage) == wanted
+
+
+async def test_an_expression_that_takes_too_long_says_so(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(Matcher.__init__.__kwdefaults__, "patience_s", 0.3)
+    events = [run_started(), finished(0, example_id="a" * 60)]
+    async with staged_app(ScriptedFeed(events, saved_rows(), live=False)) as stage:
+        stage.live.rollouts.filter_by("/(a+)+b/")
+        await stage.until(lambda: "takes too long" in " ".join(shown(stage).split()))
+
+
+async def test_transcripts_are_searched_in_the_background(tmp_path: Path) -> None:
+    async with staged_app(on_disk(tmp_path)) as stage:
+        await typed(stage, "text:needle")
+        assert "searched" in shown(stage)
+        await stage.press("enter")
+        await stage.until(lambda: listed(stage) == [5])
+        assert "1 of 48" in shown(stage)
+        await stage.until(lambda: stage.live.rollouts.row == 5)
+
+
+async def test_escape_ends_a_search_before_it_takes_the_filter_away(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    from tui_eval.runs import text_search
+    from tui_eval.runs.text_search import SearchProgress
+
+    go_on = threading.Event()
+
+    def slow(run: object, state: object, wanted: Any, notes: object) -> Any:
+        for searched in range(1, 41):
+            wanted.heard(wanted.text_conditions[0], searched, searched == 3)
+            yield SearchProgress(searched, 40, 1, 0)
+            if searched == 10:
+                go_on.wait(20)
+
+    monkeypatch.setattr(text_search, "search_transcripts", slow)
+    async with staged_app(on_disk(tmp_path)) as stage:
+        await typed(stage, "text:needle")
+        await stage.press("enter")
+        await stage.until(lambda: "searched 10 of 40" in shown(stage))
+        await stage.until(lambda: listed(stage) == [3])
+        await stage.press("escape")
+        go_on.set()
+        await stage.until(lambda: "stopped after" in shown(stage))
+        assert listed(stage) == [3]
+        await stage.press("escape")
+        assert listed(stage) == list(range(TOTAL))
+
+
+async def test_sorting_keeps_examples_together_until_the_list_is_flat() -> None:
+    async with staged_app(over()) as stage:
+        reward = stage.app.state.reward
+        stage.live.rollouts.sort("reward")
+        await stage.pilot.pause()
+        groups = [row // 4 for row in listed(stage)]
+        assert all(groups[at : at + 4] == [groups[at]] * 4 for at in range(0, TOTAL, 4))
+        best = [max(reward[row] for row in listed(stage)[at : at + 2]) for at in range(0, TOTAL, 4)]
+        assert best == sorted(best, reverse=True)
+        assert "▼reward" in shown(stage)
+        await stage.press("b")
+        flat = [reward[row] for row in listed(stage) if row not in ERRORS]
+        assert flat == sorted(flat, reverse=True)
+        assert set(listed(stage)[-2:]) == set(ERRORS)
+        await stage.press("S")
+        assert listed(stage)[0] == min(
+            (row for row in range(TOTAL) if row not in ERRORS), key=lambda row: reward[row]
+        )
+        assert "▲reward" in shown(stage)
+
+
+async def test_the_selected_rollout_stays_in_sight_when_the_order_changes() -> None:
+    async with staged_app(over()) as stage:
+        await stage.press("j", "j")
+        stage.live.rollouts.sort("time")
+        await stage.until(lambda: "▼time" in shown(stage))
+        assert stage.live.rollouts.row == 2
+        await stage.until(lambda: "▌" in shown(stage))
+
+
+async def test_a_click_on_a_name_sorts_and_another_one_turns_it_round() -> None:
+    async with staged_app(over()) as stage:
+        x = shown(stage).splitlines()[0].index("turns") + 2
+        await stage.pilot.click(stage.live.rollouts, offset=(x, 1))
+        assert "▼turns" in shown(stage)
+        await stage.pilot.click(stage.live.rollouts, offset=(x, 1))
+        assert "▲turns" in shown(stage)
+
+
+async def test_the_menu_sorts_by_columns_that_are_not_shown() -> None:
+    async with staged_app(over()) as stage:
+        await stage.press("s", "j", "j", "j", "j", "enter")
+        assert stage.live.rollouts.listing.sorting.field == "metrics.exact_match"
+        assert "by exact_match ▼" in str(stage.live.rollouts.border_title)
+
+
+async def test_columns_are_chosen_and_carried_and_the_usual_ones_come_back() -> None:
+    async with staged_app(over(), size=(80, 24)) as stage:
+        before = shown(stage).splitlines()[0].split()
+        await stage.press("c", "G", "k", "k", "k", "k", "space", *"KKKKKKKKKKKKKKKK", "enter")
+        assert stage.live.rollouts.lines.chosen[0] == "stop"
+        assert shown(stage).splitlines()[0].split()[3] == "stop"
+        assert "no_tools_called" in shown(stage)
+        await stage.press("c", "r")
+        assert shown(stage).splitlines()[0].split() == before
+
+
+async def test_a_wide_list_shows_metrics() -> None:
+    async with staged_app(over(), size=(200, 60)) as stage:
+        assert "mean ±std" in shown(stage).splitlines()[0]
+        await stage.press("z")
+        await stage.until(lambda: "exact_match" in shown(stage).splitlines()[0])
+        assert "closeness" in shown(stage).splitlines()[0]
+
+
+async def test_the_first_line_of_an_example_says_what_its_rollouts_came_to() -> None:
+    async with staged_app(over(), size=(80, 24)) as stage:
+        await stage.press("g")
+        lines = shown(stage).splitlines()
+        assert "mean ±std pass@4" in lines[0]
+        example = stage.live.state.examples.result(0)
+        figures = f"{example.mean:.2f} ±{example.std:.2f}  1.00"
+        assert [line.count(figures) for line in lines[1:5]] == [1, 0, 0, 0]
+        await stage.press("b")
+        assert "±0" not in shown(stage)
+
+
+async def test_errors_only_joins_the_filter_that_there_is() -> None:
+    async with staged_app(over()) as stage:
+        await stage.press("exclamation_mark")
+        assert listed(stage) == sorted(ERRORS)
+        await stage.press("exclamation_mark")
+        assert listed(stage) == list(range(TOTAL))
+    assert with_errors_only("a or b") == "(a or b) stage:error"
+    assert with_errors_only(with_errors_only("a or b")) == "a or b"
+
+
+async def test_the_rollouts_of_one_error_are_listed() -> None:
+    async with staged_app(over()) as stage:
+        stage.live.rollouts.filter_by(error_condition("ToolCallError -> ZeroDivisionError"))
+        await stage.until(lambda: listed(stage) == sorted(ERRORS))
+        await stage.press("e")
+        assert stage.live.rollouts.row in ERRORS
+
+
+async def test_a_note_is_kept_beside_the_run_and_found_by_its_tag(tmp_path: Path) -> None:
+    async with staged_app(on_disk(tmp_path)) as stage:
+        await stage.press("j", "a", *"odd", "space", *"end", "tab", *"check", "enter")
+        await stage.until(lambda: read_notes(RunDir(tmp_path)))
+        assert read_notes(RunDir(tmp_path)) == {("0", 1): Note("odd end", ("check",))}
+        await stage.until(lambda: "✎" in shown(stage).splitlines()[2])
+        assert "✎ #check" in str(stage.live.story.border_title)
+        stage.live.rollouts.filter_by("tag:check")
+        await stage.until(lambda: listed(stage) == [1])
+        await stage.press("a", "ctrl+u", "tab", "ctrl+u", "enter")
+        await stage.until(lambda: not read_notes(RunDir(tmp_path)))
+        await stage.until(lambda: listed(stage) == [])
+
+
+async def test_notes_that_are_there_are_shown(tmp_path: Path) -> None:
+    write_note(RunDir(tmp_path), 0, 2, Note("said twice", ("odd",)))
+    async with staged_app(on_disk(tmp_path), size=(80, 24)) as stage:
+        await stage.until(lambda: "#odd  said tw" in shown(stage).splitlines()[3])
+
+
+async def test_a_note_that_cannot_be_kept_says_why(tmp_path: Path) -> None:
+    feed = on_disk(tmp_path)
+    (tmp_path / "notes.jsonl").mkdir()
+    async with staged_app(feed) as stage:
+        await stage.press("a", *"x", "enter")
+        await stage.until(lambda: "cannot be kept" in stage.text(stage.live.keys))
+
+
+async def test_a_mark_stays_said_and_is_given_to_the_comparison() -> None:
+    async with staged_app(over()) as stage:
+        await stage.press("d")
+        assert "m marks" in stage.text(stage.live.keys)
+        await stage.press("j", "m", "j", "j")
+        assert "A: example 0 #1" in stage.text(stage.live.keys)
+        assert " A" in shown(stage).splitlines()[2]
+        await stage.press("d")
+        screen = stage.app.screen
+        assert isinstance(screen, CompareRollouts)
+        await stage.until(lambda: screen.is_ready)
+        assert screen.rows == (1, 3)
+        await stage.press("escape")
+        await stage.until(lambda: stage.app.screen is stage.live)
+        await stage.press("escape")
+        assert "A: example" not in stage.text(stage.live.keys)
+
+
+async def test_sorting_many_rows_draws_only_what_can_be_seen() -> None:
+    rows = 20_000
+    start = run_started(num_examples=rows // 4, total=rows)
+    feed = ScriptedFeed([start, *(finished(row) for row in range(rows))], saved_rows())
+    async with staged_app(feed) as stage:
+        built = stage.live.rollouts.built
+        stage.live.rollouts.sort("reward")
+        await stage.until(lambda: stage.live.rollouts.listing.order is not None)
+        assert stage.live.rollouts.built - built < 200

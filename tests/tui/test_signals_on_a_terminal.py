@@ -1,0 +1,124 @@
+"""Ctrl-C and signals leave a whole terminal and nothing else, whatever the run is at."""
+
+from __future__ import annotations
+
+import signal
+import time
+from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import ExitStack, closing, contextmanager
+from pathlib import Path
+
+import pytest
+from held_runs import EXAMPLES, HeldRun, ended_in_time
+from servers import FaultServer
+from terminal import Terminal
+
+DONE_BY_PHASE = {
+    "loading": 0,
+    "preflight": 0,
+    "setup that blocks": 1,
+    "model call": 1,
+    "request asleep": 1,
+    "tool that blocks": 1,
+    "plain scoring": 1,
+    "scoring that blocks everything": 1,
+    "teardown": EXAMPLES,
+}
+PHASES = list(DONE_BY_PHASE)
+
+
+def ctrl_c_twice(terminal: Terminal) -> None:
+    terminal.type("\x03")
+    terminal.wait_for(lambda: "stay" in terminal.text or "engine finishes" in terminal.text)
+    terminal.type("\x03")
+
+
+def told(number: signal.Signals) -> Callable[[Terminal], None]:
+    return lambda terminal: terminal.process.send_signal(number)
+
+
+@contextmanager
+def held_on_screen(folder: Path, phase: str) -> Iterator[tuple[HeldRun, Terminal]]:
+    with ExitStack() as stack:
+        server = stack.enter_context(FaultServer())
+        held = stack.enter_context(HeldRun(folder, phase, server))
+        terminal = Terminal(folder, held.program.env, *held.args)
+        stack.enter_context(closing(terminal))
+        yield held, terminal
+
+
+def left(folder: Path, phase: str, leave: Callable[[Terminal], None]) -> None:
+    with held_on_screen(folder, phase) as (held, terminal):
+        terminal.wait_for(held.is_held)
+        done = DONE_BY_PHASE[phase]
+        if "blocks" not in phase:  # what holds the loop holds the news, too
+            terminal.wait_for(f"{done}/{EXAMPLES}" if done else "starting")
+        leave(terminal)
+        assert ended_in_time(terminal.finish) == (0 if done == EXAMPLES else 130)
+        assert terminal.is_whole()
+        assert "Traceback" not in terminal.text
+        held.check_what_is_left(done)
+        if leave is ctrl_c_twice and phase in ("model call", "scoring that blocks everything"):
+            held.goes_on()
+
+
+@pytest.mark.parametrize("phase", PHASES)
+def test_whatever_the_run_is_at_it_is_left_in_time(tmp_path: Path, phase: str) -> None:
+    number = (signal.SIGTERM, signal.SIGINT)[PHASES.index(phase) % 2]
+    ways = [ctrl_c_twice, told(number)]
+    with ThreadPoolExecutor() as pool:
+        for one in [
+            pool.submit(left, tmp_path / str(place), phase, way) for place, way in enumerate(ways)
+        ]:
+            one.result()
+
+
+def test_asked_again_it_does_not_wait_for_the_engine(tmp_path: Path) -> None:
+    with held_on_screen(tmp_path, "scoring that blocks everything") as (held, terminal):
+        terminal.wait_for(held.is_held)
+        ctrl_c_twice(terminal)
+        terminal.wait_for(lambda: b"Stopping" in terminal.raw.rpartition(b"\x1b[?1049l")[2])
+        terminal.process.send_signal(signal.SIGINT)
+        assert ended_in_time(terminal.finish, within=1.5) == 130
+        held.check_what_is_left(1)
+
+
+@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGHUP, signal.SIGINT])
+def test_after_the_end_of_the_run_a_signal_only_closes_the_screen(
+    tmp_path: Path, number: int
+) -> None:
+    with held_on_screen(tmp_path, "nothing") as (held, terminal):
+        terminal.wait_for("finished in")
+        terminal.process.send_signal(number)
+        assert ended_in_time(terminal.finish) == 0
+        assert terminal.is_whole()
+        held.check_what_is_left(EXAMPLES)
+
+
+def test_a_window_that_is_closed_stops_the_run(tmp_path: Path) -> None:
+    with held_on_screen(tmp_path, "model call") as (held, terminal):
+        terminal.wait_for(held.is_held)
+        terminal.wait_for("1/3")
+        terminal.hang_up()
+        ended_in_time(lambda: terminal.process.wait(10))
+        held.check_what_is_left(1)
+
+
+def test_at_whatever_moment_of_the_start_a_signal_comes_the_terminal_is_whole(
+    tmp_path: Path,
+) -> None:
+    def stopped_after(place: int) -> None:
+        with held_on_screen(tmp_path / str(place), "loading") as (held, terminal):
+            until = time.monotonic() + place * 0.06
+            while time.monotonic() < until:
+                terminal.read(0.01)
+            terminal.process.send_signal(signal.SIGTERM)
+            code = ended_in_time(terminal.finish)
+            assert code in (130, -signal.SIGTERM, -signal.SIGINT), bytes(terminal.raw[-2000:])
+            assert b"\x1b[?1049h" not in terminal.raw or terminal.is_whole()
+            held.check_what_is_left(0)
+
+    with ThreadPoolExecutor(2) as pool:
+        for one in [pool.submit(stopped_after, place) for place in range(12)]:
+            one.result()

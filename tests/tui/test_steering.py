@@ -1,0 +1,283 @@
+"""What people ask of a run by its screen, and what the engine gets of it."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+from scripted_run import (
+    ERRORS,
+    NOW,
+    SELECTED,
+    ScriptedFeed,
+    all_events,
+    failed,
+    finished,
+    run_started,
+    running_events,
+    saved_row,
+    saved_rows,
+    staged,
+)
+from staging import Stage, over, running, staged_app, staged_suite
+
+from tui_eval import events as ev
+from tui_eval.tui.app import TuiEvalApp
+from tui_eval.tui.limit_steps import next_limit
+from tui_eval.tui.screens.question import Question
+
+CONTROLS = (ev.Cancel, ev.Rerun, ev.MoveLimit, ev.SaveNow)
+
+
+def asked(feed: Any) -> list[ev.Command]:
+    return [command for command in feed.sent if isinstance(command, CONTROLS)]
+
+
+def said(stage: Stage) -> str:
+    return stage.text(stage.live.keys)
+
+
+def question(stage: Stage) -> str:
+    assert isinstance(stage.app.screen, Question)
+    return stage.text(stage.app.screen.query_one("Choices"))  # type: ignore[arg-type]
+
+
+async def test_a_rollout_is_cancelled_once_somebody_says_yes() -> None:
+    async with staged_app(running()) as stage:
+        await stage.press("K", "escape")
+        assert asked(stage.feed) == []
+        await stage.press("2", "K")
+        assert "yes, cancel it" in question(stage)
+        await stage.press("y")
+        assert asked(stage.feed) == [ev.Cancel(SELECTED)]
+        await stage.tell(ev.CommandAnswered(0, NOW, "Cancelled; it runs again."))
+        assert "Cancelled; it runs again." in said(stage)
+        await stage.press("g", "1", "g", "K")
+        assert "has finished" in said(stage)
+
+
+async def test_errored_rollouts_run_again_alone_by_their_error_or_all_of_them() -> None:
+    feed = running()
+    feed.events.append(failed(35, "ModelError -> APITimeoutError"))
+    async with staged_app(feed) as stage:
+        await stage.press("g", "e", "R")
+        assert "only this one" in question(stage)
+        assert "ZeroDivisionError, 2 rollouts" in question(stage)
+        assert "all 3 errored" in question(stage)
+        await stage.press("o", "R", "t", "R", "a")
+        row = stage.live.rollouts.row
+        error = "ToolCallError -> ZeroDivisionError"
+        assert asked(feed) == [ev.Rerun([row]), ev.Rerun([], error), ev.Rerun()]
+        assert row in ERRORS
+
+
+async def test_the_error_under_the_cursor_of_the_numbers_is_the_one_in_question() -> None:
+    feed = running()
+    feed.events.append(failed(35, "ModelError -> APITimeoutError"))
+    async with staged_app(feed) as stage:
+        await stage.press("3", "z")
+        numbers = stage.live.numbers
+        for _ in range(60):
+            if numbers.cursor == ("error", "ModelError -> APITimeoutError"):
+                break
+            await stage.press("j")
+        await stage.press("R")
+        assert "APITimeoutError, 1 rollout" in question(stage)
+        assert "only this one" not in question(stage)
+        await stage.press("t")
+        assert asked(feed) == [ev.Rerun([], "ModelError -> APITimeoutError")]
+
+
+async def test_a_row_that_is_taken_back_waits_again_and_its_story_is_that_of_the_new_one() -> None:
+    feed = running()
+    row = ERRORS[0]
+    feed.stories[row] = [
+        ev.MessagesAdded(0, NOW, row, 1, 0, 1, [{"role": "user", "content": "New"}])
+    ]
+    async with staged_app(feed) as stage:
+        stage.live.rollouts.select(row)
+        await stage.until(lambda: stage.live.story.rollout and stage.live.story.rollout.finished)
+        await stage.tell(ev.RowsTakenBack(0, NOW, [failed(row)]))
+        assert "✗1" in stage.text(stage.live.header)
+        assert stage.live.state.waiting == len(range(35, 48)) + 1
+        assert stage.feed.sent[-1] == ev.Subscribe([row])
+        await stage.until(lambda: "New" in stage.text(stage.live.story))
+        stage.feed.rows[row] = saved_row(row)
+        await stage.tell(staged(row, ev.Stage.MODEL), finished(row))
+        await stage.until(lambda: "2493 whole candles" in stage.text(stage.live.story))
+
+
+async def test_the_limit_is_shown_at_once_and_stays_for_a_while() -> None:
+    async with staged_app(running(), size=(140, 40)) as stage:
+        await stage.press("+")
+        assert asked(stage.feed) == [ev.MoveLimit(6)]
+        assert "4 → 6 in flight" in stage.text(stage.live.header)
+        await stage.press("+")
+        assert asked(stage.feed)[1:] == [ev.MoveLimit(8)]
+        await stage.tell(ev.LimitMoved(0, NOW, 8, 4))
+        assert "4 → 8 in flight" in stage.text(stage.live.header)
+        stage.clock = NOW + 11
+        await stage.tell(staged(36, ev.Stage.MODEL))
+        assert "in flight" not in stage.text(stage.live.header)
+        await stage.press("-", "-", "-", "-", "-", "-", "-", "-")
+        assert asked(stage.feed)[-1] == ev.MoveLimit(1)
+        assert "One rollout at a time is the least" in said(stage)
+        await stage.tell(ev.LimitMoved(0, NOW, 1, 8))
+        assert "8 → 1 in flight" in stage.text(stage.live.header), "more than one still are"
+
+
+async def test_without_a_limit_there_is_nothing_to_raise_but_it_can_be_lowered() -> None:
+    _, *events = running_events()
+    feed = ScriptedFeed([run_started(max_concurrent=0), *events], saved_rows())
+    async with staged_app(feed) as stage:
+        await stage.press("+")
+        assert "no limit that could be raised" in said(stage)
+        await stage.press("-")
+        assert asked(feed) == [ev.MoveLimit(4)]
+
+
+@pytest.mark.parametrize(("now", "greater", "smaller"), [(1, 2, 1), (2, 3, 1), (4, 6, 3),
+                         (16, 24, 12), (20, 24, 16), (1000, 1024, 768)])  # fmt: skip
+def test_limits_go_in_steps_that_people_would_choose(now: int, greater: int, smaller: int) -> None:
+    assert (next_limit(now, 1), next_limit(now, -1)) == (greater, smaller)
+
+
+async def test_saving_now_asks_the_engine_and_needs_none_once_the_run_is_over() -> None:
+    async with staged_app(running()) as stage:
+        await stage.press("ctrl+s")
+        assert asked(stage.feed) == [ev.SaveNow()]
+    async with staged_app(over()) as stage:
+        await stage.press("ctrl+s")
+        assert asked(stage.feed) == []
+        assert "on the disk already" in said(stage)
+
+
+async def test_what_a_finished_run_cannot_do_is_said() -> None:
+    feed = ScriptedFeed([run_started(), *map(finished, range(48)), all_events()[-1]], live=False)
+    async with staged_app(feed) as stage:
+        for key, why in (("K", "has ended"), ("R", "No rollout has errored"), ("+", "has ended")):
+            await stage.press(key)
+            assert why in said(stage)
+        assert asked(feed) == []
+
+
+async def test_the_run_of_another_program_says_what_cannot_be_read_and_no_more() -> None:
+    bad = ev.LineUnreadable(0, NOW, "results.jsonl", 3, 10, 5, "junk")
+    events = [run_started(format="verifiers"), finished(0), bad, ev.ReadingMoved(0, NOW, 9, 9, 2)]
+    end = ev.RunFinished(0, NOW, "interrupted", 130)
+    async with staged_app(ScriptedFeed([*events, end], live=False), size=(120, 40)) as stage:
+        header = stage.text(stage.live.header)
+        assert "2 lines unreadable" in header
+        assert "interrupted" in header
+        assert "resumable" not in header, "no engine of ours can go on with it"
+        await stage.press("space")
+        assert "has ended" in said(stage)
+
+
+async def test_the_run_of_another_program_can_only_be_read() -> None:
+    _, *events = running_events()
+    feed = ScriptedFeed([run_started(format="verifiers"), *events], live=False)
+    async with staged_app(feed) as stage:
+        for key in ("K", "R", "+", "space", "f"):
+            await stage.press(key)
+            assert "it can only be read" in said(stage)
+    feed = ScriptedFeed([run_started(format="verifiers"), *all_events()[1:]], live=False)
+    async with staged_app(feed) as stage:
+        await stage.press("R")
+        assert "only runs of tui-eval can go on" in said(stage)
+
+
+async def test_a_saved_run_is_handed_to_an_engine_and_shown_again_where_it_is_refused() -> None:
+    started: list[dict[str, Any]] = []
+    again = ScriptedFeed(running_events()[:-4], saved_rows())
+
+    def start(request: dict[str, Any]) -> ScriptedFeed:
+        started.append(request)
+        return again
+
+    feed, back = over(), over()
+    stage = Stage(feed, True)
+    stage.app = TuiEvalApp(feed, open_feed=lambda path, socket: back, now=lambda: NOW, start=start)
+    async with stage.app.run_test(size=(120, 40)) as stage.pilot:
+        await stage.until(lambda: not feed.events)
+        await stage.press("e", "R", "o")
+        row = ERRORS[0]
+        await stage.until(lambda: feed.closed and stage.live.state.run is not None)
+        path = stage.live.state.run.path
+        assert started == [{"env_id": None, "raw": {"resume": path}, "again": [row]}]
+        await stage.until(lambda: stage.live.rollouts.row == row)
+        assert stage.app.screen is stage.live and stage.live.goes_on
+    feed, again = over(), ScriptedFeed([ev.Refused(0, [("--resume", "dataset is another", "")])])
+    stage = Stage(feed, True)
+    stage.app = TuiEvalApp(feed, open_feed=lambda path, socket: back, now=lambda: NOW, start=start)
+    async with stage.app.run_test(size=(120, 40)) as stage.pilot:
+        await stage.until(lambda: not feed.events)
+        await stage.press("R", "a")
+        await stage.until(lambda: isinstance(stage.app.screen, Question))
+        assert started[-1]["again"] == sorted(ERRORS)
+        assert "dataset is another" in question(stage)
+        await stage.press("escape")
+        await stage.until(lambda: stage.live.state.errored == 2)
+
+
+async def test_what_an_interrupted_run_is_missing_runs_from_its_own_screen() -> None:
+    started: list[dict[str, Any]] = []
+    feed = ScriptedFeed(
+        [*running_events()[:3], ev.RunFinished(0, NOW, "interrupted", 130)], live=False
+    )
+    again = ScriptedFeed(running_events()[:-4], saved_rows())
+
+    def start(request: dict[str, Any]) -> ScriptedFeed:
+        started.append(request)
+        return again
+
+    stage = Stage(feed, True)
+    stage.app = TuiEvalApp(feed, now=lambda: NOW, start=start)
+    async with stage.app.run_test(size=(120, 40)) as stage.pilot:
+        await stage.until(lambda: not feed.events and "R go on" in said(stage))
+        path = stage.live.state.run.path
+        await stage.press("R")
+        assert "missing" in question(stage)
+        await stage.press("m")
+        await stage.until(lambda: started)
+        assert started == [{"env_id": None, "raw": {"resume": path}}]
+        await stage.until(lambda: feed.closed and stage.live.goes_on)
+
+
+async def test_saving_as_copies_the_run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    source = tmp_path / "state" / "evals" / "calculator--m" / "1a2b"
+    source.mkdir(parents=True)
+    (source / "results.jsonl").write_text('{"example_id": 0}\n')
+    (source / "run.toml").write_text("")
+    feed = ScriptedFeed([run_started(path=str(source), saved=False), *all_events()[1:]], live=False)
+    async with staged_app(feed) as stage:
+        await stage.press("C", "enter")
+        copy = tmp_path / "outputs" / "evals" / "calculator--m" / "1a2b"
+        await stage.until((copy / "results.jsonl").exists)
+        await stage.until(lambda: "The run is in outputs/evals" in said(stage))
+        await stage.press("C", "enter")
+        await stage.until(lambda: "there already" in said(stage))
+        await stage.press("q")
+        assert stage.app.return_value is not None, "it is kept: nothing is asked"
+
+
+async def test_the_limit_of_a_suite_is_that_of_all_its_evaluations() -> None:
+    async with staged_suite() as stage:
+        stage.app.suite.started.max_concurrent = 32
+        await stage.press("+")
+        assert asked(stage.feed) == [ev.MoveLimit(48)]
+        assert "32 → 48 in flight" in said(stage)
+        await stage.tell(ev.LimitMoved(0, NOW, 48, 32))
+        assert stage.app.suite.started.max_concurrent == 48
+        await stage.press("ctrl+s")
+        assert asked(stage.feed)[1:] == [ev.SaveNow()]
+
+
+async def test_the_palette_knows_every_command() -> None:
+    async with staged_app(running()) as stage:
+        found = {one.title for one in stage.app.get_system_commands(stage.app.screen)}
+        for command in ("Cancel the selected one", "Run errored or missing", "More, fewer",
+                        "Fewer rollouts", "Flush everything", "Save the run as"):  # fmt: skip
+            assert any(title.startswith(command) for title in found)

@@ -1,0 +1,205 @@
+"""Finding in a trajectory, and jumping through it."""
+
+from __future__ import annotations
+
+import asyncio
+import re
+import time
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from scripted_run import ScriptedFeed, all_events, saved_row, saved_rows
+from scripted_story import long_feed, rich_feed
+from staging import Stage, over, running, staged_app
+
+from tui_eval.printable import printable
+from tui_eval.tui.finding import Match, TooSlowError, find, shown_source, wanted
+from tui_eval.tui.marking import Texts
+from tui_eval.tui.story import USUAL, Block, lay_out
+
+
+def foot(stage: Stage) -> str:
+    return stage.text(stage.live.story).splitlines()[-1].strip()
+
+
+async def find_in(stage: Stage, typed: str) -> None:
+    await stage.press("slash", *typed, "enter")
+    await stage.until(lambda: not stage.live.story.search.is_busy)
+    await stage.pilot.pause()
+
+
+async def rich(stage: Stage) -> None:
+    await stage.press("j", "2", "g")
+    await stage.until(lambda: "picture" in stage.text(stage.live.story))
+
+
+async def test_words_are_found_in_any_case_counted_and_gone_through_around_the_end() -> None:
+    async with staged_app(rich_feed()) as stage:
+        await rich(stage)
+        await find_in(stage, "CANDLES PER")
+        assert foot(stage).startswith("/CANDLES PER  1/2")
+        await stage.press("N")
+        assert "2/2" in foot(stage)
+        await stage.press("n", "n")
+        assert "2/2" in foot(stage)
+
+
+async def test_a_match_in_a_folded_tool_call_unfolds_it() -> None:
+    async with staged_app(rich_feed()) as stage:
+        await rich(stage)
+        assert '"title": "Boxes of 36"' not in stage.text(stage.live.story)
+        await find_in(stage, "boxes of 36")
+        assert '"title": "Boxes of 36"' in stage.text(stage.live.story)
+
+
+async def test_a_match_below_what_is_shown_of_a_long_text_is_shown() -> None:
+    text = "\n".join(f"line {n}" for n in range(90_000))
+    row = saved_row(0, completion=[{"role": "assistant", "content": text}])
+    feed = ScriptedFeed(all_events(), {**saved_rows(), 0: row}, live=False)
+    async with staged_app(feed) as stage:
+        await stage.press("2", "g")
+        for n in (412, 80_123):
+            await find_in(stage, f"line {n}")
+            await stage.press("n") if n == 412 else None
+            assert f"line {n}" in stage.text(stage.live.story)
+            assert stage.live.story.count() < 20_000
+            await stage.press("escape")
+        await stage.press("enter")
+        await stage.until(lambda: "line 80123" not in stage.text(stage.live.story))
+
+
+async def test_escape_clears_what_was_found_and_then_goes_back_to_the_list() -> None:
+    async with staged_app(rich_feed()) as stage:
+        await rich(stage)
+        await find_in(stage, "candles")
+        await stage.press("escape")
+        assert "candles  " not in foot(stage)
+        assert stage.live.focused is stage.live.story
+        await stage.press("escape")
+        await stage.until(lambda: stage.live.focused is stage.live.rollouts)
+
+
+async def test_keys_that_are_typed_do_nothing_else() -> None:
+    async with staged_app(running()) as stage:
+        await stage.press("2", "slash", *"q1zpe?")
+        assert foot(stage).startswith("/q1zpe?")
+        assert stage.feed.sent == [stage.feed.sent[0]]
+        await stage.press("backspace", "ctrl+u", *"ab cd", "ctrl+w")
+        assert foot(stage).startswith("/ab")
+        await stage.press("escape")
+        assert not stage.live.story.search.is_on
+
+
+async def test_an_expression_that_is_none_says_why() -> None:
+    async with staged_app(rich_feed()) as stage:
+        await rich(stage)
+        await find_in(stage, "/(/")
+        assert "✗ missing )" in foot(stage)
+        await find_in(stage, "nowhere")
+        assert "nothing found" in foot(stage)
+
+
+async def test_an_expression_that_takes_forever_is_given_up_and_the_screen_lives(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr("tui_eval.tui.finding.find.__defaults__", (0.5,))
+    row = saved_row(0, completion=[{"role": "assistant", "content": "a" * 60 + "!"}])
+    feed = ScriptedFeed(all_events(), {**saved_rows(), 0: row}, live=False)
+    async with staged_app(feed) as stage:
+        await stage.press("2", "g", "slash", *"/(a+)+$/", "enter")
+        longest, end = 0.0, time.perf_counter() + 20
+        while stage.live.story.search.is_busy and time.perf_counter() < end:
+            before = time.perf_counter()
+            await asyncio.sleep(0.005)
+            longest = max(longest, time.perf_counter() - before)
+        await stage.pilot.pause()
+        assert "takes too long" in foot(stage)
+        assert longest < 1.0
+
+
+async def test_jumps_go_by_tool_call_and_by_what_went_wrong() -> None:
+    async with staged_app(over(), size=(120, 60)) as stage:
+        await stage.press("j", "2", "g")
+        story = stage.live.story
+
+        def here() -> str:
+            return "".join(text for text, _ in story.line(story._layout.starts[story.cursor]))
+
+        calls = []
+        for _ in range(3):
+            await stage.press("right_parenthesis")
+            calls.append(here().split("(")[0].strip(" ▸▾"))
+        assert calls == ["multiply", "multiply", "multiply"]
+        await stage.press("left_parenthesis", "g", "w")
+        assert "✗" in here() and "divide" in here()
+        at = story.cursor
+        await stage.press("w")
+        assert story.cursor == at
+        await stage.press("g", "right_curly_bracket")
+        assert "turn 1" in here()
+
+
+async def test_a_long_story_is_laid_out_on_sight_and_keeps_its_place() -> None:
+    async with staged_app(long_feed(1_000, 2_000_000)) as stage:
+        story = stage.live.story
+        assert not story._layout.is_exact
+        await stage.press("2", "g")
+        await stage.press("G")
+        await stage.press("ctrl+u")
+        first = stage.text(story).splitlines()[1]
+        await stage.until(lambda: story._layout.is_exact)
+        assert stage.text(story).splitlines()[1] == first
+        starts = story._layout.starts
+        assert starts[-1] == sum(
+            len(story._layout.piece(at).lines) + part.gap
+            for at, part in enumerate(story._layout.parts)
+        )
+
+
+@given(
+    st.lists(st.text(alphabet="ab \t漢é\x1b\r\n", max_size=120), max_size=4),
+    st.text(alphabet="ab 漢", min_size=1, max_size=4),
+    st.integers(12, 40),
+)
+def test_every_match_is_marked_where_it_is(texts: list[str], typed: str, width: int) -> None:
+    source = wanted(typed).source
+    if not typed.strip():
+        return
+    for text in texts:
+        block = Block("text", text, (("  ", ""),), (("  ", ""),), 1_000)
+        piece = lay_out((("head", ""),), [block], USUAL, width)
+        shown = shown_source(text)
+        matches = [
+            Match(0, found.start(), found.end())
+            for found in re.finditer(source, shown, re.IGNORECASE | re.MULTILINE)
+        ]
+        marked = [
+            "".join(part for part, ink in line if ink.startswith("match"))
+            for at in range(1, len(piece.lines))
+            for line, _ in [
+                Texts(piece).line(at, [("text", one) for one in matches], None, lambda: True)
+            ]
+        ]
+        expected = "".join(shown[one.start : one.end] for one in matches)
+        assert "".join("".join(marked).split()) == "".join(expected.split())
+
+
+@given(st.text(alphabet="ab\t\r\n\x1b漢", max_size=400))
+def test_a_text_in_slices_is_shown_as_the_whole_is(text: str) -> None:
+    from tui_eval.tui import finding
+
+    before, finding._SLICE = finding._SLICE, 16
+    try:
+        assert shown_source(text) == printable(text.strip("\r\n"))
+    finally:
+        finding._SLICE = before
+
+
+def test_finding_gives_places_in_the_order_of_the_texts() -> None:
+    source = wanted("one  two").source
+    assert find(source, ["One\ntwo", "", "x one two one two"]) == [
+        Match(0, 0, 7), Match(2, 2, 9), Match(2, 10, 17),
+    ]  # fmt: skip
+    with pytest.raises(TooSlowError):
+        find(r"(a+)+$", ["a" * 60 + "!"], patience_s=0.3)

@@ -1,0 +1,138 @@
+"""Several evaluations in a real terminal, with a real engine behind them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from importlib.util import find_spec
+
+import pytest
+from program import Program, chat_answer, wait_until
+from servers import FaultServer, Reply
+from terminal import Terminal
+
+from tui_eval.runs.lock import holder
+
+pytestmark = pytest.mark.skipif(
+    find_spec("tui_eval.engine.suite") is None, reason="the engine works on one evaluation only"
+)
+
+CHAT = "/v1/chat/completions"
+SUITE = """
+model = "m"
+api_base_url = "{url}/v1"
+num_examples = 6
+rollouts_per_example = 1
+max_concurrent = 2
+save_results = true
+
+[[eval]]
+env_id = "echo"
+sampling_args = {{ temperature = 0.2 }}
+
+[[eval]]
+env_id = "echo"
+sampling_args = {{ temperature = 0.9 }}
+"""
+ECHO = """
+    import tui_eval as vf
+
+    def load_environment():
+        return vf.SingleTurnEnv(
+            dataset=[{"question": f"Say {i}"} for i in range(20)],
+            rubric=vf.Rubric(funcs=[lambda completion: 1.0]),
+        )
+"""
+
+
+@pytest.fixture
+def on_terminal(program: Program, fault_server: FaultServer) -> Iterator[Callable[..., Terminal]]:
+    program.environment("echo", ECHO)
+    (program.folder / "suite.toml").write_text(SUITE.format(url=fault_server.url))
+    opened: list[Terminal] = []
+
+    def open_terminal(*args: str, delay: float = 0.0, command: str = "run") -> Terminal:
+        fault_server.script(CHAT, [Reply(body=chat_answer("yes"), delay=delay)])
+        opened.append(Terminal(program.folder, program.env, command, "suite.toml", *args))
+        return opened[-1]
+
+    yield open_terminal
+    for terminal in opened:
+        terminal.close()
+
+
+def test_a_suite_runs_to_its_end_and_leaving_prints_the_table(
+    on_terminal: Callable[..., Terminal],
+) -> None:
+    terminal = on_terminal()
+    terminal.wait_for("suite.toml · 2/2 evaluations")
+    terminal.wait_for("finished in")
+    terminal.type("g")
+    terminal.wait_for("6/6 finished")
+    terminal.type("q")
+    assert terminal.finish() == 0
+    assert terminal.is_whole()
+    for text in ("temperature=0.2", "temperature=0.9", "Results saved to:"):
+        assert text in terminal.text
+
+
+def test_stopping_a_suite_is_resumable(on_terminal: Callable[..., Terminal]) -> None:
+    terminal = on_terminal(delay=0.3)
+    terminal.wait_for("▶ 2 running")
+    terminal.type("q")
+    terminal.wait_for("Leave the running suite")
+    terminal.type("s")
+    assert terminal.finish() == 130
+    assert "Go on: tui-eval run suite.toml --resume" in terminal.text
+    again = on_terminal("--resume")
+    again.wait_for("2/2 evaluations")
+    again.wait_for("finished in")
+    again.type("q")
+    assert again.finish() == 0
+
+
+def test_a_detached_suite_goes_on_to_its_end(
+    program: Program, on_terminal: Callable[..., Terminal]
+) -> None:
+    terminal = on_terminal(delay=0.3)
+    terminal.wait_for("▶ 2 running")
+    terminal.type("<")
+    terminal.type("q")
+    terminal.wait_for("Leave the running suite")
+    terminal.type("d")
+    assert terminal.finish() == 0
+    assert "Join it: tui-eval open suite.toml" in terminal.text
+    wait_until(lambda: sum(len(run.rows) for run in program.runs()) == 12, "every rollout")
+    released = lambda: all(holder(run.path / "lock") is None for run in program.runs())  # noqa: E731
+    wait_until(released, "the end of the engine")
+
+
+def test_a_detached_suite_is_joined_as_a_whole(
+    program: Program, on_terminal: Callable[..., Terminal]
+) -> None:
+    terminal = on_terminal(delay=3.0)
+    terminal.wait_for("▶ 2 running")
+    leave(terminal, "d")
+    told = program.run("open", "suite.toml")
+    assert told.code == 0, told
+    assert "0 of 2 evaluations are over" in told.out
+    assert "Join it: tui-eval open suite.toml" in told.out
+    joined = on_terminal(delay=3.0, command="open")
+    joined.wait_for("suite.toml ·")
+    for text in ("temperature=0.2", "temperature=0.9", "▶ 2 running"):
+        joined.wait_for(text)
+    leave(joined, "d")
+    again = on_terminal(delay=3.0, command="open")
+    again.wait_for("▶ 2 running")
+    leave(again, "s")
+    assert "Go on: tui-eval run suite.toml --resume" in again.text
+    assert all(holder(run.path / "lock") is None for run in program.runs())
+    over = program.run("open", "suite.toml")
+    assert over.code == 2, over
+    assert "no engine is at work on these evaluations" in over.err
+
+
+def leave(terminal: Terminal, how: str) -> None:
+    terminal.type("q")
+    terminal.wait_for("Leave the running suite")
+    terminal.type(how)
+    assert terminal.finish() == (0 if how == "d" or "open" in terminal.process.args else 130)

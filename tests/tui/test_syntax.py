@@ -1,0 +1,131 @@
+"""Inks of JSON, Markdown and code, and what is shown of what a model wrote."""
+
+from __future__ import annotations
+
+import json
+from itertools import pairwise
+
+from hypothesis import given
+from hypothesis import strategies as st
+from scripted_run import SELECTED
+from scripted_story import writing_feed
+from staging import staged_app
+
+from tui_eval import events as ev
+from tui_eval.fold.placeholders import placeholder
+from tui_eval.tui.marking import overlaid
+from tui_eval.tui.shown_text import LONGEST_JSON, arguments_shown, pretty_json
+from tui_eval.tui.syntax import CODE, LONGEST_CODE, Inked, tokens
+
+
+def inks(text: str, language: str) -> list[tuple[str, str]]:
+    return [(text[start:end], ink) for start, end, ink in tokens(text, language)]
+
+
+def test_json_has_inks_for_keys_strings_numbers_and_words() -> None:
+    assert inks('{"a": [1, -2.5e3, "x\\"y"], "b": null}', "json") == [
+        ('"a"', "name"), ("1", "number"), ("-2.5e3", "number"), ('"x\\"y"', "string"),
+        ('"b"', "name"), ("null", "keyword"),
+    ]  # fmt: skip
+
+
+def test_markdown_stays_text_and_its_fences_are_code() -> None:
+    text = "# Plan\n- use `x` **now**\n```py\nx = 1\n```\nplain `end`"
+    assert inks(text, "markdown") == [
+        ("# Plan", "strong"), ("- ", "name"), ("`x`", "code"), ("**now**", "strong"),
+        ("```py", "comment"), ("1", "number"), ("```", "comment"), ("`end`", "code"),
+    ]  # fmt: skip
+
+
+def test_a_fence_that_is_still_open_is_code_to_the_end() -> None:
+    assert ("return", "keyword") in inks("```python\nreturn 1", "markdown")
+    assert inks("```brainfuck\n+++", "markdown") == [("```brainfuck", "comment")]
+
+
+def test_of_long_code_only_the_beginning_is_looked_at() -> None:
+    text = "x = 1\n" * LONGEST_CODE
+    assert max(end for _, end, _ in tokens(text, "python")) <= LONGEST_CODE
+    looked: list[int] = []
+    inked = Inked(text, "python")
+    assert inked.reaches(50, lambda: bool(looked.append(1)) or True)
+    assert len(looked) < 30
+
+
+def test_a_text_is_highlighted_no_farther_than_there_is_time() -> None:
+    inked = Inked("x = 1\n" * 100, "python")
+    assert not inked.reaches(300, lambda: False)
+    assert inked.reaches(300, lambda: True)
+
+
+def test_every_language_that_is_named_has_its_lexer() -> None:
+    for language in CODE:
+        assert isinstance(inks("x = 1 # y", language), list)
+
+
+@given(st.text(alphabet='{}[]":,\\ab1 \n`#*-', max_size=80), st.sampled_from(["json", "markdown"]))
+def test_inks_are_in_order_and_lose_no_character(text: str, language: str) -> None:
+    found = list(tokens(text, language))
+    assert all(a[1] <= b[0] for a, b in pairwise(found))
+    assert "".join(part for part, _ in overlaid([(text, "")], found)) == text
+
+
+def test_json_is_indented_only_where_it_loses_nothing() -> None:
+    assert pretty_json('{"a":[1,"é"]}') == '{\n  "a": [\n    1,\n    "é"\n  ]\n}'
+    assert pretty_json('{"a": 1, "a": 2}') is None
+    assert pretty_json("17") is None
+    assert pretty_json('{"a": ') is None
+    assert pretty_json("[" * 5_000) is None
+    assert pretty_json("[" + "1," * LONGEST_JSON + "1]") is None
+
+
+def test_arguments_are_a_line_each_and_code_is_highlighted_as_what_it_is() -> None:
+    shown = arguments_shown(json.dumps({"n": 1, "code": "a = 1\nb = 2", "command": "ls\npwd"}))
+    assert shown == [
+        ("n = 1\ncode =", "json"), ("a = 1\nb = 2", "python"),
+        ("command =", "json"), ("ls\npwd", "bash"),
+    ]  # fmt: skip
+    assert arguments_shown("not json") == [("not json", "json")]
+    nested = arguments_shown(json.dumps({"q": {"a": "x" * 80}}))[0][0]
+    assert nested.startswith('q = {\n  "a": "xxx')
+
+
+def test_pictures_and_sounds_are_told_by_type_and_size() -> None:
+    data = "A" * 40_000
+    found = {
+        "[image · image/png · 30 kB]": {
+            "type": "image_url",
+            "image_url": {"url": f"data:image/png;base64,{data}"},
+        },
+        "[image · https://x.test/a.png]": {
+            "type": "image_url",
+            "image_url": {"url": "https://x.test/a.png"},
+        },
+        "[audio · wav · 3 B]": {
+            "type": "input_audio",
+            "input_audio": {"data": "AAAA", "format": "wav"},
+        },
+        "[image · image/jpeg · 1.5 MB]": {
+            "type": "image",
+            "source": {"type": "base64", "media_type": "image/jpeg", "data": data * 50},
+        },
+        "[thing]": {"type": "thing"},
+        "[part]": {},
+    }
+    assert {text: placeholder(part) for text, part in found.items()} == {t: t for t in found}
+
+
+async def test_the_text_of_a_running_turn_grows_and_gives_way_to_its_message() -> None:
+    async with staged_app(writing_feed()) as stage:
+        story = stage.live.story
+        await stage.until(lambda: "That leaves" in stage.text(story))
+        assert "turn 3" in stage.text(story)
+        assert "writing…" in stage.text(story)
+        first = len("".join(stage.live.reader.rollout.coming.parts["text"]))
+        await stage.tell(ev.TextAdded(0, 1.0, SELECTED, 3, "text", first, "2493 candles."))
+        await stage.until(lambda: "That leaves 2493 candles." in stage.text(story))
+        assert story.at_end
+        whole = {"role": "assistant", "content": "It is 2493."}
+        await stage.tell(ev.MessagesAdded(0, 1.0, SELECTED, 1, 9, 2, [whole]))
+        await stage.until(lambda: "It is 2493." in stage.text(story))
+        assert "writing…" not in stage.text(story)
+        assert stage.text(story).count("turn 3") == 1

@@ -1,0 +1,60 @@
+"""The rollouts that a command was asked for: a run, a filter and a column to sort by."""
+
+from __future__ import annotations
+
+import sys
+from dataclasses import dataclass
+from pathlib import Path
+
+from tui_eval.cli.report import read_run, tell_unreadable
+from tui_eval.errors import Fault, RefusedError
+from tui_eval.fold.columns import Notes
+from tui_eval.fold.run_state import RunState
+from tui_eval.runs.layout import RunDir
+from tui_eval.runs.naming import named_run
+from tui_eval.runs.notes import read_notes
+from tui_eval.runs.selection import select_rows
+from tui_eval.runs.text_search import SearchProgress
+from tui_eval.runs.unsaved import newest_run
+
+
+@dataclass(frozen=True, slots=True)
+class ChosenRows:
+    """A run as it is on disk, and which of its rows were asked for, in which order."""
+
+    run: RunDir
+    state: RunState
+    notes: Notes
+    rows: list[int]
+
+
+def choose(path: Path | None, where: str, sort: str = "") -> ChosenRows:
+    """Reads a run, the newest one without a path, and chooses among its rows.
+
+    Raises:
+        RefusedError: There is no run, or what was asked makes no sense.
+    """
+    run = newest_run() if path is None else named_run(path)
+    if run is None:
+        hint = "Make one: tui-eval demo"
+        raise RefusedError(
+            [Fault("run", "there is none under ./outputs, nor an unsaved one", hint)]
+        )
+    state, _ = read_run(run)
+    tell_unreadable(state)
+    notes = read_notes(run)
+    telling = sys.stderr.isatty()
+    rows = select_rows(run, state, where, sort, notes=notes, tell=_tell if telling else _ignore)
+    if telling:
+        print("\r\x1b[K", end="", file=sys.stderr)
+    return ChosenRows(run, state, notes, rows)
+
+
+def _tell(progress: SearchProgress) -> None:
+    if progress.searched % 50 == 0:
+        text = f"searching {progress.searched:,} of {progress.total:,}"
+        print(f"\r{text}", end="", file=sys.stderr, flush=True)
+
+
+def _ignore(_: SearchProgress) -> None:
+    pass

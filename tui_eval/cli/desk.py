@@ -1,0 +1,122 @@
+"""What a form asks of the rest of the program, answered by engines and files."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+from typing import Any
+
+from tui_eval.errors import Fault
+from tui_eval.tui.desk import Offer
+
+DESCRIBES_WITHIN_S = 60.0
+PLANS_WITHIN_S = 300.0
+FOLDERS = (".", "configs", "configs/eval", "configs/evals")
+"""Where files of evaluations are looked for."""
+MOST_FILES = 200
+OF_EVALUATIONS = ("[[eval]]", "[[ablation]]", "env_id")
+"""How a line begins that only a file of evaluations has."""
+
+
+class EngineDesk:
+    """See `tui.desk.Desk`."""
+
+    def check(self, request: Mapping[str, Any]) -> list[Fault]:
+        """See `Desk.check`."""
+        from tui_eval.config.env_file import load_env_file
+        from tui_eval.config.plan import Request
+        from tui_eval.config.planning import expand
+
+        load_env_file()
+        asked = Request(**request)
+        if asked.env_id is None:
+            return []
+        return expand(asked).faults
+
+    def endpoints(self, registry: str | None) -> list[Offer]:
+        """See `Desk.endpoints`."""
+        from tui_eval.config.endpoints import read_registry, registry_path
+        from tui_eval.config.env_file import load_env_file
+        from tui_eval.config.local_servers import find_servers
+
+        load_env_file()
+        path = registry_path(registry)
+        known, faults = read_registry(path)
+        about = "\n".join([f"From {path}.", *map(str, faults)])
+        found = [_endpoint(alias, replicas, about) for alias, replicas in known.items()]
+        for server in find_servers():
+            url = f"http://localhost:{server.port}/v1"
+            for model in server.models:
+                sets = {"endpoint_id": "", "provider": "", "api_base_url": url}
+                found.append(Offer(model, f"{server.name} at {url}", "It answers now.", sets))
+        return found
+
+    def files(self) -> list[Offer]:
+        """See `Desk.files`."""
+        return [Offer(str(path)) for path in _eval_files()][:MOST_FILES]
+
+    def resumable(self, environments_dir: str) -> list[Offer]:
+        """See `Desk.resumable`."""
+        from tui_eval.config.options import NEWEST
+        from tui_eval.runs.layout import saved_roots
+        from tui_eval.runs.unsaved import incomplete_runs
+
+        found = [Offer(NEWEST, "the newest run that matches")]
+        for one in incomplete_runs(saved_roots(Path(environments_dir))):
+            kind = ", unsaved" if one.unsaved else ""
+            note = f"{one.env_id} with {one.model}, {one.done} of {one.total}{kind}"
+            path = os.path.relpath(one.run.path)
+            found.append(Offer(str(one.run.path) if path.startswith("..") else path, note))
+        return found
+
+    async def environments(self, environments_dir: str) -> list[Offer]:
+        """See `Desk.environments`."""
+        from tui_eval.engine.asking import ask_engine
+
+        words = ("--list", "--env-dir-path", environments_dir)
+        found = await ask_engine(*words, within=DESCRIBES_WITHIN_S)
+        return [
+            Offer(one["env_id"], f"{one['origin']} · {one['summary']}")
+            for one in found.get("environments", ())
+        ]
+
+    async def describe(
+        self, env_id: str, environments_dir: str, *, no_alias: bool
+    ) -> dict[str, Any]:
+        """See `Desk.describe`."""
+        from tui_eval.engine.asking import ask_engine
+
+        words = ["--describe", env_id, "--env-dir-path", environments_dir]
+        words += ["--no-alias"] if no_alias else []
+        return await ask_engine(*words, within=DESCRIBES_WITHIN_S)
+
+    async def estimate(self, request: Mapping[str, Any]) -> dict[str, Any]:
+        """See `Desk.estimate`."""
+        from tui_eval.engine.asking import ask_engine
+
+        raw = {**request["raw"], "no_preflight": True}
+        asked = {**request, "raw": raw}
+        return await ask_engine("-", "--dry-run", request=asked, within=PLANS_WITHIN_S)
+
+
+def _endpoint(alias: str, replicas: list[Any], about: str) -> Offer:
+    first = replicas[0]
+    has_key = not first.key_var or bool(os.environ.get(first.key_var))
+    key = "" if has_key else f" · {first.key_var} is not set"
+    more = f" and {len(replicas) - 1} more" if len(replicas) > 1 else ""
+    note = f"{first.model} at {first.url}{more}{key}"
+    sets = {"endpoint_id": "", "provider": "", "api_base_url": ""}
+    return Offer(alias, note, about, sets, has_key)
+
+
+def _eval_files() -> Iterator[Path]:
+    """TOML files that hold evaluations, by what stands at the beginning of a line in them."""
+    for folder in FOLDERS:
+        for path in sorted(Path(folder).glob("*.toml")):
+            try:
+                text = path.read_text("utf-8")
+            except (OSError, UnicodeDecodeError):
+                continue
+            if any(line.startswith(OF_EVALUATIONS) for line in text.splitlines()):
+                yield path

@@ -1,0 +1,77 @@
+"""`tui-eval export RUN`: rollouts of a run in another form."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import click
+
+if TYPE_CHECKING:
+    from tui_eval.runs.export.source import ExportSource
+
+FORMATS = ("jsonl", "csv", "parquet", "markdown", "html")
+
+
+@click.command("export")
+@click.argument("path", metavar="[RUN]", type=click.Path(path_type=Path), required=False)
+@click.option(
+    "--format", "kind", type=click.Choice(FORMATS), help="What the ending of FILE says without it."
+)
+@click.option("--where", default="", metavar="FILTER", help="Which rollouts; see `tui-eval ls`.")
+@click.option("--sort", default="", metavar="COLUMN", help="In this order; see `tui-eval ls`.")
+@click.option(
+    "-o",
+    "--output",
+    metavar="FILE",
+    type=click.Path(path_type=Path),
+    help="Where to; - for stdout.  [default: a new file here, named after the run]",
+)
+@click.option("--overwrite", is_flag=True, help="Replace FILE if it is there.")
+def command(
+    path: Path | None,
+    kind: str | None,
+    where: str,
+    sort: str,
+    output: Path | None,
+    overwrite: bool,
+) -> int:
+    """Write the finished rollouts of a run, the newest one without RUN, to a file.
+
+    jsonl: lines of results.jsonl as they are. csv: a table with question and response. parquet: a
+    table with whole conversations. markdown: transcripts to read. html: one page with everything.
+    """
+    from tui_eval.cli.chosen_rows import choose
+    from tui_eval.cli.report import show_faults
+    from tui_eval.errors import Fault, RefusedError
+    from tui_eval.runs.export.source import ExportSource
+    from tui_eval.runs.export.writing import format_of
+
+    kind = kind or (format_of(output) if output is not None else None)
+    try:
+        if kind is None:
+            hint = f"Name it: --format {'|'.join(FORMATS)}"
+            raise RefusedError([Fault("--format", "nothing says what to write", hint)])
+        chosen = choose(path, where, sort)
+        source = ExportSource(chosen.run, chosen.state, chosen.notes, chosen.rows, where)
+        _write(source, kind, output, overwrite)
+    except RefusedError as error:
+        return show_faults(error.faults)
+    return 0
+
+
+def _write(source: ExportSource, kind: str, output: Path | None, overwrite: bool) -> None:
+    from tui_eval.cli.report import show
+    from tui_eval.runs.export.writing import default_path, write_export, write_to_stdout
+    from tui_eval.tui.figures import plural
+
+    if output == Path("-"):
+        write_to_stdout(source, kind)
+        return
+    path = output or default_path(source.run.place, kind)
+    for progress in write_export(source, kind, path, overwrite=overwrite):
+        if sys.stderr.isatty() and progress.written % 100 == 0:
+            text = f"\r{progress.written:,} of {progress.total:,}"
+            print(text, end="", file=sys.stderr, flush=True)
+    show([f"{plural(len(source.finished), 'rollout')} written to {path}"])

@@ -1,0 +1,110 @@
+"""The command that goes on with a run or with several evaluations, as it can be pasted."""
+
+from __future__ import annotations
+
+import os
+import shlex
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from tui_eval.config.options import BUDGETS, BY_NAME, NO_BUDGET, TYPED_KEY_VAR
+from tui_eval.errors import RefusedError
+from tui_eval.events import OUT_OF_BUDGET
+from tui_eval.runs.layout import RunDir
+from tui_eval.stats.cost import budget_spent
+
+if TYPE_CHECKING:
+    from tui_eval.config.plan import RunPlan
+    from tui_eval.fold.run_state import RunState
+
+AGENT = "osmosis-agent"
+"""Environment of the runs of `tui-eval agent`; the agent loop stands behind an `@`."""
+
+
+def is_of_agent(env_id: str) -> bool:
+    """Whether an environment is that of an agent loop."""
+    return env_id.partition("@")[0] == AGENT
+
+
+def go_on_lines(run: RunDir, status: str) -> Iterator[str]:
+    """How to go on with a run that ended early; nothing where it cannot.
+
+    Args:
+        status: How it ended.
+    """
+    from tui_eval.config.plan import read_plan
+
+    try:
+        plan = read_plan(run.plan)
+    except RefusedError:
+        return
+    if plan.given_inputs:
+        yield f"Go on: give this directory to generate() as results_path: {run.path}"
+        return
+    command = "agent" if is_of_agent(plan.env_id) else "run"
+    yield f"Go on: tui-eval {command} --resume {shlex.quote(str(run.path))}"
+    if again := _secrets_of(plan):
+        yield f"Add what is secret and not kept: {' '.join(again)}"
+    if status == OUT_OF_BUDGET:
+        yield _without([name for name in BUDGETS if getattr(plan, name) is not None])
+
+
+def _without(names: Sequence[str]) -> str:
+    """That a command lifts budgets; by their names, where they are known."""
+    flags = " and ".join(BY_NAME[name].shown for name in names) or "a budget"
+    return f"That is without {flags}. To have one, type it again; what is spent counts."
+
+
+def _secrets_of(plan: RunPlan) -> list[str]:
+    """What must be typed beside the path, because no file has it."""
+    from tui_eval.config.choosing_again import needed_again
+    from tui_eval.config.secret_values import HIDDEN, hidden_names
+
+    tables = {"-a": plan.env_args, "-x": plan.extra_env_kwargs, "-S": plan.sampling_args}
+    words = [f"{flag} JSON" for flag, table in tables.items() if any(hidden_names(table, ""))]
+    words += needed_again(plan)
+    if HIDDEN in (plan.heartbeat_url or ""):
+        words.append("--heartbeat-url URL")
+    if any(one.key_var == TYPED_KEY_VAR for one in plan.served_at):
+        words.append("--api-key KEY")
+    return words
+
+
+def go_on_suite_lines(
+    file: Path, words: Sequence[str], ended: str, runs: Sequence[RunState | None]
+) -> Iterator[str]:
+    """How to go on with the evaluations of a file.
+
+    Args:
+        words: What is typed beside the file and `--resume`.
+        ended: How all of them together ended.
+        runs: What is on disk of each; None where it never began.
+    """
+    lifted = _own_budgets_spent(runs)
+    for name in lifted:
+        words = [*words, BY_NAME[name].flags[0], NO_BUDGET]
+    yield f"Go on: {shlex.join(['tui-eval', 'run', short_path(file), '--resume', *words])}"
+    if ended == OUT_OF_BUDGET:
+        yield _without(lifted)
+
+
+def _own_budgets_spent(runs: Sequence[RunState | None]) -> list[str]:
+    """The budgets of the file that evaluations have reached: there they would stop again."""
+    from tui_eval.runs.facts import read_asked
+
+    found: dict[str, None] = {}
+    for state in runs:
+        if state is None or state.run is None or state.finished == state.total:
+            continue
+        asked = read_asked(RunDir(Path(state.run.path)))
+        for name in BUDGETS:
+            limit: Any = asked.get(name)
+            if limit is not None and budget_spent(state.tokens, state.cost, **{name: limit}):
+                found[name] = None
+    return list(found)
+
+
+def short_path(path: Path) -> str:
+    """A path as short as it can be typed here."""
+    return os.path.relpath(path) if path.is_relative_to(Path.cwd()) else str(path)

@@ -1,0 +1,184 @@
+"""What the home screen asks for, answered by files, engines and a short look at endpoints."""
+
+from __future__ import annotations
+
+import json
+import os
+import time
+from collections.abc import Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from tui_eval.cli.lazy_feed import LazyFeed
+from tui_eval.tui.near import NearEndpoint, NearEndpoints, NearEnvironment
+
+if TYPE_CHECKING:
+    from textual.screen import Screen
+
+    from tui_eval.config.endpoints import Endpoint
+    from tui_eval.errors import Fault
+    from tui_eval.fold.feed import Feed
+    from tui_eval.runs.discovery import FoundRun
+    from tui_eval.runs.lookout import Lookout
+
+LISTS_WITHIN_S = 30.0
+PRIME_KEY_VAR = "PRIME_API_KEY"
+
+
+class FilesAndEngines:
+    """See `tui.near.HomeDesk`.
+
+    Args:
+        paths: Where to look for runs besides the usual folders.
+    """
+
+    def __init__(self, paths: Sequence[Path] = ()) -> None:
+        self._paths = paths
+        self._lookout: Lookout | None = None
+
+    def runs(self) -> list[FoundRun]:
+        """See `HomeDesk.runs`."""
+        if self._lookout is None:
+            from tui_eval.engine import live_feed  # noqa: F401  so that opening a run is quick
+            from tui_eval.runs import saved_feed  # noqa: F401
+            from tui_eval.runs.lookout import Lookout
+
+            self._lookout = Lookout(self._paths)
+        return self._lookout.look()
+
+    async def environments(self) -> list[NearEnvironment]:
+        """See `HomeDesk.environments`. An engine looks: this process imports no environment."""
+        from tui_eval.engine.asking import ask_engine
+
+        found = await ask_engine("--list", within=LISTS_WITHIN_S)
+        names = ("env_id", "origin", "path", "summary")
+        return [
+            NearEnvironment(*(str(one[name]) for name in names))
+            for one in found.get("environments", ())
+        ]
+
+    def endpoints(self) -> NearEndpoints:
+        """See `HomeDesk.endpoints`."""
+        from tui_eval.config.endpoints import read_registry, registry_path
+        from tui_eval.config.env_file import load_env_file
+        from tui_eval.config.local_servers import find_servers
+
+        load_env_file()
+        path = registry_path(None)
+        known, faults = read_registry(path)
+        found = [near for replicas in known.values() for near in _near(replicas)]
+        for server in find_servers():
+            url = f"http://localhost:{server.port}/v1"
+            use = f"{server.name}: -b {url} -m {server.models[0]}"
+            more = f" and {len(server.models) - 1} more" if len(server.models) > 1 else ""
+            models = server.models[0] + more
+            found.append(NearEndpoint(f"localhost:{server.port}", models, url, "", True, use, True))
+        return NearEndpoints(found, [str(fault) for fault in faults])
+
+    def unreachable(self, url: str) -> str:
+        """See `HomeDesk.unreachable`. A connection is made and closed; nothing is sent."""
+        from tui_eval.engine.reaching import unreachable
+
+        return "; ".join(fault.what for fault in unreachable(url))
+
+    def open(self, run: FoundRun) -> Feed:
+        """See `HomeDesk.open`."""
+        from tui_eval.engine.live_feed import LiveFeed
+        from tui_eval.runs.saved_feed import SavedFeed
+
+        return LiveFeed(socket_path=run.socket) if run.socket else SavedFeed(run.run)
+
+    def resume(self, run: FoundRun) -> Feed:
+        """See `HomeDesk.resume`."""
+        return self.start({"env_id": None, "raw": {"resume": str(run.run.place)}})
+
+    def demo(self) -> Feed:
+        """See `HomeDesk.demo`."""
+        from tui_eval.cli.demo import DEMO
+        from tui_eval.shipped import shipped
+
+        registry = str(shipped("configs", "endpoints.toml"))  # one's own need not name it
+        return self.start({"env_id": "calculator", "raw": {**DEMO, "endpoints_path": registry}})
+
+    def start(self, request: Mapping[str, Any]) -> Feed:
+        """The feed of an engine that is started on a request (see `config.plan.Request`)."""
+        return LazyFeed(request)
+
+    def end(self, feed: Feed, *, save: str) -> str:
+        """See `HomeDesk.end`."""
+        engine = feed.inner.engine if isinstance(feed, LazyFeed) and feed.inner else None
+        if engine is not None:
+            engine.stop()
+            engine.wait()
+            engine.clean_up()
+        return self.save(save) if save else ""
+
+    def save(self, path: str) -> str:
+        """See `HomeDesk.save`."""
+        from tui_eval.errors import RefusedError
+        from tui_eval.runs.layout import RunDir
+        from tui_eval.runs.unsaved import keep
+
+        try:
+            keep(RunDir(Path(path)))
+        except RefusedError as error:
+            return "; ".join(map(str, error.faults))
+        return ""
+
+
+def comparison_of(paths: Sequence[Path]) -> Screen[Any]:
+    """The screen that compares runs."""
+    from tui_eval.tui.screens.compare import CompareRuns
+
+    return CompareRuns(paths)
+
+
+def form_for(
+    env_id: str, before: Screen[Any] | None = None, refused: Sequence[Fault] = ()
+) -> Screen[Any]:
+    """A form for an evaluation.
+
+    Args:
+        env_id: What to begin with; empty for nothing.
+        before: The form whose request was refused: what it holds stands in this one.
+        refused: Why it was.
+    """
+    from tui_eval.cli.desk import EngineDesk
+    from tui_eval.config.draft import Draft
+    from tui_eval.tui.screens.configure import ConfigureScreen
+
+    draft = before.draft if isinstance(before, ConfigureScreen) else Draft()
+    if env_id:
+        draft.form.put("env_id", env_id)
+    return ConfigureScreen(EngineDesk(), draft, time.time, list(refused))
+
+
+def _near(replicas: Sequence[Endpoint]) -> Iterator[NearEndpoint]:
+    from tui_eval.config.endpoints import EMBEDDED
+
+    for one in replicas:
+        url = "" if one.url == EMBEDDED else one.url
+        has_key = not one.key_var or _has_key(one.key_var)
+        yield NearEndpoint(one.alias, one.model, url, one.key_var, has_key, _short(one.source))
+
+
+def _has_key(name: str) -> bool:
+    """Whether a variable is set, or Prime's own file has the key that it stands for."""
+    if os.environ.get(name):
+        return True
+    if name != PRIME_KEY_VAR:
+        return False
+    try:
+        settings = json.loads((Path.home() / ".prime" / "config.json").read_text("utf-8"))
+    except (OSError, ValueError, RecursionError):
+        return False
+    return isinstance(settings, dict) and bool(settings.get("api_key"))
+
+
+def _short(source: str) -> str:
+    """A place in the registry, from here where that is shorter."""
+    from tui_eval.shipped import shipped
+
+    if source.startswith(str(shipped("configs"))):
+        return "in the registry that comes with the program"
+    return f"in {source}"

@@ -1,0 +1,34 @@
+"""The process behind one tab of a browser: the command line, ended with the server."""
+
+from __future__ import annotations
+
+import os
+import select
+import signal
+import sys
+import threading
+
+LEAVES_WITHIN_S = 5.0
+
+
+def main() -> None:
+    """Runs the command line; once nobody holds the other end of stdin it is told to end."""
+    threading.Thread(target=_end_with_stdin, args=(sys.stdin.fileno(),), daemon=True).start()
+    from tui_eval.__main__ import main as program
+
+    program()
+
+
+def _end_with_stdin(fd: int) -> None:
+    """A closed stdin is what a closed terminal is elsewhere, also if the server was killed."""
+    poll = select.poll()
+    poll.register(fd, 0)  # hears of the end only; what comes in is the driver's
+    while not poll.poll():
+        pass
+    os.kill(os.getpid(), signal.SIGTERM)
+    threading.Event().wait(LEAVES_WITHIN_S)
+    os.killpg(os.getpid(), signal.SIGKILL)
+
+
+if __name__ == "__main__":
+    main()

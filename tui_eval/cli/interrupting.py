@@ -1,0 +1,40 @@
+"""The signals that end the command, wherever it is: each means what Ctrl-C means."""
+
+from __future__ import annotations
+
+import signal
+from types import FrameType
+
+_taken: list[int] = []
+
+
+def ending_signals() -> list[signal.Signals]:
+    """The signals that end the command; under `nohup` a closed terminal does not."""
+    asked = [signal.SIGINT, signal.SIGTERM]
+    if signal.getsignal(signal.SIGHUP) is not signal.SIG_IGN:
+        asked.append(signal.SIGHUP)
+    return asked
+
+
+def interrupt_on_signals() -> None:
+    """Makes them raise `KeyboardInterrupt`; an event loop that handled them has to be over."""
+    for number in ending_signals():
+        # asyncio takes care of Ctrl-C only where it finds Python's own handler
+        own = number == signal.SIGINT
+        signal.signal(number, signal.default_int_handler if own else _interrupt)
+
+
+def _interrupt(number: int, frame: FrameType | None) -> None:
+    _taken.append(number)
+    raise KeyboardInterrupt
+
+
+def was_interrupted(error: BaseException | None) -> bool:
+    """Whether one has come: what it cuts short may say so with another exception, this one.
+
+    A module that is loaded at that moment turns a `KeyboardInterrupt` into whatever it raises when
+    it cannot be loaded.
+    """
+    while error is not None and not isinstance(error, KeyboardInterrupt):
+        error = error.__cause__ or error.__context__
+    return bool(_taken) or error is not None

@@ -1,0 +1,96 @@
+"""What runs write into their logs, on stderr as it is written, where that is asked for."""
+
+from __future__ import annotations
+
+import itertools
+import time
+from pathlib import Path
+
+from tui_eval.cli.report import mutter
+from tui_eval.events import EvaluationMoved, Event, RunStarted
+from tui_eval.fold.log_records import whole_lines
+from tui_eval.runs.facts import read_asked
+from tui_eval.runs.layout import RunDir
+from tui_eval.runs.log_file import read_log
+
+MOST_AT_ONCE = 1 << 20
+"""Bytes that are printed at a time, so that signals and progress come in between."""
+
+
+class RunLogs:
+    """Prints what the verbose ones among the runs of this session log.
+
+    Args:
+        verbose: All of them are; else those are whose plan says so.
+    """
+
+    def __init__(self, *, verbose: bool) -> None:
+        self._verbose = verbose
+        self._began = time.time()
+        self._tails: dict[str, _Tail | None] = {}
+
+    def tell(self, event: Event) -> None:
+        """Takes in an event, which may be the begin or the end of a run."""
+        if isinstance(event, RunStarted):
+            self._follow(event.path, "", goes_on=event.worked_ms > 0)
+        elif isinstance(event, EvaluationMoved) and event.path:
+            self._follow(event.path, f"[{event.index + 1}] ", goes_on=event.finished > 0)
+
+    def _follow(self, path: str, prefix: str, *, goes_on: bool) -> None:
+        run = RunDir(Path(path))
+        if path not in self._tails:
+            wanted = self._verbose or read_asked(run).get("verbose") is True
+            since = self._began if goes_on else None
+            self._tails[path] = _Tail(run.log, prefix, since) if wanted else None
+
+    def show(self) -> None:
+        """Prints what was added since the last time."""
+        for tail in self._tails.values():
+            if tail is not None:
+                tail.show()
+
+    def show_rest(self) -> None:
+        """Prints all that is left, once nobody writes any more."""
+        for tail in self._tails.values():
+            while tail is not None and tail.show(final=True):
+                pass
+
+
+class _Tail:
+    """The lines of one log.
+
+    Args:
+        since: Unix seconds; what earlier sessions logged is left out. None for the whole log.
+    """
+
+    def __init__(self, path: Path, prefix: str, since: float | None) -> None:
+        self._path = path
+        self._prefix = prefix
+        self._at = 0
+        self._since = "" if since is None else _stamp(since)
+
+    def show(self, *, final: bool = False) -> bool:
+        """Prints whole lines, at most so many; returns whether there were any.
+
+        Args:
+            final: Nobody writes any more: a last line that was not ended is whole.
+        """
+        read, size = read_log(self._path, self._at, MOST_AT_ONCE)
+        full = len(read) == MOST_AT_ONCE
+        whole = whole_lines(read, full=full, final=final and self._at + len(read) == size)
+        self._at += len(whole)
+        lines = whole.decode("utf-8", "replace").splitlines()
+        if self._since:
+            lines = list(itertools.dropwhile(self._is_older, lines))
+        if lines:
+            self._since = ""
+            mutter(self._prefix + line for line in lines)
+        return bool(whole)
+
+    def _is_older(self, line: str) -> bool:
+        return not line[:4].isdigit() or line < self._since
+
+
+def _stamp(at: float) -> str:
+    """How a record of the log begins at that time."""
+    return f"{time.strftime('%Y-%m-%d %H:%M:%S', time.localtime(at))},{int(at % 1 * 1000):03d}"

@@ -1,0 +1,50 @@
+"""`tui-eval ls RUN`: the rollouts of a run, one line each."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import click
+
+
+@click.command("ls")
+@click.argument("path", metavar="[RUN]", type=click.Path(path_type=Path), required=False)
+@click.option("--where", default="", metavar="FILTER", help="Which rollouts; all without it.")
+@click.option(
+    "--sort", default="", metavar="COLUMN", help="Least first; -COLUMN for the greatest first."
+)
+@click.option("-n", "most", type=click.IntRange(min=0), metavar="N", help="So many at most.")
+@click.option("--json", "as_json", is_flag=True, help="One JSON object a line.")
+def command(path: Path | None, where: str, sort: str, most: int | None, as_json: bool) -> int:
+    """List the rollouts of a run: the newest one without RUN.
+
+    FILTER is words, /regular expressions/ and conditions on fields, joined by and, or, not and
+    parentheses: 'reward<0.5 and turns>8 and tool:search and not error:timeout'. text:WORD looks
+    through whole transcripts. docs/analysing.md has all fields; the metrics of a run are fields as
+    well.
+    """
+    from tui_eval.cli.chosen_rows import choose
+    from tui_eval.cli.report import mutter, show, show_faults, show_json
+    from tui_eval.cli.row_lines import row_lines
+    from tui_eval.errors import RefusedError
+    from tui_eval.fold.row_object import row_object
+    from tui_eval.runs.summary_json import refused_object
+    from tui_eval.tui.figures import plural
+
+    try:
+        chosen = choose(path, where, sort)
+    except RefusedError as error:
+        if as_json:
+            show_json(refused_object(error.faults))
+        return show_faults(error.faults)
+    state, notes = chosen.state, chosen.notes
+    rows = chosen.rows[:most]
+    if as_json:
+        for row in rows:
+            show_json(row_object(state, row, notes))
+        return 0
+    show(row_lines(state, rows, notes) if rows else [])
+    shown = f"{len(rows):,} of " if len(rows) < len(chosen.rows) else ""
+    of = f" of {state.total:,}" if where else ""
+    mutter([f"{shown}{plural(len(chosen.rows), 'rollout')}{of}"])
+    return 0

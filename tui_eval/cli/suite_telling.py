@@ -1,0 +1,294 @@
+"""Several evaluations as plain lines: what begins and ends, and one table of all at the end."""
+
+from __future__ import annotations
+
+import functools
+import os
+import shlex
+import shutil
+import time
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from typing import Any
+
+from tui_eval.cli.error_lines import ErrorLines
+from tui_eval.cli.going_on import go_on_suite_lines, short_path
+from tui_eval.cli.pushing import dataset_of, push_as_asked
+from tui_eval.cli.report import (
+    complain,
+    mutter,
+    progress_line,
+    read_run,
+    show,
+    show_json,
+)
+from tui_eval.cli.summary_lines import met, missing_column_lines
+from tui_eval.cli.table_lines import table_lines
+from tui_eval.cli.waiting_lines import WaitingLines
+from tui_eval.events import EvaluationMoved, Event, ListedEvaluation, SuiteStarted
+from tui_eval.fold.run_state import RunState
+from tui_eval.fold.suite_state import EvaluationState, SuiteState
+from tui_eval.fold.summary import summarize
+from tui_eval.runs.layout import RunDir, is_unsaved
+from tui_eval.runs.opening import read_rollout
+from tui_eval.runs.summary_json import several_object, summary_object, unstarted_object
+from tui_eval.tui.figures import plural, reward_text
+from tui_eval.tui.standing import rollouts_on_disk
+
+STEPS = 10
+QUIET_AT_MOST_S = 30.0
+MOST_PATHS = 20
+WAITING = "waiting"
+
+
+class SuiteTelling:
+    """Prints what the root of several evaluations tells; silent where there is one run alone.
+
+    Args:
+        state: What another listener saw of them.
+        as_json: The summary is one JSON object on stdout; all else goes to stderr.
+    """
+
+    def __init__(self, state: SuiteState | None = None, *, as_json: bool = False) -> None:
+        self.state = SuiteState() if state is None else state
+        self._as_json = as_json
+        self._say = mutter if as_json else show
+        self._step = 0
+        self._said_at = time.monotonic()
+        self._begun: set[int] = set()
+        self._complete: set[int] = set()
+        self._ended: set[int] = set()
+        self._waiting = WaitingLines()
+        self._errors = ErrorLines()
+
+    def tell(self, event: Event) -> None:
+        """Takes in an event and says what there is to say of it."""
+        self.state.apply(event)
+        if isinstance(event, SuiteStarted):
+            self._say([*self._opening_lines(event), ""])
+        elif isinstance(event, EvaluationMoved) and event.index < len(self.state.evaluations):
+            self._tell_moved(event, self.state.evaluations[event.index])
+
+    def _opening_lines(self, event: SuiteStarted) -> Iterator[str]:
+        count = len(event.evaluations)
+        total = sum(one.total for one in event.evaluations)
+        open_ = any(one.total == 0 for one in event.evaluations)
+        at_once = event.max_concurrent or "any number"
+        yield (
+            f"{plural(count, 'evaluation')}, {total}{' or more' if open_ else ''} rollouts in all, "
+            f"{at_once} of them at a time"
+        )
+        models = dict.fromkeys(one.model for one in event.evaluations)
+        yield f"{'Model' if len(models) == 1 else 'Models'}: {', '.join(models)}"
+
+    def _tell_moved(self, event: EvaluationMoved, one: EvaluationState) -> None:
+        name = self._name(event.index)
+        if event.status == "running" and event.index not in self._begun:
+            self._begun.add(event.index)
+            self._tell_begun(event, one)
+        elif one.is_over and event.index not in self._ended:
+            self._ended.add(event.index)
+            if event.status in ("refused", "failed"):
+                complain(f"error: {name}: {event.status}: {event.text}")
+            if event.errored:
+                self._tell_errors(name, RunDir(Path(event.path)))
+            if event.status == "refused":
+                if one.listed.total:
+                    self._say([f"Now {plural(self.state.rollouts, 'rollout')} in all"])
+                return
+            word = "complete already" if event.index in self._complete else event.status
+            self._say([f"{name}: {word}, {_ending(event)}"])
+
+    def _tell_begun(self, event: EvaluationMoved, one: EvaluationState) -> None:
+        """Says that an evaluation is worked on; a complete one only ends."""
+        if event.finished and event.finished >= one.total:
+            self._complete.add(event.index)
+            return
+        rollouts = plural(one.total, "rollout")
+        text = (
+            f"goes on, {event.finished} of {rollouts} done"
+            if event.finished
+            else f"begins, {rollouts}"
+        )
+        self._say([f"{self._name(event.index)}: {text}"])
+
+    def _name(self, place: int) -> str:
+        listed = self.state.evaluations[place].listed
+        number = f"[{place + 1}/{len(self.state.evaluations)}]"
+        if sum(one.listed.title == listed.title for one in self.state.evaluations) == 1:
+            return f"{number} {listed.title}"
+        varies = ", ".join(_varying(listed))
+        return f"{number} {listed.title}" + (f" ({varies})" if varies else "")
+
+    def _tell_errors(self, name: str, run: RunDir) -> None:
+        """Some errors of an evaluation that is over, of each kind a few over all of them."""
+        state, _ = read_run(run)
+        for row, kind in sorted(state.errors.items()):
+            self._errors.tell(
+                kind,
+                f"{name}: example {state.example_id(row)}, rollout {row % state.per_example}",
+                state.run.env_id if state.run else "",
+                functools.partial(read_rollout, run, row, state.offset[row], state.length[row]),
+            )
+
+    def tell_progress(self) -> None:
+        """Says how far all of it is, now and then."""
+        every = self.state.evaluations
+        finished, total = sum(one.last.finished for one in every), self.state.rollouts
+        step = finished * STEPS // total if total else 0
+        now = time.monotonic()
+        if step > self._step or (finished and now - self._said_at > QUIET_AT_MOST_S):
+            self._step, self._said_at = step, now
+            over = f"{self.state.over} of {plural(len(every), 'evaluation')} over"
+            self._waiting.something_said()
+            self._say([f"{progress_line(finished, total)}, {over}"])
+        elif waits := self._waiting_line():
+            self._say([waits])
+
+    def _waiting_line(self) -> str | None:
+        waiting = [
+            one.last for one in self.state.evaluations if one.last.sleeping and not one.is_over
+        ]
+        if not waiting:
+            return None
+        return self._waiting.line(
+            sum(one.sleeping for one in waiting),
+            max(waiting, key=lambda one: one.at).cause,
+            min(one.again_at for one in waiting),
+        )
+
+    def sum_up(self, *, abbreviated: bool, pushes: bool = True) -> int:
+        """Pushes what is to be pushed and prints what all came to; returns the exit code.
+
+        Args:
+            abbreviated: Leave out the table.
+            pushes: False where that is left to who began the suite.
+        """
+        end = self.state.end
+        assert end is not None, "the console ends with the suite"
+        if end.status == "failed":
+            complain(f"error: {end.text}")
+        runs = [_read(one) for one in self.state.evaluations]
+        hubs = self._push(runs) if pushes else {}
+        if self._as_json:
+            show_json(several_object(self._objects(runs, hubs), end.exit_code))
+        else:
+            show(self._closing_lines(runs, abbreviated))
+        return end.exit_code
+
+    def _push(self, runs: list[RunState | None]) -> dict[int, dict[str, Any]]:
+        """What became of the pushes that the file asks for, by the place of the evaluation."""
+        return push_as_asked(
+            {
+                place: (RunDir(Path(state.run.path)), one.last.status)
+                for place, (one, state) in enumerate(zip(self.state.evaluations, runs, strict=True))
+                if state is not None and state.run is not None
+            }
+        )
+
+    def _objects(
+        self, runs: list[RunState | None], hubs: dict[int, dict[str, Any]]
+    ) -> Iterator[dict[str, Any]]:
+        for place, (one, state) in enumerate(zip(self.state.evaluations, runs, strict=True)):
+            title = {"title": one.listed.title, "varies": one.listed.varies}
+            if state is not None:
+                hub = {"hub": hubs[place]} if place in hubs else {}
+                yield {**summary_object(summarize(state)), **title, **hub}
+                continue
+            status, text = one.last.status, one.last.text
+            codes = {"refused": 2, "failed": 1}
+            yield {**unstarted_object(status, codes.get(status), text), **title}
+
+    def _closing_lines(self, runs: list[RunState | None], abbreviated: bool) -> Iterator[str]:
+        found = [
+            (one, state)
+            for one, state in zip(self.state.evaluations, runs, strict=True)
+            if state is not None
+        ]
+        if found and not abbreviated:
+            width = max(shutil.get_terminal_size().columns, 80)
+            varies = [what_varies(one.listed) for one, _ in found]
+            yield ""
+            yield from table_lines([summarize(state) for _, state in found], varies, width)
+        yield ""
+        every = self.state.evaluations
+        finished = sum(one.last.status == "finished" for one in every)
+        yield f"{finished} of {plural(len(every), 'evaluation')} finished"
+        for place, one in enumerate(every):
+            if one.last.status in ("refused", "failed"):
+                yield f"{self._name(place)}: {one.last.status}: {one.last.text}"
+            if one.last.cause and one.last.finished == one.last.errored:
+                yield f"{self._name(place)}: no rollout succeeded; {met(one.last.cause)}"
+            state = runs[place]
+            for line in missing_column_lines(summarize(state)) if state is not None else ():
+                yield f"{self._name(place)}: column {line}"
+        yield from self._never_begun()
+        if finished < len(every) and (started := self.state.started) is not None:
+            ended = self.state.end.status if self.state.end else ""
+            yield from go_on_suite_lines(Path(started.path), started.words, ended, runs)
+        yield from _path_lines([Path(one.last.path) for one, _ in found])
+
+    def _never_begun(self) -> Iterator[str]:
+        waiting = [n for n, one in enumerate(self.state.evaluations) if one.last.status == WAITING]
+        yield from (f"{self._name(place)}: not begun" for place in waiting[:MOST_PATHS])
+        if len(waiting) > MOST_PATHS:
+            yield f"and {plural(len(waiting) - MOST_PATHS, 'other')} not begun"
+
+
+def show_at_work(suite: SuiteState, pid: int) -> None:
+    """Prints how far the suite is, which process is at work on it, and how to join that."""
+    show(["", f"Running in process {pid}: {rollouts_on_disk(suite)}"])
+    if suite.started is not None:
+        show([f"Join it: tui-eval open {shlex.quote(short_path(Path(suite.started.path)))}"])
+    runs = [RunDir(Path(one.last.path)) for one in suite.evaluations if one.last.path]
+    if any(dataset_of(run) is not None for run in runs):
+        complain("Push each run once it is finished: tui-eval push RUN")
+
+
+def what_varies(listed: ListedEvaluation) -> str:
+    """What tells an evaluation from the others in a table that has columns for their sizes."""
+    text = ", ".join(_varying(listed, without=("num_examples", "rollouts_per_example")))
+    if listed.title == listed.env_id:
+        return text
+    return f"{listed.title}: {text}" if text else listed.title
+
+
+def _varying(listed: ListedEvaluation, without: Sequence[str] = ()) -> Iterator[str]:
+    for name, value in listed.varies.items():
+        if name not in without:
+            shown = name.removeprefix("env_args.")
+            yield value if name == "model" else f"{shown}={value}"
+
+
+def _ending(event: EvaluationMoved) -> str:
+    done = plural(event.finished, "rollout")
+    if event.finished < event.total:
+        done = f"{event.finished} of {plural(event.total, 'rollout')}"
+    reward = f", reward {reward_text(event.reward)}" if event.reward is not None else ""
+    if event.half_width is not None:
+        reward += f" ± {reward_text(event.half_width)}"
+    errored = f", {event.errored} errored" if event.errored else ""
+    return f"{done}{reward}{errored}"
+
+
+def _read(one: EvaluationState) -> RunState | None:
+    """An evaluation's run from the disk, ended as it was told; None where it never began."""
+    run = RunDir(Path(one.last.path))
+    if not one.last.path or not run.path.exists():
+        return None
+    state, _ = read_run(run)
+    state.last_cause = one.last.cause
+    if one.last.status == "failed" and state.end is not None:
+        state.end.status, state.end.exit_code, state.end.text = "failed", 1, one.last.text
+    return state
+
+
+def _path_lines(paths: list[Path]) -> Iterator[str]:
+    for unsaved in (False, True):
+        some = [path for path in paths if is_unsaved(RunDir(path)) == unsaved]
+        if some:
+            yield "Unsaved, kept 14 days:" if unsaved else "Results saved to:"
+            yield from (f"  {path}" for path in some[:MOST_PATHS])
+        if len(some) > MOST_PATHS:
+            folder = os.path.commonpath([path.parent for path in some])
+            yield f"  and {len(some) - MOST_PATHS} others under {folder}"

@@ -1,0 +1,121 @@
+"""Two transcripts beside each other, turn by turn, as text and as one JSON object."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from typing import Any
+
+from tui_eval.cli.report import read_run
+from tui_eval.errors import Fault, RefusedError
+from tui_eval.fold.alignment import Alignment
+from tui_eval.fold.columns import number_of_row
+from tui_eval.fold.run_state import DONE
+from tui_eval.fold.transcript import Entry, Rollout
+from tui_eval.printable import one_line
+from tui_eval.runs.layout import RunDir
+from tui_eval.runs.naming import named_run
+from tui_eval.runs.opening import read_rollout
+from tui_eval.runs.summary_json import VERSION
+
+TEXT_MOST = 66
+
+
+def find_two(
+    paths: Sequence[Path], example: str, numbers: Sequence[int]
+) -> tuple[Rollout, Rollout]:
+    """Two rollouts of an example: of one run, or one of each of two.
+
+    Args:
+        numbers: Their numbers; without them the first one of each run, or the first two of one.
+
+    Raises:
+        RefusedError: There are no such rollouts.
+    """
+    if len(paths) > 2 or len(numbers) > 2:
+        raise RefusedError([Fault("--example", "two transcripts are compared, not more")])
+    same = len(paths) == 1
+    wanted = [*numbers, *([0, 1] if same else [0, 0])[len(numbers) :]]
+    sides = [paths[0], paths[-1]]
+    faults: list[Fault] = []
+    found: list[Rollout] = []
+    for path, number in zip(sides, wanted, strict=True):
+        try:
+            found.append(_find(named_run(path), example, number))
+        except RefusedError as error:
+            faults += error.faults
+    if faults:
+        raise RefusedError(dict.fromkeys(faults))
+    return found[0], found[1]
+
+
+def _find(run: RunDir, example: str, number: int) -> Rollout:
+    state, _ = read_run(run)
+    for row in range(state.total):
+        if str(state.example_id(row)) == example and number_of_row(state, row) == number:
+            if state.stage[row] >= DONE:
+                story = read_rollout(run, row, state.offset[row], state.length[row])
+                if story is not None:
+                    return story
+            break
+    what = f"there is no finished rollout {number} of an example {example}"
+    raise RefusedError([Fault(str(run.path), what, f"See them: tui-eval ls {run.path}")])
+
+
+def alignment_lines(found: Alignment) -> Iterator[str]:
+    """Every turn: once where both are the same, else both sides from where they part."""
+    for place, turn in enumerate(found.turns):
+        title = f"turn {turn.turn}" if turn.turn else "prompt"
+        if turn.differs_at is None:
+            yield f"= {title}"
+            yield from (f"    {text}" for entry in turn.first for text in _texts(entry))
+            continue
+        first_time = "  <- they part here" if place == found.divergence else ""
+        yield f"≠ {title}{first_time}"
+        for entry in turn.first[: turn.differs_at]:
+            yield from (f"    {text}" for text in _texts(entry))
+        for letter, side in (("A", turn.first), ("B", turn.second)):
+            rest = side[turn.differs_at :]
+            yield from (f"  {letter} {text}" for entry in rest for text in _texts(entry))
+            if not rest:
+                yield f"  {letter} (nothing)"
+    if found.divergence is None:
+        yield "both are the same"
+
+
+def _texts(entry: Entry) -> Iterator[str]:
+    if entry.tool is not None:
+        call = f"{entry.tool.name} {entry.tool.arguments}"
+        yield f"tool: {one_line(call, TEXT_MOST)}"
+        yield f"   -> {one_line(entry.tool.result or '', TEXT_MOST)}"
+        return
+    if entry.reasoning:
+        yield f"reasoning: {one_line(entry.reasoning, TEXT_MOST)}"
+    yield f"{entry.role}: {one_line(entry.text, TEXT_MOST)}"
+
+
+def alignment_object(found: Alignment) -> dict[str, Any]:
+    """Every turn of both sides, whole."""
+    return {
+        "version": VERSION,
+        "divergence": found.divergence,
+        "turns": [
+            {
+                "turn": one.turn,
+                "differs_at": one.differs_at,
+                "first": [_entry_object(entry) for entry in one.first],
+                "second": [_entry_object(entry) for entry in one.second],
+            }
+            for one in found.turns
+        ],
+    }
+
+
+def _entry_object(entry: Entry) -> dict[str, Any]:
+    found: dict[str, Any] = {"role": entry.role, "text": entry.text}
+    if entry.reasoning:
+        found["reasoning"] = entry.reasoning
+    if entry.tool is not None:
+        tool = entry.tool
+        found["tool"] = {"name": tool.name, "arguments": tool.arguments, "result": tool.result}
+    return found

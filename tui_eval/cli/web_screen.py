@@ -1,0 +1,133 @@
+"""The screen behind one tab of a browser: a process that ends when the tab is closed."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import os
+import signal
+import sys
+from asyncio.subprocess import PIPE, Process
+from collections.abc import Sequence
+
+from aiohttp import web
+from textual_serve.app_service import AppService
+from textual_serve.download_manager import DownloadManager
+
+from tui_eval.cli.report import complain
+from tui_eval.printable import printable
+from tui_eval.tui.browser import DRIVER
+
+PRELUDE = b"__GANGLION__\n"
+DATA, META, PACKED = b"D", b"M", b"P"
+
+LEAVES_WITHIN_S = 3.0
+"""What a screen may take from the end of its tab on. An engine below it ends within 2 s."""
+
+LAST_WORDS_WITHIN_S = 0.5
+SHOWN_LINES = 200
+CLEAR = "\x1b[0;38;2;214;216;220;48;2;21;23;27m\x1b[2J\x1b[H\x1b[?25l"
+"""An empty screen in the colours of the house, without a cursor."""
+
+
+class WebScreen(AppService):
+    """Runs a command line of tui-eval and connects it with a web socket.
+
+    Args:
+        words: The command line, without the name of the program.
+        socket: Where it is drawn; it is closed when the process has ended.
+    """
+
+    def __init__(
+        self, words: Sequence[str], socket: web.WebSocketResponse, downloads: DownloadManager
+    ) -> None:
+        super().__init__(
+            " ".join(words),
+            write_bytes=socket.send_bytes,
+            write_str=socket.send_str,
+            close=self._close,
+            download_manager=downloads,
+        )
+        self._words = words
+        self._socket = socket
+        self._said: list[str] = []
+
+    async def _open_app_process(self, width: int = 80, height: int = 24) -> Process:
+        """Starts the process, in a session of its own: the server's Ctrl-C is not for it."""
+        self._process = await asyncio.create_subprocess_exec(
+            *(sys.executable, "-m", "tui_eval.cli.in_browser", *self._words),
+            stdin=PIPE,
+            stdout=PIPE,
+            stderr=PIPE,
+            env={**self._build_environment(width, height), "TEXTUAL_DRIVER": DRIVER},
+            start_new_session=True,
+        )
+        assert self._process.stdin is not None
+        self._stdin = self._process.stdin
+        return self._process
+
+    async def run(self) -> None:
+        """Passes on what the process draws until it has ended; see `AppService.run`."""
+        process = self._process
+        assert process is not None and process.stdout is not None and process.stderr is not None
+        heard = asyncio.gather(self._relay(process.stdout), self._listen(process.stderr))
+        await process.wait()
+        with contextlib.suppress(TimeoutError):
+            await asyncio.wait_for(heard, LAST_WORDS_WITHIN_S)
+        self.kill()
+        with contextlib.suppress(ConnectionError, RuntimeError):
+            said = "\r\n".join(self._said or ["It ended without a word."])
+            await self._socket.send_bytes(f"{CLEAR}{said}\r\n\r\n".encode())
+            await self._socket.close()
+
+    async def _relay(self, stdout: asyncio.StreamReader) -> None:
+        while (line := await stdout.readline()) != PRELUDE:
+            if not line:
+                return
+            self._hear(line)
+        with contextlib.suppress(asyncio.IncompleteReadError):
+            while True:
+                kind = await stdout.readexactly(1)
+                payload = await stdout.readexactly(
+                    int.from_bytes(await stdout.readexactly(4), "big")
+                )
+                # Where the tab is gone what is drawn still has to be taken, or the process waits.
+                with contextlib.suppress(ConnectionError, RuntimeError):
+                    await self._pass_on(kind, payload)
+
+    async def _pass_on(self, kind: bytes, payload: bytes) -> None:
+        if kind == DATA:
+            await self.on_data(payload)
+        elif kind == META:
+            await self.on_meta(payload)
+        elif kind == PACKED:
+            await self.on_packed(payload)
+
+    async def _listen(self, stderr: asyncio.StreamReader) -> None:
+        while line := await stderr.readline():
+            self._hear(line)
+
+    def _hear(self, line: bytes) -> None:
+        """What is printed beside the screen goes to the server's terminal, and last to the tab."""
+        text = printable(line.decode("utf-8", "replace").rstrip("\n"))
+        self._said = [*self._said[1 - SHOWN_LINES :], text]
+        complain(text)
+
+    async def stop(self) -> None:
+        """Ends the process as the end of its terminal would, for sure and in time."""
+        if self._task is None:
+            return
+        await self._download_manager.cancel_app_downloads(self.app_service_id)
+        self.stdin.close()
+        await asyncio.wait({self._task}, timeout=LEAVES_WITHIN_S)
+        self.kill()
+        await self._task
+
+    def kill(self) -> None:
+        """Ends the process at once, and whatever it left in its session."""
+        assert self._process is not None
+        with contextlib.suppress(ProcessLookupError, PermissionError):
+            os.killpg(self._process.pid, signal.SIGKILL)
+
+    async def _close(self) -> None:
+        """Never asked for: the web socket is closed when the process has ended."""

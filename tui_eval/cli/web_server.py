@@ -1,0 +1,163 @@
+"""The server of `tui-eval serve`: a page for every tab, and a screen behind it."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import shlex
+from collections.abc import Callable, Sequence
+from html import escape
+from socket import socket
+from string import Template
+from typing import Any
+
+from aiohttp import WSMsgType, web
+from textual_serve.server import Server
+
+from tui_eval.cli.interrupting import ending_signals
+from tui_eval.cli.web_gate import Gate, harden
+from tui_eval.cli.web_screen import WebScreen
+from tui_eval.printable import one_line
+from tui_eval.shipped import shipped
+
+HEARTBEAT_S = 15.0
+"""A tab that has not answered for so long is gone."""
+
+MOST_CELLS = 1000
+START_RUNS = ("run", "demo", "agent")
+"""Commands whose screen begins a run: leaving the page asks first."""
+
+FONT_SIZES = range(6, 49)
+
+
+class WebServer(Server):
+    """Shows a command line of tui-eval to every tab of a browser that gets past the gate.
+
+    Args:
+        words: The command line, without the name of the program.
+        public_url: Where a proxy shows it, if it does.
+    """
+
+    def __init__(self, words: Sequence[str], gate: Gate, public_url: str | None = None) -> None:
+        super().__init__(shlex.join(words), title=one_line(shlex.join(["tui-eval", *words]), 200))
+        self._words = words
+        self._gate = gate
+        self._public = public_url.rstrip("/") if public_url else None
+        self._screens: set[WebScreen] = set()
+
+    def make_app(self) -> web.Application:
+        """What aiohttp runs."""
+        app = web.Application(middlewares=[self._gate.check])
+        app.add_routes(
+            [
+                web.get("/", self.handle_page),
+                web.get("/serve.js", self.handle_script),
+                web.get("/ws", self.handle_websocket),
+                web.get("/download/{key}", self.handle_download),
+                web.static("/static", self.statics_path),
+            ]
+        )
+        app.on_response_prepare.append(harden)
+        app.on_shutdown.append(self.on_shutdown)
+        return app
+
+    async def handle_page(self, request: web.Request) -> web.Response:
+        """The page with the terminal."""
+        base = self._public or f"//{request.host}"
+        socket_base = base.replace("http", "ws", 1) if self._public else f"ws:{base}"
+        page = Template(await asyncio.to_thread(shipped("styles", "serve.html").read_text, "utf-8"))
+        starts_a_run = self._words[0] in START_RUNS
+        text = page.substitute(
+            title=escape(str(self.title)),
+            static=escape(f"{base}/static"),
+            socket=escape(f"{socket_base}/ws"),
+            base=escape(base),
+            runs="yes" if starts_a_run else "",
+            again="Run it again" if starts_a_run else "Open it again",
+            font_size=_number(request.query.get("fontsize"), 16, FONT_SIZES),
+        )
+        return web.Response(text=text, content_type="text/html")
+
+    async def handle_script(self, request: web.Request) -> web.FileResponse:
+        """What the page does beside drawing."""
+        return web.FileResponse(shipped("styles", "serve.js"))
+
+    async def handle_websocket(self, request: web.Request) -> web.WebSocketResponse:
+        """A tab was opened: runs its screen until either of them is gone."""
+        tab = web.WebSocketResponse(heartbeat=HEARTBEAT_S)
+        await tab.prepare(request)
+        screen = WebScreen(self._words, tab, self.download_manager)
+        cells = range(1, MOST_CELLS)
+        width = _number(request.query.get("width"), 80, cells)
+        height = _number(request.query.get("height"), 24, cells)
+        await screen.start(width, height)
+        self._screens.add(screen)
+        try:
+            async for message in tab:
+                if message.type is WSMsgType.TEXT:
+                    await _take(message.data, tab, screen)
+        finally:
+            await screen.stop()
+            self._screens.discard(screen)
+        return tab
+
+    async def on_shutdown(self, app: web.Application) -> None:
+        """Ends all screens."""
+        await asyncio.gather(*(screen.stop() for screen in self._screens))
+
+    def kill(self) -> None:
+        """Ends all screens at once."""
+        for screen in self._screens:
+            screen.kill()
+
+    async def run(self, listening: socket, ready: Callable[[], None]) -> None:
+        """Serves until a signal comes; a second one does not wait for the screens.
+
+        Args:
+            ready: Called once requests are answered.
+        """
+        asked_to_end = asyncio.Event()
+
+        def end() -> None:
+            if asked_to_end.is_set():
+                self.kill()
+            asked_to_end.set()
+
+        for number in ending_signals():
+            asyncio.get_running_loop().add_signal_handler(number, end)
+        runner = web.AppRunner(self.make_app(), access_log=None, shutdown_timeout=0.2)
+        await runner.setup()
+        try:
+            await web.SockSite(runner, listening).start()
+            ready()
+            await asked_to_end.wait()
+        finally:
+            await runner.cleanup()
+
+
+async def _take(text: str, tab: web.WebSocketResponse, screen: WebScreen) -> None:
+    """Does what a tab asks for; what makes no sense is passed over."""
+    try:
+        kind, value = [*json.loads(text), None][:2]
+        if kind == "stdin":
+            await screen.send_bytes(value.encode("utf-8", "replace"))
+        elif kind == "resize":
+            cells = range(1, MOST_CELLS)
+            width, height = (_number(value[side], 80, cells) for side in ("width", "height"))
+            await screen.set_terminal_size(width, height)
+        elif kind == "ping":
+            await tab.send_json(["pong", value])
+        elif kind == "blur":
+            await screen.blur()
+        elif kind == "focus":
+            await screen.focus()
+    except (ValueError, TypeError, KeyError, AttributeError):
+        return
+
+
+def _number(given: Any, default: int, among: range) -> int:
+    try:
+        number = int(given)
+    except (TypeError, ValueError):
+        return default
+    return min(max(number, among.start), among.stop - 1)

@@ -1,0 +1,54 @@
+"""Reads a streamed answer from the wire, as it comes."""
+
+from __future__ import annotations
+
+import asyncio
+from contextlib import suppress
+from typing import Any
+
+import aiohttp
+import httpx2
+import msgspec
+
+from tui_eval.clients.wire.answer_stream import AnswerStream
+from tui_eval.clients.wire.answer_struct import read_answer
+
+_WHOLE = ("json", "html")
+"""Kinds of content that are no stream."""
+_HANG_UP_AFTER_S = 0.5
+
+
+async def read_stream(
+    answer: aiohttp.ClientResponse, stream: AnswerStream, kind: type[msgspec.Struct]
+) -> Any:
+    """The answer that a stream amounts to, or the one that came whole in its place.
+
+    Args:
+        stream: Puts together what comes.
+        kind: What the answer is.
+
+    Raises:
+        httpx2.RemoteProtocolError: The stream ended before the answer did.
+        ToldError: The endpoint said in the middle of it what went wrong, with a status.
+        InvalidModelResponseError: It said so without one, or a part is no JSON or not of the
+            protocol.
+    """
+    if any(name in answer.content_type for name in _WHOLE):
+        return read_answer(await answer.read(), kind, answer.url)
+    async for chunk in answer.content.iter_any():
+        stream.feed(chunk)
+        if stream.is_over:
+            await _leave(answer)
+            break
+    stream.end()
+    if not stream.is_whole:
+        raise httpx2.RemoteProtocolError("the stream ended before the answer did")
+    return stream.answer()
+
+
+async def _leave(answer: aiohttp.ClientResponse) -> None:
+    """Reads on to the end, so that the connection can be used again; but not for long."""
+    with suppress(aiohttp.ClientError, TimeoutError):
+        async with asyncio.timeout(_HANG_UP_AFTER_S):
+            async for _ in answer.content.iter_any():
+                pass

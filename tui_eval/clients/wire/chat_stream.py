@@ -1,0 +1,195 @@
+"""A streamed chat completion put together: the answer that would have come whole."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from tui_eval.clients.wire.answer_stream import AnswerStream, Hear, more_logprobs, silence
+from tui_eval.clients.wire.answer_struct import take_told
+from tui_eval.clients.wire.chat_answer import (
+    ChatAnswer,
+    ChatChoice,
+    ChatFunction,
+    ChatMessage,
+    ChatToolCall,
+)
+from tui_eval.clients.wire.chat_chunk import CallDelta, ChatChunk, ChunkChoice, Delta
+
+_TOP = ("id", "created", "model", "usage", "system_fingerprint", "service_tier",
+        "prompt_token_ids")  # fmt: skip
+_LATEST = ("finish_reason", "routed_experts")
+_TEXTS = {
+    "reasoning": "reasoning",
+    "reasoning_content": "reasoning",
+    "content": "text",
+    "refusal": "text",
+}
+_JOINED = ("text", "summary", "data")
+"""Fields of a reasoning detail that come in parts."""
+
+
+class ChatStream(AnswerStream):
+    """Chunks of one answer, put together; the text of the first choice is heard."""
+
+    EVENT = ChatChunk
+    COUNTS_WHEN_ASKED = True
+
+    def __init__(self, hear: Hear, url: Any = "the endpoint") -> None:
+        super().__init__(hear, url)
+        self._answer = ChatAnswer()
+        self._choices: dict[int, _Choice] = {}
+
+    @property
+    def is_whole(self) -> bool:
+        """Whether nothing follows, or every choice that began has said why it ended."""
+        choices = self._choices.values()
+        return self.is_over or (bool(choices) and all(one.choice.finish_reason for one in choices))
+
+    def add(self, chunk: ChatChunk) -> None:
+        """Takes in the next chunk."""
+        take_told(self._answer, chunk, _TOP)
+        for choice in chunk.choices or ():
+            place = choice.index or 0
+            if place not in self._choices:
+                hear = silence if self._choices else self._hear
+                self._choices[place] = _Choice(place, hear)
+            self._choices[place].add(choice)
+
+    def answer(self) -> ChatAnswer:
+        """What came so far as one answer."""
+        self._answer.choices = [one.whole() for _, one in sorted(self._choices.items())] or None
+        return self._answer
+
+
+class _Choice:
+    """One choice; parts of texts are joined at the end, so that long ones cost no more."""
+
+    def __init__(self, place: int, hear: Hear) -> None:
+        self.message = ChatMessage()
+        self.choice = ChatChoice(index=place, message=self.message)
+        self._hear = hear
+        self._texts: dict[str, list[str]] = {}
+        self._calls: list[_Call] = []
+        self._details: list[dict[str, Any]] = []
+
+    def add(self, chunk: ChunkChoice) -> None:
+        choice = self.choice
+        take_told(choice, chunk, _LATEST)
+        if chunk.token_ids is not None:
+            choice.token_ids = [*(choice.token_ids or ()), *chunk.token_ids]
+        if chunk.logprobs is not None:
+            choice.logprobs = more_logprobs(choice.logprobs, chunk.logprobs)
+        if chunk.delta is not None:
+            self._add_delta(chunk.delta)
+        elif chunk.message is not None:
+            choice.message = chunk.message
+
+    def _add_delta(self, delta: Delta) -> None:
+        if delta.role:
+            self.message.role = delta.role
+        heard: set[str] = set()
+        for name, kind in _TEXTS.items():
+            value = getattr(delta, name)
+            if value is None:
+                continue
+            text = _plain_text(value)
+            self._texts.setdefault(name, []).append(text)
+            # Some endpoints tell the same reasoning under two names.
+            if text and kind not in heard:
+                heard.add(kind)
+                self._hear(kind, text)
+        for detail in delta.reasoning_details or ():
+            if isinstance(detail, dict):
+                self._add_detail(detail)
+        for call in delta.tool_calls or ():
+            self._add_call(call)
+
+    def _add_detail(self, detail: dict[str, Any]) -> None:
+        last = self._details[-1] if self._details else None
+        if last is None or any(last.get(key) != detail.get(key) for key in ("type", "index", "id")):
+            self._details.append(dict(detail))
+            return
+        for name, value in detail.items():
+            before = last.get(name)
+            if name in _JOINED and isinstance(before, str) and isinstance(value, str):
+                last[name] = before + value
+            elif value is not None:
+                last[name] = value
+
+    def _add_call(self, delta: CallDelta) -> None:
+        call = self._call_of(delta)
+        if call is None:
+            call = _Call(delta.index, delta.id)
+            if self._calls:
+                self._hear("tool", "\n")
+            self._calls.append(call)
+        told = call.add(delta)
+        if told:
+            self._hear("tool", told)
+
+    def _call_of(self, delta: CallDelta) -> _Call | None:
+        """The call that a delta goes on with; None where it begins one."""
+        for call in reversed(self._calls):
+            if delta.index is None or call.index == delta.index:
+                # Some endpoints number every call 0, and send each whole with an id of its own.
+                is_other = delta.id and call.id and delta.id != call.id
+                return None if is_other else call
+        return None
+
+    def whole(self) -> ChatChoice:
+        for name, parts in self._texts.items():
+            setattr(self.message, name, "".join(parts))
+        if self._details:
+            self.message.reasoning_details = self._details
+        if self._calls:
+            self.message.tool_calls = [call.whole() for call in self._calls]
+        return self.choice
+
+
+class _Call:
+    """One tool call."""
+
+    def __init__(self, index: int | None, call_id: str | None) -> None:
+        self.index = index
+        self.id = call_id
+        self._type: str | None = "function"
+        self._extra: Any = None
+        self._name: str | None = None
+        self._arguments: list[str] = []
+        self._data: Any = None
+
+    def add(self, delta: CallDelta) -> str:
+        """Takes in more of the call; returns the text that it adds."""
+        self.id = self.id or delta.id
+        self._type = delta.type or self._type
+        if delta.extra_content is not None:
+            self._extra = delta.extra_content
+        function = delta.function
+        if function is None:
+            return ""
+        told = ""
+        if function.name and function.name != self._name:
+            self._name = (self._name or "") + function.name
+            told = function.name + " "
+        if isinstance(function.arguments, str):
+            self._arguments.append(function.arguments)
+            told += function.arguments
+        elif function.arguments is not None:
+            self._data = function.arguments
+        return told
+
+    def whole(self) -> ChatToolCall:
+        arguments: Any = "".join(self._arguments)
+        if not arguments and self._data is not None:
+            arguments = self._data
+        function = ChatFunction(self._name, arguments)
+        return ChatToolCall(self.id, self._type, function, self._extra)
+
+
+def _plain_text(value: Any) -> str:
+    """The text of a delta; some endpoints send content parts."""
+    if isinstance(value, str):
+        return value
+    parts = value if isinstance(value, list) else ()
+    texts = [part.get("text") for part in parts if isinstance(part, dict)]
+    return "".join(text for text in texts if isinstance(text, str))

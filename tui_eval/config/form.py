@@ -1,0 +1,243 @@
+"""What stands in the fields of a form, as text, and the settings that it amounts to."""
+
+from __future__ import annotations
+
+import copy
+import json
+from collections.abc import Mapping
+from typing import Any
+
+from tui_eval.config.fields import (
+    ARGUMENT,
+    Field,
+    argument_field,
+    option_fields,
+    text_of,
+    value_of,
+)
+from tui_eval.config.options import OPTIONS, Option
+from tui_eval.config.settings import Setting, Settings, merged
+
+NOT_SHOWN = ("endpoint_id",)
+"""Fields that stand in a form only where a file uses them."""
+
+REQUIRED = "it is required"
+
+
+class Form:
+    """Texts of fields, by their names; what is empty is not set.
+
+    Args:
+        values: What is set already, by the names of the options.
+        inherited: What a file says for all of its evaluations.
+        names_environment: Whether an environment must be named.
+    """
+
+    def __init__(
+        self,
+        values: Mapping[str, Any] | None = None,
+        inherited: Mapping[str, Any] | None = None,
+        *,
+        names_environment: bool = True,
+    ) -> None:
+        self._names_environment = names_environment
+        self.inherited = dict(inherited or {})
+        self.description: Mapping[str, Any] | None = None
+        self._options = {field.name: field for field in option_fields()}
+        self._arguments: dict[str, Field] = {}
+        self.texts: dict[str, str] = {}
+        for name, value in (values or {}).items():
+            if name in self._options:
+                self.texts[name] = text_of(self._options[name], value)
+        self._before = dict(self.texts)
+
+    def copy(self) -> Form:
+        """The same as it is now."""
+        other = copy.copy(self)
+        other.texts = dict(self.texts)
+        return other
+
+    @property
+    def env_id(self) -> str:
+        """The environment that is named; empty where none is."""
+        return self.texts.get("env_id") or str(self.inherited.get("env_id") or "")
+
+    def fields(self) -> list[Field]:
+        """Every field in its order: the environment, its arguments, everything else."""
+        found: list[Field] = []
+        for field in self._options.values():
+            if field.name == "env_args":
+                found += self._arguments.values()
+                if self._arguments and not self.texts.get("env_args") and not self._takes_others:
+                    continue
+            if field.name not in NOT_SHOWN or field.name in {**self.inherited, **self.texts}:
+                found.append(field)
+        return found
+
+    def field(self, name: str) -> Field:
+        """A field by its name."""
+        return self._arguments.get(name) or self._options[name]
+
+    @property
+    def _takes_others(self) -> bool:
+        return self.description is None or bool(self.description["takes_others"])
+
+    def text(self, name: str) -> str:
+        """What stands in a field."""
+        return self.texts.get(name, "")
+
+    def put(self, name: str, text: str) -> None:
+        """Writes into a field; another environment has other arguments."""
+        if name == "env_id" and text != self.text("env_id"):
+            self._forget_arguments()
+        if text:
+            self.texts[name] = text
+        else:
+            self.texts.pop(name, None)
+
+    def switch(self, name: str) -> None:
+        """Turns a flag over; where that is what holds anyway, it is not set."""
+        field = self.field(name)
+        on = not self.effective(name)
+        text = "true" if on else "false"
+        holds, _ = self.default(name)
+        self.put(name, "" if bool(holds) == on and self._before.get(name) != text else text)
+        if field.required and not self.text(name):
+            self.put(name, text)
+
+    def default(self, name: str) -> tuple[Any, str]:
+        """What holds where nothing is set, and where that comes from; empty for built in."""
+        field = self.field(name)
+        if name.startswith(ARGUMENT):
+            args = self._base_arguments()
+            if field.label in args:
+                return args[field.label], "default"
+            return field.default, field.source
+        if self.inherited.get(name) is not None:
+            return self.inherited[name], "top of the file"
+        brought = (self.description or {}).get("defaults", {}).get(name)
+        return (brought["value"], brought["source"]) if brought else (field.default, field.source)
+
+    def effective(self, name: str) -> Any:
+        """The value that holds; the default where what stands in the field cannot be."""
+        try:
+            return value_of(self.field(name), self.texts[name])
+        except (KeyError, ValueError):
+            return self.default(name)[0]
+
+    def describe(self, description: Mapping[str, Any] | None) -> None:
+        """Takes in what `--describe` tells of the environment: arguments become fields."""
+        args = self.arguments() if self.description is None else {}
+        self.description = description
+        if description is None:
+            return
+        fields = [argument_field(one) for one in description["parameters"]]
+        self._arguments = {field.name: field for field in fields}
+        if not args:
+            return
+        for field in fields:
+            if field.label in args:
+                self.put(field.name, text_of(field, args.pop(field.label)))
+        self.put("env_args", json.dumps(args, ensure_ascii=False) if args else "")
+
+    def _forget_arguments(self) -> None:
+        for name in [*self._arguments, "env_args"]:
+            self.texts.pop(name, None)
+        self._arguments = {}
+        self.description = None
+
+    def _base_arguments(self) -> dict[str, Any]:
+        """The arguments that hold below those that are set here: a table replaces a table."""
+        if any(name in self.texts for name in (*self._arguments, "env_args")):
+            return {}
+        brought = (self.description or {}).get("defaults", {}).get("env_args")
+        found = self.inherited.get("env_args") or (brought["value"] if brought else {})
+        return dict(found or {})
+
+    def arguments(self) -> dict[str, Any]:
+        """The arguments of the environment that are set and can be."""
+        args: dict[str, Any] = {}
+        for name in ("env_args", *self._arguments):
+            try:
+                value = value_of(self.field(name), self.texts[name])
+            except (KeyError, ValueError):
+                continue
+            args |= value if name == "env_args" else {self.field(name).label: value}
+        return args
+
+    def values(self) -> dict[str, Any]:
+        """Values of the options that are set and can be, in the order of their table."""
+        found: dict[str, Any] = {}
+        for option in OPTIONS:
+            if option.name == "env_args":
+                if args := self.arguments():
+                    found["env_args"] = args
+            elif option.name in self.texts:
+                try:
+                    found[option.name] = value_of(self.field(option.name), self.texts[option.name])
+                except ValueError:
+                    continue
+        return found
+
+    def faults(self) -> dict[str, str]:
+        """What is wrong with the text of each field, as far as the field alone can tell."""
+        found: dict[str, str] = {}
+        for field in self.fields():
+            text = self.text(field.name)
+            if not text:
+                if field.required and self._is_missing(field):
+                    found[field.name] = REQUIRED
+                continue
+            try:
+                value_of(field, text)
+            except ValueError as error:
+                found[field.name] = str(error)
+        return found
+
+    def _is_missing(self, field: Field) -> bool:
+        if field.name == "env_id":
+            return self._names_environment and not self.env_id and "resume" not in self.texts
+        return field.label not in {**self._base_arguments(), **self.arguments()}
+
+    def settings(self) -> Settings:
+        """What is set here and above, as one."""
+        layers = [
+            {name: Setting(value, "form") for name, value in layer.items()}
+            for layer in (self.inherited, self.values())
+        ]
+        return merged(layers)
+
+    def raw(self) -> dict[str, Any]:
+        """The texts of a command line that asks for the same; what holds anyway is left out."""
+        raw: dict[str, Any] = {}
+        sets: list[str] = []
+        settings = self.settings()
+        for option in OPTIONS:
+            setting = settings.get(option.name)
+            if setting is None or option.name == "env_id" or self._holds_anyway(option, setting):
+                continue
+            text = typed_text(option, setting.value)
+            if not option.flags or text is False:
+                sets.append(f"{option.name}={str(text).lower() if text is False else text}")
+            else:
+                raw[option.name] = text
+        return {**raw, "sets": sets} if sets else raw
+
+    def _holds_anyway(self, option: Option, setting: Setting) -> bool:
+        brought = (self.description or {}).get("defaults", {}).get(option.name)
+        default = False if option.kind == "flag" else option.default
+        held = brought["value"] if brought else default
+        return type(held) is type(setting.value) and bool(held == setting.value)
+
+
+def typed_text(option: Option, value: Any) -> Any:
+    """What is typed for a value: text, True or False for a flag, a list for what is repeated."""
+    if option.kind == "flag":
+        return value
+    if option.kind == "json":
+        return json.dumps(value, ensure_ascii=False)
+    if option.kind == "list":
+        return ",".join(value)
+    if option.kind == "headers":
+        return [f"{name}: {one}" for name, one in value.items()]
+    return str(int(value) if option.kind == "float" and value == int(value) else value)

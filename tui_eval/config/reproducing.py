@@ -1,0 +1,125 @@
+"""The command line that asks for a run again, from what is written down of it."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+from typing import Any
+
+from tui_eval.config.command_line import command_line
+from tui_eval.config.endpoints import DEFAULT_TYPE
+from tui_eval.config.options import BY_NAME
+from tui_eval.config.secret_values import hidden_names
+from tui_eval.config.settings import SAMPLING
+from tui_eval.fold.saved_values import listing, mapping
+
+PLAIN = (
+    "env_args", "extra_env_kwargs", "env_dir_path", "no_alias", "num_examples",
+    "rollouts_per_example", "shuffle", "shuffle_seed", "max_concurrent",
+    "max_concurrent_generation", "max_concurrent_scoring", "max_retries", "timeout", "max_cost",
+    "max_total_tokens", "independent_scoring", "pass_threshold", "output_dir", "state_columns",
+    "verbose",
+)  # fmt: skip
+"""Options whose value is written down under their own name."""
+TURNED = {"no_interleave_scoring": ("score_at_end", True), "no_adaptive": ("adaptive", False),
+          "save_results": ("save", True)}  # fmt: skip
+"""Options that are written down under another name, and the value that stands for them."""
+MODEL = ("model", "endpoint_id", "provider", "api_base_url", "api_key_var", "api_client_type",
+         "stream", "no_stream", "endpoints_path", "temperature", "max_tokens",
+         "sampling_args")  # fmt: skip
+LEFT_OUT = frozenset((
+    "name", "headers", "resume", "keep_errors", "accept_changes", "disable_env_server",
+    "save_to_hf_hub", "hf_hub_dataset_name", "heartbeat_url", "heartbeat_status", "debug", "tui",
+    "abbreviated_summary", "json", "dry_run", "no_preflight", "sets",
+))  # fmt: skip
+"""How a run is watched, whom it tells, and what is not kept with it: no part of what it is."""
+NO_LIMIT = ("max_concurrent_generation", "max_concurrent_scoring")
+"""Options that are written down as 0 where nobody set them."""
+AS_JSON = ("env_args", "extra_env_kwargs", "sampling_args")
+
+
+def reproducing(facts: Mapping[str, Any]) -> tuple[str, list[str]]:
+    """The command line, and the names of what it had to leave out.
+
+    Args:
+        facts: What run.toml holds, or metadata.json of another program.
+
+    Raises:
+        ValueError: No command line can ask for it; says why.
+    """
+    if facts.get("given_inputs") or facts.get("groups"):
+        raise ValueError("a program gave the inputs of this run: no command line asks for them")
+    if not facts.get("env_id") or not facts.get("model"):
+        raise ValueError("nothing tells the environment and the model of this run")
+    raw = {**dict(_model(facts)), **dict(_settings(facts))}
+    return command_line(str(facts["env_id"]), raw), list(_left_out(facts))
+
+
+def _model(facts: Mapping[str, Any]) -> Iterator[tuple[str, Any]]:
+    """How the model is reached: by its alias where a registry has it, else by its URL too."""
+    sources = mapping(facts.get("sources"))
+    registry = sources.get("model_at_endpoint")
+
+    def comes_along(name: str) -> bool:
+        return registry is not None and str(sources.get(name, "")).split(", ")[0] == registry
+
+    yield "model", str(facts.get("alias") or facts["model"])
+    if registry is not None and "endpoints_path" in sources:
+        yield "endpoints_path", str(registry).rpartition(":")[0]
+    if facts.get("base_url") and not comes_along("api_base_url"):
+        yield "api_base_url", str(facts["base_url"])
+    key_var, kind = facts.get("key_var"), facts.get("client_type")
+    if isinstance(key_var, str) and not comes_along("api_key_var"):
+        yield "api_key_var", key_var
+    usual = registry is None and kind == DEFAULT_TYPE
+    if kind and not usual and not comes_along("api_client_type"):
+        yield "api_client_type", kind
+    if facts.get("stream") and not comes_along("stream"):
+        yield "stream", True
+    elif "no_stream" in sources:
+        yield "no_stream", True
+
+
+def _settings(facts: Mapping[str, Any]) -> Iterator[tuple[str, Any]]:
+    """What is not as it is where nobody says anything."""
+    for name in PLAIN:
+        value, option = facts.get(name), BY_NAME[name]
+        usual = False if option.kind == "flag" else option.default
+        if name == "env_dir_path" and value is not None:
+            value, usual = str(Path(value)), str(Path(str(usual)))
+        if value is None or value in ({}, [], usual) or (name in NO_LIMIT and not value):
+            continue
+        yield name, _text(name, value)
+    for name, (field, value) in TURNED.items():
+        if facts.get(field) == value and not (name == "save_results" and facts.get("output_dir")):
+            yield name, True
+    sampling = dict(mapping(facts.get("sampling_args")))
+    for name in SAMPLING:
+        if sampling.get(name) is not None:
+            yield name, str(sampling.pop(name))
+    if sampling:
+        yield "sampling_args", _text("sampling_args", sampling)
+
+
+def _text(name: str, value: Any) -> Any:
+    kind = BY_NAME[name].kind
+    if kind == "flag":
+        return True
+    if kind == "json":
+        return json.dumps(mapping(value), ensure_ascii=False)
+    return ",".join(map(str, value)) if kind == "list" else str(value)
+
+
+def _left_out(facts: Mapping[str, Any]) -> Iterator[str]:
+    """What the command needs beside, or what it does not do again."""
+    sources = mapping(facts.get("sources"))
+    if sources.get("headers") != sources.get("model_at_endpoint"):
+        names = [name for one in listing(facts.get("endpoints")) for name in one.get("headers", {})]
+        yield from (f"--header {name}" for name in dict.fromkeys(names))
+    for name in AS_JSON:
+        yield from hidden_names(dict(mapping(facts.get(name))), name)
+    if facts.get("heartbeat_url"):
+        yield "--heartbeat-url"
+    if facts.get("save_to_hf_hub"):
+        yield "-H"

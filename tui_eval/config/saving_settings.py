@@ -1,0 +1,72 @@
+"""Writes single settings into people's own file, and leaves the rest of it as it stands."""
+
+from __future__ import annotations
+
+import fcntl
+import os
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+
+def save_settings(path: Path, changes: Mapping[tuple[str, ...], Any]) -> None:
+    """Changes settings in a file: comments, order and what others wrote meanwhile stay.
+
+    Args:
+        path: Made where it does not exist; where it is a link, what it points to is changed.
+        changes: Values by their keys from the top down; None takes one away.
+
+    Raises:
+        OSError: The file cannot be written.
+        ValueError: What it holds is no TOML, or has a value where a table belongs.
+    """
+    import tomlkit
+    from tomlkit.exceptions import TOMLKitError
+
+    from tui_eval.runs.writer import write_atomically
+
+    path = path.resolve()
+    path.parent.mkdir(parents=True, exist_ok=True)
+    with _alone_in(path.parent):
+        mode = path.stat().st_mode & 0o777 if path.exists() else 0o644
+        before = path.read_text("utf-8") if path.exists() else ""
+        try:
+            document = tomlkit.parse(before)
+            for keys, value in changes.items():
+                _put(document, keys, value)
+            after = tomlkit.dumps(document)
+        except TOMLKitError as error:
+            raise ValueError(f"{path} is no TOML: {error}") from None
+        if after != before:
+            write_atomically(path, after.encode())
+            path.chmod(mode)
+
+
+def _put(document: Any, keys: tuple[str, ...], value: Any) -> None:
+    import tomlkit
+
+    table = document
+    for key in keys[:-1]:
+        if key not in table:
+            if value is None:
+                return
+            table[key] = tomlkit.table()
+        table = table[key]
+        if not isinstance(table, dict):
+            raise ValueError(f"{key} is no table")
+    if value is not None:
+        table[keys[-1]] = list(value) if isinstance(value, tuple) else value
+    elif keys[-1] in table:
+        del table[keys[-1]]
+
+
+@contextmanager
+def _alone_in(folder: Path) -> Iterator[None]:
+    """Holds the folder, so that no other program changes the file between reading and writing."""
+    fd = os.open(folder, os.O_RDONLY)
+    try:
+        fcntl.flock(fd, fcntl.LOCK_EX)
+        yield
+    finally:
+        os.close(fd)

@@ -1,0 +1,54 @@
+"""Asking an engine for something that it prints as JSON: a plan, an environment, a list."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import json
+import os
+import signal
+import sys
+from collections.abc import Mapping
+from typing import Any
+
+from tui_eval.errors import Fault
+from tui_eval.runs.summary_json import refused_object
+
+
+async def ask_engine(
+    *words: str, request: Mapping[str, Any] | None = None, within: float
+) -> dict[str, Any]:
+    """What an engine prints; cancelled, it leaves no process behind.
+
+    Args:
+        words: Of its command line.
+        request: Given to it on standard input (see `config.plan.Request`).
+        within: Seconds that it may take.
+
+    Returns:
+        Its object, or one with `faults` where it printed none.
+    """
+    process = await asyncio.create_subprocess_exec(
+        *(sys.executable, "-m", "tui_eval.engine", *words),
+        stdin=asyncio.subprocess.PIPE,
+        stdout=asyncio.subprocess.PIPE,
+        stderr=asyncio.subprocess.DEVNULL,
+        start_new_session=True,
+    )
+    asked = b"" if request is None else json.dumps(request).encode()
+    try:
+        out, _ = await asyncio.wait_for(process.communicate(asked), within)
+        found: dict[str, Any] = json.loads(out)
+    except TimeoutError:
+        return _fault(f"the engine has not answered within {within:g} s")
+    except ValueError:
+        return _fault(f"the engine ended with {process.returncode} before it answered")
+    finally:
+        # It leads its own session, and people's code may have started more in it.
+        with contextlib.suppress(ProcessLookupError, PermissionError):
+            os.killpg(process.pid, signal.SIGKILL)
+    return found
+
+
+def _fault(what: str) -> dict[str, Any]:
+    return refused_object([Fault("engine", what)])

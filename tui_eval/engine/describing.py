@@ -1,0 +1,178 @@
+"""What people need to know of an environment before they run it, as plain JSON data."""
+
+from __future__ import annotations
+
+import enum
+import importlib.metadata
+import inspect
+import types
+import typing
+from collections.abc import Callable, Iterator, Mapping
+from inspect import Parameter
+from pathlib import Path
+from typing import Any, Literal, Union
+
+from tui_eval.config.environment_defaults import environment_defaults, pyproject_of
+from tui_eval.config.toml_files import read_toml
+from tui_eval.engine.preparing import install_alias
+from tui_eval.environments.finding import FoundEnvironment, module_name_of
+from tui_eval.environments.loading import import_environment
+from tui_eval.errors import RefusedError
+from tui_eval.runs.plain_json import Cleaner
+from tui_eval.runs.summary_json import VERSION, refused_object
+from tui_eval.tools.docstrings import read_docstring
+
+README_CHARACTERS = 64_000
+"""So much of a README is told."""
+
+_KINDS = {bool: "flag", int: "int", float: "float", str: "text"}
+
+
+def describe_environment(env_id: str, folder: Path, *, no_alias: bool = False) -> dict[str, Any]:
+    """An environment that is imported but not made, or every fault that keeps it from that.
+
+    Args:
+        folder: Where local environments are.
+        no_alias: Leave `import verifiers` to the installed package.
+    """
+    try:
+        if not no_alias:
+            install_alias()
+        found, make = import_environment(env_id, folder)
+    except RefusedError as error:
+        return refused_object(error.faults)
+    settings, faults = environment_defaults(env_id, folder)
+    pyproject = pyproject_of(found)
+    described = {
+        "version": VERSION,
+        "status": "described",
+        "exit_code": 0,
+        "env_id": env_id,
+        "origin": found.origin,
+        "path": str(found.path or found.module_name),
+        "release": _release(found, pyproject),
+        "docstring": inspect.getdoc(make) or "",
+        "module_docstring": inspect.getdoc(inspect.getmodule(make)) or "",
+        "readme": _readme(found, pyproject),
+        "parameters": list(_parameters(make)),
+        "takes_others": any(
+            one.kind is Parameter.VAR_KEYWORD for one in inspect.signature(make).parameters.values()
+        ),
+        "defaults": {
+            name: {"value": setting.value, "source": setting.source}
+            for name, setting in settings.items()
+        },
+        "faults": refused_object(faults)["faults"],
+    }
+    cleaned: dict[str, Any] = Cleaner().clean(described)
+    return cleaned
+
+
+def _release(found: FoundEnvironment, pyproject: Path | None) -> str:
+    """Its version; empty where nobody says."""
+    if found.origin == "bundled":
+        from tui_eval import __version__
+
+        return __version__
+    file = read_toml(pyproject, "the project")[0] if pyproject else None
+    project = file.tables.get("project") if file else None
+    if isinstance(project, dict) and isinstance(project.get("version"), str):
+        return str(project["version"])
+    if found.origin == "local":
+        return ""
+    name = module_name_of(found.module_name).partition(".")[0]
+    try:
+        return importlib.metadata.version(name)
+    except importlib.metadata.PackageNotFoundError:
+        return ""
+
+
+def _readme(found: FoundEnvironment, pyproject: Path | None) -> str:
+    """The beginning of its README; empty where it has none of its own."""
+    folders = [pyproject.parent] if pyproject else []
+    if found.path is not None and found.path.name == "__init__.py":
+        folders.append(found.path.parent)
+    for folder in folders:
+        for name in ("README.md", "README.rst", "README.txt", "README"):
+            try:
+                with open(folder / name, encoding="utf-8", errors="replace") as file:
+                    return file.read(README_CHARACTERS)
+            except OSError:
+                continue
+    return ""
+
+
+def _parameters(make: Callable[..., Any]) -> Iterator[dict[str, Any]]:
+    """What `env_args` may hold, in the order of the function."""
+    hints = _hints(make)
+    _, told = read_docstring(make.__doc__)
+    for parameter in inspect.signature(make).parameters.values():
+        if parameter.kind in (
+            Parameter.VAR_POSITIONAL,
+            Parameter.VAR_KEYWORD,
+            Parameter.POSITIONAL_ONLY,
+        ):
+            continue
+        required = parameter.default is Parameter.empty
+        default = None if required else parameter.default
+        hint = hints.get(parameter.name)
+        kind, choices = _kind(hint, default)
+        yield {
+            "name": parameter.name,
+            "kind": kind,
+            "choices": choices,
+            "nullable": type(None) in _members(hint),
+            "required": required,
+            "default": default.value if isinstance(default, enum.Enum) else default,
+            "annotation": _annotation(parameter.annotation),
+            "help": told.get(parameter.name, ""),
+        }
+
+
+def _hints(make: Callable[..., Any]) -> Mapping[str, Any]:
+    try:
+        return typing.get_type_hints(make)
+    except Exception:  # people's annotations may name what is not there
+        return {}
+
+
+def _annotation(annotation: Any) -> str:
+    if annotation is Parameter.empty:
+        return ""
+    return annotation if isinstance(annotation, str) else inspect.formatannotation(annotation)
+
+
+def _kind(hint: Any, default: Any) -> tuple[str, list[Any]]:
+    """How a value is written, and the only ones there are.
+
+    `json` is what JSON can say, `any` that or plain text.
+    """
+    members = [one for one in _members(hint) if one is not type(None)]
+    if len(members) == 1:
+        (hint,) = members
+        if typing.get_origin(hint) is Literal:
+            return "choice", [_plain(one) for one in typing.get_args(hint) if one is not None]
+        if isinstance(hint, type) and issubclass(hint, enum.Enum):
+            return "choice", [_plain(one) for one in hint]
+        if hint in _KINDS:
+            return _KINDS[hint], []
+        if hint in (Any, object):
+            return "any", []
+    elif not members:
+        return _KINDS.get(type(default), "any"), []
+    elif set(members) == {int, float}:
+        return "float", []
+    return "json", []
+
+
+def _members(hint: Any) -> tuple[Any, ...]:
+    """The types that a union is of; none for no type."""
+    if hint is None:
+        return ()
+    if typing.get_origin(hint) in (Union, types.UnionType):
+        return typing.get_args(hint)
+    return (hint,)
+
+
+def _plain(choice: Any) -> Any:
+    return choice.value if isinstance(choice, enum.Enum) else choice

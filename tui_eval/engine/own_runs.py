@@ -1,0 +1,164 @@
+"""Which runs the evaluations of a file go on with: each its own, none for two of them."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+
+from tui_eval.config.changes import KEPT, change_faults, changes, misfits
+from tui_eval.config.composing import ACCEPT
+from tui_eval.config.options import NEWEST
+from tui_eval.config.plan import RunPlan, read_plan
+from tui_eval.config.secret_values import masked
+from tui_eval.errors import Fault, RefusedError
+from tui_eval.runs.layout import RunDir, saved_roots
+from tui_eval.runs.lock import holder
+from tui_eval.runs.opening import find_run
+from tui_eval.runs.unsaved import incomplete_runs
+
+_COMPARED = {"env_id", "shuffle", "shuffle_seed", *KEPT}
+
+
+@dataclass(slots=True)
+class Planned:
+    """One evaluation of a file.
+
+    Args:
+        resume: What it is to go on with: a path, `newest`, or None for a new run.
+        run: The run that it goes on with, and `before` the plan of that one; None for a new one.
+    """
+
+    plan: RunPlan
+    resume: str | None = None
+    run: RunDir | None = None
+    before: RunPlan | None = None
+
+
+@dataclass(slots=True)
+class _Candidate:
+    run: RunDir
+    plan: RunPlan
+    key: str = field(init=False)
+    is_taken: bool = False
+
+    def __post_init__(self) -> None:
+        self.key = rows_key(self.plan)
+
+
+def choose_runs(evaluations: Sequence[Planned], *, accept_changes: bool) -> list[Fault]:
+    """Gives each evaluation the run that it goes on with, where there is one.
+
+    Without a path that is the newest incomplete run with the same settings, then a complete one;
+    with `accept_changes` also one that was called the same and varied in the same way.
+
+    Returns:
+        What is wrong with paths that were named, and which of the runs an engine is at work on.
+    """
+    faults: list[Fault] = []
+    taken: set[Path] = set()
+    for one in evaluations:
+        if one.resume and one.resume != NEWEST:
+            try:
+                _take_named(one, taken, accept_changes)
+            except RefusedError as error:
+                faults += error.faults
+    seeking = [one for one in evaluations if one.resume == NEWEST]
+    if seeking:
+        candidates = [one for one in _candidates(seeking) if one.run.path.resolve() not in taken]
+        _assign(seeking, candidates, rows_key, _same_size)
+        _assign(seeking, candidates, rows_key, _fits)
+        if accept_changes:
+            _assign(seeking, candidates, _called, _fits)
+    return faults + [fault for one in evaluations for fault in _held(one)]
+
+
+def _held(one: Planned) -> Iterator[Fault]:
+    held = holder(one.run.lock) if one.run is not None else None
+    if one.run is not None and held is not None:
+        fault = held.fault(one.run.path)
+        yield replace(fault, where=f"{one.plan.title}: {fault.where}")
+
+
+def _take_named(one: Planned, taken: set[Path], accept_changes: bool) -> None:
+    """Gives an evaluation the run that its table names.
+
+    Raises:
+        RefusedError: It cannot go on with that one.
+    """
+    run = find_run(Path(str(one.resume)))
+    before = read_plan(run.plan)
+    now, then = one.plan.model_dump(), before.model_dump()
+    faults = misfits(one.plan.env_id, now, then, "resume")
+    if run.path.resolve() in taken:
+        what = "two evaluations cannot go on with the same run"
+        faults.append(Fault(str(run.path), what, "Name another one, or newest"))
+    if not accept_changes:
+        faults += change_faults(changes(now, then), "resume", ACCEPT)
+    if faults:
+        raise RefusedError(faults)
+    taken.add(run.path.resolve())
+    _take(one, run, before)
+
+
+def _take(one: Planned, run: RunDir, before: RunPlan) -> None:
+    one.run, one.before = run, before
+    one.plan.save = one.plan.save or before.save
+    one.plan.changes = [*before.changes, *changes(one.plan.model_dump(), before.model_dump())]
+
+
+def _candidates(seeking: Sequence[Planned]) -> list[_Candidate]:
+    """Runs that may be gone on with, the newest first and complete ones last."""
+    folders = dict.fromkeys(Path(one.plan.env_dir_path) for one in seeking)
+    roots = [root for folder in folders for root in saved_roots(folder)]
+    roots += [Path(one.plan.output_dir) for one in seeking if one.plan.output_dir]
+    env_ids = {one.plan.env_id for one in seeking}
+    found = []
+    for one in incomplete_runs(list(dict.fromkeys(roots)), all_of_them=True):
+        if one.env_id in env_ids and one.run.plan.exists():
+            try:
+                before = read_plan(one.run.plan)
+            except RefusedError:
+                continue
+            if not before.given_inputs:
+                found.append(_Candidate(one.run, before))
+    return found
+
+
+def _assign(
+    seeking: Sequence[Planned],
+    candidates: Sequence[_Candidate],
+    key: Callable[[RunPlan], str],
+    fits: Callable[[RunPlan, RunPlan], bool],
+) -> None:
+    by_key: dict[str, list[_Candidate]] = {}
+    for candidate in candidates:
+        if not candidate.is_taken:
+            by_key.setdefault(key(candidate.plan), []).append(candidate)
+    for one in seeking:
+        if one.run is not None:
+            continue
+        for candidate in by_key.get(key(one.plan), ()):
+            if not candidate.is_taken and fits(one.plan, candidate.plan):
+                candidate.is_taken = True
+                _take(one, candidate.run, candidate.plan)
+                break
+
+
+def rows_key(plan: RunPlan) -> str:
+    """What two runs must have in common so that their rows fit together, as text."""
+    return json.dumps(masked(plan.model_dump(include=_COMPARED)), sort_keys=True)
+
+
+def _called(plan: RunPlan) -> str:
+    return json.dumps([plan.env_id, plan.name, plan.varies], sort_keys=True)
+
+
+def _same_size(now: RunPlan, before: RunPlan) -> bool:
+    sizes = (now.num_examples, now.rollouts_per_example)
+    return sizes == (before.num_examples, before.rollouts_per_example)
+
+
+def _fits(now: RunPlan, before: RunPlan) -> bool:
+    return not misfits(now.env_id, now.model_dump(), before.model_dump(), "--resume")

@@ -1,0 +1,42 @@
+"""Which errors may be gone when a rollout is run again."""
+
+from __future__ import annotations
+
+from tui_eval.clients.retrying import is_transient
+from tui_eval.errors import Error, ErrorChain, InfraError, ModelError
+
+_TYPES = (InfraError, ModelError, ConnectionError, TimeoutError)
+# Base classes of httpx, aiohttp, requests, and of the SDKs of providers and sandboxes. They are
+# known by name: none of these packages is loaded for the sake of an error that it did not raise.
+_NAMES = frozenset(
+    {
+        *("TransportError", "ClientConnectionError", "ClientPayloadError", "ConnectionError"),
+        *("Timeout", "APIError"),
+    }
+)
+
+
+def may_pass(error: object) -> bool:
+    """Whether a rollout that ended with an error is worth another try.
+
+    True for a failed model call and every `InfraError`, and for what else tells of a network, an
+    API or a time-out, also as the cause of another exception. False where an endpoint answered
+    with a status that it would answer with again: a wrong key, an unknown model, a bad request.
+    """
+    if not isinstance(error, BaseException):
+        return False
+    if isinstance(error, InfraError):
+        return True
+    links = [*ErrorChain(error)]
+    if any(getattr(link, "status_code", None) and not is_transient(link) for link in links):
+        return False
+    if isinstance(error, Error):
+        return isinstance(error, ModelError)
+    return any(_tells_of_a_network(link) for link in links)
+
+
+def _tells_of_a_network(link: BaseException) -> bool:
+    if isinstance(link, _TYPES):
+        return True
+    names = [kind.__name__ for kind in type(link).__mro__]
+    return any(name in _NAMES or name.endswith("TimeoutError") for name in names)

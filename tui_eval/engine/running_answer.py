@@ -1,0 +1,55 @@
+"""The text of an answer that is just coming, as far as listeners may be told of it."""
+
+from __future__ import annotations
+
+import re
+import time
+from collections.abc import Iterator
+
+from tui_eval.events import TextAdded
+
+LONGEST_HELD = 4096
+"""Characters without an end of a word that are held back at most."""
+
+_WORD_END = re.compile(r".*[^0-9A-Za-z_\-.+/=~]", re.DOTALL)
+
+
+class RunningAnswer:
+    """Text by its kind.
+
+    A word is told when it is over: a secret that comes in pieces is then whole when what goes to
+    listeners is redacted.
+
+    Args:
+        call: Number of the answer in its rollout.
+    """
+
+    def __init__(self, row: int, call: int) -> None:
+        self._row = row
+        self._call = call
+        self._told: dict[str, list[str]] = {}
+        self._length: dict[str, int] = {}
+        self._held: dict[str, str] = {}
+
+    def add(self, kind: str, text: str) -> TextAdded | None:
+        """Takes in more; returns what may be told of it, if anything."""
+        text = self._held.get(kind, "") + text
+        ends = _WORD_END.match(text)
+        cut = ends.end() if ends else 0
+        if len(text) - cut > LONGEST_HELD:
+            cut = len(text)
+        self._held[kind] = text[cut:]
+        if not cut:
+            return None
+        first = self._length.get(kind, 0)
+        self._told.setdefault(kind, []).append(text[:cut])
+        self._length[kind] = first + cut
+        return self._event(kind, first, text[:cut])
+
+    def told(self) -> Iterator[TextAdded]:
+        """All of it that may be told, for somebody who comes later."""
+        for kind, texts in self._told.items():
+            yield self._event(kind, 0, "".join(texts))
+
+    def _event(self, kind: str, first: int, text: str) -> TextAdded:
+        return TextAdded(0, time.time(), self._row, self._call, kind, first, text)

@@ -1,0 +1,49 @@
+"""What a run that goes on has spent already, and whether that is all that it may."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from tui_eval.config.plan import RunPlan
+from tui_eval.runs.layout import RunDir
+from tui_eval.runs.opening import finished_on_disk
+from tui_eval.runs.places import RowPlaces
+from tui_eval.runs.row_events import event_of
+from tui_eval.runs.scan import scan
+from tui_eval.stats.cost import Prices, budget_spent, cost_of
+
+
+def spent_on_disk(plan: RunPlan, run: RunDir) -> tuple[int, float | None]:
+    """Tokens of the rows of a run, and US dollars for them; None where a price is not known."""
+    rows = finished_on_disk(run)
+    tokens_in = sum(row.input_tokens + row.lost_input for row in rows)
+    tokens_out = sum(row.output_tokens + row.lost_output for row in rows)
+    prices = Prices(plan.input_price, plan.output_price)
+    return tokens_in + tokens_out, cost_of(tokens_in, tokens_out, prices)
+
+
+def budget_reached(plan: RunPlan, run: RunDir) -> bool:
+    """Whether the budget of a plan is spent before anything of it begins."""
+    if plan.max_cost is plan.max_total_tokens is None:
+        return False
+    tokens, cost = spent_on_disk(plan, run)
+    limits = {"max_cost": plan.max_cost, "max_total_tokens": plan.max_total_tokens}
+    return bool(budget_spent(tokens, cost, **limits))  # type: ignore[arg-type]
+
+
+def spent_on_superseded(run: RunDir, places: RowPlaces) -> Iterator[tuple[int, tuple[int, int]]]:
+    """Tokens (input, output) that each row which was put aside had used, by its place in the run.
+
+    A later one of the same place has those of the earlier ones in it.
+    """
+    for line in scan(run.superseded):
+        place = places.place(line.row) if line.row is not None else None
+        if place is not None:
+            row = event_of(line, *place)
+            yield (
+                place[0],
+                (
+                    row.input_tokens + row.lost_input,
+                    row.output_tokens + row.lost_output,
+                ),
+            )

@@ -1,0 +1,40 @@
+"""Engines that work on a file of several evaluations, found by the file."""
+
+from __future__ import annotations
+
+import hashlib
+from pathlib import Path
+
+from tui_eval.engine.sockets import socket_folder
+from tui_eval.runs.lock import Holder, RunLock, holder
+
+
+def lock_suite(file: Path, socket: str) -> RunLock:
+    """Says that this process works on the evaluations of a file, until that is released.
+
+    Args:
+        socket: Where the engine listens.
+
+    Raises:
+        OSError: The lock cannot be written.
+    """
+    name = f"{Path(socket).stem}.{_key(file)}.lock"
+    return RunLock(socket_folder() / name, socket)
+
+
+def at_work_on(file: Path) -> Holder | None:
+    """The engine that works on the evaluations of a file; of several the one that began last.
+
+    Raises:
+        OSError: See `socket_folder`.
+    """
+    locks = sorted(socket_folder().glob(f"*.{_key(file)}.lock"), key=_made_at, reverse=True)
+    return next((held for lock in locks if (held := holder(lock)) is not None), None)
+
+
+def _key(file: Path) -> str:
+    return hashlib.sha256(str(file.resolve()).encode()).hexdigest()[:12]
+
+
+def _made_at(lock: Path) -> float:
+    return lock.stat().st_mtime if lock.exists() else 0.0

@@ -1,0 +1,189 @@
+"""What must hold before the first of several evaluations begins: looked at all at once."""
+
+from __future__ import annotations
+
+import shlex
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from tui_eval.config.env_file import load_env_file
+from tui_eval.config.options import NEWEST
+from tui_eval.config.plan import Request
+from tui_eval.config.planning import Expansion, expand
+from tui_eval.engine.column_faults import column_faults, column_notices
+from tui_eval.engine.digests import examples_digest
+from tui_eval.engine.own_runs import Planned, choose_runs
+from tui_eval.engine.preflight import endpoint_faults, outputs_fault
+from tui_eval.engine.preparing import Checked, changed_content, open_environment
+from tui_eval.engine.scoring_faults import scoring_faults
+from tui_eval.engine.suites_at_work import at_work_on
+from tui_eval.errors import Fault, Notice, RefusedError
+
+if TYPE_CHECKING:
+    from tui_eval.config.composing import Evaluation
+    from tui_eval.environments.environment import Environment
+
+LIMITS = ("max_concurrent", "max_concurrent_generation", "max_concurrent_scoring")
+
+
+@dataclass(slots=True)
+class Survey:
+    """Evaluations that can begin, as far as that can be told.
+
+    Args:
+        checked: What was looked at already, by the place of its evaluation.
+        limits: What all evaluations together may do at a time, in the order of `LIMITS`; 0 for no
+            limit.
+        max_cost, max_total_tokens: What all of them together may use.
+        notices: Sentences for people.
+    """
+
+    evaluations: list[Planned]
+    checked: dict[int, Checked] = field(default_factory=dict)
+    limits: tuple[int, int, int] = (0, 0, 0)
+    max_cost: float | None = None
+    max_total_tokens: int | None = None
+    notices: list[Notice] = field(default_factory=list)
+
+
+def expand_several(request: Request) -> Expansion | None:
+    """The evaluations of a request for a file that has more than one; None for any other."""
+    if not request.of_file:
+        return None
+    load_env_file()
+    expansion = expand(request)
+    return expansion if len(expansion.evaluations) > 1 else None
+
+
+def survey(request: Request, expansion: Expansion) -> Survey:
+    """Looks at what several evaluations need: each environment and endpoint once.
+
+    Raises:
+        RefusedError: With everything that is wrong.
+    """
+    evaluations = expansion.evaluations
+    planned = [Planned(one.plan, one.resume) for one in evaluations if one.plan is not None]
+    faults = [*(Fault(*fault) for fault in request.faults), *expansion.faults]
+    typed = request.raw.get("resume")
+    if typed not in (None, NEWEST):
+        what = f"{typed} is one run, and the file has {len(evaluations)} evaluations"
+        hint = 'Type --resume alone, or write resume_path = "..." into the table of the evaluation'
+        faults.append(Fault("--resume", what, hint))
+    elif not faults:
+        accepts = bool(request.raw.get("accept_changes"))
+        faults += choose_runs(planned, accept_changes=accepts)
+    if any(one.resume for one in evaluations):
+        faults += _engine_faults(str(request.env_id))
+    found = Survey(planned, limits=_limits(planned, expansion))
+    faults += _look_at_environments(request, evaluations, found)
+    if not request.raw.get("no_preflight"):
+        drafts = [one.draft for one in evaluations if one.draft is not None]
+        faults += endpoint_faults([*(one.plan for one in planned), *drafts])
+        new = [*(one.plan for one in planned if one.run is None), *drafts]
+        places = {(p.env_id, p.save, p.output_dir, p.env_dir_path): p for p in new}
+        faults += [fault for plan in places.values() for fault in outputs_fault(plan)]
+    if faults:
+        raise RefusedError(dict.fromkeys(faults))
+    budget = {name: expansion.typed[name].value for name in expansion.typed}
+    found.max_cost, found.max_total_tokens = budget.get("max_cost"), budget.get("max_total_tokens")
+    found.notices[:0] = [*load_env_file(), *expansion.notices]
+    again = sum(one.run is not None for one in planned)
+    if any(one.resume for one in planned):
+        text = f"{again} of {len(planned)} evaluations go on with an earlier run"
+        found.notices.append(Notice(text))
+    return found
+
+
+def _engine_faults(file: str) -> list[Fault]:
+    """An engine that works on the same evaluations begins those that have no run yet."""
+    held = at_work_on(Path(file))
+    if held is None:
+        return []
+    hint = f"Join them: tui-eval open {shlex.quote(file)}"
+    return [Fault(file, f"{held} is working on these evaluations", hint)]
+
+
+def examine(request: Request, one: Planned) -> Checked:
+    """Looks at everything that one evaluation needs but its endpoint; writes nothing.
+
+    Raises:
+        RefusedError: With everything that is wrong.
+    """
+    plan, run, before = one.plan, one.run, one.before
+    env, table, faults = _open(plan.model_dump())
+    if before is not None and run is not None and table is not None:
+        faults += changed_content(request, plan, run, before, table)
+    if not request.raw.get("no_preflight"):
+        faults += [] if run is not None else outputs_fault(plan)
+        if env is not None:
+            faults += scoring_faults(env) + column_faults(plan.state_columns, env)
+    if faults or env is None or table is None:
+        raise RefusedError(faults)
+    plan.examples_digest = examples_digest(table)
+    new = plan.changes[len(before.changes) :] if before else []
+    notices = [Notice(f"Accepted: {change}") for change in new]
+    return Checked(plan, env, table, run, before, notices)
+
+
+def _look_at_environments(
+    request: Request, evaluations: Sequence[Evaluation], found: Survey
+) -> list[Fault]:
+    """Loads each environment once, with the arguments of its first evaluation.
+
+    The columns of every evaluation are looked for in that environment.
+    """
+    faults: list[Fault] = []
+    known: dict[tuple[Any, Any], Environment | None] = {}
+    looked_at: set[tuple[Any, tuple[str, ...]]] = set()
+    looks = not request.raw.get("no_preflight")
+    for place, one in enumerate(evaluations):
+        values = {name: setting.value for name, setting in one.settings.items()}
+        key = (values.get("env_id"), values["env_dir_path"])
+        if not key[0]:
+            continue
+        if key not in known:
+            if len(found.evaluations) == len(evaluations):
+                known[key], wrong = _examined(request, place, found)
+            else:
+                known[key], _, wrong = _open(values)
+            faults += wrong
+        columns = tuple(values["state_columns"] or ())
+        if looks and (key, columns) not in looked_at:
+            looked_at.add((key, columns))
+            faults += column_faults(columns, known[key])
+            found.notices += column_notices(columns, known[key])
+    return faults
+
+
+def _examined(
+    request: Request, place: int, found: Survey
+) -> tuple[Environment | None, list[Fault]]:
+    try:
+        found.checked[place] = examine(request, found.evaluations[place])
+    except RefusedError as error:
+        return None, error.faults
+    return found.checked[place].env, []
+
+
+def _open(values: dict[str, Any]) -> Any:
+    """The environment of settings, by their names: see `open_environment`."""
+    return open_environment(
+        values["env_id"],
+        Path(values["env_dir_path"]),
+        values["env_args"] or {},
+        replaced=values["extra_env_kwargs"] or {},
+        no_alias=bool(values["no_alias"]),
+        num_examples=values["num_examples"],
+        seed=values["shuffle_seed"] if values["shuffle"] else None,
+    )
+
+
+def _limits(planned: Sequence[Planned], expansion: Expansion) -> tuple[int, int, int]:
+    """What the file says for all; else as many rollouts as the evaluation with most."""
+    each = [max(one.plan.max_concurrent, 0) for one in planned]
+    most = 0 if 0 in each else max(each, default=0)
+    top = {name: expansion.top[name].value or 0 for name in LIMITS if name in expansion.top}
+    in_flight, generation, scoring = (top.get(name, 0) for name in LIMITS)
+    return (max(in_flight, 0) if LIMITS[0] in top else most, generation, scoring)

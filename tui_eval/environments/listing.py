@@ -1,0 +1,88 @@
+"""Which environments there are, told without importing one."""
+
+from __future__ import annotations
+
+import ast
+import importlib.metadata
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+from tui_eval.environments.finding import (
+    Origin,
+    find_environment,
+    known_environments,
+    module_name_of,
+)
+from tui_eval.errors import RefusedError
+
+NEEDED = ("verifiers", "tui-eval")
+"""A distribution that needs one of these may be an environment."""
+
+MOST_BYTES = 1 << 20
+"""A longer module is not read for its summary."""
+
+_PROJECT = re.compile(r"[A-Za-z0-9._-]+")
+
+
+@dataclass(frozen=True, slots=True)
+class ListedEnvironment:
+    """One environment that could be run.
+
+    Args:
+        env_id: What to call it.
+        path: Its file; empty where only importing would tell.
+        summary: First line of its docstring; empty where it has none.
+    """
+
+    env_id: str
+    origin: Origin
+    path: str
+    summary: str
+
+
+def list_environments(environments_dir: Path = Path("environments")) -> list[ListedEnvironment]:
+    """Local, bundled and installed environments and those of entry points, sorted by their id."""
+    names = {*known_environments(environments_dir), *_installed()}
+    found = []
+    for env_id in sorted(names):
+        try:
+            one = find_environment(env_id, environments_dir)
+        except RefusedError:
+            continue
+        text = _text(one.path)
+        if one.origin != "installed" or f"def {one.function}" in text:
+            path = "" if one.path is None else str(one.path)
+            found.append(ListedEnvironment(env_id, one.origin, path, _summary(text)))
+    return found
+
+
+def _installed() -> Iterator[str]:
+    """Names of distributions that need what environments are written for."""
+    for distribution in importlib.metadata.distributions():
+        name = distribution.metadata["Name"] or ""
+        needs = {
+            match.group().lower()
+            for one in distribution.requires or ()
+            if "extra ==" not in one and (match := _PROJECT.match(one))
+        }
+        if needs & set(NEEDED) and module_name_of(name).isidentifier():
+            yield module_name_of(name).replace("_", "-")
+
+
+def _text(path: Path | None) -> str:
+    try:
+        if path is None or path.stat().st_size > MOST_BYTES:
+            return ""
+        return path.read_text("utf-8")
+    except (OSError, UnicodeDecodeError):
+        return ""
+
+
+def _summary(text: str) -> str:
+    try:
+        docstring = ast.get_docstring(ast.parse(text)) or ""
+    except (SyntaxError, ValueError, RecursionError):
+        return ""
+    return docstring.partition("\n")[0].strip()

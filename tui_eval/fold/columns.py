@@ -1,0 +1,238 @@
+"""The columns of a run as arrays, to filter and to sort by; nothing is copied where that goes."""
+
+from __future__ import annotations
+
+import math
+import re
+from array import array
+from collections.abc import Callable, Collection, Mapping, Sequence
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from tui_eval.fold.filter_fields import METRIC, STAGES, kind_of
+from tui_eval.fold.patterns import SHORT
+from tui_eval.fold.row_facts import TOOLS_APART
+
+if TYPE_CHECKING:
+    import numpy as np
+
+    from tui_eval.fold.run_state import RunState
+
+
+class Note(NamedTuple):
+    """What somebody put down about a rollout."""
+
+    text: str = ""
+    tags: tuple[str, ...] = ()
+
+
+Notes = Mapping[tuple[str, int], Note]
+"""Notes by (example id as text, number of the rollout)."""
+
+
+class TextColumn(NamedTuple):
+    """Texts that rows share: a place in `texts` for every row; an empty text is a missing one.
+
+    Those of questions and answers are in lower case. A text that is a list of names has
+    `TOOLS_APART` between them.
+    """
+
+    codes: np.ndarray
+    texts: Sequence[str]
+
+
+class Columns:
+    """One run's columns by the name of a field; made anew for every filter, which is cheap.
+
+    Every column is a copy, as long as the run was when this was made: a run may grow while a
+    thread filters it.
+    """
+
+    def __init__(self, state: RunState, notes: Notes | None = None) -> None:
+        self.state = state
+        self.notes = notes or {}
+        self.total = min(len(state.offset), state.total)
+
+    def _array(self, column: array[Any] | bytearray, missing: float = 0) -> np.ndarray:
+        """A copy of a column, which may be longer or shorter than the run was."""
+        import numpy as np
+
+        kind = column.typecode if isinstance(column, array) else "B"
+        found = np.frombuffer(bytes(column), kind)[: self.total]  # one call copies it whole
+        if len(found) == self.total:
+            return found
+        return np.append(found, np.full(self.total - len(found), missing, kind))
+
+    def numbers(self, field: str) -> np.ndarray:
+        """A field of numbers as floats, NaN where a rollout has none."""
+        import numpy as np
+
+        state = self.state
+        columns: dict[str, Callable[[], np.ndarray]] = {
+            "reward": lambda: self._array(state.reward),
+            "turns": lambda: self._array(state.turns),
+            "calls": lambda: self._array(state.tool_calls),
+            "input": lambda: self._array(state.input_tokens),
+            "output": lambda: self._array(state.output_tokens),
+            "tokens": lambda: self._array(state.input_tokens) + self._array(state.output_tokens),
+            "attempt": lambda: self._array(state.attempt),
+            "time": lambda: self._array(state.total_ms) / 1000,
+            "row": lambda: np.arange(self.total),
+            "number": self._numbers,
+        }
+        if field in columns:
+            found = columns[field]().astype(float)
+        else:
+            metric = state.facts.metrics.get(field.removeprefix(METRIC), array("d"))
+            found = self._array(metric, math.nan).copy()
+        if field in ("turns", "calls", "input", "output", "tokens", "attempt"):
+            found[self.stages() == 0] = np.nan  # what has not begun has none
+        return found
+
+    def _numbers(self) -> np.ndarray:
+        import numpy as np
+
+        found = np.arange(self.total) % self.state.per_example
+        for row, number in list(self.state.facts.numbers.items()):
+            if row < self.total:
+                found[row] = number
+        return found
+
+    def stages(self) -> np.ndarray:
+        """The stage of every row, as a number."""
+        return self._array(self.state.stage)
+
+    def truncated(self) -> np.ndarray:
+        """Whether an answer of it was cut off."""
+        import numpy as np
+
+        found = np.zeros(self.total, bool)
+        found[[row for row in list(self.state.facts.truncated) if row < self.total]] = True
+        return found
+
+    def text(self, field: str) -> TextColumn:
+        """A field of texts.
+
+        Raises:
+            KeyError: There is no such field in the index.
+        """
+        facts = self.state.facts
+        told = {
+            "stop": facts.stop,
+            "error": facts.error,
+            "tool": facts.tools,
+            "failed_tool": facts.failed_tools,
+        }
+        if field in told:
+            return TextColumn(self._array(told[field].codes), told[field].texts)
+        if field == "example":
+            return self._examples()
+        if field == "question":
+            places = self._at(facts.questions.texts, self._positions())
+            return TextColumn(places[self._position_of_rows()], facts.questions.lower())
+        if field == "answer":
+            return TextColumn(self._at(facts.answers.texts, self.total), facts.answers.lower())
+        if field == "note":
+            return self._by_row({row: note.text for row, note in self._noted()})
+        if field == "tag":
+            return self._by_row({row: TOOLS_APART.join(note.tags) for row, note in self._noted()})
+        if field == "stage":
+            return TextColumn(self.stages(), STAGES)
+        raise KeyError(field)
+
+    def _positions(self) -> int:
+        return -(-self.total // self.state.per_example)
+
+    def _position_of_rows(self) -> np.ndarray:
+        import numpy as np
+
+        return np.arange(self.total) // self.state.per_example
+
+    def _examples(self) -> TextColumn:
+        ids = self.state.example_ids
+        texts = [str(ids.get(place, place)) for place in range(self._positions())]
+        return TextColumn(self._position_of_rows(), texts or [""])
+
+    def _by_row(self, texts: Mapping[int, str]) -> TextColumn:
+        return TextColumn(self._at(texts, self.total), ["", *texts.values()])
+
+    def _at(self, places: Collection[int], total: int) -> np.ndarray:
+        """From 1 on where a place comes in a collection, 0 for those that are not in it."""
+        import numpy as np
+
+        codes = np.zeros(total, np.int64)
+        found = np.array(list(places), np.int64)  # one call copies them all
+        inside = found < total
+        codes[found[inside]] = np.arange(1, len(found) + 1)[inside]
+        return codes
+
+    def _noted(self) -> list[tuple[int, Note]]:
+        examples = {example for example, _ in self.notes}
+        if not examples:
+            return []
+        each, ids = self.state.per_example, self.state.example_ids
+        return [
+            (row, note)
+            for place in range(self._positions())
+            if str(ids.get(place, place)) in examples
+            for row in range(place * each, min((place + 1) * each, self.total))
+            if (note := self.notes.get(note_key(self.state, row))) is not None
+        ]
+
+
+def number_of_row(state: RunState, row: int) -> int:
+    """The number of a rollout among those of its example."""
+    return state.facts.numbers.get(row, row % state.per_example)
+
+
+def note_key(state: RunState, row: int) -> tuple[str, int]:
+    """The key of a rollout's note."""
+    return str(state.example_id(row)), number_of_row(state, row)
+
+
+def ordered(
+    state: RunState,
+    rows: Sequence[int] | np.ndarray,
+    field: str,
+    *,
+    descending: bool = False,
+    notes: Notes | None = None,
+) -> np.ndarray:
+    """Rows sorted by a field, those without a value last; equal ones keep their order.
+
+    Args:
+        field: Of the language of filters, but `text`; an unknown metric leaves the order as it is.
+    """
+    import numpy as np
+
+    columns = Columns(state, notes)
+    rows = np.asarray(rows, np.int64)
+    if kind_of(field) != "text" and field not in ("stage", "truncated"):
+        keys = columns.numbers(field)[rows]
+    elif field == "stage":
+        keys = columns.stages()[rows].astype(float)
+    elif field == "truncated":
+        keys = columns.truncated()[rows].astype(float)
+    else:
+        codes, texts = columns.text(field)
+        keys = _ranks(texts)[codes[rows]]
+    missing = np.isnan(keys)
+    keys = np.where(missing, 0.0, -keys if descending else keys)
+    return rows[np.lexsort((keys, missing))]
+
+
+_WHOLE_NUMBER = re.compile(r"-?[0-9]{1,300}")
+
+
+def _ranks(texts: Sequence[str]) -> np.ndarray:
+    """The place of each text in their order, equal for equal ones; NaN for a missing one."""
+    import numpy as np
+
+    places = {text: place for place, text in enumerate(sorted(set(texts), key=_natural))}
+    return np.array([places[text] if text else np.nan for text in texts], float)
+
+
+def _natural(text: str) -> tuple[Any, ...]:
+    """Numbers by their value and before words."""
+    if _WHOLE_NUMBER.fullmatch(text):
+        return (0, int(text), text)
+    return (1, text[:SHORT].casefold(), text)

@@ -1,0 +1,263 @@
+"""Two or more runs beside each other: their settings, their numbers, their examples."""
+
+from __future__ import annotations
+
+import math
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from enum import StrEnum
+from typing import TYPE_CHECKING, Any, TypeAlias
+
+from tui_eval.fold.columns import Columns
+from tui_eval.fold.filter_fields import METRIC
+from tui_eval.fold.run_state import DONE, RunState
+from tui_eval.stats.paired import PairedDifference, holm, paired_difference
+
+if TYPE_CHECKING:
+    import numpy as np
+
+FIGURES = ("turns", "calls", "tokens", "time")
+"""What is compared beside reward and metrics."""
+
+
+class Change(StrEnum):
+    """What became of an example from the first run to the second."""
+
+    FIXED = "fixed"
+    BROKEN = "broken"
+    BOTH_WRONG = "both-wrong"
+    BOTH_RIGHT = "both-right"
+
+
+@dataclass(frozen=True, slots=True)
+class Side:
+    """A run to compare.
+
+    Args:
+        digests: The content of each example, by its place in the run.
+        system: The system prompts that its examples have.
+    """
+
+    state: RunState
+    digests: Mapping[int, bytes]
+    system: frozenset[str] = frozenset()
+
+    def rows_by_content(self) -> dict[bytes, list[int]]:
+        """The rows of every example; examples of the same content count as one."""
+        found: dict[bytes, list[int]] = {}
+        for place, digest in sorted(self.digests.items()):
+            start = place * self.state.per_example
+            end = min(start + self.state.per_example, self.state.total)
+            found.setdefault(digest, []).extend(range(start, end))
+        return found
+
+
+@dataclass(frozen=True, slots=True)
+class PairedExample:
+    """An example that both runs have with a reward.
+
+    Args:
+        first, second: Mean reward in each run; it passes from the run's threshold on.
+        first_rows, second_rows: Its rollouts in each run.
+    """
+
+    example_id: Any
+    first: float
+    second: float
+    change: Change
+    first_rows: Sequence[int]
+    second_rows: Sequence[int]
+
+    @property
+    def difference(self) -> float:
+        """Second minus first."""
+        return self.second - self.first
+
+
+@dataclass(frozen=True, slots=True)
+class PairedFigure:
+    """One number of both runs over the examples that both have, and second minus first."""
+
+    name: str
+    first: float | None
+    second: float | None
+    difference: PairedDifference
+
+
+@dataclass(slots=True)
+class Comparison:
+    """A run beside the first one.
+
+    Args:
+        examples: Those that both have, in the order of the first run.
+        figures: The reward first, then metrics that both have, then what was spent.
+        unpaired: How many examples could not be paired, by why.
+        doubts: Why the numbers may say less than they seem to.
+    """
+
+    examples: list[PairedExample]
+    figures: list[PairedFigure]
+    unpaired: dict[str, int]
+    doubts: list[str]
+    holm_p: float | None = None
+    """The chance of the reward's difference, raised for so many runs compared at once."""
+    changes: Counter[Change] = field(default_factory=Counter)
+
+    @property
+    def comparable(self) -> bool:
+        """Whether there is any example that both runs have with a reward."""
+        return bool(self.examples)
+
+
+def compare_runs(sides: Sequence[Side]) -> list[Comparison]:
+    """Every run but the first beside the first one."""
+    found = [_compare(sides[0], side) for side in sides[1:]]
+    tested = [one for one in found if one.figures and one.figures[0].difference.p is not None]
+    for one, p in zip(tested, holm([_p(one) for one in tested]), strict=True):
+        one.holm_p = p
+    return found
+
+
+def _p(one: Comparison) -> float:
+    p = one.figures[0].difference.p
+    return 1.0 if p is None else p
+
+
+def _compare(first: Side, second: Side) -> Comparison:
+    ours, theirs = first.rows_by_content(), second.rows_by_content()
+    sides = ((first, ours), (second, theirs))
+    shared = [digest for digest in ours if digest in theirs]
+    rewards = [_means(side, "reward", rows, shared) for side, rows in sides]
+    examples: list[PairedExample] = []
+    paired: list[bytes] = []
+    for digest, a, b in zip(shared, *(means.tolist() for means in rewards), strict=True):
+        if math.isnan(a) or math.isnan(b):
+            continue
+        change = _change(a >= first.state.threshold, b >= second.state.threshold)
+        example_id = first.state.example_id(ours[digest][0])
+        examples.append(PairedExample(example_id, a, b, change, ours[digest], theirs[digest]))
+        paired.append(digest)
+    return Comparison(
+        examples,
+        list(_figures(sides, paired)) if paired else [],
+        _unpaired(first, second, ours, theirs, len(shared) - len(paired)),
+        list(_doubts(first, second, len(examples), max(len(ours), len(theirs)))),
+        changes=Counter(one.change for one in examples),
+    )
+
+
+Rows: TypeAlias = Mapping[bytes, Sequence[int]]
+
+
+def _figures(
+    sides: Sequence[tuple[Side, Rows]], digests: Sequence[bytes]
+) -> Iterator[PairedFigure]:
+    (first, _), (second, _) = sides
+    theirs = second.state.facts.metrics
+    metrics = [METRIC + name for name in first.state.facts.metrics if name in theirs]
+    for name in ("reward", *metrics, *FIGURES):
+        yield _figure(name, *(_means(side, name, rows, digests) for side, rows in sides))
+
+
+def _means(side: Side, name: str, rows: Rows, digests: Sequence[bytes]) -> np.ndarray:
+    """The mean of a field over the rollouts without an error of each example; NaN without any."""
+    import numpy as np
+
+    columns = Columns(side.state)
+    values = columns.numbers(name)
+    values[columns.stages() != DONE] = np.nan
+    sizes = [len(rows[digest]) for digest in digests]
+    flat = np.fromiter((row for digest in digests for row in rows[digest]), np.int64, sum(sizes))
+    example = np.repeat(np.arange(len(digests)), sizes)
+    there = ~np.isnan(values[flat])
+    counts = np.bincount(example[there], minlength=len(digests))
+    sums = np.bincount(example[there], values[flat][there], minlength=len(digests))
+    found: np.ndarray = np.where(counts > 0, sums / np.maximum(counts, 1), np.nan)
+    return found
+
+
+def _figure(name: str, first: np.ndarray, second: np.ndarray) -> PairedFigure:
+    import numpy as np
+
+    there = ~(np.isnan(first) | np.isnan(second))
+    a, b = first[there].tolist(), second[there].tolist()
+    is_share = name == "reward" or {0.0, 1.0} <= {*a, *b}  # else all of it may be a count
+    difference = paired_difference(b, a, is_share=is_share)
+    name = name.removeprefix(METRIC)
+    if not a:
+        return PairedFigure(name, None, None, difference)
+    return PairedFigure(name, math.fsum(a) / len(a), math.fsum(b) / len(b), difference)
+
+
+def _change(first_passes: bool, second_passes: bool) -> Change:
+    if first_passes:
+        return Change.BOTH_RIGHT if second_passes else Change.BROKEN
+    return Change.FIXED if second_passes else Change.BOTH_WRONG
+
+
+def _unpaired(
+    first: Side,
+    second: Side,
+    ours: Rows,
+    theirs: Rows,
+    without_reward: int,
+) -> dict[str, int]:
+    found = {
+        "only in the first run": sum(digest not in theirs for digest in ours),
+        "only in the second run": sum(digest not in ours for digest in theirs),
+        "without a reward in one of them": without_reward,
+        "not finished or not readable in the first run": _missing(first),
+        "not finished or not readable in the second run": _missing(second),
+    }
+    return {why: count for why, count in found.items() if count}
+
+
+def _missing(side: Side) -> int:
+    return -(-side.state.total // side.state.per_example) - len(side.digests)
+
+
+def _doubts(first: Side, second: Side, paired: int, of: int) -> Iterator[str]:
+    a, b = first.state, second.state
+    if not paired:
+        yield "not comparable: no example of one run is in the other with a reward in both"
+    elif paired * 2 < of:
+        yield f"only {paired} of {of} examples are in both runs with a reward"
+    if a.run is not None and b.run is not None and a.run.env_id != b.run.env_id:
+        yield (
+            f"the environments differ ({a.run.env_id}, {b.run.env_id}): "
+            "their rewards may not mean the same"
+        )
+    if a.threshold != b.threshold:
+        yield f"an example passes from {a.threshold:g} on in one, from {b.threshold:g} in the other"
+    if a.waiting or b.waiting or a.running or b.running:
+        yield "not every rollout is finished"
+
+
+def differing_settings(sides: Sequence[Side]) -> dict[str, list[Any]]:
+    """Every setting that is not the same in all runs: its value in each, None where it has none."""
+    asked = [_settings(side) for side in sides]
+    names = dict.fromkeys(name for one in asked for name in one)
+    found = {name: [one.get(name) for one in asked] for name in names}
+    return {
+        name: values
+        for name, values in found.items()
+        if any(value != values[0] for value in values)
+    }
+
+
+def _settings(side: Side) -> dict[str, Any]:
+    run = side.state.run
+    if run is None:
+        return {}
+    return {
+        "environment": run.env_id,
+        "model": run.model,
+        "base_url": run.base_url,
+        "examples": run.num_examples,
+        "rollouts per example": run.rollouts_per_example,
+        "pass threshold": side.state.threshold,
+        **run.sampling_args,
+        **{f"env_args.{name}": value for name, value in run.env_args.items()},
+        "system prompt": "\n".join(sorted(side.system)) or None,
+    }

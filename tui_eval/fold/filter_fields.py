@@ -1,0 +1,83 @@
+"""The fields that a filter knows, and how the values of each are written."""
+
+from __future__ import annotations
+
+import math
+import re
+from typing import NamedTuple
+
+NUMBERS, TEXT, CHOICE = "a number", "text", "a choice"
+
+STAGES = (
+    *("waiting", "sleeping", "generated", "setup", "held", "model", "tool", "scoring", "done"),
+    "error",
+)
+"""Names of the stages, in the order of `tui_eval.events.Stage`."""
+STAGE_GROUPS = ("running", "finished")
+TRUTH = {"yes": "yes", "true": "yes", "no": "no", "false": "no"}
+
+
+class Field(NamedTuple):
+    """One field: what its values are, and what it means to people."""
+
+    kind: str
+    meaning: str
+    choices: tuple[str, ...] = ()
+
+
+FIELDS = {
+    "example": Field(TEXT, "id of the example"),
+    "number": Field(NUMBERS, "number of the rollout among those of its example, from 0"),
+    "row": Field(NUMBERS, "place in the run, from 0"),
+    "reward": Field(NUMBERS, "reward"),
+    "turns": Field(NUMBERS, "model calls"),
+    "calls": Field(NUMBERS, "tool calls"),
+    "tokens": Field(NUMBERS, "tokens, in and out"),
+    "input": Field(NUMBERS, "tokens of the prompts"),
+    "output": Field(NUMBERS, "tokens of the answers"),
+    "time": Field(NUMBERS, "seconds: 90, 90s, 1.5m, 1:30"),
+    "attempt": Field(NUMBERS, "which attempt it is, from 1"),
+    "stage": Field(CHOICE, "where it is", (*STAGES, *STAGE_GROUPS)),
+    "error": Field(TEXT, "names of its exceptions"),
+    "stop": Field(TEXT, "why it ended"),
+    "tool": Field(TEXT, "name of a tool that it called"),
+    "failed_tool": Field(TEXT, "name of a tool of which a call went wrong"),
+    "truncated": Field(CHOICE, "whether an answer was cut off", tuple(TRUTH)),
+    "question": Field(TEXT, "beginning of the question"),
+    "answer": Field(TEXT, "beginning of the answer"),
+    "tag": Field(TEXT, "one of its tags"),
+    "note": Field(TEXT, "what somebody noted on it"),
+    "text": Field(TEXT, "the whole transcript, read from disk"),
+}
+OTHER_NAMES = {"tools": "calls", "example_id": "example", "id": "example", "rollout": "number"}
+OPERATORS = ("<=", ">=", "!=", "<", ">", "=", ":")
+OF_TEXT = (":", "=", "!=")
+METRIC = "metrics."
+"""Before a name it means the metric, also where a field has that name."""
+
+_SECONDS = {"": 1.0, "ms": 0.001, "s": 1.0, "m": 60.0, "h": 3600.0}
+_TIMES = {"": 1.0, "k": 1e3, "m": 1e6}
+_NUMBER = re.compile(r"([+-]?(?:\d+\.?\d*|\.\d+)(?:e[+-]?\d+)?)([a-z]*)", re.ASCII | re.IGNORECASE)
+_CLOCK = re.compile(r"(?:(\d{1,6}):)?(\d{1,6}):(\d\d(?:\.\d{1,6})?)", re.ASCII)
+
+
+def kind_of(field: str) -> str:
+    """What the values of a field are; those of a metric are numbers."""
+    found = FIELDS.get(field)
+    return found.kind if found is not None else NUMBERS
+
+
+def number_from(field: str, text: str) -> float | None:
+    """A finite number as people write it for this field; None for anything else."""
+    clock = _CLOCK.fullmatch(text) if field == "time" else None
+    if clock is not None:
+        hours, minutes, seconds = clock.groups()
+        value = int(hours or 0) * 3600 + int(minutes) * 60 + float(seconds)
+        return value if math.isfinite(value) else None
+    match = _NUMBER.fullmatch(text)
+    units = _SECONDS if field == "time" else _TIMES
+    factor = None if match is None else units.get(match.group(2).casefold())
+    if match is None or factor is None:
+        return None
+    value = float(match.group(1)) * factor
+    return value if math.isfinite(value) else None

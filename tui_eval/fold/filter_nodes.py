@@ -1,0 +1,108 @@
+"""What a filter says, as plain data that prints itself in the filter's own language."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from typing import TypeAlias
+
+KEYWORDS = frozenset(("and", "or", "not"))
+_BARE_WORD = re.compile(r"[^\s()\"<>=:!/][^\s()\"<>=:!]*")
+_BARE_VALUE = re.compile(r"[^\s()\"<>=:!/][^\s()\"]*")
+
+
+@dataclass(frozen=True, slots=True)
+class Pattern:
+    """A regular expression; upper and lower case are the same to it."""
+
+    source: str
+
+    def __str__(self) -> str:
+        return "/" + re.sub(r"(\\.)|/", lambda m: m.group(1) or r"\/", self.source) + "/"
+
+
+@dataclass(frozen=True, slots=True)
+class Word:
+    """Text that the indexed row holds somewhere, in upper or lower case."""
+
+    text: str
+
+    def __str__(self) -> str:
+        bare = _BARE_WORD.fullmatch(self.text) and self.text.casefold() not in KEYWORDS
+        return self.text if bare else quoted(self.text)
+
+
+@dataclass(frozen=True, slots=True)
+class Compare:
+    """A field against a value.
+
+    Args:
+        operator: `<`, `<=`, `>`, `>=`, `=`, `!=`, or `:`, which contains for text and is `=`
+            for numbers.
+        value: A number for fields of numbers; None where a value is missing.
+    """
+
+    field: str
+    operator: str
+    value: float | str | Pattern | None
+
+    def __str__(self) -> str:
+        field = self.field if _BARE_WORD.fullmatch(self.field) else quoted(self.field)
+        if self.field.casefold() in KEYWORDS:
+            field = quoted(self.field)
+        return f"{field}{self.operator}{_value_text(self.value)}"
+
+
+@dataclass(frozen=True, slots=True)
+class Not:
+    """Everything but what its part says."""
+
+    part: Node
+
+    def __str__(self) -> str:
+        return f"not {_inside(self.part)}"
+
+
+@dataclass(frozen=True, slots=True)
+class All:
+    """What every part says; two parts at least."""
+
+    parts: tuple[Node, ...]
+
+    def __str__(self) -> str:
+        return " and ".join(map(_inside, self.parts))
+
+
+@dataclass(frozen=True, slots=True)
+class Either:
+    """What one part at least says; two parts at least."""
+
+    parts: tuple[Node, ...]
+
+    def __str__(self) -> str:
+        return " or ".join(
+            f"({part})" if isinstance(part, Either) else str(part) for part in self.parts
+        )
+
+
+Node: TypeAlias = Pattern | Word | Compare | Not | All | Either
+
+
+def quoted(text: str) -> str:
+    """Text in quotes, as the language reads it again."""
+    return '"' + text.replace("\\", "\\\\").replace('"', '\\"') + '"'
+
+
+def _inside(part: Node) -> str:
+    return f"({part})" if isinstance(part, (All, Either)) else str(part)
+
+
+def _value_text(value: float | str | Pattern | None) -> str:
+    if value is None:
+        return "none"
+    if isinstance(value, float):
+        return f"{value:.0f}" if value.is_integer() and abs(value) < 1e15 else repr(value)
+    if isinstance(value, Pattern):
+        return str(value)
+    bare = _BARE_VALUE.fullmatch(value) and value.casefold() != "none"
+    return value if bare else quoted(value)

@@ -1,0 +1,246 @@
+"""Filters over the columns of a run: which rows match, all of them at once."""
+
+from __future__ import annotations
+
+import operator
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import contextmanager
+from typing import TYPE_CHECKING, Any
+
+from tui_eval.fold.columns import Columns, Notes, TextColumn
+from tui_eval.fold.filter_fields import NUMBERS, STAGES, kind_of, number_from
+from tui_eval.fold.filter_nodes import All, Compare, Either, Node, Not, Pattern, Word
+from tui_eval.fold.filter_parser import parse_filter
+from tui_eval.fold.patterns import SHORT, Matcher
+from tui_eval.fold.row_facts import TOOLS_APART
+
+if TYPE_CHECKING:
+    import numpy as np
+
+    from tui_eval.fold.run_state import RunState
+
+INDEXED = ("example", "stage", "error", "stop", "tool", "question", "answer")
+"""What a word or a regular expression by itself is looked for in."""
+
+_NUMBER_OPERATORS: dict[str, Callable[[Any, Any], Any]] = {
+    "<": operator.lt,
+    "<=": operator.le,
+    ">": operator.gt,
+    ">=": operator.ge,
+    "=": operator.eq,
+    ":": operator.eq,
+    "!=": operator.ne,
+}
+_WAITING, _DONE = 0, 8
+
+
+class RowFilter:
+    """A filter as people wrote it, to be asked again whenever the run has changed.
+
+    Conditions on whole transcripts (`text:`) hold for no row until `heard` tells of it, see
+    `runs.text_search`, and never for a rollout that is not finished. A filter that holds regular
+    expressions can take up to two seconds for each of them; one without takes milliseconds. For a
+    run that is read anew a new filter is made.
+
+    Args:
+        text: The filter; empty for every row.
+        metrics: Names of the run's metrics.
+
+    Raises:
+        FilterError: The text makes no sense; carries every fault with its column.
+    """
+
+    def __init__(self, text: str, metrics: Iterable[str] = ()) -> None:
+        self.text = text
+        self.node: Node | None = parse_filter(text, metrics)
+        parts = list(_parts(self.node))
+        self.text_conditions: list[Compare] = list(
+            dict.fromkeys(p for p in parts if isinstance(p, Compare) and p.field == "text")
+        )
+        self.has_pattern = any(
+            isinstance(part, Pattern)
+            or (isinstance(part, Compare) and isinstance(part.value, Pattern))
+            for part in parts
+        )
+        self._heard: dict[Compare, dict[int, bool]] = {one: {} for one in self.text_conditions}
+
+    def heard(self, condition: Compare, row: int, holds: bool) -> None:
+        """Tells whether a condition on the transcript holds for a row."""
+        self._heard[condition][row] = holds
+
+    def rows(self, state: RunState, notes: Notes | None = None) -> np.ndarray:
+        """The rows that are sure to match, in their order.
+
+        Raises:
+            PatternTooSlowError: A regular expression took too long.
+        """
+        import numpy as np
+
+        return np.flatnonzero(self.bounds(state, notes)[0])
+
+    def undecided(self, state: RunState, notes: Notes | None = None) -> np.ndarray:
+        """The rows of which only the transcript can tell whether they match, in their order."""
+        import numpy as np
+
+        sure, possible = self.bounds(state, notes)
+        return np.flatnonzero(possible & ~sure)
+
+    def bounds(self, state: RunState, notes: Notes | None = None) -> tuple[np.ndarray, np.ndarray]:
+        """By row whether it is sure to match, and whether it may match."""
+        import numpy as np
+
+        columns = Columns(state, notes)
+        if self.node is None:
+            everything = np.ones(columns.total, bool)
+            return everything, everything
+        return self._bounds(self.node, columns)
+
+    def _bounds(self, node: Node, columns: Columns) -> tuple[np.ndarray, np.ndarray]:
+        import numpy as np
+
+        if isinstance(node, Not):
+            sure, possible = self._bounds(node.part, columns)
+            return ~possible, ~sure
+        if isinstance(node, (All, Either)):
+            join = np.logical_and if isinstance(node, All) else np.logical_or
+            bounds = [self._bounds(part, columns) for part in node.parts]
+            sures, possibles = zip(*bounds, strict=True)
+            return join.reduce(sures), join.reduce(possibles)
+        if isinstance(node, Compare) and node.field == "text":
+            return self._text_bounds(node, columns)
+        mask = _mask(node, columns)
+        return mask, mask
+
+    def _text_bounds(self, node: Compare, columns: Columns) -> tuple[np.ndarray, np.ndarray]:
+        import numpy as np
+
+        sure = np.zeros(columns.total, bool)
+        possible = columns.stages() >= _DONE  # only these have a transcript on disk
+        for row, holds in list(self._heard[node].items()):  # a search may be telling more
+            if row < columns.total:
+                sure[row] = possible[row] = holds
+        return sure, possible
+
+
+def _parts(node: Node | None) -> Iterable[Node]:
+    if node is None:
+        return
+    yield node
+    inner = (node.part,) if isinstance(node, Not) else getattr(node, "parts", ())
+    for part in inner:
+        yield from _parts(part)
+
+
+def _mask(node: Word | Pattern | Compare, columns: Columns) -> np.ndarray:
+    if isinstance(node, (Word, Pattern)):
+        return _indexed(node, columns)
+    if kind_of(node.field) == NUMBERS:
+        return _number_mask(columns.numbers(node.field), node)
+    if node.field in ("stage", "truncated"):
+        return _choice_mask(node, columns)
+    column = columns.text(node.field)
+    if node.value is None:
+        return _turned(_chosen(column, [not text for text in column.texts]), node)
+    if node.field == "example" and node.operator in ("<", "<=", ">", ">="):
+        return _number_mask(_as_numbers(column), node)
+    return _text_mask(column, node)
+
+
+def _indexed(node: Word | Pattern, columns: Columns) -> np.ndarray:
+    import numpy as np
+
+    mask = np.zeros(columns.total, bool)
+    with _finder(node if isinstance(node, Pattern) else node.text) as find:
+        for field in INDEXED:
+            column = columns.text(field)
+            lowered = field in ("question", "answer")
+            mask |= _chosen(column, find(column.texts if lowered else _heads(column.texts)))
+    return mask
+
+
+@contextmanager
+def _finder(value: str | Pattern) -> Iterator[Callable[[Sequence[str]], list[bool]]]:
+    """Says which texts, heads in lower case, hold the words or a match."""
+    if isinstance(value, Pattern):
+        with Matcher(value.source, short=True) as matcher:
+            yield matcher.found_in
+    else:
+        wanted = value.lower()
+        yield lambda texts: [wanted in text for text in texts]
+
+
+def _heads(texts: Sequence[str]) -> list[str]:
+    """Of each text the beginning, as the index has it, in lower case."""
+    return [text[:SHORT].lower() for text in texts]
+
+
+def _number_mask(numbers: np.ndarray, node: Compare) -> np.ndarray:
+    """A missing value is less than nothing, greater than nothing and equal to nothing."""
+    import numpy as np
+
+    missing = np.isnan(numbers)
+    if node.value is None:
+        return _turned(missing, node)
+    value = node.value if isinstance(node.value, float) else number_from("", str(node.value))
+    mask: np.ndarray = _NUMBER_OPERATORS[node.operator](numbers, value) & ~missing
+    return mask
+
+
+def _choice_mask(node: Compare, columns: Columns) -> np.ndarray:
+    stages = columns.stages()
+    mask: np.ndarray
+    if node.value is None:
+        mask = stages != stages
+    elif node.field == "truncated":
+        mask = columns.truncated() == (node.value == "yes")
+    elif node.value == "running":
+        mask = (stages > _WAITING) & (stages < _DONE)
+    elif node.value == "finished":
+        mask = stages >= _DONE
+    else:
+        mask = stages == STAGES.index(str(node.value))
+    return _turned(mask, node)
+
+
+def _turned(mask: np.ndarray, node: Compare) -> np.ndarray:
+    """The mask, or its opposite where the operator says so."""
+    import numpy as np
+
+    turned: np.ndarray = np.logical_not(mask) if node.operator == "!=" else mask
+    return turned
+
+
+def _text_mask(column: TextColumn, node: Compare) -> np.ndarray:
+    value = node.value
+    whole = node.operator in ("=", "!=") and isinstance(value, str)
+    if whole or (node.field == "example" and _is_number(value)):
+        wanted = str(value).lower()
+        found = [
+            wanted in text.lower().split(TOOLS_APART) or wanted == text.lower()
+            for text in column.texts
+        ]
+    else:
+        with _finder(value if isinstance(value, Pattern) else str(value)) as find:
+            found = find(_heads(column.texts))
+    mask = _chosen(column, found)
+    return _turned(mask, node)
+
+
+def _is_number(value: object) -> bool:
+    return isinstance(value, str) and number_from("", value) is not None
+
+
+def _as_numbers(column: TextColumn) -> np.ndarray:
+    import numpy as np
+
+    found = (number_from("", text) for text in column.texts)
+    numbers: np.ndarray = np.array([np.nan if one is None else one for one in found])[column.codes]
+    return numbers
+
+
+def _chosen(column: TextColumn, found: Sequence[bool]) -> np.ndarray:
+    """By row whether its text is one of the found ones."""
+    import numpy as np
+
+    mask: np.ndarray = np.array(found, bool)[column.codes]
+    return mask

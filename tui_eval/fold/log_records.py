@@ -1,0 +1,127 @@
+"""What a run logged, as records: a line of its loggers, a traceback, or a line that was printed."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+
+from tui_eval.printable import printable
+
+DEBUG, OUTPUT, INFO, WARNING, ERROR = range(5)
+"""Levels, the least first; what people's code prints has none of its own and is `OUTPUT`."""
+
+_LEVELS = {"DEBUG": DEBUG, "INFO": INFO, "WARNING": WARNING, "ERROR": ERROR, "CRITICAL": ERROR}
+_NAMES = "|".join(_LEVELS)
+_STAMP = r"\d{4}-\d\d-\d\d (?P<time>\d\d:\d\d:\d\d)(?:[,.]\d+)?"
+_RECORD = re.compile(
+    rf"{_STAMP} (?P<level>{_NAMES}) (?P<name>[\w.]+): "
+    rf"|{_STAMP.replace('time', 'time2')} - (?P<name2>[\w.]+) - (?P<level2>{_NAMES}) - "
+    rf"|(?P<level3>{_NAMES}):(?P<name3>[\w.]+):"
+)
+_PYTHON_WARNING = re.compile(r"\S+:\d+: \w*Warning: ")
+_TRACEBACK = "Traceback (most recent call last)"
+_CAUSES = ("The above exception was the direct", "During handling of the above")
+
+
+def whole_lines(read: bytes, *, full: bool, final: bool = False) -> bytes:
+    """What was read up to the end of its last whole line.
+
+    Args:
+        full: As much was read as was asked for: a line that is longer is taken as it is.
+        final: Nothing will come after it: a last line that was not ended is whole.
+    """
+    whole = read[: read.rfind(b"\n") + 1]
+    return read if final or (full and not whole) else whole
+
+
+@dataclass(slots=True)
+class LogRecord:
+    """One thing that was logged, ready to be shown.
+
+    Args:
+        offset: Where it begins in the log, in bytes: no other record has the same.
+        time: As the log has it, by the second; empty where it does not tell.
+        name: Of the logger, without what all of ours begin with.
+        lines: Of the message, printable; those after the first may still grow in number.
+    """
+
+    offset: int
+    level: int
+    time: str
+    name: str
+    lines: list[str]
+
+
+class LogParser:
+    """Finds the records in lines that come bit by bit."""
+
+    def __init__(self) -> None:
+        self._last: LogRecord | None = None
+        self._traceback = ""
+        """`within` one, after its `end`, or nothing."""
+
+    def parse(self, data: bytes, offset: int) -> tuple[list[str], list[LogRecord]]:
+        """The records of whole lines.
+
+        Args:
+            offset: Where the lines begin in the log.
+
+        Returns:
+            Lines that still belong to the last record of what was parsed before, and the rest.
+        """
+        before = self._last
+        late: list[str] = []
+        found: list[LogRecord] = []
+        for raw in data.removesuffix(b"\n").split(b"\n"):
+            line = _as_shown(raw)
+            if (record := self._begun(line, offset)) is not None:
+                self._last = record
+                found.append(record)
+            elif self._last is not None and (line or self._traceback):
+                (late if self._last is before else self._last.lines).append(line)
+            offset += len(raw) + 1
+        return late, found
+
+    def _begun(self, line: str, offset: int) -> LogRecord | None:
+        """The record that a line begins; None where it goes on with the last one, or is blank."""
+        if found := _RECORD.match(line):
+            self._traceback = ""
+            parts = {name.rstrip("23"): part for name, part in found.groupdict().items() if part}
+            name = parts["name"].removeprefix("tui_eval.")
+            message = line[found.end() :]
+            return LogRecord(
+                offset, _LEVELS[parts["level"]], parts.get("time", ""), name, [message]
+            )
+        if line.startswith(_TRACEBACK):
+            goes_on = bool(self._traceback) or self._is_of_logger(WARNING)
+            self._traceback = "within"
+            return None if goes_on else LogRecord(offset, ERROR, "", "", [line])
+        if not line or self._goes_on(line):
+            return None
+        level = WARNING if _PYTHON_WARNING.match(line) else OUTPUT
+        return LogRecord(offset, level, "", "", [line])
+
+    def _goes_on(self, line: str) -> bool:
+        if self._traceback:
+            if line.startswith((" ", *_CAUSES)):
+                self._traceback = "within"
+                return True
+            is_the_exception = self._traceback == "within"
+            self._traceback = "end" if is_the_exception else ""
+            return is_the_exception
+        is_of_another = self._is_of_logger(DEBUG) or (
+            self._last is not None and self._last.level == WARNING
+        )
+        return is_of_another and line.startswith(" ")
+
+    def _is_of_logger(self, least: int) -> bool:
+        last = self._last
+        return last is not None and bool(last.name) and last.level >= least
+
+
+def _as_shown(raw: bytes) -> str:
+    """A line as a terminal leaves it: what a carriage return wrote over is gone."""
+    text = raw.decode("utf-8", "replace").rstrip("\r")
+    if "\r" in text:
+        text = next((part for part in reversed(text.split("\r")) if part.strip()), "")
+    return printable(text).rstrip()

@@ -1,0 +1,183 @@
+"""Regular expressions that people type: none of them may take the screen's time.
+
+Python's matcher cannot be interrupted and some expressions take it forever. One whose cost on a
+short text has a small bound is matched right here; every other one, and every one on long texts,
+by a process of its own, which is ended when it takes too long.
+"""
+
+from __future__ import annotations
+
+import marshal
+import re
+import subprocess
+import sys
+import threading
+import time
+import warnings
+from collections.abc import Sequence
+from types import TracebackType
+
+SHORT = 200
+"""Characters of a text that are looked at where many are; the index has no more of each."""
+LONGEST_SOURCE = 1000
+PATIENCE_S = 2.0
+AT_ONCE = 16
+_COST_MOST = 1e7
+_ESCAPES_AND_SETS = re.compile(r"\\.|\[\^?\]?(?:\\.|[^\]\\])*\]", re.DOTALL)
+_REPEATED_OR_LOOKING = re.compile(r"\)[*+{?]|\(\?(?![:P])|\(\?P=|[*+?}][*+]")
+
+
+class PatternTooSlowError(Exception):
+    """A regular expression took longer than it may; the text says which one."""
+
+    def __init__(self, source: str) -> None:
+        super().__init__(
+            f"the regular expression /{source}/ takes too long: repeats inside of repeats do that"
+        )
+
+
+def pattern_fault(source: str) -> str:
+    """Why this is no regular expression; empty where it is one."""
+    if not source:
+        return "it is empty"
+    if len(source) > LONGEST_SOURCE:
+        return f"it has more than {LONGEST_SOURCE:,} characters"
+    if "(?-" in source:
+        return "upper and lower case are always the same here"
+    try:
+        _compiled(source)
+    except (re.error, OverflowError, RecursionError, MemoryError) as error:
+        return str(error)
+    return ""
+
+
+def has_small_cost(source: str) -> bool:
+    """Whether matching a short text is sure to take well below a second, whatever the text.
+
+    Counts how many ways there are to try: no group may be repeated, and few repeats and
+    alternatives may follow each other.
+    """
+    bare = _ESCAPES_AND_SETS.sub(
+        lambda match: "\\1" if match.group()[1:].isdigit() else "x", source
+    )
+    if "\\1" in bare or _REPEATED_OR_LOOKING.search(bare):
+        return False
+    repeats = sum(bare.count(sign) for sign in "*+{")
+    choices = bare.count("?") + bare.count("|")
+    return SHORT * float(SHORT) ** repeats * 2.0**choices <= _COST_MOST
+
+
+class Matcher:
+    """Says which texts a regular expression is found in; a context manager.
+
+    Args:
+        short: Whether no text has more than `SHORT` characters.
+        patience_s: Seconds that one call may take.
+    """
+
+    def __init__(self, source: str, *, short: bool, patience_s: float = PATIENCE_S) -> None:
+        self._source = source
+        self._patience = patience_s
+        cheap = short and has_small_cost(source)
+        self._here = _compiled(source) if cheap else None
+        self._process: subprocess.Popen[bytes] | None = None
+
+    def __enter__(self) -> Matcher:
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        self.close()
+
+    def found_in(self, texts: Sequence[str]) -> list[bool]:
+        """Whether each text, which is in lower case, holds a match.
+
+        Raises:
+            PatternTooSlowError: It took longer than it may.
+        """
+        if self._here is None:
+            return self._ask(list(map(_whole, texts)))
+        search, end = self._here.search, time.monotonic() + self._patience
+        found = []
+        for start in range(0, len(texts), AT_ONCE):
+            if time.monotonic() > end:
+                raise PatternTooSlowError(self._source)
+            found += [search(text) is not None for text in texts[start : start + AT_ONCE]]
+        return found
+
+    def _ask(self, texts: list[str]) -> list[bool]:
+        process = self._process or self._start()
+        asked, answers = process.stdin, process.stdout
+        if asked is None or answers is None:
+            raise ValueError("the matcher's process has no pipes")
+        timer = threading.Timer(self._patience, process.kill)
+        timer.start()
+        try:
+            marshal.dump(texts, asked)
+            asked.flush()
+            answer = answers.read(len(texts))
+        except OSError:
+            answer = b""
+        finally:
+            timer.cancel()
+        if len(answer) < len(texts):
+            self.close()
+            raise PatternTooSlowError(self._source)
+        return [byte == 1 for byte in answer]
+
+    def _start(self) -> subprocess.Popen[bytes]:
+        self._process = subprocess.Popen(
+            [sys.executable, "-I", "-S", "-c", _PROGRAM],
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.DEVNULL,
+            start_new_session=True,
+        )
+        if self._process.stdin is not None:
+            marshal.dump((_whole(self._source), int(_flags(self._source))), self._process.stdin)
+        return self._process
+
+    def close(self) -> None:
+        """Ends the process, if there is one."""
+        process, self._process = self._process, None
+        if process is not None:
+            process.kill()
+            for pipe in (process.stdin, process.stdout):
+                try:
+                    pipe.close()  # type: ignore[union-attr]
+                except OSError:
+                    pass
+            process.wait()
+
+
+_PROGRAM = """
+import marshal, re, sys
+asked, answers = sys.stdin.buffer, sys.stdout.buffer
+search = re.compile(*marshal.load(asked)).search
+while True:
+    try:
+        texts = marshal.load(asked)
+    except EOFError:
+        break
+    answers.write(bytes(search(text) is not None for text in texts))
+    answers.flush()
+"""
+
+
+def _compiled(source: str) -> re.Pattern[str]:
+    with warnings.catch_warnings():  # what may mean something else in a later Python
+        warnings.simplefilter("ignore")
+        return re.compile(source, _flags(source))
+
+
+def _flags(source: str) -> re.RegexFlag:
+    """Texts are in lower case, so that a source in lower case matches fastest as it is."""
+    return re.MULTILINE if source == source.lower() else re.MULTILINE | re.IGNORECASE
+
+
+def _whole(text: str) -> str:
+    return text.encode("utf-8", "backslashreplace").decode()

@@ -1,0 +1,43 @@
+"""What is known of one rollout without its transcript, as plain data."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+from tui_eval.fold.columns import Note, Notes, note_key, number_of_row
+from tui_eval.fold.filter_fields import STAGES
+from tui_eval.fold.row_facts import TOOLS_APART
+from tui_eval.fold.run_state import DONE, RunState
+
+
+def row_object(state: RunState, row: int, notes: Notes) -> dict[str, Any]:
+    """Plain data, in the order in which it is shown; None for what nobody knows."""
+    facts = state.facts
+    stage = state.stage[row]
+    note = notes.get(note_key(state, row), Note())
+    finished = stage >= DONE
+    return {
+        "row": row,
+        "example_id": state.example_id(row),
+        "number": number_of_row(state, row),
+        "stage": STAGES[stage],
+        "reward": state.reward[row] if not math.isnan(state.reward[row]) else None,
+        "error": state.errors.get(row),
+        "stop_condition": facts.stop.get(row) or None,
+        "is_truncated": row in facts.truncated if finished else None,
+        "attempt": state.attempt[row] or None,
+        "turns": state.turns[row],
+        "tool_calls": state.tool_calls[row],
+        "tools": [name for name in facts.tools.get(row).split(TOOLS_APART) if name],
+        "input_tokens": state.input_tokens[row],
+        "output_tokens": state.output_tokens[row],
+        "time_s": state.total_ms[row] / 1000 if finished else None,
+        "metrics": {
+            name: value
+            for name in facts.metrics
+            if not math.isnan(value := facts.metric(name, row))
+        },
+        "note": note.text,
+        "tags": list(note.tags),
+    }

@@ -1,0 +1,98 @@
+"""What a suite's root socket tells, folded: its evaluations and how far each of them is."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+from msgspec.structs import replace
+
+from tui_eval.events import (
+    EvaluationMoved,
+    Event,
+    GateMoved,
+    LimitMoved,
+    ListedEvaluation,
+    Noticed,
+    Refused,
+    RunFinished,
+    SuiteStarted,
+)
+
+OVER = frozenset(("finished", "interrupted", "stopped: budget", "failed", "refused"))
+"""How an evaluation stands that nobody works on."""
+
+
+@dataclass(slots=True)
+class EvaluationState:
+    """One evaluation: what it is, and what was told of it last."""
+
+    listed: ListedEvaluation
+    last: EvaluationMoved
+
+    @property
+    def is_over(self) -> bool:
+        """Whether nobody works on it any more."""
+        return self.last.status in OVER
+
+    @property
+    def total(self) -> int:
+        """Its rollouts, as far as that is known; 0 where it is not."""
+        return self.last.total or self.listed.total
+
+
+@dataclass(slots=True)
+class SuiteState:
+    """The evaluations of a suite; `started` is None where one run alone is told.
+
+    Args:
+        several_models: Whether the evaluations differ in their models.
+        notices: Level and text, in their order.
+        refused: Faults as (where, what, hint).
+    """
+
+    started: SuiteStarted | None = None
+    evaluations: list[EvaluationState] = field(default_factory=list)
+    several_models: bool = False
+    end: RunFinished | None = None
+    notices: list[tuple[str, str]] = field(default_factory=list)
+    refused: list[tuple[str, str, str]] = field(default_factory=list)
+    gate_open: bool = True
+    limit_moved: LimitMoved | None = None
+
+    def apply(self, event: Event) -> None:
+        """Takes in one event of the root socket; of a run's own only the gate's change anything."""
+        if isinstance(event, SuiteStarted):
+            self.started = event
+            self.evaluations = [
+                EvaluationState(one, EvaluationMoved(0, event.at, place, "waiting"))
+                for place, one in enumerate(event.evaluations)
+            ]
+            self.several_models = len({one.model for one in event.evaluations}) > 1
+        elif isinstance(event, EvaluationMoved) and event.index < len(self.evaluations):
+            self.evaluations[event.index].last = event
+        elif isinstance(event, RunFinished):
+            self.end = event
+        elif isinstance(event, Noticed):
+            self.notices.append((event.level, event.text))
+        elif isinstance(event, LimitMoved) and self.started is not None:
+            self.limit_moved = event
+            self.started = replace(self.started, max_concurrent=event.max_concurrent)
+        elif isinstance(event, GateMoved):
+            self.gate_open = event.open
+        elif isinstance(event, Refused):
+            self.refused = event.faults
+
+    @property
+    def rollouts(self) -> int:
+        """All rollouts, as far as that is known, without those of what was refused."""
+        return sum(one.total for one in self.evaluations if one.last.status != "refused")
+
+    @property
+    def over(self) -> int:
+        """Evaluations that nobody works on any more."""
+        return sum(one.is_over for one in self.evaluations)
+
+    @property
+    def running(self) -> list[int]:
+        """Places of the evaluations that are worked on, in order."""
+        return [n for n, one in enumerate(self.evaluations) if one.last.status == "running"]

@@ -1,0 +1,25 @@
+"""Runs on disk as sides of a comparison."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from tui_eval.fold.comparison import Side
+from tui_eval.fold.run_state import RunState
+from tui_eval.runs.example_contents import ExampleContent, read_contents
+from tui_eval.runs.layout import RunDir
+
+
+def read_side(run: RunDir, state: RunState) -> Side:
+    """Reads what the examples of a run are; blocks as long as that takes."""
+    return side_of(state, read_contents(run, state))
+
+
+def side_of(state: RunState, contents: Iterator[tuple[int, ExampleContent]]) -> Side:
+    """A side from contents that were read, by an example's place."""
+    digests: dict[int, bytes] = {}
+    system: set[str] = set()
+    for place, content in contents:
+        digests[place] = content.digest
+        system.add(content.system)
+    return Side(state, digests, frozenset(system - {""}))

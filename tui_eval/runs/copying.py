@@ -1,0 +1,54 @@
+"""A run copied to another place, also while an engine writes it."""
+
+from __future__ import annotations
+
+import shutil
+from pathlib import Path
+
+from tui_eval.errors import Fault, RefusedError
+from tui_eval.runs.layout import RunDir
+from tui_eval.runs.scan import decode_row
+
+BLOCK = 1 << 20
+
+
+def copy_run(run: RunDir, target: Path) -> RunDir:
+    """Copies a run as it is now to a new directory: every row that is whole, and what is beside it.
+
+    The journal goes first: a rollout that is written meanwhile is in both, which a resume settles.
+    The lock and the index stay behind; the index is made again.
+
+    Raises:
+        RefusedError: The target is there already or cannot be written.
+    """
+    partial = target.with_name(f".{target.name}.partial")
+    try:
+        if target.exists():
+            raise FileExistsError("it is there already")
+        partial.mkdir(parents=True)
+        for path in (run.journal, run.superseded, run.plan, run.metadata, run.notes, run.log):
+            if path.exists():
+                shutil.copy2(path, partial / path.name)
+        _copy_lines(run.results, partial / run.results.name)
+        partial.rename(target)
+    except OSError as error:
+        if not isinstance(error, FileExistsError):
+            shutil.rmtree(partial, ignore_errors=True)
+        what = f"the run could not be copied here: {error.strerror or error}"
+        raise RefusedError([Fault(str(target), what, "Name another path")]) from error
+    return RunDir(target, run.name)
+
+
+def _copy_lines(source: Path, target: Path) -> None:
+    """Copies a file without what stands behind its last whole line, unless that is a row."""
+    with open(source, "rb") as lines, open(target, "w+b") as copy:
+        whole = 0
+        while block := lines.read(BLOCK):
+            copy.write(block)
+            if b"\n" in block:
+                whole = copy.tell() - len(block) + block.rindex(b"\n") + 1
+        copy.seek(whole)
+        try:
+            decode_row(copy.read() or b"{}")
+        except (ValueError, RecursionError):
+            copy.truncate(whole)

@@ -1,0 +1,182 @@
+"""Runs that are there to be opened, told from their small files alone."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass, replace
+from datetime import datetime
+from pathlib import Path
+from typing import Any
+
+from tui_eval.errors import RefusedError
+from tui_eval.fold.run_state import RunState
+from tui_eval.fold.saved_values import mapping, number_of
+from tui_eval.runs.facts import asked_shape, env_id_of, modified, read_facts, told_shape
+from tui_eval.runs.formats.recognising import Format
+from tui_eval.runs.layout import RunDir, is_unsaved, saved_roots, unsaved_root
+from tui_eval.runs.lock import holder
+from tui_eval.runs.opening import find_run, results_files, saved_events
+from tui_eval.runs.scan import count_lines
+from tui_eval.runs.story import format_of_run
+
+COUNTED_BYTES = 1 << 26
+"""The lines of a larger file are not counted."""
+MEASURED_BYTES = 1 << 18
+"""A smaller file of another program is read: metadata is often missing, and sometimes wrong."""
+
+
+@dataclass(frozen=True, slots=True)
+class FoundRun:
+    """A run as a list shows it.
+
+    Args:
+        format: What wrote it, as `runs.formats` calls it.
+        reward: Mean of the rewards, and its 95 % interval from `low` to `high`; None where the
+            metadata does not tell, and another program's may be wrong: see `measured`.
+        n: Rollouts that the mean is over; None where that is not told.
+        done: Rollouts that are on disk; None where the file is too large to count at once.
+        total: Rollouts that were asked for; None where nothing tells.
+        date: When it began or, of another program's, as it tells; unix seconds.
+        written_at: When its results were written last, in unix seconds.
+        pid, socket: The engine that is at work on it; 0 and empty where none is.
+        saved: False where it lives in the user's state directory until somebody saves it.
+    """
+
+    run: RunDir
+    format: str
+    env_id: str
+    model: str
+    reward: float | None
+    low: float | None
+    high: float | None
+    n: int | None
+    done: int | None
+    total: int | None
+    date: float
+    written_at: float
+    pid: int
+    socket: str
+    saved: bool
+
+    @property
+    def running(self) -> bool:
+        """Whether an engine is at work on it."""
+        return self.pid != 0 or bool(self.socket)
+
+    @property
+    def complete(self) -> bool:
+        """Whether nothing is known to be missing."""
+        return self.total is None or self.done is None or self.done >= self.total
+
+
+def find_runs(paths: Iterable[Path] = (), *, environments: Path | None = None) -> list[FoundRun]:
+    """Runs under `./outputs`, every environment's outputs, the user's state and given paths.
+
+    Running ones first, then the newest. Small files are read and the lines of larger ones counted:
+    call it off a screen's loop.
+
+    Args:
+        paths: Runs, results files, or folders that hold some at any depth.
+        environments: The folder of environments; `./environments` by default.
+    """
+    found = (describe(run) for run in run_dirs(paths, environments=environments))
+    runs = [one for one in found if one is not None]
+    return sorted(runs, key=lambda one: (one.running, one.written_at), reverse=True)
+
+
+def run_dirs(paths: Iterable[Path] = (), *, environments: Path | None = None) -> list[RunDir]:
+    """Where the runs of `find_runs` are, each once and unread."""
+    roots = saved_roots() if environments is None else saved_roots(environments)
+    runs: dict[Path, RunDir] = {}
+    for path in [*roots, unsaved_root(), *paths]:
+        for run in _runs_at(path):
+            runs.setdefault(run.place.resolve(), run)
+    return list(runs.values())
+
+
+def _runs_at(path: Path) -> Iterator[RunDir]:
+    """The run that a path names, or those in it and below; hidden folders are left out."""
+    with contextlib.suppress(RefusedError, OSError):
+        if not path.is_dir():
+            yield find_run(path)
+        elif not RunDir(path).is_run():
+            yield from (RunDir(path, name) for name in results_files(path))
+    for folder, below, _ in os.walk(path):
+        below[:] = sorted(name for name in below if not name.startswith("."))
+        run = RunDir(Path(folder))
+        if run.is_run():
+            below.clear()
+            yield run
+
+
+def describe(run: RunDir) -> FoundRun | None:
+    """A run from its small files; None where it vanished or may not be read."""
+    try:
+        format = format_of_run(run)
+        facts = read_facts(run, format)
+        size = run.results.stat().st_size if run.results.exists() else 0
+        done = _done(run, format, facts, size)
+    except OSError:
+        return None
+    held = holder(run.lock) if run.is_ours else None
+    numbers = mapping(mapping(facts.get("numbers")).get("reward"))
+    shape = told_shape(run, facts) or asked_shape(facts)
+    total = shape[0] * shape[1] or None
+    if not run.is_ours and total is not None and done is not None and done > total:
+        total = None  # its counts are wrong
+    used = numbers.get("n")
+    found = FoundRun(
+        run=run,
+        format=format.value,
+        env_id=env_id_of(run, facts),
+        model=str(facts.get("model") or "?"),
+        reward=number_of(numbers.get("mean", facts.get("avg_reward"))),
+        low=number_of(numbers.get("low")),
+        high=number_of(numbers.get("high")),
+        n=used if isinstance(used, int) else None,
+        done=done,
+        total=total,
+        date=_date(facts) or modified(run.results) or modified(run.metadata),
+        written_at=modified(run.results) or modified(run.metadata),
+        pid=held.pid if held is not None else 0,
+        socket=held.socket if held is not None else "",
+        saved=not is_unsaved(run),
+    )
+    return measured(found) if not run.is_ours and 0 < size <= MEASURED_BYTES else found
+
+
+def measured(found: FoundRun) -> FoundRun:
+    """A run with the mean and interval of its rewards, counted from its rows.
+
+    Reads all of the results file that no index has yet; call it off a screen's loop.
+    """
+    state = RunState()
+    for event in saved_events(found.run):
+        state.apply(event)
+    mean = state.reward_mean.result()
+    return replace(
+        found, reward=mean.mean, low=mean.low, high=mean.high, n=mean.n, done=state.finished
+    )
+
+
+def _done(run: RunDir, format: Format, facts: Mapping[str, Any], size: int) -> int | None:
+    if format is Format.OSMOSIS:
+        examples, each = asked_shape(facts)
+        return examples * each
+    if not size:
+        return 0
+    if size > COUNTED_BYTES:
+        told = mapping(mapping(facts.get("numbers")).get("counts")).get("finished")
+        return told if isinstance(told, int) else None
+    return count_lines(run.results)
+
+
+def _date(facts: Mapping[str, Any]) -> float:
+    """Unix seconds of the date that metadata tells, in one of the ways that there were."""
+    text = " ".join(str(facts[key]) for key in ("date", "time") if isinstance(facts.get(key), str))
+    try:
+        return datetime.fromisoformat(text).timestamp()
+    except ValueError:
+        return 0.0

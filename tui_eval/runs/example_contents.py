@@ -1,0 +1,64 @@
+"""What the examples of a run are, by content: to find the same ones in another run."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator, Mapping
+from hashlib import blake2b
+from typing import Any, NamedTuple
+
+from tui_eval.fold.run_state import DONE, RunState
+from tui_eval.fold.saved_values import mapping
+from tui_eval.fold.transcript import content_text, from_row
+from tui_eval.runs.layout import RunDir
+from tui_eval.runs.saved_rows import SavedRows
+
+
+class ExampleContent(NamedTuple):
+    """What one example asks.
+
+    Args:
+        digest: Of prompt, answer and info, without the system's messages, which are a setting.
+        system: The system's messages.
+        question: The beginning of the last message of the prompt.
+    """
+
+    digest: bytes
+    system: str
+    question: str
+
+
+def read_contents(run: RunDir, state: RunState) -> Iterator[tuple[int, ExampleContent]]:
+    """The place of every example of which a rollout can be read, and its content.
+
+    One rollout of each is read, in the order of the file; who does not ask for the next one has
+    cancelled.
+    """
+    first: dict[int, int] = {}
+    for row in range(state.total):
+        place = row // state.per_example
+        if state.stage[row] >= DONE and place not in first:
+            first[place] = row
+    try:
+        with SavedRows(run, state) as saved:
+            for place, row in sorted(first.items(), key=lambda item: state.offset[item[1]]):
+                values = saved.values(row)
+                if values is not None:
+                    yield place, content_of(values)
+    except OSError:
+        return
+
+
+def content_of(row: Mapping[str, Any]) -> ExampleContent:
+    """What the example of a saved rollout asks."""
+    story = from_row(0, {"prompt": row.get("prompt"), "answer": row.get("answer")})
+    said = [
+        (str(message.get("role")), content_text(message.get("content")))
+        for message in story.messages
+    ]
+    system = "\n".join(text for role, text in said if role == "system")
+    asked = [part for part in said if part[0] != "system"] or said
+    parts = [asked, story.answer, mapping(row.get("info"))]
+    written = json.dumps(parts, sort_keys=True).encode()
+    digest = blake2b(written, digest_size=16).digest()
+    return ExampleContent(digest, system, asked[-1][1][:200] if asked else "")

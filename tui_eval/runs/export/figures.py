@@ -1,0 +1,88 @@
+"""The numbers of a run and of a rollout as words, for exports that people read."""
+
+from __future__ import annotations
+
+import math
+
+from tui_eval.fold.columns import Note, note_key
+from tui_eval.fold.summary import summarize
+from tui_eval.fold.transcript import Rollout
+from tui_eval.runs.export.source import ExportSource
+from tui_eval.stats.mean import Mean
+
+
+def number_text(value: float | None) -> str:
+    """A reward or a metric; a dash for none."""
+    return "–" if value is None else f"{value:.4g}"
+
+
+def mean_text(mean: Mean) -> str:
+    """A mean with its interval."""
+    if mean.low is None or mean.high is None:
+        return number_text(mean.mean)
+    return f"{number_text(mean.mean)} (95 %: {number_text(mean.low)} to {number_text(mean.high)})"
+
+
+def summary_facts(source: ExportSource) -> dict[str, str]:
+    """What a run is and came to; `title` first."""
+    state = source.state
+    if state.run is None:
+        return {"title": source.run.path.name}
+    summary = summarize(state)
+    run = summary.run
+    found = {
+        "title": f"{run.env_id} with {run.model}",
+        "status": summary.status,
+        "reward": mean_text(summary.reward),
+        "rollouts": f"{summary.finished:,} of {summary.total:,}, {summary.errored:,} errors",
+        "examples": f"{summary.examples:,}, {run.rollouts_per_example} rollouts each",
+    }
+    for rate in summary.pass_rates:
+        found[f"pass@{rate.k}"] = number_text(rate.any_passes)
+    found["tokens"] = f"{summary.input_tokens:,} in, {summary.output_tokens:,} out"
+    if summary.cost is not None:
+        found["cost"] = f"${summary.cost:,.4f}"
+    settings = {**run.sampling_args, **run.env_args}
+    if settings:
+        found["settings"] = ", ".join(f"{name}={value}" for name, value in settings.items())
+    shown = len(source.finished)
+    if source.where or shown < summary.finished:
+        chosen = f" ({source.where})" if source.where else ""
+        found["shown here"] = f"{shown:,} rollouts{chosen}"
+    return found
+
+
+def metric_facts(source: ExportSource) -> dict[str, str]:
+    """The mean of every metric with its interval."""
+    return {name: mean_text(mean.result()) for name, mean in source.state.metrics.items()}
+
+
+def facts_of(source: ExportSource, rollout: Rollout) -> dict[str, str]:
+    """What a rollout is and came to; `title` first."""
+    state, row = source.state, rollout.row
+    example, number = note_key(state, row)
+    found = {"title": f"example {example}, rollout {number}", "reward": number_text(rollout.reward)}
+    if rollout.error:
+        found["error"] = rollout.error
+    if rollout.stop_condition:
+        found["stopped by"] = rollout.stop_condition
+    if rollout.is_truncated:
+        found["truncated"] = "yes"
+    tokens = f"{state.input_tokens[row]:,} in, {state.output_tokens[row]:,} out"
+    found |= {"turns": str(state.turns[row]), "tool calls": str(state.tool_calls[row])}
+    found["tokens"] = tokens
+    if not math.isnan(state.total_ms[row]):
+        found["time"] = f"{state.total_ms[row] / 1000:.1f} s"
+    for score in rollout.scores:
+        if not score.weight and not score.error:
+            continue  # a metric
+        told = f"{number_text(score.raw)} × {score.weight:g} = {number_text(score.contribution)}"
+        found[score.name] = score.error or told
+    for name, value in rollout.metrics.items():
+        found.setdefault(name, number_text(value))
+    note = source.notes.get((example, number), Note())
+    if note.tags:
+        found["tags"] = " ".join(note.tags)
+    if note.text:
+        found["note"] = note.text
+    return found

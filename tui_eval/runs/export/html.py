@@ -1,0 +1,140 @@
+"""One page with a run's numbers and transcripts that needs nothing but itself."""
+
+from __future__ import annotations
+
+import json
+import math
+from collections.abc import Iterator, Mapping
+from html import escape
+from typing import BinaryIO
+
+from tui_eval.fold.run_state import ERROR
+from tui_eval.fold.transcript import Entry, Rollout
+from tui_eval.printable import one_line, printable
+from tui_eval.runs.export.figures import facts_of, metric_facts, number_text, summary_facts
+from tui_eval.runs.export.page_style import STYLE
+from tui_eval.runs.export.source import ExportSource, question_of
+
+LONGEST_NAME = 200
+QUESTION_MOST = 90
+
+
+def write(source: ExportSource, file: BinaryIO) -> Iterator[int]:
+    """See `writing.Writer`."""
+    facts = summary_facts(source)
+    title = line(facts.pop("title"))
+    file.write(_bytes(_HEAD.format(title=title, style=STYLE)))
+    file.write(_bytes(f"<h1>{title}</h1>\n{_facts(facts)}"))
+    metrics = metric_facts(source)
+    if metrics:
+        file.write(_bytes(f"<h2>Metrics</h2>\n{_facts(metrics)}"))
+    file.write(_bytes("".join(_examples(source))))
+    file.write(b"<h2>Rollouts</h2>\n")
+    for written, rollout in enumerate(source.rollouts(), 1):
+        file.write(_bytes("".join(_rollout(source, rollout))))
+        yield written
+    file.write(b"</main>\n</body>\n</html>\n")
+
+
+_HEAD = """<!doctype html>
+<html lang="en">
+<head>
+<meta charset="utf-8">
+<meta http-equiv="Content-Security-Policy" content="default-src 'none'; style-src 'unsafe-inline'">
+<meta name="viewport" content="width=device-width, initial-scale=1">
+<meta name="color-scheme" content="light dark">
+<title>{title}</title>
+<style>{style}</style>
+</head>
+<body>
+<main>
+"""
+
+
+def line(text: str) -> str:
+    """Anybody's text on one line, with nothing that HTML or a reader could take for a command."""
+    return escape(one_line(text, LONGEST_NAME))
+
+
+def block(text: str, kind: str = "") -> str:
+    """Anybody's text as it is."""
+    named = f' class="{kind}"' if kind else ""
+    return f"<pre{named}>\n{escape(printable(text))}</pre>\n"
+
+
+def _facts(facts: Mapping[str, str]) -> str:
+    rows = "".join(
+        f"<tr><th>{line(name)}</th><td>{line(value)}</td></tr>\n" for name, value in facts.items()
+    )
+    return f'<table class="facts">\n{rows}</table>\n'
+
+
+def _examples(source: ExportSource) -> Iterator[str]:
+    """A line an example: the mean over its rollouts, and each of those that are on the page."""
+    state = source.state
+    shown: dict[int, list[int]] = {}
+    for row in source.finished:
+        shown.setdefault(row // state.per_example, []).append(row)
+    yield "<h2>Examples</h2>\n<table>\n<tr><th>example</th><th>reward</th><th>passed</th>"
+    yield "<th>errors</th><th>rollouts</th></tr>\n"
+    for place, rows in shown.items():
+        one = state.examples.result(place)
+        links = " ".join(_link(source, row) for row in rows)
+        yield f"<tr><td>{line(str(state.example_id(rows[0])))}</td>"
+        yield f"<td>{number_text(one.mean)}</td><td>{one.passed} of {one.n}</td>"
+        yield f"<td>{one.errored or ''}</td><td>{links}</td></tr>\n"
+    yield "</table>\n"
+
+
+def _link(source: ExportSource, row: int) -> str:
+    reward = source.state.reward[row]
+    if source.state.stage[row] == ERROR:
+        return f'<a class="bad" href="#r{row}">✗ error</a>'
+    if math.isnan(reward):
+        return f'<a href="#r{row}">–</a>'
+    passed = reward >= source.state.threshold
+    glyph, kind = ("✓", "good") if passed else ("·", "low")
+    return f'<a class="{kind}" href="#r{row}">{glyph} {number_text(reward)}</a>'
+
+
+def _rollout(source: ExportSource, rollout: Rollout) -> Iterator[str]:
+    facts = facts_of(source, rollout)
+    question = one_line(question_of(rollout), QUESTION_MOST)
+    yield f'<details id="r{rollout.row}">\n<summary><b>{line(facts.pop("title"))}</b> '
+    yield f"{_link(source, rollout.row)} <span>{line(question)}</span></summary>\n"
+    yield _facts(facts)
+    for entry in rollout.entries():
+        yield from _entry(entry)
+    if rollout.answer:
+        yield f'<div class="entry"><h3>answer of the dataset</h3>\n{block(rollout.answer)}</div>\n'
+    if rollout.traceback:
+        yield f'<div class="entry"><h3>traceback</h3>\n{block(rollout.traceback, "bad")}</div>\n'
+    yield "</details>\n"
+
+
+def _entry(entry: Entry) -> Iterator[str]:
+    turn = f"turn {entry.turn} · " if entry.turn else ""
+    if entry.tool is not None:
+        yield f'<div class="entry tool"><h3>{turn}tool {line(entry.tool.name)}</h3>\n'
+        yield block(_indented(entry.tool.arguments))
+        if entry.tool.result is not None:
+            yield block(entry.tool.result, "bad" if entry.tool.error else "result")
+        yield "</div>\n"
+        return
+    kind = entry.role if entry.role in ("system", "user", "assistant") else "other"
+    yield f'<div class="entry {kind}"><h3>{turn}{line(entry.role)}</h3>\n'
+    if entry.reasoning:
+        yield f"<details><summary>reasoning</summary>\n{block(entry.reasoning)}</details>\n"
+    yield block(entry.text) if entry.text else ""
+    yield "</div>\n"
+
+
+def _indented(arguments: str) -> str:
+    try:
+        return json.dumps(json.loads(arguments), indent=2, ensure_ascii=False)
+    except (ValueError, RecursionError):
+        return arguments
+
+
+def _bytes(text: str) -> bytes:
+    return text.encode("utf-8", "backslashreplace")

@@ -1,0 +1,83 @@
+"""Transcripts to read, in Markdown: what people's models and tools said stands in fences."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from typing import BinaryIO
+
+from tui_eval.fold.transcript import Entry, Rollout
+from tui_eval.printable import one_line, printable
+from tui_eval.runs.export.figures import facts_of, summary_facts
+from tui_eval.runs.export.source import ExportSource
+
+LONGEST_TITLE = 80
+_SIGNS = re.compile(r"([\\`*_\[\]<>#!|~&$])")
+
+
+def write(source: ExportSource, file: BinaryIO) -> Iterator[int]:
+    """See `writing.Writer`."""
+    facts = summary_facts(source)
+    file.write(_bytes(f"# {plain(facts.pop('title'))}\n\n"))
+    file.write(_bytes("".join(f"- {plain(k)}: {plain(v)}\n" for k, v in facts.items())))
+    for written, rollout in enumerate(source.rollouts(), 1):
+        file.write(_bytes("\n".join(["", *rollout_lines(source, rollout)]) + "\n"))
+        yield written
+
+
+def rollout_lines(source: ExportSource, rollout: Rollout) -> Iterator[str]:
+    """The story of one rollout, line by line."""
+    facts = facts_of(source, rollout)
+    yield f"## {plain(facts.pop('title'))}"
+    yield ""
+    for name, value in facts.items():
+        yield f"- {plain(name)}: {plain(value)}"
+    for entry in rollout.entries():
+        yield ""
+        yield from _entry(entry)
+    for name, text in (("answer", rollout.answer), ("traceback", rollout.traceback)):
+        if text:
+            yield ""
+            yield f"### {name}"
+            yield ""
+            yield from fenced(text)
+
+
+def _entry(entry: Entry) -> Iterator[str]:
+    turn = f"turn {entry.turn}, " if entry.turn else ""
+    if entry.tool is None:
+        yield f"### {turn}{plain(entry.role)}"
+        yield ""
+        if entry.reasoning:
+            yield "Reasoning:"
+            yield ""
+            yield from fenced(entry.reasoning)
+            yield ""
+        yield from fenced(entry.text)
+        return
+    error = f" ({plain(entry.tool.error)})" if entry.tool.error else ""
+    yield f"### {turn}tool {plain(entry.tool.name)}{error}"
+    yield ""
+    yield from fenced(entry.tool.arguments)
+    if entry.tool.result is not None:
+        yield ""
+        yield from fenced(entry.tool.result)
+
+
+def plain(text: str) -> str:
+    """Text on one line of which no sign means anything to Markdown."""
+    return _SIGNS.sub(r"\\\1", one_line(text, LONGEST_TITLE))
+
+
+def fenced(text: str) -> Iterator[str]:
+    """Text as it is, between fences that are longer than any in it."""
+    text = printable(text)
+    longest = max((len(run) for run in re.findall("`+", text)), default=0)
+    fence = "`" * max(longest + 1, 3)
+    yield fence
+    yield text
+    yield fence
+
+
+def _bytes(text: str) -> bytes:
+    return text.encode("utf-8", "backslashreplace")

@@ -1,0 +1,83 @@
+"""What is exported: rollouts of a run, read one by one."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from tui_eval.fold.columns import Notes
+from tui_eval.fold.row_object import row_object
+from tui_eval.fold.run_state import DONE, RunState
+from tui_eval.fold.transcript import Rollout, content_text, from_row
+from tui_eval.runs.layout import RunDir
+from tui_eval.runs.saved_rows import SavedRows
+
+
+@dataclass(frozen=True, slots=True)
+class ExportSource:
+    """Finished rollouts of a run in the order in which they are exported.
+
+    Args:
+        rows: Rows of the run; those that are not finished are left out.
+        where: The filter that chose them, for people.
+    """
+
+    run: RunDir
+    state: RunState
+    notes: Notes
+    rows: Sequence[int]
+    where: str = ""
+
+    @property
+    def finished(self) -> list[int]:
+        """The rows that are on disk."""
+        return [row for row in self.rows if self.state.stage[row] >= DONE]
+
+    def lines(self) -> Iterator[tuple[int, bytes]]:
+        """Every row with its bytes in the file of the run, a newline at their end."""
+        rows = self.finished
+        if not rows:
+            return
+        with SavedRows(self.run, self.state) as saved:
+            for row in rows:
+                line = saved.line(row)
+                yield row, line if line.endswith(b"\n") else line + b"\n"
+
+    def saved(self) -> Iterator[tuple[int, dict[str, Any]]]:
+        """Every row as it was saved; what cannot be read any more is empty."""
+        rows = self.finished
+        if not rows:
+            return
+        with SavedRows(self.run, self.state) as saved:
+            for row in rows:
+                yield row, saved.values(row) or {}
+
+    def rollouts(self) -> Iterator[Rollout]:
+        """Every row with its story."""
+        for row, values in self.saved():
+            yield from_row(row, values)
+
+    def facts(self, row: int) -> dict[str, Any]:
+        """What is known of a row without its transcript."""
+        return row_object(self.state, row, self.notes)
+
+    @property
+    def metrics(self) -> list[str]:
+        """Names of the run's metrics."""
+        return sorted(self.state.facts.metrics)
+
+
+def question_of(rollout: Rollout) -> str:
+    """The last message of the prompt."""
+    prompt = rollout.messages[: rollout.prompt_length]
+    return content_text(prompt[-1].get("content")) if prompt else ""
+
+
+def response_of(rollout: Rollout) -> str:
+    """The last thing that the model said."""
+    for message in reversed(rollout.messages[rollout.prompt_length :]):
+        text = content_text(message.get("content"))
+        if message.get("role") == "assistant" and text:
+            return text
+    return ""

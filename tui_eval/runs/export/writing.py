@@ -1,0 +1,124 @@
+"""Writing an export: the file is there when it is whole, and not before."""
+
+from __future__ import annotations
+
+import importlib
+import os
+import sys
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import BinaryIO, TypeAlias
+
+from tui_eval.errors import Fault, RefusedError
+from tui_eval.runs.export.source import ExportSource
+from tui_eval.runs.opening import SUFFIXES as SUFFIXES_OF_RUNS
+
+Writer: TypeAlias = Callable[[ExportSource, BinaryIO], Iterator[int]]
+"""Writes a source to a file and yields after each rollout how many are written."""
+
+FORMATS = {
+    "jsonl": "lines of results.jsonl as they are",
+    "csv": "a table, one rollout a line",
+    "parquet": "the same table, with conversations as JSON",
+    "markdown": "transcripts to read",
+    "html": "one page with everything, for any browser",
+}
+SUFFIXES = {"markdown": "md"}
+
+
+@dataclass(frozen=True, slots=True)
+class ExportProgress:
+    """How many rollouts are written."""
+
+    written: int
+    total: int
+
+
+def format_of(path: Path) -> str | None:
+    """The format that a file's name asks for."""
+    ending = path.suffix.removeprefix(".").lower()
+    return next((name for name in FORMATS if ending == SUFFIXES.get(name, name)), None)
+
+
+def default_path(place: Path, kind: str, part: str = "") -> Path:
+    """A file in the current folder that is not there yet, named after a run.
+
+    Args:
+        place: Where the run is: see `RunDir.place`.
+        part: What stands for the rollouts of it, where these are not all.
+    """
+    run = place.absolute()
+    own = run.stem if run.suffix in SUFFIXES_OF_RUNS else run.name
+    name = "-".join(filter(None, (run.parent.name, own, part)))
+    number = 1
+    while True:
+        more = f"-{number}" if number > 1 else ""
+        path = Path(f"{name}{more}.{SUFFIXES.get(kind, kind)}")
+        if not path.exists():
+            return path
+        number += 1
+
+
+def write_export(
+    source: ExportSource, kind: str, path: Path, *, overwrite: bool = False
+) -> Iterator[ExportProgress]:
+    """Writes an export and yields after each rollout; who stops asking leaves no file behind.
+
+    To be run off the screen's loop.
+
+    Args:
+        kind: One of `FORMATS`.
+
+    Raises:
+        RefusedError: A package is missing, the file is there already, or cannot be written.
+    """
+    write = writer_of(kind)
+    total = len(source.finished)
+    if path.exists() and not overwrite:
+        hint = "Name another one, or overwrite it: --overwrite"
+        raise RefusedError([Fault(str(path), "this file is there already", hint)])
+    temporary = temporary_path(path, os.getpid())
+    try:
+        with open(temporary, "wb") as file:
+            for written in write(source, file):
+                yield ExportProgress(written, total)
+        temporary.replace(path)
+    except OSError as error:
+        what = f"the export cannot be written: {error.strerror or error}"
+        raise RefusedError([Fault(str(path), what)]) from error
+    finally:
+        if temporary.exists():
+            temporary.unlink()
+
+
+def temporary_path(path: Path, pid: int) -> Path:
+    """Where a process writes a file until it is whole."""
+    return path.with_name(f".{path.name}.{pid}.new")
+
+
+def write_to_stdout(source: ExportSource, kind: str) -> None:
+    """Writes an export to stdout.
+
+    Raises:
+        RefusedError: A package is missing.
+    """
+    for _ in writer_of(kind)(source, sys.stdout.buffer):
+        pass
+    sys.stdout.buffer.flush()
+
+
+def writer_of(kind: str) -> Writer:
+    """What writes a format.
+
+    Raises:
+        RefusedError: A package is missing.
+    """
+    module = importlib.import_module(f"tui_eval.runs.export.{kind}")
+    try:
+        importlib.import_module(getattr(module, "NEEDS", "json"))
+    except ImportError:
+        hint = f"Install it: pip install 'tui-eval[{kind}]'"
+        raise RefusedError([Fault(kind, f"the package {module.NEEDS} is missing", hint)]) from None
+    write: Writer = module.write
+    return write

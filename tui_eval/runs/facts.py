@@ -1,0 +1,130 @@
+"""What a saved run is, from the files beside its rows: whatever program wrote them."""
+
+from __future__ import annotations
+
+import json
+import tomllib
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+from tui_eval.events import RunStarted
+from tui_eval.fold.saved_values import mapping, number_of
+from tui_eval.runs.formats import osmosis, prime
+from tui_eval.runs.formats.recognising import Format
+from tui_eval.runs.layout import RESULTS, RunDir, is_unsaved
+from tui_eval.runs.scan import decode_row
+
+MOST_ROLLOUTS = 10_000_000
+"""Metadata that tells of more is wrong: every rollout takes memory, finished or not."""
+
+
+def read_metadata(run: RunDir) -> dict[str, Any]:
+    """metadata.json as it is; empty where it is missing or torn, or another file's."""
+    if run.name != RESULTS and (run.path / RESULTS).exists():
+        return {}
+    return _read(run.metadata)
+
+
+def _read(path: Path) -> dict[str, Any]:
+    try:
+        return decode_row(path.read_bytes())
+    except (OSError, ValueError, RecursionError):
+        return {}
+
+
+def read_asked(run: RunDir) -> dict[str, Any]:
+    """run.toml as it is; empty where it is missing or torn."""
+    try:
+        return tomllib.loads(run.plan.read_text("utf-8"))
+    except (OSError, ValueError):
+        return {}
+
+
+def read_facts(run: RunDir, format: Format) -> dict[str, Any]:
+    """What is known of a run by the names that ours has: its metadata, or what was asked."""
+    if format is Format.OSMOSIS:
+        return osmosis.facts_of(_read(run.results))
+    metadata = read_metadata(run)
+    if run.is_ours and (asked := read_asked(run)):
+        return asked | metadata
+    if "run" in metadata and "env_id" not in metadata:
+        return prime.facts_of(metadata)
+    return metadata
+
+
+def told_shape(run: RunDir, facts: Mapping[str, Any]) -> tuple[int, int] | None:
+    """Examples and rollouts per example of a run of ours; None where nothing tells them surely."""
+    total = _size_of(facts.get("groups"))
+    if total is not None:  # groups of different sizes: every row says its place
+        return total, 1
+    shape = asked_shape(facts)
+    return shape if all(shape) and run.is_ours else None
+
+
+def asked_shape(facts: Mapping[str, Any]) -> tuple[int, int]:
+    """Examples and rollouts per example as they are told; 0 where they are not, or unbelievably."""
+    shape = _count(facts.get("num_examples")), _count(facts.get("rollouts_per_example"))
+    return shape if shape[0] * shape[1] <= MOST_ROLLOUTS else (0, 0)
+
+
+def _count(value: Any) -> int:
+    return value if isinstance(value, int) and 0 < value < 1 << 31 else 0
+
+
+def _size_of(groups: Any) -> int | None:
+    """Rollouts of all groups, from the JSON text in run.toml; None where there is no such text."""
+    try:
+        total: int = sum(size for _, size in json.loads(groups))
+        return total
+    except (TypeError, ValueError):
+        return None
+
+
+def modified(path: Path) -> float:
+    """When a file was written last, in unix seconds; 0 where it is missing."""
+    try:
+        return path.stat().st_mtime
+    except OSError:
+        return 0.0
+
+
+def started_event(
+    run: RunDir, format: Format, facts: Mapping[str, Any], shape: tuple[int, int]
+) -> RunStarted:
+    """What a saved run is.
+
+    Args:
+        facts: See `read_facts`.
+        shape: Examples, and rollouts of each.
+    """
+    complete_at = modified(run.results) or modified(run.metadata)
+    threshold = number_of(facts.get("pass_threshold"))
+    return RunStarted(
+        seq=0,
+        at=complete_at - (number_of(facts.get("time_ms")) or 0.0) / 1000,
+        path=str(run.place),
+        env_id=env_id_of(run, facts),
+        model=str(facts.get("model") or "?"),
+        base_url=str(facts.get("base_url") or ""),
+        num_examples=shape[0],
+        rollouts_per_example=shape[1],
+        total=shape[0] * shape[1],
+        max_concurrent=_count(facts.get("max_concurrent")),
+        saved=not is_unsaved(run),
+        sampling_args=dict(mapping(facts.get("sampling_args"))),
+        env_args=dict(mapping(facts.get("env_args"))),
+        pass_threshold=0.5 if threshold is None else threshold,
+        complete_at=complete_at,
+        input_price=number_of(facts.get("input_price")),
+        output_price=number_of(facts.get("output_price")),
+        format=format.value,
+    )
+
+
+def env_id_of(run: RunDir, facts: Mapping[str, Any]) -> str:
+    """The environment's name: as it is told, or as the folder or the file is called."""
+    told = facts.get("env_id") or facts.get("env")
+    if told:
+        return str(told)
+    return run.path.parent.name.split("--")[0] if run.name == RESULTS else Path(run.name).stem

@@ -1,0 +1,255 @@
+"""Lines of a results file as events, as fast as typed decoding goes where a line has our shape."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Annotated, Any, Literal, TypeAlias
+
+import msgspec
+
+from tui_eval.events import HEAD, RolloutFinished
+from tui_eval.fold.saved_values import mapping
+from tui_eval.fold.transcript import content_text
+from tui_eval.runs.formats.recognising import as_row, format_of
+from tui_eval.runs.places import example_id_of
+from tui_eval.runs.row_events import event_of
+from tui_eval.runs.scan import Line, line_of
+
+UNTOLD = -1
+"""Place and number of a rollout whose row does not tell them."""
+IMPOSSIBLE = -2
+HEAD_BYTES = 2 * HEAD
+"""Enough for the first characters of most texts."""
+
+
+class _Function(msgspec.Struct, gc=False):
+    name: str = ""
+
+
+class _Call(msgspec.Struct, gc=False):
+    name: str = ""
+    function: _Function | None = None
+
+
+_Role: TypeAlias = Literal["", "system", "developer", "user", "assistant", "tool", "text"]
+
+
+class _Message(msgspec.Struct, gc=False):
+    role: _Role = ""
+    content: msgspec.Raw = msgspec.Raw(b"null")
+    tool_calls: list[str | _Call] | None = None
+
+
+_Messages: TypeAlias = str | list[_Message] | None
+
+
+class _Timing(msgspec.Struct, gc=False):
+    generation_ms: float = 0.0
+    scoring_ms: float = 0.0
+    total_ms: float = 0.0
+    start_time: float = 0.0
+
+
+_Count: TypeAlias = Annotated[float, msgspec.Meta(ge=0, lt=2**53)]
+
+
+class _Tokens(msgspec.Struct, gc=False):
+    input_tokens: _Count | None = None
+    output_tokens: _Count | None = None
+
+
+class _Step(msgspec.Struct, gc=False):
+    model_ms: float | None = None
+
+
+class _Record(msgspec.Struct, gc=False):
+    name: str
+    error: Any = None
+
+
+_Place: TypeAlias = Annotated[int, msgspec.Meta(ge=0, lt=1 << 31)]
+
+
+class _Ours(msgspec.Struct, gc=False):
+    rollout: _Place = UNTOLD
+    row: _Place = UNTOLD
+    attempt: Annotated[int, msgspec.Meta(gt=0, lt=1 << 16)] = 1
+    steps: list[_Step] | None = None
+    tool_calls: list[_Record] | None = None
+    lost_usage: _Tokens | None = None
+
+
+class _Row(msgspec.Struct, gc=False):
+    """A good row as verifiers writes it since 0.1.11, with our part where it is ours.
+
+    What is None here and something else in a row makes that row one to be read with more care.
+    """
+
+    example_id: Annotated[int, msgspec.Meta(ge=-(2**53), le=2**53)] | str
+    metrics: dict[str, float]
+    prompt: _Messages = None
+    completion: _Messages = None
+    reward: float | None = None
+    error: None = None
+    timing: _Timing | None = None
+    is_truncated: bool = False
+    stop_condition: str | None = None
+    token_usage: _Tokens | None = None
+    tui_eval: _Ours | None = None
+    messages: None = None
+    problem_id: None = None
+    sample_id: None = None
+
+
+_decode = msgspec.json.Decoder(_Row).decode
+_decode_call = msgspec.json.Decoder(_Call).decode
+_decode_text = msgspec.json.Decoder(str).decode
+_decode_any = msgspec.json.Decoder().decode
+# Shared by events, which nobody changes: fewer objects for the garbage collector to look through.
+_UNFAILED = [(n, 0) for n in range(50)]
+_NO_TIMES: list[float] = []
+_NO_OURS, _NO_TIMING, _NO_TOKENS = _Ours(), _Timing(), _Tokens()
+
+
+def read_row(number: int, offset: int, raw: memoryview) -> RolloutFinished | Line | None:
+    """The event of one line; the line with its fault where it is no row; None for a blank one.
+
+    The event's `row` and `number` are what its row tells, or `UNTOLD`.
+
+    Args:
+        number: The line's number, from 1.
+        raw: The line with its newline.
+    """
+    try:
+        return _event(_decode(raw), offset, len(raw))
+    except (msgspec.DecodeError, ValueError, RecursionError, OverflowError):
+        return _read_slowly(number, offset, bytes(raw))
+
+
+def _read_slowly(number: int, offset: int, raw: bytes) -> RolloutFinished | Line | None:
+    """As `read_row`, for every shape that rows have had."""
+    line = line_of(number, offset, raw)
+    if line is None or line.row is None:
+        return line
+    record = as_row(line.row)
+    if format_of(line.row) is None and example_id_of(record) is None:
+        return Line(number, offset, len(raw), None, "not a rollout of a known program", line.ends)
+    if "tui_eval" not in record and example_id_of(record) is None:
+        record = {**record, "example_id": number - 1}
+    return told(Line(number, offset, len(raw), dict(record)))
+
+
+def told(line: Line) -> RolloutFinished:
+    """The event of a row, placed where the row tells."""
+    ours = mapping((line.row or {}).get("tui_eval"))
+    return event_of(line, _told(ours.get("row")), _told(ours.get("rollout")))
+
+
+def _told(value: Any) -> int:
+    if not isinstance(value, int):
+        return UNTOLD
+    return value if 0 <= value < 1 << 31 else IMPOSSIBLE
+
+
+def _event(row: _Row, offset: int, length: int) -> RolloutFinished:
+    ours, timing = row.tui_eval or _NO_OURS, row.timing or _NO_TIMING
+    used, lost = row.token_usage or _NO_TOKENS, ours.lost_usage or _NO_TOKENS
+    steps, completion = ours.steps, row.completion
+    turns, calls, tools = _talk(completion if isinstance(completion, list) else ())
+    if ours.tool_calls is not None:
+        calls, tools = len(ours.tool_calls), _recorded(ours.tool_calls)
+    total_ms = timing.total_ms
+    return RolloutFinished(
+        0,
+        timing.start_time + total_ms / 1000,
+        ours.row,
+        row.example_id,
+        ours.rollout,
+        ours.attempt,
+        offset,
+        length,
+        row.reward,
+        None,
+        row.stop_condition,
+        row.is_truncated,
+        turns if steps is None else len(steps),
+        calls,
+        int(used.input_tokens or 0),
+        int(used.output_tokens or 0),
+        timing.start_time,
+        timing.generation_ms,
+        timing.scoring_ms,
+        total_ms,
+        row.metrics,
+        [step.model_ms for step in steps if step.model_ms is not None] if steps else _NO_TIMES,
+        tools,
+        int(lost.input_tokens or 0),
+        int(lost.output_tokens or 0),
+        _head(row.prompt, "user"),
+        _head(completion, "assistant"),
+    )
+
+
+def _recorded(records: list[_Record]) -> dict[str, tuple[int, int]]:
+    """Calls and errors by tool, from our records."""
+    found: dict[str, tuple[int, int]] = {}
+    for record in records:
+        n, errors = found.get(record.name or "?", (0, 0))
+        found[record.name or "?"] = (n + 1, errors + bool(record.error))
+    return found
+
+
+def _talk(messages: Sequence[_Message]) -> tuple[int, int, dict[str, tuple[int, int]]]:
+    """Turns, tool calls, and calls and errors by tool, as far as messages tell them."""
+    turns = results = 0
+    names: list[str] = []
+    for message in messages:
+        role = message.role
+        if role == "assistant":
+            turns += 1
+            if message.tool_calls:
+                for call in message.tool_calls:
+                    if isinstance(call, str):
+                        call = _decode_call(call)
+                    names.append((call.function.name if call.function else call.name) or "?")
+        elif role == "tool":
+            results += 1
+    return turns, len(names) or results, _uses(names)
+
+
+def _uses(names: list[str]) -> dict[str, tuple[int, int]]:
+    if not names:
+        return {}
+    first = names[0]
+    n = names.count(first)
+    if n == len(names):
+        return {first: _UNFAILED[n] if n < len(_UNFAILED) else (n, 0)}
+    return {name: (names.count(name), 0) for name in dict.fromkeys(names)}
+
+
+def _head(messages: _Messages, role: str) -> str:
+    if isinstance(messages, str):
+        if messages.startswith("["):
+            raise ValueError("messages as JSON text")
+        return messages[:HEAD]
+    for message in reversed(messages or ()):
+        if message.role == role and (text := _beginning(message.content)):
+            return text[:HEAD]
+    return ""
+
+
+def _beginning(content: msgspec.Raw) -> str:
+    """The beginning of a message's text; all of it where that is not easily told."""
+    raw = memoryview(content)
+    if raw[0] != 0x22:
+        return content_text(_decode_any(raw))
+    if len(raw) > HEAD_BYTES:
+        cut = bytes(raw[:HEAD_BYTES])
+        escape = cut.find(b"\\", HEAD_BYTES - 6)  # one that the cut may have gone through
+        try:
+            text = _decode_text((cut if escape < 0 else cut[:escape]) + b'"')
+        except (msgspec.DecodeError, UnicodeDecodeError):
+            text = ""
+        if len(text) >= HEAD:
+            return text
+    return _decode_text(raw)

@@ -1,0 +1,30 @@
+"""Which run a path on the command line means."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from tui_eval.errors import Fault, RefusedError
+from tui_eval.runs.layout import RunDir
+from tui_eval.runs.opening import find_run
+
+MOST_NAMED = 5
+
+
+def named_run(path: Path) -> RunDir:
+    """The run that a path names: a run, a file in it, or a folder of results that holds one run.
+
+    Raises:
+        RefusedError: There is no run, or there are several.
+    """
+    try:
+        return find_run(path)
+    except RefusedError:
+        below = sorted(path.glob("evals/*/*/results.jsonl")) if path.is_dir() else []
+        if len(below) == 1:
+            return RunDir(below[0].parent)
+        if not below:
+            raise
+    hint = "Name one: " + ", ".join(str(one.parent) for one in below[:MOST_NAMED])
+    fault = Fault(str(path), f"this folder holds {len(below)} runs", hint)
+    raise RefusedError([fault])

@@ -1,0 +1,97 @@
+"""Which place in its run a saved rollout has."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Mapping
+from typing import Any
+
+from tui_eval.events import RolloutFinished
+from tui_eval.fold.saved_values import mapping
+
+
+class RowPlaces:
+    """Gives every saved rollout its place in the run: its own, or from its example and number.
+
+    Args:
+        rollouts_per_example: Places an example.
+        positions: Place of each example id in the run, where the dataset is known; otherwise
+            integer ids below `examples` are their own place, where it is free, and others take
+            the first free one.
+    """
+
+    def __init__(
+        self, rollouts_per_example: int, examples: int, positions: Mapping[Any, int] | None = None
+    ) -> None:
+        self.per_example = max(rollouts_per_example, 1)
+        self._examples = examples
+        self._known = positions
+        self._positions: dict[Any, int] = {}
+        self._taken: set[int] = set()
+        self._first_free = 0
+        self._numbers: defaultdict[int, set[int]] = defaultdict(set)
+        self._free: dict[int, int] = {}
+
+    def learn(self, event: RolloutFinished) -> None:
+        """Takes over the place that a rollout has already."""
+        position = event.row // self.per_example
+        self._take(_hashable(event.example_id), position)
+        self._numbers[position].add(event.number)
+
+    def place(self, row: Mapping[str, Any]) -> tuple[int, int] | None:
+        """(place in the run, number in its group), or None where the run has no such place."""
+        ours = mapping(row.get("tui_eval"))
+        return self.place_of(example_id_of(row), ours.get("rollout"), ours.get("row"))
+
+    def place_of(self, example_id: Any, number: Any, own: Any) -> tuple[int, int] | None:
+        """The place of a rollout of an example.
+
+        Args:
+            number: Its number in its group, where its row tells one.
+            own: Its place in the run, where its row tells one.
+        """
+        example_id = _hashable(example_id)
+        position = self._positions.get(example_id)
+        if position is None and example_id is not None:
+            position = self._position(example_id)
+        if position is None:
+            return None
+        if isinstance(own, int) and isinstance(number, int):
+            return (own, number) if 0 <= own < self._examples * self.per_example else None
+        if not isinstance(number, int):
+            number, taken = self._free.get(position, 0), self._numbers.get(position, ())
+            while number in taken:
+                number += 1
+            self._free[position] = number + 1
+        else:
+            self._numbers[position].add(number)
+        if not 0 <= number < self.per_example:
+            return None
+        return position * self.per_example + number, number
+
+    def _position(self, example_id: Any) -> int | None:
+        if self._known is not None:
+            return self._known.get(example_id)
+        own = isinstance(example_id, int) and 0 <= example_id < self._examples
+        if own and example_id not in self._taken:
+            return self._take(example_id, example_id)
+        while self._first_free in self._taken:
+            self._first_free += 1
+        return self._take(example_id, self._first_free)
+
+    def _take(self, example_id: Any, position: int) -> int:
+        self._taken.add(position)
+        self._positions[example_id] = position
+        return position
+
+
+def _hashable(example_id: Any) -> Any:
+    return str(example_id) if isinstance(example_id, (list, dict)) else example_id
+
+
+def example_id_of(row: Mapping[str, Any]) -> Any:
+    """The id of a row's example, by the names that it has had."""
+    for name in ("example_id", "id", "problem_id"):
+        if name in row:
+            return row[name]
+    return None

@@ -1,0 +1,103 @@
+"""Rows in the order of a file become rollouts with a place in their run."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Any
+
+from tui_eval.events import RolloutFinished
+from tui_eval.runs.formats.rows import UNTOLD
+from tui_eval.runs.places import RowPlaces
+
+
+class Counted:
+    """How many examples there are, and rollouts of the largest one."""
+
+    def __init__(self) -> None:
+        self._rows: dict[Any, int] = {}
+        self._most = self._numbered = self._all = 0
+
+    def add(self, events: Iterable[RolloutFinished]) -> None:
+        """Counts some rows; one that tells its number in its group counts those before it."""
+        rows, most, numbered = self._rows, self._most, self._numbered
+        for event in events:
+            n = rows[event.example_id] = rows.get(event.example_id, 0) + 1
+            if n > most:
+                most = n
+            if event.number >= numbered:
+                numbered = event.number + 1
+            self._all += 1
+        self._most, self._numbered = most, numbered
+
+    @property
+    def shape(self) -> tuple[int, int]:
+        """Examples, and rollouts of the largest one."""
+        return len(self._rows), max(self._most, min(self._numbered, self._all))
+
+
+def likely_shape(asked: tuple[int, int], counted: tuple[int, int]) -> tuple[int, int]:
+    """The shape of a run: as it was asked for, where that can be; as it was counted, where not."""
+    if asked[1] and asked[1] >= counted[1]:
+        return max(asked[0], counted[0]), asked[1]
+    return counted[0], max(counted[1], 1)
+
+
+class Placing:
+    """Places the rows of one run.
+
+    Args:
+        shape: Examples, and rollouts of each.
+        fixed: Whether a row behind the last example is none of this run; else examples are added.
+    """
+
+    def __init__(self, shape: tuple[int, int], *, fixed: bool) -> None:
+        self.examples, self.per_example = shape
+        self.rows = 0
+        """Different rollouts so far."""
+        self.errored = False
+        self._fixed = fixed
+        self._places = RowPlaces(self.per_example, self.examples)
+        self._seen = bytearray(self.total)
+
+    @property
+    def total(self) -> int:
+        """Places that there are."""
+        return self.examples * self.per_example
+
+    def learn(self, events: Iterable[RolloutFinished]) -> None:
+        """Takes over rows that have their places."""
+        for event in events:
+            self._places.learn(event)
+            self._take(event)
+
+    def place(
+        self, events: Iterable[RolloutFinished]
+    ) -> tuple[list[RolloutFinished], list[RolloutFinished]]:
+        """Gives rows their places; returns those that have one now, and those that have none."""
+        placed, misfits = [], []
+        place_of, fixed, total = self._places.place_of, self._fixed, self.total
+        for event in events:
+            own, number = event.row, event.number
+            found = place_of(
+                event.example_id,
+                None if number == UNTOLD else number,
+                None if own == UNTOLD else own,
+            )
+            if found is None or (fixed and found[0] >= total):
+                misfits.append(event)
+                continue
+            event.row, event.number = found
+            self._take(event)
+            placed.append(event)
+        return placed, misfits
+
+    def _take(self, event: RolloutFinished) -> None:
+        row = event.row
+        if row >= len(self._seen):
+            self.examples = row // self.per_example + 1
+            self._seen.extend(bytes(self.total - len(self._seen)))
+        if not self._seen[row]:
+            self._seen[row] = 1
+            self.rows += 1
+        if event.error is not None:
+            self.errored = True

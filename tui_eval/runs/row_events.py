@@ -1,0 +1,138 @@
+"""What lists need to know of a saved row, whatever its fields hold."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from tui_eval.events import HEAD, RolloutFinished
+from tui_eval.fold.saved_values import listing, mapping, metrics_of, number_of
+from tui_eval.fold.transcript import content_text
+from tui_eval.runs.places import example_id_of
+from tui_eval.runs.scan import Line
+
+
+def event_of(line: Line, row: int, number: int) -> RolloutFinished:
+    """What lists need to know of a row in the shape of results.jsonl; nonsense is left out."""
+    saved = line.row or {}
+    ours = mapping(saved.get("tui_eval"))
+    timing = mapping(saved.get("timing")) or saved
+    usage = mapping(saved.get("token_usage"))
+    lost = mapping(ours.get("lost_usage"))
+    error = _error_name(saved.get("error"))
+    metrics = {k: number_of(v) for k, v in metrics_of(saved).items()}
+    started = number_of(timing.get("start_time")) or 0.0
+    total_ms = number_of(timing.get("total_ms")) or 0.0
+    stop = saved.get("stop_condition")
+    attempt = ours.get("attempt")
+    completion = saved.get("completion")
+    tools = _tools(ours.get("tool_calls"), completion)
+    return RolloutFinished(
+        seq=0,
+        at=started + total_ms / 1000,
+        row=row,
+        example_id=_plain_id(example_id_of(saved)),
+        number=number,
+        attempt=attempt if isinstance(attempt, int) and 0 < attempt < 1 << 16 else 1,
+        offset=line.offset,
+        length=line.length,
+        reward=None if error is not None else number_of(saved.get("reward")),
+        error=error,
+        stop_condition=_whole(stop) if isinstance(stop, str) else None,
+        truncated=bool(saved.get("is_truncated")),
+        turns=_count(ours.get("steps"), completion, "assistant"),
+        tool_calls=_tool_calls(ours.get("tool_calls"), tools, completion),
+        input_tokens=_tokens(usage.get("input_tokens")),
+        output_tokens=_tokens(usage.get("output_tokens")),
+        started_at=started,
+        generation_ms=number_of(timing.get("generation_ms")) or 0.0,
+        scoring_ms=number_of(timing.get("scoring_ms")) or 0.0,
+        total_ms=total_ms,
+        metrics={_whole(k): v for k, v in metrics.items() if v is not None},
+        model_ms=_model_ms(ours.get("steps")),
+        tools=tools,
+        lost_input=_tokens(lost.get("input_tokens")),
+        lost_output=_tokens(lost.get("output_tokens")),
+        question=_head(saved.get("prompt"), "user"),
+        answer=_head(completion, "assistant"),
+    )
+
+
+def _head(messages: Any, role: str) -> str:
+    """The beginning of the last message of a role that says anything; plain text says it itself."""
+    return _whole(_last_words(messages, role)[:HEAD])
+
+
+def _last_words(messages: Any, role: str) -> str:
+    found = listing(messages)
+    if isinstance(messages, str) and not found:
+        return messages
+    for message in map(mapping, reversed(found)):
+        if message.get("role") == role and (text := content_text(message.get("content"))):
+            return text
+    return ""
+
+
+def _model_ms(steps: Any) -> list[float]:
+    found = (number_of(mapping(step).get("model_ms")) for step in listing(steps))
+    return [ms for ms in found if ms is not None]
+
+
+def _tools(records: Any, completion: Any) -> dict[str, tuple[int, int]]:
+    """Calls and errors by tool: from our records, or the calls that the messages show."""
+    found: dict[str, tuple[int, int]] = {}
+    if isinstance(records, list):
+        for call in map(mapping, records):
+            name = _whole(str(call.get("name") or "?"))
+            n, errors = found.get(name, (0, 0))
+            found[name] = (n + 1, errors + bool(call.get("error")))
+        return found
+    for message in map(mapping, listing(completion)):
+        if message.get("role") == "assistant":
+            for name in map(_called, listing(message.get("tool_calls"))):
+                found[name] = (found.get(name, (0, 0))[0] + 1, 0)
+    return found
+
+
+def _tool_calls(records: Any, tools: Mapping[str, tuple[int, int]], completion: Any) -> int:
+    """How many calls there were; their results tell where nothing else does."""
+    if tools or isinstance(records, list):
+        return sum(n for n, _ in tools.values())
+    return _count(None, completion, "tool")
+
+
+def _called(call: Any) -> str:
+    call = mapping(call)
+    inner = mapping(call.get("function")) or call
+    return _whole(str(inner.get("name") or "?"))
+
+
+def _plain_id(example_id: Any) -> Any:
+    if isinstance(example_id, (bool, float)) or example_id is None:
+        return example_id
+    if isinstance(example_id, int) and -(2**63) <= example_id < 2**63:
+        return example_id
+    return _whole(str(example_id))
+
+
+def _tokens(value: Any) -> int:
+    return int(min(max(number_of(value) or 0.0, 0.0), 2.0**53))
+
+
+def _whole(text: str) -> str:
+    return text.encode("utf-8", "backslashreplace").decode()
+
+
+def _count(records: Any, completion: Any, role: str) -> int:
+    if isinstance(records, list):
+        return len(records)
+    messages = listing(completion)
+    return sum(isinstance(m, Mapping) and m.get("role") == role for m in messages)
+
+
+def _error_name(error: Any) -> str | None:
+    if not error:
+        return None
+    if isinstance(error, Mapping):
+        return _whole(str(error.get("error_chain_str") or error.get("error") or "error"))
+    return _whole(str(error)[:200])

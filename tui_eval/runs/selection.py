@@ -1,0 +1,67 @@
+"""The rows of a run that a filter asks for, in the order that a column asks for."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection
+
+from tui_eval.errors import Fault, RefusedError, nearest
+from tui_eval.fold.columns import Notes, ordered
+from tui_eval.fold.filter_fields import FIELDS, METRIC, OTHER_NAMES
+from tui_eval.fold.filtering import RowFilter
+from tui_eval.fold.patterns import PatternTooSlowError
+from tui_eval.fold.run_state import RunState
+from tui_eval.runs.layout import RunDir
+from tui_eval.runs.text_search import SearchProgress, search_transcripts
+
+
+def select_rows(
+    run: RunDir,
+    state: RunState,
+    where: str = "",
+    sort: str = "",
+    *,
+    notes: Notes | None = None,
+    tell: Callable[[SearchProgress], None] = lambda _: None,
+) -> list[int]:
+    """The rows that match a filter; blocks while transcripts are searched, if it asks for that.
+
+    Args:
+        where: See `fold.filter_parser`; empty for all rows.
+        sort: A column, with `-` before it from the greatest down; empty for the run's order.
+        tell: Hears how far the search of transcripts is.
+
+    Raises:
+        RefusedError: The filter or the column makes no sense, or an expression takes too long.
+    """
+    metrics = state.facts.metrics
+    faults: list[Fault] = []
+    column = sort_column(sort.removeprefix("-"), metrics, faults) if sort else ""
+    try:
+        wanted = RowFilter(where, metrics)
+    except RefusedError as error:
+        raise RefusedError([*error.faults, *faults]) from None
+    if faults:
+        raise RefusedError(faults)
+    try:
+        if wanted.text_conditions:
+            for progress in search_transcripts(run, state, wanted, notes):
+                tell(progress)
+        rows = wanted.rows(state, notes)
+    except PatternTooSlowError as error:
+        raise RefusedError([Fault("filter", str(error))]) from None
+    if column:
+        rows = ordered(state, rows, column, descending=sort.startswith("-"), notes=notes)
+    return [int(row) for row in rows]
+
+
+def sort_column(name: str, metrics: Collection[str], faults: list[Fault]) -> str:
+    """The field that the name of a column means; adds a fault where there is none."""
+    is_metric = name in metrics or (name.startswith(METRIC) and name[len(METRIC) :] in metrics)
+    if is_metric and name not in FIELDS:
+        return name
+    field = OTHER_NAMES.get(name, name)
+    if field in FIELDS and field != "text":
+        return field
+    hint = nearest(name, [*FIELDS, *OTHER_NAMES, *metrics]) or "Name a column or a metric"
+    faults.append(Fault("--sort", f"there is no column {name}", hint))
+    return ""

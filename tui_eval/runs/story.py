@@ -1,0 +1,299 @@
+"""A saved run as the events that tell it: what it is, every row, how it ended, what came after."""
+
+from __future__ import annotations
+
+import dataclasses
+import time
+from collections.abc import Iterator
+
+from msgspec.structs import replace
+
+from tui_eval.events import (
+    OUT_OF_BUDGET,
+    Event,
+    LineUnreadable,
+    ReadingMoved,
+    RolloutFinished,
+    RunFinished,
+)
+from tui_eval.runs.facts import asked_shape, modified, read_facts, started_event, told_shape
+from tui_eval.runs.formats import osmosis
+from tui_eval.runs.formats.recognising import Format, recognise
+from tui_eval.runs.formats.rows import told
+from tui_eval.runs.layout import RunDir
+from tui_eval.runs.lock import holder
+from tui_eval.runs.placing import Counted, Placing, likely_shape
+from tui_eval.runs.row_index import MOST_FAULTS, BrokenIndexError, RowIndex
+from tui_eval.runs.scan import BLOCK, Line
+
+COUNTED_BYTES = 1 << 22
+"""So much is read before the first row is told, to learn how many rollouts an example has."""
+QUIET_S = 30.0
+"""Another program's run that is not whole goes on until its file was left alone for so long."""
+
+
+class Story:
+    """Tells a run in batches of events, and tells on when its file has grown.
+
+    Where another program's run says too few rollouts per example, or does not say how many, that
+    is known at the end only: the story is told again then, with a greater `RunStarted.reading`.
+
+    Args:
+        run: The run; nothing is written into another program's directory.
+        exact: Read everything before the first event, so that the story is told once, and ends.
+    """
+
+    def __init__(self, run: RunDir, *, exact: bool = False) -> None:
+        self.run = run
+        self._exact = exact
+        self._reading = 0
+        self._index: RowIndex | None = None
+        self._unchanged: tuple[int, int] | None = None
+        self._ended = False
+
+    def begin(self) -> Iterator[list[Event]]:
+        """The whole story as the disk has it now."""
+        self.close()
+        self._unchanged = _stamp(self.run)
+        self.format = format_of_run(self.run)
+        self._facts = read_facts(self.run, self.format)
+        self._told_faults, self._unplaced = 0, 0
+        self._counted = Counted()
+        trusted = told_shape(self.run, self._facts)
+        self._trusted = trusted is not None
+        self._final = self._trusted or self._exact
+        if self.format is Format.OSMOSIS:
+            yield from self._document()
+        else:
+            try:
+                yield from self._lines(trusted)
+            except BrokenIndexError:
+                assert self._index is not None
+                self._index.discard()
+                self._reading += 1
+                self._counted = Counted()
+                yield from self._lines(trusted)
+        yield self._last()
+
+    def _lines(self, trusted: tuple[int, int] | None) -> Iterator[list[Event]]:
+        self._index = index = RowIndex(self.run, beside=self._trusted)
+        scanned = index.scanned()
+        yield self._start(trusted or self._shape(index, scanned))
+        for batch in index.kept():
+            self._counted.add(batch)
+            yield self._told(batch, known=self._trusted)
+        yield from self._scan(scanned)
+
+    def _shape(self, index: RowIndex, scanned: Iterator[list[RolloutFinished]]) -> tuple[int, int]:
+        """The shape of another program's run, from as much of it as may be read first."""
+        counted = Counted()
+        if index.shape is None or self._exact:
+            for batch in scanned:
+                counted.add(batch)
+                index.keep(batch)
+                if index.covered > COUNTED_BYTES and not self._exact:
+                    break
+        if self._exact:
+            counted = Counted()
+            for batch in index.kept():
+                counted.add(batch)
+        known = None if self._exact else index.shape
+        return likely_shape(asked_shape(self._facts), known or counted.shape)
+
+    def _scan(self, scanned: Iterator[list[RolloutFinished]]) -> Iterator[list[Event]]:
+        """Tells rows as they are read; all anew where an example turns out to have more."""
+        index = self._index
+        assert index is not None
+        writes = not (self._trusted and holder(self.run.lock) is not None)
+        for batch in scanned:
+            if self._trusted:
+                events = self._told(batch)
+                batch = [event for event in events if isinstance(event, RolloutFinished)]
+            if writes:
+                index.keep(batch)
+            if not self._trusted:
+                self._counted.add(batch)
+                events = self._told(batch)
+            yield events
+        index.save(self._counted.shape)
+        if self._counted.shape[1] > self._placing.per_example and not self._trusted:
+            self._unplaced = 0
+            self._final = True
+            self._reading += 1
+            yield self._start(likely_shape((self._placing.examples, 0), self._counted.shape))
+            for batch in index.kept():
+                yield self._told(batch)
+
+    def _start(self, shape: tuple[int, int]) -> list[Event]:
+        self._placing = Placing(shape, fixed=self._trusted)
+        self._started = started_event(self.run, self.format, self._facts, shape)
+        self._started.reading = self._reading
+        self._told_faults = 0
+        return [self._started]
+
+    def _told(self, batch: list[RolloutFinished], known: bool = False) -> list[Event]:
+        """The events of some rows; before them more places, where there are too few."""
+        placing, index = self._placing, self._index
+        placed, misfits = batch, list[RolloutFinished]()
+        if known:
+            placing.learn(batch)
+        else:
+            placed, misfits = placing.place(batch)
+        events: list[Event] = []
+        if placing.total > self._started.total:
+            self._started = replace(
+                self._started, total=placing.total, num_examples=placing.examples
+            )
+            events.append(self._started)
+        events += placed
+        events += self._faults(misfits)
+        if index is not None:
+            done = batch[-1].offset + batch[-1].length if batch else index.covered
+            events.append(self._progress(done))
+        return events
+
+    def _faults(self, misfits: list[RolloutFinished]) -> Iterator[LineUnreadable]:
+        if self._index is not None:
+            yield from self._index.faults[self._told_faults :]
+            self._told_faults = len(self._index.faults)
+        for event in misfits:
+            self._unplaced += 1
+            if self._final and self._unplaced <= MOST_FAULTS:
+                number = _line_number(self.run, event.offset)
+                why = "no place in this run"
+                yield _unreadable(self.run, Line(number, event.offset, event.length, None, why))
+
+    def _progress(self, done: int) -> ReadingMoved:
+        size = self._unchanged[0] if self._unchanged is not None else 0
+        unreadable = self._index.unreadable if self._index is not None else 0
+        if self._final:
+            unreadable += self._unplaced
+        return ReadingMoved(0, time.time(), min(done, size), size, unreadable)
+
+    def _document(self) -> Iterator[list[Event]]:
+        """A document that holds all rollouts is read at once: it is small."""
+        rows: list[RolloutFinished] = []
+        faults: list[LineUnreadable] = []
+        try:
+            for run in osmosis.runs_of(self.run.results):
+                if run.line.row is None:
+                    faults.append(_unreadable(self.run, run.line))
+                else:
+                    row = osmosis.row_of(run.line.row, run.row_index)
+                    rows.append(told(dataclasses.replace(run.line, row=row)))
+        except ValueError as error:
+            size = self.run.results.stat().st_size
+            number = _line_number(self.run, size)
+            faults.append(_unreadable(self.run, Line(number, 0, size, None, f"torn: {error}")))
+        self._counted.add(rows)
+        yield self._start(likely_shape(asked_shape(self._facts), self._counted.shape))
+        size = self.run.results.stat().st_size
+        done = ReadingMoved(0, time.time(), size, size, len(faults))
+        yield [*self._told(rows), *faults, done]
+
+    def _last(self) -> list[Event]:
+        """What is told when the file is read to its end."""
+        events: list[Event] = []
+        if self._index is not None:
+            events += self._faults([])
+            events.append(self._progress(1 << 62))
+        return events + self._torn() + self._end()
+
+    def _torn(self) -> list[Event]:
+        """The last line where it is not finished, once nobody seems to write it any more."""
+        index = self._index
+        if index is None or index.torn is None or not (self._exact or self._quiet()):
+            return []
+        torn, index.torn = index.torn, None
+        return [torn]
+
+    def _end(self) -> list[Event]:
+        """How the run ended; nothing while somebody may still write it."""
+        placing = self._placing
+        expected = placing.total if self._trusted or self._asked_holds() else placing.rows
+        whole = placing.rows >= expected
+        if not self._exact:
+            if self.run.is_ours and holder(self.run.lock) is not None:
+                return []
+            if not self.run.is_ours and not whole and not self._quiet():
+                return []
+        self._ended = True
+        status, code = ("finished", 0) if whole else ("interrupted", 130)
+        if whole and placing.errored:
+            code = 3
+        if not whole and self._facts.get("status") == OUT_OF_BUDGET:
+            status, code = OUT_OF_BUDGET, 4
+        why = str(self._facts.get("stopped_because") or "") if code == 4 else ""
+        missing = _texts(self._facts.get("missing_columns"))
+        return [RunFinished(0, self._started.complete_at, status, code, why, missing)]
+
+    def _asked_holds(self) -> bool:
+        return asked_shape(self._facts)[1] == self._placing.per_example
+
+    def _quiet(self) -> bool:
+        return time.time() - modified(self.run.results) > QUIET_S
+
+    def more(self) -> Iterator[list[Event]]:
+        """What came since: new rows; everything again where the file was written anew."""
+        stamp = _stamp(self.run)
+        if stamp == self._unchanged:
+            events = self._torn() + ([] if self._ended else self._end())
+            if events:
+                yield events
+            return
+        index = self._index
+        if index is None or not index.still_holds():
+            if stamp is None or (stamp[0] and time.time() - modified(self.run.results) < 1.0):
+                return  # it is being written anew: wait until it stands still
+            self._reading += 1
+            self._ended = False
+            yield from self.begin()
+            return
+        self._unchanged = stamp
+        yield from self._scan(index.scanned())
+        yield self._last()
+
+    def close(self) -> None:
+        """Keeps what is read for the next opening."""
+        if self._index is not None:
+            self._index.save(self._counted.shape)
+            self._index.close()
+            self._index = None
+
+
+def format_of_run(run: RunDir) -> Format:
+    """What wrote a run; where nothing tells it, its lines say why they cannot be read."""
+    if run.is_ours:
+        return Format.OURS
+    try:
+        return recognise(run.results) or Format.VERIFIERS
+    except OSError:
+        return Format.VERIFIERS
+
+
+def _unreadable(run: RunDir, line: Line) -> LineUnreadable:
+    return LineUnreadable(0, 0.0, run.name, line.number, line.offset, line.length, line.fault)
+
+
+def _stamp(run: RunDir) -> tuple[int, int] | None:
+    try:
+        status = run.results.stat()
+    except OSError:
+        return None
+    return status.st_size, status.st_mtime_ns
+
+
+def _line_number(run: RunDir, offset: int) -> int:
+    """The number of the line at an offset, from 1."""
+    number, left = 1, offset
+    with open(run.results, "rb") as file:
+        while left and (block := file.read(min(left, BLOCK))):
+            number += block.count(b"\n")
+            left -= len(block)
+    return number
+
+
+def _texts(value: object) -> dict[str, str]:
+    """Texts by name; what else a file holds is left out."""
+    pairs = value.items() if isinstance(value, dict) else ()
+    return {str(name): text for name, text in pairs if isinstance(text, str)}

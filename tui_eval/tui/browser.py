@@ -1,0 +1,17 @@
+"""Whether a screen is drawn for a browser, and what it has to say there."""
+
+from __future__ import annotations
+
+import functools
+import os
+
+DRIVER = "tui_eval.tui.web_driver:WebDriver"
+"""What `tui-eval serve` puts into `TEXTUAL_DRIVER` of the processes that it starts."""
+
+NO_SHELL = "In a browser there is no shell to go to."
+
+
+@functools.cache
+def in_browser() -> bool:
+    """Whether `tui-eval serve` started this process to show it in a browser."""
+    return os.environ.get("TEXTUAL_DRIVER") == DRIVER

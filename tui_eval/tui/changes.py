@@ -1,0 +1,30 @@
+"""How each outcome of an example looks: glyph, word, ink, and the key that shows only these."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+from tui_eval.fold.comparison import Change
+
+
+class ChangeLook(NamedTuple):
+    """One outcome as people see it."""
+
+    glyph: str
+    word: str
+    ink: str
+    key: str
+
+    @property
+    def text(self) -> str:
+        """Glyph and word."""
+        return f"{self.glyph} {self.word}"
+
+
+LOOKS = {
+    Change.FIXED: ChangeLook("↑", "fixed", "good", "f"),
+    Change.BROKEN: ChangeLook("↓", "broken", "bad", "b"),
+    Change.BOTH_WRONG: ChangeLook("✗", "both wrong", "warn", "w"),
+    Change.BOTH_RIGHT: ChangeLook("✓", "both right", "muted", "r"),
+}
+WIDTH = max(len(look.text) for look in LOOKS.values())

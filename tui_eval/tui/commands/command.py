@@ -1,0 +1,47 @@
+"""What a command is: every screen's table is made of these."""
+
+from __future__ import annotations
+
+from typing import NamedTuple, TypeAlias
+
+Scope: TypeAlias = str
+"""Where a command works: the name of a screen, of a pane, or `app` for everywhere."""
+
+RUN, MOVE, READ, PANES, LEAVE = "Run", "Moving", "Reading", "Panes", "Leaving"
+PASS = "Passing on"
+"""Groups that several screens have."""
+ABOVE = "above"
+"""In place of a group: the line of the command before this one names its keys as well."""
+HIDDEN = ""
+"""In place of a group: the help does not tell of it."""
+
+
+class Command(NamedTuple):
+    """Something that people can ask for.
+
+    Args:
+        keys: As Textual names them, separated by commas.
+        action: What Textual calls, on the screen or the pane.
+        scope: Where it works.
+        group: Where its line stands in the help; `ABOVE` or `HIDDEN` where it has none.
+        help: A sentence without a full stop.
+        footer: A word for the footer; empty keeps it out.
+        rank: The footer shows low ranks first, as many as fit.
+        palette: Whether it can be found in the palette.
+        name: What settings call it within its scope; the action where that is a name.
+    """
+
+    keys: str
+    action: str
+    scope: Scope
+    group: str
+    help: str
+    footer: str = ""
+    rank: int = 50
+    palette: bool = False
+    name: str = ""
+
+    @property
+    def id(self) -> str:
+        """What settings call it: `list.sort`."""
+        return f"{self.scope}.{self.name or self.action.replace('_', '-')}"

@@ -1,0 +1,173 @@
+"""The runs that home lists: filtered, sorted, one of them selected, some marked."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Iterable
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from tui_eval.printable import one_line
+from tui_eval.tui.figures import count_text
+from tui_eval.tui.stages import Look
+
+if TYPE_CHECKING:
+    from tui_eval.runs.discovery import FoundRun
+
+RUNNING = Look("▶", "running", "busy")
+INCOMPLETE = Look("■", "incomplete", "warn")
+COMPLETE = Look("✓", "complete", "good")
+OURS = "tui-eval"
+"""The format of runs that our engine wrote."""
+MOST_MARKED = 26
+
+SORTS: dict[str, Callable[[FoundRun], Any]] = {
+    "date": lambda one: -one.date,
+    "environment": lambda one: (one.env_id.lower(), -one.date),
+    "model": lambda one: (one.model.lower(), -one.date),
+    "reward": lambda one: (one.reward is None, -(one.reward or 0.0)),
+}
+
+
+def look_of(one: FoundRun) -> Look:
+    """Its glyph, word and ink."""
+    if one.running:
+        return RUNNING
+    return COMPLETE if one.complete else INCOMPLETE
+
+
+def done_text(one: FoundRun) -> str:
+    """How many of its rollouts are on disk; empty where nobody knows."""
+    if one.done is None:
+        return ""
+    text = count_text if max(one.done, one.total or 0) >= 10_000 else str
+    return f"{text(one.done)}/{text(one.total)}" if one.total else text(one.done)
+
+
+def state_text(one: FoundRun, long: bool) -> str:
+    """How a run stands, in words.
+
+    Args:
+        long: Also how far a running one is.
+    """
+    if one.running:
+        return f"running {done_text(one)}: attach" if long else "running: attach"
+    return COMPLETE.word if one.complete else f"{INCOMPLETE.word} {done_text(one)}"
+
+
+def can_resume(one: FoundRun) -> str:
+    """Why a run cannot go on from here; empty where it can."""
+    if one.running:
+        return "It is running: enter attaches to it."
+    if one.format != OURS:
+        return "Another program wrote it: only that one can go on with it."
+    if one.complete and (one.n is None or one.done is None or one.n >= one.done):
+        return "It is complete: there is nothing to resume."
+    return ""
+
+
+def when_text(at: float, now: float, long: bool) -> str:
+    """A date in this machine's time, in 12 cells or 8; empty for none."""
+    if not at:
+        return ""
+    then, today = time.localtime(at), time.localtime(now)
+    if then[:3] == today[:3]:
+        return time.strftime("today %H:%M" if long else "%H:%M", then)
+    if long:
+        same_year = then.tm_year == today.tm_year
+        return time.strftime("%d %b %H:%M" if same_year else "%d %b %Y", then)
+    return time.strftime("%d %b" if then.tm_year == today.tm_year else "%b %Y", then)
+
+
+class FoundRuns:
+    """What a list shows; the selection and the marks are places on disk, so they outlive a look.
+
+    Args:
+        told: Whether anybody has looked yet.
+    """
+
+    def __init__(self) -> None:
+        self.all: list[FoundRun] = []
+        self.shown: list[FoundRun] = []
+        self.told = False
+        self.words = ""
+        self.sorting = "date"
+        self.reversed = False
+        self.marked: list[Path] = []
+        self._selected: Path | None = None
+        self._line = 0
+
+    def take(self, runs: Iterable[FoundRun]) -> None:
+        """What was found now."""
+        self.all = list(runs)
+        self.told = True
+        there = {one.run.place for one in self.all}
+        self.marked = [place for place in self.marked if place in there]
+        self.arrange()
+
+    def arrange(self) -> None:
+        """Filters and sorts; the selection stays with its run, or on its line if that has gone."""
+        found = [one for one in self.all if _matches(one, self.words.lower().split())]
+        found.sort(key=lambda one: str(one.run.place))
+        found.sort(key=SORTS[self.sorting], reverse=self.reversed)
+        self.shown = sorted(found, key=lambda one: not one.running)
+        places = [one.run.place for one in self.shown]
+        if self._selected in places:
+            self._line = places.index(self._selected)
+        else:
+            self.select(self._line)
+
+    def sort_by(self, step: int) -> None:
+        """Sorts by the next thing."""
+        names = list(SORTS)
+        self.sorting = names[(names.index(self.sorting) + step) % len(names)]
+        self.reversed = False
+        self.arrange()
+
+    def select(self, line: int) -> None:
+        """Selects a line, or the nearest there is."""
+        self._line = min(max(line, 0), max(len(self.shown) - 1, 0))
+        self._selected = self.shown[self._line].run.place if self.shown else None
+
+    @property
+    def line(self) -> int:
+        """The selected line."""
+        return self._line
+
+    @property
+    def selected(self) -> FoundRun | None:
+        """The selected run."""
+        return self.shown[self._line] if self.shown else None
+
+    def mark(self) -> None:
+        """Marks the selected run, or takes its mark away."""
+        place = self._selected
+        if place in self.marked:
+            self.marked.remove(place)
+        elif place is not None and len(self.marked) < MOST_MARKED:
+            self.marked.append(place)
+
+    def letter(self, one: FoundRun) -> str:
+        """The mark of a run; empty where it has none."""
+        place = one.run.place
+        return chr(ord("A") + self.marked.index(place)) if place in self.marked else ""
+
+    @property
+    def running(self) -> int:
+        """How many are running."""
+        return sum(one.running for one in self.all)
+
+
+def _matches(one: FoundRun, words: list[str]) -> bool:
+    saved = "saved" if one.saved else "unsaved"
+    state = state_text(one, long=True)
+    text = " ".join((one.env_id, one.model, state, saved, one.format, str(one.run.place))).lower()
+    return all(
+        word[1:] not in text if word.startswith("!") and word != "!" else word in text
+        for word in words
+    )
+
+
+def name_of(one: FoundRun) -> str:
+    """What a run is called in a sentence."""
+    return one_line(one.env_id, 40) or one_line(one.run.place.name, 40)

@@ -1,0 +1,194 @@
+"""The app with the home screen first: runs are opened over it, and leaving one leads back."""
+
+from __future__ import annotations
+
+import asyncio
+import time
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any, ClassVar
+
+from textual.screen import Screen
+
+from tui_eval.shipped import shipped
+from tui_eval.tui.app import TICK_S, TuiEvalApp, load_numbers
+from tui_eval.tui.leaving import Leave
+from tui_eval.tui.preferences import Preferences
+from tui_eval.tui.screens.home import HomeScreen
+from tui_eval.tui.screens.live import LiveScreen
+from tui_eval.tui.watched import Silence
+
+if TYPE_CHECKING:
+    from textual.types import CSSPathType
+
+    from tui_eval.fold.feed import Feed, OpenFeed
+    from tui_eval.tui.near import CompareScreen, ConfigureScreen, HomeDesk
+
+JOINED = "Attached: q goes back and leaves it running, ^c asks whether to stop it."
+GOES_ON = "The run goes on; enter attaches to it again."
+STOPPED = "The run was told to stop. What finished is kept; r goes on with it."
+
+
+class HomeApp(TuiEvalApp):
+    """One run is watched at a time, or none.
+
+    Args:
+        desk: Where everything comes from.
+        open_feed: How the evaluations of a suite are read.
+        start: Makes the feed of a new evaluation from a form's request.
+        preferences: What people set for themselves.
+    """
+
+    CSS_PATH: ClassVar[CSSPathType | None] = [
+        str(shipped("styles", name)) for name in ("live.tcss", "home.tcss")
+    ]
+
+    def __init__(
+        self,
+        desk: HomeDesk,
+        *,
+        open_feed: OpenFeed = lambda path, socket: Silence(),
+        now: Callable[[], float] = time.time,
+        compare: CompareScreen | None = None,
+        configure: ConfigureScreen | None = None,
+        start: Callable[[dict[str, Any]], Feed] = lambda request: Silence(),
+        preferences: Preferences | None = None,
+    ) -> None:
+        super().__init__(
+            Silence(), open_feed=open_feed, now=now, start=start, preferences=preferences
+        )
+        self._desk = desk
+        self.home = HomeScreen(desk, now, compare, configure)
+        self.watches = False
+        self._form_before: Screen[Any] | None = None
+        self._starting: asyncio.Task[None] | None = None
+        self._let_go: set[asyncio.Task[None]] = set()
+
+    def get_default_screen(self) -> Screen[Any]:
+        """Home."""
+        return self.home
+
+    async def _begin(self) -> None:
+        self.set_interval(self.preferences.draws_every(TICK_S), self.tick)
+        self.home.begin()
+        await asyncio.to_thread(load_numbers)
+
+    def on_home_screen_run_wanted(self, message: HomeScreen.RunWanted) -> None:
+        """Puts a run over home."""
+        self._watch(message.feed, message.joined)
+
+    def on_home_screen_configured(self, message: HomeScreen.Configured) -> None:
+        """Runs what a form asks for."""
+        self._watch(self._start_feed(message.request), form=message.form)
+
+    def _watch(self, feed: Feed, joined: bool = False, form: Screen[Any] | None = None) -> None:
+        if self.watches:
+            return
+        self._form_before = form
+        self._turn_to(feed)
+        self.watches = True
+        self.live_screen.over_home, self.live_screen.joined = True, joined
+        self.push_screen(self.live_screen)
+        self._starting = asyncio.create_task(self._open(feed))
+        if joined:
+            self.live_screen.call_after_refresh(self.live_screen.keys.say, JOINED, self._now())
+
+    async def _open(self, feed: Feed) -> None:
+        try:
+            await feed.start()
+        except (OSError, ValueError) as error:
+            from tui_eval.events import RunFinished
+
+            text = f"this run cannot be read: {error}"
+            self.state.apply(RunFinished(0, time.time(), "failed", 1, text))
+
+    def _become_suite(self) -> None:
+        super()._become_suite()
+        self.live_screen.over_home = True
+
+    def on_live_screen_left(self, message: LiveScreen.Left) -> None:
+        """Goes back home; a run that goes on does so without this screen."""
+        message.prevent_default()  # the handler of the app that ends with its run
+        self._go_home(message.leave)
+
+    def on_steering_screen_run_again(self, message: LiveScreen.RunAgain) -> None:
+        """Opens the run anew, with an engine that goes on with it."""
+        message.prevent_default()
+        self._go_home(Leave("closed"))
+        self._watch(self._start_feed(message.request))
+        self.live_screen.first_row = message.row
+
+    def _close_without_run(self) -> None:
+        """Goes back home, and says there why there is nothing to watch."""
+        from tui_eval.errors import Fault
+
+        refused = [Fault(*fault) for fault in self.state.refused]
+        why = self.state.end.text if self.state.end is not None else ""
+        form = self._form_before
+        self._go_home(Leave("closed"))
+        if refused and form is not None:
+            self.home.come_back(form, refused)
+        elif text := "\n".join(map(str, refused)) or why:
+            self.home.tell("This run did not begin", text)
+
+    def _go_home(self, leave: Leave) -> None:
+        feed, starting, live, path = self.feed, self._starting, self.live_screen, self._path
+        at_work = live.at_work
+        self.watches = False
+        self._turn_to(Silence())
+        while self.screen is not self.home:
+            self.pop_screen()
+        if at_work and leave.action != "closed":
+            self.home.say(GOES_ON if leave.action == "detach" else STOPPED)
+        closing = self._close(feed, starting, live, leave, path if leave.save else "")
+        task = asyncio.create_task(closing)
+        self._let_go.add(task)
+        task.add_done_callback(self._let_go.discard)
+
+    @property
+    def _path(self) -> str:
+        return self.state.run.path if self.state.run is not None else ""
+
+    async def _close(
+        self,
+        feed: Feed,
+        starting: asyncio.Task[None] | None,
+        live: LiveScreen,
+        leave: Leave,
+        save: str,
+    ) -> None:
+        """Lets go of a run. A connection is never dropped half made: that would stop the run."""
+        from tui_eval.events import Detach, Stop
+
+        if starting is not None:
+            await starting
+        feed.send(Stop() if leave.action == "stop" else Detach())
+        await live.close()
+        await feed.close()
+        if leave.action != "detach" and (why := await asyncio.to_thread(self._end, feed, save)):
+            self.home.say(why)
+        self.home.look_soon()
+
+    def _end(self, feed: Feed, save: str) -> str:
+        return self._desk.end(feed, save=save)
+
+    def _stop_and_leave(self) -> None:
+        """Leaves the app; a run that was joined goes on."""
+        if not self.watches:
+            self.exit(Leave("closed"))
+        elif self.live_screen.joined:
+            self._leave(Leave("detach"))
+        else:
+            super()._stop_and_leave()
+
+    def action_interrupt(self) -> None:
+        """At home it leaves; over a run it asks; elsewhere it leads back."""
+        if self.watches:
+            super().action_interrupt()
+        elif self.screen is not self.home:
+            self.pop_screen()
+        else:
+            self.exit(Leave("closed"))
+
+    async def on_unmount(self) -> None:
+        """Waits until every run was let go."""
+        await asyncio.gather(*self._let_go)

@@ -1,0 +1,113 @@
+"""What every app of the house has: people's own settings, the palette, the themes."""
+
+from __future__ import annotations
+
+import asyncio
+import time
+from collections.abc import Callable, Iterable, Mapping
+from concurrent.futures import Future
+from functools import partial
+from typing import TYPE_CHECKING, Any, ClassVar, TypeVar
+
+from textual import events
+from textual.app import App, SystemCommand
+from textual.binding import BindingType
+from textual.screen import Screen
+from textual.widgets import Input
+
+from tui_eval.printable import one_line
+from tui_eval.tui.browser import NO_SHELL, in_browser
+from tui_eval.tui.commands import COMMANDS, bindings
+from tui_eval.tui.preferences import Preferences
+from tui_eval.tui.themes import CHOICES, choices, dress
+from tui_eval.tui.widgets.key_line import KeyLine
+
+if TYPE_CHECKING:
+    from textual.types import CSSPathType
+
+Result = TypeVar("Result")
+MOST_TOLD = 500
+
+
+class HouseApp(App[Result]):
+    """An app as people set it: keys, theme, motion; what they choose in it is kept.
+
+    Args:
+        preferences: What is usual where they are None, and nothing is kept.
+    """
+
+    TITLE = "tui-eval"
+    BINDINGS: ClassVar[list[BindingType]] = bindings("app")
+
+    def __init__(
+        self, preferences: Preferences | None = None, *, css_path: CSSPathType | None = None
+    ) -> None:
+        super().__init__(css_path=css_path)
+        self.preferences = preferences or Preferences()
+        self.keymap = self.preferences.keymap
+        self.set_keymap({name: ",".join(keys) for name, keys in self.keymap.changed.items()})
+        if self.preferences.is_still:
+            self.animation_level = "none"
+        dress(self, self.preferences.settings.theme)
+
+    def on_mount(self) -> None:
+        """The whole screen is drawn after a suspension."""
+        self.app_resume_signal.subscribe(self, lambda _: self.refresh())
+
+    def on_ready(self) -> None:
+        """Tells what is wrong with the settings, once there is a line to tell it on."""
+        if warning := self.preferences.warning:
+            self.call_after_refresh(self.tell, warning)
+
+    def on_descendant_focus(self, event: events.DescendantFocus) -> None:
+        """No cursor blinks where nothing moves."""
+        if isinstance(event.widget, Input) and self.animation_level == "none":
+            event.widget.cursor_blink = False
+
+    def tell(self, text: str) -> None:
+        """Says something on the bottom line of the screen."""
+        for screen in reversed(self.screen_stack):
+            line = getattr(screen, "keys", None)
+            if isinstance(line, KeyLine):
+                line.say(one_line(text, MOST_TOLD), getattr(screen, "now", time.time)())
+                return
+
+    def keep(self, changes: Mapping[tuple[str, ...], Any]) -> None:
+        """Keeps what somebody chose, off the loop; says so where it cannot be kept."""
+        self.preferences.choose(changes)
+        loop = asyncio.get_running_loop()
+        loop.run_in_executor(None, self.preferences.write).add_done_callback(self._kept)
+
+    def _kept(self, written: asyncio.Future[None] | Future[None]) -> None:
+        if not written.cancelled() and (error := written.exception()) is not None:
+            self.tell(f"Not kept in your settings: {error}")
+
+    def choose_theme(self, name: str) -> None:
+        """Puts a theme on, and keeps it."""
+        self.theme = CHOICES[name].theme()
+        self.keep({("theme",): name})
+
+    def action_suspend_process(self) -> None:
+        """To the shell, where there is one."""
+        if in_browser():
+            self.tell(NO_SHELL)
+        else:
+            super().action_suspend_process()
+
+    def screen_of_commands(self, screen: Screen[Any]) -> Any:
+        """The screen whose commands the palette has."""
+        return screen
+
+    def get_system_commands(self, screen: Screen[Any]) -> Iterable[SystemCommand]:
+        """What the tables have for the screen, and the themes."""
+        where = self.screen_of_commands(screen)
+        for command in COMMANDS:
+            if command.palette and command.scope in getattr(where, "scopes", ()):
+                act = self._runner(command.action, where)
+                yield SystemCommand(command.help, f"key {self.keymap.shown(command)}", act)
+        for name, choice in choices().items():
+            act = partial(self.choose_theme, name)
+            yield SystemCommand(f"Theme: {name}", choice.meaning, act)
+
+    def _runner(self, action: str, screen: Screen[Any]) -> Callable[[], Any]:
+        return lambda: self.run_action(action, default_namespace=screen)

@@ -1,0 +1,114 @@
+"""What home shows, and what it asks of the rest of the program."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, NamedTuple, Protocol, TypeAlias
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+    from pathlib import Path
+
+    from textual.screen import Screen
+
+    from tui_eval.errors import Fault
+    from tui_eval.fold.feed import Feed
+    from tui_eval.runs.discovery import FoundRun
+
+
+class NearEnvironment(NamedTuple):
+    """An environment that can be run.
+
+    Args:
+        origin: `local`, `bundled`, `installed` or `entry point`.
+        path: Its file; empty where only importing would tell.
+        summary: First line of its docstring; empty where it has none.
+    """
+
+    env_id: str
+    origin: str
+    path: str = ""
+    summary: str = ""
+
+
+class NearEndpoint(NamedTuple):
+    """A way to reach a model.
+
+    Args:
+        url: Empty for the endpoint that the program brings up itself.
+        key_var: The variable that holds the key; empty where none is needed.
+        has_key: Whether there is one, or none is needed.
+        source: The registry that names it, or the server that was found on this machine.
+        answers: Whether it has answered already.
+    """
+
+    alias: str
+    model: str
+    url: str
+    key_var: str = ""
+    has_key: bool = True
+    source: str = ""
+    answers: bool = False
+
+
+class NearEndpoints(NamedTuple):
+    """Those of the registry and those on this machine; `faults` are the registry's."""
+
+    listed: list[NearEndpoint]
+    faults: list[str]
+
+
+class HomeDesk(Protocol):
+    """Looks around and opens runs. What is not said to be quick is for a thread."""
+
+    def runs(self) -> list[FoundRun]:
+        """The runs that there are now."""
+
+    async def environments(self) -> list[NearEnvironment]:
+        """The environments that there are, none of them imported in this process."""
+
+    def endpoints(self) -> NearEndpoints:
+        """The endpoints that there are; no value of a key is told."""
+
+    def unreachable(self, url: str) -> str:
+        """Why nothing answers at an endpoint; empty where something does."""
+
+    def open(self, run: FoundRun) -> Feed:
+        """Quick: a run, joined at its socket where it has one."""
+
+    def resume(self, run: FoundRun) -> Feed:
+        """Quick: an engine that will go on with a run."""
+
+    def demo(self) -> Feed:
+        """Quick: an engine that will run a bundled environment."""
+
+    def end(self, feed: Feed, *, save: str) -> str:
+        """Waits for the end of an engine that was started here and told to stop.
+
+        Args:
+            save: The run's path where it is to be kept for good; else empty.
+
+        Returns:
+            What went wrong; empty where nothing did.
+        """
+
+    def save(self, path: str) -> str:
+        """Keeps an unsaved run for good; returns why it cannot, else nothing."""
+
+
+CompareScreen: TypeAlias = "Callable[[Sequence[Path]], Screen[Any]]"
+"""Makes the screen that compares runs."""
+
+
+class ConfigureScreen(Protocol):
+    """Makes the form for an evaluation; it is dismissed with a request or None."""
+
+    def __call__(
+        self, env_id: str, before: Screen[Any] | None = None, refused: Sequence[Fault] = ()
+    ) -> Screen[Any]:
+        """A form.
+
+        Args:
+            env_id: What to begin with; empty for nothing.
+            before: The form whose request an engine refused: it comes back as it was.
+            refused: Why it was.
+        """

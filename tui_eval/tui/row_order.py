@@ -1,0 +1,64 @@
+"""Which rollouts are listed, in which order: a line is a place in that order."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, NamedTuple
+
+if TYPE_CHECKING:
+    import numpy as np
+
+    from tui_eval.fold.columns import Notes
+    from tui_eval.fold.filtering import RowFilter
+    from tui_eval.fold.run_state import RunState
+
+
+class Sorting(NamedTuple):
+    """How people want the rows.
+
+    Args:
+        field: Of the language of filters; empty for the order of the run.
+        grouped: Whether the rollouts of an example stay together, at the first of them.
+    """
+
+    field: str = ""
+    descending: bool = False
+    grouped: bool = True
+
+
+class RowOrder(NamedTuple):
+    """The rows by line, and the line of every row, -1 for one that is not listed."""
+
+    rows: np.ndarray
+    lines: np.ndarray
+
+
+def make_order(
+    state: RunState, wanted: RowFilter | None, sorting: Sorting, notes: Notes
+) -> RowOrder:
+    """The rows that match, in their order; can be made by a thread while the run grows.
+
+    Raises:
+        PatternTooSlowError: A regular expression took too long.
+    """
+    import numpy as np
+
+    from tui_eval.fold.columns import ordered
+
+    total = state.total
+    rows = np.arange(total) if wanted is None else wanted.rows(state, notes)
+    if sorting.field:
+        rows = ordered(state, rows, sorting.field, descending=sorting.descending, notes=notes)
+        if sorting.grouped and state.per_example > 1:
+            rows = _together(rows, state.per_example)
+    lines = np.full(total, -1, np.int64)
+    lines[rows] = np.arange(len(rows))
+    return RowOrder(rows, lines)
+
+
+def _together(rows: np.ndarray, each: int) -> np.ndarray:
+    """The rows of an example moved up to the first of them."""
+    import numpy as np
+
+    _, first, group = np.unique(rows // each, return_index=True, return_inverse=True)
+    together: np.ndarray = rows[np.argsort(first[group], kind="stable")]
+    return together

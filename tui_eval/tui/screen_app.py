@@ -1,0 +1,41 @@
+"""An app that shows one screen which needs no feed, and whatever goes over it."""
+
+from __future__ import annotations
+
+import asyncio
+import signal
+from typing import Any
+
+from textual.screen import Screen
+
+from tui_eval.shipped import shipped
+from tui_eval.tui.house import HouseApp
+from tui_eval.tui.preferences import Preferences
+
+
+class ScreenApp(HouseApp[None]):
+    """Ends when its first screen is left.
+
+    Args:
+        first: It ends the app itself where it is the only screen.
+    """
+
+    def __init__(self, first: Screen[Any], preferences: Preferences | None = None) -> None:
+        styles = (shipped("styles", "live.tcss"), first.CSS_PATH)  # a first screen's is not loaded
+        super().__init__(preferences, css_path=[str(path) for path in styles if path])
+        self.first = first
+
+    def get_default_screen(self) -> Screen[Any]:
+        """The screen that was given."""
+        return self.first
+
+    def on_mount(self) -> None:
+        """Signals end the app."""
+        if not self.is_headless:
+            loop = asyncio.get_running_loop()
+            for number in (signal.SIGTERM, signal.SIGHUP):
+                loop.add_signal_handler(number, self.exit)
+
+    def action_interrupt(self) -> None:
+        """Nothing is at work that would have to be asked about."""
+        self.exit()

@@ -1,0 +1,213 @@
+"""Which column sorts the list of rollouts, and which columns it shows."""
+
+from __future__ import annotations
+
+from typing import ClassVar, TypeAlias
+
+from textual.app import ComposeResult
+from textual.binding import Binding, BindingType
+from textual.content import Content
+from textual.message import Message
+from textual.screen import ModalScreen
+
+from tui_eval.fold.filter_fields import FIELDS, METRIC
+from tui_eval.fold.run_state import RunState
+from tui_eval.printable import one_line
+from tui_eval.tui.ink import Line, cut, left
+from tui_eval.tui.rollout_columns import known_columns
+from tui_eval.tui.row_order import Sorting
+from tui_eval.tui.widgets.line_view import LineView
+
+NAME = 18
+UNSORTABLE = ("row", "text")
+Chosen: TypeAlias = tuple[tuple[str, ...] | None]
+"""The columns that were chosen; None for what is usual."""
+
+
+class Picking(LineView):
+    """Lines, one of them under the cursor."""
+
+    BINDINGS: ClassVar[list[BindingType]] = [Binding("enter", "choose", "Choose", show=False)]
+
+    class Done(Message):
+        """The line under the cursor, or all of them as they are, are what is wanted."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.cursor = 0
+
+    def on_mount(self) -> None:
+        """Takes the height that it needs."""
+        self.update()
+        self.call_after_refresh(self.show_line, self.cursor)
+
+    def marked(self, index: int) -> bool:
+        """The line under the cursor."""
+        return index == self.cursor
+
+    def lit(self, index: int) -> bool:
+        """The line under the cursor."""
+        return index == self.cursor
+
+    def put_cursor(self, line: int) -> None:
+        """Moves the cursor."""
+        self.cursor = min(max(line, 0), self.count() - 1)
+        self.show_line(self.cursor)
+        self.update()
+
+    def action_move(self, by: int) -> None:
+        """Moves the cursor, around the end."""
+        self.put_cursor((self.cursor + by) % self.count())
+
+    def action_page(self, pages: float) -> None:
+        """Moves the cursor by pages."""
+        self.put_cursor(self.cursor + round(pages * self.view_height))
+
+    def action_top(self) -> None:
+        """To the first line."""
+        self.put_cursor(0)
+
+    def action_bottom(self) -> None:
+        """To the last line."""
+        self.put_cursor(self.count() - 1)
+
+    def action_choose(self) -> None:
+        """Takes what there is."""
+        self.post_message(self.Done())
+
+    def clicked(self, index: int) -> None:
+        """Chooses a line."""
+        self.put_cursor(index)
+        self.action_choose()
+
+
+class SortLines(Picking):
+    """Every field that can be sorted by, under the run's own order."""
+
+    def __init__(self, state: RunState, sorting: Sorting) -> None:
+        super().__init__()
+        self._sorting = sorting
+        metrics = [METRIC + name for name in state.facts.metrics]
+        fields = [name for name in FIELDS if name not in UNSORTABLE]
+        self.fields = ["", *fields[:3], *metrics, *fields[3:]]
+        self.cursor = self.fields.index(sorting.field) if sorting.field in self.fields else 0
+
+    def count(self) -> int:
+        """Lines."""
+        return len(self.fields)
+
+    def line(self, index: int) -> Line:
+        """A field and what it means."""
+        field = self.fields[index]
+        sorts = field == self._sorting.field
+        arrow = ("▼" if self._sorting.descending else "▲") if sorts and field else "•" * sorts
+        name = one_line(field.removeprefix(METRIC), 60) if field else "as in the run"
+        meaning = FIELDS[field].meaning if field in FIELDS else "metric" if field else ""
+        return (
+            (f" {arrow or ' '} ", "key"),
+            (left(name, NAME), "strong" if sorts else ""),
+            (f"  {cut(meaning, self.line_width - NAME - 5)}", "muted"),
+        )
+
+
+class SortMenu(ModalScreen[str | None]):
+    """Answers with a field, the empty one for the order of the run."""
+
+    BINDINGS: ClassVar[list[BindingType]] = [
+        Binding("escape,q,s", "dismiss", "Close", show=False),
+    ]
+
+    def __init__(self, state: RunState, sorting: Sorting) -> None:
+        super().__init__()
+        self._box = SortLines(state, sorting)
+
+    def compose(self) -> ComposeResult:
+        """The box."""
+        self._box.border_title = Content("Sort by · enter, again for the other way · esc closes")
+        yield self._box
+
+    def on_picking_done(self) -> None:
+        """A field was chosen."""
+        self.dismiss(self._box.fields[self._box.cursor])
+
+
+class ColumnLines(Picking):
+    """Every column with whether it is shown; those that are come first, in their order."""
+
+    BINDINGS: ClassVar[list[BindingType]] = [
+        Binding("space", "switch", "Show or hide", show=False),
+        Binding("J,shift+down", "carry(1)", "Further right", show=False),
+        Binding("K,shift+up", "carry(-1)", "Further left", show=False),
+    ]
+
+    def __init__(self, state: RunState, chosen: tuple[str, ...] | None, shown: tuple[str, ...]):
+        super().__init__()
+        self._known = known_columns(state)
+        begun = [name for name in (shown if chosen is None else chosen) if name in self._known]
+        self.on = set(begun)
+        self.names = [*begun, *(name for name in self._known if name not in self.on)]
+
+    def count(self) -> int:
+        """Lines."""
+        return len(self.names)
+
+    def line(self, index: int) -> Line:
+        """A column and whether it is shown."""
+        column = self._known[self.names[index]]
+        is_on = column.name in self.on
+        name = one_line(column.name.removeprefix(METRIC), 60)
+        return (
+            (" [x] " if is_on else " [ ] ", "key" if is_on else "faint"),
+            (left(name, NAME), "strong" if is_on else ""),
+            (f"  {column.meaning}", "muted"),
+        )
+
+    def action_switch(self) -> None:
+        """Shows the column under the cursor, or hides it."""
+        self.on ^= {self.names[self.cursor]}
+        self.update()
+
+    def action_carry(self, by: int) -> None:
+        """Moves the column under the cursor among the others."""
+        to = self.cursor + by
+        if 0 <= to < len(self.names):
+            names = self.names
+            names[self.cursor], names[to] = names[to], names[self.cursor]
+            self.put_cursor(to)
+
+    def clicked(self, index: int) -> None:
+        """Shows a column, or hides it."""
+        self.put_cursor(index)
+        self.action_switch()
+
+
+class ColumnChooser(ModalScreen[Chosen | None]):
+    """Answers with the columns to show, in their order."""
+
+    BINDINGS: ClassVar[list[BindingType]] = [
+        Binding("escape,q", "dismiss", "Close", show=False),
+        Binding("r", "usual", "What is usual", show=False),
+    ]
+
+    def __init__(
+        self, state: RunState, chosen: tuple[str, ...] | None, shown: tuple[str, ...]
+    ) -> None:
+        super().__init__()
+        self._box = ColumnLines(state, chosen, shown)
+
+    def compose(self) -> ComposeResult:
+        """The box."""
+        self._box.border_title = Content("Columns, as far as they fit")
+        self._box.border_subtitle = Content(
+            "space shows or hides · J K move · r usual · enter keeps · esc"
+        )
+        yield self._box
+
+    def on_picking_done(self) -> None:
+        """They are as they are wanted."""
+        box = self._box
+        self.dismiss((tuple(name for name in box.names if name in box.on),))
+
+    def action_usual(self) -> None:
+        """What fits, most important first."""
+        self.dismiss((None,))

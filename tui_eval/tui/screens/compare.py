@@ -1,0 +1,302 @@
+"""The screen on which runs are compared: settings, numbers, and what became of each example."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Iterator, Sequence
+from itertools import chain
+from pathlib import Path
+from typing import TYPE_CHECKING, ClassVar
+
+from textual.app import ComposeResult
+from textual.binding import BindingType
+from textual.containers import Container
+from textual.content import Content
+from textual.screen import Screen
+from textual.widget import Widget
+
+from tui_eval.fold.comparison import Change
+from tui_eval.printable import one_line
+from tui_eval.shipped import shipped
+from tui_eval.tui.changes import LOOKS
+from tui_eval.tui.commands import bindings
+from tui_eval.tui.commands.command import Scope
+from tui_eval.tui.commands.compare import GROUPS
+from tui_eval.tui.comparing import Reading
+from tui_eval.tui.figures import plural
+from tui_eval.tui.ink import EMPTY, Line
+from tui_eval.tui.screens.live import LiveScreen
+from tui_eval.tui.widgets.compared_header import ComparedHeader
+from tui_eval.tui.widgets.differing_settings import DifferingSettings
+from tui_eval.tui.widgets.key_line import KeyLine
+from tui_eval.tui.widgets.paired_examples import SORTS, PairedExamples
+from tui_eval.tui.widgets.paired_numbers import PairedNumbers, wrapped
+
+if TYPE_CHECKING:
+    from tui_eval.fold.comparison import Comparison
+    from tui_eval.tui.comparing import ComparedRuns
+
+TICK_S = 1 / 12
+PAIRED_BY = "Examples are paired by what they ask: prompt, answer and info."
+
+
+class CompareRuns(Screen[None]):
+    """Reads runs in a thread and shows each beside the first; esc and q leave it.
+
+    Args:
+        paths: Two runs or more, as people name them on the command line.
+        only: Which examples are shown at first; all for the empty text.
+    """
+
+    CSS_PATH = str(shipped("styles", "compare.tcss"))
+    BINDINGS: ClassVar[list[BindingType]] = [*bindings("compare"), *bindings("compared")]
+    HORIZONTAL_BREAKPOINTS = LiveScreen.HORIZONTAL_BREAKPOINTS
+    VERTICAL_BREAKPOINTS = LiveScreen.VERTICAL_BREAKPOINTS
+    scopes: ClassVar[tuple[Scope, ...]] = ("compare", "compared")
+
+    def __init__(
+        self, paths: Sequence[Path], *, only: str = "", now: Callable[[], float] = time.time
+    ) -> None:
+        super().__init__()
+        self.now = now
+        self.reading = Reading(paths)
+        self.found: ComparedRuns | None = None
+        self.is_ready = False
+        self.place = 1
+        self.header = ComparedHeader(self.reading, now, id="compared")
+        self.examples = PairedExamples(id="pairs")
+        self.examples.only = only
+        self.numbers = PairedNumbers(id="paired-numbers")
+        self.settings = DifferingSettings(id="settings")
+        self.keys = KeyLine(id="keys")
+        self.panes: list[Widget] = [self.examples, self.numbers, self.settings]
+        self.grid = Container(id="compare", classes="-in-1")
+
+    def compose(self) -> ComposeResult:
+        """The runs on top, the panes, the keys."""
+        yield self.header
+        with self.grid:
+            for pane in self.panes:
+                pane.add_class("card")
+                yield pane
+        yield self.keys
+
+    def on_mount(self) -> None:
+        """Begins to read."""
+        self.set_focus(self.examples)
+        self.reading.start()
+        self.set_interval(TICK_S, self._tick)
+        self._tick()
+
+    def on_unmount(self) -> None:
+        """Whoever leaves wants nothing read any more."""
+        self.reading.cancel()
+
+    def _tick(self) -> None:
+        """Shows how far the reading is, then what it found."""
+        if self.is_ready:
+            self.keys.tick(self.now())
+            return
+        self.is_ready = self.reading.over
+        self.found = self.header.found = self.settings.found = self.reading.found
+        if self.found is not None:
+            self.examples.question = self.found.question
+            self._show(1)
+        else:
+            self._say_why_empty()
+            self._draw()
+
+    def _waiting(self) -> Iterator[Line]:
+        if not self.reading.over:
+            yield ((self.reading.text, "busy"), ("   esc cancels", "faint"))
+            return
+        for fault in self.reading.faults:
+            yield from wrapped("✗ ", fault, "fault", self.examples.line_width)
+
+    @property
+    def comparison(self) -> Comparison | None:
+        """The run that is shown, beside the first one."""
+        return self.found.comparisons[self.place - 1] if self.found is not None else None
+
+    def _show(self, place: int) -> None:
+        """Puts another run beside the first one."""
+        assert self.found is not None
+        self.place = self.header.place = place
+        comparison = self.found.comparisons[place - 1]
+        letter = self.found.runs[place].letter
+        self.numbers.comparison, self.numbers.letter = comparison, letter
+        self._say_why_empty()
+        self.examples.show(comparison, letter)
+        self._draw()
+
+    def _say_why_empty(self) -> None:
+        comparison = self.comparison
+        lines: list[Line] = []
+        if comparison is None:
+            lines += self._waiting()
+        elif not comparison.comparable:
+            for doubt in comparison.doubts:
+                lines += wrapped("! ", one_line(doubt, 400), "warn", self.examples.line_width)
+            for why, count in comparison.unpaired.items():
+                lines.append(((f"  {plural(count, 'example')} {why}", "muted"),))
+            lines += [EMPTY, ((f"  {PAIRED_BY}", "faint"),)]
+        elif self.examples.only:
+            look = LOOKS[Change(self.examples.only)]
+            lines = [((f"no example is {look.word}", "muted"), ("   a shows all", "faint"))]
+        self.examples.empty = tuple(lines)
+
+    def _draw(self) -> None:
+        for view in (self.header, self.examples, self.numbers, self.settings):
+            view.update()
+        self.examples.border_title = self._examples_title()
+        letter = self.numbers.letter
+        self.numbers.border_title = Content(f" 2 Numbers · A and {letter} · 95 % intervals ")
+        count = len(self.found.settings) if self.found is not None else 0
+        self.settings.border_title = Content(f" 3 Settings that differ · {count} ")
+        self._update_keys()
+
+    def _examples_title(self) -> Content:
+        view = self.examples
+        if view.comparison is None or not view.comparison.comparable:
+            return Content(" 1 Examples ")
+        all_of_them = len(view.comparison.examples)
+        what = LOOKS[Change(view.only)].word if view.only else "all"
+        count = f"{len(view.shown):,} of {all_of_them:,}" if view.only else f"{all_of_them:,}"
+        return Content(f" 1 Examples · {what} {count} · {view.sort} ")
+
+    def _update_keys(self) -> None:
+        several = self.found is not None and len(self.found.runs) > 2
+        self.keys.words = {
+            "run(1)": "run" if several else "",
+            "open": "transcripts" if self.examples.shown else "",
+            "sort": "sort" if self.examples.shown else "",
+            "leave": "back" if len(self.app.screen_stack) > 1 else "quit",
+        }
+        self.keys.scopes = (*self.scopes, "view", "pairs" if self.focused is self.examples else "")
+        self.keys.tick(self.now())
+
+    def on_resize(self) -> None:
+        """Lays out what depends on the width."""
+        self.call_after_refresh(self._laid_out)
+
+    def _laid_out(self) -> None:
+        self._say_why_empty()
+        self._draw()
+
+    def on_descendant_focus(self) -> None:
+        """Shows the pane that has the focus where there is room for one only."""
+        if self.focused in self.panes:
+            self._enter(self.panes.index(self.focused) + 1)
+        self._update_keys()
+
+    def _enter(self, number: int) -> None:
+        zoomed = ["-zoomed"] if self.grid.has_class("-zoomed") else []
+        self.grid.set_classes([f"-in-{number}", *zoomed])
+
+    def action_pane(self, number: int) -> None:
+        """Goes to a pane."""
+        self._enter(number)
+        self.call_after_refresh(self.set_focus, self.panes[number - 1])
+
+    def action_next_pane(self, by: int) -> None:
+        """Goes to the next or previous pane."""
+        here = self.panes.index(self.focused) if self.focused in self.panes else 0
+        self.action_pane((here + by) % len(self.panes) + 1)
+
+    def action_zoom(self) -> None:
+        """Gives the whole screen to the pane with the focus, or takes it back."""
+        self.grid.toggle_class("-zoomed")
+
+    def action_only(self, only: str) -> None:
+        """Shows the examples of one outcome; asked for the same again, all of them."""
+        view = self.examples
+        view.only = "" if only == view.only else only
+        self._say_why_empty()
+        view.put_in_order()
+        self._draw()
+
+    def action_sort(self) -> None:
+        """Sorts in the next way."""
+        names = list(SORTS)
+        self.examples.sort = names[(names.index(self.examples.sort) + 1) % len(names)]
+        self.examples.put_in_order()
+        self._draw()
+
+    def action_run(self, by: int) -> None:
+        """Puts the next or previous run beside the first one."""
+        if self.found is not None:
+            self._show((self.place - 1 + by) % len(self.found.comparisons) + 1)
+
+    def on_compared_header_chosen(self, message: ComparedHeader.Chosen) -> None:
+        """A run was clicked."""
+        self._show(message.place)
+
+    def on_paired_examples_only_wanted(self, message: PairedExamples.OnlyWanted) -> None:
+        """An outcome was clicked."""
+        self.action_only(message.only)
+
+    def on_paired_examples_sort_wanted(self) -> None:
+        """The names of the columns were clicked."""
+        self.action_sort()
+
+    def on_paired_examples_opened(self) -> None:
+        """Opens the transcripts of the selected example, and those of the others after it."""
+        if self.found is None or self.comparison is None:
+            return
+        from tui_eval.tui.pairs import Pair, Source
+        from tui_eval.tui.screens.compare_rollouts import TranscriptsScreen
+
+        runs = (self.found.runs[0], self.found.runs[self.place])
+        first, second = (Source(run.letter, run.name, run.state, run.read) for run in runs)
+        examples, shown = self.comparison.examples, list(self.examples.shown)
+
+        def pair(place: int) -> Pair:
+            return Pair.of(examples[shown[place]], first.state, second.state)
+
+        screen = TranscriptsScreen(
+            first, second, pair, len(shown), self.examples.cursor, now=self.now
+        )
+        self.app.push_screen(screen, self._came_back)
+
+    def _came_back(self, place: int | None) -> None:
+        if place is not None:
+            self.examples.select(place)
+
+    def action_copy(self) -> None:
+        """Asks what to copy of the two runs that stand beside each other."""
+        from tui_eval.tui.copyable import of_run
+        from tui_eval.tui.screens.copy_menu import offer_copies
+
+        runs = [self.found.runs[0], self.found.runs[self.place]] if self.found is not None else []
+        of_runs = (
+            of_run(run.state.run.path, run.letter, keys)
+            for run, keys in zip(runs, ("pr", "PR"), strict=False)
+            if run.state.run is not None
+        )
+        offer_copies(self, [*chain(*of_runs)], lambda text: self.keys.say(text, self.now()))
+
+    def action_help(self) -> None:
+        """Shows the keys."""
+        from tui_eval.tui.screens.help import Help
+
+        self.app.push_screen(Help(GROUPS, (*self.scopes, "view", "pairs")))
+
+    def action_back(self) -> None:
+        """Cancels the reading; out of the zoom, to all examples, to the examples, then away."""
+        if not self.reading.over:
+            self.reading.cancel()
+        elif self.grid.has_class("-zoomed"):
+            self.action_zoom()
+        elif self.focused is not self.examples:
+            self.action_pane(1)
+        elif self.examples.only:
+            self.action_only("")
+        elif len(self.app.screen_stack) > 1:
+            self.dismiss()
+
+    def action_leave(self) -> None:
+        """Leaves the screen; it was the app's only one where there is none below."""
+        if len(self.app.screen_stack) > 1:
+            self.dismiss()
+        else:
+            self.app.exit()

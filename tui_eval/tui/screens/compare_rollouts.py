@@ -1,0 +1,249 @@
+"""The screen on which two transcripts are read beside each other."""
+
+from __future__ import annotations
+
+import asyncio
+import time
+from collections.abc import Callable
+from typing import TYPE_CHECKING, ClassVar
+
+from textual.app import ComposeResult
+from textual.binding import BindingType
+from textual.content import Content
+from textual.screen import Screen
+
+from tui_eval.printable import one_line
+from tui_eval.shipped import shipped
+from tui_eval.tui.changes import LOOKS
+from tui_eval.tui.commands import bindings
+from tui_eval.tui.commands.command import Scope
+from tui_eval.tui.commands.transcripts import GROUPS
+from tui_eval.tui.pairs import Pair, Source
+from tui_eval.tui.stages import DONE
+from tui_eval.tui.widgets.key_line import KeyLine
+from tui_eval.tui.widgets.transcript_heads import TranscriptHeads
+from tui_eval.tui.widgets.transcripts import Transcripts
+
+if TYPE_CHECKING:
+    from tui_eval.fold.feed import Feed
+    from tui_eval.fold.run_state import RunState
+    from tui_eval.fold.transcript import Rollout
+    from tui_eval.tui.copyable import Copyable
+    from tui_eval.tui.side_by_side import Two
+
+BESIDE_LEAST = 100
+"""Cells from which on two transcripts stand beside each other."""
+
+
+class TranscriptsScreen(Screen[int]):
+    """Two rollouts, and those of other examples after them; left with the place last read.
+
+    Args:
+        pairs: What there is to read, by its place.
+        count: How many pairs there are.
+        place: Which one is shown at first.
+    """
+
+    CSS_PATH = str(shipped("styles", "compare.tcss"))
+    BINDINGS: ClassVar[list[BindingType]] = [*bindings("transcripts"), *bindings("compared")]
+    scopes: ClassVar[tuple[Scope, ...]] = ("transcripts", "compared")
+
+    def __init__(
+        self,
+        first: Source,
+        second: Source,
+        pairs: Callable[[int], Pair],
+        count: int = 1,
+        place: int = 0,
+        *,
+        now: Callable[[], float] = time.time,
+    ) -> None:
+        super().__init__()
+        self.sides = (first, second)
+        self.count = count
+        self.place = place
+        self._pairs = pairs
+        self.pair = pairs(place)
+        self.at = list(self.pair.at)
+        self.now = now
+        self.two: Two | None = None
+        self.heads = TranscriptHeads(id="heads")
+        self.transcripts = Transcripts(id="transcripts")
+        self.keys = KeyLine(id="keys")
+        self._beside: bool | None = None
+        self._shown: tuple[int, ...] | None = None
+
+    def compose(self) -> ComposeResult:
+        """Which rollouts, the transcripts, the keys."""
+        yield self.heads
+        self.transcripts.add_class("card")
+        yield self.transcripts
+        yield self.keys
+
+    def on_mount(self) -> None:
+        """Begins to read."""
+        self.set_focus(self.transcripts)
+        self._open()
+        self.set_interval(1, lambda: self.keys.tick(self.now()))
+
+    @property
+    def rows(self) -> tuple[int, int]:
+        """The rows of the rollouts that are shown; -1 where there is none."""
+        first, second = (
+            rows[at] if at < len(rows) else -1
+            for rows, at in zip(self.pair.rows, self.at, strict=True)
+        )
+        return first, second
+
+    @property
+    def is_ready(self) -> bool:
+        """Whether both were read and laid out, or cannot be."""
+        return self._shown == (self.place, *self.at) and self.transcripts.is_laid_out
+
+    def _open(self) -> None:
+        """Reads what is wanted now."""
+        self.two = None
+        self.transcripts.empty = ((("reading…", "faint"),),)
+        self.transcripts.show(None)
+        self._draw()
+        self.run_worker(self._read(), group="read", exclusive=True)
+
+    async def _read(self) -> None:
+        wanted, rows = (self.place, *self.at), self.rows
+        found = await asyncio.to_thread(self._two, *rows)
+        if wanted != (self.place, *self.at):
+            return
+        if isinstance(found, str):
+            self.transcripts.empty = (((found, "bad"),),)
+            self.transcripts.show(None)
+        else:
+            self.two = found
+            self.transcripts.show(found)
+        self._shown = wanted
+        self._draw()
+
+    def _two(self, *rows: int) -> Two | str:
+        """Both rollouts, aligned, or why they cannot be shown."""
+        from tui_eval.tui.side_by_side import two_of
+
+        found = []
+        for side, row in zip(self.sides, rows, strict=True):
+            if row < 0 or side.state.stage[row] < DONE:
+                return f"✗ The rollout of {side.letter} is not finished: its transcript comes then."
+            rollout = side.read(row)
+            if rollout is None:
+                return f"✗ The rollout of {side.letter} cannot be read back from results.jsonl."
+            found.append(rollout)
+        return two_of(found[0], found[1])
+
+    def _draw(self) -> None:
+        beside = self.size.width >= BESIDE_LEAST if self._beside is None else self._beside
+        self.transcripts.beside = self.heads.beside = beside
+        self.heads.shown = list(zip(self.sides, self.rows, self.pair.rows, self.at, strict=True))
+        self.heads.update()
+        self.transcripts.update()
+        self.transcripts.border_title = self._title()
+        several = any(len(rows) > 1 for rows in self.pair.rows)
+        self.keys.words = {
+            "switch_view": "one above the other" if beside else "beside",
+            "example(1)": "example" if self.count > 1 else "",
+            "rollout(0)": "other rollout" if several else "",
+            "difference(1)": "difference" if self.two and self.two.stops else "",
+            "leave": "back" if len(self.app.screen_stack) > 1 else "quit",
+        }
+        self.keys.scopes = (*self.scopes, "view", "beside")
+        self.keys.tick(self.now())
+
+    def _title(self) -> Content:
+        pair = self.pair
+        name = f" example {one_line(str(pair.example_id), 24)}"
+        if self.count > 1:
+            name += f" · {self.place + 1:,} of {self.count:,}"
+        if pair.change is not None:
+            name += f" · {LOOKS[pair.change].text}"
+        if self.two is not None:
+            turns, stops = self.two.alignment.turns, len(self.two.stops)
+            differ = f"{stops} of {len(turns)} turns differ" if stops else "= both are the same"
+            name += f" · {differ}"
+        return Content(name + " ")
+
+    def on_resize(self) -> None:
+        """Beside each other where there is room, unless somebody chose."""
+        self.call_after_refresh(self._draw)
+
+    def action_switch_view(self) -> None:
+        """Beside each other, or one above the other."""
+        self._beside = not self.transcripts.beside
+        self._draw()
+
+    def action_example(self, by: int) -> None:
+        """Goes to the next or previous example."""
+        place = min(max(self.place + by, 0), self.count - 1)
+        if place != self.place:
+            self.place, self.pair = place, self._pairs(place)
+            self.at = list(self.pair.at)
+            self._open()
+        else:
+            self.keys.say("There is no other example this way.", self.now())
+
+    def action_rollout(self, side: int) -> None:
+        """Goes to the example's next rollout on one side."""
+        count = len(self.pair.rows[side])
+        if count > 1:
+            self.at[side] = (self.at[side] + 1) % count
+            self._open()
+        else:
+            letter = self.sides[side].letter
+            self.keys.say(f"{letter} has no other finished rollout of this example.", self.now())
+
+    def action_copy(self) -> None:
+        """Asks what to copy of the two rollouts: what is selected of each, or all of it."""
+        from tui_eval.tui.copyable import of_entry, of_rollout
+        from tui_eval.tui.screens.copy_menu import offer_copies
+
+        found: list[Copyable] = []
+        for at, (side, row) in enumerate(zip(self.sides, self.rows, strict=True)):
+            if self.two is None or side.state.run is None or row < 0:
+                continue
+            unit = self.transcripts.selected_unit
+            entry = None if unit is None else (unit.first, unit.second)[at]
+            of_side = [*of_entry(entry)] if entry is not None else []
+            of_side.append(of_rollout(side.state, row, None, {}))
+            found += (one.of(side.letter, capital=bool(at)) for one in of_side)
+        offer_copies(self, found, lambda text: self.keys.say(text, self.now()))
+
+    def action_help(self) -> None:
+        """Shows the keys."""
+        from tui_eval.tui.screens.help import Help
+
+        self.app.push_screen(Help(GROUPS, (*self.scopes, "view", "beside")))
+
+    def action_back(self) -> None:
+        """Back to where the transcripts were opened."""
+        if len(self.app.screen_stack) > 1:
+            self.dismiss(self.place)
+
+    def action_leave(self) -> None:
+        """Leaves the screen; it was the app's only one where there is none below."""
+        if len(self.app.screen_stack) > 1:
+            self.dismiss(self.place)
+        else:
+            self.app.exit()
+
+
+class CompareRollouts(TranscriptsScreen):
+    """Two rollouts of one run, and the others of their examples in their place.
+
+    Args:
+        feed, state: Of the run.
+        a, b: Their rows.
+    """
+
+    def __init__(
+        self, feed: Feed, state: RunState, a: int, b: int, *, now: Callable[[], float] = time.time
+    ) -> None:
+        def read(row: int) -> Rollout | None:
+            return feed.saved(row, state.offset[row], state.length[row])
+
+        sides = [Source(letter, "", state, read) for letter in "AB"]
+        super().__init__(sides[0], sides[1], lambda place: Pair.of_rows(state, a, b), now=now)

@@ -1,0 +1,341 @@
+"""The screen on which an evaluation is put together before it runs."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable, Mapping, Sequence
+from functools import partial
+from typing import Any, ClassVar
+
+from textual.app import ComposeResult
+from textual.binding import BindingType
+from textual.containers import Container
+from textual.content import Content
+from textual.widget import Widget
+
+from tui_eval.config.draft import Draft
+from tui_eval.config.fields import Field
+from tui_eval.errors import Fault
+from tui_eval.shipped import shipped
+from tui_eval.tui.commands import bindings
+from tui_eval.tui.commands.command import Scope
+from tui_eval.tui.commands.form import GROUPS
+from tui_eval.tui.desk import Desk, Offer
+from tui_eval.tui.figures import plural
+from tui_eval.tui.form_texts import (
+    about_field,
+    figures_line,
+    pane_lines,
+    readme_lines,
+    readme_of,
+    title_of,
+    toml_lines,
+)
+from tui_eval.tui.ink import Line, Span, spread
+from tui_eval.tui.leaving import STAY, Choice, Leave
+from tui_eval.tui.looking import Looked, look
+from tui_eval.tui.plan_lines import wrapped
+from tui_eval.tui.screens.draft_files import DraftFilesScreen
+from tui_eval.tui.screens.pickers import field_picker
+from tui_eval.tui.widgets.form_view import FormView
+from tui_eval.tui.widgets.key_line import KeyLine
+from tui_eval.tui.widgets.text_panel import TextPanel
+
+CHECKS_AFTER_S = 0.15
+"""How long nobody has typed before what is typed is looked at."""
+ASKS_AFTER_S = 0.4
+"""And before an engine is asked."""
+
+
+class ConfigureScreen(DraftFilesScreen):
+    """A form, and beside it what it amounts to; dismissed with the request to run, or None.
+
+    Args:
+        draft: What is edited.
+        refused: What an engine said of it.
+    """
+
+    scopes: ClassVar[tuple[Scope, ...]] = ("form",)
+    CSS_PATH = str(shipped("styles", "configure.tcss"))
+    BINDINGS: ClassVar[list[BindingType]] = bindings("form")
+    HORIZONTAL_BREAKPOINTS = [  # noqa: RUF012
+        (0, "-narrow"),
+        (100, "-normal"),
+        (170, "-wide"),
+    ]
+
+    def __init__(
+        self,
+        desk: Desk,
+        draft: Draft,
+        now: Callable[[], float],
+        refused: Sequence[Fault] = (),
+    ) -> None:
+        super().__init__()
+        self.desk = desk
+        self.draft = draft
+        self.now = now
+        self.looked = Looked()
+        self.plan: Mapping[str, Any] | None = None
+        self.readme = ""
+        self._refused = list(refused)
+        self._undescribed: list[Fault] = []
+        self._waiting: set[str] = set()
+        self.top = TextPanel(self._top_lines, id="form-top")
+        self.fields = FormView(draft.form, id="fields")
+        self.does = TextPanel(self._plan_lines, id="does")
+        self.toml = TextPanel(self._toml_lines, id="toml")
+        self.command = TextPanel(self._command_lines, id="command")
+        self.about_env = TextPanel(self._readme_lines, id="readme")
+        self.about = TextPanel(self._about_lines, id="about")
+        self.keys = KeyLine(id="keys")
+        self.panes: list[Widget] = [
+            self.fields, self.does, self.toml, self.command, self.about_env,
+        ]  # fmt: skip
+        self.room = Container(id="room", classes="-in-1")
+
+    def compose(self) -> ComposeResult:
+        """Title and figures, the form and what it amounts to, the help of a field, the keys."""
+        cells = self.app.size.width
+        self.add_class(max(point for point in self.HORIZONTAL_BREAKPOINTS if cells >= point[0])[1])
+        titles = ("Settings", "What it will do", "TOML", "Command line", "Environment")
+        for number, (pane, title) in enumerate(zip(self.panes, titles, strict=True), 1):
+            pane.add_class("pane")
+            pane.border_title = Content(f" {number} {title} ")
+        yield self.top
+        with self.room:
+            yield self.fields
+            with Container(id="side"):
+                yield from (self.does, self.toml, self.command)
+            yield self.about_env
+        yield self.about
+        yield self.keys
+
+    def on_mount(self) -> None:
+        """Begins to look at what stands there already."""
+        for panel in (self.top, self.about):
+            panel.can_focus = False
+        self.keys.scopes = ("form", "fields")
+        self.set_focus(self.fields)
+        self.set_interval(1.0, lambda: self.keys.tick(self.now()))
+        if self._refused:
+            self._take(Looked().with_faults(self._refused, self.draft))
+            self._go_to_fault()
+        self.follow()
+        self._describe()
+
+    @property
+    def is_settled(self) -> bool:
+        """Whether nothing is being looked at."""
+        return not self._waiting
+
+    def on_form_view_changed(self, message: FormView.Changed) -> None:
+        """What was typed is looked at soon."""
+        self._refused = []
+        if message.name in ("env_id", "env_dir_path", "no_alias"):
+            self._undescribed = []
+            self._describe()
+        self.follow()
+        self.top.lay_out()
+        self.about.lay_out()
+
+    def on_form_view_moved(self) -> None:
+        """Shows the help of the field."""
+        self.about.lay_out()
+
+    def on_descendant_focus(self) -> None:
+        """Shows the pane that has the focus where there is room for one only."""
+        if self.focused in self.panes:
+            self.room.set_classes(f"-in-{self.panes.index(self.focused) + 1}")
+            self.keys.scopes = ("form", "fields" if self.focused is self.fields else "view")
+            self.keys.tick(self.now())
+
+    def follow(self) -> None:
+        """Looks at what is typed, soon."""
+        self.work("look", self._look_soon)
+
+    async def _look_soon(self) -> None:
+        self._waiting.add("look")
+        self.top.lay_out()
+        await asyncio.sleep(CHECKS_AFTER_S)
+        looked = await asyncio.to_thread(look, self.draft.copy(), self.desk)
+        self._take(looked.with_faults(self._refused, self.draft))
+        if self.can_run:
+            await asyncio.sleep(ASKS_AFTER_S)
+            found = await self.desk.estimate(looked.request or {})
+            self._estimated(found)
+        else:
+            self.plan = None
+        self._waiting.discard("look")
+        self._lay_out()
+
+    def _take(self, looked: Looked) -> None:
+        self.looked = looked.with_faults(self._undescribed, self.draft)
+        self.fields.found = self.looked.by_field
+        self._lay_out()
+
+    def _estimated(self, found: Mapping[str, Any]) -> None:
+        faults = [Fault(**fault) for fault in found.get("faults", ())]
+        self.plan = None if faults else found
+        if faults:
+            self._take(self.looked.with_faults(faults, self.draft))
+
+    @property
+    def can_run(self) -> bool:
+        """Whether nothing is known to be wrong."""
+        looked = self.looked
+        return looked.request is not None and not (self.fields.faults or looked.others)
+
+    def _describe(self) -> None:
+        form = self.draft.form
+        if form.env_id:
+            folder = str(form.effective("env_dir_path"))
+            no_alias = bool(form.effective("no_alias"))
+            ask = partial(self._ask_about, form.env_id, folder, no_alias)
+            self.work("describe", ask)
+        else:
+            self.workers.cancel_group(self, "describe")
+            self._waiting.discard("describe")
+            self.readme = ""
+
+    async def _ask_about(self, env_id: str, folder: str, no_alias: bool) -> None:
+        self._waiting.add("describe")
+        await asyncio.sleep(ASKS_AFTER_S)
+        found = await self.desk.describe(env_id, folder, no_alias=no_alias)
+        if env_id == self.draft.form.env_id:
+            if found.get("status") == "described":
+                self.draft.form.describe(found)
+                self.readme, self._undescribed = readme_of(found), []
+                self.follow()
+            else:
+                self.readme = ""
+                self._undescribed = [Fault(**fault) for fault in found["faults"]]
+                self._take(self.looked)
+        self._waiting.discard("describe")
+        self._lay_out()
+
+    def _lay_out(self) -> None:
+        self.fields.lay_out()
+        for panel in (self.top, self.does, self.toml, self.command, self.about_env, self.about):
+            panel.lay_out()
+        self.keys.words = {"run": "run" if self.can_run else ""}
+        self.keys.words |= {
+            "table": "table" if self.draft.path and len(self.draft.places) > 1 else ""
+        }
+        self.keys.tick(self.now())
+
+    def _top_lines(self, width: int) -> list[Line]:
+        title = title_of(self.draft, self.looked.is_changed)
+        wrong = len(self.fields.faults) + len(self.looked.others)
+        state: Span = ("✓ ready", "good")
+        if wrong:
+            state = (f"✗ {plural(wrong, 'problem')}", "bad")
+        elif self._waiting:
+            state = ("… asking the engine", "muted")
+        return [spread(title, (state,), width), figures_line(self.draft.form, self.plan)]
+
+    def _plan_lines(self, width: int) -> list[Line]:
+        wrong = [self.draft.form.field(name).label for name in self.fields.faults]
+        return list(pane_lines(self.looked.others, wrong, self.plan, width))
+
+    def _toml_lines(self, width: int) -> list[Line]:
+        if self.looked.no_toml:
+            return list(wrapped(f"{self.looked.no_toml}.", width, "warn"))
+        return list(toml_lines(self.looked.toml, width))
+
+    def _command_lines(self, width: int) -> list[Line]:
+        lines = list(wrapped(self.looked.command, width))
+        if self.draft.several and (self.looked.is_changed or self.draft.path is None):
+            lines += wrapped("once the file is saved: ^w", width, "warn")
+        return lines
+
+    def _readme_lines(self, width: int) -> list[Line]:
+        return list(readme_lines(self.readme or "No environment is described yet.", width))
+
+    def _about_lines(self, width: int) -> list[Line]:
+        return list(about_field(self.fields.here, width))
+
+    def on_form_view_picked(self, message: FormView.Picked) -> None:
+        """Shows what there is to choose from."""
+        picker = field_picker(message.field, self.draft.form, self.desk)
+        if picker is None:
+            self._open_box(message.field)
+        else:
+            self.app.push_screen(picker, lambda offer: self._picked(message.field, offer))
+
+    def _picked(self, field: Field, offer: Offer | None) -> None:
+        if offer is None:
+            return
+        for name, text in offer.sets.items():
+            if self.draft.form.text(name) != text:
+                self.fields.put_text(name, text)
+        self.fields.put_text(field.name, offer.name)
+
+    def _open_box(self, field: Field) -> None:
+        from tui_eval.tui.screens.text_box import TextBox
+
+        def keep(text: str | None) -> None:
+            if text is not None and text != self.draft.form.text(field.name):
+                self.fields.put_text(field.name, text)
+
+        self.app.push_screen(TextBox(field, self.draft.form.text(field.name)), keep)
+
+    def show_draft(self, draft: Draft) -> None:
+        """Shows another draft."""
+        self.draft, self.plan = draft, None
+        self._undescribed, self._refused = [], []
+        self.looked = Looked()
+        self.fields.show_form(draft.form)
+        self._lay_out()
+        self.follow()
+        self._describe()
+
+    def action_run(self) -> None:
+        """Runs it, if nothing is wrong."""
+        self.work("run", self._run_it)
+
+    async def _run_it(self) -> None:
+        self._take(await asyncio.to_thread(look, self.draft.copy(), self.desk))
+        if self.can_run:
+            self.dismiss(self.looked.request)
+        else:
+            self._go_to_fault()
+
+    def _go_to_fault(self) -> None:
+        """Shows the first field that keeps it from running."""
+        first = next((f.name for f in self.draft.form.fields() if f.name in self.fields.faults), "")
+        if first:
+            self.set_focus(self.fields)
+            self.fields.go_to(first)
+            self.about.lay_out()
+        problems = plural(len(self.fields.faults) + len(self.looked.others), "problem")
+        self.keys.say(f"It cannot run yet: {problems}.", self.now())
+
+    def action_next_pane(self) -> None:
+        """Goes to the next pane."""
+        here = self.panes.index(self.focused) if self.focused in self.panes else -1
+        pane = self.panes[(here + 1) % len(self.panes)]
+        self.room.set_classes(f"-in-{self.panes.index(pane) + 1}")
+        self.call_after_refresh(self.set_focus, pane)
+
+    def action_help(self) -> None:
+        """Shows the keys."""
+        from tui_eval.tui.screens.help import Help
+
+        self.app.push_screen(Help(GROUPS))
+
+    def action_leave(self) -> None:
+        """Back to the form, then out of it; asks where something would be lost."""
+        if self.focused is not self.fields:
+            self.room.set_classes("-in-1")
+            self.call_after_refresh(self.set_focus, self.fields)
+            return
+        if not self.looked.is_changed:
+            self.dismiss(None)
+            return
+        from tui_eval.tui.screens.question import Question
+
+        leave = Choice("l", "leave", "what was typed is lost", Leave("closed"))
+        text = ["It has not been run, and the TOML has not been saved."]
+        question = Question("Leave this evaluation?", text, [leave, STAY], about_running=False)
+        self.app.push_screen(question, lambda answer: answer and self.dismiss(None))

@@ -1,0 +1,53 @@
+"""Choosing what to copy, and saying where it is."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable, Sequence
+from typing import Any
+
+from textual.screen import Screen
+
+from tui_eval.errors import RefusedError
+from tui_eval.tui.copied import copy
+from tui_eval.tui.copyable import Copyable
+from tui_eval.tui.screens.menu import Item, Menu
+
+BEGINNING = 200
+
+
+def offer_copies(
+    screen: Screen[Any], items: Sequence[Copyable], say: Callable[[str], None]
+) -> None:
+    """Shows what can be copied, and copies what is chosen.
+
+    Args:
+        say: Tells a sentence at the bottom of the screen.
+    """
+    if not items:
+        say("There is nothing to copy yet.")
+        return
+
+    def chosen(place: int | None) -> None:
+        if place is not None:
+            copy_at_once(screen, items[place], say)
+
+    lines = [Item(one.key, one.label, " ".join(one.note[:BEGINNING].split())) for one in items]
+    screen.app.push_screen(Menu("Copy", lines, "y"), chosen)
+
+
+def copy_at_once(screen: Screen[Any], one: Copyable, say: Callable[[str], None]) -> None:
+    """Copies something; see `offer_copies`."""
+    screen.run_worker(_copy(screen, one, say), group="copy", exclusive=True)
+
+
+async def _copy(screen: Screen[Any], one: Copyable, say: Callable[[str], None]) -> None:
+    try:
+        made = await asyncio.to_thread(one.make)
+    except RefusedError as error:
+        say(f"Not copied: {error.faults[0].what}.")
+    except (OSError, ValueError) as error:
+        say(f"Not copied: {getattr(error, 'strerror', None) or error}.")
+    else:
+        told = await copy(screen.app, made.text, f"the {one.label}")
+        say(f"{told} · {made.remark}" if made.remark else told)

@@ -1,0 +1,115 @@
+"""What a form of an evaluation has to do with files, and what can be copied from it."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+from textual.screen import Screen
+
+from tui_eval.config.draft import Draft
+from tui_eval.config.eval_document import Place
+from tui_eval.tui.desk import Desk, Offer
+from tui_eval.tui.looking import Looked
+from tui_eval.tui.screens.pickers import load_picker, save_picker, table_picker
+from tui_eval.tui.widgets.key_line import KeyLine
+
+
+class DraftFilesScreen(Screen[dict[str, Any] | None]):
+    """A screen over a draft that is loaded from a file, saved as one, and copied."""
+
+    desk: Desk
+    draft: Draft
+    looked: Looked
+    keys: KeyLine
+    now: Callable[[], float]
+
+    def follow(self) -> None:
+        """Looks at what is typed, soon."""
+        raise NotImplementedError
+
+    def show_draft(self, draft: Draft) -> None:
+        """Shows another draft."""
+        raise NotImplementedError
+
+    def work(self, group: str, work: Any) -> None:
+        """Awaits a function in the background, in place of what the group worked on."""
+        self.run_worker(work, group=group, exclusive=True)
+
+    def action_table(self) -> None:
+        """Goes to another table of the file."""
+        draft = self.draft
+        if len(draft.places) < 2:
+            self.keys.say("There is one table only.", self.now())
+            return
+        self.app.push_screen(table_picker(draft), self._select)
+
+    def _select(self, offer: Offer | None) -> None:
+        if offer is not None:
+            place = self.draft.places[self.draft.titles.index(offer.name)]
+            self.work("file", partial(self._turn_to, self.draft.copy(), place))
+
+    async def _turn_to(self, draft: Draft, place: Place) -> None:
+        try:
+            await asyncio.to_thread(draft.select, place)
+        except ValueError as error:
+            self.keys.say(f"{error}.", self.now())
+        else:
+            self.show_draft(draft)
+
+    def action_load(self) -> None:
+        """Loads a TOML file."""
+        self.app.push_screen(load_picker(self.desk), self._load)
+
+    def _load(self, offer: Offer | None) -> None:
+        if offer is not None:
+            self.work("file", partial(self._load_file, Path(offer.name)))
+
+    async def _load_file(self, path: Path) -> None:
+        try:
+            draft = await asyncio.to_thread(Draft.load, path)
+        except ValueError as error:
+            self.keys.say(str(error), self.now())
+        else:
+            self.show_draft(draft)
+
+    def action_save(self) -> None:
+        """Saves the TOML."""
+        self.app.push_screen(save_picker(self.draft), self._save)
+
+    def _save(self, offer: Offer | None) -> None:
+        if offer is not None:
+            self.work("file", partial(self._save_file, Path(offer.name)))
+
+    async def _save_file(self, path: Path) -> None:
+        try:
+            text = await asyncio.to_thread(self.draft.copy().save, path)
+        except (ValueError, OSError) as error:
+            self.keys.say(f"Not saved: {error}", self.now())
+        else:
+            self.draft.saved_at(path, text)
+            self.follow()
+            self.keys.say(f"Saved {path}.", self.now())
+
+    def action_copy_command(self) -> None:
+        """Copies the command line."""
+        self._copy(self.looked.command, "command line")
+
+    def action_copy_toml(self) -> None:
+        """Copies the TOML."""
+        self._copy(self.looked.toml, "TOML")
+
+    def _copy(self, text: str, what: str) -> None:
+        from tui_eval.tui.copyable import given
+        from tui_eval.tui.screens.copy_menu import copy_at_once
+
+        if text:
+            copy_at_once(self, given("", what, text), self._say)
+        else:
+            self._say(f"There is nothing to copy: {self.looked.no_toml}")
+
+    def _say(self, text: str) -> None:
+        self.keys.say(text, self.now())

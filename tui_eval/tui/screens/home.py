@@ -1,0 +1,418 @@
+"""The first screen: the runs that there are, the environments, the endpoints."""
+
+from __future__ import annotations
+
+import asyncio
+import time
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, ClassVar
+
+from textual.app import ComposeResult
+from textual.binding import BindingType
+from textual.containers import Container
+from textual.content import Content
+from textual.message import Message
+from textual.screen import Screen
+from textual.widget import Widget
+
+from tui_eval.printable import one_line
+from tui_eval.tui.commands import bindings
+from tui_eval.tui.commands.command import Scope
+from tui_eval.tui.commands.home import GROUPS
+from tui_eval.tui.found_runs import FoundRuns, can_resume, name_of
+from tui_eval.tui.ink import EMPTY, Line
+from tui_eval.tui.paths import shown_path
+from tui_eval.tui.screens.live import LiveScreen
+from tui_eval.tui.widgets.about import About, about_endpoint, about_environment, about_run
+from tui_eval.tui.widgets.home_header import HomeHeader, Tab
+from tui_eval.tui.widgets.key_line import KeyLine
+from tui_eval.tui.widgets.near_list import ASKING, EndpointList, EnvironmentList, NearList
+from tui_eval.tui.widgets.run_list import RunList
+
+if TYPE_CHECKING:
+    from tui_eval.errors import Fault
+    from tui_eval.fold.feed import Feed
+    from tui_eval.tui.near import CompareScreen, ConfigureScreen, HomeDesk
+
+LOOKS_EVERY_S = 3.0
+RESTS = 10
+"""How many times longer than a look took nobody looks again."""
+AT_ONCE = 4
+"""Endpoints that are asked at a time."""
+SCOPES = {"runs": "runs", "environments": "near", "endpoints": "near"}
+NO_RUNS: tuple[Line, ...] = (
+    EMPTY,
+    (("  No runs under ./outputs yet, nor under ./environments/*/outputs.", ""),),
+    EMPTY,
+    (("  D", "key"), ("  watch the demo: no key and no network needed", "")),
+)
+TYPING: tuple[Line, Line] = (
+    (("words of environment, model, state or path; !word leaves runs out", "muted"),),
+    (("enter keeps the filter, esc shows all runs", "faint"),),
+)
+NEW: Line = (("  n", "key"), ("  put an evaluation together", ""))
+BY_COMMAND: Line = (("     ", ""), ("tui-eval ENVIRONMENT -m MODEL", "muted"), ("  run one", ""))
+ELSEWHERE: Line = (("     ", ""), ("tui-eval home PATH", "muted"), ("  look elsewhere too", ""))
+
+
+class HomeScreen(Screen[None]):
+    """Looks around every few seconds while it is shown; opens what somebody chooses.
+
+    Args:
+        now: Unix seconds.
+        compare, configure: The screens behind `d` and `n`; None where there are none.
+    """
+
+    BINDINGS: ClassVar[list[BindingType]] = bindings("home")
+    HORIZONTAL_BREAKPOINTS = LiveScreen.HORIZONTAL_BREAKPOINTS
+    VERTICAL_BREAKPOINTS = LiveScreen.VERTICAL_BREAKPOINTS
+    scopes: ClassVar[tuple[Scope, ...]] = ("home",)
+
+    class RunWanted(Message):
+        """Somebody wants to see a run.
+
+        Args:
+            joined: Whether an engine works on it that was not started for this screen.
+        """
+
+        def __init__(self, feed: Feed, joined: bool = False) -> None:
+            super().__init__()
+            self.feed = feed
+            self.joined = joined
+
+    class Configured(Message):
+        """A form was left with a request."""
+
+        def __init__(self, request: dict[str, Any], form: Screen[Any]) -> None:
+            super().__init__()
+            self.request = request
+            self.form = form
+
+    def __init__(
+        self,
+        desk: HomeDesk,
+        now: Callable[[], float],
+        compare: CompareScreen | None = None,
+        configure: ConfigureScreen | None = None,
+    ) -> None:
+        super().__init__()
+        self.desk = desk
+        self.now = now
+        self._compare, self._configure = compare, configure
+        self.runs = FoundRuns()
+        self.header = HomeHeader(self.runs, shown_path(Path.cwd()), id="home-header")
+        self.list = RunList(self.runs, now, id="runs")
+        self.list.empty = (EMPTY, (("  looking for runs…", "faint"),))
+        self.environments = EnvironmentList(id="environments")
+        self.endpoints = EndpointList(id="endpoints")
+        self.about = About(id="about")
+        self.keys = KeyLine(id="keys")
+        self.panes: list[Widget] = [self.list, self.environments, self.endpoints]
+        self.grid = Container(id="home", classes="-in-1")
+        self.looked = False
+        """Whether everything has been looked for once."""
+        self._look_now = asyncio.Event()
+
+    def compose(self) -> ComposeResult:
+        """The header, the panes, what is selected, the keys."""
+        breakpoints = (self.HORIZONTAL_BREAKPOINTS, self.VERTICAL_BREAKPOINTS)
+        for cells, points in zip(self.app.size, breakpoints, strict=True):
+            self.add_class(max(point for point in points if cells >= point[0])[1])
+        yield self.header
+        with self.grid:
+            for pane in self.panes:
+                pane.add_class("pane")
+                yield pane
+        yield self.about
+        yield self.keys
+
+    def on_mount(self) -> None:
+        """Draws the first frame: nothing has been looked for yet."""
+        self.set_focus(self.list)
+        self.environments.border_title = Content(" 2 Environments ")
+        self.endpoints.border_title = Content(" 3 Endpoints ")
+        self.draw()
+        self.set_interval(1.0, lambda: self.keys.tick(self.now()))
+
+    def begin(self) -> None:
+        """Begins to look around."""
+        self.run_worker(self._keep_looking(), group="runs")
+        self.action_look_again()
+
+    async def _keep_looking(self) -> None:
+        while True:
+            began = time.monotonic()
+            self._look_now.clear()
+            try:
+                found = await asyncio.to_thread(self.desk.runs)
+            except OSError as error:
+                self.say(f"The runs cannot be listed: {error}")
+            else:
+                self._take(found)
+            await self._rest(max(LOOKS_EVERY_S, (time.monotonic() - began) * RESTS))
+
+    async def _rest(self, seconds: float) -> None:
+        """Waits until it is time to look again; while another screen is shown it never is."""
+        while True:
+            try:
+                await asyncio.wait_for(self._look_now.wait(), seconds)
+                return
+            except TimeoutError:
+                if self.is_current:
+                    return
+
+    def _take(self, found: list[Any]) -> None:
+        new = NEW if self._configure is not None else BY_COMMAND
+        self.list.empty = (*NO_RUNS, new, ELSEWHERE)
+        self.list.refill(lambda: self.runs.take(found))
+        self.draw()
+
+    async def _look_around(self) -> None:
+        """Environments and endpoints; then asks those that could be used whether they answer."""
+        environments, endpoints = await asyncio.gather(
+            self.desk.environments(), asyncio.to_thread(self.desk.endpoints)
+        )
+        self.environments.show(environments)
+        self.endpoints.show(endpoints)
+        self.looked = True
+        self.draw()
+        usable = {one.url for one in endpoints.listed if one.url and one.has_key}
+        await self._ask(*(url for url in sorted(usable) if self.endpoints.answers.get(url) != ""))
+
+    async def _ask(self, *urls: str) -> None:
+        """Asks whether anything answers, a few at a time."""
+        limit = asyncio.Semaphore(AT_ONCE)
+
+        async def ask(url: str) -> None:
+            async with limit:
+                self.endpoints.tell(url, ASKING)
+                self.endpoints.tell(url, await asyncio.to_thread(self.desk.unreachable, url))
+
+        await asyncio.gather(*map(ask, urls))
+
+    def action_look_again(self) -> None:
+        """Looks at everything anew."""
+        self._look_now.set()
+        self.run_worker(self._look_around(), group="around", exclusive=True)
+
+    def on_screen_resume(self) -> None:
+        """Whoever comes back sees how things are now."""
+        self.look_soon()
+
+    def look_soon(self) -> None:
+        """Looks for runs before it is time."""
+        self._look_now.set()
+
+    def say(self, message: str) -> None:
+        """Shows a message in place of the keys for a while."""
+        self.keys.say(message, self.now())
+
+    def tell(self, title: str, text: str) -> None:
+        """Shows a text that has to be read, over the screen."""
+        from tui_eval.tui.screens.question import closing_question
+
+        self.app.push_screen(closing_question(title, text))
+
+    def draw(self) -> None:
+        """Draws what changed."""
+        self.list.border_title = self.list.title()
+        known = len(self.runs.all) if self.runs.told else -1
+        around = (self.environments, self.endpoints)
+        near = [len(one.listed) if self.looked else -1 for one in around]
+        names = ("Runs", "Environments", "Endpoints")
+        self.header.tabs = [Tab(*one) for one in zip(names, (known, *near), strict=True)]
+        for view in (self.header, self.list, self.environments, self.endpoints):
+            view.update()
+        self.about.show(self._about())
+        self._update_keys()
+
+    def _about(self) -> tuple[Line, Line]:
+        if self.focused is self.environments and self.environments.selected is not None:
+            return about_environment(self.environments.selected, self._configure is not None)
+        if self.focused is self.endpoints and self.endpoints.selected is not None:
+            one = self.endpoints.selected
+            return about_endpoint(one, self.endpoints.answers.get(one.url))
+        if self.list.typing:
+            return TYPING
+        if self.focused is self.list and self.runs.selected is not None:
+            return about_run(self.runs.selected, len(self.runs.marked))
+        return EMPTY, EMPTY
+
+    def _update_keys(self) -> None:
+        one = self.runs.selected if self.focused is self.list else None
+        can_compare = self._compare is not None and len(self._compared) > 1
+        self.keys.words = {
+            "open": "" if one is None else "attach" if one.running else "open",
+            "filter": "filter" if self.runs.all else "",
+            "mark": "mark" if one is not None and self._compare is not None else "",
+            "sort": "sort" if one is not None else "",
+            "compare": "compare" if can_compare else "",
+            "resume": "resume" if one is not None and not can_resume(one) else "",
+            "keep": "keep" if one is not None and not one.saved and not one.running else "",
+            "new": "new" if self._configure is not None else "",
+            "demo": "demo" if self.runs.told and not self.runs.all else "",
+            "choose": self._choice_word(),
+        }
+        pane = SCOPES.get(getattr(self.focused, "id", "") or "", "")
+        self.keys.scopes = () if self.list.typing else (*self.scopes, pane)
+        self.keys.tick(self.now())
+
+    def _choice_word(self) -> str:
+        if self.focused is self.endpoints:
+            return "ask" if self.endpoints.selected is not None else ""
+        return "evaluate" if self._configure is not None else ""
+
+    def on_descendant_focus(self) -> None:
+        """Shows the pane that has the focus where there is room for one only."""
+        if self.focused in self.panes:
+            number = self.panes.index(self.focused) + 1
+            self.grid.set_classes([f"-in-{number}"])
+            self.header.current = number
+        self.draw()
+
+    def action_pane(self, number: int) -> None:
+        """Goes to a pane."""
+        self.grid.set_classes([f"-in-{number}"])
+        self.call_after_refresh(self.set_focus, self.panes[number - 1])
+
+    def action_next_pane(self, by: int) -> None:
+        """Goes to the next or previous pane."""
+        here = self.panes.index(self.focused) if self.focused in self.panes else 0
+        self.action_pane((here + by) % len(self.panes) + 1)
+
+    def action_back(self) -> None:
+        """Back to the runs; takes the marks away there."""
+        if self.focused is self.list:
+            self.runs.marked.clear()
+            self.draw()
+        else:
+            self.action_pane(1)
+
+    def on_home_header_tab_chosen(self, message: HomeHeader.TabChosen) -> None:
+        """A tab was clicked."""
+        self.action_pane(message.number)
+
+    def on_run_list_selected(self) -> None:
+        """Another run is selected."""
+        self.draw()
+
+    def on_near_list_selected(self) -> None:
+        """Another environment or endpoint is selected."""
+        self.draw()
+
+    def on_run_list_opened(self) -> None:
+        """Opens the selected run, or joins its engine."""
+        one = self.runs.selected
+        if one is None:
+            return
+        if one.running and not one.socket:
+            self.say("Its engine cannot be joined; this is what is on disk.")
+        self.post_message(self.RunWanted(self.desk.open(one), joined=bool(one.socket)))
+
+    def on_near_list_chosen(self, message: NearList.Chosen) -> None:
+        """Evaluates an environment, or asks an endpoint."""
+        if message.view is self.endpoints:
+            one = self.endpoints.selected
+            if one is not None and one.url:
+                self.run_worker(self._ask(one.url), group="asked")
+        elif self.environments.selected is not None:
+            self._configure_for(self.environments.selected.env_id)
+
+    def action_new(self) -> None:
+        """Puts a new evaluation together, of the environment that is selected."""
+        one = self.environments.selected if self.focused is self.environments else None
+        self._configure_for(one.env_id if one is not None else "")
+
+    def _configure_for(self, env_id: str) -> None:
+        if self._configure is None:
+            name = one_line(env_id, 40) or "ENVIRONMENT"
+            self.say(f"Run it from the shell: tui-eval {name} -m MODEL")
+            return
+
+        self._fill_in(self._configure(env_id))
+
+    def come_back(self, form: Screen[Any], refused: Sequence[Fault]) -> None:
+        """Shows a form again, with why an engine refused what it asked for."""
+        if self._configure is not None:
+            self._fill_in(self._configure("", form, refused))
+
+    def _fill_in(self, form: Screen[Any]) -> None:
+        def configured(request: dict[str, Any] | None) -> None:
+            if request is not None:
+                self.post_message(self.Configured(request, form))
+
+        self.app.push_screen(form, configured)
+
+    def action_demo(self) -> None:
+        """Runs the demo."""
+        self.post_message(self.RunWanted(self.desk.demo()))
+
+    def action_resume(self) -> None:
+        """Goes on with the selected run."""
+        one = self.runs.selected
+        if one is None:
+            return
+        if why := can_resume(one):
+            self.say(why)
+        else:
+            self.post_message(self.RunWanted(self.desk.resume(one)))
+
+    @property
+    def _compared(self) -> list[Path]:
+        """The marked runs; one alone stands beside the selected run."""
+        marked, one = list(self.runs.marked), self.runs.selected
+        if len(marked) == 1 and one is not None and one.run.place not in marked:
+            marked.append(one.run.place)
+        return marked
+
+    def action_compare(self) -> None:
+        """Compares the marked runs, in the order of their marks; one of them with the selected."""
+        if self._compare is None:
+            return
+        marked = self._compared
+        if len(marked) < 2:
+            self.say("Mark a run with m; on another one d compares the two. Or mark several.")
+        else:
+            self.app.push_screen(self._compare(marked))
+
+    def action_keep(self) -> None:
+        """Keeps the selected run for good."""
+        one = self.runs.selected
+        if one is None or one.saved or one.running:
+            self.say("This run is kept already." if one is not None and one.saved else "Not yet.")
+            return
+
+        async def keep() -> None:
+            why = await asyncio.to_thread(self.desk.save, str(one.run.place))
+            self.say(why or f"{name_of(one)} is kept for good.")
+            self._look_now.set()
+
+        self.run_worker(keep(), group="keep")
+
+    def action_copy(self) -> None:
+        """Asks what to copy of the selected run."""
+        from tui_eval.tui.copyable import of_run
+        from tui_eval.tui.screens.copy_menu import offer_copies
+
+        one = self.runs.selected
+        offer_copies(self, list(of_run(str(one.run.place))) if one is not None else [], self.say)
+
+    def action_export(self) -> None:
+        """Asks how to export the selected run."""
+        from tui_eval.tui.exporting import Part
+        from tui_eval.tui.screens.export_form import offer_export
+
+        one = self.runs.selected
+        if one is None or (one.done == 0 and not one.running):
+            self.say("Nothing of it has finished yet that could be exported.")
+        else:
+            all_of_it = [Part("all that have finished")]
+            offer_export(self, str(one.run.place), name_of(one), all_of_it, self.say)
+
+    def action_help(self) -> None:
+        """Shows the keys."""
+        from tui_eval.tui.screens.help import Help
+
+        scopes = (*self.scopes, "runs", "near", "view", "app")
+        self.app.push_screen(Help(GROUPS, scopes))

@@ -1,0 +1,94 @@
+"""How a run is left: at once, after a question, or as soon as its engine has finished it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import ClassVar
+
+from tui_eval.tui.leaving import Leave, leave_choices, leave_question
+from tui_eval.tui.screens.annotating import AnnotatingScreen
+
+
+class LeavableScreen(AnnotatingScreen):
+    """A screen of something that an engine may be at work on."""
+
+    noun: ClassVar[str]
+    now: Callable[[], float]
+    over_home: bool
+    joined: bool
+    _pending: Leave | None = None
+
+    @property
+    def at_work(self) -> bool:
+        """Whether an engine is at work that leaving would concern."""
+        raise NotImplementedError
+
+    @property
+    def _is_finishing(self) -> bool:
+        """Whether all is done and the engine has not said so yet."""
+        raise NotImplementedError
+
+    @property
+    def _is_saved(self) -> bool:
+        """Whether it is kept without being asked for."""
+        raise NotImplementedError
+
+    @property
+    def _on_disk(self) -> str:
+        """How much of it is kept, as a sentence."""
+        raise NotImplementedError
+
+    def leave_with(self, leave: Leave) -> None:
+        """Leaves it."""
+        raise NotImplementedError
+
+    @property
+    def waits_for_end(self) -> bool:
+        """Whether the screen is left as soon as the engine has finished the run."""
+        return self._pending is not None
+
+    def _end_questions(self) -> None:
+        """Takes back what was asked about a running run, once it has ended."""
+        from tui_eval.tui.screens.question import Question
+
+        if isinstance(self.app.screen, Question) and self.app.screen.about_running:
+            self.app.screen.dismiss(None)
+            self.keys.say(f"The {self.noun} has ended.", self.now())
+        elif self._pending is not None:
+            self._answered(self._pending)
+            self._pending = None
+
+    @property
+    def _leave_word(self) -> str:
+        if self.over_home and (self.joined or not self.at_work):
+            return "home"
+        return "leave" if self.at_work else "quit"
+
+    def action_leave(self) -> None:
+        """Leaves at once where nothing is lost, asks otherwise."""
+        if self.over_home and self.joined and self.at_work:
+            self._answered(Leave("detach"))
+        else:
+            self.ask_to_leave()
+
+    def ask_to_leave(self) -> None:
+        """Asks how to leave, unless there is only one way."""
+        goes_on = self.at_work and not (self._is_finishing and self._pending is None)
+        kept = self._is_saved or (self.over_home and not goes_on)
+        choices = leave_choices(goes_on, kept)
+        if not choices:
+            self._answered(Leave("closed"))
+            return
+        from tui_eval.tui.screens.question import Question
+
+        title, text = leave_question(goes_on, self._on_disk, self.noun)
+        question = Question(title, text, choices, about_running=goes_on)
+        self.app.push_screen(question, self._answered)
+
+    def _answered(self, leave: Leave | None) -> None:
+        """Leaves as was answered; a run that is all but over is waited for."""
+        if leave is not None and leave.action == "closed" and self.at_work:
+            self._pending = leave
+            self.keys.say("The engine finishes the run…", self.now())
+        elif leave is not None:
+            self.leave_with(leave)

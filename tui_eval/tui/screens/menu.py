@@ -1,0 +1,86 @@
+"""A menu: one thing of a few is chosen by its key, with the cursor, or by a click."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import ClassVar, NamedTuple
+
+from textual import events
+from textual.app import ComposeResult
+from textual.binding import Binding, BindingType
+from textual.content import Content
+from textual.screen import ModalScreen
+
+from tui_eval.printable import one_line, printable
+from tui_eval.tui.ink import Line, cut, left, line_width
+from tui_eval.tui.screens.columns import Picking
+
+LABEL_MOST = 28
+
+
+class Item(NamedTuple):
+    """A line of a menu; `note` may be text that somebody else wrote."""
+
+    key: str
+    label: str
+    note: str
+
+
+class MenuLines(Picking):
+    """The items, one of them under the cursor."""
+
+    def __init__(self, items: Sequence[Item]) -> None:
+        super().__init__()
+        self.items = items
+        self._label = min(max(line_width(((one.label, ""),)) for one in items), LABEL_MOST)
+
+    def count(self) -> int:
+        """Items."""
+        return len(self.items)
+
+    def line(self, index: int) -> Line:
+        """Key, label and note."""
+        one, room = self.items[index], max(self.line_width - self._label - 6, 1)
+        return (
+            (f" {one.key}  ", "key"),
+            (left(one_line(one.label, self._label), self._label), "strong"),
+            (f"  {cut(one_line(one.note, room), room)}", "muted"),
+        )
+
+
+class Menu(ModalScreen[int]):
+    """Dismissed with the place of the item that was chosen; None for none.
+
+    Args:
+        again: The key that opened it: pressed again it chooses what is under the cursor.
+    """
+
+    BINDINGS: ClassVar[list[BindingType]] = [
+        Binding("escape,q", "dismiss", "Close", show=False),
+    ]
+
+    def __init__(self, title: str, items: Sequence[Item], again: str = "") -> None:
+        super().__init__()
+        self._again = again
+        self.lines = MenuLines(items)
+        self.lines.border_title = Content(printable(title))
+        again_too = f"{again} or " if again else ""
+        self.lines.border_subtitle = Content(f"a key, or {again_too}enter · esc leaves")
+
+    def compose(self) -> ComposeResult:
+        """The box."""
+        yield self.lines
+
+    def on_key(self, event: events.Key) -> None:
+        """The items' own keys."""
+        keys = [one.key for one in self.lines.items]
+        if event.character in keys:
+            event.stop()
+            self.dismiss(keys.index(event.character))
+        elif self._again and event.character == self._again:
+            event.stop()
+            self.dismiss(self.lines.cursor)
+
+    def on_picking_done(self) -> None:
+        """An item was chosen with the cursor or the mouse."""
+        self.dismiss(self.lines.cursor)

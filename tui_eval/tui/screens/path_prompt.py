@@ -1,0 +1,84 @@
+"""A path that somebody types."""
+
+from __future__ import annotations
+
+from typing import ClassVar
+
+from textual import events
+from textual.app import ComposeResult
+from textual.binding import Binding, BindingType
+from textual.content import Content
+from textual.screen import ModalScreen
+
+from tui_eval.printable import printable
+from tui_eval.tui.filter_entry import type_into
+from tui_eval.tui.ink import EMPTY, Line
+from tui_eval.tui.text_line import TextLine
+from tui_eval.tui.widgets.line_view import LineView
+
+HINT = "enter copies it there · esc leaves"
+
+
+class PathLine(LineView):
+    """A line to type on, and what it is for."""
+
+    def __init__(self, path: str, about: str) -> None:
+        super().__init__()
+        self.typed = TextLine()
+        self.typed.put(path)
+        self._about = about
+
+    def on_mount(self) -> None:
+        """Takes the height that it needs."""
+        self.update()
+
+    def count(self) -> int:
+        """The path, a blank line, what it is for, what the keys do."""
+        return 4
+
+    def line(self, index: int) -> Line:
+        """The path with its caret, or a word on it."""
+        if index == 0:
+            return tuple(self.typed.spans(self.line_width))
+        return (EMPTY, ((self._about, "muted"),), ((HINT, "faint"),))[index - 1]
+
+    def on_key(self, event: events.Key) -> None:
+        """Types."""
+        if type_into(self.typed, event):
+            event.stop()
+            event.prevent_default()
+            self.update()
+
+    def on_paste(self, event: events.Paste) -> None:
+        """Takes what is pasted."""
+        event.stop()
+        self.typed.insert(event.text)
+        self.update()
+
+
+class PathPrompt(ModalScreen[str | None]):
+    """Comes back with the path, or None.
+
+    Args:
+        path: What stands there at first.
+        about: What happens there, as a sentence.
+    """
+
+    BINDINGS: ClassVar[list[BindingType]] = [
+        Binding("escape", "dismiss", "Leave it", show=False),
+        Binding("enter", "take", "Take it", show=False),
+    ]
+
+    def __init__(self, title: str, path: str, about: str) -> None:
+        super().__init__()
+        self._box = PathLine(path, about)
+        self._box.border_title = Content(printable(title))
+
+    def compose(self) -> ComposeResult:
+        """The box."""
+        yield self._box
+
+    def action_take(self) -> None:
+        """Comes back with what stands there."""
+        path = self._box.typed.text.strip()
+        self.dismiss(path or None)

@@ -1,0 +1,256 @@
+"""Choosing one of many by typing a part of it."""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable, Sequence
+from functools import partial
+from typing import Any, ClassVar
+
+from textual import events
+from textual.app import ComposeResult
+from textual.binding import Binding, BindingType
+from textual.containers import Container
+from textual.content import Content
+from textual.message import Message
+from textual.screen import ModalScreen
+
+from tui_eval.printable import one_line
+from tui_eval.tui.desk import Offer
+from tui_eval.tui.form_texts import readme_lines
+from tui_eval.tui.ink import Line, left, line_width
+from tui_eval.tui.text_line import TextLine
+from tui_eval.tui.widgets.line_view import LineView
+from tui_eval.tui.widgets.text_panel import TextPanel
+
+NAME_MOST = 32
+KEYS = {
+    "down": "move(1)", "tab": "move(1)", "up": "move(-1)", "shift+tab": "move(-1)",
+    "pagedown": "move(10)", "pageup": "move(-10)", "enter": "choose", "backspace": "delete(-1)",
+    "delete": "delete(1)", "left": "caret(-1)", "right": "caret(1)", "home": "caret(-100000)",
+    "end": "caret(100000)", "ctrl+u": "clear",
+}  # fmt: skip
+
+
+class OfferList(LineView, inherit_bindings=False):
+    """The offers that have every word that was typed, below the line it is typed on.
+
+    Args:
+        free: Says of a text that is no offer what choosing it means; None where it cannot be.
+    """
+
+    heads = 1
+
+    class Highlighted(Message):
+        """Another offer is under the cursor."""
+
+    class Chosen(Message):
+        """An offer was chosen."""
+
+        def __init__(self, offer: Offer) -> None:
+            super().__init__()
+            self.offer = offer
+
+    def __init__(self, text: str, free: Callable[[str], str] | None, *, id: str) -> None:
+        super().__init__(id=id)
+        self.typing = TextLine(text, len(text))
+        self.offers: Sequence[Offer] = ()
+        self._free = free
+        self.found: list[Offer] = []
+        self.cursor = 0
+        self.is_waiting = True
+        self.label = "filter"
+
+    def offer(self, offers: Sequence[Offer], current: str) -> None:
+        """Shows offers, the cursor on the one that is set already."""
+        self.offers = offers
+        self._filter()
+        names = [one.name for one in self.found]
+        self._put(names.index(current) if current in names else 0)
+
+    def _filter(self) -> None:
+        text = self.typing.text
+        words = text.lower().split()
+        self.found = [
+            one for one in self.offers if all(w in f"{one.name} {one.note}".lower() for w in words)
+        ]
+        if self._free and text and text not in [one.name for one in self.found]:
+            self.found.insert(0, Offer(text, self._free(text)))
+        self._put(0)
+
+    def _put(self, at: int) -> None:
+        self.cursor = min(max(at, 0), max(len(self.found) - 1, 0))
+        self.update()
+        self.show_line(self.cursor, margin=1)
+        self.post_message(self.Highlighted())
+
+    @property
+    def here(self) -> Offer | None:
+        """The offer under the cursor."""
+        return self.found[self.cursor] if self.found else None
+
+    def head(self, index: int) -> Line:
+        """What was typed."""
+        label = f"{self.label:<8}"
+        return ((label, "muted"), *self.typing.spans(max(self.line_width - len(label), 1)))
+
+    def count(self) -> int:
+        """Offers that fit, or a line that says there are none."""
+        return max(len(self.found), 1)
+
+    def marked(self, index: int) -> bool:
+        """The offer under the cursor."""
+        return bool(self.found) and index == self.cursor
+
+    def lit(self, index: int) -> bool:
+        """The offer under the cursor."""
+        return self.marked(index)
+
+    def line(self, index: int) -> Line:
+        """Name and note of an offer."""
+        if not self.found:
+            return (("looking…" if self.is_waiting else "nothing fits", "faint"),)
+        one = self.found[index]
+        widest = max((line_width(((each.name, ""),)) for each in self.offers), default=8)
+        width = max(min(widest, NAME_MOST), line_width(((one.name, ""),)) if self._free else 0)
+        note = one_line(one.note, max(self.line_width - width - 2, 1))
+        return (
+            (left(one.name, width), "strong"),
+            ("  ", ""),
+            (note, "muted" if one.good else "warn"),
+        )
+
+    async def on_key(self, event: events.Key) -> None:
+        """Characters are typed into the filter."""
+        if action := KEYS.get(event.key):
+            event.stop()
+            await self.run_action(action)
+        elif event.character is not None and event.is_printable:
+            event.stop()
+            self.typing.insert(event.character)
+            self._filter()
+
+    def on_paste(self, event: events.Paste) -> None:
+        """So is what is pasted."""
+        event.stop()
+        self.typing.insert(event.text.strip())
+        self._filter()
+
+    def action_move(self, by: int) -> None:
+        """To another offer."""
+        self._put(self.cursor + by)
+
+    def action_delete(self, by: int) -> None:
+        """Deletes a character."""
+        self.typing.delete(by)
+        self._filter()
+
+    def action_caret(self, by: int) -> None:
+        """Moves the caret."""
+        self.typing.move(by)
+        self.update()
+
+    def action_clear(self) -> None:
+        """Deletes all of it."""
+        self.typing.put("")
+        self._filter()
+
+    def action_choose(self) -> None:
+        """Chooses what is under the cursor."""
+        if self.here is not None:
+            self.post_message(self.Chosen(self.here))
+
+    def clicked(self, index: int) -> None:
+        """Chooses on the second click."""
+        if index == self.cursor:
+            self.action_choose()
+        else:
+            self._put(index)
+
+    def scroll_lines(self, lines: int) -> None:
+        """The wheel moves what is shown."""
+        self.jump(self.scroll_offset.y + lines)
+
+
+class Picker(ModalScreen[Offer | None]):
+    """A list of offers with a text on the one under the cursor.
+
+    Args:
+        load: Gets the offers.
+        current: The one that is set already.
+        about: Gets the text on an offer that has none.
+        text: What the filter begins with.
+        free: See `OfferList`.
+        label: What is typed.
+    """
+
+    HORIZONTAL_BREAKPOINTS = [(0, "-narrow"), (110, "-normal")]  # noqa: RUF012
+    BINDINGS: ClassVar[list[BindingType]] = [Binding("escape", "dismiss", "Close", show=False)]
+
+    def __init__(
+        self,
+        title: str,
+        load: Callable[[], Awaitable[Sequence[Offer]]],
+        current: str = "",
+        *,
+        about: Callable[[str], Awaitable[str]] | None = None,
+        text: str = "",
+        free: Callable[[str], str] | None = None,
+        label: str = "filter",
+    ) -> None:
+        super().__init__()
+        self._title = title
+        self._load = load
+        self._current = current
+        self._about = about
+        self._abouts: dict[str, str] = {}
+        self.list = OfferList(text, free, id="offers")
+        self.list.label = label
+        self.set_class(bool(text), "-one")
+        self.text = TextPanel(lambda width: (), id="offer-about")
+        self.text.can_focus = False
+        self.waits = True
+
+    def compose(self) -> ComposeResult:
+        """The list, and the text beside or below it."""
+        box = Container(self.list, self.text, id="picker")
+        box.border_title = Content(self._title)
+        box.border_subtitle = Content("type · enter chooses · esc goes back")
+        yield box
+
+    def on_mount(self) -> None:
+        """Gets the offers."""
+        self.list.focus()
+        self.run_worker(self._get(), group="offers")
+
+    async def _get(self) -> None:
+        offers = await self._load()
+        self.list.is_waiting = False
+        self.set_class(bool(self._about or any(one.about for one in offers)), "-with-about")
+        self.list.offer(offers, self._current)
+        self.waits = False
+
+    def on_offer_list_highlighted(self) -> None:
+        """Shows the text on what is under the cursor."""
+        here = self.list.here
+        known = (here.about or self._abouts.get(here.name, "")) if here else ""
+        if here and self._about and not known and not self.list.is_waiting:
+            self._show("…")
+            find: Any = partial(self._find_about, here.name)
+            self.run_worker(find, group="about", exclusive=True)
+        else:
+            self._show(known)
+
+    async def _find_about(self, name: str) -> None:
+        assert self._about is not None
+        text = await self._about(name)
+        self._abouts[name] = text
+        if self.list.here is not None and self.list.here.name == name:
+            self._show(text)
+
+    def _show(self, text: str) -> None:
+        self.text.show(lambda width: list(readme_lines(text, width)))
+        self.text.jump(0)
+
+    def on_offer_list_chosen(self, message: OfferList.Chosen) -> None:
+        """Somebody chose."""
+        self.dismiss(message.offer)

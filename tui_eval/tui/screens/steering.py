@@ -1,0 +1,265 @@
+"""What people ask of a run from its screen: one rollout, the errored ones, the limit, its files."""
+
+from __future__ import annotations
+
+import asyncio
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, ClassVar
+
+from textual.message import Message
+
+from tui_eval.tui.figures import plural
+from tui_eval.tui.leaving import STAY, Choice
+from tui_eval.tui.limit_steps import next_limit
+from tui_eval.tui.screens.annotating import AnnotatingScreen
+from tui_eval.tui.stages import DONE
+from tui_eval.tui.titles import rollout_name
+from tui_eval.tui.widgets.header import OURS, Header, limit_text
+from tui_eval.tui.widgets.metrics_panel import MetricsPanel
+
+if TYPE_CHECKING:
+    from tui_eval import events as ev
+    from tui_eval.fold.feed import Feed
+
+ERRORS_LISTED = 4
+MISSING = "missing"
+"""Answers that a run is to go on with what it lacks."""
+
+
+class SteeringScreen(AnnotatingScreen):
+    """A screen that sends commands to the run's own feed, and to `root` what concerns all runs.
+
+    A run that nobody works on is handed to an engine where rollouts are to run again.
+    """
+
+    root: Feed
+    header: Header
+    numbers: MetricsPanel
+    noun: ClassVar[str]
+    copied = False
+    """Whether somebody has copied the run as it ended: then leaving it does not ask."""
+
+    class RunAgain(Message):
+        """Errored rollouts of a run that nobody works on are to run again.
+
+        Args:
+            request: For an engine: see `config.plan.Request`.
+            row: The rollout to select.
+        """
+
+        def __init__(self, request: dict[str, Any], row: int) -> None:
+            super().__init__()
+            self.request = request
+            self.row = row
+
+    @property
+    def goes_on(self) -> bool:
+        """Whether an engine is at work on the run that is shown."""
+        return self.feed.live and self.state.end is None
+
+    @property
+    def at_work(self) -> bool:
+        """Whether an engine is at work that the root's commands would reach."""
+        return self.goes_on
+
+    def take(self, event: ev.Event) -> None:
+        """Says what became of a command."""
+        kind = type(event).__name__
+        if kind == "CommandAnswered":
+            self._say(event.text)  # type: ignore[union-attr]
+        elif kind == "LimitMoved":
+            self.header.asked_limit = None
+            before, now = event.before, event.max_concurrent  # type: ignore[union-attr]
+            self._say(f"{limit_text(before)} → {limit_text(now)} in flight")
+        elif kind == "RunFinished" and event.status == "failed":  # type: ignore[union-attr]
+            self._say("The run failed; 3 says why. What finished is on disk, and it can go on.")
+
+    def _why_not(self, to: str) -> str:
+        """Why the engine cannot be asked for something; empty where it can."""
+        if self.goes_on:
+            return ""
+        if self.state.run is None:
+            return f"There is no run yet: there is nothing to {to}."
+        if self.state.end is None:
+            return "Another program writes this run: it can only be read."
+        return f"The run has ended: there is nothing to {to}."
+
+    # -- one rollout
+
+    def action_cancel_rollout(self) -> None:
+        """Asks whether to end the selected rollout."""
+        from tui_eval.tui.screens.question import Question
+
+        row, state = self.rollouts.row, self.state
+        why = self._why_not("cancel")
+        if not why and row < state.total and state.stage[row] >= DONE:
+            why = "This rollout has finished: there is nothing to cancel."
+        if why:
+            self._say(why)
+            return
+
+        def answered(answer: bool | None) -> None:
+            if answer:
+                from tui_eval.events import Cancel
+
+                self.feed.send(Cancel(row))
+
+        choices = [Choice("y", "yes, cancel it", "R runs it again later", True), STAY]
+        text = ["The others go on. Its row will say that it was cancelled."]
+        title = f"Cancel {rollout_name(state, row)}?"
+        self.app.push_screen(Question(title, text, choices, about_running=True), answered)
+
+    # -- errored ones
+
+    def action_rerun(self) -> None:
+        """Asks which errored rollouts are to run again."""
+        from tui_eval.tui.screens.question import Question
+
+        state, why = self.state, ""
+        if state.run is None or not (state.errors or self._is_resumable):
+            why = "No rollout has errored: there is nothing to run again."
+        elif not self.goes_on and state.end is None:
+            why = "Another program writes this run: it can only be read."
+        elif state.run.format not in OURS:
+            why = f"This is a run of {state.run.format}: only runs of tui-eval can go on."
+        elif not self.goes_on and self.noun == "suite":
+            why = f"This one is over. To run them again: tui-eval open {state.run.path}"
+        if why:
+            self._say(why)
+            return
+        kept = "; old rows are kept in superseded.jsonl" if state.errors else ""
+        text = [f"The run goes on{kept}."]
+        choices = [*self._rerun_choices(), STAY]
+        title = "Run again?" if state.errors else "Go on with the run?"
+        question = Question(title, text, choices, about_running=self.goes_on)
+        self.app.push_screen(question, self._rerun)
+
+    def _rerun_choices(self) -> list[Choice]:
+        """The selected rollout, the error in question, all errors."""
+        from tui_eval.events import Rerun
+
+        state, row = self.state, self.rollouts.row
+        choices = []
+        error = state.errors.get(row, "")
+        target = self.numbers.cursor
+        if self.focused is self.numbers and target is not None and target[0] == "error":
+            error = str(target[1])
+        elif error:
+            name = rollout_name(state, row)
+            choices.append(Choice("o", "only this one", name, Rerun([row])))
+        count = state.error_counts[error] if error else 0
+        if 0 < count < state.errored:
+            last = error.split(" -> ")[-1]
+            many = "rollout" if count == 1 else "rollouts"
+            note = f"{last}, {count:,} {many}"
+            choices.append(Choice("t", "this error", note, Rerun([], error)))
+        kinds = plural(len(state.error_counts), "kind") + " of error"
+        if state.errors:
+            choices.append(Choice("a", f"all {state.errored:,} errored", kinds, Rerun()))
+        if self._is_resumable:
+            missing = f"the {state.total - state.finished:,} missing"
+            note = "and all that errored" if state.errors else "what has finished stays"
+            choices.append(Choice("m", missing, note, MISSING))
+        return choices
+
+    @property
+    def _is_resumable(self) -> bool:
+        """Whether an engine could go on with what a run that has ended is missing."""
+        run, state = self.state.run, self.state
+        if run is None or self.goes_on or state.end is None or self.noun == "suite":
+            return False
+        return run.format in OURS and state.finished < state.total
+
+    def _rerun(self, command: ev.Rerun | str | None) -> None:
+        if command is None:
+            return
+        state = self.state
+        if isinstance(command, str):
+            if state.run is not None:
+                asked = {"env_id": None, "raw": {"resume": state.run.path}}
+                self.post_message(self.RunAgain(asked, self.rollouts.row))
+            return
+        if self.goes_on:
+            self.feed.send(command)
+            return
+        rows = command.rows or [
+            row for row, error in state.errors.items() if command.error in ("", error)
+        ]
+        path = state.run.path if state.run is not None else ""
+        request = {"env_id": None, "raw": {"resume": path}, "again": sorted(rows)}
+        self.post_message(self.RunAgain(request, rows[0] if len(rows) == 1 else self.rollouts.row))
+
+    # -- the limit
+
+    @property
+    def limit(self) -> int:
+        """Rollouts in flight at most, of all that the root works on; 0 for no limit."""
+        return self.state.run.max_concurrent if self.state.run is not None else 0
+
+    def action_limit(self, by: int) -> None:
+        """Raises or lowers how many rollouts are in flight at most."""
+        from tui_eval.events import MoveLimit
+
+        if not self.at_work:
+            self._say(self._why_not("limit") or "No engine is at work on this.")
+            return
+        asked = self.header.asked_limit
+        now = self.limit if asked is None else asked
+        if not now and by > 0:
+            self._say("There is no limit that could be raised.")
+            return
+        wanted = next_limit(now or max(self.state.running, 1) + 1, by)
+        if wanted == now:
+            self._say("One rollout at a time is the least; space pauses the run.")
+            return
+        self.header.asked_limit = wanted
+        self.root.send(MoveLimit(wanted))
+        self._say(f"{limit_text(self.limit)} → {limit_text(wanted)} in flight")
+        self.header.update()
+
+    # -- files
+
+    def action_save_now(self) -> None:
+        """Has everything flushed to the disk."""
+        if not self.at_work:
+            self._say("All that there is of this run is on the disk already.")
+            return
+        from tui_eval.events import SaveNow
+
+        self.root.send(SaveNow())
+
+    def action_save_as(self) -> None:
+        """Asks where to copy the run to."""
+        from tui_eval.tui.screens.path_prompt import PathPrompt
+
+        run = self.state.run
+        if run is None:
+            self._say("There is no run yet: there is nothing to save.")
+            return
+        source = Path(run.path)
+        name = source.stem if source.suffix else source.name
+        about = "As it is now; it goes on where it is." if self.goes_on else "The run is copied."
+        offered = str(Path("outputs") / "evals" / source.parent.name / name)
+        if run.saved and not source.suffix:
+            offered = f"{run.path}-copy"
+
+        def answered(path: str | None) -> None:
+            if path is not None:
+                self.run_worker(self._copy(source, Path(path).expanduser()), group="copy")
+
+        title = "Save the run as" if run.saved else "Keep the run for good as"
+        self.app.push_screen(PathPrompt(title, offered, about), answered)
+
+    async def _copy(self, source: Path, target: Path) -> None:
+        from tui_eval.errors import RefusedError
+        from tui_eval.runs.copying import copy_run
+        from tui_eval.runs.opening import find_run
+
+        is_over = not self.goes_on
+        try:
+            await asyncio.to_thread(lambda: copy_run(find_run(source), target))
+        except RefusedError as error:
+            self._say(" · ".join(f"{fault.where}: {fault.what}" for fault in error.faults))
+        else:
+            self.copied = is_over
+            self._say(f"The run is in {target} now{'' if is_over else ', as far as it is'}.")

@@ -1,0 +1,163 @@
+"""Which ink each part of a text has: JSON, Markdown and code, found as far as it is looked at."""
+
+from __future__ import annotations
+
+import re
+from bisect import bisect_right
+from collections.abc import Callable, Iterator
+from itertools import islice
+from typing import TYPE_CHECKING, TypeAlias
+
+if TYPE_CHECKING:
+    from pygments.lexer import Lexer
+
+Token: TypeAlias = tuple[int, int, str]
+"""Begin and end in the text, and an ink."""
+
+LONGEST_CODE = 20_000
+"""Characters of one piece of code that are highlighted."""
+LONGEST_LINE = 2_000
+"""Of longer lines of Markdown nothing is."""
+
+CODE = {
+    "bash": "BashLexer", "c": "CLexer", "cpp": "CppLexer", "css": "CssLexer", "diff": "DiffLexer",
+    "go": "GoLexer", "html": "HtmlLexer", "java": "JavaLexer", "javascript": "JavascriptLexer",
+    "python": "PythonLexer", "rust": "RustLexer", "sql": "SqlLexer", "toml": "TOMLLexer",
+    "typescript": "TypeScriptLexer", "xml": "XmlLexer", "yaml": "YamlLexer",
+}  # fmt: skip
+"""Languages that are highlighted, and their lexers; models write the names, so no others are."""
+_OTHER_NAMES = {
+    "c++": "cpp", "js": "javascript", "jsonc": "json", "py": "python", "python3": "python",
+    "sh": "bash", "shell": "bash", "ts": "typescript", "yml": "yaml", "zsh": "bash",
+}  # fmt: skip
+
+_JSON = re.compile(
+    r'(?P<key>"(?:[^"\\\n]|\\.)*"(?=\s{0,9}:)|^\w+(?= =(?:\s|$)))'
+    r'|(?P<string>"(?:[^"\\\n]|\\.)*"?)'
+    r"|(?P<number>-?\b\d+(?:\.\d+)?(?:[eE][+-]?\d+)?\b)"
+    r"|(?P<word>\b(?:true|false|null)\b)",
+    re.MULTILINE,
+)
+_JSON_INKS = {"key": "name", "string": "string", "number": "number", "word": "keyword"}
+_FENCE = re.compile(r" {0,3}(`{3,}|~{3,})\s*([\w+#-]*)")
+_HEADING = re.compile(r" {0,3}#{1,6} ")
+_BULLET = re.compile(r"\s*(?:[-*+]|\d{1,3}[.)]) ")
+_SPANS = re.compile(r"(?P<code>`[^`\n]+`)|(?P<bold>\*\*[^*\n]+\*\*)")
+
+
+def tokens(text: str, language: str) -> Iterator[Token]:
+    """The parts of a text that have an ink of their own, in their order."""
+    language = _OTHER_NAMES.get(language, language)
+    if language == "markdown":
+        return _markdown(text)
+    return _code(text, 0, len(text), language)
+
+
+def _json(text: str, start: int, end: int) -> Iterator[Token]:
+    for match in _JSON.finditer(text, start, end):
+        yield match.start(), match.end(), _JSON_INKS[match.lastgroup or "string"]
+
+
+def _markdown(text: str) -> Iterator[Token]:
+    at, end = 0, len(text)
+    while at < end:
+        stop = text.find("\n", at)
+        stop = end if stop < 0 else stop
+        fence = _FENCE.match(text, at, min(stop, at + LONGEST_LINE))
+        if fence:
+            closing = re.compile(rf"^ {{0,3}}{fence[1]}", re.MULTILINE).search(text, stop)
+            inner_end = closing.start() if closing else end
+            yield at, stop, "comment"
+            name = fence[2].lower()
+            name = _OTHER_NAMES.get(name, name)
+            yield from _code(text, min(stop + 1, end), inner_end, name)
+            if not closing:
+                return
+            stop = text.find("\n", closing.start())
+            stop = end if stop < 0 else stop
+            yield closing.start(), stop, "comment"
+        elif stop - at <= LONGEST_LINE:
+            yield from _markdown_line(text, at, stop)
+        at = stop + 1
+
+
+def _markdown_line(text: str, start: int, end: int) -> Iterator[Token]:
+    if _HEADING.match(text, start, end):
+        yield start, end, "strong"
+        return
+    if bullet := _BULLET.match(text, start, end):
+        yield start, bullet.end(), "name"
+        start = bullet.end()
+    for match in _SPANS.finditer(text, start, end):
+        yield match.start(), match.end(), "code" if match.lastgroup == "code" else "strong"
+
+
+def _code(text: str, start: int, end: int, language: str) -> Iterator[Token]:
+    if language == "json":
+        yield from _json(text, start, end)
+    if language not in CODE:
+        return
+    import pygments.lexers
+
+    lexer: Lexer = getattr(pygments.lexers, CODE[language])()
+    code = text[start : min(end, start + LONGEST_CODE)]
+    for at, kind, value in lexer.get_tokens_unprocessed(code):
+        if ink := _ink_of(str(kind)):
+            yield start + at, start + at + len(value), ink
+
+
+_KINDS = (
+    ("Token.Comment", "comment"),
+    ("Token.Keyword", "keyword"),
+    ("Token.Operator.Word", "keyword"),
+    ("Token.Name.Function", "name"),
+    ("Token.Name.Class", "name"),
+    ("Token.Name.Tag", "name"),
+    ("Token.Name.Attribute", "name"),
+    ("Token.Name.Decorator", "name"),
+    ("Token.Literal.String", "string"),
+    ("Token.Literal.Number", "number"),
+    ("Token.Generic.Inserted", "good"),
+    ("Token.Generic.Deleted", "fault"),
+    ("Token.Generic.Heading", "strong"),
+)
+
+
+def _ink_of(kind: str) -> str:
+    return next((ink for start, ink in _KINDS if kind.startswith(start)), "")
+
+
+class Inked:
+    """The tokens of one text, found as far as somebody has looked."""
+
+    def __init__(self, text: str, language: str) -> None:
+        self._coming: Iterator[Token] | None = tokens(text, language)
+        self._found: list[Token] = []
+
+    def reaches(self, place: int, in_time: Callable[[], bool]) -> bool:
+        """Whether all tokens before a place were found, or could be in time."""
+        while self._coming is not None and (not self._found or self._found[-1][0] < place):
+            if not in_time():
+                return False
+            token = next(self._coming, None)
+            if token is None:
+                self._coming = None
+            else:
+                self._found.append(token)
+        return True
+
+    def between(self, start: int, end: int) -> Iterator[Token]:
+        """The tokens that lie in this range at least in part."""
+        first = bisect_right(self._found, start, key=lambda token: token[1])
+        for token in islice(self._found, first, None):
+            if token[0] >= end:
+                return
+            yield token
+
+
+def load() -> None:
+    """Loads what highlighting needs, off the loop: it takes longer than a frame."""
+    import pygments.lexers
+
+    for name in ("PythonLexer", "BashLexer"):
+        getattr(pygments.lexers, name)

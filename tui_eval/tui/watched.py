@@ -1,0 +1,77 @@
+"""A run that is watched: where its events come from, what they come to, what is read of it."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+from typing import TYPE_CHECKING
+
+from tui_eval.fold.run_state import RunState
+from tui_eval.tui.following import Follower
+from tui_eval.tui.reader import Reader
+
+if TYPE_CHECKING:
+    from tui_eval import events as ev
+    from tui_eval.fold.feed import Feed
+    from tui_eval.fold.transcript import Rollout
+
+BATCH = 500
+"""Events folded between two looks at the clock."""
+
+
+class Watched:
+    """One run with its feed; it keeps the place of who reads it while another one is shown."""
+
+    def __init__(self, feed: Feed, state: RunState | None = None) -> None:
+        self.feed = feed
+        self.state = RunState() if state is None else state
+        self.reader = Reader(feed, self.state)
+        self.follower = Follower(self.state)
+
+    def take(self, event: ev.Event) -> None:
+        """Takes in one event that the fold has already seen."""
+        self.follower.take(event)
+        self.reader.take(event)
+
+    def fold(self, deadline: float, then: Callable[[ev.Event], None]) -> bool:
+        """Folds what is new; returns whether all of it was.
+
+        Args:
+            deadline: When to leave the rest for later, as `time.perf_counter` counts.
+            then: Called with every event once it is folded.
+        """
+        while events := self.feed.drain(BATCH):
+            for event in events:
+                self.state.apply(event)
+                self.take(event)
+                then(event)
+            if time.perf_counter() > deadline:
+                return False
+        return True
+
+
+class Silence:
+    """The feed of a run that there is not yet."""
+
+    live = False
+
+    async def start(self) -> None:
+        """There is nothing to open."""
+
+    def drain(self, most: int = 5000) -> list[ev.Event]:
+        """Nothing is told."""
+        return []
+
+    def send(self, command: ev.Command) -> None:
+        """Nobody listens."""
+
+    def saved(self, row: int, offset: int, length: int) -> Rollout | None:
+        """Nothing is on disk."""
+        return None
+
+    def log(self, at: int, most: int) -> tuple[bytes, int]:
+        """Nothing was printed."""
+        return b"", 0
+
+    async def close(self) -> None:
+        """Nothing is held open."""

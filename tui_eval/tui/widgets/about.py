@@ -1,0 +1,96 @@
+"""Two lines on what is selected on the home screen, and what can be done with it."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from tui_eval.printable import one_line
+from tui_eval.tui.figures import plural
+from tui_eval.tui.found_runs import OURS, can_resume
+from tui_eval.tui.ink import EMPTY, Line
+from tui_eval.tui.near import NearEndpoint, NearEnvironment
+from tui_eval.tui.widgets.line_view import LineView
+from tui_eval.tui.widgets.near_list import ASKING, host_of
+
+if TYPE_CHECKING:
+    from tui_eval.runs.discovery import FoundRun
+
+MOST = 400
+
+
+class About(LineView, can_focus=False):
+    """Shows `lines`."""
+
+    def __init__(self, *, id: str) -> None:
+        super().__init__(id=id)
+        self.lines: tuple[Line, Line] = (EMPTY, EMPTY)
+
+    def show(self, lines: tuple[Line, Line]) -> None:
+        """Shows these."""
+        self.lines = lines
+        self.update()
+
+    def count(self) -> int:
+        """Two lines."""
+        return 2
+
+    def line(self, index: int) -> Line:
+        """A line."""
+        return self.lines[index]
+
+
+def about_run(one: FoundRun, marked: int) -> tuple[Line, Line]:
+    """Where a run is, who wrote it, and what a key does with it.
+
+    Args:
+        marked: Runs that are marked.
+    """
+    facts = [(f"{one_line(str(one.run.place), MOST)}", "muted")]
+    if one.format != OURS:
+        facts.append((f"  · written by {one_line(one.format, 40)}", "faint"))
+    if one.running and one.pid:
+        facts.append((f"  · process {one.pid}", "faint"))
+    if marked == 1:
+        told = "A is marked: on another run d compares the two, m marks it as well"
+        return tuple(facts), ((told, "warn"),)
+    if marked:
+        return tuple(facts), ((f"{plural(marked, 'run')} marked: d compares them", "warn"),)
+    if one.running:
+        what = "enter attaches; q comes back and leaves it running, ^c there asks to stop it"
+        return tuple(facts), ((what, "faint"),)
+    words = ["enter opens it"]
+    if not can_resume(one):
+        words.append("r goes on with what is missing")
+    if not one.saved:
+        words.append("w keeps it for good: unsaved runs go two weeks after their last rollout")
+    return tuple(facts), ((", ".join(words), "faint"),)
+
+
+def about_environment(one: NearEnvironment, can_configure: bool) -> tuple[Line, Line]:
+    """Where an environment is, and how it is run."""
+    where = one.path or f"an {one.origin}"
+    command = f"tui-eval {one_line(one.env_id, 80)} -m MODEL"
+    start: Line = (("enter puts an evaluation of it together, or ", "faint"),)
+    return ((one_line(where, MOST), "muted"),), (
+        *(start if can_configure else (("run it: ", "faint"),)),
+        (command, "muted"),
+    )
+
+
+def about_endpoint(one: NearEndpoint, answer: str | None) -> tuple[Line, Line]:
+    """What an endpoint serves and where, and what is missing.
+
+    Args:
+        answer: See `EndpointList.answers`.
+    """
+    where = f" at {host_of(one.url)}" if one.url else ", on this machine"
+    first: Line = ((one_line(one.model, 80), "muted"), (f"{where}  ·  {one.source}", "faint"))
+    if not one.has_key:
+        return first, (
+            ("its key is not set: ", "warn"),
+            (f"export {one_line(one.key_var, 60)}=…  or a line in .env", "muted"),
+        )
+    if answer and answer != ASKING:
+        return first, ((f"✗ {one_line(answer, MOST)}", "fault"),)
+    words = "enter asks whether anything answers; nothing else is sent" if one.url else ""
+    return first, ((words, "faint"),)

@@ -1,0 +1,230 @@
+"""The list of the evaluations of a suite, one line each."""
+
+from __future__ import annotations
+
+from collections.abc import Hashable
+from typing import TYPE_CHECKING, ClassVar, NamedTuple
+
+from textual.binding import BindingType
+from textual.message import Message
+
+from tui_eval.printable import one_line
+from tui_eval.tui.commands import bindings
+from tui_eval.tui.figures import clock_text, count_text, money_text, reward_text
+from tui_eval.tui.ink import Line, Span, left, right
+from tui_eval.tui.standing import (
+    WORD,
+    done_text,
+    look_of,
+    title_of,
+    tokens_of,
+    variation_of,
+    varied,
+)
+from tui_eval.tui.widgets.header import bar_spans
+from tui_eval.tui.widgets.line_view import LineView
+
+if TYPE_CHECKING:
+    from tui_eval.fold.suite_state import EvaluationState, SuiteState
+
+TITLE_MOST, VARIES_MOST = 48, 64
+NAMES_SHARE = 0.5
+"""Of the width: what title and variation keep before a column of numbers goes."""
+BAR, WIDE_BAR = 8, 16
+WIDTHS = {"reward": 8, "done": 8, "bar": BAR + 1, "±": 6, "time": 8, "errors": 7}
+WIDTHS |= {"tokens": 8, "cost": 9}
+OPTIONAL = ("cost", "tokens", "errors", "time", "bar", "±")
+"""Columns that a narrow list does without, first to go first."""
+
+
+class Columns(NamedTuple):
+    """The widths of names and bar, and the columns of numbers that there is room for.
+
+    `names` are those of the settings that vary, where the lines have their values alone.
+    """
+
+    title: int
+    varies: int
+    names: str
+    bar: int
+    numbers: frozenset[str]
+
+
+class EvaluationList(LineView):
+    """Columns fit the width; every name is told when the suite starts, so none moves later."""
+
+    BINDINGS: ClassVar[list[BindingType]] = bindings("evaluations")
+    heads = 1
+
+    class Selected(Message):
+        """Another evaluation is selected; `by_hand` where a person did it."""
+
+        def __init__(self, place: int, by_hand: bool) -> None:
+            super().__init__()
+            self.place = place
+            self.by_hand = by_hand
+
+    class Entered(Message):
+        """Somebody wants to go on in the panes of the selected evaluation."""
+
+    class FollowWanted(Message):
+        """Somebody went to the evaluation that is running."""
+
+    class Held(Message):
+        """Somebody moved the list: it must not move by itself any more."""
+
+    def __init__(self, suite: SuiteState, *, id: str) -> None:
+        super().__init__(id=id)
+        self.suite = suite
+        self.place = 0
+        self._columns_of: tuple[int, int] = (0, 0)
+        self._made = Columns(0, 0, "", 0, frozenset())
+
+    def count(self) -> int:
+        """One line an evaluation."""
+        return len(self.suite.evaluations)
+
+    def marked(self, index: int) -> bool:
+        """The selected evaluation."""
+        return index == self.place
+
+    def lit(self, index: int) -> bool:
+        """The selected evaluation."""
+        return index == self.place
+
+    def key(self, index: int) -> Hashable:
+        """What was told of the evaluation last, and how the suite is."""
+        last, suite = self.suite.evaluations[index].last, self.suite
+        told = (last.finished, last.errored, last.running, last.total, last.reward, last.cost)
+        tokens = last.input_tokens + last.output_tokens
+        used = (last.half_width, tokens, int(last.elapsed_s))
+        return (index, last.status, suite.end is None, suite.gate_open, *told, *used)
+
+    @property
+    def _columns(self) -> Columns:
+        wanted = (self.line_width, self.count())
+        if wanted != self._columns_of:
+            self._columns_of, self._made = wanted, self._fit(self.line_width)
+        return self._made
+
+    def _fit(self, width: int) -> Columns:
+        titles = max((len(title_of(one, TITLE_MOST)) for one in self.suite.evaluations), default=0)
+        varies, least = self._variation(False), self._variation(True)
+        names = titles + 2 + least
+        shown = list(WIDTHS)
+        room = width - 2 - WORD - 2
+        for column in OPTIONAL:
+            if room - sum(WIDTHS[one] for one in shown) >= min(names, int(width * NAMES_SHARE)):
+                break
+            shown.remove(column)
+        room = max(room - sum(WIDTHS[one] for one in shown), 4)
+        is_short = titles + 2 + varies > room
+        varies = least if is_short else varies
+        bar = WIDE_BAR if room - titles - 2 - varies >= WIDE_BAR - BAR else BAR
+        title = min(titles, max(room - varies - 2, room // 2))
+        varies = min(varies, max(room - title - 2, 0))
+        return Columns(title, varies, self._names() if is_short else "", bar, frozenset(shown))
+
+    def _variation(self, short: bool) -> int:
+        texts = (
+            variation_of(one, self.suite, VARIES_MOST, short) for one in self.suite.evaluations
+        )
+        return max(map(len, texts), default=0)
+
+    def _names(self) -> str:
+        """The settings that vary, those of the first evaluations first."""
+        names = (name for one in self.suite.evaluations for name in varied(one, self.suite))
+        return one_line(", ".join(dict.fromkeys(names)), VARIES_MOST)
+
+    def head(self, index: int) -> Line:
+        """Names of the columns, over their columns."""
+        columns = self._columns
+        shown = columns.numbers
+        text = left("  evaluation", 2 + columns.title)
+        varies = columns.names or "varies"
+        text += f"  {left(varies, columns.varies)}" if columns.varies else ""
+        text += " " * (columns.bar + 1) if "bar" in shown else ""
+        text += right("done", WIDTHS["done"]) + right("reward", WIDTHS["reward"])
+        text += right("±", 2) + " " * (WIDTHS["±"] - 2) if "±" in shown else ""
+        for name in ("errors", "tokens", "cost", "time"):
+            text += right(name, WIDTHS[name]) if name in shown else ""
+        return ((text + "  state", "faint"),)
+
+    def line(self, index: int) -> Line:
+        """The evaluation's cells."""
+        one, columns = self.suite.evaluations[index], self._columns
+        look = look_of(one, self.suite)
+        waits = one.last.status == "waiting"
+        title = left(title_of(one, TITLE_MOST), columns.title)
+        spans: list[Span] = [(f"{look.glyph} ", look.ink), (title, "faint" if waits else "")]
+        if columns.varies:
+            varies = variation_of(one, self.suite, VARIES_MOST, bool(columns.names))
+            spans.append((f"  {left(varies, columns.varies)}", "faint" if waits else "muted"))
+        spans += self._numbers(one, columns)
+        return (*spans, (f"  {left(look.word, WORD)}", look.ink))
+
+    def _numbers(self, one: EvaluationState, columns: Columns) -> list[Span]:
+        last, shown, begun = one.last, columns.numbers, bool(one.last.path)
+        spans: list[Span] = []
+        if "bar" in shown:
+            running = last.running if self.suite.end is None else 0
+            bar = bar_spans(last.finished, last.errored, running, one.total, columns.bar)
+            spans += [(" ", ""), *(bar if begun else [(" " * columns.bar, "")])]
+        spans.append((right(done_text(one), WIDTHS["done"]), "muted" if begun else "faint"))
+        reward = reward_text(last.reward) if last.finished else ""
+        spans.append((right(reward, WIDTHS["reward"]), "strong"))
+        if "±" in shown:
+            half = f"±{reward_text(last.half_width)}" if last.half_width is not None else ""
+            spans.append((right(half, WIDTHS["±"]), "muted"))
+        facts = {
+            "errors": (f"✗ {count_text(last.errored)}" if last.errored else "", "bad"),
+            "tokens": (count_text(tokens_of(one)) if tokens_of(one) else "", "muted"),
+            "cost": (money_text(last.cost) if last.cost is not None else "", "muted"),
+            "time": (clock_text(last.elapsed_s) if begun and last.elapsed_s else "", "muted"),
+        }
+        for name, (text, ink) in facts.items():
+            if name in shown:
+                spans.append((right(text, WIDTHS[name]), ink))
+        return spans
+
+    def put(self) -> None:
+        """Somebody moved the list."""
+        self.post_message(self.Held())
+
+    def select(self, place: int, by_hand: bool = True) -> None:
+        """Selects an evaluation and shows it."""
+        place = min(max(place, 0), max(self.count() - 1, 0))
+        if place != self.place:
+            self.place = place
+            self.post_message(self.Selected(place, by_hand))
+        elif by_hand:
+            self.put()
+        self.show_line(place, margin=1)
+        self.update()
+
+    def action_move(self, by: int) -> None:
+        """Selects the next or previous evaluation."""
+        self.select(self.place + by)
+
+    def action_page(self, pages: float) -> None:
+        """Selects an evaluation some pages away."""
+        self.select(self.place + round(pages * self.view_height))
+
+    def action_top(self) -> None:
+        """Selects the first evaluation."""
+        self.select(0)
+
+    def action_bottom(self) -> None:
+        """Follows the running evaluation; selects the last one where none runs."""
+        self.post_message(self.FollowWanted())
+
+    def action_enter(self) -> None:
+        """Goes to the rollouts of the selected evaluation."""
+        self.post_message(self.Entered())
+
+    def clicked(self, index: int) -> None:
+        """Selects an evaluation; a click on the selected one goes to its rollouts."""
+        if index == self.place:
+            self.action_enter()
+        else:
+            self.select(index)

@@ -1,0 +1,210 @@
+"""The examples that two runs have in common, one line each."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Hashable
+from typing import TYPE_CHECKING, ClassVar
+
+from textual import events
+from textual.binding import BindingType
+from textual.message import Message
+
+from tui_eval.fold.comparison import Change
+from tui_eval.printable import one_line
+from tui_eval.tui.changes import LOOKS, WIDTH
+from tui_eval.tui.commands import bindings
+from tui_eval.tui.figures import reward_text, signed_text
+from tui_eval.tui.ink import EMPTY, Line, Span, left, line_width, right
+from tui_eval.tui.widgets.line_view import LineView
+
+if TYPE_CHECKING:
+    from tui_eval.fold.comparison import Comparison, PairedExample
+
+ID_MOST, NUMBER, DIFFERENCE = 12, 7, 8
+SORTS: dict[str, Callable[[float], float]] = {
+    "greatest difference first": lambda difference: -abs(difference),
+    "worst first": lambda difference: difference,
+    "best first": lambda difference: -difference,
+    "in the order of A": lambda difference: 0.0,
+}
+
+
+class PairedExamples(LineView):
+    """Filtered by what became of them; the selection stays with its example."""
+
+    BINDINGS: ClassVar[list[BindingType]] = bindings("pairs")
+    heads = 2
+
+    class Opened(Message):
+        """Somebody wants to read the transcripts of the selected example."""
+
+    class OnlyWanted(Message):
+        """Somebody clicked on an outcome: only examples of it are to be shown; empty for all."""
+
+        def __init__(self, only: str) -> None:
+            super().__init__()
+            self.only = only
+
+    class SortWanted(Message):
+        """Somebody clicked on the names of the columns."""
+
+    def __init__(self, *, id: str) -> None:
+        super().__init__(id=id)
+        self.comparison: Comparison | None = None
+        self.letter = "B"
+        self.only = ""
+        self.sort = next(iter(SORTS))
+        self.question: Callable[[PairedExample], str] = lambda one: ""
+        self.empty: tuple[Line, ...] = ()
+        self.shown: list[int] = []
+        self.cursor = 0
+        self._id_width = 2
+        self._differences: list[float] = []
+
+    def show(self, comparison: Comparison, letter: str) -> None:
+        """Shows the examples of a comparison, from its first one on."""
+        self.comparison, self.letter = comparison, letter
+        ids = (len(str(one.example_id)) for one in comparison.examples)
+        self._id_width = max(2, min(max(ids, default=2), ID_MOST))
+        self._differences = [one.difference for one in comparison.examples]
+        self.cursor = 0
+        self.shown = []
+        self.put_in_order()
+        self._strips.clear()
+        self._shown.clear()
+        self.update()
+
+    def put_in_order(self) -> None:
+        """Filters and sorts; the selected example stays selected if it is still there."""
+        if self.comparison is None:
+            return
+        examples = self.comparison.examples
+        selected = self.selected
+        found = [at for at, one in enumerate(examples) if self.only in ("", one.change)]
+        keys = [SORTS[self.sort](difference) for difference in self._differences]
+        self.shown = sorted(found, key=keys.__getitem__)
+        self.cursor = self.shown.index(selected) if selected in self.shown else 0
+        self.update()
+        self.show_line(self.cursor, margin=1)
+
+    @property
+    def selected(self) -> int | None:
+        """The place of the selected example in the comparison."""
+        return self.shown[self.cursor] if self.cursor < len(self.shown) else None
+
+    def count(self) -> int:
+        """One line an example, or why there is none."""
+        return len(self.shown) or len(self.empty)
+
+    def marked(self, index: int) -> bool:
+        """The selected example."""
+        return bool(self.shown) and index == self.cursor
+
+    def lit(self, index: int) -> bool:
+        """The selected example."""
+        return self.marked(index)
+
+    def key(self, index: int) -> Hashable:
+        """Its place; a comparison never changes."""
+        return (self.letter, self.shown[index]) if self.shown else self.line(index)
+
+    def _chips(self) -> list[tuple[str, list[Span]]]:
+        """Every filter with what is shown of it: its key, its sign, how many there are."""
+        found = self.comparison
+        if found is None or not found.comparable:
+            return []
+        looks = [("", "a", "all", "strong", len(found.examples))]
+        looks += [
+            (change.value, look.key, look.text, look.ink, found.changes[change])
+            for change, look in LOOKS.items()
+        ]
+        chips = []
+        for only, key, text, ink, count in looks:
+            word = f"{text} {count:,}"
+            here = only == self.only
+            chips.append((only, [(f"{key} ", "key"), (word, "pill" if here else ink), ("  ", "")]))
+        return chips
+
+    def head(self, index: int) -> Line:
+        """The filters, then names of the columns over their columns."""
+        if index == 0:
+            return tuple(span for _, spans in self._chips() for span in spans)
+        if not self.shown:
+            return EMPTY
+        numbers = right("A", NUMBER) + right(self.letter, NUMBER)
+        numbers += right(f"{self.letter} − A", DIFFERENCE)
+        text = left("ex", self._id_width) + "  " + left("question", self._question_width)
+        return ((f"{text}{numbers}  outcome", "faint"),)
+
+    @property
+    def _question_width(self) -> int:
+        taken = self._id_width + 2 + 2 * NUMBER + DIFFERENCE + 2 + WIDTH
+        return max(self.line_width - taken, 0)
+
+    def line(self, index: int) -> Line:
+        """The example's cells."""
+        if self.comparison is None or not self.shown:
+            return self.empty[index]
+        one = self.comparison.examples[self.shown[index]]
+        look = LOOKS[one.change]
+        quiet = one.change is Change.BOTH_RIGHT and math.isclose(one.difference, 0.0)
+        room = self._question_width
+        ink = "" if math.isclose(one.difference, 0.0) else "strong"
+        return (
+            (left(one_line(str(one.example_id), ID_MOST), self._id_width), "strong"),
+            ("  " + left(one_line(self.question(one), 200), room), "faint" if quiet else "muted"),
+            (right(reward_text(one.first), NUMBER), ""),
+            (right(reward_text(one.second), NUMBER), ""),
+            (right(signed_text(one.difference), DIFFERENCE), ink),
+            (f"  {look.text}", look.ink),
+        )
+
+    def select(self, index: int) -> None:
+        """Selects a line and shows it."""
+        self.cursor = min(max(index, 0), max(len(self.shown) - 1, 0))
+        self.show_line(self.cursor, margin=1)
+        self.update()
+
+    def action_move(self, by: int) -> None:
+        """Selects the next or previous example."""
+        self.select(self.cursor + by)
+
+    def action_page(self, pages: float) -> None:
+        """Selects an example some pages away."""
+        self.select(self.cursor + round(pages * self.view_height))
+
+    def action_top(self) -> None:
+        """Selects the first example."""
+        self.select(0)
+
+    def action_bottom(self) -> None:
+        """Selects the last example."""
+        self.select(len(self.shown) - 1)
+
+    def action_open(self) -> None:
+        """Opens the transcripts."""
+        if self.shown:
+            self.post_message(self.Opened())
+
+    def clicked(self, index: int) -> None:
+        """Selects an example; a click on the selected one opens it."""
+        if index == self.cursor:
+            self.action_open()
+        else:
+            self.select(index)
+
+    def on_click(self, event: events.Click) -> None:
+        """An outcome shows only its examples; the names of the columns sort anew."""
+        offset = event.get_content_offset(self)
+        if offset is None or offset.y >= self.heads:
+            return
+        if offset.y == 1:
+            self.post_message(self.SortWanted())
+            return
+        x = 1
+        for only, spans in self._chips():
+            x += line_width(spans)
+            if offset.x < x:
+                self.post_message(self.OnlyWanted(only))
+                return

@@ -1,0 +1,131 @@
+"""The numbers of two runs beside each other, with the paired difference and its interval."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import TYPE_CHECKING
+
+from tui_eval.printable import one_line
+from tui_eval.tui.figures import interval_text, plural, reward_text, signed_text
+from tui_eval.tui.ink import EMPTY, Line, left, right
+from tui_eval.tui.widgets.compared_header import verdict_of
+from tui_eval.tui.widgets.line_view import LineView
+from tui_eval.tui.wrap import shown_lines
+
+if TYPE_CHECKING:
+    from tui_eval.fold.comparison import Comparison, PairedFigure
+
+NUMBER, DIFFERENCE, INTERVAL, VERDICT = 7, 8, 18, 11
+NAME_LEAST, NAME_MOST = 10, 26
+PICTURE = 23
+TESTS = {"newcombe": "McNemar's exact test", "paired": "normal approximation"}
+
+
+class PairedNumbers(LineView):
+    """A line a number; below them the test, and what is not in them."""
+
+    def __init__(self, *, id: str) -> None:
+        super().__init__(id=id)
+        self.comparison: Comparison | None = None
+        self.letter = "B"
+        self._lines: list[Line] = []
+
+    def update(self) -> None:
+        """Writes the lines anew."""
+        found = self.comparison
+        width = self.line_width
+        self._lines = [] if found is None else list(number_lines(found, self.letter, width))
+        super().update()
+
+    def count(self) -> int:
+        """Numbers and sentences."""
+        return len(self._lines)
+
+    def line(self, index: int) -> Line:
+        """One of them."""
+        return self._lines[index]
+
+
+def number_lines(found: Comparison, letter: str, width: int) -> Iterator[Line]:
+    """Every number, the reward's test, what is not paired, and what to doubt.
+
+    Args:
+        letter: What the second run is called.
+    """
+    if found.comparable:
+        yield from _table(found, letter, width)
+        yield EMPTY
+        yield from _test(found, width)
+    for why, count in found.unpaired.items():
+        yield from wrapped("· ", f"not paired: {plural(count, 'example')} {why}", "muted", width)
+    for doubt in found.doubts:
+        yield from wrapped("! ", one_line(doubt, 400), "warn", width)
+
+
+def _table(found: Comparison, letter: str, width: int) -> Iterator[Line]:
+    names = [one_line(one.name, NAME_MOST) for one in found.figures]
+    name = min(max(NAME_LEAST, *map(len, names)), NAME_MOST)
+    taken = 2 * NUMBER + DIFFERENCE + 1
+    name = min(name, max(width - taken - INTERVAL, NAME_LEAST))
+    has_interval = width >= name + taken + INTERVAL
+    has_verdict = width >= name + taken + INTERVAL + VERDICT
+    has_picture = width >= name + taken + INTERVAL + VERDICT + PICTURE + 2
+    head = " " * name + right("A", NUMBER) + right(letter, NUMBER)
+    head += right(f"{letter} − A", DIFFERENCE)
+    head += "  95 %" if has_interval else ""
+    yield ((head, "faint"),)
+    for one, shown in zip(found.figures, names, strict=True):
+        difference = one.difference
+        line: Line = (
+            (left(shown, name), "strong" if one is found.figures[0] else ""),
+            (right(reward_text(one.first), NUMBER), ""),
+            (right(reward_text(one.second), NUMBER), ""),
+            (right(signed_text(difference.mean), DIFFERENCE), "strong"),
+        )
+        if has_interval:
+            interval = interval_text(difference.low, difference.high)
+            line = (*line, (f" {left(' ' + interval, INTERVAL)}", "muted"))
+        if has_verdict:
+            is_reward = one is found.figures[0]
+            word, ink = verdict_of(difference, better=is_reward)
+            line = (*line, (left(word, VERDICT), ink))
+        if has_picture:
+            line = (*line, (f"  {interval_picture(one, PICTURE)}", "muted"))
+        yield line
+
+
+def interval_picture(one: PairedFigure, width: int) -> str:
+    """An interval and its mean around 0 in the middle, to a scale of its own."""
+    found = one.difference
+    middle = width // 2
+    cells = [" "] * width
+    if found.mean is not None:
+        low = found.mean if found.low is None else found.low
+        high = found.mean if found.high is None else found.high
+        scale = max(abs(low), abs(high), 1e-12) * 1.05
+        at = [middle + round(value / scale * middle) for value in (low, found.mean, high)]
+        for cell in range(at[0], at[2] + 1):
+            cells[cell] = "─"
+        cells[middle] = "┼" if at[0] < middle < at[2] else "│"
+        if found.mean or at[0] != at[2]:
+            cells[at[1]] = "●"
+    else:
+        cells[middle] = "│"
+    return "".join(cells)
+
+
+def _test(found: Comparison, width: int) -> Iterator[Line]:
+    reward = found.figures[0].difference
+    if reward.p is None:
+        return
+    text = f"reward: p = {reward.p:.3g}, {TESTS.get(reward.method, reward.method)}"
+    if found.holm_p is not None and found.holm_p != reward.p:
+        text += f"; {found.holm_p:.3g} for all runs at once (Holm)"
+    yield from wrapped("· ", text, "muted", width)
+
+
+def wrapped(sign: str, text: str, ink: str, width: int) -> Iterator[Line]:
+    """A sentence after a sign of two cells."""
+    lines, _ = shown_lines(text, max(width - 2, 8), 8)
+    for at, part in enumerate(lines):
+        yield (sign if at == 0 else "  ", ink), (part, ink)

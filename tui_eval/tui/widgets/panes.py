@@ -1,0 +1,52 @@
+"""The panes of a run, of which one is gone to at a time."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from textual.app import ComposeResult
+from textual.containers import Container
+from textual.content import Content
+from textual.widget import Widget
+
+
+class Panes(Container):
+    """Panes by their numbers; the style sheet lays them out for the one that is in.
+
+    Of the panes that share a place the one that was gone to last has it.
+
+    Args:
+        panes: In the order of their numbers, from 1.
+        order: The same as they are laid out.
+        log: The one that shares the place of those next to it.
+    """
+
+    def __init__(
+        self, panes: Sequence[Widget], order: Sequence[Widget], log: Widget, *, id: str
+    ) -> None:
+        super().__init__(id=id, classes="-in-1")
+        self._panes = panes
+        self._order = order
+        self._log = panes.index(log) + 1
+        self._titles: dict[Widget, Content] = {}
+
+    def compose(self) -> ComposeResult:
+        """The panes."""
+        for pane in self._order:
+            pane.add_class("pane")
+            yield pane
+
+    def enter(self, number: int) -> None:
+        """Lays the panes out for this one."""
+        if self.has_class(f"-in-{number}"):
+            return
+        self.remove_class(*(f"-in-{other}" for other in range(1, len(self._panes) + 1)))
+        self.add_class(f"-in-{number}")
+        if abs(number - self._log) <= 1:
+            self.set_class(number == self._log, "-log")
+
+    def entitle(self, pane: Widget, title: Content) -> None:
+        """Puts a title over a pane, unless it is there already."""
+        if self._titles.get(pane) != title:
+            self._titles[pane] = title
+            pane.border_title = title

@@ -1,0 +1,282 @@
+"""The list of runs on the home screen, one line each, with the filter in its title."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Hashable
+from typing import TYPE_CHECKING, ClassVar, NamedTuple
+
+from textual import events
+from textual.binding import BindingType
+from textual.content import Content
+from textual.message import Message
+
+from tui_eval.printable import one_line
+from tui_eval.stats.mean import half_of
+from tui_eval.tui.commands import bindings
+from tui_eval.tui.figures import count_text, interval_text, plural, reward_text
+from tui_eval.tui.found_runs import FoundRuns, look_of, state_text, when_text
+from tui_eval.tui.ink import EMPTY, Line, Span, cut, left, right
+from tui_eval.tui.titles import COLOURS
+from tui_eval.tui.widgets.line_view import LineView
+
+if TYPE_CHECKING:
+    from tui_eval.runs.discovery import FoundRun
+
+NAME_MOST = 60
+NAMES_LEAST = 28
+REWARD, HALF, INTERVAL, N = 7, 7, 15, 6
+SHORT_DATE, LONG_DATE = 10, 14
+SHORT_STATE, LONG_STATE, UNSAVED = 18, 23, 9
+
+
+class Columns(NamedTuple):
+    """The widths of names, and which of the columns that some lists do without are there."""
+
+    env: int
+    model: int
+    interval: bool
+    n: bool
+    long_date: bool
+    long_state: bool
+    unsaved: bool
+
+
+class RunList(LineView):
+    """Columns fit the width; `empty` stands there while there is no run.
+
+    Args:
+        now: Unix seconds.
+    """
+
+    BINDINGS: ClassVar[list[BindingType]] = bindings("runs")
+    heads = 1
+
+    class Selected(Message):
+        """Another run is selected, or other runs are listed."""
+
+    class Opened(Message):
+        """Somebody wants to see the selected run."""
+
+    def __init__(self, runs: FoundRuns, now: Callable[[], float], *, id: str) -> None:
+        super().__init__(id=id)
+        self.runs = runs
+        self.now = now
+        self.empty: tuple[Line, ...] = ()
+        self.typing = False
+        self._columns_of: Hashable = None
+        self._made = Columns(0, 0, False, False, False, False, False)
+
+    def count(self) -> int:
+        """One line a run."""
+        return len(self.runs.shown) or len(self._instead)
+
+    @property
+    def _instead(self) -> tuple[Line, ...]:
+        if self.runs.all and not self.runs.shown:
+            nothing = f"None of {plural(len(self.runs.all), 'run')} has these words."
+            return (EMPTY, ((f"  {nothing}", ""), ("  esc shows all", "muted")))
+        return self.empty
+
+    def marked(self, index: int) -> bool:
+        """The selected run."""
+        return index == self.runs.line and bool(self.runs.shown)
+
+    lit = marked
+
+    def key(self, index: int) -> Hashable:
+        """What is known of the run."""
+        if not self.runs.shown:
+            return self.line(index)
+        one = self.runs.shown[index]
+        told = (one.env_id, one.model, one.reward, one.low, one.high, one.n, one.done, one.total)
+        day = int(self.now() // 3600)  # a date is told otherwise the next day
+        return (*told, one.date, one.running, one.saved, self.runs.letter(one), day, self._columns)
+
+    @property
+    def _columns(self) -> Columns:
+        shown = self.runs.shown
+        env = max((len(one_line(one.env_id, NAME_MOST)) for one in shown), default=0)
+        model = max((len(one_line(one.model, NAME_MOST)) for one in shown), default=0)
+        wanted = (self.line_width, env, model, any(not one.saved for one in shown))
+        if wanted != self._columns_of:
+            self._columns_of, self._made = wanted, self._fit(*wanted)
+        return self._made
+
+    def _fit(self, width: int, env: int, model: int, has_unsaved: bool) -> Columns:
+        """Gives to the numbers what the names leave, then the names what is left."""
+        room = width - 4 - 2 - REWARD - HALF - SHORT_DATE - 2 - SHORT_STATE
+        extras = {"interval": INTERVAL - HALF, "n": N, "long_state": LONG_STATE - SHORT_STATE}
+        extras |= {"unsaved": UNSAVED if has_unsaved else 0, "long_date": LONG_DATE - SHORT_DATE}
+        there = {}
+        for name, cells in extras.items():
+            there[name] = room - cells >= min(max(env + model, 13 + 5), NAMES_LEAST)
+            room -= cells if there[name] else 0
+        least = min(env, room // 2)
+        model = max(min(model, room - least), 5)
+        return Columns(env=max(min(env, room - model), 11), model=model, **there)
+
+    def head(self, index: int) -> Line:
+        """Names of the columns, over their columns."""
+        if not self.runs.shown:
+            return EMPTY
+        columns = self._columns
+        text = "    " + left("environment", columns.env) + "  " + left("model", columns.model)
+        text += right("reward", REWARD)
+        text += (
+            "  " + left("95 % interval", INTERVAL - 2)
+            if columns.interval
+            else right("±", 3) + " " * 4
+        )
+        text += right("n", N) if columns.n else ""
+        text += "  " + left("date", (LONG_DATE if columns.long_date else SHORT_DATE) - 2)
+        return ((text + "  state", "faint"),)
+
+    def title(self) -> Content:
+        """How the runs are sorted, and the filter."""
+        runs = self.runs
+        parts: list[str | tuple[str, str]] = [" 1 Runs"]
+        if runs.all:
+            parts.append(f" · by {runs.sorting}{', reversed' if runs.reversed else ''}")
+        if self.typing or runs.words:
+            words = cut(one_line(runs.words, 200) if runs.words.strip() else runs.words, 30)
+            parts.append(f" · {len(runs.shown):,} of {len(runs.all):,} · / ")
+            parts.append((words + ("▏" if self.typing else ""), COLOURS["warn"]))
+        return Content.assemble(*parts, " ")
+
+    def line(self, index: int) -> Line:
+        """The run's cells, or what is said instead."""
+        if not self.runs.shown:
+            return self._instead[index]
+        one, columns = self.runs.shown[index], self._columns
+        look = look_of(one)
+        mark = self.runs.letter(one)
+        spans: list[Span] = [
+            (f"{mark or ' '} ", "key"),
+            (f"{look.glyph} ", look.ink),
+            (left(one_line(one.env_id, NAME_MOST), columns.env), ""),
+            (f"  {left(one_line(one.model, NAME_MOST), columns.model)}", "muted"),
+            *self._numbers(one, columns),
+        ]
+        width = LONG_DATE if columns.long_date else SHORT_DATE
+        when = when_text(one.date, self.now(), columns.long_date)
+        spans.append((f"  {left(when, width - 2)}", "muted"))
+        spans.append((f"  {state_text(one, columns.long_state)}", look.ink))
+        if columns.unsaved and not one.saved:
+            spans.append(("  unsaved", "warn"))
+        return tuple(spans)
+
+    def _numbers(self, one: FoundRun, columns: Columns) -> list[Span]:
+        spans: list[Span] = [(right(reward_text(one.reward), REWARD), "strong")]
+        if columns.interval:
+            interval = interval_text(one.low, one.high)
+            spans.append((f"  {left(interval, INTERVAL - 2)}", "muted"))
+        else:
+            half = ""
+            if one.low is not None and one.high is not None:
+                half = f" ±{reward_text(half_of(one.reward, one.low, one.high))}"
+            spans.append((left(half, HALF), "muted"))
+        if columns.n:
+            spans.append((right("" if one.n is None else count_text(one.n), N), "muted"))
+        return spans
+
+    def select(self, line: int) -> None:
+        """Selects a run and shows it."""
+        self.runs.select(line)
+        self._moved()
+
+    def _moved(self) -> None:
+        self.show_line(self.runs.line, margin=1)
+        self.update()
+        self.post_message(self.Selected())
+
+    def refill(self, change: Callable[[], None]) -> None:
+        """Lets other runs be listed; the selected one stays where it is on the screen."""
+        before = self.runs.line
+        change()
+        self.update()
+        moved = self.runs.line - before
+        if moved and self.scroll_offset.y:
+            self.jump(self.scroll_offset.y + moved)
+        self.post_message(self.Selected())
+
+    def action_move(self, by: int) -> None:
+        """Selects the next or previous run."""
+        self.select(self.runs.line + by)
+
+    def action_page(self, pages: float) -> None:
+        """Selects a run some pages away."""
+        self.select(self.runs.line + round(pages * self.view_height))
+
+    def action_top(self) -> None:
+        """Selects the first run."""
+        self.select(0)
+
+    def action_bottom(self) -> None:
+        """Selects the last run."""
+        self.select(len(self.runs.shown) - 1)
+
+    def action_open(self) -> None:
+        """Opens the selected run."""
+        self.post_message(self.Opened())
+
+    def action_mark(self) -> None:
+        """Marks the selected run, and goes on to the next."""
+        self.runs.mark()
+        self.action_move(1)
+
+    def action_sort(self) -> None:
+        """Sorts by the next column."""
+        self.refill(lambda: self.runs.sort_by(1))
+        self._moved()
+
+    def action_reverse(self) -> None:
+        """Sorts the other way round."""
+        self.runs.reversed = not self.runs.reversed
+        self.refill(self.runs.arrange)
+        self._moved()
+
+    def action_filter(self) -> None:
+        """Lets a filter be typed."""
+        self.typing = True
+        self._moved()
+
+    def filter_by(self, words: str) -> None:
+        """Lists the runs that have these words."""
+        self.runs.words = words
+        self.runs.arrange()
+        self._moved()
+
+    def on_key(self, event: events.Key) -> None:
+        """Takes what is typed while a filter is; escape takes the filter away."""
+        words = self.runs.words
+        if event.key == "escape" and (self.typing or words):
+            self.typing = False
+            self.filter_by("")
+        elif not self.typing:
+            return
+        elif event.key in ("enter", "down", "up"):
+            self.typing = False
+            self._moved()
+        elif event.key == "backspace":
+            self.filter_by(words[:-1])
+        elif event.key == "ctrl+u":
+            self.filter_by("")
+        elif event.character and event.is_printable:
+            self.filter_by(words + event.character)
+        else:
+            return
+        event.stop()
+        event.prevent_default()
+
+    def on_blur(self) -> None:
+        """Whoever goes elsewhere has typed the filter."""
+        if self.typing:
+            self.typing = False
+            self._moved()
+
+    def clicked(self, index: int) -> None:
+        """Selects a run; a click on the selected one opens it."""
+        if index == self.runs.line:
+            self.action_open()
+        else:
+            self.select(index)

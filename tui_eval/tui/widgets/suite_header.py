@@ -1,0 +1,106 @@
+"""The lines on top of a suite: how far it has come as a whole, and what it has used."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import TYPE_CHECKING
+
+from tui_eval.events import OUT_OF_BUDGET
+from tui_eval.tui.figures import clock_text, plural
+from tui_eval.tui.ink import Line, Span, line_width, spread
+from tui_eval.tui.standing import name_of, spent_text
+from tui_eval.tui.widgets.header import LEAST_BAR, bar_spans
+from tui_eval.tui.widgets.line_view import LineView
+from tui_eval.tui.wrap import shown_lines
+
+if TYPE_CHECKING:
+    from tui_eval.fold.suite_state import SuiteState
+
+RESUME = "Go on with the same command and --resume."
+GAP = 3
+
+
+class SuiteHeader(LineView, can_focus=False):
+    """Title and progress, a line each; below them what ended the engine, if something did."""
+
+    def __init__(self, suite: SuiteState, now: Callable[[], float], *, id: str) -> None:
+        super().__init__(id=id)
+        self.suite = suite
+        self.now = now
+        self.live = True
+        self.asked_pause: bool | None = None
+
+    def count(self) -> int:
+        """Two lines, and those of a failure."""
+        return 2 + len(self._failure())
+
+    def line(self, index: int) -> Line:
+        """Title, progress, or what happened."""
+        if index == 0:
+            return self._title()
+        if index == 1:
+            return progress(self.suite, self.line_width)
+        return self._failure()[index - 2]
+
+    def _title(self) -> Line:
+        suite, width = self.suite, self.line_width
+        how = status(suite, self.live, self.asked_pause, self.now())
+        over = f"{suite.over:,}/{plural(len(suite.evaluations), 'evaluation')}"
+        room = max(width - line_width((how,)) - len(over) - GAP - 3, 8)
+        start: Line = ((name_of(suite, min(room, 48)), "role"), (" · ", "faint"), (over, "strong"))
+        return spread(start, (how,), width)
+
+    def _failure(self) -> list[Line]:
+        end = self.suite.end
+        if end is None or end.status != "failed":
+            return []
+        words, _ = shown_lines(end.text or "the engine failed", max(self.line_width - 2, 1), 3)
+        lines: list[Line] = [((part, "fault"),) for part in words]
+        lines[0] = (("✗ ", "bad"), *lines[0])
+        lines[1:] = [(("  ", ""), *line) for line in lines[1:]]
+        return [*lines, ((f"  {RESUME}", "muted"),)]
+
+
+def status(suite: SuiteState, live: bool, asked_pause: bool | None, now: float) -> Span:
+    """How the suite is, in a word or two."""
+    end = suite.end
+    began = suite.started.at if suite.started is not None else now
+    took = clock_text((end.at if end is not None else now) - began)
+    if end is None and live:
+        if not suite.gate_open:
+            return (f"‖ PAUSED {took}", "warn")
+        return (f"‖ pausing… {took}", "warn") if asked_pause else (f"▶ running {took}", "busy")
+    word = end.status if end is not None else ""
+    if word == "finished":
+        return (f"✓ finished in {took}", "good")
+    if word == "failed":
+        return (f"✗ failed after {took}", "bad")
+    return (
+        "■ out of budget, resumable" if word == OUT_OF_BUDGET else "■ stopped, resumable",
+        "warn",
+    )
+
+
+def progress(suite: SuiteState, width: int) -> Line:
+    """A bar of all rollouts of all evaluations, and their numbers."""
+    last = [one.last for one in suite.evaluations]
+    total = suite.rollouts
+    finished, errored = sum(one.finished for one in last), sum(one.errored for one in last)
+    running = sum(one.running for one in last) if suite.end is None else 0
+    more = "+" if any(not one.total and not one.is_over for one in suite.evaluations) else ""
+    facts: list[Span] = [(f"{finished:,}/{total:,}{more}", "strong"), (" rollouts", "muted")]
+    counts = ((running, "▶", "running", "busy"), (errored, "✗", "errors", "bad"))
+    for count, glyph, word, ink in counts:
+        if count:
+            word = word if count > 1 or word == "running" else "error"
+            facts += [
+                (" " * GAP, ""),
+                (f"{glyph} ", ink),
+                (f"{count:,}", ""),
+                (f" {word}", "muted"),
+            ]
+    facts += [(" " * GAP, ""), (spent_text(suite), "muted")]
+    room = width - line_width(facts) - 2
+    if room < LEAST_BAR:
+        return tuple(facts)
+    return (*bar_spans(finished, errored, running, total, room), ("  ", ""), *facts)

@@ -1,0 +1,89 @@
+"""Which two rollouts are read, and what they came to."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+from tui_eval.printable import one_line
+from tui_eval.tui.figures import count_text, plural, reward_text, span_text
+from tui_eval.tui.ink import Line, Span, line_width
+from tui_eval.tui.side_by_side import GUTTER, fitted
+from tui_eval.tui.stages import LOOKS
+from tui_eval.tui.widgets.compared_header import letter_ink
+from tui_eval.tui.widgets.line_view import LineView
+
+if TYPE_CHECKING:
+    from tui_eval.fold.run_state import RunState
+    from tui_eval.tui.pairs import Source
+
+NAME_MOST = 28
+
+
+class TranscriptHeads(LineView, can_focus=False):
+    """A line for each side, or both on one, over their columns.
+
+    `shown` has of each side its run, its row, the rows it could be and the place among them.
+    """
+
+    def __init__(self, *, id: str) -> None:
+        super().__init__(id=id)
+        self.beside = True
+        self.shown: list[tuple[Source, int, Sequence[int], int]] = []
+
+    def count(self) -> int:
+        """Two lines: beside each other names, then facts; else one side each."""
+        return 2
+
+    def line(self, index: int) -> Line:
+        """One of them."""
+        if not self.shown:
+            return ()
+        width = self.line_width
+        if not self.beside:
+            return _filled([*self._who(index), *self._facts(index)], width)
+        half = max((width - GUTTER) // 2, 8)
+        sides = [self._who(side) if index == 0 else self._facts(side) for side in (0, 1)]
+        first, second = (_filled(spans, half) for spans in sides)
+        return (*fitted(first, half), (" │ ", "rule"), *second)
+
+    def _who(self, place: int) -> list[Span]:
+        side, row, rows, at = self.shown[place]
+        spans: list[Span] = [(side.letter, letter_ink(place))]
+        if side.name:
+            spans.append((f"  {one_line(side.name, NAME_MOST)}", "strong"))
+        if row < 0:
+            return [*spans, ("  no finished rollout", "warn")]
+        if side.state.per_example > 1 or len(rows) > 1:
+            number = row % side.state.per_example
+            spans.append((f"  rollout {number}", "strong" if not side.name else ""))
+            spans.append((f" · {at + 1} of {len(rows)}", "faint"))
+        return spans
+
+    def _facts(self, place: int) -> list[Span]:
+        side, row, *_ = self.shown[place]
+        return _row_facts(side.state, row) if row >= 0 else []
+
+
+def _row_facts(state: RunState, row: int) -> list[Span]:
+    look = LOOKS[state.stage[row]]
+    tokens = state.input_tokens[row] + state.output_tokens[row]
+    return [
+        (f"  {look.glyph} {look.word}", look.ink),
+        ("  reward ", "muted"),
+        (reward_text(state.reward[row]), "strong"),
+        (f"  {plural(state.turns[row], 'turn')}", "muted"),
+        (f"  {plural(state.tool_calls[row], 'tool call')}", "muted"),
+        (f"  {count_text(tokens)} tokens" if tokens else "", "muted"),
+        (f"  {span_text(state.total_ms[row] / 1000)}", "muted"),
+    ]
+
+
+def _filled(spans: Sequence[Span], width: int) -> Line:
+    """As many spans from the first on as fit whole."""
+    kept: list[Span] = []
+    for span in spans:
+        if line_width((*kept, span)) > width:
+            break
+        kept.append(span)
+    return tuple(kept)
