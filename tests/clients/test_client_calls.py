@@ -15,6 +15,8 @@ from servers import FaultServer, Reply
 
 from tui_eval.clients import make_client
 from tui_eval.clients.openai_chat import OpenAIChatCompletionsClient
+from tui_eval.clients.sdk_client import SdkClient
+from tui_eval.clients.openai_chat import OpenAIChatCompletionsClient
 from tui_eval.clients.wire.chat_answer import ChatAnswer
 from tui_eval.environments.single_turn import SingleTurnEnv
 from tui_eval.errors import RefusedError
@@ -342,16 +344,29 @@ async def test_a_proxy_of_the_environment_is_used(
     assert fault_server.requests[0].headers["Host"] == "endpoint.invalid"
 
 
+@pytest.mark.parametrize("extra", [{}, {"authorization": "Basic x", "X-Team": "a"}])
+@pytest.mark.parametrize("variable", ["", "OPENAI_ORG_ID", "OPENAI_CUSTOM_HEADERS"])
+def test_the_short_way_sends_the_headers_of_openais_sdk(
+    variable: str, extra: dict[str, str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    if variable:
+        monkeypatch.setenv(variable, "X-Of: somebody")
+    config = ClientConfig(api_base_url="http://127.0.0.1:1/v1", extra_headers=extra)
+    client = OpenAIChatCompletionsClient(config, api_key=KEY)
+    ours, theirs = client.headers(config), SdkClient.headers(client, config)
+    assert {**ours, "user-agent": ""} == {**theirs, "user-agent": ""}
+
+
 @pytest.mark.parametrize(
     ("client_type", "absent"),
     [
-        ("openai_chat_completions", "anthropic"),
-        ("openai_completions", "anthropic"),
-        ("openai_responses", "anthropic"),
-        ("anthropic_messages", "openai"),
+        ("openai_chat_completions", {"anthropic", "openai"}),
+        ("openai_completions", {"anthropic", "openai"}),
+        ("openai_responses", {"anthropic", "openai"}),
+        ("anthropic_messages", {"openai"}),
     ],
 )
-def test_only_the_sdk_of_its_own_provider_is_imported(client_type: str, absent: str) -> None:
+def test_an_sdk_is_imported_where_it_is_needed(client_type: str, absent: set[str]) -> None:
     program = f"""
 import sys
 import tui_eval.clients, tui_eval.clients.openai_chat, tui_eval.clients.anthropic_messages
@@ -361,7 +376,7 @@ assert not {{'openai', 'anthropic'}} & set(sys.modules)
 from tui_eval.types import ClientConfig
 config = ClientConfig(client_type={client_type!r}, api_base_url='http://127.0.0.1:1/v1')
 tui_eval.clients.make_client(config, 'key')
-assert {absent!r} not in sys.modules
+assert not {absent!r} & set(sys.modules)
 """
     done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True)
 

@@ -59,9 +59,6 @@ class AnthropicMessagesClient(
         """An `AsyncAnthropic` over aiohttp with the limits and headers of the config."""
         from anthropic import AsyncAnthropic, Omit
 
-        from tui_eval.clients.http_session import HttpSession
-
-        self._session = HttpSession(config)
         # The key goes as `x-api-key`, which every endpoint of this protocol reads. An explicit
         # empty key keeps the SDK from looking for credentials in variables and files.
         headers: Any = {"Authorization": Omit()}
@@ -70,7 +67,7 @@ class AnthropicMessagesClient(
         return AsyncAnthropic(
             api_key=self._api_key,
             base_url=self.base_url(config),
-            http_client=self._session.http_client(),
+            http_client=self.session.http_client(),
             max_retries=config.max_retries,
             default_headers={**headers, **config.extra_headers},
         )

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import logging
 from abc import ABC, abstractmethod
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from functools import cached_property
 from typing import Any, ClassVar, Generic, TypeVar
 
 from tui_eval.clients.credentials import credentials_of
@@ -57,17 +58,19 @@ class Client(ABC, Generic[ClientT, MessagesT, ResponseT, ToolT]):
             self.config = config
             self._api_key = credentials.key
             self._secrets = Secrets.of(self._api_key, config.extra_headers)
-            self._client = self.setup_client(config)
+            if not is_own(type(self).setup_client):
+                self.client = self.setup_client(config)
         else:
-            self._client = client_or_config
+            self.client = client_or_config
 
-    @property
+    @cached_property
     def client(self) -> ClientT:
-        """The SDK's client, for calls that this class does not make."""
-        return self._client
+        """The SDK's client, for calls that this class does not make; made when it is asked for."""
+        assert self.config is not None  # where a client was handed in, it stands here already
+        return self.setup_client(self.config)
 
     def __repr__(self) -> str:
-        place = self.config.api_base_url if self.config is not None else type(self._client).__name__
+        place = self.config.api_base_url if self.config is not None else type(self.client).__name__
         return f"{type(self).__name__}({place!r})"
 
     @abstractmethod
@@ -163,6 +166,11 @@ class Client(ABC, Generic[ClientT, MessagesT, ResponseT, ToolT]):
         text = self._secrets.hide(describe(error, timeout))
         kind = OverlongPromptError if is_overlong(error, self.OVERLONG_PHRASES) else ModelError
         return kind(text)
+
+
+def is_own(function: Callable[..., Any]) -> bool:
+    """Whether a method is defined here and not in a class that somebody derived."""
+    return function.__module__.startswith("tui_eval.clients.")
 
 
 def _single(config: ClientConfig) -> ClientConfig:

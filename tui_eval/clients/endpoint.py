@@ -34,7 +34,7 @@ class Endpoint:
     answers anew on every floor, and validating the answer with pydantic.
 
     Args:
-        sdk: The module `openai` or `anthropic`, whose exceptions are raised.
+        sdk: Imports the module `openai` or `anthropic`, whose exceptions are raised.
         session: The one under the SDK's client.
         url: Where requests go.
         headers: Sent with each request.
@@ -43,7 +43,7 @@ class Endpoint:
 
     def __init__(
         self,
-        sdk: ModuleType,
+        sdk: Callable[[], ModuleType],
         session: HttpSession,
         url: str,
         headers: Mapping[str, str],
@@ -79,11 +79,11 @@ class Endpoint:
                 answer, content = await self._session.post(url, headers, payload, self._proxy)
         except (httpx2.HTTPError, TimeoutError) as error:
             request = httpx2.Request("POST", str(url), headers=headers, content=payload)
-            failure = connection_error(self._sdk, request, error)
+            failure = connection_error(self._sdk(), request, error)
             raise failure from error
         if not 200 <= answer.status < 300:
             request = httpx2.Request("POST", str(url), headers=headers, content=payload)
-            raise status_error(self._sdk, _response(answer, content, request))
+            raise status_error(self._sdk(), _response(answer, content, request))
         return content
 
     async def stream(
@@ -115,11 +115,11 @@ class Endpoint:
                     return await read(answer)
                 refusal = _response(answer, await answer.read(), request)
         except (httpx2.HTTPError, TimeoutError) as error:
-            raise connection_error(self._sdk, request, error) from error
+            raise connection_error(self._sdk(), request, error) from error
         except ToldError as error:
             told = json.dumps({"error": error.told}).encode()
             refusal = httpx2.Response(error.status, content=told, request=request)
-        raise status_error(self._sdk, refusal)
+        raise status_error(self._sdk(), refusal)
 
     def _with(self, options: CallOptions) -> tuple[URL, CIMultiDict[str]]:
         url, headers = self.url, self._headers

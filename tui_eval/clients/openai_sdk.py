@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import os
 from types import ModuleType
 from typing import TYPE_CHECKING, Any, ClassVar, Generic
 
 from tui_eval.clients.base import MessagesT
-from tui_eval.clients.sdk_client import SdkClient
+from tui_eval.clients.sdk_client import SdkClient, text_headers
 from tui_eval.types import ClientConfig
 
 if TYPE_CHECKING:
@@ -15,6 +16,7 @@ if TYPE_CHECKING:
 # The SDK refuses to call without a key, or takes the one it finds in its own variable; this is
 # what servers without keys are used to.
 _NO_KEY = "EMPTY"
+_SETTINGS_OF_THE_SDK = ("OPENAI_ORG_ID", "OPENAI_PROJECT_ID", "OPENAI_CUSTOM_HEADERS")
 
 
 class OpenAISdkClient(SdkClient["AsyncOpenAI", MessagesT, dict[str, Any]], Generic[MessagesT]):
@@ -43,17 +45,28 @@ class OpenAISdkClient(SdkClient["AsyncOpenAI", MessagesT, dict[str, Any]], Gener
         """The config's URL without a slash at its end."""
         return config.api_base_url.rstrip("/")
 
+    def headers(self, config: ClientConfig) -> dict[str, str]:
+        """What the SDK's client would send, without importing the SDK, which takes long."""
+        if any(name in os.environ for name in _SETTINGS_OF_THE_SDK):
+            return super().headers(config)
+        return text_headers(
+            {
+                "Authorization": f"Bearer {self._api_key or _NO_KEY}",
+                "Accept": "application/json",
+                "Content-Type": "application/json",
+                "User-Agent": "tui-eval",
+                **config.extra_headers,
+            }
+        )
+
     def setup_client(self, config: ClientConfig) -> AsyncOpenAI:
         """An `AsyncOpenAI` over aiohttp with the limits and headers of the config."""
         from openai import AsyncOpenAI
 
-        from tui_eval.clients.http_session import HttpSession
-
-        self._session = HttpSession(config)
         return AsyncOpenAI(
             api_key=self._api_key or _NO_KEY,
             base_url=self.base_url(config),
-            http_client=self._session.http_client(),
+            http_client=self.session.http_client(),
             max_retries=config.max_retries,
             default_headers=config.extra_headers,
         )

@@ -87,4 +87,6 @@ class OpenAIChatCompletionsTokenClient(OpenAIChatCompletionsClient):
         return tokens
 
     def _base_url(self) -> str:
+        if self.config is not None:
+            return self.base_url(self.config)
         return str(self.client.base_url).rstrip("/")

@@ -5,13 +5,14 @@ from __future__ import annotations
 import inspect
 import json
 from abc import abstractmethod
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
+from functools import cached_property
 from types import ModuleType
-from typing import Any, ClassVar, Generic
+from typing import TYPE_CHECKING, Any, ClassVar, Generic
 
 import msgspec
 
-from tui_eval.clients.base import Client, ClientT, MessagesT, ToolT
+from tui_eval.clients.base import Client, ClientT, MessagesT, ToolT, is_own
 from tui_eval.clients.retrying import send_with_retries
 from tui_eval.clients.sampling import CallOptions
 from tui_eval.clients.wire.answer_stream import AnswerStream
@@ -19,6 +20,9 @@ from tui_eval.clients.wire.answer_struct import read_answer
 from tui_eval.errors import InvalidModelResponseError
 from tui_eval.observer import SILENT
 from tui_eval.types import ClientConfig
+
+if TYPE_CHECKING:
+    from tui_eval.clients.http_session import HttpSession
 
 
 class SdkClient(Client[ClientT, MessagesT, Any, ToolT], Generic[ClientT, MessagesT, ToolT]):
@@ -38,21 +42,33 @@ class SdkClient(Client[ClientT, MessagesT, Any, ToolT], Generic[ClientT, Message
     def __init__(
         self, client_or_config: ClientT | ClientConfig, *, api_key: str | None = None
     ) -> None:
-        self._session: Any = None
         super().__init__(client_or_config, api_key=api_key)
-        made: Any = self._client
-        self._single_try_client = made
         self._max_retries = 0
         self._endpoint: Any = None
         self._streams = False
-        if self.config is not None and _is_own(type(self).setup_client):
+        if self.config is not None and is_own(type(self).setup_client):
             self._max_retries = self.config.max_retries
-            self._single_try_client = made.with_options(max_retries=0)
-            if _is_own(type(self).get_native_response):
+            if is_own(type(self).get_native_response):
                 self._endpoint = self._make_endpoint(self.config)
                 self._streams = self.config.stream
         self._create: Callable[..., Any] | None = None
         self._create_arguments: frozenset[str] = frozenset()
+
+    @cached_property
+    def session(self) -> HttpSession:
+        """The connections under the SDK's client and the short way."""
+        from tui_eval.clients.http_session import HttpSession
+
+        assert self.config is not None  # a client that was handed in has its own
+        return HttpSession(self.config)
+
+    @cached_property
+    def _single_try_client(self) -> Any:
+        """The SDK's client for calls that are tried again here; one handed in tries by itself."""
+        made: Any = self.client
+        if self.config is None or not is_own(type(self).setup_client):
+            return made
+        return made.with_options(max_retries=0)
 
     @abstractmethod
     def sdk(self) -> ModuleType:
@@ -66,9 +82,18 @@ class SdkClient(Client[ClientT, MessagesT, Any, ToolT], Generic[ClientT, Message
     def base_url(self, config: ClientConfig) -> str:
         """The URL that the SDK's client has for a config; `PATH` goes behind it."""
 
+    def headers(self, config: ClientConfig) -> dict[str, str]:
+        """What the SDK's client would send, but for what only tells which machine this is."""
+        made: Any = self.client
+        headers = text_headers({**made.auth_headers, **made.default_headers})
+        return {name: text for name, text in headers.items() if not name.startswith("x-stainless-")}
+
     async def close(self) -> None:
         """Closes the connections; the client is of no use after this."""
-        await self._single_try_client.close()
+        if "session" in vars(self):
+            await self.session.aclose()
+        if "client" in vars(self):
+            await self._single_try_client.close()
 
     async def send(self, body: dict[str, Any], options: CallOptions, state: Any) -> Any:
         """The native answer to one request body; where it is streamed, its text is heard.
@@ -173,10 +198,10 @@ class SdkClient(Client[ClientT, MessagesT, Any, ToolT], Generic[ClientT, Message
         from tui_eval.clients.endpoint import Endpoint
 
         return Endpoint(
-            self.sdk(),
-            self._session,
+            self.sdk,
+            self.session,
             self.base_url(config) + self.PATH,
-            _headers_to_send(self._single_try_client),
+            self.headers(config),
             config.timeout,
         )
 
@@ -189,21 +214,17 @@ def encode_body(body: Any) -> bytes:
         return json.dumps(body).encode()
 
 
-def _headers_to_send(sdk_client: Any) -> dict[str, str]:
-    """What the SDK's client would send, but for what only tells which machine this is."""
+def text_headers(given: Mapping[str, Any]) -> dict[str, str]:
+    """Headers by their names in lower case; later ones of a name win.
+
+    A value that is no string is the SDK's way to leave a header out.
+    """
     headers: dict[str, str] = {}
-    for name, value in {**sdk_client.auth_headers, **sdk_client.default_headers}.items():
-        key = name.lower()
-        # A value that is no string is the SDK's way to leave a header out.
-        headers.pop(key, None)
-        if isinstance(value, str) and not key.startswith("x-stainless-"):
-            headers[key] = value
+    for name, value in given.items():
+        headers.pop(name.lower(), None)
+        if isinstance(value, str):
+            headers[name.lower()] = value
     return headers
-
-
-def _is_own(function: Callable[..., Any]) -> bool:
-    """Whether a method is defined here and not in a class that somebody derived."""
-    return function.__module__.startswith("tui_eval.clients.")
 
 
 def _named_arguments(function: Callable[..., Any]) -> frozenset[str]:
