@@ -31,6 +31,10 @@ class _Named(NamedTuple):
     weight: float
 
 
+_Ordered = tuple[list[RewardFunc], list[float], list[tuple[bool, list[_Named]]]]
+"""Functions and weights, and how they run: group functions apart from the others."""
+
+
 class Rubric:
     """Scores rollouts with functions, each of which has a weight.
 
@@ -82,6 +86,7 @@ class Rubric:
         self.class_objects: dict[str, Any] = {"parser": self.parser}
         self._timeout_seconds = _limit(timeout_seconds)
         self._functions: dict[int, RewardFunction] = {}
+        self._ordered: _Ordered | None = None
         if callable(funcs):
             raise TypeError(f"'funcs' is a list of functions: [{calling.name_of(funcs)}]")
         if isinstance(weights, (str, int, float)):
@@ -149,22 +154,25 @@ class Rubric:
 
     async def add_scores(self, states: list[State], alone: bool) -> None:
         """Runs every function on states that were made ready, and adds to what they have."""
-        named = [
-            _Named(self._function(func), name, weight)
-            for func, name, weight in zip(
-                self.funcs, calling.metric_names(self.funcs), self.weights, strict=True
-            )
-        ]
-        for is_group, some in itertools.groupby(named, lambda one: one.known.signature.is_group):
+        for is_group, functions in self._in_order():
             if is_group:
-                for one in some:
+                for one in functions:
                     await self._score_together(one, states, alone)
-                continue
-            functions = list(some)
-            if len(states) == 1:
+            elif len(states) == 1:
                 await self._score_each(functions, states[0])
             else:
                 await asyncio.gather(*(self._score_each(functions, state) for state in states))
+
+    def _in_order(self) -> list[tuple[bool, list[_Named]]]:
+        """The functions as they run, group functions apart; people may have changed the lists."""
+        if self._ordered is None or self._ordered[:2] != (self.funcs, self.weights):
+            names = calling.metric_names(self.funcs)
+            given = zip(self.funcs, names, self.weights, strict=True)
+            named = [_Named(self._function(func), name, weight) for func, name, weight in given]
+            parts = itertools.groupby(named, lambda one: one.known.signature.is_group)
+            runs = [(is_group, list(some)) for is_group, some in parts]
+            self._ordered = (list(self.funcs), list(self.weights), runs)
+        return self._ordered[2]
 
     def _function(self, func: RewardFunc) -> RewardFunction:
         known = self._functions.get(id(func))
