@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import json
 import logging
 import time
 from collections.abc import Callable, Coroutine
@@ -17,6 +16,7 @@ from tui_eval.engine.limits import Held, Limits, Shared
 from tui_eval.engine.prepared import Prepared
 from tui_eval.engine.replicas import Replicas
 from tui_eval.engine.rollouts import Rollouts, Work
+from tui_eval.engine.run_metadata import RunMetadata
 from tui_eval.engine.schedule import Schedule
 from tui_eval.engine.steering import AtWork, Steering
 from tui_eval.errors import must_propagate
@@ -33,14 +33,12 @@ from tui_eval.events import (
 )
 from tui_eval.runs.dead import close_for_the_dead
 from tui_eval.runs.journal import Journal, restore_state
-from tui_eval.runs.metadata import build_metadata
 from tui_eval.runs.redaction import Redactor
-from tui_eval.runs.writer import RunWriter, write_metadata
+from tui_eval.runs.writer import RunWriter
 from tui_eval.stats.cost import budget_spent
 
 log = logging.getLogger("tui_eval.engine")
 
-METADATA_EVERY_S = 1.0
 TEARDOWN_WITHIN_S = 30.0
 
 
@@ -93,7 +91,7 @@ class Session:
         self._writer = RunWriter(prepared.run, redact)
         self._journal = Journal(prepared.run, redact)
         self._columns = ColumnsSeen(self._plan.state_columns)
-        self._began = time.monotonic()
+        self._metadata = RunMetadata(prepared, hub, redact, self._warn)
         self._schedule = Schedule(prepared.todo, self._guarded)
         self._steering: Steering | None = None
         self._job: asyncio.Task[None] | None = None
@@ -101,7 +99,6 @@ class Session:
         self._given_up = False
         self._failure = ""
         self._spent = ""
-        self._refused = ""
         hub.before_telling = self._writer.flush_index
 
     def obey(self, command: Command) -> None:
@@ -155,8 +152,8 @@ class Session:
         self._hub.flush()
         for event in self._prepared.done:
             self._hub.state.apply(event)
-        self._write_metadata()
-        writing = asyncio.create_task(self._write_metadata_often())
+        self._metadata.write()
+        writing = asyncio.create_task(self._metadata.write_often())
         self._job = asyncio.create_task(self._work_through())
         if self._given_up:
             self._job.cancel()
@@ -230,7 +227,7 @@ class Session:
                 limits,
                 self._writer,
                 self._journal,
-                self._write_metadata,
+                self._metadata.write,
             )
         )
 
@@ -325,58 +322,9 @@ class Session:
     def _cannot_write(self, error: OSError) -> str:
         return f"{self._prepared.run.path} cannot be written: {error.strerror or error}"
 
-    async def _write_metadata_often(self) -> None:
-        written = self._hub.state.finished
-        while True:
-            await asyncio.sleep(METADATA_EVERY_S)
-            if self._hub.state.finished != written:
-                written = self._hub.state.finished
-                self._write_metadata()
-
     def metadata(self) -> dict[str, Any]:
-        """The run's metadata as it is now."""
-        self._hub.flush()
-        passed = (time.monotonic() - self._began) * 1000
-        return build_metadata(
-            self._hub.state,
-            time_ms=self._prepared.time_before_ms + passed,
-            state_columns=self._plan.state_columns,
-            env_version=self._prepared.env_version,
-            tools=self._prepared.tools,
-            extra={
-                **self._shape_of_uneven_groups(),
-                **self._why_it_stopped(),
-                **self._moves_of_the_limit(),
-            },
-        )
-
-    def _shape_of_uneven_groups(self) -> dict[str, Any]:
-        examples = self._prepared.examples
-        if not examples.groups:
-            return {}
-        shape = {"num_examples": len(examples), "rollouts_per_example": examples.most}
-        return {**shape, "uneven_groups": True}
-
-    def _why_it_stopped(self) -> dict[str, Any]:
-        end = self._hub.state.end
-        stopped = end is not None and end.status == OUT_OF_BUDGET
-        return {"stopped_because": self._spent} if stopped else {}
-
-    def _moves_of_the_limit(self) -> dict[str, Any]:
-        moves = [
-            {"at": one.at, "before": json.loads(one.before), "now": json.loads(one.now)}
-            for one in self._plan.changes
-            if one.name == "max_concurrent"
-        ]
-        return {"max_concurrent_moves": moves} if moves else {}
-
-    def _write_metadata(self) -> None:
-        try:
-            write_metadata(self._prepared.run, self.metadata(), self._redact)
-        except OSError as error:
-            if str(error) != self._refused:
-                self._refused = str(error)
-                self._warn(f"metadata.json: {error}")
+        """The run's metadata as they are now."""
+        return self._metadata.now()
 
     def _ending(self) -> RunFinished:
         state = self._hub.state
@@ -399,7 +347,7 @@ class Session:
         end = self._ending()
         end.missing_columns = self._columns.missing()
         self._hub.state.apply(end)
-        self._write_metadata()
+        self._metadata.write()
         self._prepared.lock.release()
         self._hub.before_telling = lambda: None
         self._hub.tell(end)
