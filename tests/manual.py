@@ -14,29 +14,9 @@ import textwrap
 from pathlib import Path
 from typing import Any
 
+from manual_files import REGISTRY
 from program import PATIENCE_S, Finished, Program, chat_answer
 from servers import FaultServer, Received, Reply
-
-REGISTRY = """
-[[endpoint]]
-endpoint_id = "gpt-4.1-mini"
-model = "gpt-4.1-mini"
-url = "https://api.openai.com/v1"
-key = "OPENAI_API_KEY"
-
-[[endpoint]]
-endpoint_id = "qwen3-235b-i"
-model = "qwen/qwen3-235b-a22b-instruct-2507"
-url = "https://api.pinference.ai/api/v1"
-key = "PRIME_API_KEY"
-
-[[endpoint]]
-endpoint_id = "claude-sonnet"
-model = "claude-sonnet-4-5-20250929"
-url = "https://api.anthropic.com"
-key = "ANTHROPIC_API_KEY"
-api_client_type = "anthropic_messages"
-"""
 
 MORE_ALIASES = """
 [[endpoint]]

@@ -12,84 +12,11 @@ from typing import Any
 
 import pytest
 from manual import Manual
+from manual_files import COMPARE, DETAILED, MULTI_MODEL, MY_BENCHMARK
 from program import Program, chat_answer
 from servers import FaultServer, Reply
 
 PROJECTS = Path(__file__).parents[1] / "osmosis_projects"
-
-MY_BENCHMARK = """
-# Global defaults
-model = "gpt-4.1-mini"
-num_examples = 50
-rollouts_per_example = 3
-
-[[eval]]
-env_id = "gsm8k"
-num_examples = 100  # Override global
-
-[[eval]]
-env_id = "math-python"
-
-[[eval]]
-env_id = "reverse-text"
-rollouts_per_example = 5  # Override global
-"""
-
-DETAILED = """
-model = "gpt-4.1-mini"
-
-[[eval]]
-env_id = "math-python"
-num_examples = 50
-
-[eval.env_args]
-difficulty = "hard"
-split = "test"
-
-[[eval]]
-env_id = "wiki-search"
-num_examples = 30
-
-[eval.env_args]
-max_turns = 15
-judge_model = "gpt-4.1-mini"
-"""
-
-MULTI_MODEL = """
-endpoints_path = "./configs/endpoints.toml"
-
-[[eval]]
-env_id = "gsm8k"
-endpoint_id = "gpt-4.1-mini"
-num_examples = 100
-
-[[eval]]
-env_id = "gsm8k"
-endpoint_id = "qwen3-235b-i"
-num_examples = 100
-
-[[eval]]
-env_id = "gsm8k"
-endpoint_id = "claude-sonnet"
-num_examples = 100
-"""
-
-COMPARE = """
-num_examples = 50
-rollouts_per_example = 3
-
-[[eval]]
-env_id = "gsm8k"
-endpoint_id = "gpt-4.1-mini"
-
-[[eval]]
-env_id = "gsm8k"
-endpoint_id = "qwen3-235b-i"
-
-[[eval]]
-env_id = "gsm8k"
-endpoint_id = "claude-sonnet"
-"""
 
 READING = """
 import json

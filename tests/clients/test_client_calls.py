@@ -16,7 +16,6 @@ from servers import FaultServer, Reply
 from tui_eval.clients import make_client
 from tui_eval.clients.openai_chat import OpenAIChatCompletionsClient
 from tui_eval.clients.sdk_client import SdkClient
-from tui_eval.clients.openai_chat import OpenAIChatCompletionsClient
 from tui_eval.clients.wire.chat_answer import ChatAnswer
 from tui_eval.environments.single_turn import SingleTurnEnv
 from tui_eval.errors import RefusedError

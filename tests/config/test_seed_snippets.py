@@ -3,104 +3,10 @@
 from __future__ import annotations
 
 import pytest
+from manual_files import COMPARE, DETAILED, MULTI_MODEL, MY_BENCHMARK, REGISTRY
 from setting_places import plan, plans, write
 
 from tui_eval.config.plan import RunPlan
-
-REGISTRY = """
-[[endpoint]]
-endpoint_id = "gpt-4.1-mini"
-model = "gpt-4.1-mini"
-url = "https://api.openai.com/v1"
-key = "OPENAI_API_KEY"
-
-[[endpoint]]
-endpoint_id = "qwen3-235b-i"
-model = "qwen/qwen3-235b-a22b-instruct-2507"
-url = "https://api.pinference.ai/api/v1"
-key = "PRIME_API_KEY"
-
-[[endpoint]]
-endpoint_id = "claude-sonnet"
-model = "claude-sonnet-4-5-20250929"
-url = "https://api.anthropic.com"
-key = "ANTHROPIC_API_KEY"
-api_client_type = "anthropic_messages"
-"""
-
-BENCHMARK = """
-# Global defaults
-model = "gpt-4.1-mini"
-num_examples = 50
-rollouts_per_example = 3
-
-[[eval]]
-env_id = "gsm8k"
-num_examples = 100  # Override global
-
-[[eval]]
-env_id = "math-python"
-
-[[eval]]
-env_id = "reverse-text"
-rollouts_per_example = 5  # Override global
-"""
-
-DETAILED = """
-model = "gpt-4.1-mini"
-
-[[eval]]
-env_id = "math-python"
-num_examples = 50
-
-[eval.env_args]
-difficulty = "hard"
-split = "test"
-
-[[eval]]
-env_id = "wiki-search"
-num_examples = 30
-
-[eval.env_args]
-max_turns = 15
-judge_model = "gpt-4.1-mini"
-"""
-
-MULTI_MODEL = """
-endpoints_path = "./configs/endpoints.toml"
-
-[[eval]]
-env_id = "gsm8k"
-endpoint_id = "gpt-4.1-mini"
-num_examples = 100
-
-[[eval]]
-env_id = "gsm8k"
-endpoint_id = "qwen3-235b-i"
-num_examples = 100
-
-[[eval]]
-env_id = "gsm8k"
-endpoint_id = "claude-sonnet"
-num_examples = 100
-"""
-
-COMPARE = """
-num_examples = 50
-rollouts_per_example = 3
-
-[[eval]]
-env_id = "gsm8k"
-endpoint_id = "gpt-4.1-mini"
-
-[[eval]]
-env_id = "gsm8k"
-endpoint_id = "qwen3-235b-i"
-
-[[eval]]
-env_id = "gsm8k"
-endpoint_id = "claude-sonnet"
-"""
 
 ABLATION = """
 model = "gpt-4.1-mini"                      # globals: any valid field
@@ -133,7 +39,7 @@ def sizes(found: list[RunPlan]) -> list[tuple[str, int, int]]:
 
 
 def test_a_benchmark_of_several_environments() -> None:
-    assert sizes(plans(write("configs/eval/my-benchmark.toml", BENCHMARK))) == [
+    assert sizes(plans(write("configs/eval/my-benchmark.toml", MY_BENCHMARK))) == [
         ("gsm8k", 100, 3),
         ("math-python", 50, 3),
         ("reverse-text", 50, 5),
