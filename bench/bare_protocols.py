@@ -131,7 +131,7 @@ async def rollout(ask: Ask, number: int, tool_turns: int, file: BinaryIO) -> boo
     began = time.time()
     prompt = f"What is {number} + 2? Answer with the number only."
     messages: list[Any] = [{"role": "user", "content": prompt}]
-    text, back = "", []
+    text, back = "", list[Any]()
     for _ in range(tool_turns + 2):
         text, back = await ask(messages)
         messages += back

@@ -5,6 +5,7 @@ from __future__ import annotations
 import random
 import time
 from collections.abc import Callable, Iterator
+from functools import partial
 from statistics import median
 
 from bench.figure import Figure, spread
@@ -51,12 +52,12 @@ def measure(setting: Setting) -> Iterator[Figure]:
     repeats = setting.repeats(9, 3)
     for text in FILTERS:
         wanted = RowFilter(text, state.facts.metrics)
-        yield _figure(f"filter {text[:42]}", repeats, lambda wanted=wanted: wanted.rows(state))
+        yield _figure(f"filter {text[:42]}", repeats, partial(wanted.rows, state))
     for column in COLUMNS:
         yield _figure(
             f"sort by {column}",
             repeats,
-            lambda column=column: ordered(state, range(ROWS), column, descending=True),
+            partial(ordered, state, range(ROWS), column, descending=True),
         )
 
 
@@ -69,13 +70,31 @@ def _figure(what: str, repeats: int, work: Callable[[], object]) -> Figure:
     return Figure(what, median(taken), LIMIT_MS, " ms", f"CPU, of {repeats}: {spread(taken)}")
 
 
+def run_started(at: float, examples: int) -> RunStarted:
+    """The first event of a run of so many examples."""
+    return RunStarted(
+        seq=0,
+        at=at,
+        path="/run",
+        env_id="env",
+        model="model",
+        base_url="http://127.0.0.1:1",
+        num_examples=examples,
+        rollouts_per_example=EACH,
+        total=examples * EACH,
+        max_concurrent=0,
+        saved=True,
+        sampling_args={},
+        env_args={},
+    )
+
+
 def made_state(rows: int = ROWS) -> RunState:
     """A finished run with texts of the length that the index has."""
     dice = random.Random(5)
     state = RunState()
     examples = rows // EACH
-    run = ("/run", "env", "model", "http://127.0.0.1:1", examples, EACH, rows, 0, True, {}, {})
-    state.apply(RunStarted(0, 0.0, *run))
+    state.apply(run_started(0.0, examples))
     for row in range(rows):
         state.apply(finished(dice, row))
         state.facts.answers.put(row, text_of(dice))

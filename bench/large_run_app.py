@@ -10,8 +10,8 @@ import time
 from collections.abc import Iterator
 from typing import Any
 
-from bench.filtering import EACH, finished, text_of
-from tui_eval.events import Event, RolloutStaged, RunStarted, Stage
+from bench.filtering import EACH, finished, run_started, text_of
+from tui_eval.events import Event, RolloutStaged, Stage
 from tui_eval.fold.transcript import Rollout, from_row
 from tui_eval.tui.app import TuiEvalApp
 from tui_eval.tui.watched import Silence
@@ -50,8 +50,7 @@ class Growing(Silence):
 
 def _events() -> Iterator[Event]:
     dice = random.Random(5)
-    run = ("/run", "env", "model", "http://127.0.0.1:1", ROWS // EACH, EACH, ROWS, 0, True, {}, {})
-    yield RunStarted(0, time.time(), *run)
+    yield run_started(time.time(), ROWS // EACH)
     for row in range(ROWS):
         if row >= ROWS - AHEAD:
             for turns, stage in enumerate((Stage.SETUP, Stage.MODEL, Stage.TOOL)):

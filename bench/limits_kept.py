@@ -22,11 +22,13 @@ def measure(setting: Setting) -> Iterator[Figure]:
     (folder := setting.new_path("-judge")).mkdir()
     registry = setting.new_path(".toml")
     with FastEndpoint(folder) as judge:
-        asked = (
+        asked: tuple[tuple[str, int, list[str], list[str]], ...] = (
             ("-c", LIMIT, [], []),
             ("--max-concurrent-generation", 64, ["--max-concurrent-generation", str(LIMIT)], []),
             (
-                *("max_concurrent of an endpoint", 64, ["-e", str(registry), "-m", "limited"]),
+                "max_concurrent of an endpoint",
+                64,
+                ["-e", str(registry), "-m", "limited"],
                 ["model", "api_base_url"],
             ),
         )

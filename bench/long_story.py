@@ -7,6 +7,7 @@ import json
 import time
 from collections.abc import AsyncIterator, Awaitable, Callable, Iterator
 from contextlib import asynccontextmanager
+from functools import partial
 from statistics import median
 from typing import Any
 
@@ -102,7 +103,8 @@ async def _all(rows: list[bytes], repeats: int) -> list[Figure]:
     async with _running(rows) as (app, pilot):
         frames = await _scrolling(app, pilot)
         focus = await _focusing(app, pilot)
-        small, large = [], []
+        small: list[float] = []
+        large: list[float] = []
         for row in range(1, len(rows)):
             passed = await _turning(app, pilot, row)
             (large if len(rows[row]) > LARGE / 2 else small).append(passed)
@@ -153,9 +155,7 @@ async def _scrolling(app: TuiEvalApp, pilot: Pilot[Any]) -> list[float]:
 async def _focusing(app: TuiEvalApp, pilot: Pilot[Any]) -> list[float]:
     kinds = (textual_events.AppBlur, textual_events.AppFocus)
     return [
-        await _cpu_ms(pilot, lambda kind=kind: app.post_message(kind()))
-        for _ in range(5)
-        for kind in kinds
+        await _cpu_ms(pilot, partial(app.post_message, kind())) for _ in range(5) for kind in kinds
     ]
 
 
@@ -179,5 +179,10 @@ async def _turning(app: TuiEvalApp, pilot: Pilot[Any], row: int) -> float:
 
 def _drawn(app: TuiEvalApp) -> Awaitable[None]:
     done: asyncio.Future[None] = asyncio.get_running_loop().create_future()
-    app.live_screen.story.call_after_refresh(lambda: done.done() or done.set_result(None))
+
+    def drawn() -> None:
+        if not done.done():
+            done.set_result(None)
+
+    app.live_screen.story.call_after_refresh(drawn)
     return done

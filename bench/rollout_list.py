@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import time
 from collections.abc import Callable, Iterator
+from functools import partial
 from statistics import median
 from typing import Any
 
@@ -36,7 +37,7 @@ def measure(setting: Setting) -> Iterator[Figure]:
     repeats = setting.repeats(9, 3)
     wanted = RowFilter(FILTERED, state.facts.metrics)
     for what, sorting in SORTINGS.items():
-        yield _figure(what, repeats, lambda sorting=sorting: make_order(state, None, sorting, {}))
+        yield _figure(what, repeats, partial(make_order, state, None, sorting, {}))
     yield _figure("filtered", repeats, lambda: make_order(state, wanted, Sorting(), {}))
     for what, text in (("a row changes", ""), ("a row changes, filtered list", FILTERED)):
         taken = asyncio.run(_row_updates(state, text, setting.repeats(400, 100)))
