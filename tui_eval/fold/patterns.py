@@ -21,7 +21,8 @@ SHORT = 200
 """Characters of a text that are looked at where many are; the index has no more of each."""
 LONGEST_SOURCE = 1000
 PATIENCE_S = 2.0
-AT_ONCE = 16
+AT_ONCE, QUICK_S = 16, 0.001
+"""How many texts are looked at before the clock is; more once so many took so few seconds."""
 _COST_MOST = 1e7
 _ESCAPES_AND_SETS = re.compile(r"\\.|\[\^?\]?(?:\\.|[^\]\\])*\]", re.DOTALL)
 _REPEATED_OR_LOOKING = re.compile(r"\)[*+{?]|\(\?(?![:P])|\(\?P=|[*+?}][*+]")
@@ -101,12 +102,16 @@ class Matcher:
         """
         if self._here is None:
             return self._ask(list(map(_whole, texts)))
-        search, end = self._here.search, time.monotonic() + self._patience
-        found = []
-        for start in range(0, len(texts), AT_ONCE):
-            if time.monotonic() > end:
+        search, now = self._here.search, time.monotonic()
+        end, many = now + self._patience, AT_ONCE
+        found: list[bool] = []
+        while len(found) < len(texts):
+            if now > end:
                 raise PatternTooSlowError(self._source)
-            found += [search(text) is not None for text in texts[start : start + AT_ONCE]]
+            some = texts[len(found) : len(found) + many]
+            found += [match is not None for match in map(search, some)]
+            before, now = now, time.monotonic()
+            many = 2 * many if now - before < QUICK_S else AT_ONCE
         return found
 
     def _ask(self, texts: list[str]) -> list[bool]:
