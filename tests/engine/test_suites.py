@@ -6,6 +6,7 @@ import asyncio
 import json
 import os
 import re
+import shlex
 import signal
 import time
 from collections.abc import AsyncIterator
@@ -399,6 +400,16 @@ def test_abbreviated_leaves_out_the_table(suite: Suites) -> None:
     done = suite.run("-A")
     assert "pass@r" not in done.out
     assert "2 of 2 evaluations finished" in done.out
+
+
+def test_evaluations_that_nobody_saved_can_be_by_the_line_that_is_told(suite: Suites) -> None:
+    suite.write(marked("a"), marked("b"), top="save_results = false")
+    done = suite.run("-A")
+    assert done.out.count(str(suite.program.state)) == 4  # listed, and in the line
+    (line,) = [line for line in done.out.splitlines() if line.startswith("Save them: tui-eval ")]
+    saved = suite.program.run(*shlex.split(line)[3:])
+    assert saved.code == 0, saved
+    assert suite.runs().keys() == {"a", "b"}
 
 
 def test_every_evaluation_beats_its_heart(suite: Suites) -> None:

@@ -202,6 +202,7 @@ class Console:
             show_json(unstarted_object(end.status, end.exit_code, end.text))
         elif self._as_json:
             show_json({**summary_object(summarize(state)), **beside})
+            mutter(ending_lines(state) if end.status != "finished" else ())
         elif state.run is not None:
             show([*result_lines(state, abbreviated=abbreviated), *ending_lines(state)])
         elif end.status == "interrupted":

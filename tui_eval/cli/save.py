@@ -1,4 +1,4 @@
-"""`tui-eval save PATH`: keeps a run that nobody saved."""
+"""`tui-eval save PATH...`: keeps runs that nobody saved."""
 
 from __future__ import annotations
 
@@ -8,21 +8,25 @@ import click
 
 
 @click.command("save")
-@click.argument("path", type=click.Path(path_type=Path))
-@click.option("-o", "--output-dir", metavar="DIR", help="Keep the run under this folder.")
-def command(path: Path, output_dir: str | None) -> int:
-    """Move an unsaved run to its environment's outputs, or to ./outputs."""
+@click.argument(
+    "paths", metavar="PATH...", nargs=-1, required=True, type=click.Path(path_type=Path)
+)
+@click.option("-o", "--output-dir", metavar="DIR", help="Keep them under this folder.")
+def command(paths: tuple[Path, ...], output_dir: str | None) -> int:
+    """Move unsaved runs to their environments' outputs, or to ./outputs."""
     from tui_eval.cli.report import show_faults, show_path
     from tui_eval.errors import Fault, RefusedError
     from tui_eval.runs.layout import is_unsaved
     from tui_eval.runs.opening import find_run
     from tui_eval.runs.unsaved import keep
 
-    try:
-        run = find_run(path)
-        if not is_unsaved(run):
-            raise RefusedError([Fault(str(path), "this run is saved already")])
-        show_path(keep(run, output_dir))
-    except RefusedError as error:
-        return show_faults(error.faults)
-    return 0
+    faults: list[Fault] = []
+    for path in paths:
+        try:
+            run = find_run(path)
+            if not is_unsaved(run):
+                raise RefusedError([Fault(str(path), "this run is saved already")])
+            show_path(keep(run, output_dir))
+        except RefusedError as error:
+            faults += error.faults
+    return show_faults(faults) if faults else 0

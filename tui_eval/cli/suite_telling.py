@@ -289,6 +289,8 @@ def _path_lines(paths: list[Path]) -> Iterator[str]:
         if some:
             yield "Unsaved, kept 14 days:" if unsaved else "Results saved to:"
             yield from (f"  {path}" for path in some[:MOST_PATHS])
+        if some and unsaved:
+            yield f"Save them: {shlex.join(['tui-eval', 'save', *map(str, some[:MOST_PATHS])])}"
         if len(some) > MOST_PATHS:
             folder = os.path.commonpath([path.parent for path in some])
             yield f"  and {len(some) - MOST_PATHS} others under {folder}"
