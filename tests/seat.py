@@ -1,4 +1,4 @@
-"""A listener of a real engine process, with its fold and what it heard."""
+"""A listener of a real engine process, with its folds and what it heard."""
 
 from __future__ import annotations
 
@@ -11,16 +11,18 @@ from tui_eval.cli.lazy_feed import LazyFeed
 from tui_eval.engine.live_feed import LiveFeed
 from tui_eval.events import Event
 from tui_eval.fold.run_state import RunState
+from tui_eval.fold.suite_state import SuiteState
 
 PATIENCE_S = 30.0
 
 
 class Seat:
-    """A listener with its fold and everything it heard."""
+    """A listener with everything it heard, folded as one run and as several."""
 
     def __init__(self, feed: LiveFeed | LazyFeed) -> None:
         self.feed = feed
         self.state = RunState()
+        self.suite = SuiteState()
         self.heard: list[Event] = []
 
     def of(self, kind: type[Any]) -> list[Any]:
@@ -30,6 +32,7 @@ class Seat:
         for event in self.feed.drain():
             self.heard.append(event)
             self.state.apply(event)
+            self.suite.apply(event)
 
     async def until(self, condition: Callable[[], Any], what: str) -> Any:
         async with asyncio.timeout(PATIENCE_S):

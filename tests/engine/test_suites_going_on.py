@@ -1,0 +1,81 @@
+"""Suites that go on, with which changes, and within which budgets."""
+
+from __future__ import annotations
+
+from program import chat_answer
+from servers import Reply
+from suites import CHAT, Suites, marked
+
+
+def test_identical_evaluations_have_runs_of_their_own_also_when_they_go_on(suite: Suites) -> None:
+    suite.server.script(CHAT, [Reply(body=chat_answer("yes"))] * 6 + [Reply(400)])
+    suite.write(marked("a"), marked("a"), top="max_concurrent = 1")
+    assert suite.run().code == 3
+    before = {run.path: len(run.rows) for run in suite.program.runs()}
+    assert sorted(before.values()) == [4, 4]
+    suite.server.script(CHAT, [Reply(body=chat_answer("yes"))])
+    done = suite.run("--resume")
+    assert done.code == 0, done
+    assert {run.path for run in suite.program.runs()} == before.keys()
+    assert all(len(run.rows) == 4 for run in suite.program.runs())
+
+
+def test_what_differs_goes_on_only_where_that_is_accepted(suite: Suites) -> None:
+    named = [f"{marked(mark)}; name = '{mark}'" for mark in "ab"]
+    suite.write(*named)
+    assert suite.run().code == 0
+    suite.write(*(f"{one}; num_examples = 3" for one in named), top="temperature = 0.5")
+    done = suite.run("--resume", "--accept-changes")
+    assert done.code == 0, done
+    assert [len(run.rows) for run in suite.program.runs()] == [6, 6]
+    for run in suite.program.runs():
+        assert 'name = "sampling_args"' in (run.path / "run.toml").read_text()
+    suite.write(*named, top="temperature = 0.7")
+    assert suite.run("--resume").code == 0
+    assert [len(run.rows) for run in suite.program.runs()] != [6, 6], "other ones are new"
+
+
+def test_a_run_that_a_table_names_is_gone_on_with_by_that_evaluation_alone(suite: Suites) -> None:
+    suite.write(marked("a"), marked("b"))
+    assert suite.run().code == 0
+    run = suite.runs()["a"]
+    named = f'resume = "{run.path}"; num_examples = 3'
+    suite.write(f"{marked('a')}; {named}", marked("b"))
+    done = suite.run()
+    assert done.code == 0, done
+    assert len(run.rows) == 6
+    assert len(suite.program.runs()) == 3
+    done = suite.run("--resume")
+    assert done.code == 0, done
+    assert len(suite.program.runs()) == 3, "the other one goes on with its newest"
+    suite.write(f"{marked('a')}; {named}", f"{marked('a')}; {named}")
+    done = suite.run()
+    assert done.code == 2, done
+    assert "two evaluations cannot go on with the same run" in done.err
+
+
+def test_a_budget_that_was_typed_is_one_for_all(suite: Suites) -> None:
+    suite.write(*(marked(mark) for mark in "abc"), top="max_concurrent = 1")
+    done = suite.run("--max-total-tokens", "90")
+    assert done.code == 4, done
+    assert {mark: len(run.rows) for mark, run in suite.runs().items()} == {"a": 4, "b": 2}
+    assert "90 tokens are used, the limit is 90" in done.err
+    done = suite.run("--max-total-tokens", "900", "--resume")
+    assert done.code == 0, done
+    assert {mark: len(run.rows) for mark, run in suite.runs().items()} == dict.fromkeys("abc", 4)
+
+
+def test_a_budget_in_a_table_is_that_evaluations_own(suite: Suites) -> None:
+    suite.write(marked("a"), f"{marked('b')}; max_total_tokens = 30; max_concurrent = 1",
+                marked("c"))  # fmt: skip
+    done = suite.run()
+    assert done.code == 4, done
+    rows = {mark: len(run.rows) for mark, run in suite.runs().items()}
+    assert rows == {"a": 4, "b": 2, "c": 4}
+
+
+def test_a_budget_of_cost_for_all_needs_every_price(suite: Suites) -> None:
+    suite.write(marked("a"), marked("b"))
+    done = suite.run("--max-cost", "1")
+    assert done.code == 2, done
+    assert "--max-cost: the prices of m are not known" in done.err

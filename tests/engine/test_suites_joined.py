@@ -1,0 +1,167 @@
+"""Suites as listeners see and steer them, at their own socket and those of their evaluations."""
+
+from __future__ import annotations
+
+import asyncio
+from itertools import pairwise
+from pathlib import Path
+
+import pytest
+from program import chat_answer
+from seat import seat
+from servers import Reply
+from suites import CHAT, Suites, marked
+
+from tui_eval.engine.live_feed import LiveFeed
+from tui_eval.engine.suites_at_work import at_work_on
+from tui_eval.events import (
+    CommandAnswered,
+    EvaluationMoved,
+    MoveLimit,
+    Noticed,
+    Pause,
+    Rerun,
+    Resume,
+    RunStarted,
+    Stop,
+)
+from tui_eval.runs.lock import holder
+
+
+@pytest.fixture
+def here(suite: Suites, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(suite.program.folder)
+    for name, value in suite.program.env.items():
+        monkeypatch.setenv(name, value)
+
+
+REQUEST = {"env_id": "suite.toml", "raw": {}}
+
+
+@pytest.mark.usefixtures("here")
+async def test_one_evaluation_can_be_joined_left_and_stopped_at_its_own_socket(
+    suite: Suites,
+) -> None:
+    suite.server.script(CHAT, [Reply(body=chat_answer("yes"), delay=0.2)])
+    suite.write(
+        f"{marked('a')}; num_examples = 20; max_concurrent = 2",
+        f"{marked('b')}; max_concurrent = 2",
+        top="max_concurrent = 4",
+    )
+    async with seat(LiveFeed(REQUEST)) as root:
+        await root.until(lambda: root.suite.running, "the first one runs")
+        first = root.suite.evaluations[0]
+        held = holder(Path(first.last.path) / "lock")
+        assert held is not None and held.socket == first.last.socket
+        async with seat(LiveFeed(socket_path=held.socket)) as one:
+            await one.until(lambda: one.state.finished >= 2, "its rollouts are told")
+            assert one.state.run is not None and one.state.run.path == first.last.path
+        async with seat(LiveFeed(socket_path=held.socket)) as one:
+            await one.until(lambda: one.state.finished >= 4, "it goes on when left")
+            one.feed.send(Stop())
+            await one.until(lambda: one.state.end, "it ends")
+            assert one.state.end is not None and one.state.end.status == "interrupted"
+        await root.until(lambda: root.suite.end, "the others go on")
+        assert [one.last.status for one in root.suite.evaluations] == ["interrupted", "finished"]
+        assert root.suite.end is not None and root.suite.end.exit_code == 130
+        assert all(one.last.saved for one in root.suite.evaluations)
+        assert not root.state.run and not [e for e in root.heard if isinstance(e, RunStarted)]
+    assert 4 <= len(suite.runs()["a"].rows) < 40
+    assert len(suite.runs()["b"].rows) == 4
+
+
+@pytest.mark.usefixtures("here")
+async def test_the_limit_of_all_moves_and_one_that_has_fewer_of_its_own_keeps_them(
+    suite: Suites,
+) -> None:
+    suite.server.script(CHAT, [Reply(hang=True)])
+    tables = (f"{marked('a')}; max_concurrent = 1", marked("b"), marked("c"))
+    suite.write(*tables, top="max_concurrent = 2")
+    async with seat(LiveFeed(REQUEST)) as root:
+        await root.until(lambda: len(suite.server.requests) == 2, "two are in flight")
+        root.feed.send(MoveLimit(6))
+        await root.until(lambda: len(suite.server.requests) == 6, "six are")
+        await root.until(lambda: root.suite.limit_moved, "everybody hears it")
+        assert root.suite.started is not None and root.suite.started.max_concurrent == 6
+        await root.until(
+            lambda: [one.last.running for one in root.suite.evaluations] == [1, 4, 1],
+            "the first one has no more",
+        )
+        root.feed.send(Rerun())
+        await root.until(
+            lambda: any(isinstance(one, CommandAnswered) and not one.done for one in root.heard),
+            "a suite has no rollouts",
+        )
+
+
+@pytest.mark.usefixtures("here")
+async def test_nothing_is_begun_again_while_an_engine_works_on_it(suite: Suites) -> None:
+    suite.server.script(CHAT, [Reply(body=chat_answer("yes"), delay=0.05)])
+    suite.write(*(f"{marked(mark)}; num_examples = 6" for mark in "ab"), top="max_concurrent = 2")
+    file = suite.program.folder / "suite.toml"
+    other = file.with_name("other.toml")
+    other.write_text(file.read_text())
+    async with seat(LiveFeed(REQUEST)) as root:
+        await root.until(lambda: root.suite.running, "the first one runs")
+        root.feed.send(Pause())
+        again = await asyncio.to_thread(suite.run, "--resume")
+        assert again.code == 2, again
+        assert "suite.toml: process " in again.err
+        assert "is working on these evaluations. Join them: tui-eval open suite.toml" in again.err
+        path = root.suite.evaluations[0].last.path
+        assert f"/{Path(path).name}: process" in again.err
+        same = await asyncio.to_thread(suite.program.run, "other.toml", "--resume")
+        assert same.code == 2, same
+        assert f"{Path(path).name}: process" in same.err
+        assert "Join it: tui-eval open" in same.err
+        root.feed.send(Resume())
+        await root.until(lambda: root.suite.end, "it ends")
+    assert {mark: len(run.rows) for mark, run in suite.runs().items()} == {"a": 12, "b": 12}
+    assert len(suite.program.runs()) == 2
+    assert suite.run("--resume").code == 0
+
+
+@pytest.mark.usefixtures("here")
+async def test_who_joins_the_whole_later_hears_how_all_of_it_stands(suite: Suites) -> None:
+    suite.server.script(CHAT, [Reply(body=chat_answer("yes"), delay=0.05)])
+    suite.write(*(f"{marked(mark)}; num_examples = 10" for mark in "ab"), top="max_concurrent = 4")
+    async with seat(LiveFeed(REQUEST)) as root:
+        await root.until(lambda: root.suite.over, "the first one is over")
+        root.feed.send(Pause())
+        await root.until(lambda: not root.suite.gate_open, "the gate is closed")
+        held = at_work_on(suite.program.folder / "suite.toml")
+        assert held is not None
+        async with seat(LiveFeed(socket_path=held.socket)) as late:
+            await late.until(lambda: not late.suite.gate_open, "it hears all of it")
+            assert [one.last.status for one in late.suite.evaluations] == ["finished", "running"]
+            late.feed.send(Resume())
+            await late.until(lambda: late.suite.end, "it ends")
+    assert at_work_on(suite.program.folder / "suite.toml") is None
+
+
+@pytest.mark.usefixtures("here")
+async def test_a_pause_at_the_root_holds_all_and_numbers_are_told_seldom(suite: Suites) -> None:
+    suite.server.script(CHAT, [Reply(body=chat_answer("yes"), delay=0.05)])
+    suite.write(
+        *(f"{marked(mark)}; num_examples = 10" for mark in "abc"),
+        top="max_concurrent = 4; save_results = false",
+    )
+    async with seat(LiveFeed(REQUEST)) as root:
+        await root.until(lambda: root.suite.running, "the first one runs")
+        root.feed.send(Pause())
+        await root.until(lambda: not root.state.gate_open, "the gate is closed")
+        await asyncio.sleep(0.3)
+        asked = len(suite.server.requests)
+        await asyncio.sleep(0.5)
+        assert len(suite.server.requests) == asked < 60
+        root.feed.send(Resume())
+        await root.until(lambda: root.suite.end, "it ends")
+        assert root.suite.end is not None and root.suite.end.exit_code == 0
+        moved = [event for event in root.heard if isinstance(event, EvaluationMoved)]
+        for place in range(3):
+            own = [event for event in moved if event.index == place]
+            assert own[0].status == "running" and own[-1].status == "finished"
+            assert (own[-1].total, own[-1].finished, own[-1].reward) == (20, 20, 1.0)
+            assert not own[-1].saved
+            assert all(b.at - a.at > 0.2 for a, b in pairwise(own[1:-1]))
+        assert not [e for e in root.heard if isinstance(e, Noticed) and e.level == "warning"]
