@@ -124,6 +124,7 @@ class TuiEvalApp(HouseApp[Leave]):
         await asyncio.gather(self.feed.start(), asyncio.to_thread(load_numbers))
         self.set_interval(self.preferences.draws_every(TICK_S), self.tick)
         self.tick()
+        await asyncio.to_thread(load_highlighting)
 
     def tick(self) -> None:
         """Folds what is new, for a bounded time, and draws what changed."""
@@ -265,9 +266,12 @@ class TuiEvalApp(HouseApp[Leave]):
 
 
 def load_numbers() -> None:
-    """Loads what histogram and highlighting need, off the loop: it takes longer than a frame."""
+    """Loads what the histogram needs, off the loop: it takes longer than a frame."""
     import numpy  # noqa: F401
 
+
+def load_highlighting() -> None:
+    """The same for the languages that texts are highlighted in."""
     from tui_eval.tui.syntax import load
 
     load()
