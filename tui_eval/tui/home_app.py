@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 from textual.screen import Screen
 
 from tui_eval.shipped import shipped
-from tui_eval.tui.app import TICK_S, TuiEvalApp, load_highlighting, load_numbers
+from tui_eval.tui.app import TICK_S, TuiEvalApp, load_numbers
 from tui_eval.tui.leaving import Leave
 from tui_eval.tui.preferences import Preferences
 from tui_eval.tui.screens.home import HomeScreen
@@ -71,7 +71,7 @@ class HomeApp(TuiEvalApp):
         self.set_interval(self.preferences.draws_every(TICK_S), self.tick)
         self.home.begin()
         await asyncio.to_thread(load_numbers)
-        await asyncio.to_thread(load_highlighting)
+        await self._load_highlighting()
 
     def on_home_screen_run_wanted(self, message: HomeScreen.RunWanted) -> None:
         """Puts a run over home."""

@@ -24,6 +24,8 @@ NO_STYLE = Style()
 _STYLES: LRUCache[tuple[str, Style, str], Style] = LRUCache(4096)
 """Styles by theme, the plain style around, and the name of the ink: what they depend on."""
 MARK = "▌"
+KEPT = 256
+"""Strips that are kept: each is some forty objects, which every collection of garbage looks at."""
 
 
 class Frame(NamedTuple):
@@ -54,7 +56,7 @@ class LineView(ScrollView, can_focus=True):
 
     def __init__(self, *, id: str | None = None) -> None:
         super().__init__(id=id)
-        self._strips: LRUCache[Hashable, Strip] = LRUCache(4096)
+        self._strips: LRUCache[Hashable, Strip] = LRUCache(KEPT)
         self._shown: dict[int, Hashable] = {}
         self._frame: Frame | None = None
         self._inks: dict[str, Style] = {}
