@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import asyncio
+import gc
 import json
 import time
-from collections.abc import AsyncIterator, Awaitable, Callable, Iterator
+from collections.abc import AsyncIterator, Callable, Iterator
 from contextlib import asynccontextmanager
 from functools import partial
 from statistics import median
@@ -26,6 +27,8 @@ HUGE, LARGE, SMALL = 20_000_000, 5_000_000, 50_000
 """Characters of the rollouts."""
 APPEARS_WITHIN_S = 30.0
 SIZE = (120, 40)
+REPEATED_EVERY_S = 1 / 30
+"""How often a key that is held comes."""
 
 
 class Saved:
@@ -101,7 +104,7 @@ def measure(setting: Setting) -> Iterator[Figure]:
 
 async def _all(rows: list[bytes], repeats: int) -> list[Figure]:
     async with _running(rows) as (app, pilot):
-        frames = await _scrolling(app, pilot)
+        frames = await _scrolling(app)
         focus = await _focusing(app, pilot)
         small: list[float] = []
         large: list[float] = []
@@ -124,10 +127,14 @@ async def _all(rows: list[bytes], repeats: int) -> list[Figure]:
 async def _running(rows: list[bytes]) -> AsyncIterator[tuple[TuiEvalApp, Pilot[Any]]]:
     app = TuiEvalApp(Saved(rows), now=lambda: NOW)
     async with app.run_test(size=SIZE) as pilot:
-        await _until(lambda: _shows(app, 0))
-        await pilot.press("2", "g")
-        await pilot.pause()
-        yield app, pilot
+        gc.freeze()  # as the app does after its first frame, on a terminal
+        try:
+            await _until(lambda: _shows(app, 0))
+            await pilot.press("2", "g")
+            await pilot.pause()
+            yield app, pilot
+        finally:
+            gc.unfreeze()
 
 
 def _shows(app: TuiEvalApp, row: int) -> bool:
@@ -143,19 +150,33 @@ async def _until(condition: Callable[[], bool]) -> None:
         await asyncio.sleep(0.001)
 
 
-async def _scrolling(app: TuiEvalApp, pilot: Pilot[Any]) -> list[float]:
-    """CPU milliseconds of frames: down by the wheel, by pages, from the end up again."""
+async def _scrolling(app: TuiEvalApp) -> list[float]:
+    """Frames while a key is held: by the wheel, by pages, from the end up again."""
     story = app.live_screen.story
     moves: list[Callable[[], Any]] = [lambda: story.scroll_lines(3)] * 60
     moves += [lambda: story.action_page(1.0)] * 60
     moves += [story.action_bottom, *[lambda: story.action_page(-1.0)] * 60]
-    return [await _cpu_ms(pilot, move) for move in moves]
+    return [await _frame(app, move) for move in moves]
+
+
+async def _frame(app: TuiEvalApp, act: Callable[[], Any]) -> float:
+    """CPU milliseconds of all that goes on from one repeat of the key to the next.
+
+    That is what stands in the frame, and what keeps the loop from the next one: laying out and
+    highlighting what comes later, the clock's tick, collecting garbage.
+    """
+    began, before = time.perf_counter(), time.thread_time()
+    await _drawn(app, act)
+    await asyncio.sleep(began + REPEATED_EVERY_S - time.perf_counter())
+    return (time.thread_time() - before) * 1000
 
 
 async def _focusing(app: TuiEvalApp, pilot: Pilot[Any]) -> list[float]:
     kinds = (textual_events.AppBlur, textual_events.AppFocus)
     return [
-        await _cpu_ms(pilot, partial(app.post_message, kind())) for _ in range(5) for kind in kinds
+        await _cpu_ms(pilot, partial(app.post_message, kind()))
+        for _ in range(5)
+        for kind in kinds
     ]
 
 
@@ -169,20 +190,18 @@ async def _cpu_ms(pilot: Pilot[Any], act: Callable[[], Any]) -> float:
 async def _turning(app: TuiEvalApp, pilot: Pilot[Any], row: int) -> float:
     """Wall milliseconds from the key until the first lines of the next rollout are drawn."""
     before = time.perf_counter()
-    app.live_screen.action_rollout(1)
-    await _until(lambda: _shows(app, row))
-    await _drawn(app)
+    await _drawn(app, lambda: app.live_screen.action_rollout(1), lambda: _shows(app, row))
     passed = (time.perf_counter() - before) * 1000
+    await _until(lambda: app.live_screen.story.is_laid_out)
     await pilot.pause(0.2)
     return passed
 
 
-def _drawn(app: TuiEvalApp) -> Awaitable[None]:
-    done: asyncio.Future[None] = asyncio.get_running_loop().create_future()
-
-    def drawn() -> None:
-        if not done.done():
-            done.set_result(None)
-
-    app.live_screen.story.call_after_refresh(drawn)
-    return done
+async def _drawn(
+    app: TuiEvalApp, act: Callable[[], Any], condition: Callable[[], bool] = lambda: True
+) -> None:
+    """Acts, and waits until a frame has the lines of the story anew, once the condition holds."""
+    story = app.live_screen.story
+    before = story.asked
+    act()
+    await _until(lambda: condition() and story.asked > before)

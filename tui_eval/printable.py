@@ -31,7 +31,7 @@ def printable(text: str) -> str:
     carriage return before a newline goes, and so do variation selectors. The result holds no
     character that moves the cursor, so it can be drawn as plain text.
     """
-    if text.isascii() and text.isprintable():
+    if text.isascii() and text.replace("\n", "").isprintable():
         return text
     text = text.replace("\r\n", "\n").replace("\t", "    ")
     return _UNPRINTABLE.sub(_visible, _SELECTORS.sub("", text))

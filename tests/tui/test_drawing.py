@@ -5,6 +5,7 @@ import tracemalloc
 import pytest
 from scripted_run import NOW, TOTAL, ScriptedFeed, finished, run_started, saved_rows, staged
 from staging import over, running, staged_app
+from textual.scrollbar import ScrollBar
 
 from tui_eval import events as ev
 from tui_eval.fold.transcript import Rollout
@@ -32,6 +33,30 @@ async def test_a_bar_that_comes_late_stands_where_the_view_is() -> None:
         story.show_vertical_scrollbar = True
         await stage.pilot.pause()
         assert story.vertical_scrollbar.position == story.scroll_y == story.max_scroll_y - 3
+
+
+async def test_a_bar_is_drawn_anew_where_it_looks_other_than_before(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    drawn: list[int] = []
+    render = ScrollBar.render
+    monkeypatch.setattr(ScrollBar, "render", lambda bar: drawn.append(1) or render(bar))
+    async with staged_app(over()) as stage:
+        story, bar = stage.live.story, stage.live.story.vertical_scrollbar
+        messages = [{"role": "user", "content": f"number {n}"} for n in range(3_000)]
+        stage.live.reader.rollout = Rollout(0, messages=messages, finished=True)
+        story.show(stage.live.reader.rollout, anew=True)
+        assert story.count() > 9_000
+        steps = range(0, 300, 7)
+        for top in steps:
+            story.jump(top)
+            await stage.pilot.pause(0)
+            looks = [list(bar.render_line(y)) for y in range(bar.size.height)]
+            before = len(drawn)
+            bar.refresh()
+            assert [list(bar.render_line(y)) for y in range(bar.size.height)] == looks
+            drawn[before:] = []
+        assert len(drawn) < len(steps) / 2
 
 
 async def test_a_backlog_is_folded_by_one_timer_beside_the_clock(

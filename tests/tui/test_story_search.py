@@ -17,6 +17,7 @@ from tui_eval.printable import printable
 from tui_eval.tui.finding import Match, TooSlowError, find, shown_source, wanted
 from tui_eval.tui.marking import Texts
 from tui_eval.tui.story import USUAL, Block, lay_out
+from tui_eval.tui.widgets import story_view
 
 
 def foot(stage: Stage) -> str:
@@ -140,7 +141,10 @@ async def test_jumps_go_by_tool_call_and_by_what_went_wrong() -> None:
         assert "turn 1" in here()
 
 
-async def test_a_long_story_is_laid_out_on_sight_and_keeps_its_place() -> None:
+async def test_a_long_story_is_laid_out_on_sight_and_keeps_its_place(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(story_view, "CALM_S", 60.0)
     async with staged_app(long_feed(1_000, 2_000_000)) as stage:
         story = stage.live.story
         assert not story._layout.is_exact
@@ -148,7 +152,13 @@ async def test_a_long_story_is_laid_out_on_sight_and_keeps_its_place() -> None:
         await stage.press("G")
         await stage.press("ctrl+u")
         first = stage.text(story).splitlines()[1]
-        await stage.until(lambda: story._layout.is_exact)
+        monkeypatch.setattr(story_view, "SLICE_S", 60.0)
+        story._measure()
+        assert not story._layout.is_exact, "what is not seen is laid out while somebody scrolls"
+        story._calm_from = 0.0
+        story._measure()
+        assert story._layout.is_exact
+        await stage.pilot.pause()
         assert stage.text(story).splitlines()[1] == first
         starts = story._layout.starts
         assert starts[-1] == sum(

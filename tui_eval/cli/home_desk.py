@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
 import os
 import time
 from collections.abc import Iterator, Mapping, Sequence
+from importlib import import_module
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -48,6 +50,8 @@ class FilesAndEngines:
 
     async def environments(self) -> list[NearEnvironment]:
         """See `HomeDesk.environments`. An engine looks: this process imports no environment."""
+        # In a thread: who imports waits for another thread that loads the same modules.
+        await asyncio.to_thread(import_module, "tui_eval.engine.asking")
         from tui_eval.engine.asking import ask_engine
 
         found = await ask_engine("--list", within=LISTS_WITHIN_S)

@@ -105,12 +105,15 @@ class TuiEvalApp(HouseApp[Leave]):
         self.call_after_refresh(self._start)
 
     def _start(self) -> None:
-        if not self.is_headless:
-            # What was loaded until here stays to the end: no collection looks through it again.
-            gc.freeze()
-            gc.enable()
+        self._collect_from_here()
         if self._form is None:
             self.run_worker(self._begin(), group="feed")
+
+    def _collect_from_here(self) -> None:
+        """What was loaded until here stays to the end: no collection looks through it again."""
+        if not self.is_headless:
+            gc.freeze()
+            gc.enable()
 
     def _configured(self, request: dict[str, Any] | None) -> None:
         """Begins with what the form was left with."""
@@ -124,6 +127,11 @@ class TuiEvalApp(HouseApp[Leave]):
         await asyncio.gather(self.feed.start(), asyncio.to_thread(load_numbers))
         self.set_interval(self.preferences.draws_every(TICK_S), self.tick)
         self.tick()
+        await self._load_highlighting()
+
+    async def _load_highlighting(self) -> None:
+        await asyncio.to_thread(load_highlighting)
+        self._collect_from_here()
 
     def tick(self) -> None:
         """Folds what is new, for a bounded time, and draws what changed."""
@@ -265,9 +273,12 @@ class TuiEvalApp(HouseApp[Leave]):
 
 
 def load_numbers() -> None:
-    """Loads what histogram and highlighting need, off the loop: it takes longer than a frame."""
+    """Loads what the histogram needs, off the loop: it takes longer than a frame."""
     import numpy  # noqa: F401
 
+
+def load_highlighting() -> None:
+    """The same for the languages that texts are highlighted in."""
     from tui_eval.tui.syntax import load
 
     load()

@@ -71,6 +71,8 @@ class HomeApp(TuiEvalApp):
         self.set_interval(self.preferences.draws_every(TICK_S), self.tick)
         self.home.begin()
         await asyncio.to_thread(load_numbers)
+        await asyncio.to_thread(load_screens)
+        await self._load_highlighting()
 
     def on_home_screen_run_wanted(self, message: HomeScreen.RunWanted) -> None:
         """Puts a run over home."""
@@ -192,3 +194,9 @@ class HomeApp(TuiEvalApp):
     async def on_unmount(self) -> None:
         """Waits until every run was let go."""
         await asyncio.gather(*self._let_go)
+
+
+def load_screens() -> None:
+    """Loads the screens that a key opens, off the loop: it takes longer than a frame."""
+    import tui_eval.tui.screens.compare
+    import tui_eval.tui.screens.configure  # noqa: F401

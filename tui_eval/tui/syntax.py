@@ -5,11 +5,13 @@ from __future__ import annotations
 import re
 from bisect import bisect_right
 from collections.abc import Callable, Iterator
+from functools import cache
 from itertools import islice
 from typing import TYPE_CHECKING, TypeAlias
 
 if TYPE_CHECKING:
     from pygments.lexer import Lexer
+    from pygments.token import _TokenType
 
 Token: TypeAlias = tuple[int, int, str]
 """Begin and end in the text, and an ink."""
@@ -97,13 +99,17 @@ def _code(text: str, start: int, end: int, language: str) -> Iterator[Token]:
         yield from _json(text, start, end)
     if language not in CODE:
         return
+    code = text[start : min(end, start + LONGEST_CODE)]
+    for at, kind, value in _lexer(language).get_tokens_unprocessed(code):
+        if ink := _ink_of(kind):
+            yield start + at, start + at + len(value), ink
+
+
+def _lexer(language: str) -> Lexer:
     import pygments.lexers
 
     lexer: Lexer = getattr(pygments.lexers, CODE[language])()
-    code = text[start : min(end, start + LONGEST_CODE)]
-    for at, kind, value in lexer.get_tokens_unprocessed(code):
-        if ink := _ink_of(str(kind)):
-            yield start + at, start + at + len(value), ink
+    return lexer
 
 
 _KINDS = (
@@ -123,8 +129,10 @@ _KINDS = (
 )
 
 
-def _ink_of(kind: str) -> str:
-    return next((ink for start, ink in _KINDS if kind.startswith(start)), "")
+@cache
+def _ink_of(kind: _TokenType) -> str:
+    name = str(kind)
+    return next((ink for start, ink in _KINDS if name.startswith(start)), "")
 
 
 class Inked:
@@ -157,7 +165,5 @@ class Inked:
 
 def load() -> None:
     """Loads what highlighting needs, off the loop: it takes longer than a frame."""
-    import pygments.lexers
-
-    for name in ("PythonLexer", "BashLexer"):
-        getattr(pygments.lexers, name)
+    for language in ("python", *CODE):
+        _lexer(language)

@@ -86,6 +86,10 @@ def wrap(text: str, width: int, most: int) -> tuple[list[str], int]:
         end = len(text) if end < 0 else end
         room = most - len(lines)
         line = text[start:end]
+        start = end + 1
+        if room > 0 and len(line) <= width and line.isascii():
+            lines.append(line)
+            continue
         got = list(islice(_wrap_line(line[: (room + 1) * width * 4], width), room + 1))
         if len(got) > room:
             taken = sum(map(len, got[:room]))
@@ -94,7 +98,6 @@ def wrap(text: str, width: int, most: int) -> tuple[list[str], int]:
                 _count(text[end + 1 :], width) if end < len(text) else 0
             )
         lines += got
-        start = end + 1
     return lines, 0
 
 
@@ -105,9 +108,7 @@ def _count(text: str, width: int) -> int:
 
 
 def _wrap_line(line: str, width: int) -> Iterator[str]:
-    if len(line) <= width and line.isascii():
-        yield line
-    elif line.isascii() or all(get_character_cell_size(char) == 1 for char in set(line)):
+    if line.isascii() or all(get_character_cell_size(char) == 1 for char in set(line)):
         yield from _wrap_narrow(line, width)
     else:
         yield from _wrap_wide(line, width)

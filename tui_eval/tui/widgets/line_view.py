@@ -13,6 +13,7 @@ from textual.dom import DOMNode
 from textual.geometry import Region, Size
 from textual.message import Message
 from textual.scroll_view import ScrollView
+from textual.scrollbar import ScrollBar
 from textual.strip import Strip
 from textual.widget import Widget
 
@@ -23,6 +24,8 @@ NO_STYLE = Style()
 _STYLES: LRUCache[tuple[str, Style, str], Style] = LRUCache(4096)
 """Styles by theme, the plain style around, and the name of the ink: what they depend on."""
 MARK = "▌"
+KEPT = 256
+"""Strips that are kept: each is some forty objects, which every collection of garbage looks at."""
 
 
 class Frame(NamedTuple):
@@ -53,7 +56,7 @@ class LineView(ScrollView, can_focus=True):
 
     def __init__(self, *, id: str | None = None) -> None:
         super().__init__(id=id)
-        self._strips: LRUCache[Hashable, Strip] = LRUCache(4096)
+        self._strips: LRUCache[Hashable, Strip] = LRUCache(KEPT)
         self._shown: dict[int, Hashable] = {}
         self._frame: Frame | None = None
         self._inks: dict[str, Style] = {}
@@ -246,9 +249,21 @@ class LineView(ScrollView, can_focus=True):
 
     def watch_scroll_y(self, old_value: float, new_value: float) -> None:
         """Notices when the bar is dragged."""
+        if self.show_vertical_scrollbar:
+            self._move_bar(new_value)
         super().watch_scroll_y(old_value, new_value)
         if self.is_vertical_scrollbar_grabbed:
             self.put()
+
+    def _move_bar(self, y: float) -> None:
+        """Tells the bar without drawing it where it would look as before: that takes as long as
+        the lines do."""
+        bar = self.vertical_scrollbar
+        lines, height = bar.window_virtual_size, bar.size.height
+        room = height - max(bar.window_size * height / max(lines, 1), 1)
+        step = 8 * room / max(lines - bar.window_size, 1)
+        if int(step * y) == int(step * bar.position):
+            bar.set_reactive(ScrollBar.position, y)
 
     def put(self) -> None:
         """Somebody put the view where it is: it must not move by itself any more."""

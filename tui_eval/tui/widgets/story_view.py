@@ -3,8 +3,11 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Hashable
+from collections.abc import Callable, Hashable
 from typing import TYPE_CHECKING
+
+from textual.geometry import Region
+from textual.strip import Strip
 
 from tui_eval.tui.ink import EMPTY, Line
 from tui_eval.tui.layout import Layout, keep
@@ -20,6 +23,8 @@ if TYPE_CHECKING:
 SLICE_S = 0.003
 """How long a frame may take for what can wait: highlighting, heights of what is not seen."""
 SOON_S = 1 / 30
+CALM_S = 0.15
+"""How long nobody may have scrolled before heights of what is not seen are worked out."""
 
 
 class StoryView(LineView):
@@ -40,8 +45,9 @@ class StoryView(LineView):
         self._texts: dict[int, Texts] = {}
         self._inked: dict[int, Line] = {}
         self._ink_until = 0.0
+        self._calm_from = 0.0
         self._is_settling = False
-        self._more_is_due = False
+        self._due: set[Callable[[], None]] = set()
         self._seen = 0
 
     def count(self) -> int:
@@ -64,7 +70,7 @@ class StoryView(LineView):
             if is_whole:
                 self._inked[index] = line
             else:
-                self._refine_soon()
+                self._soon(self._highlight)
         return line
 
     def _ink_line(self, index: int) -> tuple[Line, bool]:
@@ -85,6 +91,11 @@ class StoryView(LineView):
 
     def _has_ink_time(self) -> bool:
         return time.perf_counter() < self._ink_until
+
+    def render_lines(self, crop: Region) -> list[Strip]:
+        """The strips of a region, highlighted as far as a frame has time for it."""
+        self._ink_until = time.perf_counter() + SLICE_S
+        return super().render_lines(crop)
 
     def foot(self) -> Line:
         """The line in which a search is typed, or what was found."""
@@ -148,7 +159,7 @@ class StoryView(LineView):
         finally:
             self._is_settling = False
         if not self._layout.is_exact:
-            self._refine_soon()
+            self._soon(self._measure)
 
     def _moved(self, before: list[int], top: int) -> None:
         """Parts have other heights than before: what stood first is at `top` now."""
@@ -163,32 +174,43 @@ class StoryView(LineView):
         """Lays out what comes into sight."""
         super().watch_scroll_y(old_value, new_value)
         if round(old_value) != round(new_value):
-            self._ink_until = time.perf_counter() + SLICE_S
+            if not self.sticks:
+                self._calm_from = time.perf_counter() + CALM_S
             self._settle()
 
-    def _refine_soon(self) -> None:
-        if not self._more_is_due and self.is_mounted:
-            self._more_is_due = True
-            self.set_timer(SOON_S, self._refine)
+    def _soon(self, do: Callable[[], None], seconds: float = SOON_S) -> None:
+        if do not in self._due and self.is_mounted:
+            self._due.add(do)
+            self.set_timer(seconds, do)
 
-    def _refine(self) -> None:
-        """Makes some more heights exact, and highlights what was not in time."""
-        self._more_is_due = False
-        if self.rollout is None or not self._layout.parts:
+    def _highlight(self) -> None:
+        """Highlights what was not in time."""
+        self._due.discard(self._highlight)
+        self.update()
+
+    def _measure(self) -> None:
+        """Makes some more heights exact, once nobody scrolls."""
+        self._due.discard(self._measure)
+        if self.rollout is None or self._layout.is_exact:
             return
-        if not self._layout.is_exact:
-            before = self._layout.starts
-            here = self._layout.at(self.scroll_offset.y)
-            inside = self.scroll_offset.y - before[here]
-            if self._layout.measure(here, SLICE_S):
-                self._layout.commit()
-                self._moved(before, self._layout.starts[here] + inside)
+        wait = self._calm_from - time.perf_counter()
+        if wait > 0:
+            self._soon(self._measure, wait)
+            return
+        before = self._layout.starts
+        here = self._layout.at(self.scroll_offset.y)
+        inside = self.scroll_offset.y - before[here]
+        if not self._layout.measure(here, SLICE_S):
+            self._soon(self._measure)
+            return
+        self._layout.commit()
+        self._moved(before, self._layout.starts[here] + inside)
         self.update()
 
     @property
     def is_laid_out(self) -> bool:
         """Whether nothing is to come but by somebody's doing."""
-        return not (self._more_is_due or self.search.is_busy)
+        return not (self._due or self.search.is_busy)
 
     def _place(self) -> tuple[int, float] | None:
         """The piece that stands first and how much of it is above; None for no pieces."""
