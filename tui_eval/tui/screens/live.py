@@ -35,6 +35,10 @@ if TYPE_CHECKING:
 
 SCOPES = {"rollouts": "list"}
 """Commands of one pane, by its id where they have another name."""
+FOLLOWED = (
+    (("The file is empty. What is written to it is shown here.", "faint"),),
+    (("Where nothing comes, the program that writes it says why.", "faint"),),
+)
 UNREADABLE = "This rollout cannot be read back from results.jsonl."
 
 
@@ -152,6 +156,8 @@ class LiveScreen(PassingOnScreen, SteeringScreen, LeavableScreen):
         self.header.live, self.header.asked_pause = self.feed.live, self.asked_pause
         if state.total and self.reader.row < 0:
             self._first_rollout()
+        elif state.run is not None and not state.total:
+            self.story.empty = FOLLOWED
         if self.reader.row >= 0:
             self._go_on(now)
             if self.reader.rollout is not None and self.reader.rollout is not self.story.rollout:
