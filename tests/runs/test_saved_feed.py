@@ -318,10 +318,12 @@ def test_a_file_that_vanishes_ends_nothing_that_was_shown(tmp_path: Path, listen
     seen = listen(tmp_path)
     seen.until(lambda state: state.finished == 1)
     file.unlink()
-    time.sleep(0.1)
-    seen.feed.drain()
+    seen.until(lambda state: state.notices != [])
+    assert "results.jsonl was moved or removed" in seen.state.notices[0][1]
     assert seen.state.finished == 1 and seen.feed.saved(0, 0, 10) is None
-    assert RunDir(tmp_path).results.exists() is False
+    assert b"moved or removed" in seen.feed.log(0, 1000)[0]
+    file.write_bytes(line(0, None) + line(1, None))
+    seen.until(lambda state: state.finished == 2)
 
 
 def test_a_line_that_stays_unfinished_is_told_when_the_file_is_quiet(

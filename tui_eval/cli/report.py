@@ -166,6 +166,8 @@ def report_run(run: RunDir, seen: RunState | None = None, **how: Any) -> int:
         return seen.end.exit_code if seen.end else 1
     state, pid = read_run(run)
     tell_unreadable(state)
+    if not state.expected and not state.unreadable_lines:
+        complain(f"warning: {run.results} is empty: nothing was saved to it yet")
     if pid:
         show([*opening_lines(state), *result_lines(state, **how), *running_lines(state, pid)])
         return 0

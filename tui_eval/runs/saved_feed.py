@@ -57,9 +57,9 @@ class SavedFeed:
             while going and not self._stop.wait(LOOKS_EVERY_S):
                 going = self._tell(story.more())
         except OSError as error:
-            self._events.append(
-                Noticed(0, time.time(), "warning", f"the file cannot be read: {error}")
-            )
+            text = f"the file cannot be read: {error.strerror or error}"
+            self._log(text)
+            self._events.append(Noticed(0, time.time(), "warning", text))
         finally:
             self._told.set()
             story.close()
@@ -70,7 +70,9 @@ class SavedFeed:
             self._events.extend(events)
             for event in events:
                 if isinstance(event, LineUnreadable):
-                    self._faults += f"WARNING:reading: {line_text(event)}\n".encode()
+                    self._log(line_text(event))
+                elif isinstance(event, Noticed):
+                    self._log(event.text)
             if len(events) > 1:  # the run's first rows, not only what it is
                 self._told.set()
             while len(self._events) > MOST_WAITING and not self._stop.is_set():
@@ -82,6 +84,9 @@ class SavedFeed:
             time.sleep(0)  # whoever waits for the interpreter goes first
         self._told.set()
         return True
+
+    def _log(self, text: str) -> None:
+        self._faults += f"WARNING:reading: {text}\n".encode("utf-8", "backslashreplace")
 
     def drain(self, most: int = MOST_WAITING) -> list[Event]:
         """See `Feed.drain`."""

@@ -12,6 +12,7 @@ from tui_eval.events import (
     OUT_OF_BUDGET,
     Event,
     LineUnreadable,
+    Noticed,
     ReadingMoved,
     RolloutFinished,
     RunFinished,
@@ -53,9 +54,10 @@ class Story:
         self._exact = exact
         self._reading = 0
         self._index: RowIndex | None = None
-        self._unchanged: tuple[int, int] | None = None
+        self._unchanged: tuple[int, int, int] | None = None
         self._ended = False
         self._anew_since = 0.0
+        self._gone = False
 
     def begin(self) -> Iterator[list[Event]]:
         """The whole story as the disk has it now."""
@@ -259,14 +261,20 @@ class Story:
     def more(self) -> Iterator[list[Event]]:
         """What came since: new rows; everything again where the file was written anew."""
         stamp = _stamp(self.run)
+        if (stamp is None) != self._gone:
+            self._gone = stamp is None
+            if self._gone:
+                text = f"{self.run.name} was moved or removed: its messages cannot be read any more"
+                yield [Noticed(0, time.time(), "warning", text)]
         if stamp == self._unchanged:
             reopened = self._reopened() if self._is_held() else []
             events = reopened + self._torn() + ([] if self._ended else self._end())
             if events:
                 yield events
             return
-        index = self._index
-        if index is None or not index.still_holds():
+        index, before = self._index, self._unchanged
+        replaced = stamp is not None and before is not None and stamp[2] != before[2]
+        if index is None or replaced or not index.still_holds():
             if stamp is None or not self._stands_still():
                 return
             self._reading += 1
@@ -321,12 +329,12 @@ def _unreadable(run: RunDir, line: Line) -> LineUnreadable:
     return LineUnreadable(0, 0.0, run.name, line.number, line.offset, line.length, line.fault)
 
 
-def _stamp(run: RunDir) -> tuple[int, int] | None:
+def _stamp(run: RunDir) -> tuple[int, int, int] | None:
     try:
         status = run.results.stat()
     except OSError:
         return None
-    return status.st_size, status.st_mtime_ns
+    return status.st_size, status.st_mtime_ns, status.st_ino
 
 
 def _line_number(run: RunDir, offset: int) -> int:

@@ -71,6 +71,8 @@ class SteeringScreen(AnnotatingScreen):
             self.header.asked_limit = None
             before, now = event.before, event.max_concurrent  # type: ignore[union-attr]
             self._say(f"{limit_text(before)} → {limit_text(now)} in flight")
+        elif kind == "Noticed" and not self.feed.live:
+            self._say(event.text)  # type: ignore[union-attr]
         elif kind == "RunFinished" and event.status == "failed":  # type: ignore[union-attr]
             self._say("The run failed; 3 says why. What finished is on disk, and it can go on.")
 

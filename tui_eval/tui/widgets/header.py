@@ -210,7 +210,8 @@ def _facts(state: RunState, now: float, words: int, terse: bool, moved: str) -> 
     elif state.end is None and (gives_way := _concurrency(state, words, terse)):
         facts.append(gives_way)
     facts += [((text, "muted"),) for text in _pace(state, now, words)]
-    if state.end is None or state.tokens_in or state.tokens_out:
+    comes = state.end is None and not state.is_foreign
+    if comes or state.tokens_in or state.tokens_out:
         facts.append(((_tokens(state, words), "muted"),))
     if cost := _cost(state, words):
         facts.append(((cost, "muted"),))
