@@ -15,7 +15,6 @@ from made_runs import line, write_run
 from tui_eval.events import Event, ReadingMoved, RunStarted
 from tui_eval.fold.run_state import RunState
 from tui_eval.runs import saved_feed, story
-from tui_eval.runs.layout import RunDir
 from tui_eval.runs.lock import RunLock
 from tui_eval.runs.opening import find_run
 from tui_eval.runs.saved_feed import SavedFeed

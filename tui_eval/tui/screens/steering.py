@@ -83,7 +83,7 @@ class SteeringScreen(AnnotatingScreen):
         if self.state.run is None:
             return f"There is no run yet: there is nothing to {to}."
         if self.state.end is None:
-            return "Another program writes this run: it can only be read."
+            return "Another process writes this run: it can only be read."
         return f"The run has ended: there is nothing to {to}."
 
     # -- one rollout
@@ -121,7 +121,7 @@ class SteeringScreen(AnnotatingScreen):
         if state.run is None or not (state.errors or self._is_resumable):
             why = "No rollout has errored: there is nothing to run again."
         elif not self.goes_on and state.end is None:
-            why = "Another program writes this run: it can only be read."
+            why = "Another process writes this run: it can only be read."
         elif state.is_foreign:
             why = f"This is a run of {state.run.format}: only runs of tui-eval can go on."
         elif not self.goes_on and self.noun == "suite":
