@@ -311,6 +311,30 @@ def test_a_run_that_a_program_of_ours_writes_ends_when_that_lets_go(
     assert seen.state.end is not None and seen.state.end.status == "interrupted"
 
 
+def test_a_run_that_somebody_goes_on_with_is_followed_from_the_rows_that_were_kept(
+    tmp_path: Path, listen: Listen, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(story, "SETTLED_S", 1e9)  # it never rests: a row comes all the time
+    monkeypatch.setattr(story, "PATIENCE_S", 1e9)
+    failed = line(1, 0, 0.0, True)
+    run = write_run(tmp_path, [line(0, 0), failed], examples=3, per_example=1)
+    seen = listen(tmp_path)
+    seen.until(lambda state: state.end is not None)
+    assert (seen.state.finished, seen.state.errored) == (2, 1)
+    lock = RunLock(run.lock, "")
+    seen.until(lambda state: state.end is None)
+    new = tmp_path / "results.new"
+    new.write_bytes(line(0, 0))
+    new.replace(run.results)
+    seen.until(lambda state: (state.finished, state.errored, state.waiting) == (1, 0, 2))
+    append(run.results, line(1, 0, 0.7))
+    seen.until(lambda state: state.finished == 2)
+    assert seen.rewards()[:2] == [seen.state.reward[0], 0.7]
+    lock.release()
+    seen.until(lambda state: state.end is not None)
+    assert seen.state.end is not None and seen.state.end.status == "interrupted"
+
+
 def test_a_file_that_vanishes_ends_nothing_that_was_shown(tmp_path: Path, listen: Listen) -> None:
     file = tmp_path / "results.jsonl"
     file.write_bytes(line(0, None))
