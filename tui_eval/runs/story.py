@@ -58,6 +58,7 @@ class Story:
         self._ended = False
         self._anew_since = 0.0
         self._gone = False
+        self._goes_on = False
 
     def begin(self) -> Iterator[list[Event]]:
         """The whole story as the disk has it now."""
@@ -236,6 +237,7 @@ class Story:
             if not asked and not read:
                 return []  # an empty file may become anything
         self._ended = True
+        again = self._told_again()
         status, code = ("finished", 0) if whole else ("interrupted", 130)
         if whole and placing.errored:
             code = 3
@@ -243,7 +245,19 @@ class Story:
             status, code = OUT_OF_BUDGET, 4
         why = str(self._facts.get("stopped_because") or "") if code == 4 else ""
         missing = _texts(self._facts.get("missing_columns"))
-        return [RunFinished(0, self._started.complete_at, status, code, why, missing)]
+        end = RunFinished(0, self._started.complete_at, status, code, why, missing)
+        return [*again, end]
+
+    def _told_again(self) -> list[Event]:
+        """What the run is after somebody went on with it: its metadata tells more now."""
+        if not self._goes_on:
+            return []
+        self._goes_on = False
+        self._facts = read_facts(self.run, self.format)
+        before, shape = self._started, (self._placing.examples, self._placing.per_example)
+        self._started = started_event(self.run, self.format, self._facts, shape)
+        self._started.reading, self._started.asked = before.reading, before.asked
+        return [self._started]
 
     @property
     def _unread(self) -> int:
@@ -279,6 +293,7 @@ class Story:
                 return
             self._reading += 1
             self._ended = False
+            self._goes_on = True
             yield from self.begin()
             return
         self._unchanged = stamp
@@ -294,6 +309,7 @@ class Story:
         if not self._ended:
             return []
         self._ended = False
+        self._goes_on = True
         self._started = replace(self._started, complete_at=modified(self.run.results))
         return [self._started]
 

@@ -84,11 +84,11 @@ def _end_status(state: RunState, took: str) -> Span:
     word = state.end.status if state.end is not None else None
     if word == "failed":
         return (f"✗ failed after {took}" if took else "✗ failed", "bad")
-    if word is None and not state.is_read:
-        return (f"reading {state.read[0] / state.read[1]:.0%}", "muted")
-    if word is None and (not state.total or state.finished < state.expected or state.is_foreign):
+    if word is None:
+        if not state.is_read:
+            return (f"reading {state.read[0] / state.read[1]:.0%}", "muted")
         return ("▶ followed", "busy")
-    if word == "finished" or word is None:
+    if word == "finished":
         return (f"✓ finished in {took}" if took else "✓ finished", "good")
     how = "out of budget" if word == OUT_OF_BUDGET else "interrupted"
     return (f"■ {how}{'' if state.is_foreign else ', resumable'}", "warn")
