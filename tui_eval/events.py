@@ -355,6 +355,7 @@ class LineUnreadable(msgspec.Struct, tag="bad", array_like=True):
         file: The file's name.
         line: Its number, from 1.
         offset, length: Where it is, in bytes.
+        ends: False for a last line that may still be written.
     """
 
     seq: int
@@ -364,6 +365,7 @@ class LineUnreadable(msgspec.Struct, tag="bad", array_like=True):
     offset: int
     length: int
     why: str
+    ends: bool = True
 
 
 class Noticed(msgspec.Struct, tag="note", array_like=True):

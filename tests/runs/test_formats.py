@@ -273,7 +273,41 @@ def test_a_prompt_may_be_plain_text(tmp_path: Path) -> None:
     file.write_text(json.dumps(row(0, None, prompt="Once upon", completion="a time")) + "\n")
     run = find_run(file)
     (event,) = [one for one in saved_events(run) if isinstance(one, RolloutFinished)]
-    assert (event.question, event.answer) == ("Once upon", "a time")
+    assert (event.question, event.answer, event.turns) == ("Once upon", "a time", 1)
+    rollout = read_rollout(run, 0, event.offset, event.length)
+    assert rollout is not None
+    assert [(one.role, one.text) for one in rollout.entries()] == [
+        ("user", "Once upon"),
+        ("assistant", "a time"),
+    ]
+
+
+def test_numbers_that_were_saved_as_text_are_numbers(tmp_path: Path) -> None:
+    file = tmp_path / "r.jsonl"
+    texts = {"reward": "0.5", "metrics": {"good": "1e-1", "odd": "nan", "word": "5 of 6"}}
+    file.write_text(json.dumps({**row(0, None), **texts}) + "\n")
+    state = opened(file)
+    assert state.reward_mean.result().mean == 0.5
+    assert {name: mean.result().mean for name, mean in state.metrics.items()} == {"good": 0.1}
+
+
+@pytest.mark.parametrize(
+    ("place", "env_id"),
+    [
+        ("maths--tiny/0a1b2c3d/results.jsonl", "maths"),
+        ("downloads/monday/results.jsonl", "monday"),
+        ("downloads/monday/results.json", "monday"),
+        ("downloads/maths.jsonl", "maths"),
+    ],
+)
+def test_a_run_that_does_not_tell_its_environment_is_called_as_its_place(
+    tmp_path: Path, place: str, env_id: str
+) -> None:
+    file = tmp_path / place
+    file.parent.mkdir(parents=True)
+    file.write_text(json.dumps(row(0, None)) + "\n")
+    started = opened(file).run
+    assert started is not None and started.env_id == env_id
 
 
 TEXTS = st.text(max_size=300) | st.sampled_from(

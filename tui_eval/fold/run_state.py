@@ -415,7 +415,7 @@ class RunState:
 
     def _take_back_line(self, line: int) -> None:
         """A last line that was not whole when it was told is longer now."""
-        for told in [one for one in self.unreadable if one.line == line][:1]:
+        for told in [one for one in self.unreadable if one.line == line and not one.ends]:
             self.unreadable.remove(told)
             self.notices.remove(("warning", line_text(told)))
 
