@@ -60,7 +60,7 @@ def figures(state: RunState) -> dict[str, Any]:
     }
 
 
-@settings(max_examples=100)
+@settings(max_examples=60)
 @given(DATA, st.lists(STEPS, max_size=6))
 def test_a_file_that_was_followed_is_told_as_one_that_is_opened_now(
     first: bytes, steps: list[tuple[str, Any]]

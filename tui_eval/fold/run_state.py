@@ -402,10 +402,9 @@ class RunState:
 
     def _on_ReadingMoved(self, event: ev.ReadingMoved) -> None:
         self.read = (event.done, event.total)
-        self.unreadable_lines = event.unreadable
-        if event.unfinished != self.unfinished:
+        if event.unfinished != self.unfinished or event.unreadable < self.unreadable_lines:
             self._take_back_line(self.unfinished)
-        self.unfinished = event.unfinished
+        self.unreadable_lines, self.unfinished = event.unreadable, event.unfinished
 
     def _on_LineUnreadable(self, event: ev.LineUnreadable) -> None:
         if event.line == self.unfinished:
