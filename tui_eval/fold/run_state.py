@@ -209,6 +209,12 @@ class RunState:
         """Whether no rollout will begin any more: its run is over and another program's."""
         return self.is_foreign and self.end is not None
 
+    @property
+    def has_gaps(self) -> bool:
+        """Whether there are places that no rollout ever had: they only make groups of one size."""
+        over = self.run is not None and not self.run.asked and self.end is not None
+        return over and self.by_stage[WAITING] > 0
+
     def example_id(self, row: int) -> Any:
         """The example's id as the dataset has it; its position until a rollout of it finished."""
         position = row // self.per_example

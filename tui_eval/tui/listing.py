@@ -117,7 +117,7 @@ class Listing:
 
     @property
     def _is_plain(self) -> bool:
-        return self.wanted is None and not self.sorting.field
+        return self.wanted is None and not self.sorting.field and not self.state.has_gaps
 
     @property
     def _version(self) -> tuple[int, ...]:
