@@ -8,6 +8,7 @@ from contextlib import asynccontextmanager
 from typing import Any
 
 from tui_eval.cli.lazy_feed import LazyFeed
+from tui_eval.engine.joined_feed import JoinedFeed
 from tui_eval.engine.live_feed import LiveFeed
 from tui_eval.events import Event
 from tui_eval.fold.run_state import RunState
@@ -19,7 +20,7 @@ PATIENCE_S = 30.0
 class Seat:
     """A listener with everything it heard, folded as one run and as several."""
 
-    def __init__(self, feed: LiveFeed | LazyFeed) -> None:
+    def __init__(self, feed: LiveFeed | LazyFeed | JoinedFeed) -> None:
         self.feed = feed
         self.state = RunState()
         self.suite = SuiteState()

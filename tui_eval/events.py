@@ -47,6 +47,8 @@ class RunStarted(msgspec.Struct, tag="run", array_like=True):
             told of it no longer holds; a greater number takes back all rows that were told. A
             later event with the same number only has more places.
         format: What wrote a run that is read from disk, as `runs.formats` calls it.
+        asked: False where nobody told how many rollouts there are to be: `total` is then the
+            places that those take which are there, in groups of one size.
     """
 
     seq: int
@@ -69,6 +71,7 @@ class RunStarted(msgspec.Struct, tag="run", array_like=True):
     output_price: float | None = None
     reading: int = 0
     format: str = ""
+    asked: bool = True
 
 
 class RolloutStaged(msgspec.Struct, tag="stage", array_like=True, gc=False):
@@ -330,13 +333,19 @@ class CommandAnswered(msgspec.Struct, tag="answer", array_like=True):
 
 
 class ReadingMoved(msgspec.Struct, tag="read", array_like=True):
-    """How far the file of a saved run is read: bytes of bytes, and lines that were no rows."""
+    """How far the file of a saved run is read: bytes of bytes, and lines that were no rows.
+
+    Args:
+        unfinished: The number of the last line, where it is not whole: it may still be written, and
+            counts as unreadable once nobody seems to do that any more; 0 where it is whole.
+    """
 
     seq: int
     at: float
     done: int
     total: int
     unreadable: int = 0
+    unfinished: int = 0
 
 
 class LineUnreadable(msgspec.Struct, tag="bad", array_like=True):
@@ -346,6 +355,7 @@ class LineUnreadable(msgspec.Struct, tag="bad", array_like=True):
         file: The file's name.
         line: Its number, from 1.
         offset, length: Where it is, in bytes.
+        ends: False for a last line that may still be written.
     """
 
     seq: int
@@ -355,6 +365,7 @@ class LineUnreadable(msgspec.Struct, tag="bad", array_like=True):
     offset: int
     length: int
     why: str
+    ends: bool = True
 
 
 class Noticed(msgspec.Struct, tag="note", array_like=True):

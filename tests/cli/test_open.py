@@ -24,4 +24,4 @@ def test_a_run_directory_alone_is_opened(program: Program) -> None:
     opened = program.run(str(run))
     assert opened.code == 0, opened
     assert f"Results saved to: {run}" in opened.out
-    assert "results.jsonl, line 2: not a row" in opened.err
+    assert "results.jsonl, line 2: not JSON at character 1" in opened.err

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from collections import Counter
 from collections.abc import Callable
 from typing import Any
@@ -179,6 +180,53 @@ async def test_the_others_of_its_group_go_on_without_a_cancelled_one(
     rewards = {row["tui_eval"]["rollout"]: row["reward"] for row in run.rows if not row["error"]}
     assert len(run.rows) == 3
     assert rewards == pytest.approx({2: 1.4} if waits else {0: 2.2, 2: 2.1})
+
+
+async def test_a_rollout_that_waits_for_its_scores_can_be_cancelled(
+    program: Program, fault_server: FaultServer, request_of: Callable[..., dict[str, Any]]
+) -> None:
+    fault_server.script(CHAT, [GOOD, GOOD, HANG])
+    asked = request_of(num_examples="4", max_concurrent="1", no_interleave_scoring=True)
+    async with seat(LiveFeed(asked)) as one:
+        await one.until(
+            lambda: one.state.by_stage[Stage.GENERATED] == 2 and one.state.by_stage[Stage.MODEL],
+            "two wait until all are generated",
+        )
+        one.feed.send(Cancel(0))
+        await one.until(lambda: one.state.errored == 1, "its row is there")
+        assert one.state.finished == 1, "the other one is not scored yet"
+        fault_server.script(CHAT, [GOOD])
+        one.feed.send(Cancel(2))
+        await one.until(lambda: one.state.end, "the run ends")
+    run, cancelled = program.only_run(), "CancelledByUserError"
+    assert errors_of(run) == {(0, 0): cancelled, (1, 0): None, (2, 0): cancelled, (3, 0): None}
+    assert figures(one.state) == figures(as_on_disk(run))
+
+
+@pytest.mark.parametrize("slow", ["request", "rollout"])
+async def test_a_rollout_that_sleeps_between_two_tries_can_be_cancelled(
+    program: Program,
+    fault_server: FaultServer,
+    request_of: Callable[..., dict[str, Any]],
+    slow: str,
+) -> None:
+    busy = Reply(429, {"error": {"message": "later"}}, {"Retry-After": "50"})
+    broken = Reply(body=b"{}")
+    fault_server.script(CHAT, [busy if slow == "request" else broken])
+    asked = request_of(num_examples="1", max_concurrent="1", max_retries="50", no_preflight=True)
+    async with seat(LiveFeed(asked)) as one:
+        await one.until(
+            lambda: one.state.sleeping and one.state.again_at[0] - time.time() > 1.5,
+            "it sleeps for long",
+        )
+        asked_at = time.monotonic()
+        one.feed.send(Cancel(0))
+        await one.until(lambda: one.state.end, "the run ends")
+        assert time.monotonic() - asked_at < 1.5, "it slept on"
+        assert (one.state.sleeping, one.state.notes, one.state.again_at) == (0, {}, {})
+    run = program.only_run()
+    assert errors_of(run) == {(0, 0): "CancelledByUserError"}
+    assert figures(one.state) == figures(as_on_disk(run))
 
 
 async def test_errored_rollouts_run_again_while_the_others_go_on(

@@ -95,6 +95,16 @@ def test_small_runs_of_other_programs_are_measured(here: Path) -> None:
     assert runs["verifiers-2025-09-wrong-counts"].complete
 
 
+def test_an_osmosis_evaluation_below_a_folder_is_found_and_other_json_is_not(here: Path) -> None:
+    for name, text in (
+        ("evals/monday", (DATA / "others/osmosis.json").read_text()),
+        ("evals/other", '{"rows": 1}'),
+    ):
+        (here / name).mkdir(parents=True)
+        (here / name / "results.json").write_text(text)
+    assert [one.run.path.name for one in find_runs([here / "evals"])] == ["monday"]
+
+
 def test_a_large_run_of_another_program_is_measured_when_that_is_asked(
     here: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gzip
 import json
 import shutil
 from pathlib import Path
@@ -172,8 +173,46 @@ def test_a_directory_with_one_results_file_is_that_run(name: str, tmp_path: Path
 
 def test_a_file_of_something_else_is_refused(tmp_path: Path) -> None:
     (tmp_path / "poem.txt").write_text("roses\nviolets\n")
-    with pytest.raises(RefusedError, match="nothing in it looks like"):
+    with pytest.raises(RefusedError, match="its lines are no JSON"):
         find_run(tmp_path / "poem.txt")
+
+
+@pytest.mark.parametrize(
+    ("data", "what", "hint"),
+    [
+        (gzip.compress(b'{"completion": []}\n'), "packed by gzip", "gunzip -k "),
+        (b"PAR1\x15\x04\x15", "a Parquet table", "as JSON, a rollout a line"),
+        ('{"completion": []}\n'.encode("utf-16"), "UTF-16", "iconv -f UTF-16"),
+        (bytes(range(256)), "a binary file", "Name a text file"),
+        (b'[{"completion": []}]', "one JSON list", "jq -c '.\\[\\]' "),
+        (b'[\n {\n  "completion": []\n }\n]\n', "one JSON list", "jq -c"),
+        (
+            b'{"loss": 1, "step": 2}\n',
+            "its lines have loss, step",
+            "line with completion, messages",
+        ),
+        (b"example_id,reward\n0,1\n", "its lines are no JSON", "A rollout is a line"),
+        (b"1\n2\n", "no JSON objects", "A rollout is a line"),
+    ],
+)
+def test_a_file_that_is_not_read_says_what_it_is_and_what_to_do(
+    tmp_path: Path, data: bytes, what: str, hint: str
+) -> None:
+    file = tmp_path / "some.jsonl"
+    file.write_bytes(data)
+    with pytest.raises(RefusedError, match=f"{what}.*{hint}"):
+        find_run(file)
+
+
+@pytest.mark.parametrize("name", ["osmosis.json", "conversations.jsonl"])
+def test_a_byte_order_mark_and_windows_line_ends_hide_nothing(name: str, tmp_path: Path) -> None:
+    data = (OTHERS / name).read_bytes()
+    (tmp_path / name).write_bytes(b"\xef\xbb\xbf" + data.replace(b"\n", b"\r\n"))
+    seen, plain = opened(tmp_path / name), opened(OTHERS / name)
+    assert (seen.finished, seen.unreadable) == (plain.finished, [])
+    run = find_run(tmp_path / name)
+    first = read_rollout(run, 0, seen.offset[0], seen.length[0])
+    assert first == read_rollout(find_run(OTHERS / name), 0, plain.offset[0], plain.length[0])
 
 
 @pytest.mark.parametrize("lines", [1, 3])
@@ -234,7 +273,41 @@ def test_a_prompt_may_be_plain_text(tmp_path: Path) -> None:
     file.write_text(json.dumps(row(0, None, prompt="Once upon", completion="a time")) + "\n")
     run = find_run(file)
     (event,) = [one for one in saved_events(run) if isinstance(one, RolloutFinished)]
-    assert (event.question, event.answer) == ("Once upon", "a time")
+    assert (event.question, event.answer, event.turns) == ("Once upon", "a time", 1)
+    rollout = read_rollout(run, 0, event.offset, event.length)
+    assert rollout is not None
+    assert [(one.role, one.text) for one in rollout.entries()] == [
+        ("user", "Once upon"),
+        ("assistant", "a time"),
+    ]
+
+
+def test_numbers_that_were_saved_as_text_are_numbers(tmp_path: Path) -> None:
+    file = tmp_path / "r.jsonl"
+    texts = {"reward": "0.5", "metrics": {"good": "1e-1", "odd": "nan", "word": "5 of 6"}}
+    file.write_text(json.dumps({**row(0, None), **texts}) + "\n")
+    state = opened(file)
+    assert state.reward_mean.result().mean == 0.5
+    assert {name: mean.result().mean for name, mean in state.metrics.items()} == {"good": 0.1}
+
+
+@pytest.mark.parametrize(
+    ("place", "env_id"),
+    [
+        ("maths--tiny/0a1b2c3d/results.jsonl", "maths"),
+        ("downloads/monday/results.jsonl", "monday"),
+        ("downloads/monday/results.json", "monday"),
+        ("downloads/maths.jsonl", "maths"),
+    ],
+)
+def test_a_run_that_does_not_tell_its_environment_is_called_as_its_place(
+    tmp_path: Path, place: str, env_id: str
+) -> None:
+    file = tmp_path / place
+    file.parent.mkdir(parents=True)
+    file.write_text(json.dumps(row(0, None)) + "\n")
+    started = opened(file).run
+    assert started is not None and started.env_id == env_id
 
 
 TEXTS = st.text(max_size=300) | st.sampled_from(

@@ -15,7 +15,6 @@ from made_runs import line, write_run
 from tui_eval.events import Event, ReadingMoved, RunStarted
 from tui_eval.fold.run_state import RunState
 from tui_eval.runs import saved_feed, story
-from tui_eval.runs.layout import RunDir
 from tui_eval.runs.lock import RunLock
 from tui_eval.runs.opening import find_run
 from tui_eval.runs.saved_feed import SavedFeed
@@ -78,6 +77,12 @@ def metadata(path: Path, examples: int, per_example: int) -> None:
     path.write_text(json.dumps(text))
 
 
+def aged(path: Path) -> None:
+    """As if nobody had written it for a while."""
+    before = time.time() - 100
+    os.utime(path, (before, before))
+
+
 Listen = Callable[[Path], Listener]
 
 
@@ -122,6 +127,77 @@ def test_a_line_that_was_left_unfinished_is_told(tmp_path: Path, listen: Listen)
     assert [(one.line, one.why) for one in seen.state.unreadable] == [
         (2, "the line was not finished")
     ]
+
+
+def test_lines_that_cannot_be_read_are_not_waited_for(tmp_path: Path, listen: Listen) -> None:
+    file = tmp_path / "some.jsonl"
+    lines = [line(example, None, 0.5) for example in (0, 0, 1, 1, 2, 2, 3, 3)]
+    lines[3], lines[6] = b'{"example_id": 1, oh}\n', b"junk\n"
+    file.write_bytes(b"".join(lines))
+    aged(file)
+    state = listen(file).until(lambda state: state.end is not None)
+    assert (state.finished, state.waiting, state.expected) == (6, 0, 6)
+    assert state.unreadable_lines == 2 and state.end is not None and state.end.status == "finished"
+    assert [(one.line, one.why.split(":")[0]) for one in state.unreadable] == [
+        (4, "not JSON at character 19"),
+        (7, "not JSON at character 1"),
+    ]
+
+
+def test_a_run_that_was_asked_for_is_whole_where_its_missing_lines_are_only_unreadable(
+    tmp_path: Path, listen: Listen
+) -> None:
+    file = tmp_path / "results.jsonl"
+    metadata(tmp_path / "metadata.json", 2, 2)
+    file.write_bytes(line(0, None) + line(0, None) + b"junk\n" + line(1, None))
+    aged(file)
+    state = listen(tmp_path).until(lambda state: state.end is not None)
+    assert (state.finished, state.expected, state.waiting) == (3, 4, 0)
+    assert state.end is not None and state.end.status == "finished"
+
+
+def test_a_file_without_metadata_is_over_when_nobody_has_written_it_for_a_while(
+    tmp_path: Path, listen: Listen
+) -> None:
+    file = tmp_path / "some.jsonl"
+    file.write_bytes(line(0, None))
+    seen = listen(file)
+    seen.until(lambda state: state.finished == 1)
+    assert seen.state.end is None
+    aged(file)
+    seen.until(lambda state: state.end is not None)
+    append(file, line(1, None))
+    seen.until(lambda state: state.finished == 2)
+    assert seen.state.end is None
+
+
+def test_an_empty_file_has_no_end(tmp_path: Path, listen: Listen) -> None:
+    file = tmp_path / "some.jsonl"
+    file.touch()
+    aged(file)
+    seen = listen(file)
+    seen.until(lambda state: state.run is not None)
+    assert (seen.state.total, seen.state.end) == (0, None)
+    append(file, line(0, None))
+    seen.until(lambda state: state.finished == 1)
+
+
+def test_a_last_line_that_is_not_finished_is_told_at_once_and_taken_back(
+    tmp_path: Path, listen: Listen
+) -> None:
+    file = tmp_path / "some.jsonl"
+    whole = line(1, None, 0.7)
+    file.write_bytes(line(0, None) + whole[:40])
+    seen = listen(file)
+    seen.until(lambda state: state.unfinished == 2)
+    assert seen.state.unreadable == []
+    aged(file)
+    seen.until(lambda state: [one.line for one in state.unreadable] == [2])
+    assert seen.state.unreadable_lines == 1
+    append(file, whole[40:])
+    seen.until(lambda state: state.finished == 2)
+    assert (seen.state.unfinished, seen.state.unreadable_lines) == (0, 0)
+    assert seen.state.unreadable == seen.state.notices == []
 
 
 def test_a_file_that_is_sorted_when_it_is_done_is_read_anew(tmp_path: Path, listen: Listen) -> None:
@@ -173,6 +249,7 @@ def test_metadata_that_tells_too_few_rollouts_is_corrected_in_a_large_file(
 def test_reading_tells_how_far_it_is(tmp_path: Path, listen: Listen) -> None:
     file = tmp_path / "results.jsonl"
     file.write_bytes(b"".join(line(example, None) for example in range(3000)) + b"junk\n" * 3)
+    aged(file)
     seen = listen(tmp_path)
     seen.until(lambda state: state.end is not None)
     steps = [event for event in seen.events if isinstance(event, ReadingMoved)]
@@ -186,6 +263,7 @@ def test_reading_tells_how_far_it_is(tmp_path: Path, listen: Listen) -> None:
 def test_garbage_is_told_line_by_line_up_to_a_limit(tmp_path: Path, listen: Listen) -> None:
     file = tmp_path / "results.jsonl"
     file.write_bytes(line(0, None) + b"junk\n" * 3000)
+    aged(file)
     seen = listen(tmp_path)
     seen.until(lambda state: state.end is not None)
     assert (len(seen.state.unreadable), seen.state.unreadable_lines) == (1000, 3000)
@@ -233,16 +311,42 @@ def test_a_run_that_a_program_of_ours_writes_ends_when_that_lets_go(
     assert seen.state.end is not None and seen.state.end.status == "interrupted"
 
 
+def test_a_run_that_somebody_goes_on_with_is_followed_from_the_rows_that_were_kept(
+    tmp_path: Path, listen: Listen, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(story, "SETTLED_S", 1e9)  # it never rests: a row comes all the time
+    monkeypatch.setattr(story, "PATIENCE_S", 1e9)
+    failed = line(1, 0, 0.0, True)
+    run = write_run(tmp_path, [line(0, 0), failed], examples=3, per_example=1)
+    seen = listen(tmp_path)
+    seen.until(lambda state: state.end is not None)
+    assert (seen.state.finished, seen.state.errored) == (2, 1)
+    lock = RunLock(run.lock, "")
+    seen.until(lambda state: state.end is None)
+    new = tmp_path / "results.new"
+    new.write_bytes(line(0, 0))
+    new.replace(run.results)
+    seen.until(lambda state: (state.finished, state.errored, state.waiting) == (1, 0, 2))
+    append(run.results, line(1, 0, 0.7))
+    seen.until(lambda state: state.finished == 2)
+    assert seen.rewards()[:2] == [seen.state.reward[0], 0.7]
+    lock.release()
+    seen.until(lambda state: state.end is not None)
+    assert seen.state.end is not None and seen.state.end.status == "interrupted"
+
+
 def test_a_file_that_vanishes_ends_nothing_that_was_shown(tmp_path: Path, listen: Listen) -> None:
     file = tmp_path / "results.jsonl"
     file.write_bytes(line(0, None))
     seen = listen(tmp_path)
     seen.until(lambda state: state.finished == 1)
     file.unlink()
-    time.sleep(0.1)
-    seen.feed.drain()
+    seen.until(lambda state: state.notices != [])
+    assert "results.jsonl was moved or removed" in seen.state.notices[0][1]
     assert seen.state.finished == 1 and seen.feed.saved(0, 0, 10) is None
-    assert RunDir(tmp_path).results.exists() is False
+    assert b"moved or removed" in seen.feed.log(0, 1000)[0]
+    file.write_bytes(line(0, None) + line(1, None))
+    seen.until(lambda state: state.finished == 2)
 
 
 def test_a_line_that_stays_unfinished_is_told_when_the_file_is_quiet(

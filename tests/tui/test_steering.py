@@ -168,11 +168,41 @@ async def test_the_run_of_another_program_says_what_cannot_be_read_and_no_more()
     end = ev.RunFinished(0, NOW, "interrupted", 130)
     async with staged_app(ScriptedFeed([*events, end], live=False), size=(120, 40)) as stage:
         header = stage.text(stage.live.header)
-        assert "2 lines unreadable" in header
+        assert "2 lines unreadable, 4 lists them" in header
         assert "interrupted" in header
         assert "resumable" not in header, "no engine of ours can go on with it"
         await stage.press("space")
         assert "has ended" in said(stage)
+        assert "45 missing" in header, "what cannot be read is none of them"
+        assert "no row" in stage.text(stage.live.rollouts)
+        assert "waiting" not in stage.text(stage.live.rollouts) + header
+
+
+@pytest.mark.parametrize("size", [(80, 24), (120, 40)])
+async def test_a_run_of_which_nobody_told_how_many_rollouts_it_has_counts_those_there_are(
+    size: tuple[int, int],
+) -> None:
+    events = [run_started(format="verifiers", asked=False), *map(finished, range(25))]
+    end = ev.RunFinished(0, NOW, "finished", 0)
+    async with staged_app(ScriptedFeed([*events], live=False), size=size) as stage:
+        await stage.tell(ev.ReadingMoved(0, NOW, 9, 9, 0, 26))
+        header = stage.text(stage.live.header)
+        assert "followed" in header and "~ line 26 unfinished" in header
+        await stage.tell(ev.ReadingMoved(0, NOW, 9, 9), end)
+        header = stage.text(stage.live.header)
+        assert "25" in header and "finished" in header
+        assert not any(word in header for word in ("/48", "waiting", "missing", "unfinished"))
+        assert stage.live.rollouts.count() == 25, "places without a rollout are not listed"
+
+
+async def test_a_file_without_rows_says_that_it_is_followed() -> None:
+    nothing = run_started(format="verifiers", asked=False, total=0, num_examples=0)
+    feed = ScriptedFeed([nothing, ev.ReadingMoved(0, NOW, 0, 0)], live=False)
+    async with staged_app(feed) as stage:
+        shown = [stage.live.header, stage.live.rollouts, stage.live.story]
+        text = " ".join(map(stage.text, shown))
+        assert "followed" in text and "no rollouts yet" in text and "The file is empty." in text
+        assert "starting engine" not in text
 
 
 async def test_the_run_of_another_program_can_only_be_read() -> None:

@@ -41,8 +41,7 @@ class FilesAndEngines:
     def runs(self) -> list[FoundRun]:
         """See `HomeDesk.runs`."""
         if self._lookout is None:
-            from tui_eval.engine import live_feed  # noqa: F401  so that opening a run is quick
-            from tui_eval.runs import saved_feed  # noqa: F401
+            from tui_eval.engine import joined_feed  # noqa: F401  so that opening a run is quick
             from tui_eval.runs.lookout import Lookout
 
             self._lookout = Lookout(self._paths)
@@ -87,10 +86,9 @@ class FilesAndEngines:
 
     def open(self, run: FoundRun) -> Feed:
         """See `HomeDesk.open`."""
-        from tui_eval.engine.live_feed import LiveFeed
-        from tui_eval.runs.saved_feed import SavedFeed
+        from tui_eval.engine.joined_feed import feed_of
 
-        return LiveFeed(socket_path=run.socket) if run.socket else SavedFeed(run.run)
+        return feed_of(run.run)
 
     def resume(self, run: FoundRun) -> Feed:
         """See `HomeDesk.resume`."""

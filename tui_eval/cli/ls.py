@@ -45,6 +45,6 @@ def command(path: Path | None, where: str, sort: str, most: int | None, as_json:
         return 0
     show(row_lines(state, rows, notes) if rows else [])
     shown = f"{len(rows):,} of " if len(rows) < len(chosen.rows) else ""
-    of = f" of {state.total:,}" if where else ""
+    of = f" of {state.expected:,}" if where else ""
     mutter([f"{shown}{plural(len(chosen.rows), 'rollout')}{of}"])
     return 0

@@ -13,12 +13,13 @@ from tui_eval.cli.going_on import go_on_lines
 from tui_eval.cli.summary_lines import result_lines
 from tui_eval.errors import Fault
 from tui_eval.events import OUT_OF_BUDGET, RunFinished
-from tui_eval.fold.run_state import RunState
+from tui_eval.fold.run_state import RunState, line_text
 from tui_eval.printable import printable
 from tui_eval.runs.layout import RunDir
 from tui_eval.runs.lock import holder
 from tui_eval.runs.opening import saved_events
 from tui_eval.runs.summary_json import json_line
+from tui_eval.tui.figures import plural
 
 BAR_WIDTH = 20
 LINES_TOLD = 5
@@ -71,11 +72,16 @@ def opening_lines(state: RunState) -> Iterator[str]:
     run = state.run
     if run is None:
         return
-    total = run.num_examples * run.rollouts_per_example
-    yield (
-        f"Dataset: {run.num_examples} examples, {run.rollouts_per_example} rollouts per example "
-        f"= {total} total rollouts"
-    )
+    if run.asked:
+        total = run.num_examples * run.rollouts_per_example
+        yield (
+            f"Dataset: {run.num_examples} examples, {run.rollouts_per_example} rollouts per "
+            f"example = {total} total rollouts"
+        )
+    else:
+        found = plural(state.finished, "rollout")
+        examples, most = plural(run.num_examples, "example"), run.rollouts_per_example
+        yield f"Dataset: {found} of {examples}, at most {most} of each"
     yield f"Model: {run.model}"
 
 
@@ -141,7 +147,7 @@ def tell_unreadable(state: RunState) -> None:
     """Says on stderr which lines of a run are no rows, and why."""
     told = state.unreadable[:LINES_TOLD]
     for line in told:
-        complain(f"warning: {line.file}, line {line.line}: {line.why}")
+        complain(f"warning: {line_text(line)}")
     more = max(state.unreadable_lines, len(state.unreadable)) - len(told)
     if more > 0:
         complain(f"warning: {more:,} more lines are no rows")
@@ -160,6 +166,8 @@ def report_run(run: RunDir, seen: RunState | None = None, **how: Any) -> int:
         return seen.end.exit_code if seen.end else 1
     state, pid = read_run(run)
     tell_unreadable(state)
+    if not state.expected and not state.unreadable_lines:
+        complain(f"warning: {run.results} is empty: nothing was saved to it yet")
     if pid:
         show([*opening_lines(state), *result_lines(state, **how), *running_lines(state, pid)])
         return 0

@@ -9,7 +9,7 @@ from tui_eval.fold.columns import Note, Notes, note_key, number_of_row
 from tui_eval.fold.run_state import ERROR, RunState
 from tui_eval.printable import one_line
 from tui_eval.tui.figures import NONE, count_text, reward_text, span_text
-from tui_eval.tui.stages import LOOKS, error_word
+from tui_eval.tui.stages import error_word, look_of
 
 ID_MOST = 24
 STATE_MOST = 60
@@ -31,11 +31,11 @@ def _cells(state: RunState, row: int, notes: Notes) -> tuple[str, ...]:
     reward = state.reward[row]
     begun = stage > 0
     note = notes.get(note_key(state, row), Note())
-    word = error_word(state.errors[row]) if stage == ERROR else LOOKS[stage].word
+    word = error_word(state.errors[row]) if stage == ERROR else look_of(state, row).word
     marks = [f"#{tag}" for tag in note.tags] + ([f'"{note.text}"'] if note.text else [])
     tokens = state.input_tokens[row] + state.output_tokens[row]
     return (
-        LOOKS[stage].glyph,
+        look_of(state, row).glyph,
         one_line(str(state.example_id(row)), ID_MOST),
         str(number_of_row(state, row)),
         reward_text(reward) if not math.isnan(reward) else NONE,

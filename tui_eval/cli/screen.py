@@ -298,12 +298,10 @@ def open_on_screen(run: RunDir) -> int:
     Returns:
         0, or the exit code of the run where it went on from there.
     """
-    from tui_eval.engine.live_feed import LiveFeed
+    from tui_eval.engine.joined_feed import feed_of
     from tui_eval.runs.lock import holder
-    from tui_eval.runs.saved_feed import SavedFeed
 
-    held = holder(run.lock)
-    feed = LiveFeed(socket_path=held.socket) if held and held.socket else SavedFeed(run)
+    feed = feed_of(run)
     app = _app(feed)
     leave = app.run()
     if app.feed is not feed and (code := _left(app, leave)) is not None:

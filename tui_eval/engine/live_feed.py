@@ -129,8 +129,8 @@ class LiveFeed:
             end = RunFinished(0, now, "interrupted", 130)
         elif said == OUT_OF_BUDGET and code == 4:
             end = RunFinished(0, now, OUT_OF_BUDGET, 4)
-        elif said == "finished" and code in (0, 3):
-            end = RunFinished(0, now, "finished", code)
+        elif said == "finished" and code in (None, 0, 3):
+            end = RunFinished(0, now, "finished", code or 0)
         else:
             how = "was lost" if code is None else f"ended unexpectedly with exit code {code}"
             what_now = "; finished rollouts are on disk and the run can be resumed"

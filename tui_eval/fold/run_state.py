@@ -23,6 +23,8 @@ if TYPE_CHECKING:
 NAN = math.nan
 WAITING, SLEEPING, DONE, ERROR = 0, 1, 8, 9
 LIMITS_KEPT = 16
+OURS = ("", "tui-eval")
+"""How a run's format is called that an engine of this program can go on with."""
 
 
 class RunState:
@@ -43,7 +45,8 @@ class RunState:
     rows were taken back to run again. `notes` says why rollouts sleep, `again_at` until when, and
     `last_cause` why the last one had to. `facts` has what filters and sorting need of every
     finished rollout. `read` is how much of a saved run's file is read, in bytes of bytes, and
-    `unreadable` has the first lines of it that were no rows, of `unreadable_lines`.
+    `unreadable` has the first lines of it that were no rows, of `unreadable_lines`; `unfinished`
+    is the number of its last line where that is not whole.
     """
 
     def __init__(self) -> None:
@@ -54,6 +57,7 @@ class RunState:
         self.read = (0, 0)
         self.unreadable: list[ev.LineUnreadable] = []
         self.unreadable_lines = 0
+        self.unfinished = 0
         self.gate_open = True
         self.in_flight = 0
         self.concurrency: dict[int, ev.ConcurrencyMoved] = {}
@@ -133,9 +137,26 @@ class RunState:
         return min(self.again_at.values(), default=0.0)
 
     @property
+    def expected(self) -> int:
+        """Rollouts of the whole run; those that are there, where nobody told how many."""
+        asked = self.run is None or self.run.asked
+        return self.total if asked else self.total - self.by_stage[WAITING]
+
+    @property
     def waiting(self) -> int:
-        """Rollouts that have not begun."""
-        return self.by_stage[WAITING]
+        """Rollouts that have not begun; one whose line cannot be read has."""
+        missing = self.by_stage[WAITING] - (self.total - self.expected)
+        return max(missing - self.unreadable_lines, 0)
+
+    @property
+    def is_read(self) -> bool:
+        """Whether the file of a saved run was read to its end."""
+        return self.read[0] >= self.read[1]
+
+    @property
+    def is_foreign(self) -> bool:
+        """Whether another program wrote the run: no engine of ours can go on with it."""
+        return self.run is not None and self.run.format not in OURS
 
     @property
     def prices(self) -> Prices:
@@ -183,6 +204,17 @@ class RunState:
         """Answers with status 429 or 529."""
         return sum(one.refused for one in self.concurrency.values())
 
+    @property
+    def is_settled(self) -> bool:
+        """Whether no rollout will begin any more: its run is over and another program's."""
+        return self.is_foreign and self.end is not None
+
+    @property
+    def has_gaps(self) -> bool:
+        """Whether there are places that no rollout ever had: they only make groups of one size."""
+        over = self.run is not None and not self.run.asked and self.end is not None
+        return over and self.by_stage[WAITING] > 0
+
     def example_id(self, row: int) -> Any:
         """The example's id as the dataset has it; its position until a rollout of it finished."""
         position = row // self.per_example
@@ -199,8 +231,9 @@ class RunState:
         before, self.run = self.run, event
         shape = (event.total, event.rollouts_per_example, event.pass_threshold)
         again = before is not None and event.reading != before.reading
+        self.end = None
         if again:
-            self.end, self.notices, self.unreadable = None, [], []
+            self.notices, self.unreadable, self.unfinished = [], [], 0
         if again or shape[1:] != (self.per_example, self.threshold) or event.total < self.total:
             self._reset(*shape)
         elif event.total > self.total:
@@ -375,11 +408,21 @@ class RunState:
 
     def _on_ReadingMoved(self, event: ev.ReadingMoved) -> None:
         self.read = (event.done, event.total)
-        self.unreadable_lines = event.unreadable
+        if event.unfinished != self.unfinished or event.unreadable < self.unreadable_lines:
+            self._take_back_line(self.unfinished)
+        self.unreadable_lines, self.unfinished = event.unreadable, event.unfinished
 
     def _on_LineUnreadable(self, event: ev.LineUnreadable) -> None:
+        if event.line == self.unfinished:
+            self._take_back_line(event.line)
         self.unreadable.append(event)
-        self.notices.append(("warning", f"{event.file}, line {event.line}: {event.why}"))
+        self.notices.append(("warning", line_text(event)))
+
+    def _take_back_line(self, line: int) -> None:
+        """A last line that was not whole when it was told is longer now."""
+        for told in [one for one in self.unreadable if one.line == line and not one.ends]:
+            self.unreadable.remove(told)
+            self.notices.remove(("warning", line_text(told)))
 
     def _on_Noticed(self, event: ev.Noticed) -> None:
         self.notices.append((event.level, event.text))
@@ -393,6 +436,11 @@ class RunState:
 
     def _on_Refused(self, event: ev.Refused) -> None:
         self.refused = event.faults
+
+
+def line_text(line: ev.LineUnreadable) -> str:
+    """Which line of a file is no row, and why."""
+    return f"{line.file}, line {line.line}: {line.why}"
 
 
 def _count_less(counts: Counter[str], name: str) -> None:

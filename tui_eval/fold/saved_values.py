@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import json
 import math
+import re
 from collections.abc import Mapping
 from typing import Any
 
 import msgspec
 
+_NUMBER = re.compile(r"-?\d{1,40}(\.\d{1,40})?([eE][+-]?\d{1,3})?", re.ASCII)
 _NO_METRICS = frozenset(
     ("id", "example_id", "reward", "generation_ms", "scoring_ms", "total_ms", "advantage", "step")
 )
@@ -46,7 +48,9 @@ def _with_nan(text: str) -> Any:
 
 
 def number_of(value: Any) -> float | None:
-    """A finite number; None for anything else."""
+    """A finite number, also one that was saved as text; None for anything else."""
+    if isinstance(value, str) and _NUMBER.fullmatch(value):
+        value = float(value)
     if isinstance(value, (int, float)):
         try:
             number = float(value)

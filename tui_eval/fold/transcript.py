@@ -215,8 +215,8 @@ def from_row(row: int, saved: Mapping[str, Any]) -> Rollout:
     for call in map(mapping, listing(ours.get("tool_calls"))):
         record = (number_of(call.get("ms")) or 0.0, _error_text(call.get("error")), None)
         tools.setdefault(str(call.get("id") or ""), []).append(record)
-    prompt = _messages(saved.get("prompt"))
-    completion = _messages(saved.get("completion"))
+    prompt = _messages(saved.get("prompt"), "user")
+    completion = _messages(saved.get("completion"), "assistant")
     if ours.get("empty_completion"):
         completion = []
     error = saved.get("error")
@@ -263,10 +263,11 @@ def _timing(saved: Mapping[str, Any]) -> dict[str, float]:
     return {name: number for name, number in numbers.items() if number is not None}
 
 
-def _messages(value: Any) -> list[dict[str, Any]]:
+def _messages(value: Any, speaker: str) -> list[dict[str, Any]]:
+    """Saved messages; a plain text is what its speaker said."""
     messages = listing(value)
     if value and not messages:
-        return [{"role": "user", "content": str(value)}] if value != "[]" else []
+        return [{"role": speaker, "content": str(value)}] if value != "[]" else []
     return [m if isinstance(m, dict) else {"role": "?", "content": str(m)} for m in messages]
 
 

@@ -14,7 +14,7 @@ from tui_eval.errors import RefusedError
 from tui_eval.fold.run_state import RunState
 from tui_eval.fold.saved_values import mapping, number_of
 from tui_eval.runs.facts import asked_shape, env_id_of, modified, read_facts, told_shape
-from tui_eval.runs.formats.recognising import Format
+from tui_eval.runs.formats.recognising import Format, recognise
 from tui_eval.runs.layout import RunDir, is_unsaved, saved_roots, unsaved_root
 from tui_eval.runs.lock import holder
 from tui_eval.runs.opening import find_run, results_files, saved_events
@@ -23,6 +23,8 @@ from tui_eval.runs.story import format_of_run
 
 COUNTED_BYTES = 1 << 26
 """The lines of a larger file are not counted."""
+OSMOSIS = "results.json"
+"""How an Osmosis evaluation calls its results."""
 MEASURED_BYTES = 1 << 18
 """A smaller file of another program is read: metadata is often missing, and sometimes wrong."""
 
@@ -103,12 +105,16 @@ def _runs_at(path: Path) -> Iterator[RunDir]:
             yield find_run(path)
         elif not RunDir(path).is_run():
             yield from (RunDir(path, name) for name in results_files(path))
-    for folder, below, _ in os.walk(path):
+    for folder, below, names in os.walk(path):
         below[:] = sorted(name for name in below if not name.startswith("."))
         run = RunDir(Path(folder))
         if run.is_run():
             below.clear()
             yield run
+        elif OSMOSIS in names and Path(folder) != path:
+            with contextlib.suppress(OSError):
+                if recognise(Path(folder, OSMOSIS)) is Format.OSMOSIS:
+                    yield RunDir(Path(folder), OSMOSIS)
 
 
 def describe(run: RunDir) -> FoundRun | None:

@@ -123,8 +123,16 @@ def started_event(
 
 
 def env_id_of(run: RunDir, facts: Mapping[str, Any]) -> str:
-    """The environment's name: as it is told, or as the folder or the file is called."""
+    """The environment's name: as it is told, or as the folder or the file is called.
+
+    The folder of runs is `env--model`; another folder's own name says more than that above it.
+    """
     told = facts.get("env_id") or facts.get("env")
     if told:
         return str(told)
-    return run.path.parent.name.split("--")[0] if run.name == RESULTS else Path(run.name).stem
+    stem = Path(run.name).stem
+    if stem != Path(RESULTS).stem:
+        return stem
+    folder = run.path.absolute()
+    env_id, dashes, _ = folder.parent.name.partition("--")
+    return env_id if dashes else folder.name

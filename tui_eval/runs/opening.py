@@ -9,6 +9,7 @@ from tui_eval.errors import Fault, RefusedError
 from tui_eval.events import Event, ReadingMoved, RolloutFinished, RunStarted
 from tui_eval.fold.transcript import Rollout, from_row
 from tui_eval.runs.formats.recognising import as_row, recognise
+from tui_eval.runs.formats.unknown import what_it_is
 from tui_eval.runs.layout import RESULTS, RunDir
 from tui_eval.runs.scan import decode_row
 from tui_eval.runs.story import Story
@@ -36,12 +37,18 @@ def _run_of_file(path: Path) -> RunDir:
     inside = RunDir(path.parent)
     if path.name == RESULTS:
         return inside
-    if path.name not in OTHER_FILES and path.stat().st_size and recognise(path) is not None:
+    may_be_one = path.stat().st_size > 0 or (path.suffix in SUFFIXES and not inside.is_run())
+    if path.name not in OTHER_FILES and may_be_one and recognise(path) is not None:
         return RunDir(path.parent, path.name)
-    if inside.is_run():
+    if inside.is_run() and path.suffix not in SUFFIXES:
         return inside
-    what = "this is no run: nothing in it looks like the rollouts of a known program"
-    raise RefusedError([Fault(str(path), what, "Name a results file or its directory")])
+    if inside.is_run() and path.name in OTHER_FILES:
+        return inside
+    if not path.stat().st_size:
+        hint = f"Name the file that a program writes its rollouts to, {', '.join(SUFFIXES)}"
+        raise RefusedError([Fault(str(path), "this file is empty", hint)])
+    what, hint = what_it_is(path)
+    raise RefusedError([Fault(str(path), f"no rollouts can be read from this: {what}", hint)])
 
 
 def _run_of_directory(path: Path) -> RunDir:
@@ -55,6 +62,9 @@ def _run_of_directory(path: Path) -> RunDir:
         raise RefusedError([Fault(str(path), what, "Name one of these files")])
     what = f"this is no run: it holds no {RESULTS}"
     hint = f"Name the directory that holds it; the runs below one: tui-eval home {path}"
+    if RunDir(path).metadata.is_file():
+        what += ", only metadata.json: nothing is saved yet, or it was not copied"
+        hint = "Open it again when the first rollout is saved"
     raise RefusedError([Fault(str(path), what, hint)])
 
 

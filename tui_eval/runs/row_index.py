@@ -204,7 +204,8 @@ class RowIndex:
 
     def _fault(self, line: Line) -> LineUnreadable:
         name, why = self._run.name, line.fault
-        return LineUnreadable(0, 0.0, name, line.number, line.offset, line.length, why)
+        place = line.number, line.offset, line.length
+        return LineUnreadable(0, 0.0, name, *place, why, line.ends)
 
     def keep(self, events: list[RolloutFinished]) -> None:
         """Writes events behind the others; in memory where the disk refuses."""

@@ -8,7 +8,8 @@ import time
 from collections import deque
 from collections.abc import Iterator
 
-from tui_eval.events import Command, Event, Noticed
+from tui_eval.events import Command, Event, LineUnreadable, Noticed
+from tui_eval.fold.run_state import line_text
 from tui_eval.fold.transcript import Rollout
 from tui_eval.runs.layout import RunDir
 from tui_eval.runs.log_file import read_log
@@ -33,6 +34,7 @@ class SavedFeed:
     def __init__(self, run: RunDir) -> None:
         self._run = run
         self._events: deque[Event] = deque()
+        self._faults = bytearray()
         self._stop = threading.Event()
         self._cancelled = threading.Event()
         self._drained = threading.Event()
@@ -55,9 +57,9 @@ class SavedFeed:
             while going and not self._stop.wait(LOOKS_EVERY_S):
                 going = self._tell(story.more())
         except OSError as error:
-            self._events.append(
-                Noticed(0, time.time(), "warning", f"the file cannot be read: {error}")
-            )
+            text = f"the file cannot be read: {error.strerror or error}"
+            self._log(text)
+            self._events.append(Noticed(0, time.time(), "warning", text))
         finally:
             self._told.set()
             story.close()
@@ -66,6 +68,11 @@ class SavedFeed:
         """Hands over events as fast as they are taken; False where nobody wants more."""
         for events in batches:
             self._events.extend(events)
+            for event in events:
+                if isinstance(event, LineUnreadable):
+                    self._log(line_text(event))
+                elif isinstance(event, Noticed):
+                    self._log(event.text)
             if len(events) > 1:  # the run's first rows, not only what it is
                 self._told.set()
             while len(self._events) > MOST_WAITING and not self._stop.is_set():
@@ -77,6 +84,9 @@ class SavedFeed:
             time.sleep(0)  # whoever waits for the interpreter goes first
         self._told.set()
         return True
+
+    def _log(self, text: str) -> None:
+        self._faults += f"WARNING:reading: {text}\n".encode("utf-8", "backslashreplace")
 
     def drain(self, most: int = MOST_WAITING) -> list[Event]:
         """See `Feed.drain`."""
@@ -97,8 +107,10 @@ class SavedFeed:
         return read_rollout(self._run, row, offset, length)
 
     def log(self, at: int, most: int) -> tuple[bytes, int]:
-        """See `Feed.log`."""
-        return read_log(self._run.log, at, most)
+        """See `Feed.log`; of a run without a log, which lines cannot be read."""
+        if self._run.log.exists():
+            return read_log(self._run.log, at, most)
+        return bytes(self._faults[at : at + most]), len(self._faults)
 
     async def close(self) -> None:
         """Ends the reading and lets go of the files."""

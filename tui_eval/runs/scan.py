@@ -10,6 +10,7 @@ from typing import Any, BinaryIO
 
 import msgspec
 
+BYTE_ORDER_MARK = "\ufeff"
 BLOCK = 1 << 20
 """Bytes that are read at a time; the buffer grows for a longer line and shrinks again."""
 
@@ -44,9 +45,10 @@ def decode_row(line: bytes) -> dict[str, Any]:
 
 def _text(line: bytes) -> str:
     try:
-        return line.decode("utf-8", "surrogatepass")
+        text = line.decode("utf-8", "surrogatepass")
     except UnicodeDecodeError:
-        return line.decode("utf-8", "replace")
+        text = line.decode("utf-8", "replace")
+    return text.removeprefix(BYTE_ORDER_MARK)
 
 
 def _number_from(digits: str) -> float:
@@ -108,8 +110,17 @@ def line_of(number: int, offset: int, raw: bytes) -> Line | None:
     try:
         return Line(number, offset, len(raw), decode_row(raw), ends=ends)
     except (ValueError, RecursionError) as error:
-        fault = f"not a row: {error}" if ends else "the line was not finished"
+        fault = _why(error) if ends else "the line was not finished"
         return Line(number, offset, len(raw), None, fault, ends)
+
+
+def _why(error: Exception) -> str:
+    """Why a line is no row, with the place in it where that is one."""
+    if isinstance(error, json.JSONDecodeError):
+        return f"not JSON at character {error.pos + 1}: {error.msg[0].lower()}{error.msg[1:]}"
+    if isinstance(error, RecursionError):
+        return "not a row: it is nested too deeply"
+    return f"not a row: {error}"
 
 
 def count_lines(path: Path) -> int:

@@ -51,7 +51,7 @@ def select_rows(
         raise RefusedError([Fault("filter", str(error))]) from None
     if column:
         rows = ordered(state, rows, column, descending=sort.startswith("-"), notes=notes)
-    return [int(row) for row in rows]
+    return [int(row) for row in rows if state.stage[row] or not state.has_gaps]
 
 
 def sort_column(name: str, metrics: Collection[str], faults: list[Fault]) -> str:

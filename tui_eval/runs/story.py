@@ -12,6 +12,7 @@ from tui_eval.events import (
     OUT_OF_BUDGET,
     Event,
     LineUnreadable,
+    Noticed,
     ReadingMoved,
     RolloutFinished,
     RunFinished,
@@ -30,6 +31,11 @@ COUNTED_BYTES = 1 << 22
 """So much is read before the first row is told, to learn how many rollouts an example has."""
 QUIET_S = 30.0
 """Another program's run that is not whole goes on until its file was left alone for so long."""
+SETTLED_S = 1.0
+"""A file that another program writes anew from its beginning is read when it rests for so long,"""
+PATIENCE_S = 5.0
+"""or after so long, if it never does."""
+END = 1 << 62
 
 
 class Story:
@@ -48,8 +54,11 @@ class Story:
         self._exact = exact
         self._reading = 0
         self._index: RowIndex | None = None
-        self._unchanged: tuple[int, int] | None = None
+        self._unchanged: tuple[int, int, int] | None = None
         self._ended = False
+        self._anew_since = 0.0
+        self._gone = False
+        self._goes_on = False
 
     def begin(self) -> Iterator[list[Event]]:
         """The whole story as the disk has it now."""
@@ -58,6 +67,7 @@ class Story:
         self.format = format_of_run(self.run)
         self._facts = read_facts(self.run, self.format)
         self._told_faults, self._unplaced = 0, 0
+        self._told_torn: LineUnreadable | None = None
         self._counted = Counted()
         trusted = told_shape(self.run, self._facts)
         self._trusted = trusted is not None
@@ -128,6 +138,7 @@ class Story:
         self._placing = Placing(shape, fixed=self._trusted)
         self._started = started_event(self.run, self.format, self._facts, shape)
         self._started.reading = self._reading
+        self._started.asked = self._trusted or self._asked_holds()
         self._told_faults = 0
         return [self._started]
 
@@ -165,10 +176,15 @@ class Story:
 
     def _progress(self, done: int) -> ReadingMoved:
         size = self._unchanged[0] if self._unchanged is not None else 0
-        unreadable = self._index.unreadable if self._index is not None else 0
+        index, unreadable, unfinished = self._index, 0, 0
+        if index is not None:
+            unreadable = index.unreadable
+            if index.torn is not None:
+                unreadable += self._told_torn is not None
+                unfinished = index.torn.line
         if self._final:
             unreadable += self._unplaced
-        return ReadingMoved(0, time.time(), min(done, size), size, unreadable)
+        return ReadingMoved(0, time.time(), min(done, size), size, unreadable, unfinished)
 
     def _document(self) -> Iterator[list[Event]]:
         """A document that holds all rollouts is read at once: it is small."""
@@ -193,31 +209,35 @@ class Story:
 
     def _last(self) -> list[Event]:
         """What is told when the file is read to its end."""
+        self._told_torn = None
         events: list[Event] = []
         if self._index is not None:
             events += self._faults([])
-            events.append(self._progress(1 << 62))
+            events.append(self._progress(END))
         return events + self._torn() + self._end()
 
     def _torn(self) -> list[Event]:
         """The last line where it is not finished, once nobody seems to write it any more."""
-        index = self._index
-        if index is None or index.torn is None or not (self._exact or self._quiet()):
+        torn = self._index.torn if self._index is not None else None
+        if torn is None or torn is self._told_torn or not (self._exact or self._quiet()):
             return []
-        torn, index.torn = index.torn, None
-        return [torn]
+        self._told_torn = torn
+        return [torn, self._progress(END)]
 
     def _end(self) -> list[Event]:
         """How the run ended; nothing while somebody may still write it."""
-        placing = self._placing
-        expected = placing.total if self._trusted or self._asked_holds() else placing.rows
-        whole = placing.rows >= expected
+        placing, asked = self._placing, self._started.asked
+        read = placing.rows + (self._unread if not self.run.is_ours else 0)
+        whole = read >= placing.total if asked else placing.rows > 0
         if not self._exact:
-            if self.run.is_ours and holder(self.run.lock) is not None:
+            if self._is_held():
                 return []
-            if not self.run.is_ours and not whole and not self._quiet():
+            if not self.run.is_ours and not (whole and asked) and not self._quiet():
                 return []
+            if not asked and not read:
+                return []  # an empty file may become anything
         self._ended = True
+        again = self._told_again()
         status, code = ("finished", 0) if whole else ("interrupted", 130)
         if whole and placing.errored:
             code = 3
@@ -225,7 +245,26 @@ class Story:
             status, code = OUT_OF_BUDGET, 4
         why = str(self._facts.get("stopped_because") or "") if code == 4 else ""
         missing = _texts(self._facts.get("missing_columns"))
-        return [RunFinished(0, self._started.complete_at, status, code, why, missing)]
+        end = RunFinished(0, self._started.complete_at, status, code, why, missing)
+        return [*again, end]
+
+    def _told_again(self) -> list[Event]:
+        """What the run is after somebody went on with it: its metadata tells more now."""
+        if not self._goes_on:
+            return []
+        self._goes_on = False
+        self._facts = read_facts(self.run, self.format)
+        before, shape = self._started, (self._placing.examples, self._placing.per_example)
+        self._started = started_event(self.run, self.format, self._facts, shape)
+        self._started.reading, self._started.asked = before.reading, before.asked
+        return [self._started]
+
+    @property
+    def _unread(self) -> int:
+        """Lines that hold rollouts, as it seems, and cannot be read."""
+        if self._index is None:
+            return 0
+        return self._index.unreadable + (self._told_torn is not None)
 
     def _asked_holds(self) -> bool:
         return asked_shape(self._facts)[1] == self._placing.per_example
@@ -236,22 +275,53 @@ class Story:
     def more(self) -> Iterator[list[Event]]:
         """What came since: new rows; everything again where the file was written anew."""
         stamp = _stamp(self.run)
+        if (stamp is None) != self._gone:
+            self._gone = stamp is None
+            if self._gone:
+                text = f"{self.run.name} was moved or removed: its messages cannot be read any more"
+                yield [Noticed(0, time.time(), "warning", text)]
         if stamp == self._unchanged:
-            events = self._torn() + ([] if self._ended else self._end())
+            reopened = self._reopened() if self._is_held() else []
+            events = reopened + self._torn() + ([] if self._ended else self._end())
             if events:
                 yield events
             return
-        index = self._index
-        if index is None or not index.still_holds():
-            if stamp is None or (stamp[0] and time.time() - modified(self.run.results) < 1.0):
-                return  # it is being written anew: wait until it stands still
+        index, before = self._index, self._unchanged
+        replaced = stamp is not None and before is not None and stamp[2] != before[2]
+        if index is None or replaced or not index.still_holds():
+            if stamp is None or not self._stands_still():
+                return
             self._reading += 1
             self._ended = False
+            self._goes_on = True
             yield from self.begin()
             return
         self._unchanged = stamp
+        yield self._reopened()
         yield from self._scan(index.scanned())
         yield self._last()
+
+    def _is_held(self) -> bool:
+        return self.run.is_ours and holder(self.run.lock) is not None
+
+    def _reopened(self) -> list[Event]:
+        """The run again, where it was told that it had ended and somebody goes on with it."""
+        if not self._ended:
+            return []
+        self._ended = False
+        self._goes_on = True
+        self._started = replace(self._started, complete_at=modified(self.run.results))
+        return [self._started]
+
+    def _stands_still(self) -> bool:
+        """Whether a file that was written anew is whole; ours is replaced by a whole one."""
+        now = time.monotonic()
+        self._anew_since = self._anew_since or now
+        is_whole = self.run.is_ours or time.time() - modified(self.run.results) > SETTLED_S
+        if not is_whole and now - self._anew_since < PATIENCE_S:
+            return False
+        self._anew_since = 0.0
+        return True
 
     def close(self) -> None:
         """Keeps what is read for the next opening."""
@@ -275,12 +345,12 @@ def _unreadable(run: RunDir, line: Line) -> LineUnreadable:
     return LineUnreadable(0, 0.0, run.name, line.number, line.offset, line.length, line.fault)
 
 
-def _stamp(run: RunDir) -> tuple[int, int] | None:
+def _stamp(run: RunDir) -> tuple[int, int, int] | None:
     try:
         status = run.results.stat()
     except OSError:
         return None
-    return status.st_size, status.st_mtime_ns
+    return status.st_size, status.st_mtime_ns, status.st_ino
 
 
 def _line_number(run: RunDir, offset: int) -> int:

@@ -91,12 +91,12 @@ class HomeApp(TuiEvalApp):
         self.live_screen.over_home, self.live_screen.joined = True, joined
         self.push_screen(self.live_screen)
         self._starting = asyncio.create_task(self._open(feed))
-        if joined:
-            self.live_screen.call_after_refresh(self.live_screen.keys.say, JOINED, self._now())
 
     async def _open(self, feed: Feed) -> None:
         try:
             await feed.start()
+            if feed.live and self.live_screen.joined:
+                self.live_screen.keys.say(JOINED, self._now())
         except (OSError, ValueError) as error:
             from tui_eval.events import RunFinished
 

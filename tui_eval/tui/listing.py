@@ -117,7 +117,7 @@ class Listing:
 
     @property
     def _is_plain(self) -> bool:
-        return self.wanted is None and not self.sorting.field
+        return self.wanted is None and not self.sorting.field and not self.state.has_gaps
 
     @property
     def _version(self) -> tuple[int, ...]:
@@ -137,9 +137,9 @@ class Listing:
         """Finds the rows anew where that takes no time; returns whether a thread has to."""
         if self.faults and self._metrics != frozenset(self.state.facts.metrics):
             self.ask(self.text)
+        self._fit_to_run()
         if not self.is_behind or not self.state.total:
             return False
-        self._fit_to_run()
         is_slow = self.wanted is not None and self.wanted.has_pattern
         if not self._is_plain and (is_slow or self.state.total > AT_ONCE):
             return True

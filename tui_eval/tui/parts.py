@@ -34,6 +34,8 @@ if TYPE_CHECKING:
 Kind = Literal["message", "tool", "head", "note", "coming", "end"]
 NOTHING_YET: Line = (("no messages yet", "faint"),)
 
+NO_MESSAGES: Line = (("no messages were saved of it", "faint"),)
+
 
 @dataclass(slots=True)
 class Part:
@@ -110,6 +112,8 @@ def parts_of(rollout: Rollout) -> list[Part]:
         turn = max(turn, entry.turn)
         parts.append(_part(entry, step, live))
     if rollout.finished:
+        if not rollout.messages:
+            parts.append(Part("note", "unsaved", text=NO_MESSAGES))
         key = (rollout.row, rollout.version, "end")
         failed = bool(rollout.error)
         parts.append(Part("end", key, LAST_TURN, rollout=rollout, failed=failed))

@@ -33,6 +33,7 @@ class Reader:
         self.row = -1
         self.rollout: Rollout | None = None
         self.unreadable = False
+        self._reading = 0
         self._subscribed: int | None = None
         self._kept: LRUCache[tuple[int, int], Rollout] = LRUCache(KEPT)
         self._coming: tuple[tuple[int, int], Future[Rollout | None]] | None = None
@@ -69,6 +70,9 @@ class Reader:
 
     def take(self, event: ev.Event) -> None:
         """Adds messages, tool results and text to the running rollout that they belong to."""
+        if type(event).__name__ == "RunStarted":
+            self._begin_anew(event.reading)  # type: ignore[union-attr]
+            return
         if type(event).__name__ == "RowsTakenBack":
             self._kept.clear()  # other rollouts may be where they were
             if self.row >= 0 and self.state.stage[self.row] < DONE and self._was_read:
@@ -79,6 +83,18 @@ class Reader:
         rollout = self.rollout
         if rollout is not None and not rollout.finished and event.row == rollout.row:  # type: ignore[union-attr]
             rollout.apply(event)  # type: ignore[arg-type]
+
+    def _begin_anew(self, reading: int) -> None:
+        """Where the file was written anew, every row is another one, or is there no more."""
+        if reading == self._reading and self.row < self.state.total:
+            return
+        self._reading = reading
+        self._kept.clear()
+        self._coming = None
+        self.row = min(self.row, self.state.total - 1)
+        self.rollout, self.unreadable = None, False
+        if self.row >= 0:
+            self.open(self.row)
 
     @property
     def version(self) -> tuple[int, int]:

@@ -23,7 +23,7 @@ from tui_eval.tui.rollout_columns import (
     known_columns,
 )
 from tui_eval.tui.row_order import Sorting
-from tui_eval.tui.stages import DONE, ERROR, LOOKS, WAITING, error_word
+from tui_eval.tui.stages import DONE, ERROR, WAITING, error_word, look_of
 
 ID_LEAST, ID_MOST = 3, 14
 REWARD = 8
@@ -160,7 +160,7 @@ class RolloutLines:
             self._example(row),
             row == self.mark,
             self._note(row),
-            state.stage[row],
+            look_of(state, row),
             state.attempt[row],
             None if math.isnan(seconds) else seconds,
             None if math.isnan(reward) else reward,
@@ -175,7 +175,7 @@ class RolloutLines:
     def line(self, row: int, brace: str) -> Line:
         """The cells of a row; `brace` is empty where the rollouts of an example stand apart."""
         state, stage = self.state, self.state.stage[row]
-        look = LOOKS[stage]
+        look = look_of(state, row)
         groups = state.per_example > 1
         dull = "faint" if stage == WAITING else ""
         repeats = brace in ("│", "╰")
@@ -233,7 +233,7 @@ class RolloutLines:
 
     def _state(self, row: int) -> list[Span]:
         stage, attempt, room = self.state.stage[row], self.state.attempt[row], self._room
-        look = LOOKS[stage]
+        look = look_of(self.state, row)
         spans: list[Span] = []
         if stage == ERROR:
             name = one_line(error_word(self.state.errors.get(row, look.word)), 60)

@@ -46,6 +46,9 @@ def make_order(
 
     total = state.total
     rows = np.arange(total) if wanted is None else wanted.rows(state, notes)
+    if state.has_gaps:
+        stages = np.frombuffer(bytes(state.stage), np.uint8)[:total]
+        rows = rows[stages[rows] > 0]
     if sorting.field:
         rows = ordered(state, rows, sorting.field, descending=sorting.descending, notes=notes)
         if sorting.grouped and state.per_example > 1:

@@ -6,7 +6,10 @@ comes before the event language is loaded.
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
+
+if TYPE_CHECKING:
+    from tui_eval.fold.run_state import RunState
 
 WAITING, HELD, DONE, ERROR = 0, 4, 8, 9
 SCORING_ERROR = "ScoringError"
@@ -33,6 +36,9 @@ LOOKS = (
     Look("✗", "error", "bad"),
 )
 
+NO_ROW = Look("·", "no row", "faint")
+"""A place of a run that nobody will fill: no line that can be read is of this rollout."""
+
 MEANINGS = (
     "has not begun",
     "a request waits to be tried again",
@@ -45,6 +51,12 @@ MEANINGS = (
     "finished and saved",
     "ended in an error; it has no reward",
 )
+
+
+def look_of(state: RunState, row: int) -> Look:
+    """How a rollout is."""
+    stage = state.stage[row]
+    return NO_ROW if stage == WAITING and state.is_settled else LOOKS[stage]
 
 
 def error_word(error: str) -> str:

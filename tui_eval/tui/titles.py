@@ -12,7 +12,7 @@ from tui_eval.fold.filter_fields import METRIC
 from tui_eval.printable import one_line
 from tui_eval.tui.figures import clock_text, span_text
 from tui_eval.tui.row_order import Sorting
-from tui_eval.tui.stages import DONE, LOOKS
+from tui_eval.tui.stages import DONE, look_of
 
 if TYPE_CHECKING:
     from tui_eval.fold.run_state import RunState
@@ -55,7 +55,7 @@ def story_title(
     """Which rollout it is, its attempt, stage, time and note; shorter where `width` is small."""
     if row < 0 or row >= state.total:
         return Content(" 2 Trajectory ")
-    look = LOOKS[state.stage[row]]
+    look = look_of(state, row)
     stage = (f"{look.glyph} {look.word}", COLOURS.get(look.ink, ""))
     parts: list[tuple[str, str] | str] = [stage]
     attempt = max(state.attempt[row], rollout.attempt if rollout is not None else 1)

@@ -10,7 +10,7 @@ from typing import Any
 import msgspec
 
 from tui_eval.fold.saved_values import mapping
-from tui_eval.runs.scan import Line, decode_row
+from tui_eval.runs.scan import BYTE_ORDER_MARK, Line, decode_row
 
 
 class _Row(msgspec.Struct):
@@ -48,6 +48,8 @@ def runs_of(path: Path) -> Iterator[Run]:
         ValueError: The document cannot be read; the message says where it breaks off.
     """
     data = path.read_bytes()
+    if data.startswith(BYTE_ORDER_MARK.encode()):
+        data = b"   " + data[3:]  # every run keeps its place
     at = 0
     for row in msgspec.json.decode(data, type=_Document).rows:
         for raw in row.runs:

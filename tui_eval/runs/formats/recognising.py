@@ -10,7 +10,7 @@ from typing import Any
 
 from tui_eval.runs.formats import chat, osmosis, prime
 from tui_eval.runs.places import example_id_of
-from tui_eval.runs.scan import decode_row, lines_of
+from tui_eval.runs.scan import BYTE_ORDER_MARK, decode_row, lines_of
 
 PROBED = 20
 """Lines that are looked at: the first ones may be garbage."""
@@ -34,7 +34,7 @@ def recognise(path: Path) -> Format | None:
         OSError: The file cannot be read.
     """
     with open(path, "rb", buffering=0) as file:
-        first = file.read(1 << 16)
+        first = file.read(1 << 16).removeprefix(BYTE_ORDER_MARK.encode())
         if not first.strip():
             return Format.VERIFIERS
         found = (format_of(record) for record in _records(islice(lines_of(file), PROBED)))

@@ -156,6 +156,8 @@ def _event(row: _Row, offset: int, length: int) -> RolloutFinished:
     used, lost = row.token_usage or _NO_TOKENS, ours.lost_usage or _NO_TOKENS
     steps, completion = ours.steps, row.completion
     turns, calls, tools = _talk(completion if isinstance(completion, list) else ())
+    if isinstance(completion, str) and completion:
+        turns = 1  # a plain text is one answer
     if ours.tool_calls is not None:
         calls, tools = len(ours.tool_calls), _recorded(ours.tool_calls)
     total_ms = timing.total_ms

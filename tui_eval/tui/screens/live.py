@@ -35,6 +35,10 @@ if TYPE_CHECKING:
 
 SCOPES = {"rollouts": "list"}
 """Commands of one pane, by its id where they have another name."""
+FOLLOWED = (
+    (("The file is empty. What is written to it is shown here.", "faint"),),
+    (("Where nothing comes, the program that writes it says why.", "faint"),),
+)
 UNREADABLE = "This rollout cannot be read back from results.jsonl."
 
 
@@ -152,10 +156,15 @@ class LiveScreen(PassingOnScreen, SteeringScreen, LeavableScreen):
         self.header.live, self.header.asked_pause = self.feed.live, self.asked_pause
         if state.total and self.reader.row < 0:
             self._first_rollout()
+        elif state.run is not None and not state.total:
+            self.story.show(None, anew=self.story.rollout is not None)
+            self.story.empty = FOLLOWED
         if self.reader.row >= 0:
             self._go_on(now)
-            if self.reader.rollout is not None and self.reader.rollout is not self.story.rollout:
-                self._show_selected()  # it runs again
+            is_gone = self.rollouts.row >= state.total
+            now_read = self.reader.rollout
+            if is_gone or (now_read is not None and now_read is not self.story.rollout):
+                self._show_selected()  # it runs again, or its file was written anew
                 self._drawn = drawn
         self.story.note = state.notes.get(self.reader.row, "")
         for view in (self.header, self.rollouts, self.story, self.numbers):

@@ -14,7 +14,7 @@ from tui_eval.tui.limit_steps import next_limit
 from tui_eval.tui.screens.annotating import AnnotatingScreen
 from tui_eval.tui.stages import DONE
 from tui_eval.tui.titles import rollout_name
-from tui_eval.tui.widgets.header import OURS, Header, limit_text
+from tui_eval.tui.widgets.header import Header, limit_text
 from tui_eval.tui.widgets.metrics_panel import MetricsPanel
 
 if TYPE_CHECKING:
@@ -71,6 +71,8 @@ class SteeringScreen(AnnotatingScreen):
             self.header.asked_limit = None
             before, now = event.before, event.max_concurrent  # type: ignore[union-attr]
             self._say(f"{limit_text(before)} → {limit_text(now)} in flight")
+        elif kind == "Noticed" and not self.feed.live:
+            self._say(event.text)  # type: ignore[union-attr]
         elif kind == "RunFinished" and event.status == "failed":  # type: ignore[union-attr]
             self._say("The run failed; 3 says why. What finished is on disk, and it can go on.")
 
@@ -81,7 +83,7 @@ class SteeringScreen(AnnotatingScreen):
         if self.state.run is None:
             return f"There is no run yet: there is nothing to {to}."
         if self.state.end is None:
-            return "Another program writes this run: it can only be read."
+            return "Another process writes this run: it can only be read."
         return f"The run has ended: there is nothing to {to}."
 
     # -- one rollout
@@ -119,8 +121,8 @@ class SteeringScreen(AnnotatingScreen):
         if state.run is None or not (state.errors or self._is_resumable):
             why = "No rollout has errored: there is nothing to run again."
         elif not self.goes_on and state.end is None:
-            why = "Another program writes this run: it can only be read."
-        elif state.run.format not in OURS:
+            why = "Another process writes this run: it can only be read."
+        elif state.is_foreign:
             why = f"This is a run of {state.run.format}: only runs of tui-eval can go on."
         elif not self.goes_on and self.noun == "suite":
             why = f"This one is over. To run them again: tui-eval open {state.run.path}"
@@ -168,7 +170,7 @@ class SteeringScreen(AnnotatingScreen):
         run, state = self.state.run, self.state
         if run is None or self.goes_on or state.end is None or self.noun == "suite":
             return False
-        return run.format in OURS and state.finished < state.total
+        return not state.is_foreign and state.finished < state.total
 
     def _rerun(self, command: ev.Rerun | str | None) -> None:
         if command is None:

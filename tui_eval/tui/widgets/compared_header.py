@@ -91,7 +91,7 @@ class ComparedHeader(LineView, can_focus=False):
         start: list[Span] = [(one.letter, letter_ink(place)), (f"  {name}", "strong")]
         notes: list[Span] = []
         if run is not None:
-            missing = state.total - state.finished
+            missing = state.expected - state.finished
             short = f" · {missing:,} not finished" if missing else ""
             age = f" · {age_text(self.now() - run.complete_at)}" if run.complete_at else ""
             notes = [

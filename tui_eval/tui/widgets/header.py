@@ -22,9 +22,6 @@ from tui_eval.tui.ink import EMPTY, Line, Span, line_width, spread
 from tui_eval.tui.stages import HELD
 from tui_eval.tui.widgets.line_view import LineView
 
-OURS = ("", "tui-eval")
-"""How a run's format is called that an engine of this program can go on with."""
-
 WIDE = 100
 LEAST_BAR = 10
 LEAST_NAME = 6
@@ -87,11 +84,14 @@ def _end_status(state: RunState, took: str) -> Span:
     word = state.end.status if state.end is not None else None
     if word == "failed":
         return (f"✗ failed after {took}" if took else "✗ failed", "bad")
-    if word == "finished" or (word is None and state.finished == state.total):
+    if word is None:
+        if not state.is_read:
+            return (f"reading {state.read[0] / state.read[1]:.0%}", "muted")
+        return ("▶ followed", "busy")
+    if word == "finished":
         return (f"✓ finished in {took}" if took else "✓ finished", "good")
     how = "out of budget" if word == OUT_OF_BUDGET else "interrupted"
-    is_ours = state.run is None or state.run.format in OURS
-    return (f"■ {how}{', resumable' if is_ours else ''}", "warn")
+    return (f"■ {how}{'' if state.is_foreign else ', resumable'}", "warn")
 
 
 def title(state: RunState, how: Span, width: int) -> Line:
@@ -137,7 +137,7 @@ def progress(state: RunState, now: float, width: int, asked_limit: int | None = 
         facts = _facts(state, now, words, terse, moved)
         room = width - line_width(facts) - 2
         if room >= (LEAST_BAR if words < 3 else WIDE // 4):
-            counts = (state.finished, state.errored, state.running, state.total)
+            counts = (state.finished, state.errored, state.running, state.expected)
             return (*bar_spans(*counts, room), ("  ", ""), *facts)
     return facts
 
@@ -183,27 +183,35 @@ def _facts(state: RunState, now: float, words: int, terse: bool, moved: str) -> 
 
     What not every run has is shorter still where it must be `terse`.
     """
-    done: Line = ((f"{state.finished:,}/{state.total:,}", "strong"),)
-    facts = [(*done, (" finished", "muted")) if words == 3 else done]
+    asked = state.run is None or state.run.asked
+    of = f"/{state.expected:,}" if asked else ""
+    done: Line = ((f"{state.finished:,}{of}", "strong"),)
+    noun = " finished" if asked else " rollout" if state.finished == 1 else " rollouts"
+    facts = [(*done, (noun, "muted")) if words == 3 else done]
     held = state.by_stage[HELD]
     for count, glyph, word, ink in (
         (held, "‖", "held", "warn"),
         (state.running - held, "▶", "running", "busy"),
-        (state.waiting, "·", "waiting", "muted"),
+        (state.waiting, "·", "missing" if state.is_settled else "waiting", "muted"),
         (state.errored, "✗", "errors" if state.errored != 1 else "error", "bad"),
     ):
         if count:
             spoken = (f"{glyph} ", f" {word}") if words > 1 else (glyph, "")
             facts.append(((spoken[0], ink), (f"{count:,}", ""), (spoken[1], "muted")))
     if bad := state.unreadable_lines:
+        where = f", {4 if state.is_foreign else 3} lists them" if words > 1 else ""
         text = f"! {plural(bad, 'line')} unreadable" if words else f"!{bad:,}"
-        facts.append(((text, "bad"),))
+        facts.append(((text, "bad"), (where, "muted")))
+    elif state.unfinished and state.end is None:
+        text = f"~ line {state.unfinished:,} unfinished" if words else f"~{state.unfinished:,}"
+        facts.append(((text, "warn"),))
     if moved:
         facts.append(((moved, "warn"), ("" if terse else " in flight", "muted")))
     elif state.end is None and (gives_way := _concurrency(state, words, terse)):
         facts.append(gives_way)
     facts += [((text, "muted"),) for text in _pace(state, now, words)]
-    if state.end is None or state.tokens_in or state.tokens_out:
+    comes = state.end is None and not state.is_foreign
+    if comes or state.tokens_in or state.tokens_out:
         facts.append(((_tokens(state, words), "muted"),))
     if cost := _cost(state, words):
         facts.append(((cost, "muted"),))
@@ -248,7 +256,7 @@ def _cost(state: RunState, words: int) -> str:
 
 def _pace(state: RunState, now: float, words: int) -> list[str]:
     """Rate and time left, while rollouts still finish."""
-    remaining = state.total - state.finished
+    remaining = state.expected - state.finished
     if state.run is None or state.end is not None or not remaining:
         return []
     if state.run.complete_at or not state.gate_open:

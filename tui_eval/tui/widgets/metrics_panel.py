@@ -73,7 +73,8 @@ class MetricsPanel(LineView):
         """Makes the lines anew where a rollout finished or the width changed."""
         state = self.state
         counts = (state.finished, state.taken_back, state.total, len(state.notices))
-        made_of = (*counts, state.end, self.line_width)
+        reading = state.run.reading if state.run is not None else 0
+        made_of = (*counts, reading, state.end, self.line_width)
         if made_of != self._made_of:
             self._made_of = made_of
             self._lines = list(numbers(state, self.line_width))

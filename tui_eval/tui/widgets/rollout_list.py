@@ -22,6 +22,7 @@ from tui_eval.tui.widgets.arranged_list import ArrangedList
 
 SEARCH_TICK_S = 0.2
 NOTHING = "no rollout matches"
+NO_ROLLOUTS = "  no rollouts yet"
 STARTING = "starting engine…  4 shows its log"
 
 
@@ -127,6 +128,8 @@ class RolloutList(ArrangedList):
             return ((f"  {NOTHING}", "muted"),)
         if self.state.run is None:
             return ((STARTING, "faint"),)
+        if not self.state.total:
+            return ((NO_ROLLOUTS, "faint"),)
         return self.lines.head(self.listing.sorting)
 
     def update(self) -> None:

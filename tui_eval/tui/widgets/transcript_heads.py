@@ -9,7 +9,7 @@ from tui_eval.printable import one_line
 from tui_eval.tui.figures import count_text, plural, reward_text, span_text
 from tui_eval.tui.ink import Line, Span, line_width
 from tui_eval.tui.side_by_side import GUTTER, fitted
-from tui_eval.tui.stages import LOOKS
+from tui_eval.tui.stages import look_of
 from tui_eval.tui.widgets.compared_header import letter_ink
 from tui_eval.tui.widgets.line_view import LineView
 
@@ -66,7 +66,7 @@ class TranscriptHeads(LineView, can_focus=False):
 
 
 def _row_facts(state: RunState, row: int) -> list[Span]:
-    look = LOOKS[state.stage[row]]
+    look = look_of(state, row)
     tokens = state.input_tokens[row] + state.output_tokens[row]
     return [
         (f"  {look.glyph} {look.word}", look.ink),

@@ -1,0 +1,78 @@
+"""Opening a run whose engine ends, or has ended, at that very moment."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import tempfile
+from collections.abc import AsyncIterator
+from pathlib import Path
+
+import pytest
+from run_on_disk import run_on_disk
+from seat import Seat
+
+from tui_eval.engine.joined_feed import JoinedFeed, feed_of
+from tui_eval.runs.lock import RunLock
+from tui_eval.runs.saved_feed import SavedFeed
+
+
+@pytest.fixture
+async def short() -> AsyncIterator[Path]:
+    """A folder whose path fits into a socket's address."""
+    with tempfile.TemporaryDirectory(prefix="join") as folder:
+        yield Path(folder)
+
+
+async def test_a_run_whose_engine_is_gone_is_read_from_disk(tmp_path: Path, short: Path) -> None:
+    feed = JoinedFeed(run_on_disk(tmp_path / "run"), str(short / "gone.sock"))
+    await feed.start()
+    seat = Seat(feed)
+    await seat.until(lambda: seat.state.end, "the run is over")
+    assert seat.state.end is not None and seat.state.end.status == "finished"
+    assert (seat.state.finished, seat.state.notices, feed.live) == (4, [], False)
+    assert feed.saved(0, seat.state.offset[0], seat.state.length[0]) is not None
+    await feed.close()
+
+
+async def test_an_engine_that_lets_go_before_it_told_anything_leaves_the_disk(
+    tmp_path: Path, short: Path
+) -> None:
+    asked = asyncio.Event()
+
+    async def ends(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        asked.set()
+        writer.close()
+
+    server = await asyncio.start_unix_server(ends, short / "ends.sock")
+    feed = JoinedFeed(run_on_disk(tmp_path / "run", rows=3), str(short / "ends.sock"))
+    await feed.start()
+    await asked.wait()
+    seat = Seat(feed)
+    await seat.until(lambda: seat.state.end, "the run is over")
+    assert seat.state.end is not None and seat.state.end.status == "interrupted"
+    assert seat.state.finished == 3
+    await feed.close()
+    server.close()
+
+
+async def test_a_run_whose_engine_does_not_answer_is_followed_and_says_so(
+    tmp_path: Path, short: Path
+) -> None:
+    run = run_on_disk(tmp_path / "run", rows=3)
+    lock = RunLock(run.lock, str(short / "none.sock"))
+    feed = feed_of(run)
+    await feed.start()
+    seat = Seat(feed)
+    await seat.until(lambda: seat.state.finished == 3, "the rows are read")
+    assert "cannot be joined" in seat.state.notices[0][1]
+    assert seat.state.end is None
+    lock.release()
+    await seat.until(lambda: seat.state.end, "whoever held it has let go")
+    await feed.close()
+
+
+def test_a_lock_that_nobody_holds_joins_nothing(tmp_path: Path) -> None:
+    run = run_on_disk(tmp_path / "run")
+    run.lock.write_text(f'{{"pid": {os.getpid()}, "socket": "/gone.sock"}}')
+    assert isinstance(feed_of(run), SavedFeed)

@@ -1,0 +1,86 @@
+"""Whatever happens to a file that is followed, what was told of it is what is in it."""
+
+from __future__ import annotations
+
+import os
+import tempfile
+import time
+from pathlib import Path
+from typing import Any
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from made_runs import line
+
+from tui_eval.fold.run_state import RunState
+from tui_eval.runs import story
+from tui_eval.runs.layout import RunDir
+from tui_eval.runs.story import Story
+
+JUNK = b'{"example_id": 1, oh}\n'
+LINES = st.builds(
+    lambda example, reward: line(example, None, reward / 8), st.integers(0, 4), st.integers(0, 8)
+)
+DATA = st.lists(LINES | st.just(JUNK) | st.just(b"\n"), max_size=5).map(b"".join)
+STEPS = st.one_of(
+    st.tuples(st.sampled_from(["append", "anew", "replace"]), DATA),
+    st.tuples(st.sampled_from(["cut", "torn"]), st.integers(0, 300)),
+    st.tuples(st.sampled_from(["vanish", "rest"]), st.none()),
+)
+
+
+def happen(file: Path, what: str, value: Any) -> None:
+    if what == "append":
+        with file.open("ab") as opened:
+            opened.write(value)
+    elif what == "anew":
+        file.write_bytes(value)
+    elif what == "replace":
+        new = file.with_suffix(".new")
+        new.write_bytes(value)
+        new.replace(file)
+    elif what == "rest" and file.exists():
+        before = time.time() - 100
+        os.utime(file, (before, before))
+    elif what in ("vanish", "rest"):
+        file.unlink(missing_ok=True)
+    elif file.exists():
+        data = file.read_bytes()
+        file.write_bytes(data[:value] if what == "cut" else data + line(9, None)[:value])
+
+
+def figures(state: RunState) -> dict[str, Any]:
+    return {
+        "rewards": sorted(map(repr, state.reward)),
+        "counts": (state.total, state.finished, state.expected, state.per_example),
+        "lines": (state.unreadable_lines, state.unfinished, [one.line for one in state.unreadable]),
+        "mean": state.reward_mean.result().mean,
+        "places": sorted(zip(state.offset, state.length, strict=True)),
+    }
+
+
+@settings(max_examples=60)
+@given(DATA, st.lists(STEPS, max_size=6))
+def test_a_file_that_was_followed_is_told_as_one_that_is_opened_now(
+    first: bytes, steps: list[tuple[str, Any]]
+) -> None:
+    with pytest.MonkeyPatch.context() as patch, tempfile.TemporaryDirectory() as folder:
+        patch.setattr(story, "SETTLED_S", -1.0)
+        file = Path(folder) / "some.jsonl"
+        file.write_bytes(first)
+        followed, state = Story(RunDir(Path(folder), file.name)), RunState()
+        for event in (event for events in followed.begin() for event in events):
+            state.apply(event)
+        for step in steps:
+            happen(file, *step)
+            for event in (event for events in followed.more() for event in events):
+                state.apply(event)
+        followed.close()
+        if not file.exists():
+            return
+        now, fresh = Story(RunDir(Path(folder), file.name)), RunState()
+        for event in (event for events in now.begin() for event in events):
+            fresh.apply(event)
+        now.close()
+        assert figures(state) == figures(fresh)

@@ -1,0 +1,71 @@
+"""A file of another program that is cut off, written anew or removed while it is on the screen."""
+
+from __future__ import annotations
+
+import json
+import os
+from pathlib import Path
+
+import pytest
+from run_on_disk import FeedFromDisk
+from staging import Stage, staged_app
+
+from tui_eval.runs import saved_feed, story
+from tui_eval.runs.opening import find_run
+
+
+@pytest.fixture(autouse=True)
+def hasty(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(saved_feed, "LOOKS_EVERY_S", 0.01)
+    monkeypatch.setattr(story, "SETTLED_S", 0.0)
+
+
+def write(path: Path, rewards: list[float], words: str = "answer") -> None:
+    """As another program does that replaces its file."""
+    lines = [
+        {"example_id": example, "prompt": "q", "reward": reward, "metrics": {"m": reward}}
+        | {"completion": [{"role": "assistant", "content": f"{words} {example}"}]}
+        for example, reward in enumerate(rewards)
+    ]
+    new = path.with_suffix(".new")
+    new.write_text("".join(json.dumps(one) + "\n" for one in lines))
+    os.replace(new, path)
+
+
+def shown(stage: Stage) -> str:
+    live = stage.live
+    return "\n".join(map(stage.text, (live.header, live.rollouts, live.story, live.numbers)))
+
+
+@pytest.mark.parametrize("keys", [(), ("s", "s"), ("slash", *"reward>0.1", "enter")])
+async def test_a_file_with_fewer_rows_than_before_is_shown_as_it_is(
+    tmp_path: Path, keys: tuple[str, ...]
+) -> None:
+    file = tmp_path / "some.jsonl"
+    write(file, [0.5] * 9)
+    async with staged_app(FeedFromDisk(find_run(file)), size=(200, 60)) as stage:
+        await stage.until(lambda: stage.live.state.finished == 9)
+        await stage.press(*keys, "G")
+        assert "answer 8" in shown(stage)
+        write(file, [0.25] * 3, "other")
+        await stage.until(lambda: "other 2" in shown(stage) and "3 rollouts" in shown(stage))
+        assert "answer" not in shown(stage) and "reward 0.25" in shown(stage)
+        file.write_bytes(b"")
+        await stage.until(lambda: "no rollouts yet" in shown(stage))
+        assert "other" not in shown(stage) and "The file is empty." in shown(stage)
+        write(file, [0.75] * 2, "third")
+        await stage.until(lambda: "third 0" in shown(stage) and "2 rollouts" in shown(stage))
+
+
+async def test_rows_that_were_written_anew_are_read_anew(tmp_path: Path) -> None:
+    file = tmp_path / "some.jsonl"
+    write(file, [0.5] * 4)
+    async with staged_app(FeedFromDisk(find_run(file)), size=(200, 60)) as stage:
+        await stage.until(lambda: "answer 0" in shown(stage))
+        await stage.press("j")
+        await stage.until(lambda: "answer 1" in shown(stage))
+        write(file, [0.7] * 4, "ANSWER")  # as many rows, each as long, at the same places
+        await stage.until(lambda: "ANSWER 1" in shown(stage))
+        await stage.until(lambda: "reward 0.70" in stage.text(stage.live.numbers))
+        file.unlink()
+        await stage.until(lambda: "moved or removed" in stage.text(stage.live.keys))

@@ -1,0 +1,93 @@
+"""A run that an engine is at work on, joined; read from disk where the engine is gone by then."""
+
+from __future__ import annotations
+
+import asyncio
+import time
+from collections import deque
+
+from tui_eval.engine.live_feed import LiveFeed
+from tui_eval.events import Command, Event, Noticed, RunFinished
+from tui_eval.fold.feed import Feed
+from tui_eval.fold.transcript import Rollout
+from tui_eval.runs.layout import RunDir
+from tui_eval.runs.lock import holder
+from tui_eval.runs.saved_feed import SavedFeed
+
+CANNOT_JOIN = "The engine of this run cannot be joined: what is on disk is shown, and followed."
+
+
+def feed_of(run: RunDir, socket: str = "") -> Feed:
+    """The feed of a run: joined where an engine is at work on it now, read from disk where not.
+
+    Args:
+        socket: Where an engine listened a moment ago, if that is known; its lock tells otherwise.
+    """
+    held = holder(run.lock) if not socket else None
+    socket = held.socket if held is not None else socket
+    return JoinedFeed(run, socket) if socket else SavedFeed(run)
+
+
+class JoinedFeed:
+    """See `fold.feed.Feed`. The disk has all that an engine tells of before it is connected to.
+
+    Args:
+        socket: Where the engine listens, or did when it was looked for.
+    """
+
+    def __init__(self, run: RunDir, socket: str) -> None:
+        self._run = run
+        self._feed: LiveFeed | SavedFeed = LiveFeed(socket_path=socket)
+        self._early: deque[Event] = deque()
+        self._has_told = False
+        self._opening: asyncio.Task[None] | None = None
+
+    @property
+    def live(self) -> bool:
+        """See `Feed.live`."""
+        return self._feed.live
+
+    async def start(self) -> None:
+        """Connects to the engine; opens the files where none answers."""
+        await self._feed.start()
+        if not self._feed.live:
+            self._turn_to_disk()
+            if self._opening is not None:
+                await self._opening
+
+    def _turn_to_disk(self) -> None:
+        self._feed = SavedFeed(self._run)
+        self._has_told = True
+        if holder(self._run.lock) is not None:
+            self._early.append(Noticed(0, time.time(), "warning", CANNOT_JOIN))
+        self._opening = asyncio.create_task(self._feed.start())
+
+    def drain(self, most: int = 5000) -> list[Event]:
+        """See `Feed.drain`."""
+        early = [self._early.popleft() for _ in range(len(self._early))]
+        found = self._feed.drain(most)
+        if found and not self._has_told:
+            last = found[-1]
+            if isinstance(last, RunFinished) and last.status == "failed" and not self._feed.live:
+                self._turn_to_disk()  # it ended before it told anything
+                return early
+            self._has_told = True
+        return early + found
+
+    def send(self, command: Command) -> None:
+        """See `Feed.send`."""
+        self._feed.send(command)
+
+    def saved(self, row: int, offset: int, length: int) -> Rollout | None:
+        """See `Feed.saved`."""
+        return self._feed.saved(row, offset, length)
+
+    def log(self, at: int, most: int) -> tuple[bytes, int]:
+        """See `Feed.log`."""
+        return self._feed.log(at, most)
+
+    async def close(self) -> None:
+        """See `Feed.close`."""
+        if self._opening is not None:
+            await self._opening
+        await self._feed.close()

@@ -1,0 +1,67 @@
+"""What a file is that holds no rollouts of a known program, and what makes it one that does."""
+
+from __future__ import annotations
+
+import json
+import shlex
+from pathlib import Path
+
+from tui_eval.runs.scan import decode_row
+
+PACKED = (
+    (b"\x1f\x8b", "gzip", "gunzip -k"),
+    (b"\x28\xb5\x2f\xfd", "zstd", "unzstd"),
+    (b"\xfd7zXZ\x00", "xz", "unxz -k"),
+    (b"BZh", "bzip2", "bunzip2 -k"),
+    (b"PK\x03\x04", "zip", "unzip"),
+)
+"""How a compressed file begins, what it is called, and what unpacks it beside itself."""
+TABLES = ((b"PAR1", "a Parquet table"), (b"SQLite format 3\x00", "an SQLite database"))
+UTF_16 = (b"\xff\xfe", b"\xfe\xff")
+LOOKED_AT = 1 << 16
+KEYS_TOLD = 6
+LINES = "A rollout is a line with completion, messages, or reward and example_id"
+
+
+def what_it_is(path: Path) -> tuple[str, str]:
+    """What a file is instead, as a sentence's end, and what to do.
+
+    Raises:
+        OSError: The file cannot be read.
+    """
+    with open(path, "rb") as file:
+        head = file.read(LOOKED_AT)
+    name = shlex.quote(str(path))
+    for begins, kind, command in PACKED:
+        if head.startswith(begins):
+            return f"it is packed by {kind}", f"Unpack it first: {command} {name}"
+    for begins, kind in TABLES:
+        if head.startswith(begins):
+            return f"it is {kind}", f"Write it as JSON, a rollout a line. {LINES}"
+    if head.startswith(UTF_16):
+        new = shlex.quote(str(path.with_suffix(".utf8.jsonl")))
+        return (
+            "this is text in UTF-16",
+            f"Write it as UTF-8: iconv -f UTF-16 -t UTF-8 {name} > {new}",
+        )
+    if b"\x00" in head:
+        return "it is a binary file", f"Name a text file of JSON. {LINES}"
+    if head.removeprefix(b"\xef\xbb\xbf").lstrip().startswith(b"["):
+        new = shlex.quote(str(path.with_suffix(".lines.jsonl")))
+        hint = f"Write a line for each: jq -c '.[]' {name} > {new}"
+        return "it is one JSON list, not a line for each rollout", hint
+    return _first_line(head)
+
+
+def _first_line(head: bytes) -> tuple[str, str]:
+    first = next(line for line in head.splitlines() if line.strip())
+    try:
+        keys = list(decode_row(first))
+    except json.JSONDecodeError:
+        return "its lines are no JSON", LINES
+    except (ValueError, RecursionError):
+        return "its lines are no JSON objects", LINES
+    if not keys:
+        return "its lines are empty objects", LINES
+    more = ", …" if len(keys) > KEYS_TOLD else ""
+    return f"its lines have {', '.join(keys[:KEYS_TOLD])}{more}", LINES
