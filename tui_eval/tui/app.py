@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 import gc
-import signal
 import time
 from collections.abc import Callable
 from dataclasses import replace
@@ -92,13 +91,9 @@ class TuiEvalApp(HouseApp[Leave]):
         return self.live_screen
 
     def on_mount(self) -> None:
-        """Signals that end programs stop the run."""
+        """A form comes first."""
         if self._form is not None:
             self.push_screen(self._form, self._configured)
-        if not self.is_headless:
-            loop = asyncio.get_running_loop()
-            for number in (signal.SIGTERM, signal.SIGHUP):
-                loop.add_signal_handler(number, self._stop_and_leave)
 
     def on_ready(self) -> None:
         """After the first frame the rest is loaded."""
@@ -235,9 +230,10 @@ class TuiEvalApp(HouseApp[Leave]):
 
     async def action_quit(self) -> None:
         """Stops the run if it goes on, and leaves without a question."""
-        self._stop_and_leave()
+        self.leave_at_once()
 
-    def _stop_and_leave(self) -> None:
+    def leave_at_once(self) -> None:
+        """Stops the run if it goes on, and leaves without a question."""
         self._leave(Leave("stop" if self.live_screen.at_work else "closed"))
 
     def action_interrupt(self) -> None:
@@ -248,7 +244,7 @@ class TuiEvalApp(HouseApp[Leave]):
             self._leave(Leave("closed"))
             return
         if isinstance(self.screen, Question) or self.live_screen.waits_for_end:
-            self._stop_and_leave()
+            self.leave_at_once()
             return
         if self.screen is not self.live_screen:
             self.pop_screen()
