@@ -306,6 +306,8 @@ def open_on_screen(run: RunDir) -> int:
     feed = LiveFeed(socket_path=held.socket) if held and held.socket else SavedFeed(run)
     app = _app(feed)
     leave = app.run()
+    if app.state.end and app.state.run is None and held and holder(run.lock) != held:
+        return open_on_screen(run)  # its engine ended before it could be joined
     if app.feed is not feed and (code := _left(app, leave)) is not None:
         return code  # errored rollouts ran again
     from tui_eval.cli.report import complain, report_run
