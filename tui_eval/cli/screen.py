@@ -304,7 +304,7 @@ def open_on_screen(run: RunDir) -> int:
 
     held = holder(run.lock)
     feed = LiveFeed(socket_path=held.socket) if held and held.socket else SavedFeed(run)
-    app = _app(feed)
+    app = _app(feed, joined=held is not None)
     leave = app.run()
     if app.state.end and app.state.run is None and held and holder(run.lock) != held:
         return open_on_screen(run)  # its engine ended before it could be joined
@@ -325,7 +325,7 @@ def open_suite_on_screen(file: Path, held: Holder) -> int:
     from tui_eval.engine.live_feed import LiveFeed
     from tui_eval.engine.suites_at_work import at_work_on
 
-    app = _app(LiveFeed(socket_path=held.socket))
+    app = _app(LiveFeed(socket_path=held.socket), joined=True)
     leave = app.run()
     if app.suite is None:
         from tui_eval.cli.report import complain

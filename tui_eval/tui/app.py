@@ -13,6 +13,7 @@ from textual.screen import Screen
 
 from tui_eval.fold.run_state import RunState
 from tui_eval.shipped import shipped
+from tui_eval.tui.browser import in_browser
 from tui_eval.tui.house import HouseApp
 from tui_eval.tui.leaving import Leave
 from tui_eval.tui.preferences import Preferences
@@ -46,6 +47,7 @@ class TuiEvalApp(HouseApp[Leave]):
         begin: Is given that request before the feed is started.
         preferences: What people set for themselves.
         start: Makes the feed of an engine that goes on with a run.
+        joined: The engine was at work before this app.
     """
 
     CSS_PATH: ClassVar[CSSPathType | None] = str(shipped("styles", "live.tcss"))
@@ -61,8 +63,10 @@ class TuiEvalApp(HouseApp[Leave]):
         begin: Callable[[dict[str, Any]], None] = lambda request: None,
         preferences: Preferences | None = None,
         start: Callable[[dict[str, Any]], Feed] = lambda request: Silence(),
+        joined: bool = False,
     ) -> None:
         super().__init__(preferences)
+        self._joined = joined
         self._form, self._begin_with = form, begin
         self._open_feed = open_feed
         self._start_feed = start
@@ -149,6 +153,8 @@ class TuiEvalApp(HouseApp[Leave]):
 
     def _told(self, event: Event) -> None:
         """Takes in one event of the root."""
+        if type(event).__name__ in ("RunStarted", "SuiteStarted") and in_browser():
+            self.tell_server(event.path)  # type: ignore[union-attr]
         if type(event).__name__ == "SuiteStarted" and self.suite is None:
             self._become_suite()
         self.live_screen.take(event)
@@ -230,10 +236,16 @@ class TuiEvalApp(HouseApp[Leave]):
 
     async def action_quit(self) -> None:
         """Stops the run if it goes on, and leaves without a question."""
-        self.leave_at_once()
+        self._stop_and_leave()
 
     def leave_at_once(self) -> None:
-        """Stops the run if it goes on, and leaves without a question."""
+        """Stops the run if it goes on; a tab that only joined it lets it go on."""
+        if self._joined and in_browser() and self.live_screen.at_work:
+            self._leave(Leave("detach"))
+        else:
+            self._stop_and_leave()
+
+    def _stop_and_leave(self) -> None:
         self._leave(Leave("stop" if self.live_screen.at_work else "closed"))
 
     def action_interrupt(self) -> None:
@@ -244,7 +256,7 @@ class TuiEvalApp(HouseApp[Leave]):
             self._leave(Leave("closed"))
             return
         if isinstance(self.screen, Question) or self.live_screen.waits_for_end:
-            self.leave_at_once()
+            self._stop_and_leave()
             return
         if self.screen is not self.live_screen:
             self.pop_screen()

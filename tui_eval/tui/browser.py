@@ -8,7 +8,15 @@ import os
 DRIVER = "tui_eval.tui.web_driver:WebDriver"
 """What `tui-eval serve` puts into `TEXTUAL_DRIVER` of the processes that it starts."""
 
+SHOWS = "shows"
+"""The kind of packet by which a screen tells the server what it shows."""
+
 NO_SHELL = "In a browser there is no shell to go to."
+
+
+def whose_disk(place: str) -> str:
+    """A path as people are told of it: in a browser it is not their own machine's."""
+    return f"{place} on the server" if in_browser() else place
 
 
 @functools.cache

@@ -171,14 +171,14 @@ class HomeApp(TuiEvalApp):
     def _end(self, feed: Feed, save: str) -> str:
         return self._desk.end(feed, save=save)
 
-    def leave_at_once(self) -> None:
+    def _stop_and_leave(self) -> None:
         """Leaves the app; a run that was joined goes on."""
         if not self.watches:
             self.exit(Leave("closed"))
         elif self.live_screen.joined:
             self._leave(Leave("detach"))
         else:
-            super().leave_at_once()
+            super()._stop_and_leave()
 
     def action_interrupt(self) -> None:
         """At home it leaves; over a run it asks; elsewhere it leads back."""

@@ -74,6 +74,11 @@ class HouseApp(App[Result]):
                 give_back()
             self._signals.let_go()
 
+    def tell_server(self, path: str) -> None:
+        """Tells `tui-eval serve` which run or file of evaluations this app shows."""
+        if tell := getattr(self._driver, "tell_server", None):
+            tell(path)
+
     def on_load(self) -> None:
         """From before the terminal is taken, signals that end programs end the app."""
         if self._signals is not None:
