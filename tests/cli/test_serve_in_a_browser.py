@@ -48,7 +48,7 @@ async def is_drawn(page: Page) -> bool:
 async def test_a_browser_shows_the_home_and_a_run_of_it(program: Program, tmp_path: Path) -> None:
     made = program.run("calculator", "-m", "demo", "-n", "2", "-r", "1", "-s")
     assert made.code == 0, made
-    program.env["TUI_EVAL_CACHE_DIR"] = str(program.folder / "cache")
+    program.env["TUI_EVAL_CACHE_DIR"] = "cache"
     served = Served(program)
     async with opened_browser(tmp_path / "browser") as page:
         await page.open(f"{served.base}/")
@@ -75,16 +75,16 @@ async def copied_and_exported(page: Page, program: Program, downloads: Path) -> 
     permissions = ["clipboardReadWrite", "clipboardSanitizedWrite"]
     await page.ask("Browser.grantPermissions", permissions=permissions)
     await page.press("y", 89, "y")
-    await until(lambda: shows(page, "reproduce"), "the menu of copies")
+    await until(lambda: shows(page, " Copy "), "the menu of copies")
     await page.press("Enter", 13, "\r")
-    await until(lambda: shows(page, "copied.txt on the server"), "where the copy is")
+    await until(lambda: shows(page, "also on the server in cache/copied.txt"), "where the copy is")
     copied = (program.folder / "cache" / "copied.txt").read_text()
     assert await page.evaluate("navigator.clipboard.readText()") == copied
     await page.ask("Browser.setDownloadBehavior", behavior="allow", downloadPath=str(downloads))
     await page.press("x", 88, "x")
     await until(lambda: shows(page, "your browser downloads a copy"), "the form of an export")
     await page.press("Enter", 13, "\r")
-    await until(lambda: shows(page, "on the server, and downloaded"), "where the export is")
+    await until(lambda: shows(page, "2 rollouts downloaded; also on the server in "), "the end")
     (written,) = program.folder.glob("*.html")
     wait_until(lambda: (downloads / written.name).exists(), "the download")
     assert (downloads / written.name).read_bytes() == written.read_bytes()

@@ -14,9 +14,9 @@ SHOWS = "shows"
 NO_SHELL = "In a browser there is no shell to go to."
 
 
-def whose_disk(place: str) -> str:
-    """A path as people are told of it: in a browser it is not their own machine's."""
-    return f"{place} on the server" if in_browser() else place
+def lies_in(path: str) -> str:
+    """Where people are told that a file lies: in a browser it is not on their own machine."""
+    return f"on the server in {path}" if in_browser() else f"in {path}"
 
 
 @functools.cache

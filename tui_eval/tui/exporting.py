@@ -55,13 +55,13 @@ def missing_package(kind: str) -> str:
 
 
 async def deliver(app: App[Any], path: Path) -> str:
-    """Has the browser download a file; returns what became of that, as the end of a sentence."""
+    """Has the browser download a file; returns what became of that, as a part of a sentence."""
     try:
         file = await asyncio.to_thread(path.open, "rb")
     except OSError as error:
-        return f", not downloaded: {error.strerror}"
+        return f"not downloaded ({error.strerror})"
     app.deliver_binary(file, save_filename=_NO_NAME.sub("-", path.name))
-    return ", and downloaded"
+    return "downloaded"
 
 
 class Export:

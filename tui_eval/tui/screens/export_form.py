@@ -17,7 +17,7 @@ from textual.screen import ModalScreen, Screen
 from tui_eval.printable import printable
 from tui_eval.runs.export.writing import FORMATS, SUFFIXES, default_path
 from tui_eval.tui.blocks import thread
-from tui_eval.tui.browser import in_browser, whose_disk
+from tui_eval.tui.browser import in_browser, lies_in
 from tui_eval.tui.exporting import Export, Part, deliver, missing_package
 from tui_eval.tui.figures import plural
 from tui_eval.tui.filter_entry import type_into
@@ -285,8 +285,10 @@ class ExportDialog(ModalScreen[str]):
             took = f" in {time.monotonic() - started:.0f} s" if export.written > 1000 else ""
             count = plural(export.written, "rollout")
             if in_browser():
-                took += await deliver(self.app, path)
-            self.dismiss(f"{count} written to {whose_disk(shown_path(path))}{took}")
+                told = await deliver(self.app, path)
+                self.dismiss(f"{count} {told}{took}; also {lies_in(shown_path(path))}")
+            else:
+                self.dismiss(f"{count} written to {shown_path(path)}{took}")
 
     def action_give_up(self) -> None:
         """Ends what is being written, or leaves."""
