@@ -315,6 +315,13 @@ async def test_numbers_show_mean_interval_and_what_was_left_out() -> None:
         assert "max_turns_reached" in shown
 
 
+async def test_a_tick_that_comes_after_the_end_draws_nothing() -> None:
+    async with staged_app(over()) as stage:
+        pass
+    stage.feed.events.append(ev.Noticed(0, NOW, "warning", "too late"))
+    stage.app.tick()
+
+
 async def test_a_slow_disk_is_asked_once_and_its_answer_is_shown() -> None:
     feed, gate = running(), threading.Event()
     read = feed.saved

@@ -126,6 +126,8 @@ class TuiEvalApp(HouseApp[Leave]):
 
     def tick(self) -> None:
         """Folds what is new, for a bounded time, and draws what changed."""
+        if not self.is_running:
+            return  # it was due already when the screens were closed
         deadline = time.perf_counter() + BUDGET_S
         if not (self._root.fold(deadline, self._told) and self.live_screen.fold(deadline)):
             self._fold_more_soon()
