@@ -185,6 +185,7 @@ def test_a_job_that_was_stopped_from_outside_draws_anew_and_leaves_the_terminal_
         for _ in range(2):
             os.kill(pid, signal.SIGSTOP)
             on.wait_for(lambda: os.waitid(os.P_PID, pid, os.WSTOPPED | os.WNOHANG))
+            on.read_all()
             on.screen.reset()
             os.kill(pid, signal.SIGCONT)
             on.wait_for("greatest difference first")

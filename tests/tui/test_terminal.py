@@ -112,6 +112,7 @@ def test_ctrl_z_gives_the_shell_back_and_fg_draws_everything_anew(
     pid = terminal.process.pid
     terminal.wait_for(lambda: os.waitid(os.P_PID, pid, os.WSTOPPED | os.WNOHANG))
     terminal.wait_for(lambda: b"\x1b[?1049l" in terminal.raw)
+    terminal.read_all()
     terminal.screen.reset()
     os.kill(pid, signal.SIGCONT)
     terminal.wait_for(lambda: all(text in terminal.text for text in still))
