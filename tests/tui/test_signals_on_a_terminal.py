@@ -175,6 +175,34 @@ def test_what_happens_while_the_terminal_is_taken_or_given_back_leaves_it_whole(
         assert ("a fault of the driver" in on.text) == (what == "fault")
 
 
+# Where Python drops exceptions: a signal comes while an object is taken down.
+DROPPED = """
+import os, signal, sys
+
+class Last:
+    def __del__(self):
+        os.kill(os.getpid(), signal.SIGTERM)
+
+class Finder:
+    def find_spec(self, name, path=None, target=None):
+        if name == "tui_eval.tui.app":
+            Last()
+
+sys.meta_path.insert(0, Finder())
+"""
+
+
+def test_a_signal_whose_interrupt_is_dropped_ends_the_program_all_the_same(
+    program: Program,
+) -> None:
+    (program.folder / "sitecustomize.py").write_text(DROPPED)
+    paths = f"{program.folder}{os.pathsep}{os.environ.get('PYTHONPATH', '')}"
+    program.env["PYTHONPATH"] = paths
+    with closing(Terminal(program.folder, program.env, "demo")) as terminal:
+        assert ended_in_time(terminal.finish) == 130
+        assert b"\x1b[?1049h" not in terminal.raw
+
+
 def test_a_job_that_was_stopped_from_outside_draws_anew_and_leaves_the_terminal_whole(
     program: Program,
 ) -> None:

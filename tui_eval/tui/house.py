@@ -40,6 +40,8 @@ class HouseApp(App[Result]):
 
     TITLE = "tui-eval"
     BINDINGS: ClassVar[list[BindingType]] = bindings("app")
+    told_to_end: Callable[[], bool] = staticmethod(lambda: False)
+    """Whether such a signal came before the app could hear of any."""
 
     def __init__(
         self, preferences: Preferences | None = None, *, css_path: CSSPathType | None = None
@@ -83,6 +85,8 @@ class HouseApp(App[Result]):
         """From before the terminal is taken, signals that end programs end the app."""
         if self._signals is not None:
             self._signals.hear()
+            if self.told_to_end():
+                self.leave_at_once()
 
     def leave_at_once(self) -> None:
         """Ends the app without a question: a signal came."""
