@@ -170,7 +170,8 @@ class Page:
 
     async def evaluate(self, script: str) -> Any:
         """What an expression of JavaScript comes to."""
-        answer = await self.ask("Runtime.evaluate", expression=script, returnByValue=True)
+        how = {"returnByValue": True, "awaitPromise": True}
+        answer = await self.ask("Runtime.evaluate", expression=script, **how)
         assert "exceptionDetails" not in answer, answer
         return answer["result"].get("value")
 

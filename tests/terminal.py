@@ -61,6 +61,11 @@ class Terminal:
             # pyte knows no private modes with a dollar sign and prints such queries as text
             self._stream.feed(data.replace(b"$p", b""))
 
+    def read_all(self) -> None:
+        """Takes in what a program that has stopped or ended wrote until then."""
+        while select.select([self._fd], [], [], 0.1)[0]:
+            self.read()
+
     def wait_for(self, wanted: str | Callable[[], object], within: float = PATIENCE_S) -> None:
         """Reads until a text is on the screen, or a condition holds."""
         deadline = time.monotonic() + within
@@ -85,8 +90,7 @@ class Terminal:
         while self.process.poll() is None:
             assert time.monotonic() < deadline, f"the program does not end\n{self.text}"
             self.read()
-        while select.select([self._fd], [], [], 0.1)[0]:
-            self.read()
+        self.read_all()
         return self.process.returncode
 
     def is_whole(self) -> bool:

@@ -160,6 +160,25 @@ async def test_a_detached_run_goes_on_without_its_tab(tmp_path: Path) -> None:
         assert len(held.processes()) == 1
 
 
+async def test_a_second_tab_joins_the_run_of_the_first_and_lets_it_go_on(tmp_path: Path) -> None:
+    with held_run(tmp_path, "model call") as held:
+        served = Served(held.program, *held.args)
+        async with served.tab() as first:
+            await shown(held, first)
+            async with served.tab() as second:
+                await shown(held, second)
+                assert len(held.processes()) == 4  # server, two screens, one engine
+            wait_until(lambda: len(held.processes()) == 3, "the second screen is gone")
+            await first.type("2")
+            await first.wait_for("▶ running")
+            held.program.only_run()
+        wait_until(lambda: len(held.processes()) == 1, "screen and engine are gone")
+        async with served.tab() as anew:
+            await anew.wait_for(lambda: len(held.program.runs()) == 2)
+        served.process.send_signal(signal.SIGTERM)
+        assert held.program.finish(served.process).code == 0
+
+
 async def test_what_ends_without_a_screen_says_why_in_the_tab(program: Program) -> None:
     served = Served(program, "open", "nothing-here")
     async with served.tab() as tab:

@@ -48,6 +48,7 @@ async def is_drawn(page: Page) -> bool:
 async def test_a_browser_shows_the_home_and_a_run_of_it(program: Program, tmp_path: Path) -> None:
     made = program.run("calculator", "-m", "demo", "-n", "2", "-r", "1", "-s")
     assert made.code == 0, made
+    program.env["TUI_EVAL_CACHE_DIR"] = "cache"
     served = Served(program)
     async with opened_browser(tmp_path / "browser") as page:
         await page.open(f"{served.base}/")
@@ -62,10 +63,31 @@ async def test_a_browser_shows_the_home_and_a_run_of_it(program: Program, tmp_pa
         await page.press("Enter", 13, "\r")
         await until(lambda: shows(page, "Trajectory"), "the run itself")
         assert len(processes_of(program)) >= 2
+        await copied_and_exported(page, program, tmp_path / "downloads")
     wait_until(lambda: processes_of(program) == [served.process.pid], "the screen is gone")
     served.process.send_signal(signal.SIGTERM)
     assert program.finish(served.process).code == 0
     assert not processes_of(program)
+
+
+async def copied_and_exported(page: Page, program: Program, downloads: Path) -> None:
+    """What is copied is in the browser's clipboard; an export is downloaded, and said to be."""
+    permissions = ["clipboardReadWrite", "clipboardSanitizedWrite"]
+    await page.ask("Browser.grantPermissions", permissions=permissions)
+    await page.press("y", 89, "y")
+    await until(lambda: shows(page, " Copy "), "the menu of copies")
+    await page.press("Enter", 13, "\r")
+    await until(lambda: shows(page, "also on the server in cache/copied.txt"), "where the copy is")
+    copied = (program.folder / "cache" / "copied.txt").read_text()
+    assert await page.evaluate("navigator.clipboard.readText()") == copied
+    await page.ask("Browser.setDownloadBehavior", behavior="allow", downloadPath=str(downloads))
+    await page.press("x", 88, "x")
+    await until(lambda: shows(page, "your browser downloads a copy"), "the form of an export")
+    await page.press("Enter", 13, "\r")
+    await until(lambda: shows(page, "2 rollouts downloaded; also on the server in "), "the end")
+    (written,) = program.folder.glob("*.html")
+    wait_until(lambda: (downloads / written.name).exists(), "the download")
+    assert (downloads / written.name).read_bytes() == written.read_bytes()
 
 
 async def shows(page: Page, text: str) -> bool:

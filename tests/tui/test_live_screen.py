@@ -72,6 +72,18 @@ async def test_following_watches_a_rollout_to_its_end_before_it_goes_on() -> Non
         await stage.until(lambda: stage.live.rollouts.row == 36)
 
 
+async def test_what_is_chosen_between_two_ticks_stays_chosen() -> None:
+    async with staged_app(running()) as stage:
+        await stage.tell(staged(36, ev.Stage.MODEL), finished(SELECTED))
+        await stage.until(lambda: stage.live.reader.rollout.finished)
+        stage.live.rollouts.select(3)
+        stage.clock += 2
+        stage.live.refresh_run()
+        await stage.pilot.pause()
+        assert stage.live.rollouts.row == 3
+        assert not stage.live.follower.on
+
+
 async def test_scrolling_back_in_the_trajectory_freezes_the_view_and_counts_new_pieces() -> None:
     async with staged_app(running(), size=(120, 24)) as stage:
         await stage.until(lambda: stage.live.story.count() > 20)
@@ -301,6 +313,13 @@ async def test_numbers_show_mean_interval_and_what_was_left_out() -> None:
         assert "█" in shown
         assert "ToolCallError -> ZeroDivisionError" in shown
         assert "max_turns_reached" in shown
+
+
+async def test_a_tick_that_comes_after_the_end_draws_nothing() -> None:
+    async with staged_app(over()) as stage:
+        pass
+    stage.feed.events.append(ev.Noticed(0, NOW, "warning", "too late"))
+    stage.app.tick()
 
 
 async def test_a_slow_disk_is_asked_once_and_its_answer_is_shown() -> None:

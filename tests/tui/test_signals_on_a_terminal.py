@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import signal
 import time
 from collections.abc import Callable, Iterator
@@ -10,7 +11,9 @@ from contextlib import ExitStack, closing, contextmanager
 from pathlib import Path
 
 import pytest
+from compared_runs import two_runs
 from held_runs import EXAMPLES, HeldRun, ended_in_time
+from program import Program
 from servers import FaultServer
 from terminal import Terminal
 
@@ -122,3 +125,98 @@ def test_at_whatever_moment_of_the_start_a_signal_comes_the_terminal_is_whole(
     with ThreadPoolExecutor(2) as pool:
         for one in [pool.submit(stopped_after, place) for place in range(12)]:
             one.result()
+
+
+# Something happens once, within the moments in which the terminal is taken or given back.
+HAPPENS_WITHIN = """
+import os
+from textual.drivers.linux_driver import LinuxDriver as Driver
+
+name, what = os.environ["HAPPENS_WITHIN"].split("/")
+usual = getattr(Driver, name)
+
+def happens(self):
+    usual(self)
+    setattr(Driver, name, usual)
+    if what == "fault":
+        raise RuntimeError("a fault of the driver")
+    os.kill(os.getpid(), int(what))
+
+setattr(Driver, name, happens)
+"""
+
+
+@pytest.mark.parametrize(
+    ("moment", "what"),
+    [
+        ("_enable_mouse_support", signal.SIGTERM),  # its screen is taken
+        ("_disable_line_wrap", signal.SIGTERM),  # its keys are read
+        ("_disable_line_wrap", "fault"),
+        ("_enable_line_wrap", "fault"),  # it is given back
+    ],
+)
+def test_what_happens_while_the_terminal_is_taken_or_given_back_leaves_it_whole(
+    program: Program, moment: str, what: int | str
+) -> None:
+    (program.folder / "sitecustomize.py").write_text(HAPPENS_WITHIN)
+    what = what if isinstance(what, str) else int(what)
+    runs = map(str, two_runs(program.folder))
+    program.env |= {
+        "PYTHONPATH": f"{program.folder}{os.pathsep}{os.environ.get('PYTHONPATH', '')}",
+        "HAPPENS_WITHIN": f"{moment}/{what}",
+    }
+    with closing(Terminal(program.folder, program.env, "compare", *runs)) as on:
+        if moment == "_enable_line_wrap":
+            on.wait_for("greatest difference first")
+            on.type("q")
+        ended_in_time(on.finish)
+        assert b"\x1b[?1049h" in on.raw
+        assert on.is_whole()
+        assert ("a fault of the driver" in on.text) == (what == "fault")
+
+
+# Where Python drops exceptions: a signal comes while an object is taken down.
+DROPPED = """
+import os, signal, sys
+
+class Last:
+    def __del__(self):
+        os.kill(os.getpid(), signal.SIGTERM)
+
+class Finder:
+    def find_spec(self, name, path=None, target=None):
+        if name == "tui_eval.tui.app":
+            Last()
+
+sys.meta_path.insert(0, Finder())
+"""
+
+
+def test_a_signal_whose_interrupt_is_dropped_ends_the_program_all_the_same(
+    program: Program,
+) -> None:
+    (program.folder / "sitecustomize.py").write_text(DROPPED)
+    paths = f"{program.folder}{os.pathsep}{os.environ.get('PYTHONPATH', '')}"
+    program.env["PYTHONPATH"] = paths
+    with closing(Terminal(program.folder, program.env, "demo")) as terminal:
+        assert ended_in_time(terminal.finish) == 130
+        assert b"\x1b[?1049h" not in terminal.raw
+
+
+def test_a_job_that_was_stopped_from_outside_draws_anew_and_leaves_the_terminal_whole(
+    program: Program,
+) -> None:
+    runs = map(str, two_runs(program.folder))
+    with closing(Terminal(program.folder, program.env, "compare", *runs)) as on:
+        on.wait_for("greatest difference first")
+        pid = on.process.pid
+        for _ in range(2):
+            os.kill(pid, signal.SIGSTOP)
+            on.wait_for(lambda: os.waitid(os.P_PID, pid, os.WSTOPPED | os.WNOHANG))
+            on.read_all()
+            on.screen.reset()
+            os.kill(pid, signal.SIGCONT)
+            on.wait_for("greatest difference first")
+        on.type("q")
+        assert on.finish() == 0
+        assert on.is_whole()

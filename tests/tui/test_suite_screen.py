@@ -89,6 +89,15 @@ async def test_who_chose_something_stays_with_the_evaluation(keys: list[str]) ->
         assert "following" in str(stage.live.evaluations.border_title)
 
 
+async def test_what_is_chosen_between_two_ticks_stays_chosen() -> None:
+    async with staged_suite() as stage:
+        stage.live.evaluations.select(2)
+        stage.live.refresh_run()
+        await stage.pilot.pause()
+        assert stage.live.evaluations.place == 2
+        assert not stage.live.follows
+
+
 async def test_a_finished_evaluation_is_read_from_disk() -> None:
     async with staged_suite() as stage:
         await stage.press("g")

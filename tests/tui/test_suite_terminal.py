@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import threading
 from collections.abc import Callable, Iterator
 from importlib.util import find_spec
 
@@ -50,8 +51,11 @@ def on_terminal(program: Program, fault_server: FaultServer) -> Iterator[Callabl
     (program.folder / "suite.toml").write_text(SUITE.format(url=fault_server.url))
     opened: list[Terminal] = []
 
-    def open_terminal(*args: str, delay: float = 0.0, command: str = "run") -> Terminal:
-        fault_server.script(CHAT, [Reply(body=chat_answer("yes"), delay=delay)])
+    def open_terminal(
+        *args: str, answers: threading.Event | None = None, command: str = "run"
+    ) -> Terminal:
+        hold = (0, answers) if answers is not None else None
+        fault_server.script(CHAT, [Reply(body=chat_answer("yes"), hold=hold)])
         opened.append(Terminal(program.folder, program.env, command, "suite.toml", *args))
         return opened[-1]
 
@@ -76,7 +80,7 @@ def test_a_suite_runs_to_its_end_and_leaving_prints_the_table(
 
 
 def test_stopping_a_suite_is_resumable(on_terminal: Callable[..., Terminal]) -> None:
-    terminal = on_terminal(delay=0.3)
+    terminal = on_terminal(answers=threading.Event())
     terminal.wait_for("▶ 2 running")
     terminal.type("q")
     terminal.wait_for("Leave the running suite")
@@ -93,7 +97,8 @@ def test_stopping_a_suite_is_resumable(on_terminal: Callable[..., Terminal]) -> 
 def test_a_detached_suite_goes_on_to_its_end(
     program: Program, on_terminal: Callable[..., Terminal]
 ) -> None:
-    terminal = on_terminal(delay=0.3)
+    answers = threading.Event()
+    terminal = on_terminal(answers=answers)
     terminal.wait_for("▶ 2 running")
     terminal.type("<")
     terminal.type("q")
@@ -101,6 +106,7 @@ def test_a_detached_suite_goes_on_to_its_end(
     terminal.type("d")
     assert terminal.finish() == 0
     assert "Join it: tui-eval open suite.toml" in terminal.text
+    answers.set()
     wait_until(lambda: sum(len(run.rows) for run in program.runs()) == 12, "every rollout")
     released = lambda: all(holder(run.path / "lock") is None for run in program.runs())  # noqa: E731
     wait_until(released, "the end of the engine")
@@ -109,19 +115,20 @@ def test_a_detached_suite_goes_on_to_its_end(
 def test_a_detached_suite_is_joined_as_a_whole(
     program: Program, on_terminal: Callable[..., Terminal]
 ) -> None:
-    terminal = on_terminal(delay=3.0)
+    answers = threading.Event()  # it is never set
+    terminal = on_terminal(answers=answers)
     terminal.wait_for("▶ 2 running")
     leave(terminal, "d")
     told = program.run("open", "suite.toml")
     assert told.code == 0, told
     assert "0 of 2 evaluations are over" in told.out
     assert "Join it: tui-eval open suite.toml" in told.out
-    joined = on_terminal(delay=3.0, command="open")
+    joined = on_terminal(answers=answers, command="open")
     joined.wait_for("suite.toml ·")
     for text in ("temperature=0.2", "temperature=0.9", "▶ 2 running"):
         joined.wait_for(text)
     leave(joined, "d")
-    again = on_terminal(delay=3.0, command="open")
+    again = on_terminal(answers=answers, command="open")
     again.wait_for("▶ 2 running")
     leave(again, "s")
     assert "Go on: tui-eval run suite.toml --resume" in again.text

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import signal
+import threading
 import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -111,6 +112,7 @@ def test_ctrl_z_gives_the_shell_back_and_fg_draws_everything_anew(
     pid = terminal.process.pid
     terminal.wait_for(lambda: os.waitid(os.P_PID, pid, os.WSTOPPED | os.WNOHANG))
     terminal.wait_for(lambda: b"\x1b[?1049l" in terminal.raw)
+    terminal.read_all()
     terminal.screen.reset()
     os.kill(pid, signal.SIGCONT)
     terminal.wait_for(lambda: all(text in terminal.text for text in still))
@@ -151,7 +153,9 @@ def test_a_detached_run_goes_on_and_can_be_joined(
     program: Program, echo: list[str], on_terminal: Callable[..., Terminal],
     fault_server: FaultServer,
 ) -> None:  # fmt: skip
-    fault_server.script(CHAT, [GOOD, GOOD, Reply(body=chat_answer("yes"), delay=0.7)])
+    answers = threading.Event()
+    held = Reply(body=chat_answer("yes"), hold=(0, answers))
+    fault_server.script(CHAT, [GOOD, GOOD, held])
     terminal = on_terminal(*echo, "-s")
     terminal.wait_for("2/10")
     pid = engine_pid(program)
@@ -162,6 +166,8 @@ def test_a_detached_run_goes_on_and_can_be_joined(
     assert "tui-eval open" in terminal.text
     assert Path(f"/proc/{pid}").exists()
     joined = on_terminal("open", str(program.only_run().path))
+    joined.wait_for("2/10")
+    answers.set()
     joined.wait_for("10/10")
     joined.type("q")
     assert joined.finish() == 0

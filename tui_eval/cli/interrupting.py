@@ -29,6 +29,14 @@ def _interrupt(number: int, frame: FrameType | None) -> None:
     raise KeyboardInterrupt
 
 
+def has_been_told() -> bool:
+    """Whether SIGTERM or SIGHUP has come, also where its interrupt was dropped.
+
+    Python drops what is raised while an object is taken down, and goes on.
+    """
+    return bool(_taken)
+
+
 def was_interrupted(error: BaseException | None) -> bool:
     """Whether one has come: what it cuts short may say so with another exception, this one.
 

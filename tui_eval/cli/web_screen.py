@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import json
 import os
 import signal
 import sys
@@ -16,7 +17,7 @@ from textual_serve.download_manager import DownloadManager
 
 from tui_eval.cli.report import complain
 from tui_eval.printable import printable
-from tui_eval.tui.browser import DRIVER
+from tui_eval.tui.browser import DRIVER, SHOWS
 
 PRELUDE = b"__GANGLION__\n"
 DATA, META, PACKED = b"D", b"M", b"P"
@@ -48,14 +49,16 @@ class WebScreen(AppService):
             close=self._close,
             download_manager=downloads,
         )
-        self._words = words
+        self.words = words
         self._socket = socket
         self._said: list[str] = []
+        self.shows = ""
+        """The run or the file of evaluations that is shown, once that is known."""
 
     async def _open_app_process(self, width: int = 80, height: int = 24) -> Process:
         """Starts the process, in a session of its own: the server's Ctrl-C is not for it."""
         self._process = await asyncio.create_subprocess_exec(
-            *(sys.executable, "-m", "tui_eval.cli.in_browser", *self._words),
+            *(sys.executable, "-m", "tui_eval.cli.in_browser", *self.words),
             stdin=PIPE,
             stdout=PIPE,
             stderr=PIPE,
@@ -99,7 +102,11 @@ class WebScreen(AppService):
         if kind == DATA:
             await self.on_data(payload)
         elif kind == META:
-            await self.on_meta(payload)
+            told = json.loads(payload)
+            if told.get("type") == SHOWS:
+                self.shows = str(told["path"])
+            else:
+                await self.on_meta(payload)
         elif kind == PACKED:
             await self.on_packed(payload)
 
@@ -112,6 +119,11 @@ class WebScreen(AppService):
         text = printable(line.decode("utf-8", "replace").rstrip("\n"))
         self._said = [*self._said[1 - SHOWN_LINES :], text]
         complain(text)
+
+    @property
+    def is_open(self) -> bool:
+        """Whether its tab is there, and something in it."""
+        return not self._socket.closed and (self._task is None or not self._task.done())
 
     async def stop(self) -> None:
         """Ends the process as the end of its terminal would, for sure and in time."""

@@ -27,6 +27,9 @@ MOST_CELLS = 1000
 START_RUNS = ("run", "demo", "agent")
 """Commands whose screen begins a run: leaving the page asks first."""
 
+JOINS_WITHIN_S, LOOKS_EVERY_S = 10.0, 0.25
+"""How long a new tab waits until the one before knows its run."""
+
 FONT_SIZES = range(6, 49)
 
 
@@ -43,7 +46,7 @@ class WebServer(Server):
         self._words = words
         self._gate = gate
         self._public = public_url.rstrip("/") if public_url else None
-        self._screens: set[WebScreen] = set()
+        self._screens: list[WebScreen] = []
 
     def make_app(self) -> web.Application:
         """What aiohttp runs."""
@@ -86,20 +89,38 @@ class WebServer(Server):
         """A tab was opened: runs its screen until either of them is gone."""
         tab = web.WebSocketResponse(heartbeat=HEARTBEAT_S)
         await tab.prepare(request)
-        screen = WebScreen(self._words, tab, self.download_manager)
+        words = await self._words_of_tab()
+        screen = WebScreen(words, tab, self.download_manager)
+        self._screens.append(screen)
         cells = range(1, MOST_CELLS)
         width = _number(request.query.get("width"), 80, cells)
         height = _number(request.query.get("height"), 24, cells)
-        await screen.start(width, height)
-        self._screens.add(screen)
         try:
+            await screen.start(width, height)
             async for message in tab:
                 if message.type is WSMsgType.TEXT:
                     await _take(message.data, tab, screen)
         finally:
             await screen.stop()
-            self._screens.discard(screen)
+            self._screens.remove(screen)
         return tab
+
+    async def _words_of_tab(self) -> Sequence[str]:
+        """What a new tab shows: the run that another tab has begun, where there is one.
+
+        A page that is loaded anew begins anew; its socket of before closes about now.
+        """
+        if self._words[0] not in START_RUNS:
+            return self._words
+        for _ in range(round(JOINS_WITHIN_S / LOOKS_EVERY_S)):
+            others = [one for one in self._screens if one.is_open and one.words is self._words]
+            if not others:
+                break
+            await asyncio.sleep(LOOKS_EVERY_S)
+            for one in others:
+                if one.shows and one.is_open:
+                    return ("open", one.shows)
+        return self._words
 
     async def on_shutdown(self, app: web.Application) -> None:
         """Ends all screens."""

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 import gc
-import signal
 import time
 from collections.abc import Callable
 from dataclasses import replace
@@ -14,6 +13,7 @@ from textual.screen import Screen
 
 from tui_eval.fold.run_state import RunState
 from tui_eval.shipped import shipped
+from tui_eval.tui.browser import in_browser
 from tui_eval.tui.house import HouseApp
 from tui_eval.tui.leaving import Leave
 from tui_eval.tui.preferences import Preferences
@@ -47,6 +47,7 @@ class TuiEvalApp(HouseApp[Leave]):
         begin: Is given that request before the feed is started.
         preferences: What people set for themselves.
         start: Makes the feed of an engine that goes on with a run.
+        joined: The engine was at work before this app.
     """
 
     CSS_PATH: ClassVar[CSSPathType | None] = str(shipped("styles", "live.tcss"))
@@ -62,8 +63,10 @@ class TuiEvalApp(HouseApp[Leave]):
         begin: Callable[[dict[str, Any]], None] = lambda request: None,
         preferences: Preferences | None = None,
         start: Callable[[dict[str, Any]], Feed] = lambda request: Silence(),
+        joined: bool = False,
     ) -> None:
         super().__init__(preferences)
+        self._joined = joined
         self._form, self._begin_with = form, begin
         self._open_feed = open_feed
         self._start_feed = start
@@ -92,13 +95,9 @@ class TuiEvalApp(HouseApp[Leave]):
         return self.live_screen
 
     def on_mount(self) -> None:
-        """Signals that end programs stop the run."""
+        """A form comes first."""
         if self._form is not None:
             self.push_screen(self._form, self._configured)
-        if not self.is_headless:
-            loop = asyncio.get_running_loop()
-            for number in (signal.SIGTERM, signal.SIGHUP):
-                loop.add_signal_handler(number, self._stop_and_leave)
 
     def on_ready(self) -> None:
         """After the first frame the rest is loaded."""
@@ -135,6 +134,8 @@ class TuiEvalApp(HouseApp[Leave]):
 
     def tick(self) -> None:
         """Folds what is new, for a bounded time, and draws what changed."""
+        if not self.is_running:
+            return  # it was due already when the screens were closed
         deadline = time.perf_counter() + BUDGET_S
         if not (self._root.fold(deadline, self._told) and self.live_screen.fold(deadline)):
             self._fold_more_soon()
@@ -162,6 +163,8 @@ class TuiEvalApp(HouseApp[Leave]):
 
     def _told(self, event: Event) -> None:
         """Takes in one event of the root."""
+        if type(event).__name__ in ("RunStarted", "SuiteStarted") and in_browser():
+            self.tell_server(event.path)  # type: ignore[union-attr]
         if type(event).__name__ == "SuiteStarted" and self.suite is None:
             self._become_suite()
         self.live_screen.take(event)
@@ -244,6 +247,13 @@ class TuiEvalApp(HouseApp[Leave]):
     async def action_quit(self) -> None:
         """Stops the run if it goes on, and leaves without a question."""
         self._stop_and_leave()
+
+    def leave_at_once(self) -> None:
+        """Stops the run if it goes on; a tab that only joined it lets it go on."""
+        if self._joined and in_browser() and self.live_screen.at_work:
+            self._leave(Leave("detach"))
+        else:
+            self._stop_and_leave()
 
     def _stop_and_leave(self) -> None:
         self._leave(Leave("stop" if self.live_screen.at_work else "closed"))

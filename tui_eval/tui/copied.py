@@ -8,6 +8,7 @@ import tempfile
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from tui_eval.tui.browser import lies_in
 from tui_eval.tui.paths import shown_path
 
 if TYPE_CHECKING:
@@ -29,13 +30,13 @@ async def copy(app: App[Any], text: str, what: str) -> str:
         app.copy_to_clipboard(data.decode())
     size = f"{len(text):,} characters" if fits else f"{len(data) / 1000:,.0f} kB"
     try:
-        path = shown_path(await asyncio.to_thread(keep, data))
+        where = lies_in(shown_path(await asyncio.to_thread(keep, data)))
     except OSError as error:
         why = f"no file could be written: {error.strerror or error}"
         return f"Copied {what}, {size}; {why}" if fits else f"{size} are not copied; {why}"
     if fits:
-        return f"Copied {what}, {size}; also in {path}"
-    return f"Too long for a clipboard, {size}: {what} is in {path} only"
+        return f"Copied {what}, {size}; also {where}"
+    return f"Too long for a clipboard, {size}: {what} is {where} only"
 
 
 def keep(data: bytes) -> Path:

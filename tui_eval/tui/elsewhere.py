@@ -8,8 +8,7 @@ import shutil
 import signal
 import subprocess
 import tempfile
-from collections.abc import Callable, Iterator, Mapping
-from contextlib import contextmanager
+from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -77,9 +76,8 @@ def _run(words: list[str]) -> str:
     """Runs a program to its end; raises nothing, so that the terminal is taken back."""
     less = f"{os.environ.get('LESS', '')} -+F".strip()
     try:
-        process = subprocess.Popen(words, env={**os.environ, "LESS": less})
-        with _signals_to(process):
-            code = process.wait()
+        with _Lent() as lent:
+            code = lent.run(words, {**os.environ, "LESS": less})
     except (OSError, ValueError) as error:
         return f"{words[0]} could not be started: {getattr(error, 'strerror', None) or error}"
     if code > 0:
@@ -87,22 +85,41 @@ def _run(words: list[str]) -> str:
     return f"{words[0]} was ended by signal {-code}" if code < 0 else ""
 
 
-@contextmanager
-def _signals_to(process: subprocess.Popen[bytes]) -> Iterator[None]:
-    """Ctrl-C is for the program; what ends this process ends the program first.
+class _Lent:
+    """While the terminal is another program's its keys are for that alone, also Ctrl-C and Ctrl-Z.
 
-    The loop hears of each signal by its own pipe and acts on it as soon as it runs again.
+    What ends this process ends the program first, and is told to the loop afterwards.
     """
 
-    def end(number: int, frame: object) -> None:
-        process.terminate()
+    def __init__(self) -> None:
+        self._program: subprocess.Popen[bytes] | None = None
+        self._came: list[int] = []
+        self._before: dict[int, Any] = {}
 
-    before: dict[int, Callable[..., Any] | int | None] = {
-        number: signal.signal(number, end) for number in ENDING
-    }
-    before[signal.SIGINT] = signal.signal(signal.SIGINT, lambda number, frame: None)
-    try:
-        yield
-    finally:
-        for number, handler in before.items():
+    def __enter__(self) -> _Lent:
+        self._wakes = signal.set_wakeup_fd(-1)  # by which the loop would hear of all of them
+        for number in ENDING:
+            self._before[number] = signal.signal(number, self._end)
+        # A handler, for what is ignored the program would ignore, too.
+        self._before[signal.SIGINT] = signal.signal(signal.SIGINT, lambda number, frame: None)
+        self._before[signal.SIGTSTP] = signal.signal(signal.SIGTSTP, signal.SIG_DFL)
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        for number, handler in self._before.items():
             signal.signal(number, handler if handler is not None else signal.SIG_DFL)
+        signal.set_wakeup_fd(self._wakes)
+        for number in self._came[:1]:
+            signal.raise_signal(number)
+
+    def run(self, words: list[str], env: Mapping[str, str]) -> int:
+        """Runs a program to its end; returns its exit code."""
+        self._program = subprocess.Popen(words, env=env)
+        if self._came:
+            self._program.terminate()
+        return self._program.wait()
+
+    def _end(self, number: int, frame: object) -> None:
+        self._came.append(number)
+        if self._program is not None:
+            self._program.terminate()

@@ -15,6 +15,8 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from tui_eval.tui.stages import DONE
 
 if TYPE_CHECKING:
+    from textual.app import App
+
     from tui_eval.fold.run_state import RunState
 
 ENDS_WITHIN_S = 3.0
@@ -50,6 +52,16 @@ def missing_package(kind: str) -> str:
     Nothing is imported: that would take the screen's time and memory.
     """
     return "pyarrow" if kind == "parquet" and find_spec("pyarrow") is None else ""
+
+
+async def deliver(app: App[Any], path: Path) -> str:
+    """Has the browser download a file; returns what became of that, as a part of a sentence."""
+    try:
+        file = await asyncio.to_thread(path.open, "rb")
+    except OSError as error:
+        return f"not downloaded ({error.strerror})"
+    app.deliver_binary(file, save_filename=_NO_NAME.sub("-", path.name))
+    return "downloaded"
 
 
 class Export:

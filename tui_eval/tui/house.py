@@ -18,11 +18,13 @@ from textual.widgets import Input
 from tui_eval.printable import one_line
 from tui_eval.tui.browser import NO_SHELL, in_browser
 from tui_eval.tui.commands import COMMANDS, bindings
+from tui_eval.tui.ending import EndingSignals
 from tui_eval.tui.preferences import Preferences
 from tui_eval.tui.themes import CHOICES, choices, dress
 from tui_eval.tui.widgets.key_line import KeyLine
 
 if TYPE_CHECKING:
+    from textual.driver import Driver
     from textual.types import CSSPathType
 
 Result = TypeVar("Result")
@@ -38,11 +40,14 @@ class HouseApp(App[Result]):
 
     TITLE = "tui-eval"
     BINDINGS: ClassVar[list[BindingType]] = bindings("app")
+    told_to_end: Callable[[], bool] = staticmethod(lambda: False)
+    """Whether such a signal came before the app could hear of any."""
 
     def __init__(
         self, preferences: Preferences | None = None, *, css_path: CSSPathType | None = None
     ) -> None:
         super().__init__(css_path=css_path)
+        self._signals: EndingSignals | None = None
         self.preferences = preferences or Preferences()
         self.keymap = self.preferences.keymap
         self.set_keymap({name: ",".join(keys) for name, keys in self.keymap.changed.items()})
@@ -50,8 +55,47 @@ class HouseApp(App[Result]):
             self.animation_level = "none"
         dress(self, self.preferences.settings.theme)
 
+    def get_driver_class(self) -> type[Driver]:
+        """The one of the house where Textual would take its own for a terminal."""
+        usual = super().get_driver_class()
+        if usual.__name__ != "LinuxDriver":
+            return usual
+        from tui_eval.tui.terminal_driver import TerminalDriver
+
+        return TerminalDriver
+
+    async def run_async(self, *, headless: bool = False, **options: Any) -> Result | None:
+        """Runs the app; when that ends the terminal is whole, and signals mean what they did."""
+        if headless:
+            return await super().run_async(headless=True, **options)
+        self._signals = EndingSignals(self.leave_at_once)
+        try:
+            return await super().run_async(**options)
+        finally:
+            if give_back := getattr(self._driver, "give_back", None):
+                give_back()
+            self._signals.let_go()
+
+    def tell_server(self, path: str) -> None:
+        """Tells `tui-eval serve` which run or file of evaluations this app shows."""
+        if tell := getattr(self._driver, "tell_server", None):
+            tell(path)
+
+    def on_load(self) -> None:
+        """From before the terminal is taken, signals that end programs end the app."""
+        if self._signals is not None:
+            self._signals.hear()
+            if self.told_to_end():
+                self.leave_at_once()
+
+    def leave_at_once(self) -> None:
+        """Ends the app without a question: a signal came."""
+        self.exit()
+
     def on_mount(self) -> None:
         """The whole screen is drawn after a suspension."""
+        if self._signals is not None:
+            self._signals.hear()  # the driver of browsers has taken some of them
         self.app_resume_signal.subscribe(self, lambda _: self.refresh())
 
     def on_ready(self) -> None:

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
-import signal
 from typing import Any
 
 from textual.screen import Screen
@@ -28,13 +26,6 @@ class ScreenApp(HouseApp[None]):
     def get_default_screen(self) -> Screen[Any]:
         """The screen that was given."""
         return self.first
-
-    def on_mount(self) -> None:
-        """Signals end the app."""
-        if not self.is_headless:
-            loop = asyncio.get_running_loop()
-            for number in (signal.SIGTERM, signal.SIGHUP):
-                loop.add_signal_handler(number, self.exit)
 
     def action_interrupt(self) -> None:
         """Nothing is at work that would have to be asked about."""

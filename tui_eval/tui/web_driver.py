@@ -10,7 +10,7 @@ from typing import Any
 from textual.app import App
 from textual.drivers import web_driver
 
-from tui_eval.tui.browser import in_browser
+from tui_eval.tui.browser import SHOWS, in_browser
 
 PRELUDE = b"__GANGLION__\n"
 """What Textual's driver writes before its first packet."""
@@ -25,6 +25,10 @@ class WebDriver(web_driver.WebDriver):
         os.environ.pop("TEXTUAL_DRIVER", None)
         super().__init__(app, **options)
         self._write = functools.partial(_packets())
+
+    def tell_server(self, path: str) -> None:
+        """Tells the server what is shown, so that other tabs can show it, too."""
+        self.write_meta({"type": SHOWS, "path": path})
 
     def stop_application_mode(self) -> None:
         """Stops reading keys. The browser is let go when the process ends, not before."""

@@ -17,7 +17,8 @@ from textual.screen import ModalScreen, Screen
 from tui_eval.printable import printable
 from tui_eval.runs.export.writing import FORMATS, SUFFIXES, default_path
 from tui_eval.tui.blocks import thread
-from tui_eval.tui.exporting import Export, Part, missing_package
+from tui_eval.tui.browser import in_browser, lies_in
+from tui_eval.tui.exporting import Export, Part, deliver, missing_package
 from tui_eval.tui.figures import plural
 from tui_eval.tui.filter_entry import type_into
 from tui_eval.tui.ink import EMPTY, Line, cut, left
@@ -28,6 +29,7 @@ from tui_eval.tui.widgets.line_view import LineView
 NAME, LABEL = 10, 10
 KINDS = list(FORMATS)
 USUAL = "html"
+DOWNLOADS = "the file stays on the server; your browser downloads a copy"
 HINT = "↑ ↓ choose · tab goes on · enter writes · esc leaves"
 GROUPS = FORMAT, WHICH, FILE = "format", "rollouts", "file"
 BAR = 28
@@ -155,7 +157,8 @@ class ExportLines(LineView):
     def _footing(self) -> tuple[Line, Line, Line]:
         export = self.export
         if export is None:
-            return self.told, EMPTY, ((HINT, "faint"),)
+            about: Line = ((DOWNLOADS, "faint"),) if in_browser() else EMPTY
+            return self.told, about, ((HINT, "faint"),)
         if not export.total:
             return (("reading the run…", "busy"),), EMPTY, (("esc cancels", "faint"),)
         drawn, rest = thread(export.written / export.total, BAR)
@@ -281,7 +284,11 @@ class ExportDialog(ModalScreen[str]):
         else:
             took = f" in {time.monotonic() - started:.0f} s" if export.written > 1000 else ""
             count = plural(export.written, "rollout")
-            self.dismiss(f"{count} written to {shown_path(path)}{took}")
+            if in_browser():
+                told = await deliver(self.app, path)
+                self.dismiss(f"{count} {told}{took}; also {lies_in(shown_path(path))}")
+            else:
+                self.dismiss(f"{count} written to {shown_path(path)}{took}")
 
     def action_give_up(self) -> None:
         """Ends what is being written, or leaves."""

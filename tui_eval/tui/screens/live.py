@@ -186,7 +186,8 @@ class LiveScreen(PassingOnScreen, SteeringScreen, LeavableScreen):
     def _go_on(self, now: float) -> None:
         """Moves on where the screen moves by itself, and reads what has finished from disk."""
         wanted = self.follower.wanted(self.reader.row, now)
-        if wanted is not None and wanted != self.reader.row:
+        is_known = self.rollouts.row == self.reader.row  # else somebody has just chosen another one
+        if wanted is not None and wanted != self.reader.row and is_known:
             self.rollouts.select(wanted, by_hand=False)
         if self.reader.must_read and self._reading != self.reader.row:
             self._reading = self.reader.row

@@ -72,6 +72,7 @@ class SuiteScreen(LiveScreen):
         self.blank = Blank(suite, id="blank")
         self.first_focus = self.evaluations
         self._told = 0
+        self._place = 0
         self._drawn_suite: tuple[object, ...] = ()
         self._rests_at = 0.0
         self._over_at = -math.inf
@@ -167,6 +168,8 @@ class SuiteScreen(LiveScreen):
             self._over_at = now
         if not self.follows or not running or one.last.status == "running":
             return
+        if self.evaluations.place != self._place:
+            return  # somebody has just chosen another one: that message is on its way
         if not one.is_over or now - self._over_at >= DWELL_S:
             self.evaluations.select(running[-1], by_hand=False)
 
@@ -213,6 +216,7 @@ class SuiteScreen(LiveScreen):
 
     def on_evaluation_list_selected(self, message: EvaluationList.Selected) -> None:
         """Another evaluation was selected."""
+        self._place = message.place
         if message.by_hand:
             self.follows = False
             self._rests_at = time.monotonic() + RESTS_S
