@@ -135,6 +135,15 @@ async def test_every_run_is_a_line_the_running_first_then_by_date() -> None:
         ]
 
 
+async def test_what_a_run_was_asked_tells_it_from_others_and_finds_it_without_its_secrets() -> None:
+    desk = Desk(several_runs())
+    desk.found[0] = replace(desk.found[0], asked={"prompt": "short", "api_key": "sk-12345678"})
+    async with at_home(desk) as stage:
+        await stage.press("slash", *"prompt=short", "enter")
+        assert [one.run.path.name for one in stage.home.runs.shown] == ["11aa22bb"]
+        assert stage.about.startswith(" prompt=short, api_key=***  · outputs/evals/calculator")
+
+
 async def test_environments_and_endpoints_say_how_they_are_and_never_a_key() -> None:
     async with at_home() as stage:
         await stage.until(lambda: "✗ not reachable" in stage.text(stage.home.endpoints))

@@ -48,7 +48,7 @@ NO_RUNS: tuple[Line, ...] = (
     (("  D", "key"), ("  watch the demo: no key and no network needed", "")),
 )
 TYPING: tuple[Line, Line] = (
-    (("words of environment, model, state or path; !word leaves runs out", "muted"),),
+    (("words of environment, model, arguments, state, path; !word: without it", "muted"),),
     (("enter keeps the filter, esc shows all runs", "faint"),),
 )
 NEW: Line = (("  n", "key"), ("  put an evaluation together", ""))
@@ -254,9 +254,12 @@ class HomeScreen(Screen[None]):
             "demo": "demo" if self.runs.told and not self.runs.all else "",
             "choose": self._choice_word(),
         }
-        pane = SCOPES.get(getattr(self.focused, "id", "") or "", "")
-        self.keys.scopes = () if self.list.typing else (*self.scopes, pane)
+        self.keys.scopes = () if self.list.typing else (*self.scopes, self._pane_scope)
         self.keys.tick(self.now())
+
+    @property
+    def _pane_scope(self) -> Scope:
+        return SCOPES.get(getattr(self.focused, "id", "") or "", "")
 
     def _choice_word(self) -> str:
         if self.focused is self.endpoints:
@@ -415,4 +418,4 @@ class HomeScreen(Screen[None]):
         from tui_eval.tui.screens.help import Help
 
         scopes = (*self.scopes, "runs", "near", "view", "app")
-        self.app.push_screen(Help(GROUPS, scopes))
+        self.app.push_screen(Help(GROUPS, scopes, self._pane_scope))

@@ -132,6 +132,11 @@ class Trajectory(StoryView):
         """Selects the next or previous tool call."""
         self._go_to_next(by, lambda part: part.is_tool)
 
+    @property
+    def has_failure(self) -> bool:
+        """Whether there is anything that went wrong."""
+        return any(part.failed for part in self._layout.parts)
+
     def action_failure(self, by: int) -> None:
         """Selects the next or previous thing that went wrong."""
         self._go_to_next(by, lambda part: part.failed)
