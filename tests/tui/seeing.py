@@ -42,13 +42,19 @@ def is_at_rest(app: Any) -> bool:
     screen: Screen[Any] = app.screen
     if not getattr(screen, "is_ready", True) or not getattr(screen, "is_settled", True):
         return False
+    form = getattr(app, "configure", None)
+    if form is not None and form in app.screen_stack:
+        return bool(form.is_settled)
     if isinstance(app, HomeApp) and not app.watches:
         return app.home.looked and app.home.runs.told
     if not hasattr(app, "live_screen"):
         return True
     live, feed = app.live_screen, app.feed
-    if isinstance(live, SuiteScreen) and live.is_opening:
-        return False
+    if isinstance(live, SuiteScreen):
+        if live.is_opening:
+            return False
+        if live.state.run is None:
+            return True
     told = not feed.events if isinstance(feed, ScriptedFeed) else True
     listing = live.rollouts.listing
     return bool(

@@ -16,7 +16,7 @@ from textual.screen import Screen
 
 from tui_eval import events as ev
 from tui_eval.tui.home_app import GOES_ON, JOINED, HomeApp
-from tui_eval.tui.screens import home
+from tui_eval.tui.screens import looking
 from tui_eval.tui.screens.question import Question
 from tui_eval.tui.widgets.line_view import LineView
 
@@ -341,7 +341,7 @@ async def test_the_list_is_sorted_by_what_is_asked_for_and_the_selection_stays()
 async def test_a_new_run_and_a_finished_one_change_the_list_and_not_the_selection(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    monkeypatch.setattr(home, "LOOKS_EVERY_S", 0.05)
+    monkeypatch.setattr(looking, "LOOKS_EVERY_S", 0.05)
     async with at_home() as stage:
         await stage.select("9e8d7c6b")
         done = replace(running_run(), pid=0, socket="", done=48)
@@ -359,7 +359,7 @@ async def test_a_new_run_and_a_finished_one_change_the_list_and_not_the_selectio
 async def test_a_line_that_comes_above_does_not_move_what_is_read(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    monkeypatch.setattr(home, "LOOKS_EVERY_S", 0.05)
+    monkeypatch.setattr(looking, "LOOKS_EVERY_S", 0.05)
     desk = Desk([found_run(f"{place:08}", date=NOW - place) for place in range(100)])
     async with at_home(desk, (80, 24)) as stage:
         await stage.select("00000060")

@@ -125,6 +125,12 @@ class FoundRuns:
         self.reversed = False
         self.arrange()
 
+    def sort_by_name(self, name: str) -> None:
+        """Sorts by one of `SORTS`; asked for the same again, the other way round."""
+        self.reversed = name == self.sorting and not self.reversed
+        self.sorting = name
+        self.arrange()
+
     def select(self, line: int) -> None:
         """Selects a line, or the nearest there is."""
         self._line = min(max(line, 0), max(len(self.shown) - 1, 0))

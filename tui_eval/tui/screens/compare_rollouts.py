@@ -21,6 +21,7 @@ from tui_eval.tui.commands.transcripts import GROUPS
 from tui_eval.tui.pairs import Pair, Source
 from tui_eval.tui.stages import DONE
 from tui_eval.tui.widgets.key_line import KeyLine
+from tui_eval.tui.widgets.line_view import LineView
 from tui_eval.tui.widgets.transcript_heads import TranscriptHeads
 from tui_eval.tui.widgets.transcripts import Transcripts
 
@@ -166,6 +167,10 @@ class TranscriptsScreen(Screen[int]):
             differ = f"{stops} of {len(turns)} turns differ" if stops else "= both are the same"
             name += f" · {differ}"
         return Content(name + " ")
+
+    def on_line_view_missed(self, message: LineView.Missed) -> None:
+        """A key had nothing to do."""
+        self.keys.say(message.text, self.now())
 
     def on_resize(self) -> None:
         """Beside each other where there is room, unless somebody chose."""

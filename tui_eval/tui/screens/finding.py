@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from tui_eval.tui.filter_entry import error_condition, tool_condition
 from tui_eval.tui.screens.annotating import AnnotatingScreen
+from tui_eval.tui.widgets.line_view import LineView
 from tui_eval.tui.widgets.metrics_panel import MetricsPanel
 
 
@@ -37,6 +38,10 @@ class FindingScreen(AnnotatingScreen):
             self.rollouts.select(row)
             if not self.rollouts.size.height:
                 self.action_pane(1)
+
+    def on_line_view_missed(self, message: LineView.Missed) -> None:
+        """A key had nothing to do."""
+        self._say(message.text)
 
     def on_metrics_panel_moved(self) -> None:
         """What enter does depends on what is under the cursor."""

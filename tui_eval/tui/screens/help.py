@@ -7,6 +7,7 @@ from itertools import zip_longest
 from typing import ClassVar
 
 from rich.cells import cell_len
+from textual import events
 from textual.app import ComposeResult
 from textual.binding import Binding, BindingType
 from textual.content import Content
@@ -140,6 +141,11 @@ class Help(ModalScreen[None]):
         self._groups = groups
         self._scopes = scopes
         self._here = here
+
+    def on_click(self, event: events.Click) -> None:
+        """A click beside the box closes it."""
+        if event.widget is self:
+            self.dismiss()
 
     def compose(self) -> ComposeResult:
         """The box."""

@@ -23,6 +23,10 @@ NO_STYLE = Style()
 _STYLES: LRUCache[tuple[str, Style, str], Style] = LRUCache(4096)
 """Styles by theme, the plain style around, and the name of the ink: what they depend on."""
 MARK = "▌"
+ALL_SHOWN = "All of it is shown."
+"""What is said where there is nothing to unfold."""
+NOT_FOLDED = "There is nothing here that folds."
+NO_SEARCH = "Nothing is searched for: / begins."
 
 
 class Frame(NamedTuple):
@@ -50,6 +54,13 @@ class LineView(ScrollView, can_focus=True):
 
     class ScrolledBack(Message):
         """Somebody moved away from the end: the view must not move by itself any more."""
+
+    class Missed(Message):
+        """A key had nothing to go to or to show; `text` says what there is not."""
+
+        def __init__(self, text: str) -> None:
+            super().__init__()
+            self.text = text
 
     def __init__(self, *, id: str | None = None) -> None:
         super().__init__(id=id)
