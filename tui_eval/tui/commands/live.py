@@ -46,7 +46,7 @@ COMMANDS = (
     ),
     Command(
         "plus", "limit(1)", "run", RUN, "Raise, lower the concurrency", footer="concurrency",
-        rank=16, palette=True, name="more-in-flight",
+        rank=20, palette=True, name="more-in-flight",
     ),
     Command(
         "minus", "limit(-1)", "run", ABOVE, "Lower the concurrency", palette=True,
@@ -105,7 +105,7 @@ COMMANDS = (
     ),
     Command(
         "w", "failure(1)", "story", MOVE, "Next, previous thing that went wrong",
-        footer="what failed", rank=16, name="next-failure",
+        footer="what failed", rank=17, name="next-failure",
     ),
     Command(
         "W", "failure(-1)", "story", ABOVE, "Previous thing that went wrong",

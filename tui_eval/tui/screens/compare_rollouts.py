@@ -203,7 +203,7 @@ class TranscriptsScreen(Screen[int]):
 
     def action_copy(self) -> None:
         """Asks what to copy of the two rollouts: what is selected of each, or all of it."""
-        from tui_eval.tui.copyable import of_entry, of_rollout
+        from tui_eval.tui.copyable import of_entry, of_example, of_rollout
         from tui_eval.tui.screens.copy_menu import offer_copies
 
         found: list[Copyable] = []
@@ -213,7 +213,7 @@ class TranscriptsScreen(Screen[int]):
             unit = self.transcripts.selected_unit
             entry = None if unit is None else (unit.first, unit.second)[at]
             of_side = [*of_entry(entry)] if entry is not None else []
-            of_side.append(of_rollout(side.state, row, None, {}))
+            of_side += [of_rollout(side.state, row, None, {}), *of_example(side.state, row)]
             found += (one.of(side.letter, capital=bool(at)) for one in of_side)
         offer_copies(self, found, lambda text: self.keys.say(text, self.now()))
 

@@ -171,7 +171,7 @@ class HomeScreen(LookingScreen):
             "demo": "demo" if self.runs.told and not self.runs.all else "",
             "choose": self._choice_word(),
         }
-        self.keys.scopes = () if self.list.typing else (*self.scopes, self._pane_scope)
+        self.keys.scopes = ("typing",) if self.list.typing else (*self.scopes, self._pane_scope)
         self.keys.tick(self.now())
 
     @property
