@@ -64,7 +64,7 @@ def test_a_run_of_ours_is_told_from_its_metadata(here: Path) -> None:
         numbers={"reward": reward},
         date="2026-01-02T03:04:05+00:00",
         env_args={"prompt": "short", "split": None},
-        sampling_args={"temperature": 0.2},
+        sampling_args={"temperature": 0.2, "n": 1, "extra_body": {}},
     )
     one = found()["one"]
     assert one.asked == {"prompt": "short", "temperature": 0.2}

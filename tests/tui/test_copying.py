@@ -128,6 +128,8 @@ async def test_a_saved_rollout_is_its_line_and_the_run_its_path_and_command(
         assert kept(cache) == "tui-eval run sums -m tiny -n 2 -r 2"
         assert told.endswith("without -H")
         await stage.press("j")
+        facts = json.loads(run.metadata.read_text())
+        run.metadata.write_text(json.dumps(facts | {"sampling_args": {"n": 1}}))
         await copied(stage, "x")
         assert kept(cache) == "tui-eval run sums -m tiny --examples 1 -r 1"
 

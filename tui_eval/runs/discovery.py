@@ -165,8 +165,10 @@ def measured(found: FoundRun) -> FoundRun:
 
 
 def _asked(facts: Mapping[str, Any]) -> dict[str, Any]:
-    tables = (mapping(facts.get(name)) for name in ("env_args", "sampling_args"))
-    return {name: value for table in tables for name, value in table.items() if value is not None}
+    sampling = {name: value for name, value in mapping(facts.get("sampling_args")).items()
+                if name != "n"}  # fmt: skip
+    both = {**mapping(facts.get("env_args")), **sampling}
+    return {name: value for name, value in both.items() if value not in (None, {}, [])}
 
 
 def _done(run: RunDir, format: Format, facts: Mapping[str, Any], size: int) -> int | None:
