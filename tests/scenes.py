@@ -239,7 +239,7 @@ SCENES: dict[str, Scene] = {
     "form-readme": Scene(ready, ("f2",) * 4, (SMALL, MIDDLE)),
     "form-environments": Scene(form_app, ("enter", "down")),
     "form-endpoints": Scene(ready, ("down",) * 5 + ("enter",), (SMALL, MIDDLE)),
-    "form-json": Scene(wrong, ("down",) * 18 + ("enter",), (SMALL, MIDDLE)),
+    "form-json": Scene(wrong, ("down",) * 21 + ("enter",), (SMALL, MIDDLE)),
     "form-save": Scene(ready, ("ctrl+w",), (MIDDLE,)),
     "form-leave": Scene(ready, ("escape",), (SMALL,)),
     "form-help": Scene(ready, ("f1",), (SMALL, MIDDLE)),

@@ -60,7 +60,7 @@ def several_runs() -> list[FoundRun]:
     narrow = {"reward": 0.42, "low": 0.33, "high": 0.51}
     qwen = "qwen/qwen3-235b-a22b-instruct-2507"
     return [
-        found_run("11aa22bb", date=NOW - 5 * 3600),
+        found_run("11aa22bb", date=NOW - 5 * 3600, asked={"prompt": "short", "temperature": 0.2}),
         running_run(),
         found_run("9e8d7c6b", model=qwen, done=41, total=60, n=40, date=NOW - DAY, **narrow),
         found_run("77aa01ff", run=state, env_id="reverse-text", model="demo-scripted-policy",

@@ -39,6 +39,7 @@ RUN: dict[str, list[str]] = {
     "disable_env_server": ["no_environment_server_is_said_to_be_nothing_new"],
     "num_examples": ["everyday_flags"],
     "rollouts_per_example": ["everyday_flags"],
+    "examples": ["only_the_examples_that_are_named_run_in_that_order"],
     "shuffle": ["examples_are_taken_in_the_order_of_the_seed"],
     "shuffle_seed": ["examples_are_taken_in_the_order_of_the_seed"],
     "max_concurrent": ["everyday_flags"],

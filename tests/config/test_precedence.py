@@ -149,6 +149,7 @@ FLAGS: dict[str, tuple[Any, str, Any]] = {
     "sampling_args": ('{"top_p": 1}', "sampling_args", {"top_p": 1}),
     "num_examples": ("-1", "num_examples", -1),
     "rollouts_per_example": ("8", "rollouts_per_example", 8),
+    "examples": ("7, 3,7", "examples", ["7", "3"]),
     "shuffle": (True, "shuffle", True),
     "shuffle_seed": ("3", "shuffle_seed", 3),
     "max_concurrent": ("64", "max_concurrent", 64),

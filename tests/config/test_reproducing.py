@@ -51,6 +51,7 @@ def again(plan: RunPlan) -> tuple[RunPlan, str]:
         {"model": "own", "api_base_url": "http://localhost:9/v1", "api_key_var": ""},
         {"model": "own", "api_base_url": "http://localhost:9/v1", "api_key_var": "EXAMPLE_KEY"},
         {"model": "mini", "endpoints_path": "configs", "stream": True},
+        {"model": "mini", "examples": "7,3", "num_examples": "40"},
         {"model": "mini", "no_stream": True, "api_client_type": "anthropic_messages"},
         {
             "model": "mini",
@@ -80,6 +81,13 @@ def test_what_a_file_says_is_said_in_the_command() -> None:
     Path("one.toml").write_text('[[eval]]\nenv_id = "my-env"\nmodel = "mini"\nnum_examples = 9\n')
     line, _ = reproducing(tomllib.loads(plan_to_toml(planned("one.toml", {}))))
     assert line == "tui-eval run my-env -m mini -n 9"
+
+
+def test_one_rollout_of_a_run_is_asked_for_by_the_id_of_its_example() -> None:
+    facts = tomllib.loads(plan_to_toml(planned("my-env", {"model": "mini", "num_examples": "9"})))
+    assert reproducing(facts, example="7")[0] == "tui-eval run my-env -m mini --examples 7 -r 1"
+    with pytest.raises(ValueError, match="has a comma"):
+        reproducing(facts, example="a,b")
 
 
 def test_secrets_are_left_out_and_named() -> None:

@@ -114,6 +114,27 @@ def test_examples_are_taken_in_the_order_of_the_seed(
     assert sorted(saved) == sorted(taken)
 
 
+def test_only_the_examples_that_are_named_run_in_that_order(
+    talk: Program, fault_server: FaultServer
+) -> None:
+    args = at(fault_server, "-r", "2", "-c", "1")
+    done = talk.run(*args, "--examples", "7,3")
+    assert done.code == 0, done
+    run = talk.only_run()
+    assert [row["example_id"] for row in run.rows] == [7, 7, 3, 3]
+    assert run.metadata["num_examples"] == 2
+    (run.path / "results.jsonl").write_text(json.dumps(run.rows[3]) + "\n")
+    resumed = talk.run("run", "--resume", str(run.path))
+    assert resumed.code == 0, resumed
+    assert sorted(row["example_id"] for row in talk.only_run().rows) == [3, 3, 7, 7]
+    others = talk.run("run", "--resume", str(run.path), "--examples", "7,4")
+    assert others.code == 2 and "Start a new run" in others.err
+    missing = talk.run(*args, "--examples", "7,12,nine")
+    assert missing.code == 2
+    assert "its dataset has no example '12', 'nine'" in missing.err
+    assert "0 to 11" in missing.err
+
+
 def test_a_shuffled_run_goes_on_in_its_order(talk: Program, fault_server: FaultServer) -> None:
     bad = Reply(400, {"error": {"message": "bad"}})
     fault_server.script(CHAT, [*[GOOD] * 3, bad, GOOD])

@@ -63,8 +63,11 @@ def test_a_run_of_ours_is_told_from_its_metadata(here: Path) -> None:
         [line(0, 0), line(0, 1), line(1, 0)],
         numbers={"reward": reward},
         date="2026-01-02T03:04:05+00:00",
+        env_args={"prompt": "short", "split": None},
+        sampling_args={"temperature": 0.2, "n": 1, "extra_body": {}},
     )
     one = found()["one"]
+    assert one.asked == {"prompt": "short", "temperature": 0.2}
     assert (one.env_id, one.model, one.format) == ("my-env", "org/model", "tui-eval")
     assert (one.reward, one.low, one.high, one.n) == (0.75, 0.5, 1.0, 3)
     assert (one.done, one.total, one.complete, one.running) == (3, 4, False, False)

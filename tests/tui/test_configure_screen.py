@@ -102,7 +102,7 @@ async def test_a_fault_stands_at_its_field_while_it_is_typed() -> None:
         assert stage.below("num_examples") == "✗ '1x' is not a whole number"
         assert "1 problem" in stage.text(stage.screen.top)
         await stage.press("backspace")
-        assert stage.below("num_examples").startswith("rollouts_per_example")
+        assert stage.below("num_examples").startswith("examples")
 
 
 async def test_what_only_the_registry_knows_is_told_at_its_field_a_moment_later() -> None:

@@ -127,6 +127,11 @@ async def test_a_saved_rollout_is_its_line_and_the_run_its_path_and_command(
         told = await copied(stage, "r")
         assert kept(cache) == "tui-eval run sums -m tiny -n 2 -r 2"
         assert told.endswith("without -H")
+        await stage.press("j")
+        facts = json.loads(run.metadata.read_text())
+        run.metadata.write_text(json.dumps(facts | {"sampling_args": {"n": 1}}))
+        await copied(stage, "x")
+        assert kept(cache) == "tui-eval run sums -m tiny --examples 1 -r 1"
 
 
 async def test_what_cannot_be_copied_is_told(cache: Path) -> None:

@@ -16,7 +16,7 @@ from textual.screen import Screen
 
 from tui_eval import events as ev
 from tui_eval.tui.home_app import GOES_ON, JOINED, HomeApp
-from tui_eval.tui.screens import home
+from tui_eval.tui.screens import looking
 from tui_eval.tui.screens.question import Question
 from tui_eval.tui.widgets.line_view import LineView
 
@@ -138,6 +138,15 @@ async def test_every_run_is_a_line_the_running_first_then_by_date() -> None:
             "wordle",
             "intertwine/sv-en…",
         ]
+
+
+async def test_what_a_run_was_asked_tells_it_from_others_and_finds_it_without_its_secrets() -> None:
+    desk = Desk(several_runs())
+    desk.found[0] = replace(desk.found[0], asked={"prompt": "short", "api_key": "sk-12345678"})
+    async with at_home(desk) as stage:
+        await stage.press("slash", *"prompt=short", "enter")
+        assert [one.run.path.name for one in stage.home.runs.shown] == ["11aa22bb"]
+        assert stage.about.startswith(" prompt=short, api_key=***  · outputs/evals/calculator")
 
 
 async def test_environments_and_endpoints_say_how_they_are_and_never_a_key() -> None:
@@ -337,7 +346,7 @@ async def test_the_list_is_sorted_by_what_is_asked_for_and_the_selection_stays()
 async def test_a_new_run_and_a_finished_one_change_the_list_and_not_the_selection(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    monkeypatch.setattr(home, "LOOKS_EVERY_S", 0.05)
+    monkeypatch.setattr(looking, "LOOKS_EVERY_S", 0.05)
     async with at_home() as stage:
         await stage.select("9e8d7c6b")
         done = replace(running_run(), pid=0, socket="", done=48)
@@ -355,7 +364,7 @@ async def test_a_new_run_and_a_finished_one_change_the_list_and_not_the_selectio
 async def test_a_line_that_comes_above_does_not_move_what_is_read(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    monkeypatch.setattr(home, "LOOKS_EVERY_S", 0.05)
+    monkeypatch.setattr(looking, "LOOKS_EVERY_S", 0.05)
     desk = Desk([found_run(f"{place:08}", date=NOW - place) for place in range(100)])
     async with at_home(desk, (80, 24)) as stage:
         await stage.select("00000060")

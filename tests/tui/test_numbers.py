@@ -68,26 +68,49 @@ async def test_every_example_has_its_numbers_and_equal_rewards_are_marked() -> N
         assert "= 1 of 2 examples have equal rewards" in shown(stage)
 
 
-@pytest.mark.parametrize("size", [(80, 24), (120, 40)])
-async def test_enter_on_an_error_goes_from_one_rollout_with_it_to_the_next(
-    size: tuple[int, int],
-) -> None:
+def often_failed() -> ScriptedFeed:
     rare, often = "ToolCallError -> KeyError", "SandboxError"
     events = all_events()
     for row, error in ((3, often), (5, rare), (20, often), (41, often)):
         events[row + 1] = failed(row, error)
-    async with staged_app(ScriptedFeed(events, saved_rows(), live=False), size=size) as stage:
-        await stage.press("3")
-        while often not in selected(stage):
-            await stage.press("j")
-        assert "3  ✗ SandboxError" in selected(stage)
+    return ScriptedFeed(events, saved_rows(), live=False)
+
+
+async def to_the_most_frequent_error(stage: Stage) -> None:
+    await stage.press("3")
+    while "SandboxError" not in selected(stage):
+        await stage.press("j")
+    assert "3  ✗ SandboxError" in selected(stage)
+
+
+async def test_enter_on_an_error_goes_from_one_rollout_with_it_to_the_next() -> None:
+    async with staged_app(often_failed()) as stage:
+        await to_the_most_frequent_error(stage)
         rows = []
         for _ in range(4):
             await stage.press("enter")
             rows.append(stage.live.rollouts.row)
         assert rows == [3, 20, 41, 3]
         assert stage.live.focused is stage.live.numbers
-        assert ("example 0 · rollout 3" in stage.text(stage.live.keys)) is (size[0] == 80)
+
+
+async def test_where_the_list_is_hidden_enter_on_an_error_shows_it() -> None:
+    async with staged_app(often_failed(), size=(80, 24)) as stage:
+        await to_the_most_frequent_error(stage)
+        await stage.press("enter")
+        await stage.until(lambda: stage.live.focused is stage.live.rollouts)
+        listing = stage.live.rollouts.listing
+        await stage.until(lambda: not listing.is_searching and listing.count() == 3)
+        assert stage.text(stage.live.rollouts).count("✗") == 3
+        assert stage.live.rollouts.row == 3
+
+
+async def test_the_keys_say_what_enter_does_in_the_numbers() -> None:
+    async with staged_app(over()) as stage:
+        await stage.press("3")
+        assert "enter errors and tools" in stage.text(stage.live.keys)
+        await stage.press("enter")
+        assert "enter its rollouts" in stage.text(stage.live.keys)
 
 
 async def test_the_tool_that_errs_most_comes_first_and_enter_lists_where_it_failed() -> None:

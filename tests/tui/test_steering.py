@@ -308,6 +308,7 @@ async def test_the_limit_of_a_suite_is_that_of_all_its_evaluations() -> None:
 async def test_the_palette_knows_every_command() -> None:
     async with staged_app(running()) as stage:
         found = {one.title for one in stage.app.get_system_commands(stage.app.screen)}
-        for command in ("Cancel the selected one", "Run errored or missing", "More, fewer",
-                        "Fewer rollouts", "Flush everything", "Save the run as"):  # fmt: skip
+        for command in ("Cancel the selected rollout", "Run errored or missing",
+                        "Raise, lower the concurrency", "Lower the concurrency",
+                        "Flush everything", "Save the run as"):  # fmt: skip
             assert any(title.startswith(command) for title in found)

@@ -1,108 +1,230 @@
-"""What the page of ten tasks says can be pressed, and does what it says."""
+"""What the page of ten tasks says is pressed, key by key, and what is seen then."""
 
 from __future__ import annotations
 
+import json
 import re
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field
 from pathlib import Path
+from typing import Any
 
 import pytest
-from scripted_run import ERRORS, ScriptedFeed
-from staging import over, running, staged_app
+from compared_runs import two_runs
+from run_on_disk import feed_on_disk
+from scripted_home import Desk, found_run, pin_time_zone, running_run
+from scripted_run import NOW, ScriptedFeed, all_events, failed, failed_row, saved_rows
+from seeing import is_at_rest, press, seen, until
+from staging import over, running
 
 from tui_eval import events as ev
-from tui_eval.tui.commands import COMMANDS, TOGETHER
-from tui_eval.tui.commands.keymap import USUAL
-from tui_eval.tui.screens.export_form import ExportDialog
-from tui_eval.tui.screens.menu import Menu
-from tui_eval.tui.screens.question import Question
+from tui_eval.runs.layout import RunDir
+from tui_eval.tui.app import TuiEvalApp
+from tui_eval.tui.commands.key_names import key_of
+from tui_eval.tui.home_app import HomeApp
+from tui_eval.tui.screens.compare import CompareRuns
 
 PAGE = Path(__file__).parents[2] / "docs" / "ten-tasks.md"
-SCREENS = {"home": ("home", "compare", "run"), "a run": ("run",)}
-"""The scopes that a task begins in and leads to."""
+SIZES = [(80, 24), (120, 40)]
+KEYS = re.compile(r"`(?P<key>.+?)`|\*\*(?P<answer>.+?)\*\*|\*(?P<typed>.+?)\*")
+DAY = 24 * 3600.0
 
 
-def tasks() -> list[tuple[str, str, list[str]]]:
-    """What each task is for, where it begins, and its keys."""
+def tasks() -> dict[str, tuple[str, list[str]]]:
+    """Where each task begins and its keys, as Textual calls them."""
     rows = [line.strip("| ").split(" | ") for line in PAGE.read_text().splitlines()]
-    return [(row[0], row[1], re.findall(r"`(.+?)`", row[2])) for row in rows if len(row) == 3][1:]
+    found = {row[0]: (row[1], row[2]) for row in rows if len(row) == 4}
+    del found["to"]
+    return {task: (where, list(keys(text))) for task, (where, text) in found.items()}
 
 
-def keys_of(where: str) -> set[str]:
-    scopes = frozenset[str]().union(*(s for s in TOGETHER if s & set(SCREENS[where])))
-    shown = [USUAL.shown(one).split() for one in COMMANDS if one.scope in scopes]
-    return {key for keys in shown for key in keys}
+def keys(text: str) -> Iterator[str]:
+    for match in KEYS.finditer(text):
+        if match["typed"]:
+            yield from match["typed"]
+        else:
+            yield key_of(match["key"] or match["answer"])
 
 
-def test_there_are_ten_and_every_key_is_one_of_its_screen() -> None:
-    assert len(tasks()) == 10
-    for task, where, keys in tasks():
-        assert keys and set(keys) <= keys_of(where), task
+@dataclass
+class Done:
+    """A task that somebody has done: the app at its end, and what the engine side heard."""
+
+    app: Any
+    desk: Desk
+    folder: Path
+    feed: Any = None
+    began: list[dict[str, Any]] = field(default_factory=list)
+
+    @property
+    def text(self) -> str:
+        return seen(self.app)
+
+    @property
+    def asked(self) -> list[tuple[str, str]]:
+        """What home wanted of the runs."""
+        return [one for one in self.desk.asked if one[0] != "reach"]
+
+    @property
+    def said(self) -> str:
+        return str(self.app.screen.keys.message)
 
 
-@pytest.mark.parametrize("size", [(80, 24), (120, 40)])
-async def test_an_example_is_found_by_its_id_and_what_went_wrong_is_read(
-    size: tuple[int, int],
+Make = Callable[[Path], Done]
+Check = Callable[[Done], None]
+
+
+def of_run(feed: Callable[[Path], Any]) -> Make:
+    def make(folder: Path) -> Done:
+        done = Done(None, Desk(), folder, feed(folder))
+
+        def start(request: dict[str, Any]) -> ScriptedFeed:
+            done.began.append(request)
+            return running()
+
+        done.app = TuiEvalApp(done.feed, now=lambda: NOW, saved=True, start=start)
+        return done
+
+    return make
+
+
+def of_home(desk: Callable[[Path], Desk]) -> Make:
+    def make(folder: Path) -> Done:
+        pin_time_zone()
+        done = Done(None, desk(folder), folder)
+        done.app = HomeApp(
+            done.desk,
+            now=lambda: NOW,
+            compare=lambda paths: CompareRuns(paths, now=lambda: NOW),
+        )
+        return done
+
+    return make
+
+
+def one_failed(folder: Path) -> ScriptedFeed:
+    """A run in which rollout 1 of example 7 errored, far from the one that is selected first."""
+    events = all_events()
+    events[30] = failed(29)
+    return ScriptedFeed(events, saved_rows() | {29: failed_row(29)}, live=False)
+
+
+def two_prompts(folder: Path) -> Desk:
+    older, newer = two_runs(folder)
+    return Desk(
+        [
+            found_run("", run=RunDir(newer), date=NOW - 2 * 3600),
+            found_run("", run=RunDir(older), date=NOW - DAY),
+        ]
+    )
+
+
+def yesterdays(folder: Path) -> Desk:
+    today = found_run("11aa22bb", date=NOW - 3600)
+    return Desk([today, found_run("9e8d7c6b", date=NOW - DAY, done=30)])
+
+
+def why_it_failed(done: Done) -> None:
+    assert "example 7 · rollout 1 · ✗ error" in done.text
+    assert "ToolCallError -> ZeroDivisionError" in done.text and "Traceback" in done.text
+    assert done.app.focused is done.app.live_screen.story
+
+
+def which_tool(done: Done) -> None:
+    lines = [line.split() for line in done.text.splitlines()]
+    head = next(at for at, line in enumerate(lines) if line[:3] == ["tool", "calls", "errors"])
+    assert lines[head + 1][:4] == ["divide", "48", "✗", "10"]
+    assert "enter its rollouts" in done.text
+
+
+def what_b_broke(done: Done) -> None:
+    text = done.text
+    assert "A  careful-prompt" in text and "B  short-prompt" in text
+    assert "broken 1 of 12" in text and text.count("↓ broken") == 2
+    assert "A train leaves" not in text and "Three painters" in text
+
+
+def run_again(done: Done) -> None:
+    assert done.feed.sent[-1] == ev.Rerun()
+
+
+def copied(done: Done) -> None:
+    call = json.loads(done.app.clipboard)
+    assert (call["name"], call["arguments"]) == ("divide", {"a": 108, "b": 0})
+    assert done.said.startswith("Copied the tool call, ") and done.said.endswith("copied.txt")
+
+
+def limit_moved(done: Done) -> None:
+    assert done.feed.sent[-1] == ev.MoveLimit(6)
+    assert "4 → 6 in flight" in done.said and "4 → 6" in done.text.splitlines()[1]
+
+
+def rows_saved(done: Done) -> None:
+    (file,) = done.folder.glob("*.jsonl")
+    assert done.said == f"2 rollouts written to {file.name}"
+    rewards = [json.loads(line)["reward"] for line in file.read_text().splitlines()]
+    assert rewards == [0.0, 0.25]
+
+
+def resumed(done: Done) -> None:
+    assert done.asked == [("resume", "9e8d7c6b")]
+    assert "▶ running" in done.text
+
+
+def followed(done: Done) -> None:
+    assert done.asked == [("join", "3f9a2c10")]
+    assert "Rollouts · following" in done.text
+    assert not [one for one in done.desk.feeds[0].sent if isinstance(one, ev.Stop)]
+
+
+def prompts_compared(done: Done) -> None:
+    assert "example 4 · 1 of 12 · ↑ fixed" in done.text and "they part here" in done.text
+
+
+TASKS: dict[str, tuple[Make, Check]] = {
+    "find why example 7 failed": (of_run(one_failed), why_it_failed),
+    "see which tool errs most": (of_run(lambda folder: over()), which_tool),
+    "see which examples model B broke": (of_home(two_prompts), what_b_broke),
+    "run the errored ones again": (of_run(lambda folder: running()), run_again),
+    "copy a failing tool call": (of_run(lambda folder: over()), copied),
+    "change how many run at a time": (of_run(lambda folder: running()), limit_moved),
+    "save the filtered rows": (of_run(lambda folder: feed_on_disk(folder / "run")[0]), rows_saved),
+    "go on with yesterday's run": (of_home(yesterdays), resumed),
+    "follow a run that is running": (
+        of_home(lambda folder: Desk([running_run(), *yesterdays(folder).found])),
+        followed,
+    ),
+    "compare two prompts": (of_home(two_prompts), prompts_compared),
+}
+
+
+def came_about(check: Check, done: Done) -> bool:
+    try:
+        check(done)
+    except (AssertionError, ValueError, StopIteration, AttributeError):
+        return False
+    return True
+
+
+def test_the_page_has_these_ten() -> None:
+    assert list(tasks()) == list(TASKS)
+    assert len(TASKS) == 10
+
+
+@pytest.mark.parametrize("size", SIZES, ids=str)
+@pytest.mark.parametrize("task", TASKS)
+async def test_the_keys_of_the_page_do_the_task(
+    task: str, size: tuple[int, int], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    async with staged_app(over(), size=size) as stage:
-        await stage.press("/")
-        assert "example=7" in stage.text(stage.live.rollouts)
-        await stage.press(*"example", "equals_sign", "7", "enter")
-        listing = stage.live.rollouts.listing
-        await stage.until(lambda: listing.count() == 4)
-        assert {listing.row(line) // 4 for line in range(4)} == {7}
-        await stage.press("escape", "e", "enter", "w")
-        assert stage.live.rollouts.row == ERRORS[0]
-        assert stage.live.focused is stage.live.story
-
-
-async def test_errored_ones_run_again_in_two_keys_and_the_limit_moves_in_one() -> None:
-    feed: ScriptedFeed = running()
-    async with staged_app(feed) as stage:
-        await stage.press("R")
-        assert isinstance(stage.app.screen, Question)
-        await stage.press("a", "+")
-        assert ev.Rerun() in feed.sent
-        assert any(isinstance(command, ev.MoveLimit) for command in feed.sent)
-
-
-async def test_the_listed_rows_are_what_an_export_offers_first() -> None:
-    async with staged_app(over()) as stage:
-        await stage.press("/", *"reward", "less_than_sign", "1", "enter")
-        listing = stage.live.rollouts.listing
-        await stage.until(lambda: not listing.is_searching and 0 < listing.count() < 48)
-        await stage.press("x")
-        assert isinstance(stage.app.screen, ExportDialog)
-
-
-async def test_a_tool_call_that_went_wrong_can_be_copied() -> None:
-    async with staged_app(running()) as stage:
-        await stage.press("2", "right_parenthesis", "y")
-        assert isinstance(stage.app.screen, Menu)
-
-
-@pytest.mark.parametrize("size", [(80, 24), (120, 40), (200, 60)])
-async def test_every_pane_of_a_run_is_entered_zoomed_and_left_by_keys_alone(
-    size: tuple[int, int],
-) -> None:
-    async with staged_app(over(), size=size) as stage:
-        live = stage.live
-        for number, pane in enumerate(live.panes, 1):
-            await stage.press(str(number))
-            await stage.until(lambda pane=pane: live.focused is pane and pane.size.height)
-            await stage.press("z", "?", "escape", "colon", "escape")
-            await stage.until(lambda: stage.app.screen is live)
-            assert live.focused is pane
-            await stage.press("escape", "escape")
-            await stage.until(lambda: live.focused is live.panes[0])
-        seen = []
-        for _ in live.panes:
-            await stage.press("tab")
-            seen.append(live.focused)
-        assert set(seen) == set(live.panes)
-        for key in ("x", "y", "a", "c", "C", "R", "q"):
-            await stage.press(key)
-            await stage.until(lambda: stage.app.screen is not live or not stage.app.is_running)
-            if not stage.app.is_running:
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("TUI_EVAL_CACHE_DIR", str(tmp_path / "cache"))
+    make, check = TASKS[task]
+    done = make(tmp_path)
+    async with done.app.run_test(size=size) as pilot:
+        await until(pilot, lambda: is_at_rest(done.app))
+        await press(pilot, *tasks()[task][1])
+        for _ in range(600):  # another process writes an export
+            if came_about(check, done):
                 break
-            await stage.press("escape")
-            await stage.until(lambda: stage.app.screen is live)
+            await pilot.pause(0.02)
+        check(done)

@@ -15,7 +15,7 @@ from tui_eval.errors import Fault
 KEPT = ("model", "base_url", "env_args", "extra_env_kwargs", "sampling_args")
 """Settings that rows of one run have in common."""
 
-_ORDER = ("shuffle", "shuffle_seed")
+_ORDER = ("shuffle", "shuffle_seed", "examples")
 """Settings that choose the examples: with others, rows that are done would have no place."""
 
 _SIZES = (("num_examples", "-n", "examples"), ("rollouts_per_example", "-r", "rollouts of each"))

@@ -103,6 +103,9 @@ def _plan_values(settings: Settings, before: RunPlan | None) -> dict[str, Any]:
     for name, setting in settings.items():
         if name in RunPlan.model_fields and name != "model" and setting.value is not None:
             values[name] = setting.value
+    if values.get("examples"):
+        values["examples"] = list(dict.fromkeys(values["examples"]))
+        values["num_examples"] = len(values["examples"])
     if {"sampling_args", "temperature", "max_tokens"} & settings.keys():
         values["sampling_args"] = sampling_args(settings)
     if any(name in settings and settings[name].value for name in ("save_results", "output_dir")):

@@ -120,6 +120,8 @@ OPTIONS: tuple[Option, ...] = (
            "there is no environment server.", describes="both", **_ENVIRONMENT),
     Option("num_examples", ("-n", "--num-examples"), "int", "Examples of the dataset; -1 for "
            "all.", 5, "N", 1, also=-1, also_means="for all", **_SCOPE),
+    Option("examples", ("--examples",), "list", "Only these examples, by their ids, in this "
+           "order; -n does not count then.", None, "ID,ID", of_environment=False, **_SCOPE),
     Option("rollouts_per_example", ("-r", "--rollouts-per-example"), "int", "Rollouts of each "
            "example.", 3, "N", 1, **_SCOPE),
     Option("shuffle", ("--shuffle",), "flag", "Take the examples in a random order, always the "

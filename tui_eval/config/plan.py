@@ -77,6 +77,8 @@ class RunPlan(BaseModel):
     """USD per million tokens of answers; None where it is not known."""
     num_examples: int = Field(default=5, ge=-1)
     """Examples to run; -1 for all of the dataset."""
+    examples: list[str] = Field(default_factory=list)
+    """Ids of the only examples to run, in this order; empty for the first `num_examples`."""
     rollouts_per_example: int = Field(default=3, ge=1)
     """Rollouts of each."""
     shuffle: bool = False

@@ -232,6 +232,9 @@ def _without_effect(evaluations: Sequence[Evaluation]) -> list[Notice]:
         if server.value:
             where = server.where("disable_env_server")
             told["server"] = f"{where} has no effect: there is no environment server"
+        typed = settings["num_examples"].source
+        if settings["examples"].value and typed.startswith("-"):
+            told["examples"] = f"{typed} has no effect beside --examples"
         for name, needed in _NEEDS:
             if settings[name].source != BUILT_IN and not settings[needed].value:
                 what = f"{settings[name].where(name)} has no effect without {needed}"

@@ -15,7 +15,7 @@ from tui_eval.config.settings import SAMPLING
 from tui_eval.fold.saved_values import listing, mapping
 
 PLAIN = (
-    "env_args", "extra_env_kwargs", "env_dir_path", "no_alias", "num_examples",
+    "env_args", "extra_env_kwargs", "env_dir_path", "no_alias", "num_examples", "examples",
     "rollouts_per_example", "shuffle", "shuffle_seed", "max_concurrent",
     "max_concurrent_generation", "max_concurrent_scoring", "max_retries", "timeout", "max_cost",
     "max_total_tokens", "independent_scoring", "pass_threshold", "output_dir", "state_columns",
@@ -39,11 +39,12 @@ NO_LIMIT = ("max_concurrent_generation", "max_concurrent_scoring")
 AS_JSON = ("env_args", "extra_env_kwargs", "sampling_args")
 
 
-def reproducing(facts: Mapping[str, Any]) -> tuple[str, list[str]]:
+def reproducing(facts: Mapping[str, Any], example: str | None = None) -> tuple[str, list[str]]:
     """The command line, and the names of what it had to leave out.
 
     Args:
         facts: What run.toml holds, or metadata.json of another program.
+        example: Id of the only example to run, once; None for all that the run had.
 
     Raises:
         ValueError: No command line can ask for it; says why.
@@ -52,6 +53,11 @@ def reproducing(facts: Mapping[str, Any]) -> tuple[str, list[str]]:
         raise ValueError("a program gave the inputs of this run: no command line asks for them")
     if not facts.get("env_id") or not facts.get("model"):
         raise ValueError("nothing tells the environment and the model of this run")
+    if example is not None:
+        if "," in example or not example.strip():
+            raise ValueError(f"the id of this example, {example!r}, has a comma or is empty")
+        alone = {"examples": [example], "rollouts_per_example": 1}
+        facts = {**facts, **alone, "shuffle": False, "shuffle_seed": 0}
     raw = {**dict(_model(facts)), **dict(_settings(facts))}
     return command_line(str(facts["env_id"]), raw), list(_left_out(facts))
 
@@ -89,6 +95,8 @@ def _settings(facts: Mapping[str, Any]) -> Iterator[tuple[str, Any]]:
         if name == "env_dir_path" and value is not None:
             value, usual = str(Path(value)), str(Path(str(usual)))
         if value is None or value in ({}, [], usual) or (name in NO_LIMIT and not value):
+            continue
+        if name == "num_examples" and facts.get("examples"):
             continue
         yield name, _text(name, value)
     for name, (field, value) in TURNED.items():

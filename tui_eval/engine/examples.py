@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, cast
 
 import msgspec
 
-from tui_eval.errors import Fault, RefusedError, traceback_text
+from tui_eval.errors import Fault, RefusedError, nearest, traceback_text
 from tui_eval.types import RolloutInput
 
 if TYPE_CHECKING:
@@ -103,18 +103,24 @@ class GivenExamples(Examples):
         return range(self._firsts[example], self._firsts[example + 1])
 
 
-def read_table(env: Environment, most: int, seed: int | None = None) -> ExampleTable:
-    """The first examples of an environment's evaluation dataset.
+def read_table(
+    env: Environment, most: int, seed: int | None = None, only: Sequence[str] = ()
+) -> ExampleTable:
+    """The first examples of an environment's evaluation dataset, or those that are named.
 
     Args:
         most: How many at most; -1 for all.
         seed: Brings all of them into its order first; None for that of the dataset.
+        only: Ids of examples; where there are any, those alone are taken, in this order.
 
     Raises:
-        RefusedError: The dataset cannot be had, or the pass threshold is no number; says why.
+        RefusedError: The dataset cannot be had or lacks an example that is named, or the pass
+            threshold is no number; says why.
     """
     pass_threshold(env)
     try:
+        if only:
+            return _named(env, only)
         return env.eval_table(most) if seed is None else env.eval_table().shuffle(seed).head(most)
     except RefusedError:
         raise
@@ -124,6 +130,18 @@ def read_table(env: Environment, most: int, seed: int | None = None) -> ExampleT
         raise RefusedError(
             [Fault(str(env.env_id), what, " ".join(line.strip() for line in frame))]
         ) from error
+
+
+def _named(env: Environment, ids: Sequence[str]) -> ExampleTable:
+    table = env.eval_table()
+    places = {str(id_): place for place, id_ in enumerate(table["example_id"])}
+    missing = [id_ for id_ in ids if id_ not in places]
+    if missing:
+        what = f"its dataset has no example {', '.join(map(repr, missing))}"
+        known = list(places)
+        hint = nearest(missing[0], known) or f"It has {len(known):,}: {known[0]} to {known[-1]}"
+        raise RefusedError([Fault(f"{env.env_id}, --examples", what, hint)])
+    return table.select(places[id_] for id_ in ids)
 
 
 def pass_threshold(env: Environment) -> float:

@@ -18,7 +18,7 @@ from tui_eval.runs.lock import holder
 from tui_eval.runs.opening import find_run
 from tui_eval.runs.unsaved import incomplete_runs
 
-_COMPARED = {"env_id", "shuffle", "shuffle_seed", *KEPT}
+_COMPARED = {"env_id", "shuffle", "shuffle_seed", "examples", *KEPT}
 
 
 @dataclass(slots=True)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import shutil
 import time
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from contextlib import nullcontext
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
@@ -199,6 +199,7 @@ def _environment(
         no_alias=plan.no_alias,
         num_examples=plan.num_examples,
         seed=plan.shuffle_seed if plan.shuffle else None,
+        only=plan.examples,
     )
 
 
@@ -211,12 +212,14 @@ def open_environment(
     no_alias: bool,
     num_examples: int,
     seed: int | None,
+    only: Sequence[str] = (),
 ) -> tuple[Environment | None, ExampleTable | None, list[Fault]]:
     """Loads an environment with its examples; what is at fault is None.
 
     Args:
         replaced: Settings that replace those of its constructor.
         seed: Of the order of its examples; None for their own.
+        only: Ids of the examples that are wanted alone; empty for the first `num_examples`.
     """
     try:
         if not no_alias:
@@ -225,7 +228,7 @@ def open_environment(
         with keeping_names() if local_roots() else nullcontext():
             env = load(env_id, folder, env_args)
         faults = override(env, replaced)
-        return env, read_table(env, num_examples, seed), faults
+        return env, read_table(env, num_examples, seed, only), faults
     except RefusedError as error:
         return None, None, error.faults
 

@@ -177,6 +177,7 @@ def _open(values: dict[str, Any]) -> Any:
         no_alias=bool(values["no_alias"]),
         num_examples=values["num_examples"],
         seed=values["shuffle_seed"] if values["shuffle"] else None,
+        only=values["examples"] or (),
     )
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import contextlib
 import os
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from datetime import datetime
 from pathlib import Path
 from typing import Any
@@ -44,6 +44,7 @@ class FoundRun:
         written_at: When its results were written last, in unix seconds.
         pid, socket: The engine that is at work on it; 0 and empty where none is.
         saved: False where it lives in the user's state directory until somebody saves it.
+        asked: Arguments of the environment and sampling parameters that were given, by name.
     """
 
     run: RunDir
@@ -61,6 +62,7 @@ class FoundRun:
     pid: int
     socket: str
     saved: bool
+    asked: Mapping[str, Any] = field(default_factory=dict)
 
     @property
     def running(self) -> bool:
@@ -149,6 +151,7 @@ def describe(run: RunDir) -> FoundRun | None:
         pid=held.pid if held is not None else 0,
         socket=held.socket if held is not None else "",
         saved=not is_unsaved(run),
+        asked=_asked(facts),
     )
     return measured(found) if not run.is_ours and 0 < size <= MEASURED_BYTES else found
 
@@ -165,6 +168,13 @@ def measured(found: FoundRun) -> FoundRun:
     return replace(
         found, reward=mean.mean, low=mean.low, high=mean.high, n=mean.n, done=state.finished
     )
+
+
+def _asked(facts: Mapping[str, Any]) -> dict[str, Any]:
+    sampling = {name: value for name, value in mapping(facts.get("sampling_args")).items()
+                if name != "n"}  # fmt: skip
+    both = {**mapping(facts.get("env_args")), **sampling}
+    return {name: value for name, value in both.items() if value not in (None, {}, [])}
 
 
 def _done(run: RunDir, format: Format, facts: Mapping[str, Any], size: int) -> int | None:

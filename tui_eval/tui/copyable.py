@@ -16,6 +16,10 @@ if TYPE_CHECKING:
     from tui_eval.tui.parts import Part
 
 
+COMMANDED = ("", "tui-eval", "verifiers")
+"""Formats of runs whose examples have ids that a command can name; empty for our own, live."""
+
+
 class Made(NamedTuple):
     """A text, and what is to be said of it."""
 
@@ -149,18 +153,31 @@ def of_run(path: str, name: str = "", keys: str = "pr") -> Iterator[Copyable]:
     yield Copyable(keys[1], f"command{of}", again, lambda: command_of(path))
 
 
-def command_of(path: str) -> Made:
+def of_example(state: RunState, row: int, key: str = "x") -> Iterator[Copyable]:
+    """The command line that runs the example of a rollout alone, once; none of some programs."""
+    if state.run is None or state.run.format not in COMMANDED:
+        return
+    path, example = state.run.path, str(state.example_id(row))
+    about = f"runs example {example} alone, once"
+    yield Copyable(key, "example's command", about, lambda: command_of(path, example))
+
+
+def command_of(path: str, example: str | None = None) -> Made:
     """The command line that asks for a run again.
+
+    Args:
+        example: Id of the only example to run, once; None for all that the run had.
 
     Raises:
         RefusedError: There is no such run.
         ValueError: Nothing can ask for it.
     """
     from tui_eval.config.reproducing import reproducing
-    from tui_eval.runs.facts import read_facts
+    from tui_eval.runs.facts import read_asked, read_facts
     from tui_eval.runs.opening import find_run
     from tui_eval.runs.story import format_of_run
 
     run = find_run(Path(path))
-    line, left_out = reproducing(read_facts(run, format_of_run(run)))
+    asked = read_asked(run) if run.is_ours else {}  # without what the environment added
+    line, left_out = reproducing(asked or read_facts(run, format_of_run(run)), example)
     return Made(line, f"without {', '.join(left_out)}" if left_out else "")

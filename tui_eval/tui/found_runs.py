@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import time
 from collections.abc import Callable, Iterable
 from pathlib import Path
@@ -124,6 +125,12 @@ class FoundRuns:
         self.reversed = False
         self.arrange()
 
+    def sort_by_name(self, name: str) -> None:
+        """Sorts by one of `SORTS`; asked for the same again, the other way round."""
+        self.reversed = name == self.sorting and not self.reversed
+        self.sorting = name
+        self.arrange()
+
     def select(self, line: int) -> None:
         """Selects a line, or the nearest there is."""
         self._line = min(max(line, 0), max(len(self.shown) - 1, 0))
@@ -161,10 +168,23 @@ class FoundRuns:
 def _matches(one: FoundRun, words: list[str]) -> bool:
     saved = "saved" if one.saved else "unsaved"
     state = state_text(one, long=True)
-    text = " ".join((one.env_id, one.model, state, saved, one.format, str(one.run.place))).lower()
+    facts = (one.env_id, one.model, state, saved, one.format, str(one.run.place), asked_text(one))
+    text = " ".join(facts).lower()
     return all(
         word[1:] not in text if word.startswith("!") and word != "!" else word in text
         for word in words
+    )
+
+
+def asked_text(one: FoundRun) -> str:
+    """What was asked for beside environment and model: `prompt=short, temperature=0.2`."""
+    if not one.asked:
+        return ""
+    from tui_eval.config.secret_values import masked
+
+    return ", ".join(
+        f"{name}={value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)}"
+        for name, value in masked(dict(one.asked)).items()
     )
 
 

@@ -38,18 +38,18 @@ COMMANDS = (
     ),
     Command("E", "error(-1)", "run", ABOVE, "Previous error", name="previous-error"),
     Command(
-        "K", "cancel_rollout", "run", RUN, "Cancel the selected one; asks first", palette=True,
+        "K", "cancel_rollout", "run", RUN, "Cancel the selected rollout", palette=True,
     ),
     Command(
         "R", "rerun", "run", RUN, "Run errored or missing ones again",
         footer="rerun", rank=19, palette=True,
     ),
     Command(
-        "plus", "limit(1)", "run", RUN, "More, fewer rollouts in flight", palette=True,
-        name="more-in-flight",
+        "plus", "limit(1)", "run", RUN, "Raise, lower the concurrency", footer="concurrency",
+        rank=20, palette=True, name="more-in-flight",
     ),
     Command(
-        "minus", "limit(-1)", "run", ABOVE, "Fewer rollouts in flight", palette=True,
+        "minus", "limit(-1)", "run", ABOVE, "Lower the concurrency", palette=True,
         name="fewer-in-flight",
     ),
     Command(
@@ -105,14 +105,14 @@ COMMANDS = (
     ),
     Command(
         "w", "failure(1)", "story", MOVE, "Next, previous thing that went wrong",
-        name="next-failure",
+        footer="what failed", rank=17, name="next-failure",
     ),
     Command(
         "W", "failure(-1)", "story", ABOVE, "Previous thing that went wrong",
         name="previous-failure",
     ),
     Command(
-        "enter", "enter", "numbers", READ, "In the numbers: go to its rollouts",
+        "enter", "enter", "numbers", READ, "In the numbers: list its rollouts",
         footer="its rollouts", rank=9, name="rollouts",
     ),
     Command(
@@ -142,10 +142,10 @@ COMMANDS = (
     Command("S", "reverse", "list", ABOVE, "Sort the other way round"),
     Command("b", "switch_groups", "list", LIST, "Keep examples together, or flat"),
     Command("c", "columns", "list", LIST, "Choose the columns"),
-    Command("a", "annotate", "run", LIST, "Note and tags on the selected one", palette=True),
+    Command("a", "annotate", "run", LIST, "Note and tags on a rollout", palette=True),
     Command("m", "mark", "run", LIST, "Mark a rollout to compare with", palette=True),
     Command(
-        "d", "compare", "run", LIST, "Compare with the marked one", footer="compare", rank=8,
+        "d", "compare", "run", LIST, "Compare with the marked rollout", footer="compare", rank=8,
         palette=True,
     ),
     Command(

@@ -213,14 +213,22 @@ class CompareRuns(Screen[None]):
         view.only = "" if only == view.only else only
         self._say_why_empty()
         view.put_in_order()
-        self._draw()
+        self._show_examples()
+
+    def _show_examples(self) -> None:
+        """Draws, and goes to the examples where they cannot be seen."""
+        if self.examples.region:
+            self._draw()
+        else:
+            self.action_pane(1)
+            self.call_after_refresh(self._draw)
 
     def action_sort(self) -> None:
         """Sorts in the next way."""
         names = list(SORTS)
         self.examples.sort = names[(names.index(self.examples.sort) + 1) % len(names)]
         self.examples.put_in_order()
-        self._draw()
+        self._show_examples()
 
     def action_run(self, by: int) -> None:
         """Puts the next or previous run beside the first one."""

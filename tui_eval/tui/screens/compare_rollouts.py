@@ -21,6 +21,7 @@ from tui_eval.tui.commands.transcripts import GROUPS
 from tui_eval.tui.pairs import Pair, Source
 from tui_eval.tui.stages import DONE
 from tui_eval.tui.widgets.key_line import KeyLine
+from tui_eval.tui.widgets.line_view import LineView
 from tui_eval.tui.widgets.transcript_heads import TranscriptHeads
 from tui_eval.tui.widgets.transcripts import Transcripts
 
@@ -167,6 +168,10 @@ class TranscriptsScreen(Screen[int]):
             name += f" · {differ}"
         return Content(name + " ")
 
+    def on_line_view_missed(self, message: LineView.Missed) -> None:
+        """A key had nothing to do."""
+        self.keys.say(message.text, self.now())
+
     def on_resize(self) -> None:
         """Beside each other where there is room, unless somebody chose."""
         self.call_after_refresh(self._draw)
@@ -198,7 +203,7 @@ class TranscriptsScreen(Screen[int]):
 
     def action_copy(self) -> None:
         """Asks what to copy of the two rollouts: what is selected of each, or all of it."""
-        from tui_eval.tui.copyable import of_entry, of_rollout
+        from tui_eval.tui.copyable import of_entry, of_example, of_rollout
         from tui_eval.tui.screens.copy_menu import offer_copies
 
         found: list[Copyable] = []
@@ -208,7 +213,7 @@ class TranscriptsScreen(Screen[int]):
             unit = self.transcripts.selected_unit
             entry = None if unit is None else (unit.first, unit.second)[at]
             of_side = [*of_entry(entry)] if entry is not None else []
-            of_side.append(of_rollout(side.state, row, None, {}))
+            of_side += [of_rollout(side.state, row, None, {}), *of_example(side.state, row)]
             found += (one.of(side.letter, capital=bool(at)) for one in of_side)
         offer_copies(self, found, lambda text: self.keys.say(text, self.now()))
 

@@ -19,7 +19,7 @@ from tui_eval.errors import Fault
 from tui_eval.shipped import shipped
 from tui_eval.tui.commands import bindings
 from tui_eval.tui.commands.command import Scope
-from tui_eval.tui.commands.form import GROUPS
+from tui_eval.tui.commands.form import FORM, GROUPS
 from tui_eval.tui.desk import Desk, Offer
 from tui_eval.tui.figures import plural
 from tui_eval.tui.form_texts import (
@@ -322,7 +322,8 @@ class ConfigureScreen(DraftFilesScreen):
         """Shows the keys."""
         from tui_eval.tui.screens.help import Help
 
-        self.app.push_screen(Help(GROUPS))
+        in_fields = self.focused is self.fields
+        self.app.push_screen(Help(GROUPS) if in_fields else Help((FORM,), here="view"))
 
     def action_leave(self) -> None:
         """Back to the form, then out of it; asks where something would be lost."""

@@ -28,7 +28,8 @@ from tui_eval.tui.widgets.line_view import LineView
 
 NAME, LABEL = 10, 10
 KINDS = list(FORMATS)
-USUAL = "html"
+USUAL, OF_LISTED = "html", "jsonl"
+"""Formats to begin with: a page for a whole run, rows for those that somebody filtered out."""
 DOWNLOADS = "the file stays on the server; your browser downloads a copy"
 HINT = "↑ ↓ choose · tab goes on · enter writes · esc leaves"
 GROUPS = FORMAT, WHICH, FILE = "format", "rollouts", "file"
@@ -49,7 +50,8 @@ class ExportLines(LineView):
     def __init__(self, run: Path, parts: Sequence[Part]) -> None:
         super().__init__()
         self._run, self.parts = run, parts
-        self.chosen = {FORMAT: KINDS.index(USUAL), WHICH: 0}
+        usual = OF_LISTED if parts[0].where else USUAL
+        self.chosen = {FORMAT: KINDS.index(usual), WHICH: 0}
         self.group = FORMAT
         self.path = TextLine()
         self.told: Line = EMPTY

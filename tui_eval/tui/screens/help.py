@@ -7,40 +7,57 @@ from itertools import zip_longest
 from typing import ClassVar
 
 from rich.cells import cell_len
+from textual import events
 from textual.app import ComposeResult
 from textual.binding import Binding, BindingType
 from textual.content import Content
 from textual.screen import ModalScreen
 
 from tui_eval.tui.commands import APART, COMMANDS
+from tui_eval.tui.commands.command import ABOVE, Command, Scope
 from tui_eval.tui.commands.form import FORM
 from tui_eval.tui.commands.keymap import Keymap, keymap_of
 from tui_eval.tui.ink import EMPTY, Line, left, line_width
 from tui_eval.tui.stages import LOOKS, MEANINGS
 from tui_eval.tui.widgets.line_view import LineView
 
+HERE = "In this pane"
 KEYS = 12
 GAP = 3
 """Cells between two columns."""
 
 
+def told_commands(
+    groups: Sequence[str], scopes: Collection[str] = (), here: Scope = ""
+) -> list[tuple[str, list[Command]]]:
+    """The commands of these groups; of these scopes only, else of those of a run.
+
+    Args:
+        here: Scope of the pane with the focus: its commands come first.
+    """
+    told: dict[str, list[Command]] = {name: [] for name in (HERE, *groups)}
+    for command in COMMANDS:
+        if command.scope == here and command.group != ABOVE:
+            told[HERE].append(command)
+        elif command.group in groups and (
+            command.scope in scopes if scopes else command.scope not in APART
+        ):
+            told[command.group].append(command)
+    return [(name, commands) for name, commands in told.items() if commands]
+
+
 def key_lines(
-    groups: Sequence[str], keymap: Keymap, scopes: Collection[str] = ()
+    groups: Sequence[str], keymap: Keymap, scopes: Collection[str] = (), here: Scope = ""
 ) -> Iterator[Line]:
-    """Every command of these groups; of these scopes only, else of those of a run."""
-    told = [
-        (command, keymap.shown(command))
-        for command in COMMANDS
-        if command.group in groups
-        and (command.scope in scopes if scopes else command.scope not in APART)
-    ]
-    width = max(KEYS, *(cell_len(keys) + 1 for _, keys in told))
-    for group in groups:
-        yield ((group, "role"),)
-        for command, keys in told:
-            if command.group == group:
-                yield ((f"  {left(keys, width)}", "key"), (command.help, ""))
-        if group != groups[-1]:
+    """The lines of `told_commands`, with a blank one between groups."""
+    told = told_commands(groups, scopes, here)
+    shown = {command.id: keymap.shown(command) for _, commands in told for command in commands}
+    width = max(KEYS, *(cell_len(keys) + 1 for keys in shown.values()))
+    for name, commands in told:
+        yield ((name, "role"),)
+        for command in commands:
+            yield ((f"  {left(shown[command.id], width)}", "key"), (command.help, ""))
+        if name != told[-1][0]:
             yield EMPTY
 
 
@@ -56,10 +73,14 @@ def sign_lines() -> Iterator[Line]:
 
 
 def help_lines(
-    groups: Sequence[str], width: int, keymap: Keymap, scopes: Collection[str] = ()
+    groups: Sequence[str],
+    width: int,
+    keymap: Keymap,
+    scopes: Collection[str] = (),
+    here: Scope = "",
 ) -> list[Line]:
     """Keys and signs, in two columns where there is room; no signs for some scopes only."""
-    lines = list(key_lines(groups, keymap, scopes))
+    lines = list(key_lines(groups, keymap, scopes, here))
     if not scopes and FORM not in groups:
         lines += [EMPTY, *sign_lines()]
     ends = [at for at, line in enumerate(lines) if not line]
@@ -77,15 +98,18 @@ def help_lines(
 class HelpLines(LineView):
     """The text of the help."""
 
-    def __init__(self, groups: Sequence[str], scopes: Collection[str] = ()) -> None:
+    def __init__(self, groups: Sequence[str], scopes: Collection[str], here: Scope) -> None:
         super().__init__()
         self._groups = groups
         self._scopes = scopes
+        self._here = here
         self._lines: list[Line] = []
 
     def update(self) -> None:
         """Lays the help out for the width."""
-        self._lines = help_lines(self._groups, self.line_width, keymap_of(self.app), self._scopes)
+        self._lines = help_lines(
+            self._groups, self.line_width, keymap_of(self.app), self._scopes, self._here
+        )
         super().update()
 
     def count(self) -> int:
@@ -103,20 +127,29 @@ class Help(ModalScreen[None]):
     Args:
         groups: Of commands, in their order.
         scopes: Where they work; empty for those of a run, with the signs of its stages.
+        here: Scope of the pane with the focus, told first.
     """
 
     BINDINGS: ClassVar[list[BindingType]] = [
         Binding("escape,q,question_mark", "dismiss", "Close", show=False)
     ]
 
-    def __init__(self, groups: Sequence[str], scopes: Collection[str] = ()) -> None:
+    def __init__(
+        self, groups: Sequence[str], scopes: Collection[str] = (), here: Scope = ""
+    ) -> None:
         super().__init__()
         self._groups = groups
         self._scopes = scopes
+        self._here = here
+
+    def on_click(self, event: events.Click) -> None:
+        """A click beside the box closes it."""
+        if event.widget is self:
+            self.dismiss()
 
     def compose(self) -> ComposeResult:
         """The box."""
-        box = HelpLines(self._groups, self._scopes)
+        box = HelpLines(self._groups, self._scopes, self._here)
         what = "Keys" if self._scopes else "Keys and signs"
         box.border_title = Content(f"{what} · esc closes")
         yield box

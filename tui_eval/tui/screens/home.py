@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import time
 from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar
@@ -24,10 +23,11 @@ from tui_eval.tui.found_runs import FoundRuns, can_resume, name_of
 from tui_eval.tui.ink import EMPTY, Line
 from tui_eval.tui.paths import shown_path
 from tui_eval.tui.screens.live import LiveScreen
+from tui_eval.tui.screens.looking import LookingScreen
 from tui_eval.tui.widgets.about import About, about_endpoint, about_environment, about_run
 from tui_eval.tui.widgets.home_header import HomeHeader, Tab
 from tui_eval.tui.widgets.key_line import KeyLine
-from tui_eval.tui.widgets.near_list import ASKING, EndpointList, EnvironmentList, NearList
+from tui_eval.tui.widgets.near_list import EndpointList, EnvironmentList, NearList
 from tui_eval.tui.widgets.run_list import RunList
 
 if TYPE_CHECKING:
@@ -35,28 +35,14 @@ if TYPE_CHECKING:
     from tui_eval.fold.feed import Feed
     from tui_eval.tui.near import CompareScreen, ConfigureScreen, HomeDesk
 
-LOOKS_EVERY_S = 3.0
-RESTS = 10
-"""How many times longer than a look took nobody looks again."""
-AT_ONCE = 4
-"""Endpoints that are asked at a time."""
 SCOPES = {"runs": "runs", "environments": "near", "endpoints": "near"}
-NO_RUNS: tuple[Line, ...] = (
-    EMPTY,
-    (("  No runs under ./outputs yet, nor under ./environments/*/outputs.", ""),),
-    EMPTY,
-    (("  D", "key"), ("  watch the demo: no key and no network needed", "")),
-)
 TYPING: tuple[Line, Line] = (
-    (("words of environment, model, state or path; !word leaves runs out", "muted"),),
+    (("words of environment, model, arguments, state, path; !word: without it", "muted"),),
     (("enter keeps the filter, esc shows all runs", "faint"),),
 )
-NEW: Line = (("  n", "key"), ("  put an evaluation together", ""))
-BY_COMMAND: Line = (("     ", ""), ("tui-eval ENVIRONMENT -m MODEL", "muted"), ("  run one", ""))
-ELSEWHERE: Line = (("     ", ""), ("tui-eval home PATH", "muted"), ("  look elsewhere too", ""))
 
 
-class HomeScreen(Screen[None]):
+class HomeScreen(LookingScreen):
     """Looks around every few seconds while it is shown; opens what somebody chooses.
 
     Args:
@@ -135,75 +121,6 @@ class HomeScreen(Screen[None]):
         self.draw()
         self.set_interval(1.0, lambda: self.keys.tick(self.now()))
 
-    def begin(self) -> None:
-        """Begins to look around."""
-        self.run_worker(self._keep_looking(), group="runs")
-        self.action_look_again()
-
-    async def _keep_looking(self) -> None:
-        while True:
-            began = time.monotonic()
-            self._look_now.clear()
-            try:
-                found = await asyncio.to_thread(self.desk.runs)
-            except OSError as error:
-                self.say(f"The runs cannot be listed: {error}")
-            else:
-                self._take(found)
-            await self._rest(max(LOOKS_EVERY_S, (time.monotonic() - began) * RESTS))
-
-    async def _rest(self, seconds: float) -> None:
-        """Waits until it is time to look again; while another screen is shown it never is."""
-        while True:
-            try:
-                await asyncio.wait_for(self._look_now.wait(), seconds)
-                return
-            except TimeoutError:
-                if self.is_current:
-                    return
-
-    def _take(self, found: list[Any]) -> None:
-        new = NEW if self._configure is not None else BY_COMMAND
-        self.list.empty = (*NO_RUNS, new, ELSEWHERE)
-        self.list.refill(lambda: self.runs.take(found))
-        self.draw()
-
-    async def _look_around(self) -> None:
-        """Environments and endpoints; then asks those that could be used whether they answer."""
-        environments, endpoints = await asyncio.gather(
-            self.desk.environments(), asyncio.to_thread(self.desk.endpoints)
-        )
-        self.environments.show(environments)
-        self.endpoints.show(endpoints)
-        self.looked = True
-        self.draw()
-        usable = {one.url for one in endpoints.listed if one.url and one.has_key}
-        await self._ask(*(url for url in sorted(usable) if self.endpoints.answers.get(url) != ""))
-
-    async def _ask(self, *urls: str) -> None:
-        """Asks whether anything answers, a few at a time."""
-        limit = asyncio.Semaphore(AT_ONCE)
-
-        async def ask(url: str) -> None:
-            async with limit:
-                self.endpoints.tell(url, ASKING)
-                self.endpoints.tell(url, await asyncio.to_thread(self.desk.unreachable, url))
-
-        await asyncio.gather(*map(ask, urls))
-
-    def action_look_again(self) -> None:
-        """Looks at everything anew."""
-        self._look_now.set()
-        self.run_worker(self._look_around(), group="around", exclusive=True)
-
-    def on_screen_resume(self) -> None:
-        """Whoever comes back sees how things are now."""
-        self.look_soon()
-
-    def look_soon(self) -> None:
-        """Looks for runs before it is time."""
-        self._look_now.set()
-
     def say(self, message: str) -> None:
         """Shows a message in place of the keys for a while."""
         self.keys.say(message, self.now())
@@ -254,9 +171,12 @@ class HomeScreen(Screen[None]):
             "demo": "demo" if self.runs.told and not self.runs.all else "",
             "choose": self._choice_word(),
         }
-        pane = SCOPES.get(getattr(self.focused, "id", "") or "", "")
-        self.keys.scopes = () if self.list.typing else (*self.scopes, pane)
+        self.keys.scopes = ("typing",) if self.list.typing else (*self.scopes, self._pane_scope)
         self.keys.tick(self.now())
+
+    @property
+    def _pane_scope(self) -> Scope:
+        return SCOPES.get(getattr(self.focused, "id", "") or "", "")
 
     def _choice_word(self) -> str:
         if self.focused is self.endpoints:
@@ -315,7 +235,9 @@ class HomeScreen(Screen[None]):
         if message.view is self.endpoints:
             one = self.endpoints.selected
             if one is not None and one.url:
-                self.run_worker(self._ask(one.url), group="asked")
+                self.run_worker(self._ask_and_tell(one.url), group="asked")
+            elif one is not None:
+                self.say("It is in this program: there is nobody to ask.")
         elif self.environments.selected is not None:
             self._configure_for(self.environments.selected.env_id)
 
@@ -415,4 +337,4 @@ class HomeScreen(Screen[None]):
         from tui_eval.tui.screens.help import Help
 
         scopes = (*self.scopes, "runs", "near", "view", "app")
-        self.app.push_screen(Help(GROUPS, scopes))
+        self.app.push_screen(Help(GROUPS, scopes, self._pane_scope))

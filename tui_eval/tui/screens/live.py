@@ -14,12 +14,12 @@ from textual.widget import Widget
 from tui_eval.tui.commands import bindings
 from tui_eval.tui.commands.command import Scope
 from tui_eval.tui.commands.live import GROUPS
-from tui_eval.tui.filter_entry import error_condition, tool_condition
 from tui_eval.tui.leaving import Leave
+from tui_eval.tui.screens.finding import FindingScreen
 from tui_eval.tui.screens.leavable import LeavableScreen
 from tui_eval.tui.screens.passing_on import PassingOnScreen
 from tui_eval.tui.screens.steering import SteeringScreen
-from tui_eval.tui.titles import reward_title, rollout_name, rollouts_title, story_title
+from tui_eval.tui.titles import reward_title, rollouts_title, story_title
 from tui_eval.tui.watched import Watched
 from tui_eval.tui.widgets.header import Header
 from tui_eval.tui.widgets.key_line import KeyLine
@@ -42,7 +42,7 @@ FOLLOWED = (
 UNREADABLE = "This rollout cannot be read back from results.jsonl."
 
 
-class LiveScreen(PassingOnScreen, SteeringScreen, LeavableScreen):
+class LiveScreen(PassingOnScreen, SteeringScreen, FindingScreen, LeavableScreen):
     """Five panes over one fold; `refresh_run` draws what changed since it was called last.
 
     Commands that concern all that the engine does go to `root`: the feed of the first run.
@@ -281,26 +281,6 @@ class LiveScreen(PassingOnScreen, SteeringScreen, LeavableScreen):
         self._retitle()
         self._update_keys()
 
-    def on_metrics_panel_wanted(self, message: MetricsPanel.Wanted) -> None:
-        """Lists the rollouts with that error or tool and selects one, or one of that example."""
-        kind, which = message.target
-        name = str(which)
-        if kind == "example":
-            row: int | None = int(which) * self.state.per_example
-        elif kind == "tool":
-            failed = self.state.tool_uses[name][1] > 0
-            row = self.rollouts.tool_from(1, name, failed)
-            self.rollouts.filter_by(tool_condition(name, failed))
-        else:
-            row = self.rollouts.error_from(1, name)
-            self.rollouts.filter_by(error_condition(name))
-        if row is not None:
-            self.rollouts.select(row)
-            if not self.rollouts.size.height:
-                self.keys.say(
-                    f"{rollout_name(self.state, row)} is selected: 2 shows it", self.now()
-                )
-
     def on_log_pane_retitled(self) -> None:
         """Another level, or something is searched for."""
         self.grid.entitle(self.log_pane, self.log_pane.title())
@@ -340,6 +320,12 @@ class LiveScreen(PassingOnScreen, SteeringScreen, LeavableScreen):
         note = self.notebook.get(max(reader.row, 0))
         return story_title(self.state, reader.row, reader.rollout, self.now(), width, note)
 
+    @property
+    def pane_scope(self) -> Scope:
+        """Where the commands of the pane with the focus work."""
+        pane = getattr(self.focused, "id", None) or ""
+        return SCOPES.get(pane, pane)
+
     def _update_keys(self) -> None:
         going = self.goes_on and self.state.run is not None
         can_pause = self.at_work and (going or self.root is not self.feed)
@@ -347,13 +333,15 @@ class LiveScreen(PassingOnScreen, SteeringScreen, LeavableScreen):
             "pause": ("resume" if self._is_paused else "pause") if can_pause else "",
             "follow": ("freeze" if self.follower.on else "follow") if going else "",
             "open": "open" if self.state.total else "",
+            "limit(1)": "concurrency" if can_pause else "",
+            "failure(1)": "what failed" if self.story.has_failure else "",
+            "enter": self.numbers.enter_word,
             "compare": "compare" if self.rollouts.lines.mark >= 0 else "",
             "error(1)": "errors" if self.state.errors else "",
             "rerun": "rerun" if self.state.errors else "go on" if self._is_resumable else "",
             "leave": self._leave_word,
         }
-        pane = getattr(self.focused, "id", None) or ""
-        self.keys.scopes = (*self.scopes, "view", SCOPES.get(pane, pane))
+        self.keys.scopes = (*self.scopes, "view", self.pane_scope)
         if self.rollouts.entry.is_open:
             self.keys.scopes = ("typing",)
         self.keys.tick(self.now())
@@ -411,23 +399,11 @@ class LiveScreen(PassingOnScreen, SteeringScreen, LeavableScreen):
         self._drawn = None
         self.refresh_run()
 
-    def action_error(self, step: int) -> None:
-        """Goes to the next or previous error."""
-        row = self.rollouts.error_from(step)
-        if row is None:
-            self.keys.say("No rollout has errored.", self.now())
-        else:
-            self.rollouts.select(row)
-
-    def action_rollout(self, by: int) -> None:
-        """Goes to the next or previous rollout, from any pane."""
-        self.rollouts.action_move(by)
-
     def action_help(self) -> None:
         """Shows the keys."""
         from tui_eval.tui.screens.help import Help
 
-        self.app.push_screen(Help(self.groups))
+        self.app.push_screen(Help(self.groups, here=self.pane_scope))
 
     def leave_with(self, leave: Leave) -> None:
         """Tells the app how to leave."""

@@ -81,6 +81,11 @@ class Menu(ModalScreen[int]):
             event.stop()
             self.dismiss(self.lines.cursor)
 
+    def on_click(self, event: events.Click) -> None:
+        """A click beside the box closes it."""
+        if event.widget is self:
+            self.dismiss(None)
+
     def on_picking_done(self) -> None:
         """An item was chosen with the cursor or the mouse."""
         self.dismiss(self.lines.cursor)

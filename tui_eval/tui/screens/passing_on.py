@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 from typing import TYPE_CHECKING
 
-from tui_eval.tui.copyable import Copyable, of_part, of_rollout, of_run
+from tui_eval.tui.copyable import Copyable, of_example, of_part, of_rollout, of_run
 from tui_eval.tui.exporting import Part, part_of
 from tui_eval.tui.reader import Reader
 from tui_eval.tui.screens.annotating import AnnotatingScreen
@@ -36,6 +36,7 @@ class PassingOnScreen(AnnotatingScreen):
             part = self.story.selected_part
             found += of_part(part) if part is not None else ()
             found.append(of_rollout(state, row, self.reader.rollout, self.notebook.notes))
+            found += of_example(state, row)
         return [*found, *of_run(run.path)]
 
     def exportable(self) -> list[Part]:

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from tui_eval.printable import one_line
 from tui_eval.tui.figures import plural
-from tui_eval.tui.found_runs import OURS, can_resume
+from tui_eval.tui.found_runs import OURS, asked_text, can_resume
 from tui_eval.tui.ink import EMPTY, Line
 from tui_eval.tui.near import NearEndpoint, NearEnvironment
 from tui_eval.tui.widgets.line_view import LineView
@@ -16,6 +16,8 @@ if TYPE_CHECKING:
     from tui_eval.runs.discovery import FoundRun
 
 MOST = 400
+ASKED_MOST = 60
+"""Cells for what was asked for: it stands before the path, which may be cut off."""
 
 
 class About(LineView, can_focus=False):
@@ -46,6 +48,8 @@ def about_run(one: FoundRun, marked: int) -> tuple[Line, Line]:
         marked: Runs that are marked.
     """
     facts = [(f"{one_line(str(one.run.place), MOST)}", "muted")]
+    if asked := asked_text(one):
+        facts.insert(0, (f"{one_line(asked, ASKED_MOST)}  · ", ""))
     if one.format != OURS:
         facts.append((f"  · written by {one_line(one.format, 40)}", "faint"))
     if one.running and one.pid:

@@ -26,6 +26,10 @@ _STYLES: LRUCache[tuple[str, Style, str], Style] = LRUCache(4096)
 MARK = "▌"
 KEPT = 256
 """Strips that are kept: each is some forty objects, which every collection of garbage looks at."""
+ALL_SHOWN = "All of it is shown."
+"""What is said where there is nothing to unfold."""
+NOT_FOLDED = "There is nothing here that folds."
+NO_SEARCH = "Nothing is searched for: / begins."
 
 
 class Frame(NamedTuple):
@@ -53,6 +57,13 @@ class LineView(ScrollView, can_focus=True):
 
     class ScrolledBack(Message):
         """Somebody moved away from the end: the view must not move by itself any more."""
+
+    class Missed(Message):
+        """A key had nothing to go to or to show; `text` says what there is not."""
+
+        def __init__(self, text: str) -> None:
+            super().__init__()
+            self.text = text
 
     def __init__(self, *, id: str | None = None) -> None:
         super().__init__(id=id)

@@ -18,7 +18,7 @@ from tui_eval.tui.commands import bindings
 from tui_eval.tui.ink import Line
 from tui_eval.tui.log_layout import LogLayout
 from tui_eval.tui.log_lines import MARGIN, STEP, UNFOLDED
-from tui_eval.tui.widgets.line_view import LineView
+from tui_eval.tui.widgets.line_view import ALL_SHOWN, NO_SEARCH, NOT_FOLDED, LineView
 
 if TYPE_CHECKING:
     from tui_eval.fold.feed import Feed
@@ -245,21 +245,26 @@ class LogPane(LineView):
             return
         if record.offset < 0:
             self._read_older()
-        elif self.lines.hidden(record):
-            self.action_unfold()
-        else:
+        elif record.offset in self.lines.limits and not self.lines.hidden(record):
             self.action_fold()
+        else:
+            self.action_unfold()
 
     def action_unfold(self) -> None:
         """Shows more of the selected record."""
         record = self._selected
-        if record is not None and self.lines.hidden(record):
+        if record is None or not self.lines.hidden(record):
+            self.post_message(self.Missed(ALL_SHOWN))
+        else:
             limit = self.lines.limits.get(record.offset)
             self._set_limit(record.offset, UNFOLDED if limit is None else limit + STEP)
 
     def action_fold(self) -> None:
         """Shows the begin of the selected record."""
-        self._set_limit(self.cursor, None)
+        if self.cursor in self.lines.limits:
+            self._set_limit(self.cursor, None)
+        else:
+            self.post_message(self.Missed(NOT_FOLDED))
 
     def _set_limit(self, offset: int, limit: int | None) -> None:
         self.put()
@@ -287,7 +292,11 @@ class LogPane(LineView):
 
     def action_log_error(self, by: int) -> None:
         """Goes to the next or previous error in the log, around the end."""
-        self._go_to([at for at, record in enumerate(self._records) if record.level == ERROR], by)
+        errors = [at for at, record in enumerate(self._records) if record.level == ERROR]
+        if not errors or errors == [self._here]:
+            other = "other " if errors else ""
+            self.post_message(self.Missed(f"There is no {other}error in this part of the log."))
+        self._go_to(errors, by)
 
     def _go_to(self, places: list[int], by: int) -> None:
         """Selects the next or previous of these records, around the end."""
@@ -355,6 +364,8 @@ class LogPane(LineView):
         if self.needle:
             self._go_to(self.lines.found(self.needle), by)
             self.post_message(self.Retitled())
+        else:
+            self.post_message(self.Missed(NO_SEARCH))
 
     def title(self) -> Content:
         """The pane's title: the level, and what is searched for."""

@@ -30,6 +30,9 @@ class MetricsPanel(LineView):
             super().__init__()
             self.target = target
 
+    class Moved(Message):
+        """Something else is under the cursor."""
+
     def __init__(self, state: RunState, *, id: str) -> None:
         super().__init__(id=id)
         self.state = state
@@ -113,22 +116,41 @@ class MetricsPanel(LineView):
         if found is None or not top - 1 <= found <= top + height:
             self.scroll_lines(by)
             return
-        self.cursor = self.target(found)
+        self._put_cursor(self.target(found))
         self.show_line(found)
+
+    def _put_cursor(self, target: Target | None) -> None:
+        self.cursor = target
         self.update()
+        self.post_message(self.Moved())
+
+    @property
+    def _first(self) -> int | None:
+        """The first line that is about something."""
+        if self._targets:
+            return self._targets[0]
+        return len(self._lines) if self._examples else None
+
+    @property
+    def enter_word(self) -> str:
+        """What enter does, in a word or two; empty where it does nothing."""
+        if self._first is None:
+            return ""
+        if self.cursor is not None and self._here is not None:
+            return "its rollouts"
+        kind = self.target(self._first)
+        return "examples" if kind is not None and kind[0] == "example" else "errors and tools"
 
     def action_enter(self) -> None:
         """Shows the rollouts of what is under the cursor; without one goes to the first."""
         if self.cursor is not None and self._here is not None:
             self.post_message(self.Wanted(self.cursor))
-        elif self._targets:
-            self.cursor = self.target(self._targets[0])
-            self.scroll_lines(self._targets[0] - 1 - self.scroll_offset.y)
-            self.update()
+        elif (first := self._first) is not None:
+            self._put_cursor(self.target(first))
+            self.scroll_lines(first - 1 - self.scroll_offset.y)
 
     def clicked(self, index: int) -> None:
         """Goes to a rollout of what was clicked."""
         if (target := self.target(index)) is not None:
-            self.cursor = target
-            self.update()
+            self._put_cursor(target)
             self.action_enter()

@@ -14,7 +14,7 @@ from tui_eval.printable import one_line
 from tui_eval.stats.mean import half_of
 from tui_eval.tui.commands import bindings
 from tui_eval.tui.figures import count_text, interval_text, plural, reward_text
-from tui_eval.tui.found_runs import FoundRuns, look_of, state_text, when_text
+from tui_eval.tui.found_runs import SORTS, FoundRuns, look_of, state_text, when_text
 from tui_eval.tui.ink import EMPTY, Line, Span, cut, left, right
 from tui_eval.tui.titles import COLOURS
 from tui_eval.tui.widgets.line_view import LineView
@@ -272,6 +272,17 @@ class RunList(LineView):
         """Whoever goes elsewhere has typed the filter."""
         if self.typing:
             self.typing = False
+            self._moved()
+
+    def head_clicked(self, x: int, index: int) -> None:
+        """Sorts by the column under the mouse, or the other way round."""
+        text = "".join(text for text, _ in self.head(index))
+        begins = {name: text.find(name) for name in SORTS}
+        begins["reward"] -= REWARD - len("reward")  # it stands at the right of its column
+        before = [name for name, at in begins.items() if 0 <= at <= x]
+        if before:
+            name = max(before, key=begins.__getitem__)
+            self.refill(lambda: self.runs.sort_by_name(name))
             self._moved()
 
     def clicked(self, index: int) -> None:

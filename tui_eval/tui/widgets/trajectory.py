@@ -16,6 +16,7 @@ from tui_eval.tui.finding import Match
 from tui_eval.tui.parts import Part
 from tui_eval.tui.search import search_parts
 from tui_eval.tui.story import STEP, TEXT_LINES, USUAL, Piece, View
+from tui_eval.tui.widgets.line_view import ALL_SHOWN, NO_SEARCH, NOT_FOLDED
 from tui_eval.tui.widgets.story_view import StoryView
 
 if TYPE_CHECKING:
@@ -126,22 +127,32 @@ class Trajectory(StoryView):
             wanted = min((turn for turn in turns if turn > here), default=here)
         else:
             wanted = max((turn for turn in turns if turn < here), default=here)
+        if wanted == here:
+            self.post_message(self.Missed("There is no other turn this way."))
+            return
         self._go_to(turns.index(wanted), by)
 
     def action_tool_call(self, by: int) -> None:
         """Selects the next or previous tool call."""
-        self._go_to_next(by, lambda part: part.is_tool)
+        self._go_to_next(by, lambda part: part.is_tool, "There is no other tool call this way.")
+
+    @property
+    def has_failure(self) -> bool:
+        """Whether there is anything that went wrong."""
+        return any(part.failed for part in self._layout.parts)
 
     def action_failure(self, by: int) -> None:
         """Selects the next or previous thing that went wrong."""
-        self._go_to_next(by, lambda part: part.failed)
+        self._go_to_next(by, lambda part: part.failed, "Nothing else went wrong this way.")
 
-    def _go_to_next(self, by: int, fits: Callable[[Part], bool]) -> None:
+    def _go_to_next(self, by: int, fits: Callable[[Part], bool], missed: str) -> None:
         parts, at = self._layout.parts, self.cursor + by
         while 0 <= at < len(parts) and not fits(parts[at]):
             at += by
         if 0 <= at < len(parts):
             self._go_to(at, by)
+        else:
+            self.post_message(self.Missed(missed))
 
     def _go_to(self, at: int, by: int) -> None:
         if by < 0:
@@ -154,6 +165,7 @@ class Trajectory(StoryView):
         """Unfolds the selected piece, shows more of it, or folds it when all is shown."""
         piece = self._selected()
         if piece is None:
+            self.post_message(self.Missed(ALL_SHOWN))
             return
         view, is_tool = self._view, self._layout.parts[self.cursor].is_tool
         folded = is_tool and len(piece.lines) == 1
@@ -170,6 +182,7 @@ class Trajectory(StoryView):
         """Shows more of the selected piece."""
         piece = self._selected()
         if piece is None:
+            self.post_message(self.Missed(ALL_SHOWN))
             return
         limit = self._view.limit
         if limit is None or limit <= 1:
@@ -178,10 +191,14 @@ class Trajectory(StoryView):
             self._set_view(replace(self._view, limit=limit))
         elif piece.hidden:
             self._set_view(replace(self._view, limit=limit + STEP))
+        else:
+            self.post_message(self.Missed(ALL_SHOWN))
 
     def action_fold(self) -> None:
         """Folds the selected piece to one line."""
-        if self._selected() is not None:
+        if self._selected() is None:
+            self.post_message(self.Missed(NOT_FOLDED))
+        else:
             self._set_view(View(0 if self._layout.parts[self.cursor].is_tool else 1))
 
     def action_fold_tools(self) -> None:
@@ -240,7 +257,9 @@ class Trajectory(StoryView):
     def action_match(self, by: int) -> None:
         """Goes to the next or previous match."""
         match = self.search.step(by, self.cursor)
-        if match is not None:
+        if match is None and not self.search.is_on:
+            self.post_message(self.Missed(NO_SEARCH))
+        elif match is not None:
             self.put()
             self._show_match(match)
 

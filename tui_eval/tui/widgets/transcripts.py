@@ -13,7 +13,7 @@ from tui_eval.tui.commands import bindings
 from tui_eval.tui.ink import Line
 from tui_eval.tui.side_by_side import Block, Two, Unit, block_of
 from tui_eval.tui.story import STEP, TEXT_LINES
-from tui_eval.tui.widgets.line_view import LineView
+from tui_eval.tui.widgets.line_view import ALL_SHOWN, NOT_FOLDED, LineView
 
 AT_ONCE = 60
 """Units that are laid out without a thread: more take longer than a frame."""
@@ -197,26 +197,30 @@ class Transcripts(LineView):
     def action_turn(self, by: int) -> None:
         """Goes to the next or previous turn."""
         if self.two is not None and self._blocks:
-            self._go_on([at for at, one in enumerate(self.two.units) if one.is_head], by)
+            heads = [at for at, one in enumerate(self.two.units) if one.is_head]
+            self._go_on(heads, by, "There is no other turn this way.")
 
     def action_difference(self, by: int) -> None:
         """Goes to the next or previous turn that differs."""
         if self.two is not None and self._blocks:
-            self._go_on(self.two.stops, by)
+            self._go_on(self.two.stops, by, "There is no other difference this way.")
 
-    def _go_on(self, heads: list[int], by: int) -> None:
+    def _go_on(self, heads: list[int], by: int, missed: str) -> None:
         there = [at for at in heads if (at > self.cursor) == (by > 0) and at != self.cursor]
         if there:
             self.go_to(min(there) if by > 0 else max(there))
+        else:
+            self.post_message(self.Missed(missed))
 
     def action_switch_fold(self) -> None:
         """Unfolds the selected unit, shows more of it, or folds it when all is shown."""
         block = self._selected()
-        if block is not None:
-            if block.hidden or self._is_folded(self.cursor):
-                self.action_unfold()
-            else:
-                self.action_fold()
+        if block is None:
+            self.post_message(self.Missed(ALL_SHOWN))
+        elif block.hidden or self._is_folded(self.cursor):
+            self.action_unfold()
+        else:
+            self.action_fold()
 
     def _is_folded(self, unit: int) -> bool:
         assert self.two is not None
@@ -228,6 +232,7 @@ class Transcripts(LineView):
         """Shows more of the selected unit."""
         block = self._selected()
         if block is None:
+            self.post_message(self.Missed(ALL_SHOWN))
             return
         if self._is_folded(self.cursor) or len(block.lines) < TEXT_LINES:
             self._set_limit(self.cursor, TEXT_LINES)
@@ -236,7 +241,9 @@ class Transcripts(LineView):
 
     def action_fold(self) -> None:
         """Folds the selected unit."""
-        if self._selected() is not None:
+        if self._selected() is None:
+            self.post_message(self.Missed(NOT_FOLDED))
+        else:
             self._set_limit(self.cursor, 0)
 
     def action_fold_tools(self) -> None:

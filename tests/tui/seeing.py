@@ -1,0 +1,66 @@
+"""What a person sees of an app, and keys pressed as a person presses them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from scripted_run import ScriptedFeed
+from textual.app import App
+from textual.pilot import Pilot
+from textual.screen import Screen
+
+from tui_eval.tui.home_app import HomeApp
+from tui_eval.tui.screens.suite import SuiteScreen
+
+
+def seen(app: App[Any]) -> str:
+    """The text of the screen on top, as it is drawn."""
+    strips = app.screen._compositor.render_strips()
+    return "\n".join("".join(segment.text for segment in strip).rstrip() for strip in strips)
+
+
+async def until(pilot: Pilot[Any], condition: Callable[[], Any], seconds: float = 15.0) -> None:
+    """Waits for what is about to happen."""
+    for _ in range(round(seconds / 0.01)):
+        await pilot.pause(0.01)
+        if condition():
+            return
+    raise AssertionError(f"this never came about\n{seen(pilot.app)}")
+
+
+async def press(pilot: Pilot[Any], *keys: str) -> None:
+    """Presses keys; each has its effect before the next."""
+    for key in keys:
+        await pilot.press(key)
+        await pilot.pause()
+        await until(pilot, lambda: is_at_rest(pilot.app))
+
+
+def is_at_rest(app: Any) -> bool:
+    """Whether nothing is being read, found or laid out."""
+    screen: Screen[Any] = app.screen
+    if not getattr(screen, "is_ready", True) or not getattr(screen, "is_settled", True):
+        return False
+    form = getattr(app, "configure", None)
+    if form is not None and form in app.screen_stack:
+        return bool(form.is_settled)
+    if isinstance(app, HomeApp) and not app.watches:
+        return app.home.looked and app.home.runs.told
+    if not hasattr(app, "live_screen"):
+        return True
+    live, feed = app.live_screen, app.feed
+    if isinstance(live, SuiteScreen):
+        if live.is_opening:
+            return False
+        if live.state.run is None:
+            return True
+    told = not feed.events if isinstance(feed, ScriptedFeed) else True
+    listing = live.rollouts.listing
+    return bool(
+        told
+        and not live.reader.must_read
+        and live.story.is_laid_out
+        and not listing.is_searching
+        and listing.is_answered
+    )

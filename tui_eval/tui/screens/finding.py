@@ -1,0 +1,60 @@
+"""Going from one rollout to another: to the next error, and to those behind a number."""
+
+from __future__ import annotations
+
+from tui_eval.tui.filter_entry import error_condition, tool_condition
+from tui_eval.tui.screens.annotating import AnnotatingScreen
+from tui_eval.tui.widgets.line_view import LineView
+from tui_eval.tui.widgets.metrics_panel import MetricsPanel
+
+
+class FindingScreen(AnnotatingScreen):
+    """A screen with numbers beside the list of what they are made of."""
+
+    numbers: MetricsPanel
+
+    def action_pane(self, number: int) -> None:
+        """Goes to a pane."""
+        raise NotImplementedError
+
+    def _update_keys(self) -> None:
+        """Shows the keys that work now."""
+        raise NotImplementedError
+
+    def on_metrics_panel_wanted(self, message: MetricsPanel.Wanted) -> None:
+        """Lists the rollouts with that error or tool and selects one, or one of that example."""
+        kind, which = message.target
+        name = str(which)
+        if kind == "example":
+            row: int | None = int(which) * self.state.per_example
+        elif kind == "tool":
+            failed = self.state.tool_uses[name][1] > 0
+            row = self.rollouts.tool_from(1, name, failed)
+            self.rollouts.filter_by(tool_condition(name, failed))
+        else:
+            row = self.rollouts.error_from(1, name)
+            self.rollouts.filter_by(error_condition(name))
+        if row is not None:
+            self.rollouts.select(row)
+            if not self.rollouts.size.height:
+                self.action_pane(1)
+
+    def on_line_view_missed(self, message: LineView.Missed) -> None:
+        """A key had nothing to do."""
+        self._say(message.text)
+
+    def on_metrics_panel_moved(self) -> None:
+        """What enter does depends on what is under the cursor."""
+        self._update_keys()
+
+    def action_error(self, step: int) -> None:
+        """Goes to the next or previous error."""
+        row = self.rollouts.error_from(step)
+        if row is None:
+            self._say("No rollout has errored.")
+        else:
+            self.rollouts.select(row)
+
+    def action_rollout(self, by: int) -> None:
+        """Goes to the next or previous rollout, from any pane."""
+        self.rollouts.action_move(by)

@@ -1,0 +1,133 @@
+"""Looking around for what home shows: runs every few seconds, the rest when it is asked for."""
+
+from __future__ import annotations
+
+import asyncio
+import time
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
+
+from textual.screen import Screen
+
+from tui_eval.printable import one_line
+from tui_eval.tui.found_runs import FoundRuns
+from tui_eval.tui.ink import EMPTY, Line
+from tui_eval.tui.widgets.near_list import ASKING, EndpointList, EnvironmentList, host_of
+from tui_eval.tui.widgets.run_list import RunList
+
+if TYPE_CHECKING:
+    from tui_eval.tui.near import ConfigureScreen, HomeDesk
+
+LOOKS_EVERY_S = 3.0
+RESTS = 10
+"""How many times longer than a look took nobody looks again."""
+AT_ONCE = 4
+"""Endpoints that are asked at a time."""
+NO_RUNS: tuple[Line, ...] = (
+    EMPTY,
+    (("  No runs under ./outputs yet, nor under ./environments/*/outputs.", ""),),
+    EMPTY,
+    (("  D", "key"), ("  watch the demo: no key and no network needed", "")),
+)
+NEW: Line = (("  n", "key"), ("  put an evaluation together", ""))
+BY_COMMAND: Line = (("     ", ""), ("tui-eval ENVIRONMENT -m MODEL", "muted"), ("  run one", ""))
+ELSEWHERE: Line = (("     ", ""), ("tui-eval home PATH", "muted"), ("  look elsewhere too", ""))
+
+
+class LookingScreen(Screen[None]):
+    """A screen with the runs, environments and endpoints that there are."""
+
+    desk: HomeDesk
+    runs: FoundRuns
+    list: RunList
+    environments: EnvironmentList
+    endpoints: EndpointList
+    looked: bool
+    _configure: ConfigureScreen | None
+    _look_now: asyncio.Event
+
+    def say(self, message: str) -> None:
+        """Shows a message in place of the keys for a while."""
+        raise NotImplementedError
+
+    def draw(self) -> None:
+        """Draws what changed."""
+        raise NotImplementedError
+
+    def begin(self) -> None:
+        """Begins to look around."""
+        self.run_worker(self._keep_looking(), group="runs")
+        self._look_again()
+
+    async def _keep_looking(self) -> None:
+        while True:
+            began = time.monotonic()
+            self._look_now.clear()
+            try:
+                found = await asyncio.to_thread(self.desk.runs)
+            except OSError as error:
+                self.say(f"The runs cannot be listed: {error}")
+            else:
+                self._take(found)
+            await self._rest(max(LOOKS_EVERY_S, (time.monotonic() - began) * RESTS))
+
+    async def _rest(self, seconds: float) -> None:
+        """Waits until it is time to look again; while another screen is shown it never is."""
+        while True:
+            try:
+                await asyncio.wait_for(self._look_now.wait(), seconds)
+                return
+            except TimeoutError:
+                if self.is_current:
+                    return
+
+    def _take(self, found: Sequence[Any]) -> None:
+        new = NEW if self._configure is not None else BY_COMMAND
+        self.list.empty = (*NO_RUNS, new, ELSEWHERE)
+        self.list.refill(lambda: self.runs.take(found))
+        self.draw()
+
+    async def _look_around(self) -> None:
+        """Environments and endpoints; then asks those that could be used whether they answer."""
+        environments, endpoints = await asyncio.gather(
+            self.desk.environments(), asyncio.to_thread(self.desk.endpoints)
+        )
+        self.environments.show(environments)
+        self.endpoints.show(endpoints)
+        self.looked = True
+        self.draw()
+        usable = {one.url for one in endpoints.listed if one.url and one.has_key}
+        await self._ask(*(url for url in sorted(usable) if self.endpoints.answers.get(url) != ""))
+
+    async def _ask(self, *urls: str) -> None:
+        """Asks whether anything answers, a few at a time."""
+        limit = asyncio.Semaphore(AT_ONCE)
+
+        async def ask(url: str) -> None:
+            async with limit:
+                self.endpoints.tell(url, ASKING)
+                self.endpoints.tell(url, await asyncio.to_thread(self.desk.unreachable, url))
+
+        await asyncio.gather(*map(ask, urls))
+
+    async def _ask_and_tell(self, url: str) -> None:
+        await self._ask(url)
+        why = self.endpoints.answers.get(url)
+        self.say(one_line(f"{host_of(url)}: {why}" if why else f"{host_of(url)} answers.", 200))
+
+    def action_look_again(self) -> None:
+        """Looks at everything anew."""
+        self.say("Looking for runs, environments and endpoints again…")
+        self._look_again()
+
+    def _look_again(self) -> None:
+        self._look_now.set()
+        self.run_worker(self._look_around(), group="around", exclusive=True)
+
+    def on_screen_resume(self) -> None:
+        """Whoever comes back sees how things are now."""
+        self.look_soon()
+
+    def look_soon(self) -> None:
+        """Looks for runs before it is time."""
+        self._look_now.set()
