@@ -19,6 +19,7 @@ from tui_eval.tui.commands.suite import GROUPS
 from tui_eval.tui.following import DWELL_S
 from tui_eval.tui.opened import Opened, place_of
 from tui_eval.tui.screens.live import LiveScreen
+from tui_eval.tui.stages import HELD
 from tui_eval.tui.standing import rollouts_on_disk
 from tui_eval.tui.watched import Silence, Watched
 from tui_eval.tui.widgets.blank import Blank
@@ -143,9 +144,13 @@ class SuiteScreen(LiveScreen):
         self.header.skipped = int(self.header.size.height == 1)
         fault = self.state.end.text if self.state.end is not None else ""
         self.top.live, self.top.asked_pause = self.root.live, self.asked_pause
+        shut = [run.state for run in self.opened if not run.state.gate_open]
+        self.top.held = sum(state.by_stage[HELD] for state in shut)
+        self.top.in_flight = sum(state.in_flight for state in shut)
         self.blank.place, self.blank.fault = self.evaluations.place, fault
         how = (self._told, self.follows, self.root.live, self.asked_pause)
-        drawn = (how, self.blank.place, fault, int(now))
+        gate = (self.top.held, self.top.in_flight)
+        drawn = (how, gate, self.blank.place, fault, int(now))
         if drawn != self._drawn_suite:
             self._drawn_suite = drawn
             self.grid.entitle(self.evaluations, self._list_title())
