@@ -11,6 +11,7 @@ from tui_eval.stats.mean import Mean
 from tui_eval.stats.passk import pass_at_k
 from tui_eval.stats.quantiles import Quantiles
 from tui_eval.tui.blocks import columns
+from tui_eval.tui.commands.keymap import key_for
 from tui_eval.tui.figures import (
     NONE,
     count_text,
@@ -163,7 +164,8 @@ def _errors(state: RunState, width: int) -> Iterator[NumberLine | Line]:
     if not counts:
         return
     yield EMPTY
-    yield spread((("errors", "faint"),), (("enter lists them", "faint"),), width, 4)
+    lists = f"{key_for('numbers.rollouts')} lists them"
+    yield spread((("errors", "faint"),), ((lists, "faint"),), width, 4)
     for name, count in counts:
         words = one_line(error_word(name), max(width - 9, 4))
         line = ((right(f"{count:,}", 5), "strong"), ("  ✗ ", "bad"), (words, "bad"))

@@ -22,6 +22,7 @@ from tui_eval.tui.figures import plural
 from tui_eval.tui.filter_entry import type_into
 from tui_eval.tui.ink import EMPTY, Line, cut, left
 from tui_eval.tui.paths import shown_path
+from tui_eval.tui.preferences import drawn_every
 from tui_eval.tui.text_line import TextLine
 from tui_eval.tui.widgets.line_view import LineView
 
@@ -262,7 +263,7 @@ class ExportDialog(ModalScreen[str]):
                 "overwrite": path.exists(),
             }
         )
-        self._watch = self.set_interval(1 / 12, lines.update)
+        self._watch = self.set_interval(drawn_every(self.app, 1 / 12), lines.update)
         self.run_worker(self._write(lines.export, path), group="export")
         lines.update()
 

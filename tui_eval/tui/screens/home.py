@@ -20,6 +20,7 @@ from tui_eval.printable import one_line
 from tui_eval.tui.commands import bindings
 from tui_eval.tui.commands.command import Scope
 from tui_eval.tui.commands.home import GROUPS
+from tui_eval.tui.commands.keymap import key_for
 from tui_eval.tui.found_runs import FoundRuns, can_resume, name_of
 from tui_eval.tui.ink import EMPTY, Line
 from tui_eval.tui.paths import shown_path
@@ -45,13 +46,11 @@ NO_RUNS: tuple[Line, ...] = (
     EMPTY,
     (("  No runs under ./outputs yet, nor under ./environments/*/outputs.", ""),),
     EMPTY,
-    (("  D", "key"), ("  watch the demo: no key and no network needed", "")),
 )
 TYPING: tuple[Line, Line] = (
     (("words of environment, model, state or path; !word leaves runs out", "muted"),),
-    (("enter keeps the filter, esc shows all runs", "faint"),),
+    EMPTY,
 )
-NEW: Line = (("  n", "key"), ("  put an evaluation together", ""))
 BY_COMMAND: Line = (("     ", ""), ("tui-eval ENVIRONMENT -m MODEL", "muted"), ("  run one", ""))
 ELSEWHERE: Line = (("     ", ""), ("tui-eval home PATH", "muted"), ("  look elsewhere too", ""))
 
@@ -130,8 +129,8 @@ class HomeScreen(Screen[None]):
     def on_mount(self) -> None:
         """Draws the first frame: nothing has been looked for yet."""
         self.set_focus(self.list)
-        self.environments.border_title = Content(" 2 Environments ")
-        self.endpoints.border_title = Content(" 3 Endpoints ")
+        self.environments.border_title = Content(f" {key_for('home.environments')} Environments ")
+        self.endpoints.border_title = Content(f" {key_for('home.endpoints')} Endpoints ")
         self.draw()
         self.set_interval(1.0, lambda: self.keys.tick(self.now()))
 
@@ -141,6 +140,7 @@ class HomeScreen(Screen[None]):
         self.action_look_again()
 
     async def _keep_looking(self) -> None:
+        seen = await asyncio.to_thread(self.desk.last_seen)
         while True:
             began = time.monotonic()
             self._look_now.clear()
@@ -149,7 +149,7 @@ class HomeScreen(Screen[None]):
             except OSError as error:
                 self.say(f"The runs cannot be listed: {error}")
             else:
-                self._take(found)
+                self._take(found, seen)
             await self._rest(max(LOOKS_EVERY_S, (time.monotonic() - began) * RESTS))
 
     async def _rest(self, seconds: float) -> None:
@@ -162,11 +162,29 @@ class HomeScreen(Screen[None]):
                 if self.is_current:
                     return
 
-    def _take(self, found: list[Any]) -> None:
-        new = NEW if self._configure is not None else BY_COMMAND
-        self.list.empty = (*NO_RUNS, new, ELSEWHERE)
-        self.list.refill(lambda: self.runs.take(found))
+    def _take(self, found: list[Any], seen: tuple[Path, float] | None) -> None:
+        self.list.empty = self._no_runs()
+        is_first = not self.runs.told
+        self.list.refill(lambda: self.runs.take(found, seen))
+        if is_first:
+            self.call_after_refresh(self.list.show_line, self.runs.line)
         self.draw()
+
+    def _no_runs(self) -> tuple[Line, ...]:
+        """What there is to do where there is no run yet."""
+        can_configure = self._configure is not None
+        demo: Line = (
+            (f"  {key_for('home.demo')}", "key"),
+            ("  watch the demo: no key and no network needed", ""),
+        )
+        new: Line = ((f"  {key_for('home.new')}", "key"), ("  put an evaluation together", ""))
+        return (*NO_RUNS, demo, new if can_configure else BY_COMMAND, ELSEWHERE)
+
+    def show_seen(self, path: str) -> None:
+        """Selects the run that somebody comes back from."""
+        self.runs.want(Path(path))
+        self.run_worker(asyncio.to_thread(self.desk.note_seen, path), group="seen")
+        self.list.refill(self.runs.arrange)
 
     async def _look_around(self) -> None:
         """Environments and endpoints; then asks those that could be used whether they answer."""
@@ -250,12 +268,14 @@ class HomeScreen(Screen[None]):
             "compare": "compare" if can_compare else "",
             "resume": "resume" if one is not None and not can_resume(one) else "",
             "keep": "keep" if one is not None and not one.saved and not one.running else "",
+            "copy": "copy" if one is not None else "",
+            "export": "export" if one is not None else "",
             "new": "new" if self._configure is not None else "",
             "demo": "demo" if self.runs.told and not self.runs.all else "",
             "choose": self._choice_word(),
         }
         pane = SCOPES.get(getattr(self.focused, "id", "") or "", "")
-        self.keys.scopes = () if self.list.typing else (*self.scopes, pane)
+        self.keys.scopes = ("typing",) if self.list.typing else (*self.scopes, pane)
         self.keys.tick(self.now())
 
     def _choice_word(self) -> str:
@@ -372,7 +392,10 @@ class HomeScreen(Screen[None]):
             return
         marked = self._compared
         if len(marked) < 2:
-            self.say("Mark a run with m; on another one d compares the two. Or mark several.")
+            self.say(
+                f"Mark a run with {key_for('runs.mark')}; on another one "
+                f"{key_for('home.compare')} compares the two. Or mark several."
+            )
         else:
             self.app.push_screen(self._compare(marked))
 
@@ -396,7 +419,8 @@ class HomeScreen(Screen[None]):
         from tui_eval.tui.screens.copy_menu import offer_copies
 
         one = self.runs.selected
-        offer_copies(self, list(of_run(str(one.run.place))) if one is not None else [], self.say)
+        items = list(of_run(str(one.run.place))) if one is not None else []
+        offer_copies(self, items, self.say, "home.copy")
 
     def action_export(self) -> None:
         """Asks how to export the selected run."""

@@ -13,6 +13,7 @@ from textual.widget import Widget
 
 from tui_eval.tui.commands import bindings
 from tui_eval.tui.commands.command import Scope
+from tui_eval.tui.commands.keymap import key_for
 from tui_eval.tui.commands.live import GROUPS
 from tui_eval.tui.filter_entry import error_condition, tool_condition
 from tui_eval.tui.leaving import Leave
@@ -287,9 +288,8 @@ class LiveScreen(PassingOnScreen, SteeringScreen, LeavableScreen):
         if row is not None:
             self.rollouts.select(row)
             if not self.rollouts.size.height:
-                self.keys.say(
-                    f"{rollout_name(self.state, row)} is selected: 2 shows it", self.now()
-                )
+                name, key = rollout_name(self.state, row), key_for("run.trajectory")
+                self.keys.say(f"{name} is selected: {key} shows it", self.now())
 
     def on_log_pane_retitled(self) -> None:
         """Another level, or something is searched for."""
@@ -318,7 +318,7 @@ class LiveScreen(PassingOnScreen, SteeringScreen, LeavableScreen):
         titles = (
             (self.rollouts, rollouts_title(following, going, self.rollouts.listing.sorting)),
             (self.story, self._story_title()),
-            (self.numbers, Content(" 3 Numbers · 95 % intervals ")),
+            (self.numbers, Content(f" {key_for('run.numbers')} Numbers · 95 % intervals ")),
             (self.log_pane, self.log_pane.title()),
             (self.reward, reward_title(self.state, row)),
         )

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 from textual.message import Message
 
+from tui_eval.tui.commands.keymap import key_for
 from tui_eval.tui.figures import plural
 from tui_eval.tui.leaving import STAY, Choice
 from tui_eval.tui.limit_steps import next_limit
@@ -72,7 +73,9 @@ class SteeringScreen(AnnotatingScreen):
             before, now = event.before, event.max_concurrent  # type: ignore[union-attr]
             self._say(f"{limit_text(before)} → {limit_text(now)} in flight")
         elif kind == "RunFinished" and event.status == "failed":  # type: ignore[union-attr]
-            self._say("The run failed; 3 says why. What finished is on disk, and it can go on.")
+            why = f"; {key_for('run.numbers')} says why" if self.noun == "run" else ""
+            kept = "What finished is on disk, and it can go on."
+            self._say(f"The {self.noun} failed{why}. {kept}")
 
     def _why_not(self, to: str) -> str:
         """Why the engine cannot be asked for something; empty where it can."""
@@ -104,7 +107,8 @@ class SteeringScreen(AnnotatingScreen):
 
                 self.feed.send(Cancel(row))
 
-        choices = [Choice("y", "yes, cancel it", "R runs it again later", True), STAY]
+        later = f"{key_for('run.rerun')} runs it again later"
+        choices = [Choice("y", "yes, cancel it", later, True), STAY]
         text = ["The others go on. Its row will say that it was cancelled."]
         title = f"Cancel {rollout_name(state, row)}?"
         self.app.push_screen(Question(title, text, choices, about_running=True), answered)
@@ -210,7 +214,8 @@ class SteeringScreen(AnnotatingScreen):
             return
         wanted = next_limit(now or max(self.state.running, 1) + 1, by)
         if wanted == now:
-            self._say("One rollout at a time is the least; space pauses the run.")
+            pauses = f"{key_for('run.pause')} pauses the {self.noun}"
+            self._say(f"One rollout at a time is the least; {pauses}.")
             return
         self.header.asked_limit = wanted
         self.root.send(MoveLimit(wanted))

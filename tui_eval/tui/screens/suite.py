@@ -15,6 +15,7 @@ from textual.widget import Widget
 from tui_eval.shipped import shipped
 from tui_eval.tui.commands import bindings
 from tui_eval.tui.commands.command import Scope
+from tui_eval.tui.commands.keymap import key_for
 from tui_eval.tui.commands.suite import GROUPS
 from tui_eval.tui.following import DWELL_S
 from tui_eval.tui.opened import Opened, place_of
@@ -161,7 +162,7 @@ class SuiteScreen(LiveScreen):
 
     def _list_title(self) -> Content:
         how = (" · following" if self.follows else " · frozen") if self.at_work else ""
-        return Content(f" 0 Evaluations{how} ")
+        return Content(f" {key_for('suite.evaluations')} Evaluations{how} ")
 
     def _follow_on(self, now: float) -> None:
         """Goes to a running evaluation a moment after the one that was followed is over."""

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 from textual.message import Message
 
 from tui_eval.printable import one_line
+from tui_eval.tui.commands.keymap import key_for
 from tui_eval.tui.figures import interval_text, letter_of, plural, reward_text, signed_text
 from tui_eval.tui.ink import Line, Span, cut, left, line_width, spread
 from tui_eval.tui.widgets.line_view import LineView
@@ -126,7 +127,7 @@ class ComparedHeader(LineView, can_focus=False):
             yield self._difference(found, letter)
         for doubt in found.doubts[:1]:
             more = len(found.doubts) - 1
-            note = f" ({more} more in 2)" if more else ""
+            note = f" ({more} more in {key_for('compare.numbers')})" if more else ""
             room = self.line_width - 3 - len(note)
             yield ("! ", "warn"), (cut(one_line(doubt, 400), room), "warn"), (note, "faint")
 
