@@ -63,7 +63,7 @@ async def test_every_example_has_its_numbers_and_equal_rewards_are_marked() -> N
         rows = [line.split() for line in shown(stage).splitlines()]
         at = rows.index(["example", "mean", "std", "passed", "pass@4"])
         assert rows[at + 1] == ["0", "1.00", "0.00", "4/4", "1.00", "="]
-        assert rows[at + 2] == ["1", "0.50", "0.50", "1/2", "–", "✗1"]
+        assert rows[at + 2] == ["1", "0.50", "0.50", "1/2", "–", "✗", "1"]
         assert rows[at + 3] == ["2", "–"]
         assert "= 1 of 2 examples have equal rewards" in shown(stage)
 

@@ -294,7 +294,8 @@ def _examples_head(state: RunState) -> Iterator[Line]:
     yield EMPTY
     if equal:
         yield ((f"= {equal:,} of {groups:,} examples have equal rewards", "warn"),)
-    yield ((_row("example", "mean", "std", "passed", f"pass@{state.pass_rates.ks[-1]}"), "faint"),)
+    head = _row("example", "mean", "std", "passed", f"pass@{state.pass_rates.ks[-1]}")
+    yield ((f"{head}  errors" if state.errored else head, "faint"),)
 
 
 def _row(name: str, mean: str, std: str, passed: str, rate: str) -> str:
@@ -316,5 +317,5 @@ def example_line(state: RunState, place: int) -> Line:
         (right(f"{one.passed}/{one.n}" if one.n else NONE, 8), ""),
         (right(rate, 8), "muted"),
         (" =" if one.all_equal else "  ", "warn"),
-        (f" ✗{one.errored}" if one.errored else "", "bad"),
+        (right(f"✗ {one.errored:,}", 6) if one.errored else "", "bad"),
     )

@@ -18,7 +18,7 @@ from tui_eval.tui.finding import (
 from tui_eval.tui.ink import EMPTY, Line, Span, left
 from tui_eval.tui.parts import Part
 
-HINT = "words or /expression/ · enter finds · esc leaves"
+HINT = "words or /expression/ · enter finds · esc closes"
 
 
 class Search:

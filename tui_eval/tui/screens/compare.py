@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import time
 from collections.abc import Callable, Iterator, Sequence
 from itertools import chain
@@ -176,6 +177,8 @@ class CompareRuns(Screen[None]):
             "run(1)": "run" if several else "",
             "open": "transcripts" if self.examples.shown else "",
             "sort": "sort" if self.examples.shown else "",
+            "export": "export" if self.found is not None else "",
+            "read_elsewhere(False)": "pager" if self.found is not None else "",
             "leave": "back" if len(self.app.screen_stack) > 1 else "quit",
         }
         self.keys.scopes = (*self.scopes, "view", "pairs" if self.focused is self.examples else "")
@@ -280,6 +283,55 @@ class CompareRuns(Screen[None]):
             if run.state.run is not None
         )
         offer_copies(self, [*chain(*of_runs)], self._say, "compared.copy")
+
+    def action_export(self) -> None:
+        """Asks for a file, and writes the comparison as its name says."""
+        found, only = self.found, self.examples.only
+        if found is None:
+            self._say("Nothing is compared yet that could be exported.")
+            return
+        from tui_eval.tui.comparison_export import default_name
+        from tui_eval.tui.screens.path_prompt import PathPrompt
+
+        def answered(path: str | None) -> None:
+            if path is not None:
+                self.run_worker(self._write(found, only, Path(path).expanduser()), group="export")
+
+        which = "The examples that are listed" if only else "All examples"
+        about = f"{which}. The ending says how: .md to read, .csv a table, .json."
+        prompt = PathPrompt("Export the comparison", default_name(found), about, "writes it")
+        self.app.push_screen(prompt, answered)
+
+    async def _write(self, found: ComparedRuns, only: str, path: Path) -> None:
+        from tui_eval.errors import RefusedError
+        from tui_eval.tui.comparison_export import write_comparison
+
+        try:
+            await asyncio.to_thread(write_comparison, found, only, path)
+        except RefusedError as error:
+            fault = error.faults[0]
+            self._say(f"Not written to {path}: {fault.what}. {fault.hint}.")
+        except OSError as error:
+            self._say(f"Not written to {path}: {error.strerror or error}.")
+        else:
+            self._say(f"The comparison is in {path}.")
+
+    def action_read_elsewhere(self, editor: bool) -> None:
+        """Opens the comparison in the pager or the editor."""
+        if self.found is None:
+            self._say("Nothing is compared yet that could be read.")
+            return
+        from tui_eval.tui.comparison_export import USUAL, comparison_markdown
+        from tui_eval.tui.elsewhere import NoProgramError, program, read_elsewhere
+
+        try:
+            words = program(editor)
+        except NoProgramError as error:
+            self._say(f"{error}.")
+            return
+        text = comparison_markdown(self.found, self.examples.only)
+        if fault := read_elsewhere(self.app, words, text.encode(), USUAL):
+            self._say(f"{fault[0].upper()}{fault[1:]}.")
 
     def _say(self, text: str) -> None:
         self.keys.say(text, self.now())

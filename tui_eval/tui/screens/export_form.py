@@ -29,7 +29,7 @@ from tui_eval.tui.widgets.line_view import LineView
 NAME, LABEL = 10, 10
 KINDS = list(FORMATS)
 USUAL = "html"
-HINT = "↑ ↓ choose · tab goes on · enter writes · esc leaves"
+HINT = "↑ ↓ choose · tab goes on · enter writes · esc closes"
 GROUPS = FORMAT, WHICH, FILE = "format", "rollouts", "file"
 BAR = 28
 

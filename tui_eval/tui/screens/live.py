@@ -294,6 +294,7 @@ class LiveScreen(PassingOnScreen, SteeringScreen, LeavableScreen):
     def on_log_pane_retitled(self) -> None:
         """Another level, or something is searched for."""
         self.grid.entitle(self.log_pane, self.log_pane.title())
+        self._update_keys()
 
     def on_rollout_list_opened(self) -> None:
         """Goes on reading in the trajectory."""
@@ -330,6 +331,17 @@ class LiveScreen(PassingOnScreen, SteeringScreen, LeavableScreen):
         note = self.notebook.get(max(reader.row, 0))
         return story_title(self.state, reader.row, reader.rollout, self.now(), width, note)
 
+    @property
+    def _is_searching(self) -> bool:
+        """Whether words to search for are being typed."""
+        if self.focused is self.story:
+            return self.story.search.typing is not None
+        return self.focused is self.log_pane and self.log_pane.typed is not None
+
+    def on_trajectory_searched(self) -> None:
+        """Something is typed, looked for, or not any more."""
+        self._update_keys()
+
     def _update_keys(self) -> None:
         going = self.goes_on and self.state.run is not None
         can_pause = self.at_work and (going or self.root is not self.feed)
@@ -344,8 +356,10 @@ class LiveScreen(PassingOnScreen, SteeringScreen, LeavableScreen):
         }
         pane = getattr(self.focused, "id", None) or ""
         self.keys.scopes = (*self.scopes, "view", SCOPES.get(pane, pane))
-        if self.rollouts.entry.is_open:
+        if self.rollouts.entry.is_open or self._is_searching:
             self.keys.scopes = ("typing",)
+            if self._is_searching:
+                self.keys.words |= {"keep": "find", "clear": "close"}
         self.keys.tick(self.now())
 
     def on_descendant_focus(self) -> None:

@@ -67,7 +67,7 @@ class Menu(ModalScreen[int]):
         self.lines = MenuLines(items)
         self.lines.border_title = Content(printable(title))
         again_too = f"{again} or " if again else ""
-        self.lines.border_subtitle = Content(f"a key, or {again_too}enter · esc leaves")
+        self.lines.border_subtitle = Content(f"a key, or {again_too}enter · esc closes")
 
     def compose(self) -> ComposeResult:
         """The box."""

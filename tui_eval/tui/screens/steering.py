@@ -253,7 +253,7 @@ class SteeringScreen(AnnotatingScreen):
                 self.run_worker(self._copy(source, Path(path).expanduser()), group="copy")
 
         title = "Save the run as" if run.saved else "Keep the run for good as"
-        self.app.push_screen(PathPrompt(title, offered, about), answered)
+        self.app.push_screen(PathPrompt(title, offered, about, "copies it there"), answered)
 
     async def _copy(self, source: Path, target: Path) -> None:
         from tui_eval.errors import RefusedError

@@ -109,10 +109,11 @@ class ComparedHeader(LineView, can_focus=False):
         return spread(tuple(start), end, self.line_width)
 
     def _reward(self, place: int, one: ComparedRun, comparison: Comparison | None) -> Line:
-        reward = reward_text(one.state.reward_mean.result().mean)
-        spans: list[Span] = [(f"reward {reward}", "strong" if place == 0 else "")]
+        mean = one.state.reward_mean.result()
+        reward = f"reward {reward_text(mean.mean)}"
+        spans: list[Span] = [(reward, "strong" if place == 0 else "")]
         if len(self.reading.paths) < 3:
-            return tuple(spans)
+            return (*spans, (f" {interval_text(mean.low, mean.high)}", "muted"))
         if comparison is None:
             return (*spans, (" " * 24, ""))
         if not comparison.comparable:

@@ -90,7 +90,7 @@ def _end_status(state: RunState, took: str) -> Span:
         return (f"✗ failed after {took}" if took else "✗ failed", "bad")
     if word == "finished" or (word is None and state.finished == state.total):
         return (f"✓ finished in {took}" if took else "✓ finished", "good")
-    how = "out of budget" if word == OUT_OF_BUDGET else "interrupted"
+    how = "out of budget" if word == OUT_OF_BUDGET else "stopped"
     is_ours = state.run is None or state.run.format in OURS
     return (f"■ {how}{', resumable' if is_ours else ''}", "warn")
 
