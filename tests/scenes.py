@@ -175,6 +175,7 @@ ALL = SMALL, MIDDLE, LARGE = (80, 24), (120, 40), (200, 60)
 
 SCENES: dict[str, Scene] = {
     "running": Scene(live(running_events())),
+    "watching": Scene(live(running_events()), ("k", "k"), (MIDDLE,)),
     "running-story": Scene(live(running_events()), ("2",), (SMALL,)),
     "running-numbers": Scene(live(running_events()), ("3",), (SMALL, (120, 24))),
     "throttled": Scene(live(throttled_events())),

@@ -81,7 +81,7 @@ def runs_screen(paths: list[Path], only: str = "") -> CompareRuns:
 async def test_the_header_names_the_runs_and_tells_the_difference(tmp_path: Path) -> None:
     async with comparing(runs_screen(two_runs(tmp_path))) as stage:
         first, second, verdict = stage.text("compared").splitlines()
-        assert first.split()[:2] == ["A", "careful-prompt"] and first.endswith("reward 0.62")
+        assert first.split()[:2] == ["A", "careful-prompt"] and "reward 0.62 [0.42, 0.83]" in first
         assert "calculator · gpt-4.1-mini · 12 × 3 · 1 day ago" in first
         assert second.split()[:2] == ["B", "short-prompt"] and "2 hours ago" in second
         assert "≈ unclear  reward B − A  +0.12 [-0.13, 0.38]  p = 0.338" in verdict
@@ -98,7 +98,8 @@ async def test_numbers_stand_beside_each_other_with_paired_intervals(tmp_path: P
     async with comparing(runs_screen(two_runs(tmp_path)), (200, 60)) as stage:
         lines = {line.split()[0]: line for line in stage.text("paired-numbers").splitlines()[1:8]}
         assert lines["reward"].split()[1:4] == ["0.62", "0.75", "+0.12"]
-        assert "[-3.32, -1.62]" in lines["time"] and "▼ lower" in lines["time"]
+        assert "seconds" in lines["time,"]
+        assert "[-3.32, -1.62]" in lines["time,"] and "▼ lower" in lines["time,"]
         assert "= equal" in lines["calls"]
         assert "┼" in lines["reward"] and "●" in lines["reward"]
 

@@ -93,24 +93,22 @@ def progress(suite: SuiteState, width: int, held: int = 0) -> Line:
     finished, errored = sum(one.finished for one in last), sum(one.errored for one in last)
     running = sum(one.running for one in last) if suite.end is None else 0
     more = "+" if any(not one.total and not one.is_over for one in suite.evaluations) else ""
-    facts: list[Span] = [(f"{finished:,}/{total:,}{more}", "strong"), (" rollouts", "muted")]
     held = min(held, running)
     counts = (
         (held, "‖", "held", "warn"),
         (running - held, "▶", "running", "busy"),
-        (errored, "✗", "errors", "bad"),
+        (errored, "✗", "error" if errored == 1 else "errors", "bad"),
     )
-    for count, glyph, word, ink in counts:
-        if count:
-            word = "error" if count == 1 and word == "errors" else word
-            facts += [
-                (" " * GAP, ""),
-                (f"{glyph} ", ink),
-                (f"{count:,}", ""),
-                (f" {word}", "muted"),
-            ]
-    facts += [(" " * GAP, ""), (spent_text(suite), "muted")]
-    room = width - line_width(facts) - 2
-    if room < LEAST_BAR:
-        return tuple(facts)
-    return (*bar_spans(finished, errored, running, total, room), ("  ", ""), *facts)
+    facts: list[Span] = []
+    for words in (True, False):
+        facts = [(f"{finished:,}/{total:,}{more}", "strong"), (" rollouts", "muted")]
+        gap = " " * (GAP if words else GAP - 1)
+        for count, glyph, word, ink in counts:
+            if count:
+                spoken = (f"{glyph} ", f" {word}") if words else (glyph, "")
+                facts += [(gap, ""), (spoken[0], ink), (f"{count:,}", ""), (spoken[1], "muted")]
+        facts += [(gap, ""), (spent_text(suite), "muted")]
+        room = width - line_width(facts) - 2
+        if room >= LEAST_BAR:
+            return (*bar_spans(finished, errored, running, total, room), ("  ", ""), *facts)
+    return tuple(facts)
