@@ -295,11 +295,11 @@ def _examples_head(state: RunState) -> Iterator[Line]:
     if equal:
         yield ((f"= {equal:,} of {groups:,} examples have equal rewards", "warn"),)
     head = _row("example", "mean", "std", "passed", f"pass@{state.pass_rates.ks[-1]}")
-    yield ((f"{head}  errors" if state.errored else head, "faint"),)
+    yield ((f"{head} errors" if state.errored else head, "faint"),)
 
 
 def _row(name: str, mean: str, std: str, passed: str, rate: str) -> str:
-    return left(name, EXAMPLE) + right(mean, 7) + right(std, 6) + right(passed, 8) + right(rate, 8)
+    return left(name, EXAMPLE) + right(mean, 7) + right(std, 6) + right(passed, 7) + right(rate, 8)
 
 
 def example_line(state: RunState, place: int) -> Line:
@@ -314,8 +314,8 @@ def example_line(state: RunState, place: int) -> Line:
         (left(name, EXAMPLE), ""),
         (right(reward_text(one.mean), 7), "strong"),
         (right(reward_text(one.std), 6), "muted"),
-        (right(f"{one.passed}/{one.n}" if one.n else NONE, 8), ""),
+        (right(f"{one.passed}/{one.n}" if one.n else NONE, 7), ""),
         (right(rate, 8), "muted"),
         (" =" if one.all_equal else "  ", "warn"),
-        (right(f"✗ {one.errored:,}", 6) if one.errored else "", "bad"),
+        (right(f"✗ {one.errored:,}", 5) if one.errored else "", "bad"),
     )

@@ -163,8 +163,11 @@ def fitting_columns(
         gives_way = column is GROUP_COLUMN and has_notes and chosen is None
         if gives_way and column.width + STATE_BEST > room:
             continue
-        if column is GROUP_COLUMN and column.width + kept > room:
-            column, kept = GROUP_SHORT, STATE_LEAST
+        if column is GROUP_COLUMN:
+            after = wanted[wanted.index(name) + 1 :] if chosen is not None else []
+            rest = sum(known[one].width for one in after if one in known)
+            if column.width + rest + kept > room:
+                column, kept = GROUP_SHORT, STATE_LEAST
         if column.width + kept > room:
             break
         room -= column.width
