@@ -27,8 +27,8 @@ OURS = ("", "tui-eval")
 
 WIDE = 100
 LEAST_BAR = 10
-LEAST_NAME = 10
-"""Cells that the name of the environment keeps before the reward loses its interval."""
+LEAST_NAME, GOOD_NAME = 6, 10
+"""Cells that the name of the environment keeps beside the reward, and beside its interval."""
 MOVED_S = 10.0
 """How long a limit is shown that was moved; longer while more rollouts than that are in flight."""
 
@@ -104,9 +104,10 @@ def title(state: RunState, how: Span, width: int) -> Line:
     if state.finished:
         number: Line = (("reward ", "muted"), (reward_text(mean.mean), "strong"))
         interval: Line = ((f" {interval_text(mean.low, mean.high)}".rstrip(), "muted"),)
-        for shown in ((*number, *interval), number, EMPTY):
+        tried = (((*number, *interval), GOOD_NAME), (number, LEAST_NAME), (EMPTY, 0))
+        for shown, least in tried:
             end = [*shown, ("   " if shown else "", ""), how]
-            if width - line_width(end) - 2 >= LEAST_NAME:
+            if width - line_width(end) - 2 >= least:
                 break
     room = max(width - line_width(end) - 2, LEAST_NAME)
     env = one_line(run.env_id, min(40, room))
