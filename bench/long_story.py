@@ -174,9 +174,7 @@ async def _frame(app: TuiEvalApp, act: Callable[[], Any]) -> float:
 async def _focusing(app: TuiEvalApp, pilot: Pilot[Any]) -> list[float]:
     kinds = (textual_events.AppBlur, textual_events.AppFocus)
     return [
-        await _cpu_ms(pilot, partial(app.post_message, kind()))
-        for _ in range(5)
-        for kind in kinds
+        await _cpu_ms(pilot, partial(app.post_message, kind())) for _ in range(5) for kind in kinds
     ]
 
 

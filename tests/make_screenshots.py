@@ -1,7 +1,7 @@
 """Draws the app: `python tests/make_screenshots.py [FOLDER]`.
 
 Without a folder the pictures that the README shows go to screenshots/; with one, every scene at
-every size in both themes goes there, to be looked at.
+every size goes there in both themes and in the terminal's own colours, to be looked at.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from scenes import SCENES, Scene, act
 
 KEPT = (
     "running-80x24",
-    "running-120x40",
+    "watching-120x40",
     "running-200x60",
     "home-120x40",
     "form-ready-120x40",
@@ -24,6 +24,8 @@ KEPT = (
     "finished-story-120x40-light",
     "error-80x24",
 )
+THEMES = {"": "tui-eval-dark", "-light": "tui-eval-light", "-terminal": "ansi-dark"}
+"""Themes by how the names of their pictures end."""
 FONT = "DejaVu Sans Mono"
 FONT_FOLDERS = ["/usr/share/fonts/truetype/dejavu"]
 
@@ -49,14 +51,14 @@ def write(folder: Path, name: str, svg: str) -> None:
 
 
 def main(folder: Path, kept_only: bool) -> None:
-    """Draws the pictures that the repository keeps, or every scene in both themes."""
+    """Draws the pictures that the repository keeps, or every scene in every theme."""
     folder.mkdir(exist_ok=True)
     for key, scene in SCENES.items():
         for width, height in scene.sizes:
-            for theme in ("dark", "light"):
-                name = f"{key}-{width}x{height}" + ("" if theme == "dark" else "-light")
+            for ending, theme in THEMES.items():
+                name = f"{key}-{width}x{height}{ending}"
                 if name in KEPT or not kept_only:
-                    svg = asyncio.run(picture(scene, (width, height), f"tui-eval-{theme}"))
+                    svg = asyncio.run(picture(scene, (width, height), theme))
                     write(folder, name, svg)
 
 

@@ -27,7 +27,7 @@ from scripted_run import (
     unscored_row,
 )
 from scripted_story import rich_feed, writing_feed
-from scripted_suite import Feeds, ended_events, suite_events
+from scripted_suite import Feeds, PausedFeeds, ended_events, suite_events
 from textual.app import App
 from textual.pilot import Pilot
 from textual.screen import Screen
@@ -101,10 +101,17 @@ def moved_events() -> list[ev.Event]:
     return [*running_events(), ev.LimitMoved(0, NOW - 3, 6, 4)]
 
 
-def suite(events: list[ev.Event], *, live: bool = True) -> Callable[[], TuiEvalApp]:
+def suite(
+    events: list[ev.Event], *, live: bool = True, feeds: type[Feeds] = Feeds
+) -> Callable[[], TuiEvalApp]:
     return lambda: TuiEvalApp(
-        ScriptedFeed(events, live=live), open_feed=Feeds(), now=lambda: NOW, saved=True
+        ScriptedFeed(events, live=live), open_feed=feeds(), now=lambda: NOW, saved=True
     )
+
+
+def paused_suite() -> TuiEvalApp:
+    closed = ev.GateMoved(0, NOW, False, 0)
+    return suite([*suite_events(), closed], feeds=PausedFeeds)()
 
 
 def comparing(write: Callable[[Path], list[Path]]) -> Callable[[], ScreenApp]:
@@ -168,6 +175,7 @@ ALL = SMALL, MIDDLE, LARGE = (80, 24), (120, 40), (200, 60)
 
 SCENES: dict[str, Scene] = {
     "running": Scene(live(running_events())),
+    "watching": Scene(live(running_events()), ("k", "k"), (MIDDLE,)),
     "running-story": Scene(live(running_events()), ("2",), (SMALL,)),
     "running-numbers": Scene(live(running_events()), ("3",), (SMALL, (120, 24))),
     "throttled": Scene(live(throttled_events())),
@@ -215,7 +223,7 @@ SCENES: dict[str, Scene] = {
     "suite-refused": Scene(suite(suite_events()), ("g", *"jjjjjjj"), (SMALL,)),
     "suite-story": Scene(suite(suite_events()), ("2",), (SMALL, MIDDLE)),
     "suite-list": Scene(suite(suite_events()), ("z",), (SMALL,)),
-    "suite-paused": Scene(suite([*suite_events(), ev.GateMoved(0, NOW, False, 0)]), (), (MIDDLE,)),
+    "suite-paused": Scene(paused_suite, (), (SMALL, MIDDLE)),
     "suite-ended": Scene(suite(ended_events(), live=False), ("j",), (SMALL, MIDDLE)),
     "suite-killed": Scene(suite(killed(), live=False), ("j",), (SMALL, MIDDLE)),
     "suite-quit": Scene(suite(suite_events()), ("q",), (SMALL,)),

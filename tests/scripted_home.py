@@ -119,10 +119,17 @@ class Desk:
         self.feeds: list[ScriptedFeed] = []
         self.refusal: list[ev.Event] = []
         self.looks = 0
+        self.seen: tuple[Path, float] | None = None
 
     def runs(self) -> list[FoundRun]:
         self.looks += 1
         return list(self.found)
+
+    def last_seen(self) -> tuple[Path, float] | None:
+        return self.seen
+
+    def note_seen(self, path: str) -> None:
+        self.seen = (Path(path), NOW)
 
     async def environments(self) -> list[NearEnvironment]:
         return self.near

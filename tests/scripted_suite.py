@@ -11,6 +11,7 @@ from scripted_run import (
     STARTED,
     ScriptedFeed,
     all_events,
+    paused_events,
     run_started,
     running_events,
     saved_rows,
@@ -93,11 +94,21 @@ class Feeds:
         self.feeds.append(self.make(path, CASES[place % len(CASES)], bool(socket)))
         return self.feeds[-1]
 
+    def running_events(self) -> list[ev.Event]:
+        return running_events()
+
     def make(self, path: str, case: tuple[str, str, dict[str, str]], live: bool) -> ScriptedFeed:
-        events = running_events() if live else all_events()
+        events = self.running_events() if live else all_events()
         events[0] = run_started(path=path, env_id=case[0], model=case[1])
         return ScriptedFeed(events, saved_rows(), live=live, stories={SELECTED: story()})
 
     @property
     def left_open(self) -> list[ScriptedFeed]:
         return [feed for feed in self.feeds if not feed.closed]
+
+
+class PausedFeeds(Feeds):
+    """The gate is closed, and rollouts are held before it."""
+
+    def running_events(self) -> list[ev.Event]:
+        return paused_events()

@@ -81,7 +81,7 @@ def runs_screen(paths: list[Path], only: str = "") -> CompareRuns:
 async def test_the_header_names_the_runs_and_tells_the_difference(tmp_path: Path) -> None:
     async with comparing(runs_screen(two_runs(tmp_path))) as stage:
         first, second, verdict = stage.text("compared").splitlines()
-        assert first.split()[:2] == ["A", "careful-prompt"] and first.endswith("reward 0.62")
+        assert first.split()[:2] == ["A", "careful-prompt"] and "reward 0.62 [0.42, 0.83]" in first
         assert "calculator · gpt-4.1-mini · 12 × 3 · 1 day ago" in first
         assert second.split()[:2] == ["B", "short-prompt"] and "2 hours ago" in second
         assert "≈ unclear  reward B − A  +0.12 [-0.13, 0.38]  p = 0.338" in verdict
@@ -98,7 +98,8 @@ async def test_numbers_stand_beside_each_other_with_paired_intervals(tmp_path: P
     async with comparing(runs_screen(two_runs(tmp_path)), (200, 60)) as stage:
         lines = {line.split()[0]: line for line in stage.text("paired-numbers").splitlines()[1:8]}
         assert lines["reward"].split()[1:4] == ["0.62", "0.75", "+0.12"]
-        assert "[-3.32, -1.62]" in lines["time"] and "▼ lower" in lines["time"]
+        assert "seconds" in lines["time,"]
+        assert "[-3.32, -1.62]" in lines["time,"] and "▼ lower" in lines["time,"]
         assert "= equal" in lines["calls"]
         assert "┼" in lines["reward"] and "●" in lines["reward"]
 
@@ -377,3 +378,47 @@ async def test_nothing_harmful_of_a_run_reaches_the_terminal(tmp_path: Path) -> 
             await stage.press(*keys)
             shown = stage.app.export_screenshot(simplify=True)
             assert not {"\x1b", "\x9b", "\u202e", "\x07", "\x08"} & set(shown)
+
+
+async def test_a_comparison_is_exported_as_markdown_a_table_or_json(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    async with comparing(CompareRuns(two_runs(tmp_path))) as stage:
+        assert "x export" in stage.text("keys")
+        await stage.press("x")
+        typed = stage.screen.query_one("PathLine").typed
+        assert typed.text == "careful-prompt-short-prompt.md"
+        await stage.press("enter")
+        written = tmp_path / "careful-prompt-short-prompt.md"
+        await stage.until(lambda: "careful-prompt-short-prompt.md" in stage.text("keys"))
+        text = written.read_text()
+        assert text.startswith("# careful-prompt and short-prompt")
+        assert "| temperature | 0.7 | 0.2 |" in text
+        assert "| reward | 0.62 | 0.75 | +0.12 | [-0.13, 0.38] |" in text
+        assert f"| 4 | {QUESTIONS[4]} | 0.10 | 1.00 | +0.90 | fixed |" in text
+        await stage.press("x", "enter")
+        await stage.until(lambda: "there already" in stage.text("keys"))
+        assert written.read_text() == text
+        await stage.press("f", "x", *["backspace"] * 3, *".csv", "enter")
+        await stage.until(lambda: (tmp_path / "careful-prompt-short-prompt.csv").exists())
+        rows = (tmp_path / "careful-prompt-short-prompt.csv").read_text().splitlines()
+        assert rows[0] == "first,second,example_id,question,first_reward,second_reward,change"
+        assert len(rows) == 4, "the fixed ones, which are listed"
+        await stage.press("x", *["backspace"] * 3, *".json", "enter")
+        await stage.until(lambda: (tmp_path / "careful-prompt-short-prompt.json").exists())
+        told = json.loads((tmp_path / "careful-prompt-short-prompt.json").read_text())
+        assert [one["change"] for one in told["comparisons"][0]["examples"]] == ["fixed"] * 3
+
+
+async def test_a_comparison_is_read_in_the_pager(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("PAGER", "no-such-pager")
+    async with comparing(CompareRuns(two_runs(tmp_path))) as stage:
+        assert "o pager" in stage.text("keys")
+        await stage.press("o")
+        assert "$PAGER names no-such-pager" in stage.text("keys")
+        monkeypatch.setenv("PAGER", "cat")
+        await stage.press("o")
+        await stage.until(lambda: "cannot be lent" in stage.text("keys"))

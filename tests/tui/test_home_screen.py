@@ -15,7 +15,8 @@ from textual.pilot import Pilot
 from textual.screen import Screen
 
 from tui_eval import events as ev
-from tui_eval.tui.home_app import GOES_ON, JOINED, HomeApp
+from tui_eval.tui.home_app import HomeApp, joined_text, left_text
+from tui_eval.tui.leaving import Leave
 from tui_eval.tui.screens import looking
 from tui_eval.tui.screens.question import Question
 from tui_eval.tui.widgets.line_view import LineView
@@ -184,6 +185,31 @@ async def test_enter_opens_a_saved_run_and_q_comes_back_without_a_question() -> 
         await stage.until(lambda: stage.desk.feeds[0].closed)
 
 
+async def test_the_run_that_somebody_comes_back_from_is_selected_as_soon_as_it_is_listed() -> None:
+    desk = Desk(several_runs())
+    async with at_home(desk) as stage:
+        await stage.press("D")
+        await stage.watching()
+        demo = found_run("3f9a2c10", date=NOW - 1, written_at=NOW - 1)
+        desk.found = [demo, *several_runs()[1:]]
+        await stage.press("j", "q", "s")
+        await stage.until(lambda: stage.is_home and stage.selected == "3f9a2c10")
+        await stage.until(lambda: desk.seen == (demo.run.place, NOW))
+
+
+@pytest.mark.parametrize(("at", "selected"), [(NOW - 10, "0a1b2c3d"), (NOW - 4000, "11aa22bb")])
+async def test_what_was_seen_last_is_selected_at_first_unless_a_run_was_written_after(
+    at: float, selected: str
+) -> None:
+    desk = Desk([one for one in several_runs() if not one.running])
+    seen = next(one for one in desk.found if one.run.path.name == "0a1b2c3d")
+    desk.seen = (seen.run.place, at)
+    async with at_home(desk) as stage:
+        assert stage.selected == selected
+        await stage.press("k" if selected == "0a1b2c3d" else "j")
+        assert stage.selected != selected
+
+
 async def test_escape_leads_out_of_a_run_pane_by_pane() -> None:
     async with at_home() as stage:
         await stage.press("j")
@@ -207,12 +233,12 @@ async def test_leaving_a_run_that_was_attached_to_lets_it_go_on() -> None:
     async with at_home() as stage:
         live = await stage.into_run()
         assert stage.wanted == ("join", "3f9a2c10")
-        await stage.until(lambda: JOINED in stage.text(live.keys))
+        await stage.until(lambda: joined_text() in stage.text(live.keys))
         await stage.press("q")
         await stage.until(lambda: stage.desk.feeds[0].closed)
         assert stage.is_home
         assert [type(command) for command in stage.desk.feeds[0].sent][-1] is ev.Detach
-        assert GOES_ON in stage.keys
+        assert left_text(Leave("detach")) in stage.keys
 
 
 async def test_an_attached_run_can_be_stopped_on_purpose() -> None:
@@ -430,6 +456,7 @@ async def test_a_refused_request_comes_back_to_its_form() -> None:
 async def test_nothing_to_see_names_the_next_thing_to_do_and_does_it() -> None:
     async with at_home(Desk()) as stage:
         assert "No runs under ./outputs yet" in stage.list
+        assert "y copy" not in stage.keys
         await stage.press("D")
         await stage.watching()
         assert ("demo", "") in stage.desk.asked

@@ -84,7 +84,7 @@ async def test_a_refusal_closes_the_app() -> None:
 async def test_a_run_that_ends_stays_open_for_reading() -> None:
     async with staged_app(running()) as stage:
         await stage.tell(ev.RunFinished(0, NOW, "interrupted", 130))
-        assert "interrupted, resumable" in stage.text(stage.live.header)
+        assert "stopped, resumable" in stage.text(stage.live.header)
         await stage.press("g")
         assert stage.live.rollouts.row == 0
 

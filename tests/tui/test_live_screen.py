@@ -131,6 +131,18 @@ async def test_a_row_that_cannot_be_read_says_so() -> None:
         assert feed.read == [0]
 
 
+async def test_a_narrow_header_gives_its_names_away_before_the_interval_of_the_reward() -> None:
+    async with staged_app(running(), size=(80, 24)) as stage:
+        title = stage.text(stage.live.header).splitlines()[0]
+        assert title.startswith(" calculator · gpt-4.1-mini")
+        assert "reward 0.58 [0.44, 0.72]" in title
+        await stage.pilot.resize_terminal(62, 24)
+        await stage.until(lambda: stage.live.header.size.width == 62)
+        title = stage.text(stage.live.header).splitlines()[0]
+        assert "reward 0.58 [0.44, 0.72]" in title
+        assert title.startswith(" calculator")
+
+
 async def test_space_pauses_and_resumes_the_engine() -> None:
     async with staged_app(running()) as stage:
         await stage.press("space")
@@ -140,7 +152,7 @@ async def test_space_pauses_and_resumes_the_engine() -> None:
         assert "pausing… 3 in flight" in stage.text(stage.live.header)
         held = [staged(row, ev.Stage.HELD) for row in (32, 33)]
         await stage.tell(ev.GateMoved(0, NOW, False, 0), *held)
-        assert "PAUSED" in stage.text(stage.live.header)
+        assert "‖ paused" in stage.text(stage.live.header)
         assert "‖ 2 held   ▶ 3 running" in stage.text(stage.live.header)
         assert "space resume" in stage.text(stage.live.keys)
         await stage.press("space")

@@ -61,9 +61,9 @@ async def test_every_example_has_its_numbers_and_equal_rewards_are_marked() -> N
     async with staged_app(ScriptedFeed([start, *rewards], saved_rows()), size=(200, 60)) as stage:
         await stage.press("3", "G")
         rows = [line.split() for line in shown(stage).splitlines()]
-        at = rows.index(["example", "mean", "std", "passed", "pass@4"])
+        at = rows.index(["example", "mean", "std", "passed", "pass@4", "errors"])
         assert rows[at + 1] == ["0", "1.00", "0.00", "4/4", "1.00", "="]
-        assert rows[at + 2] == ["1", "0.50", "0.50", "1/2", "–", "✗1"]
+        assert rows[at + 2] == ["1", "0.50", "0.50", "1/2", "–", "✗", "1"]
         assert rows[at + 3] == ["2", "–"]
         assert "= 1 of 2 examples have equal rewards" in shown(stage)
 

@@ -13,9 +13,10 @@ from textual.command import CommandPalette
 from textual.widgets import Input
 
 from tui_eval.tui.commands.keymap import BY_ID
-from tui_eval.tui.preferences import Preferences
+from tui_eval.tui.preferences import Preferences, drawn_every
 from tui_eval.tui.row_order import Sorting
 from tui_eval.tui.screens.help import Help
+from tui_eval.tui.screens.text_box import TextBox
 
 
 @pytest.fixture
@@ -75,6 +76,27 @@ async def test_footer_help_and_palette_show_the_keys_that_there_are(file: Path) 
         await stage.press("escape")
         told = {one.title: one.help for one in stage.app.get_system_commands(stage.live)}
         assert told[BY_ID["run.follow"].help] == "key F8"
+
+
+async def test_titles_texts_and_boxes_name_the_keys_that_there_are(file: Path) -> None:
+    keys = {"numbers": "F9", "rerun": "F7", "copy": "Y", "export": "X"}
+    written = "".join(f'run.{name} = "{key}"\n' for name, key in keys.items())
+    written += 'story.switch-fold = "F8"\nnumbers.rollouts = "F6"\n'
+    async with staged_app(running(), preferences=having(file, f"[keys]\n{written}")) as stage:
+        assert str(stage.live.numbers.border_title).startswith(" F9 Numbers")
+        await stage.press("2", "g")
+        assert "F8 to show" in stage.text(stage.live.story)
+        await stage.press("f9", "z")
+        assert "F6 lists them" in stage.text(stage.live.numbers)
+        await stage.press("z", "1", "K")
+        assert "F7 runs it again later" in stage.text(stage.app.screen.query_one("Choices"))
+        await stage.press("escape", "Y")
+        box = stage.app.screen.query_one("MenuLines")
+        assert "a key, or Y or enter" in str(box.border_subtitle)
+        await stage.press("Y")
+        assert stage.app.screen is stage.live
+    async with staged_app(running()) as stage:
+        assert str(stage.live.numbers.border_title).startswith(" 3 Numbers")
 
 
 async def test_two_keys_can_be_exchanged(file: Path) -> None:
@@ -196,6 +218,14 @@ async def test_with_reduced_motion_nothing_moves_that_need_not(
         assert isinstance(stage.app.screen, CommandPalette)
         await stage.until(lambda: isinstance(stage.app.screen.focused, Input))
         assert not stage.app.screen.query_one(Input).cursor_blink
+        assert drawn_every(stage.app, 1 / 12) == 0.5
+    app = form_app(preferences=having(file, 'motion = "reduced"\n'))
+    async with app.run_test(size=(120, 40)) as pilot:
+        await pilot.press("down", "enter")
+        await pilot.pause()
+        assert isinstance(app.screen, TextBox)
+        assert app.screen.area.has_focus
+        assert not app.screen.area.cursor_blink
 
 
 async def test_what_cannot_be_kept_is_told(file: Path) -> None:

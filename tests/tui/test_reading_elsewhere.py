@@ -126,7 +126,7 @@ def test_the_terminal_goes_to_the_pager_and_comes_back(
 ) -> None:
     run_on_disk(program.folder / "run")
     terminal = on_terminal("open", "run")
-    terminal.wait_for("Now what broke")
+    terminal.wait_for("assistant · turn 2")
     terminal.type("o")
     terminal.wait_for("READING")
     assert terminal.raw.rfind(b"\x1b[?1049l") > terminal.raw.rfind(b"\x1b[?1049h")
@@ -154,7 +154,7 @@ def test_a_signal_ends_the_pager_and_leaves_the_terminal_whole(
 ) -> None:
     run_on_disk(program.folder / "run")
     terminal = on_terminal("open", "run")
-    terminal.wait_for("Now what broke")
+    terminal.wait_for("assistant · turn 2")
     terminal.type("o")
     terminal.wait_for("READING")
     os.kill(terminal.process.pid, signal.SIGTERM)

@@ -267,6 +267,14 @@ async def test_the_first_line_of_an_example_says_what_its_rollouts_came_to() -> 
         assert "±0" not in shown(stage)
 
 
+async def test_a_list_beside_a_trajectory_says_what_an_example_came_to_in_fewer_cells() -> None:
+    async with staged_app(over(), size=(120, 40)) as stage:
+        lines = shown(stage).splitlines()
+        assert lines[0].split() == ["ex", "#", "reward", "mean", "±std", "turns", "time", "state"]
+        assert "0.76 ±0.30" in lines[1]
+        assert "0.76 ±0.30" not in lines[2]
+
+
 async def test_errors_only_joins_the_filter_that_there_is() -> None:
     async with staged_app(over()) as stage:
         await stage.press("exclamation_mark")

@@ -169,7 +169,7 @@ async def test_the_run_of_another_program_says_what_cannot_be_read_and_no_more()
     async with staged_app(ScriptedFeed([*events, end], live=False), size=(120, 40)) as stage:
         header = stage.text(stage.live.header)
         assert "2 lines unreadable, 4 lists them" in header
-        assert "interrupted" in header
+        assert "■ stopped" in header
         assert "resumable" not in header, "no engine of ours can go on with it"
         await stage.press("space")
         assert "has ended" in said(stage)

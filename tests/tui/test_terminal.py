@@ -90,7 +90,7 @@ def test_pausing_stops_requests_and_resuming_finishes(
     terminal.wait_for("/10")
     terminal.wait_for(lambda: fault_server.requests)
     terminal.type(" ")
-    terminal.wait_for("PAUSED")
+    terminal.wait_for("‖ paused")
     sent = len(fault_server.requests)
     quiet_until = time.monotonic() + 0.6  # three calls would have come in this time
     while time.monotonic() < quiet_until:

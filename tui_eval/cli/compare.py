@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import click
 
 if TYPE_CHECKING:
-    from tui_eval.cli.comparison_lines import ComparedRun
+    from tui_eval.tui.comparison_text import ToldRun
 
 CHANGES = ("fixed", "broken", "both-wrong", "both-right")
 
@@ -52,18 +52,14 @@ def command(
     and the first has not is fixed; the other way it is broken. With --example one RUN will do:
     two rollouts of the same example are compared.
     """
-    from tui_eval.cli.comparison_lines import (
-        comparison_lines,
-        comparison_object,
-        named_runs,
-        read_runs,
-    )
+    from tui_eval.cli.compared_runs import named_runs, read_runs
     from tui_eval.cli.report import show, show_faults, show_json
     from tui_eval.cli.screen import compare_on_screen, has_terminal
     from tui_eval.cli.transcript_lines import alignment_lines, alignment_object, find_two
     from tui_eval.errors import Fault, RefusedError
     from tui_eval.fold.alignment import align
     from tui_eval.runs.summary_json import refused_object
+    from tui_eval.tui.comparison_text import comparison_lines, comparison_object
 
     try:
         if example is not None:
@@ -79,7 +75,7 @@ def command(
         if has_terminal() and not (as_json or plain):
             named_runs(paths)
             return compare_on_screen(paths, only)
-        runs: list[ComparedRun] = read_runs(paths)
+        runs: list[ToldRun] = read_runs(paths)
     except RefusedError as error:
         if as_json:
             show_json(refused_object(error.faults))

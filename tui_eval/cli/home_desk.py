@@ -47,6 +47,18 @@ class FilesAndEngines:
             self._lookout = Lookout(self._paths)
         return self._lookout.look()
 
+    def last_seen(self) -> tuple[Path, float] | None:
+        """See `HomeDesk.last_seen`."""
+        from tui_eval.runs.last_seen import last_seen
+
+        return last_seen()
+
+    def note_seen(self, path: str) -> None:
+        """See `HomeDesk.note_seen`."""
+        from tui_eval.runs.last_seen import note_seen
+
+        note_seen(path)
+
     async def environments(self) -> list[NearEnvironment]:
         """See `HomeDesk.environments`. An engine looks: this process imports no environment."""
         # In a thread: who imports waits for another thread that loads the same modules.

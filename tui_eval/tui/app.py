@@ -142,7 +142,7 @@ class TuiEvalApp(HouseApp[Leave]):
         is_nothing = self.state.run is None and self.suite is None
         if self.state.refused or (self.state.end is not None and is_nothing):
             self._close_without_run()
-        elif self.live_screen.is_mounted:
+        elif self.live_screen.is_mounted and self.screen_stack:  # there is none while it ends
             self.live_screen.refresh_run()
 
     def _close_without_run(self) -> None:

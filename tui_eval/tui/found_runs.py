@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from tui_eval.printable import one_line
+from tui_eval.tui.commands.keymap import key_for
 from tui_eval.tui.figures import count_text
 from tui_eval.tui.stages import Look
 
@@ -59,7 +60,7 @@ def state_text(one: FoundRun, long: bool) -> str:
 def can_resume(one: FoundRun) -> str:
     """Why a run cannot go on from here; empty where it can."""
     if one.running:
-        return "It is running: enter attaches to it."
+        return f"It is running: {key_for('runs.open')} attaches to it."
     if one.format != OURS:
         return "Another program wrote it: only that one can go on with it."
     if one.complete and (one.n is None or one.done is None or one.n >= one.done):
@@ -96,11 +97,21 @@ class FoundRuns:
         self.reversed = False
         self.marked: list[Path] = []
         self._selected: Path | None = None
+        self._wanted: Path | None = None
         self._line = 0
 
-    def take(self, runs: Iterable[FoundRun]) -> None:
-        """What was found now."""
+    def take(self, runs: Iterable[FoundRun], seen: tuple[Path, float] | None = None) -> None:
+        """What was found now.
+
+        Args:
+            seen: The run that was looked at last, and when: at first it is selected, or what runs
+                or was written after that.
+        """
         self.all = list(runs)
+        if not self.told and self._selected is None and self.all:
+            newest = max(self.all, key=lambda one: (one.running, one.written_at))
+            later = seen is not None and not newest.running and seen[1] >= newest.written_at
+            self.want(seen[0] if seen is not None and later else newest.run.place)
         self.told = True
         there = {one.run.place for one in self.all}
         self.marked = [place for place in self.marked if place in there]
@@ -113,10 +124,14 @@ class FoundRuns:
         found.sort(key=SORTS[self.sorting], reverse=self.reversed)
         self.shown = sorted(found, key=lambda one: not one.running)
         places = [one.run.place for one in self.shown]
+        if self._wanted is not None:
+            paths = [place.absolute() for place in places]
+            if self._wanted in paths:
+                self.select(paths.index(self._wanted))
         if self._selected in places:
             self._line = places.index(self._selected)
         else:
-            self.select(self._line)
+            self._put(self._line)
 
     def sort_by(self, step: int) -> None:
         """Sorts by the next thing."""
@@ -133,6 +148,14 @@ class FoundRuns:
 
     def select(self, line: int) -> None:
         """Selects a line, or the nearest there is."""
+        self._wanted = None
+        self._put(line)
+
+    def want(self, place: Path) -> None:
+        """Selects a run, as soon as it is listed."""
+        self._wanted = place.absolute()
+
+    def _put(self, line: int) -> None:
         self._line = min(max(line, 0), max(len(self.shown) - 1, 0))
         self._selected = self.shown[self._line].run.place if self.shown else None
 

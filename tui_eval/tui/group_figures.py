@@ -1,4 +1,4 @@
-"""What the rollouts of one example came to, in a few cells: mean ± std, and pass@k."""
+"""What the rollouts of one example came to, in a few cells: mean ± std, and pass@k if it fits."""
 
 from __future__ import annotations
 
@@ -12,24 +12,26 @@ from tui_eval.tui.rollout_columns import GROUP
 MEAN, SPREAD = 6, 6
 
 
-def group_head(state: RunState) -> str:
+def group_head(state: RunState, width: int) -> str:
     """The name over these cells."""
-    return f"mean ±std pass@{state.pass_rates.ks[-1]} "
+    return f"mean ±std pass@{state.pass_rates.ks[-1]} " if width >= GROUP else "mean ±std "
 
 
-def group_spans(state: RunState, one: ExampleFigures | None) -> list[Span]:
+def group_spans(state: RunState, one: ExampleFigures | None, width: int) -> list[Span]:
     """The numbers of an example; nothing before one of its rollouts has a reward.
 
     A spread that is none, of rewards that are all equal, stands out: such a group teaches nothing.
     One reward alone has no spread.
     """
     if one is None or one.mean is None:
-        return [(" " * GROUP, "")]
-    k = state.pass_rates.ks[-1]
-    rate = reward_text(pass_at_k(one.n, one.passed, k)) if one.n >= k else NONE
+        return [(" " * width, "")]
     spread = f"±{reward_text(one.std)}" if one.n > 1 else NONE
-    return [
+    spans: list[Span] = [
         (right(reward_text(one.mean), MEAN), "strong"),
         (right(spread, SPREAD), "warn" if one.all_equal else "muted"),
-        (right(rate, GROUP - MEAN - SPREAD - 1) + " ", ""),
     ]
+    if width >= GROUP:
+        k = state.pass_rates.ks[-1]
+        rate = reward_text(pass_at_k(one.n, one.passed, k)) if one.n >= k else NONE
+        spans.append((right(rate, GROUP - MEAN - SPREAD - 1) + " ", ""))
+    return spans

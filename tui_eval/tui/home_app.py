@@ -11,6 +11,7 @@ from textual.screen import Screen
 
 from tui_eval.shipped import shipped
 from tui_eval.tui.app import TICK_S, TuiEvalApp, load_numbers
+from tui_eval.tui.commands.keymap import key_for
 from tui_eval.tui.leaving import Leave
 from tui_eval.tui.preferences import Preferences
 from tui_eval.tui.screens.home import HomeScreen
@@ -23,9 +24,19 @@ if TYPE_CHECKING:
     from tui_eval.fold.feed import Feed, OpenFeed
     from tui_eval.tui.near import CompareScreen, ConfigureScreen, HomeDesk
 
-JOINED = "Attached: q goes back and leaves it running, ^c asks whether to stop it."
-GOES_ON = "The run goes on; enter attaches to it again."
-STOPPED = "The run was told to stop. What finished is kept; r goes on with it."
+
+def joined_text() -> str:
+    """What can be done with a run that somebody else started."""
+    back, stop = key_for("run.leave"), key_for("app.interrupt")
+    return f"Attached: {back} goes back and leaves it running, {stop} asks whether to stop it."
+
+
+def left_text(leave: Leave) -> str:
+    """What became of a run that was left while it ran."""
+    if leave.action == "detach":
+        return f"The run goes on; {key_for('runs.open')} attaches to it again."
+    kept = f"What finished is kept; {key_for('home.resume')} goes on with it."
+    return f"The run was told to stop. {kept}"
 
 
 class HomeApp(TuiEvalApp):
@@ -96,7 +107,7 @@ class HomeApp(TuiEvalApp):
         try:
             await feed.start()
             if feed.live and self.live_screen.joined:
-                self.live_screen.keys.say(JOINED, self._now())
+                self.live_screen.keys.say(joined_text(), self._now())
         except (OSError, ValueError) as error:
             from tui_eval.events import RunFinished
 
@@ -139,8 +150,10 @@ class HomeApp(TuiEvalApp):
         self._turn_to(Silence())
         while self.screen is not self.home:
             self.pop_screen()
+        if path:
+            self.home.show_seen(path)
         if at_work and leave.action != "closed":
-            self.home.say(GOES_ON if leave.action == "detach" else STOPPED)
+            self.home.say(left_text(leave))
         closing = self._close(feed, starting, live, leave, path if leave.save else "")
         task = asyncio.create_task(closing)
         self._let_go.add(task)

@@ -13,11 +13,11 @@ from textual import events
 from textual.app import App, SystemCommand
 from textual.binding import BindingType
 from textual.screen import Screen
-from textual.widgets import Input
 
 from tui_eval.printable import one_line
 from tui_eval.tui.browser import NO_SHELL, in_browser
 from tui_eval.tui.commands import COMMANDS, bindings
+from tui_eval.tui.commands.keymap import IN_USE
 from tui_eval.tui.ending import EndingSignals
 from tui_eval.tui.preferences import Preferences
 from tui_eval.tui.themes import CHOICES, choices, dress
@@ -50,6 +50,7 @@ class HouseApp(App[Result]):
         self._signals: EndingSignals | None = None
         self.preferences = preferences or Preferences()
         self.keymap = self.preferences.keymap
+        IN_USE.set(self.keymap)
         self.set_keymap({name: ",".join(keys) for name, keys in self.keymap.changed.items()})
         if self.preferences.is_still:
             self.animation_level = "none"
@@ -105,7 +106,7 @@ class HouseApp(App[Result]):
 
     def on_descendant_focus(self, event: events.DescendantFocus) -> None:
         """No cursor blinks where nothing moves."""
-        if isinstance(event.widget, Input) and self.animation_level == "none":
+        if self.preferences.is_still and hasattr(event.widget, "cursor_blink"):
             event.widget.cursor_blink = False
 
     def tell(self, text: str) -> None:

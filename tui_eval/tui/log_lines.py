@@ -9,6 +9,7 @@ from typing import NamedTuple
 from rich.cells import cell_len, chop_cells
 
 from tui_eval.fold.log_records import DEBUG, ERROR, INFO, OUTPUT, WARNING, LogRecord
+from tui_eval.tui.commands.keymap import key_for
 from tui_eval.tui.figures import plural
 from tui_eval.tui.ink import Line, Span, cut, left, line_width
 
@@ -47,7 +48,8 @@ LEVELS = {
 def left_out(size: int) -> LogRecord:
     """Says how much of the log stands before what is shown."""
     amount = f"{size / 1e6:.1f} MB" if size >= 100_000 else f"{size:,} bytes"
-    return LogRecord(-1, OUTPUT, "", "", [f"… {amount} before this  enter reads more"])
+    key = key_for("log.switch-fold")
+    return LogRecord(-1, OUTPUT, "", "", [f"… {amount} before this  {key} reads more"])
 
 
 def height(record: LogRecord, room: int, limit: int | None) -> int:

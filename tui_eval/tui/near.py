@@ -63,6 +63,12 @@ class HomeDesk(Protocol):
     def runs(self) -> list[FoundRun]:
         """The runs that there are now."""
 
+    def last_seen(self) -> tuple[Path, float] | None:
+        """The run that somebody looked at last, and when, in unix seconds."""
+
+    def note_seen(self, path: str) -> None:
+        """Notes that somebody has looked at a run until now."""
+
     async def environments(self) -> list[NearEnvironment]:
         """The environments that there are, none of them imported in this process."""
 

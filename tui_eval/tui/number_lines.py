@@ -11,6 +11,7 @@ from tui_eval.stats.mean import Mean
 from tui_eval.stats.passk import pass_at_k
 from tui_eval.stats.quantiles import Quantiles
 from tui_eval.tui.blocks import columns
+from tui_eval.tui.commands.keymap import key_for
 from tui_eval.tui.figures import (
     NONE,
     count_text,
@@ -163,7 +164,8 @@ def _errors(state: RunState, width: int) -> Iterator[NumberLine | Line]:
     if not counts:
         return
     yield EMPTY
-    yield spread((("errors", "faint"),), (("enter lists them", "faint"),), width, 4)
+    lists = f"{key_for('numbers.rollouts')} lists them"
+    yield spread((("errors", "faint"),), ((lists, "faint"),), width, 4)
     for name, count in counts:
         words = one_line(error_word(name), max(width - 9, 4))
         line = ((right(f"{count:,}", 5), "strong"), ("  ✗ ", "bad"), (words, "bad"))
@@ -292,11 +294,12 @@ def _examples_head(state: RunState) -> Iterator[Line]:
     yield EMPTY
     if equal:
         yield ((f"= {equal:,} of {groups:,} examples have equal rewards", "warn"),)
-    yield ((_row("example", "mean", "std", "passed", f"pass@{state.pass_rates.ks[-1]}"), "faint"),)
+    head = _row("example", "mean", "std", "passed", f"pass@{state.pass_rates.ks[-1]}")
+    yield ((f"{head} errors" if state.errored else head, "faint"),)
 
 
 def _row(name: str, mean: str, std: str, passed: str, rate: str) -> str:
-    return left(name, EXAMPLE) + right(mean, 7) + right(std, 6) + right(passed, 8) + right(rate, 8)
+    return left(name, EXAMPLE) + right(mean, 7) + right(std, 6) + right(passed, 7) + right(rate, 8)
 
 
 def example_line(state: RunState, place: int) -> Line:
@@ -311,8 +314,8 @@ def example_line(state: RunState, place: int) -> Line:
         (left(name, EXAMPLE), ""),
         (right(reward_text(one.mean), 7), "strong"),
         (right(reward_text(one.std), 6), "muted"),
-        (right(f"{one.passed}/{one.n}" if one.n else NONE, 8), ""),
+        (right(f"{one.passed}/{one.n}" if one.n else NONE, 7), ""),
         (right(rate, 8), "muted"),
         (" =" if one.all_equal else "  ", "warn"),
-        (f" ✗{one.errored}" if one.errored else "", "bad"),
+        (right(f"✗ {one.errored:,}", 5) if one.errored else "", "bad"),
     )

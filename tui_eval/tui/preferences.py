@@ -21,6 +21,12 @@ DRAWS_REDUCED_S = 0.5
 """How often what goes on is drawn where motion is reduced."""
 
 
+def drawn_every(app: object, seconds: float) -> float:
+    """How often an app draws what goes on that is usually drawn so often."""
+    found = getattr(app, "preferences", None)
+    return found.draws_every(seconds) if isinstance(found, Preferences) else seconds
+
+
 class Preferences:
     """Settings, keys, and what is wrong with the file that they come from.
 

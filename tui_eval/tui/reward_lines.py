@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from tui_eval.printable import one_line, printable
 from tui_eval.tui.blocks import bar
-from tui_eval.tui.figures import NONE, reward_text
+from tui_eval.tui.figures import NONE, plural, reward_text
 from tui_eval.tui.ink import EMPTY, Line, Span, left, right
 from tui_eval.tui.wrap import shown_lines
 
@@ -32,7 +32,9 @@ def breakdown(rollout: Rollout | None, group: ExampleFigures | None, width: int)
     if rollout is None:
         return
     if not rollout.finished:
-        yield (("not scored yet", "faint"),)
+        yield (("not scored yet", "muted"),)
+        if group is not None and group.mean is not None:
+            yield (("group      ", "muted"), (f"{_came_to(group)} so far", "muted"))
         return
     weighted = [score for score in rollout.scores if score.weight or score.error]
     names = {score.name for score in weighted}
@@ -93,8 +95,7 @@ def _group(rollout: Rollout, group: ExampleFigures, width: int) -> Iterator[Line
     """How it stands to the others of its example, as a trainer sees it."""
     if group.mean is None or group.n < 2:
         return
-    of = f"{group.n} rollouts · mean {reward_text(group.mean)} · std {reward_text(group.std)}"
-    yield (("group      ", "muted"), (of, "muted"))
+    yield (("group      ", "muted"), (_came_to(group), "muted"))
     if rollout.error or rollout.reward is None:
         return
     if group.all_equal:
@@ -103,6 +104,11 @@ def _group(rollout: Rollout, group: ExampleFigures, width: int) -> Iterator[Line
     advantage = rollout.reward - group.mean
     sign = "+" if advantage > 0 else ""
     yield (("advantage  ", "muted"), (sign + reward_text(advantage), "strong"))
+
+
+def _came_to(group: ExampleFigures) -> str:
+    spread = f" · std {reward_text(group.std)}" if group.n > 1 else ""
+    return f"{plural(group.n, 'rollout')} · mean {reward_text(group.mean)}{spread}"
 
 
 def _metrics(

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Hashable, Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from tui_eval.fold.filter_fields import FIELDS, METRIC
@@ -15,9 +15,10 @@ from tui_eval.tui.ink import cut, left, right
 from tui_eval.tui.stages import DONE, WAITING
 
 BAR = 5
-GROUP = 19
-STATE_LEAST, STATE_GOOD, STATE_BEST = 9, 15, 36
-"""Cells that the state keeps: at least, beside metrics, and beside columns of text."""
+GROUP, GROUP_LEAST = 19, 12
+"""Cells of what an example came to: with pass@k, and where there is no room for that."""
+STATE_LEAST, STATE_GOOD, STATE_BEST = 8, 15, 36
+"""Cells that the state keeps: for its longest word, beside metrics, and beside columns of text."""
 METRIC_MOST = 12
 TEXT_MOST = 60
 
@@ -88,6 +89,7 @@ def _failed_tools(state: RunState, row: int) -> str:
 
 BAR_COLUMN = Column("bar", "", BAR + 1, "reward as a bar", lambda state, row: None)
 GROUP_COLUMN = Column("group", "", GROUP, "mean ± std and pass@k of the example", lambda *_: None)
+GROUP_SHORT = replace(GROUP_COLUMN, width=GROUP_LEAST)
 TIME_COLUMN = Column("time", "time", 7, "time that it took", _time)
 """These are drawn by the list: by its colours, by the lines around, and by its clock."""
 
@@ -150,7 +152,7 @@ def fitting_columns(
     """
     known, groups = known_columns(state), state.per_example > 1
     wanted = list(chosen) if chosen is not None else _usual(state)
-    shown = set()
+    shown: dict[str, Column] = {}
     for name in wanted:
         column = known.get(name)
         if column is None or (column is GROUP_COLUMN and not grouped):
@@ -161,12 +163,17 @@ def fitting_columns(
         gives_way = column is GROUP_COLUMN and has_notes and chosen is None
         if gives_way and column.width + STATE_BEST > room:
             continue
+        if column is GROUP_COLUMN:
+            after = wanted[wanted.index(name) + 1 :] if chosen is not None else []
+            rest = sum(known[one].width for one in after if one in known)
+            if column.width + rest + kept > room:
+                column, kept = GROUP_SHORT, STATE_LEAST
         if column.width + kept > room:
             break
         room -= column.width
-        shown.add(name)
+        shown[name] = column
     order: Iterable[str] = chosen if chosen is not None else known
-    return tuple(known[name] for name in order if name in shown)
+    return tuple(shown[name] for name in order if name in shown)
 
 
 def _usual(state: RunState) -> list[str]:

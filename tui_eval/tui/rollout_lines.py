@@ -26,7 +26,7 @@ from tui_eval.tui.row_order import Sorting
 from tui_eval.tui.stages import DONE, ERROR, WAITING, error_word, look_of
 
 ID_LEAST, ID_MOST = 3, 14
-REWARD = 8
+REWARD = 7
 NOTE_GLYPH = "✎"
 MARK_GLYPH = "A"
 
@@ -119,7 +119,8 @@ class RolloutLines:
             found.append(("number", 3, "#"))
         found += [("", self._signs, ""), ("reward", REWARD, "reward")]
         for column in self._columns:
-            head = group_head(self.state) if column is GROUP_COLUMN else column.head
+            is_group = column.name == GROUP_COLUMN.name
+            head = group_head(self.state, column.width) if is_group else column.head
             found.append((column.name, column.width, head))
         return [*found, ("stage", self._room + 2, "state")]
 
@@ -198,8 +199,8 @@ class RolloutLines:
     def _cell(self, column: Column, row: int, brace: str) -> list[Span]:
         if column is BAR_COLUMN:
             return self._bar(row)
-        if column is GROUP_COLUMN:
-            return group_spans(self.state, self._group(row, brace))
+        if column.name == GROUP_COLUMN.name:
+            return group_spans(self.state, self._group(row, brace), column.width)
         if column is TIME_COLUMN:
             return [(column.fit(self._time(row)), "muted")]
         return [(column.cell(column.value(self.state, row)), "muted")]
@@ -222,7 +223,7 @@ class RolloutLines:
     def _group(self, row: int, brace: str) -> ExampleFigures | None:
         """What the example has come to, on the first of its lines."""
         place = row // self.state.per_example
-        is_first = brace in ("╭", "") and GROUP_COLUMN in self._columns
+        is_first = brace in ("╭", "") and GROUP_COLUMN.name in self.shown
         return self.state.examples.result(place) if is_first else None
 
     def _time(self, row: int) -> str:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from tui_eval.tui.commands.keymap import key_for
 from tui_eval.tui.finding import (
     LONGEST,
     MOST,
@@ -17,7 +18,7 @@ from tui_eval.tui.finding import (
 from tui_eval.tui.ink import EMPTY, Line, Span, left
 from tui_eval.tui.parts import Part
 
-HINT = "words or /expression/ · enter finds · esc leaves"
+HINT = "words or /expression/ · enter finds · esc closes"
 
 
 class Search:
@@ -120,7 +121,7 @@ class Search:
         if self.wanted is None:
             return EMPTY
         end, ink = self._standing()
-        keys = "  n N esc" if focused and self.matches else "  esc" if focused else ""
+        keys = self._keys() if focused else ""
         room = max(width - len(end) - len(keys) - 4, 4)
         return (
             ("/", "key"),
@@ -128,6 +129,13 @@ class Search:
             (f"  {end}", ink),
             (keys, "faint"),
         )
+
+    def _keys(self) -> str:
+        clears = f"{key_for('story.clear-search')} clears"
+        if not self.matches:
+            return f"   {clears}"
+        steps = f"{key_for('story.next-match')} {key_for('story.previous-match')}"
+        return f"   {steps} next, previous · {clears}"
 
     def _standing(self) -> tuple[str, str]:
         if self.trouble:

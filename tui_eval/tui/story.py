@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 from rich.cells import cell_len
 
 from tui_eval.printable import one_line, printable
+from tui_eval.tui.commands.keymap import key_for
 from tui_eval.tui.figures import count_text, ms_text, reward_text
 from tui_eval.tui.ink import EMPTY, Line, Span, cut, line_width, spread
 from tui_eval.tui.shown_text import arguments_shown, inline_arguments, pretty_json
@@ -121,7 +122,8 @@ def lay_out(head: Line, blocks: Iterable[Block], view: View, width: int) -> Piec
         if 0 < found.rest <= 2 and view.limit is None:
             found = shown(text, block.width(width), most + 2)
         if skip:
-            lines.append((*block.later, ("… earlier lines", "muted"), ("  enter hides", "faint")))
+            hides = f"  {key_for('story.switch-fold')} hides"
+            lines.append((*block.later, ("… earlier lines", "muted"), (hides, "faint")))
         placed.append(Placed(block, len(lines), found, skip, len(block.first)))
         for at, part in enumerate(found.lines):
             lines.append((*(block.later if at else block.first), (part, block.ink)))
@@ -161,7 +163,8 @@ def _more(hidden: int, before: Line) -> list[Line]:
     if hidden <= 0:
         return []
     noun = "line" if hidden == 1 else "lines"
-    does = f"enter shows {STEP:,}" if hidden > STEP else "enter to show"
+    key = key_for("story.switch-fold")
+    does = f"{key} shows {STEP:,}" if hidden > STEP else f"{key} to show"
     plain = tuple((text, "rule" if text.strip() else ink) for text, ink in before)
     return [(*plain, (f"… {hidden:,} more {noun}", "muted"), (f"  {does}", "faint"))]
 

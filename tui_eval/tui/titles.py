@@ -10,6 +10,7 @@ from textual.content import Content
 from tui_eval.fold.columns import Note
 from tui_eval.fold.filter_fields import METRIC
 from tui_eval.printable import one_line
+from tui_eval.tui.commands.keymap import key_for
 from tui_eval.tui.figures import clock_text, span_text
 from tui_eval.tui.row_order import Sorting
 from tui_eval.tui.stages import DONE, look_of
@@ -29,7 +30,7 @@ COLOURS = {
 
 def rollouts_title(following: bool, goes_on: bool, sorting: Sorting) -> Content:
     """Says whether the view moves by itself, and how it is sorted."""
-    parts = ["1 Rollouts"]
+    parts = [f"{key_for('run.rollouts')} Rollouts"]
     if goes_on:
         parts.append("following" if following else "frozen")
     if sorting.field:
@@ -53,8 +54,9 @@ def story_title(
     state: RunState, row: int, rollout: Rollout | None, now: float, width: int, note: Note
 ) -> Content:
     """Which rollout it is, its attempt, stage, time and note; shorter where `width` is small."""
+    number = key_for("run.trajectory")
     if row < 0 or row >= state.total:
-        return Content(" 2 Trajectory ")
+        return Content(f" {number} Trajectory ")
     look = look_of(state, row)
     stage = (f"{look.glyph} {look.word}", COLOURS.get(look.ink, ""))
     parts: list[tuple[str, str] | str] = [stage]
@@ -69,14 +71,15 @@ def story_title(
     if note != Note():
         tags = " ".join(f"#{tag}" for tag in note.tags)
         parts += [" · ", (one_line(f"✎ {tags or note.text}", 24), COLOURS["accent"])]
-    long = Content.assemble(f" 2 Trajectory · {rollout_name(state, row)} · ", *parts, " ")
+    long = Content.assemble(f" {number} Trajectory · {rollout_name(state, row)} · ", *parts, " ")
     if long.cell_length <= width - 4:
         return long
-    return Content.assemble(f" 2 {rollout_name(state, row, short=True)} · ", *parts, " ")
+    return Content.assemble(f" {number} {rollout_name(state, row, short=True)} · ", *parts, " ")
 
 
 def reward_title(state: RunState, row: int) -> Content:
     """Whose reward it is."""
+    number = key_for("run.reward")
     if row < 0 or row >= state.total:
-        return Content(" 5 Reward ")
-    return Content(f" 5 Reward · {rollout_name(state, row)} ")
+        return Content(f" {number} Reward ")
+    return Content(f" {number} Reward · {rollout_name(state, row)} ")

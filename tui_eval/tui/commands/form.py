@@ -15,7 +15,8 @@ COMMANDS = (
         "ctrl+o", "load", "form", FORM, "Load a TOML file", footer="load", rank=7, palette=True,
     ),
     Command(
-        "f2", "next_pane", "form", FORM, "Next pane: form, plan, TOML, …", footer="panes", rank=22,
+        "f2", "next_pane", "form", FORM, "Next pane: form, plan, TOML, command",
+        footer="panes", rank=22,
     ),
     Command(
         "f3", "copy_command", "form", FORM, "Copy the command line", footer="command", rank=25,

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
+from contextvars import ContextVar
 from functools import cached_property
 from itertools import chain, combinations, takewhile, zip_longest
 from types import MappingProxyType
@@ -50,6 +51,13 @@ class Keymap:
 
 
 USUAL = Keymap()
+IN_USE: ContextVar[Keymap] = ContextVar("keymap", default=USUAL)
+"""The keys that texts name: those of the app in whose context they are written."""
+
+
+def key_for(name: str) -> str:
+    """The first key of a command, as it is shown, by the name that settings have for it."""
+    return IN_USE.get().sign(BY_ID[name])
 
 
 def keymap_of(app: object) -> Keymap:

@@ -8,6 +8,7 @@ from textual.screen import Screen
 
 from tui_eval.fold.columns import Note
 from tui_eval.fold.run_state import RunState
+from tui_eval.tui.commands.keymap import key_for
 from tui_eval.tui.notebook import Notebook
 from tui_eval.tui.titles import rollout_name
 from tui_eval.tui.widgets.key_line import KeyLine
@@ -100,7 +101,7 @@ class AnnotatingScreen(Screen[None]):
         """Compares the selected rollout with the marked one."""
         mark, row = self.rollouts.lines.mark, self.rollouts.row
         if mark < 0:
-            self._say("Mark a rollout first: m marks the selected one.")
+            self._say(f"Mark a rollout first: {key_for('run.mark')} marks the selected one.")
         elif mark == row:
             self._say("This is the marked rollout: select another one to compare it with.")
         else:

@@ -123,7 +123,8 @@ class SortMenu(ModalScreen[str | None]):
 
     def compose(self) -> ComposeResult:
         """The box."""
-        self._box.border_title = Content("Sort by · enter, again for the other way · esc closes")
+        self._box.border_title = Content("Sort by")
+        self._box.border_subtitle = Content("enter sorts, again the other way · esc closes")
         yield self._box
 
     def on_picking_done(self) -> None:
@@ -199,7 +200,7 @@ class ColumnChooser(ModalScreen[Chosen | None]):
         """The box."""
         self._box.border_title = Content("Columns, as far as they fit")
         self._box.border_subtitle = Content(
-            "space shows or hides · J K move · r usual · enter keeps · esc"
+            "space switches · J K move · r usual · enter keeps · esc closes"
         )
         yield self._box
 

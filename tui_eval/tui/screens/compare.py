@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import time
 from collections.abc import Callable, Iterator, Sequence
 from itertools import chain
@@ -22,9 +23,11 @@ from tui_eval.tui.changes import LOOKS
 from tui_eval.tui.commands import bindings
 from tui_eval.tui.commands.command import Scope
 from tui_eval.tui.commands.compare import GROUPS
+from tui_eval.tui.commands.keymap import key_for
 from tui_eval.tui.comparing import Reading
 from tui_eval.tui.figures import plural
 from tui_eval.tui.ink import EMPTY, Line
+from tui_eval.tui.preferences import drawn_every
 from tui_eval.tui.screens.live import LiveScreen
 from tui_eval.tui.widgets.compared_header import ComparedHeader
 from tui_eval.tui.widgets.differing_settings import DifferingSettings
@@ -85,7 +88,7 @@ class CompareRuns(Screen[None]):
         """Begins to read."""
         self.set_focus(self.examples)
         self.reading.start()
-        self.set_interval(TICK_S, self._tick)
+        self.set_interval(drawn_every(self.app, TICK_S), self._tick)
         self._tick()
 
     def on_unmount(self) -> None:
@@ -108,7 +111,8 @@ class CompareRuns(Screen[None]):
 
     def _waiting(self) -> Iterator[Line]:
         if not self.reading.over:
-            yield ((self.reading.text, "busy"), ("   esc cancels", "faint"))
+            cancels = f"   {key_for('compared.back')} cancels"
+            yield ((self.reading.text, "busy"), (cancels, "faint"))
             return
         for fault in self.reading.faults:
             yield from wrapped("✗ ", fault, "fault", self.examples.line_width)
@@ -142,7 +146,8 @@ class CompareRuns(Screen[None]):
             lines += [EMPTY, ((f"  {PAIRED_BY}", "faint"),)]
         elif self.examples.only:
             look = LOOKS[Change(self.examples.only)]
-            lines = [((f"no example is {look.word}", "muted"), ("   a shows all", "faint"))]
+            shows_all = f"   {key_for('compare.all')} shows all"
+            lines = [((f"no example is {look.word}", "muted"), (shows_all, "faint"))]
         self.examples.empty = tuple(lines)
 
     def _draw(self) -> None:
@@ -150,19 +155,21 @@ class CompareRuns(Screen[None]):
             view.update()
         self.examples.border_title = self._examples_title()
         letter = self.numbers.letter
-        self.numbers.border_title = Content(f" 2 Numbers · A and {letter} · 95 % intervals ")
+        key = key_for("compare.numbers")
+        self.numbers.border_title = Content(f" {key} Numbers · A and {letter} · 95 % intervals ")
         count = len(self.found.settings) if self.found is not None else 0
-        self.settings.border_title = Content(f" 3 Settings that differ · {count} ")
+        key = key_for("compare.settings")
+        self.settings.border_title = Content(f" {key} Settings that differ · {count} ")
         self._update_keys()
 
     def _examples_title(self) -> Content:
-        view = self.examples
+        view, number = self.examples, key_for("compare.examples")
         if view.comparison is None or not view.comparison.comparable:
-            return Content(" 1 Examples ")
+            return Content(f" {number} Examples ")
         all_of_them = len(view.comparison.examples)
         what = LOOKS[Change(view.only)].word if view.only else "all"
         count = f"{len(view.shown):,} of {all_of_them:,}" if view.only else f"{all_of_them:,}"
-        return Content(f" 1 Examples · {what} {count} · {view.sort} ")
+        return Content(f" {number} Examples · {what} {count} · {view.sort} ")
 
     def _update_keys(self) -> None:
         several = self.found is not None and len(self.found.runs) > 2
@@ -170,6 +177,8 @@ class CompareRuns(Screen[None]):
             "run(1)": "run" if several else "",
             "open": "transcripts" if self.examples.shown else "",
             "sort": "sort" if self.examples.shown else "",
+            "export": "export" if self.found is not None else "",
+            "read_elsewhere(False)": "pager" if self.found is not None else "",
             "leave": "back" if len(self.app.screen_stack) > 1 else "quit",
         }
         self.keys.scopes = (*self.scopes, "view", "pairs" if self.focused is self.examples else "")
@@ -281,7 +290,59 @@ class CompareRuns(Screen[None]):
             for run, keys in zip(runs, ("pr", "PR"), strict=False)
             if run.state.run is not None
         )
-        offer_copies(self, [*chain(*of_runs)], lambda text: self.keys.say(text, self.now()))
+        offer_copies(self, [*chain(*of_runs)], self._say, "compared.copy")
+
+    def action_export(self) -> None:
+        """Asks for a file, and writes the comparison as its name says."""
+        found, only = self.found, self.examples.only
+        if found is None:
+            self._say("Nothing is compared yet that could be exported.")
+            return
+        from tui_eval.tui.comparison_export import default_name
+        from tui_eval.tui.screens.path_prompt import PathPrompt
+
+        def answered(path: str | None) -> None:
+            if path is not None:
+                self.run_worker(self._write(found, only, Path(path).expanduser()), group="export")
+
+        which = "The examples that are listed" if only else "All examples"
+        about = f"{which}. The ending says how: .md to read, .csv a table, .json."
+        prompt = PathPrompt("Export the comparison", default_name(found), about, "writes it")
+        self.app.push_screen(prompt, answered)
+
+    async def _write(self, found: ComparedRuns, only: str, path: Path) -> None:
+        from tui_eval.errors import RefusedError
+        from tui_eval.tui.comparison_export import write_comparison
+
+        try:
+            await asyncio.to_thread(write_comparison, found, only, path)
+        except RefusedError as error:
+            fault = error.faults[0]
+            self._say(f"Not written to {path}: {fault.what}. {fault.hint}.")
+        except OSError as error:
+            self._say(f"Not written to {path}: {error.strerror or error}.")
+        else:
+            self._say(f"The comparison is in {path}.")
+
+    def action_read_elsewhere(self, editor: bool) -> None:
+        """Opens the comparison in the pager or the editor."""
+        if self.found is None:
+            self._say("Nothing is compared yet that could be read.")
+            return
+        from tui_eval.tui.comparison_export import USUAL, comparison_markdown
+        from tui_eval.tui.elsewhere import NoProgramError, program, read_elsewhere
+
+        try:
+            words = program(editor)
+        except NoProgramError as error:
+            self._say(f"{error}.")
+            return
+        text = comparison_markdown(self.found, self.examples.only)
+        if fault := read_elsewhere(self.app, words, text.encode(), USUAL):
+            self._say(f"{fault[0].upper()}{fault[1:]}.")
+
+    def _say(self, text: str) -> None:
+        self.keys.say(text, self.now())
 
     def action_help(self) -> None:
         """Shows the keys."""

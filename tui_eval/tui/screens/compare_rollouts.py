@@ -215,7 +215,10 @@ class TranscriptsScreen(Screen[int]):
             of_side = [*of_entry(entry)] if entry is not None else []
             of_side += [of_rollout(side.state, row, None, {}), *of_example(side.state, row)]
             found += (one.of(side.letter, capital=bool(at)) for one in of_side)
-        offer_copies(self, found, lambda text: self.keys.say(text, self.now()))
+        offer_copies(self, found, self._say, "compared.copy")
+
+    def _say(self, text: str) -> None:
+        self.keys.say(text, self.now())
 
     def action_help(self) -> None:
         """Shows the keys."""

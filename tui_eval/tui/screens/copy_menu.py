@@ -9,6 +9,7 @@ from typing import Any
 from textual.screen import Screen
 
 from tui_eval.errors import RefusedError
+from tui_eval.tui.commands.keymap import key_for
 from tui_eval.tui.copied import copy
 from tui_eval.tui.copyable import Copyable
 from tui_eval.tui.screens.menu import Item, Menu
@@ -17,12 +18,13 @@ BEGINNING = 200
 
 
 def offer_copies(
-    screen: Screen[Any], items: Sequence[Copyable], say: Callable[[str], None]
+    screen: Screen[Any], items: Sequence[Copyable], say: Callable[[str], None], command: str
 ) -> None:
     """Shows what can be copied, and copies what is chosen.
 
     Args:
         say: Tells a sentence at the bottom of the screen.
+        command: What asked for it, as settings call it; its key chooses what is under the cursor.
     """
     if not items:
         say("There is nothing to copy yet.")
@@ -33,7 +35,7 @@ def offer_copies(
             copy_at_once(screen, items[place], say)
 
     lines = [Item(one.key, one.label, " ".join(one.note[:BEGINNING].split())) for one in items]
-    screen.app.push_screen(Menu("Copy", lines, "y"), chosen)
+    screen.app.push_screen(Menu("Copy", lines, key_for(command)), chosen)
 
 
 def copy_at_once(screen: Screen[Any], one: Copyable, say: Callable[[str], None]) -> None:

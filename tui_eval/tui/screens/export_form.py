@@ -23,6 +23,7 @@ from tui_eval.tui.figures import plural
 from tui_eval.tui.filter_entry import type_into
 from tui_eval.tui.ink import EMPTY, Line, cut, left
 from tui_eval.tui.paths import shown_path
+from tui_eval.tui.preferences import drawn_every
 from tui_eval.tui.text_line import TextLine
 from tui_eval.tui.widgets.line_view import LineView
 
@@ -31,7 +32,7 @@ KINDS = list(FORMATS)
 USUAL, OF_LISTED = "html", "jsonl"
 """Formats to begin with: a page for a whole run, rows for those that somebody filtered out."""
 DOWNLOADS = "the file stays on the server; your browser downloads a copy"
-HINT = "↑ ↓ choose · tab goes on · enter writes · esc leaves"
+HINT = "↑ ↓ choose · tab goes on · enter writes · esc closes"
 GROUPS = FORMAT, WHICH, FILE = "format", "rollouts", "file"
 BAR = 28
 
@@ -267,7 +268,7 @@ class ExportDialog(ModalScreen[str]):
                 "overwrite": path.exists(),
             }
         )
-        self._watch = self.set_interval(1 / 12, lines.update)
+        self._watch = self.set_interval(drawn_every(self.app, 1 / 12), lines.update)
         self.run_worker(self._write(lines.export, path), group="export")
         lines.update()
 

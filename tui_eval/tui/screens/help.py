@@ -150,6 +150,7 @@ class Help(ModalScreen[None]):
     def compose(self) -> ComposeResult:
         """The box."""
         box = HelpLines(self._groups, self._scopes, self._here)
-        what = "Keys" if self._scopes else "Keys and signs"
+        has_signs = not self._scopes and FORM not in self._groups
+        what = "Keys and signs" if has_signs else "Keys"
         box.border_title = Content(f"{what} · esc closes")
         yield box

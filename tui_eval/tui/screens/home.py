@@ -19,6 +19,7 @@ from tui_eval.printable import one_line
 from tui_eval.tui.commands import bindings
 from tui_eval.tui.commands.command import Scope
 from tui_eval.tui.commands.home import GROUPS
+from tui_eval.tui.commands.keymap import key_for
 from tui_eval.tui.found_runs import FoundRuns, can_resume, name_of
 from tui_eval.tui.ink import EMPTY, Line
 from tui_eval.tui.paths import shown_path
@@ -38,7 +39,7 @@ if TYPE_CHECKING:
 SCOPES = {"runs": "runs", "environments": "near", "endpoints": "near"}
 TYPING: tuple[Line, Line] = (
     (("words of environment, model, arguments, state, path; !word: without it", "muted"),),
-    (("enter keeps the filter, esc shows all runs", "faint"),),
+    EMPTY,
 )
 
 
@@ -116,10 +117,16 @@ class HomeScreen(LookingScreen):
     def on_mount(self) -> None:
         """Draws the first frame: nothing has been looked for yet."""
         self.set_focus(self.list)
-        self.environments.border_title = Content(" 2 Environments ")
-        self.endpoints.border_title = Content(" 3 Endpoints ")
+        self.environments.border_title = Content(f" {key_for('home.environments')} Environments ")
+        self.endpoints.border_title = Content(f" {key_for('home.endpoints')} Endpoints ")
         self.draw()
         self.set_interval(1.0, lambda: self.keys.tick(self.now()))
+
+    def show_seen(self, path: str) -> None:
+        """Selects the run that somebody comes back from."""
+        self.runs.want(Path(path))
+        self.run_worker(asyncio.to_thread(self.desk.note_seen, path), group="seen")
+        self.list.refill(self.runs.arrange)
 
     def say(self, message: str) -> None:
         """Shows a message in place of the keys for a while."""
@@ -167,6 +174,8 @@ class HomeScreen(LookingScreen):
             "compare": "compare" if can_compare else "",
             "resume": "resume" if one is not None and not can_resume(one) else "",
             "keep": "keep" if one is not None and not one.saved and not one.running else "",
+            "copy": "copy" if one is not None else "",
+            "export": "export" if one is not None else "",
             "new": "new" if self._configure is not None else "",
             "demo": "demo" if self.runs.told and not self.runs.all else "",
             "choose": self._choice_word(),
@@ -294,7 +303,10 @@ class HomeScreen(LookingScreen):
             return
         marked = self._compared
         if len(marked) < 2:
-            self.say("Mark a run with m; on another one d compares the two. Or mark several.")
+            self.say(
+                f"Mark a run with {key_for('runs.mark')}; on another one "
+                f"{key_for('home.compare')} compares the two. Or mark several."
+            )
         else:
             self.app.push_screen(self._compare(marked))
 
@@ -318,7 +330,8 @@ class HomeScreen(LookingScreen):
         from tui_eval.tui.screens.copy_menu import offer_copies
 
         one = self.runs.selected
-        offer_copies(self, list(of_run(str(one.run.place))) if one is not None else [], self.say)
+        items = list(of_run(str(one.run.place))) if one is not None else []
+        offer_copies(self, items, self.say, "home.copy")
 
     def action_export(self) -> None:
         """Asks how to export the selected run."""

@@ -13,6 +13,7 @@ from textual.widget import Widget
 
 from tui_eval.tui.commands import bindings
 from tui_eval.tui.commands.command import Scope
+from tui_eval.tui.commands.keymap import key_for
 from tui_eval.tui.commands.live import GROUPS
 from tui_eval.tui.leaving import Leave
 from tui_eval.tui.screens.finding import FindingScreen
@@ -284,6 +285,7 @@ class LiveScreen(PassingOnScreen, SteeringScreen, FindingScreen, LeavableScreen)
     def on_log_pane_retitled(self) -> None:
         """Another level, or something is searched for."""
         self.grid.entitle(self.log_pane, self.log_pane.title())
+        self._update_keys()
 
     def on_rollout_list_opened(self) -> None:
         """Goes on reading in the trajectory."""
@@ -308,7 +310,7 @@ class LiveScreen(PassingOnScreen, SteeringScreen, FindingScreen, LeavableScreen)
         titles = (
             (self.rollouts, rollouts_title(following, going, self.rollouts.listing.sorting)),
             (self.story, self._story_title()),
-            (self.numbers, Content(" 3 Numbers · 95 % intervals ")),
+            (self.numbers, Content(f" {key_for('run.numbers')} Numbers · 95 % intervals ")),
             (self.log_pane, self.log_pane.title()),
             (self.reward, reward_title(self.state, row)),
         )
@@ -319,6 +321,17 @@ class LiveScreen(PassingOnScreen, SteeringScreen, FindingScreen, LeavableScreen)
         reader, width = self.reader, self.story.size.width or self.size.width
         note = self.notebook.get(max(reader.row, 0))
         return story_title(self.state, reader.row, reader.rollout, self.now(), width, note)
+
+    @property
+    def _is_searching(self) -> bool:
+        """Whether words to search for are being typed."""
+        if self.focused is self.story:
+            return self.story.search.typing is not None
+        return self.focused is self.log_pane and self.log_pane.typed is not None
+
+    def on_trajectory_searched(self) -> None:
+        """Something is typed, looked for, or not any more."""
+        self._update_keys()
 
     @property
     def pane_scope(self) -> Scope:
@@ -342,8 +355,10 @@ class LiveScreen(PassingOnScreen, SteeringScreen, FindingScreen, LeavableScreen)
             "leave": self._leave_word,
         }
         self.keys.scopes = (*self.scopes, "view", self.pane_scope)
-        if self.rollouts.entry.is_open:
+        if self.rollouts.entry.is_open or self._is_searching:
             self.keys.scopes = ("typing",)
+            if self._is_searching:
+                self.keys.words |= {"keep": "find", "clear": "close"}
         self.keys.tick(self.now())
 
     def on_descendant_focus(self) -> None:

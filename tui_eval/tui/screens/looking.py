@@ -5,11 +5,13 @@ from __future__ import annotations
 import asyncio
 import time
 from collections.abc import Sequence
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from textual.screen import Screen
 
 from tui_eval.printable import one_line
+from tui_eval.tui.commands.keymap import key_for
 from tui_eval.tui.found_runs import FoundRuns
 from tui_eval.tui.ink import EMPTY, Line
 from tui_eval.tui.widgets.near_list import ASKING, EndpointList, EnvironmentList, host_of
@@ -27,9 +29,7 @@ NO_RUNS: tuple[Line, ...] = (
     EMPTY,
     (("  No runs under ./outputs yet, nor under ./environments/*/outputs.", ""),),
     EMPTY,
-    (("  D", "key"), ("  watch the demo: no key and no network needed", "")),
 )
-NEW: Line = (("  n", "key"), ("  put an evaluation together", ""))
 BY_COMMAND: Line = (("     ", ""), ("tui-eval ENVIRONMENT -m MODEL", "muted"), ("  run one", ""))
 ELSEWHERE: Line = (("     ", ""), ("tui-eval home PATH", "muted"), ("  look elsewhere too", ""))
 
@@ -60,6 +60,7 @@ class LookingScreen(Screen[None]):
         self._look_again()
 
     async def _keep_looking(self) -> None:
+        seen = await asyncio.to_thread(self.desk.last_seen)
         while True:
             began = time.monotonic()
             self._look_now.clear()
@@ -68,7 +69,7 @@ class LookingScreen(Screen[None]):
             except OSError as error:
                 self.say(f"The runs cannot be listed: {error}")
             else:
-                self._take(found)
+                self._take(found, seen)
             await self._rest(max(LOOKS_EVERY_S, (time.monotonic() - began) * RESTS))
 
     async def _rest(self, seconds: float) -> None:
@@ -81,11 +82,23 @@ class LookingScreen(Screen[None]):
                 if self.is_current:
                     return
 
-    def _take(self, found: Sequence[Any]) -> None:
-        new = NEW if self._configure is not None else BY_COMMAND
-        self.list.empty = (*NO_RUNS, new, ELSEWHERE)
-        self.list.refill(lambda: self.runs.take(found))
+    def _take(self, found: Sequence[Any], seen: tuple[Path, float] | None) -> None:
+        self.list.empty = self._no_runs()
+        is_first = not self.runs.told
+        self.list.refill(lambda: self.runs.take(found, seen))
+        if is_first:
+            self.call_after_refresh(self.list.show_line, self.runs.line)
         self.draw()
+
+    def _no_runs(self) -> tuple[Line, ...]:
+        """What there is to do where there is no run yet."""
+        can_configure = self._configure is not None
+        demo: Line = (
+            (f"  {key_for('home.demo')}", "key"),
+            ("  watch the demo: no key and no network needed", ""),
+        )
+        new: Line = ((f"  {key_for('home.new')}", "key"), ("  put an evaluation together", ""))
+        return (*NO_RUNS, demo, new if can_configure else BY_COMMAND, ELSEWHERE)
 
     async def _look_around(self) -> None:
         """Environments and endpoints; then asks those that could be used whether they answer."""

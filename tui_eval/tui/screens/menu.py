@@ -12,6 +12,7 @@ from textual.content import Content
 from textual.screen import ModalScreen
 
 from tui_eval.printable import one_line, printable
+from tui_eval.tui.commands.key_names import sign_of
 from tui_eval.tui.ink import Line, cut, left, line_width
 from tui_eval.tui.screens.columns import Picking
 
@@ -52,7 +53,8 @@ class Menu(ModalScreen[int]):
     """Dismissed with the place of the item that was chosen; None for none.
 
     Args:
-        again: The key that opened it: pressed again it chooses what is under the cursor.
+        again: The key that opened it, as it is shown: pressed again it chooses what is under the
+            cursor.
     """
 
     BINDINGS: ClassVar[list[BindingType]] = [
@@ -65,7 +67,7 @@ class Menu(ModalScreen[int]):
         self.lines = MenuLines(items)
         self.lines.border_title = Content(printable(title))
         again_too = f"{again} or " if again else ""
-        self.lines.border_subtitle = Content(f"a key, or {again_too}enter · esc leaves")
+        self.lines.border_subtitle = Content(f"a key, or {again_too}enter · esc closes")
 
     def compose(self) -> ComposeResult:
         """The box."""
@@ -77,7 +79,7 @@ class Menu(ModalScreen[int]):
         if event.character in keys:
             event.stop()
             self.dismiss(keys.index(event.character))
-        elif self._again and event.character == self._again:
+        elif self._again and sign_of(event.key) == self._again:
             event.stop()
             self.dismiss(self.lines.cursor)
 

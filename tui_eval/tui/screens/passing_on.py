@@ -112,4 +112,4 @@ class PassingOnScreen(AnnotatingScreen):
 
     def action_copy(self) -> None:
         """Asks what to copy."""
-        offer_copies(self, self.copyable(), self._say)
+        offer_copies(self, self.copyable(), self._say, "run.copy")

@@ -16,14 +16,13 @@ from tui_eval.tui.ink import EMPTY, Line
 from tui_eval.tui.text_line import TextLine
 from tui_eval.tui.widgets.line_view import LineView
 
-HINT = "enter copies it there · esc leaves"
-
 
 class PathLine(LineView):
     """A line to type on, and what it is for."""
 
-    def __init__(self, path: str, about: str) -> None:
+    def __init__(self, path: str, about: str, does: str) -> None:
         super().__init__()
+        self._hint = f"enter {does} · esc closes"
         self.typed = TextLine()
         self.typed.put(path)
         self._about = about
@@ -40,7 +39,7 @@ class PathLine(LineView):
         """The path with its caret, or a word on it."""
         if index == 0:
             return tuple(self.typed.spans(self.line_width))
-        return (EMPTY, ((self._about, "muted"),), ((HINT, "faint"),))[index - 1]
+        return (EMPTY, ((self._about, "muted"),), ((self._hint, "faint"),))[index - 1]
 
     def on_key(self, event: events.Key) -> None:
         """Types."""
@@ -62,6 +61,7 @@ class PathPrompt(ModalScreen[str | None]):
     Args:
         path: What stands there at first.
         about: What happens there, as a sentence.
+        does: What enter does, in a word or two.
     """
 
     BINDINGS: ClassVar[list[BindingType]] = [
@@ -69,9 +69,9 @@ class PathPrompt(ModalScreen[str | None]):
         Binding("enter", "take", "Take it", show=False),
     ]
 
-    def __init__(self, title: str, path: str, about: str) -> None:
+    def __init__(self, title: str, path: str, about: str, does: str) -> None:
         super().__init__()
-        self._box = PathLine(path, about)
+        self._box = PathLine(path, about, does)
         self._box.border_title = Content(printable(title))
 
     def compose(self) -> ComposeResult:

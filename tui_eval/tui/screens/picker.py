@@ -214,7 +214,7 @@ class Picker(ModalScreen[Offer | None]):
         """The list, and the text beside or below it."""
         box = Container(self.list, self.text, id="picker")
         box.border_title = Content(self._title)
-        box.border_subtitle = Content("type · enter chooses · esc goes back")
+        box.border_subtitle = Content("type · enter chooses · esc closes")
         yield box
 
     def on_mount(self) -> None:

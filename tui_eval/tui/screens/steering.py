@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 from textual.message import Message
 
+from tui_eval.tui.commands.keymap import key_for
 from tui_eval.tui.figures import plural
 from tui_eval.tui.leaving import STAY, Choice
 from tui_eval.tui.limit_steps import next_limit
@@ -74,7 +75,9 @@ class SteeringScreen(AnnotatingScreen):
         elif kind == "Noticed" and not self.feed.live:
             self._say(event.text)  # type: ignore[union-attr]
         elif kind == "RunFinished" and event.status == "failed":  # type: ignore[union-attr]
-            self._say("The run failed; 3 says why. What finished is on disk, and it can go on.")
+            why = f"; {key_for('run.numbers')} says why" if self.noun == "run" else ""
+            kept = "What finished is on disk, and it can go on."
+            self._say(f"The {self.noun} failed{why}. {kept}")
 
     def _why_not(self, to: str) -> str:
         """Why the engine cannot be asked for something; empty where it can."""
@@ -106,7 +109,8 @@ class SteeringScreen(AnnotatingScreen):
 
                 self.feed.send(Cancel(row))
 
-        choices = [Choice("y", "yes, cancel it", "R runs it again later", True), STAY]
+        later = f"{key_for('run.rerun')} runs it again later"
+        choices = [Choice("y", "yes, cancel it", later, True), STAY]
         text = ["The others go on. Its row will say that it was cancelled."]
         title = f"Cancel {rollout_name(state, row)}?"
         self.app.push_screen(Question(title, text, choices, about_running=True), answered)
@@ -212,7 +216,8 @@ class SteeringScreen(AnnotatingScreen):
             return
         wanted = next_limit(now or max(self.state.running, 1) + 1, by)
         if wanted == now:
-            self._say("One rollout at a time is the least; space pauses the run.")
+            pauses = f"{key_for('run.pause')} pauses the {self.noun}"
+            self._say(f"One rollout at a time is the least; {pauses}.")
             return
         self.header.asked_limit = wanted
         self.root.send(MoveLimit(wanted))
@@ -250,7 +255,7 @@ class SteeringScreen(AnnotatingScreen):
                 self.run_worker(self._copy(source, Path(path).expanduser()), group="copy")
 
         title = "Save the run as" if run.saved else "Keep the run for good as"
-        self.app.push_screen(PathPrompt(title, offered, about), answered)
+        self.app.push_screen(PathPrompt(title, offered, about, "copies it there"), answered)
 
     async def _copy(self, source: Path, target: Path) -> None:
         from tui_eval.errors import RefusedError

@@ -15,10 +15,12 @@ from textual.widget import Widget
 from tui_eval.shipped import shipped
 from tui_eval.tui.commands import bindings
 from tui_eval.tui.commands.command import Scope
+from tui_eval.tui.commands.keymap import key_for
 from tui_eval.tui.commands.suite import GROUPS
 from tui_eval.tui.following import DWELL_S
 from tui_eval.tui.opened import Opened, place_of
 from tui_eval.tui.screens.live import LiveScreen
+from tui_eval.tui.stages import HELD
 from tui_eval.tui.standing import rollouts_on_disk
 from tui_eval.tui.watched import Silence, Watched
 from tui_eval.tui.widgets.blank import Blank
@@ -144,9 +146,13 @@ class SuiteScreen(LiveScreen):
         self.header.skipped = int(self.header.size.height == 1)
         fault = self.state.end.text if self.state.end is not None else ""
         self.top.live, self.top.asked_pause = self.root.live, self.asked_pause
+        shut = [run.state for run in self.opened if not run.state.gate_open]
+        self.top.held = sum(state.by_stage[HELD] for state in shut)
+        self.top.in_flight = sum(state.in_flight for state in shut)
         self.blank.place, self.blank.fault = self.evaluations.place, fault
         how = (self._told, self.follows, self.root.live, self.asked_pause)
-        drawn = (how, self.blank.place, fault, int(now))
+        gate = (self.top.held, self.top.in_flight)
+        drawn = (how, gate, self.blank.place, fault, int(now))
         if drawn != self._drawn_suite:
             self._drawn_suite = drawn
             self.grid.entitle(self.evaluations, self._list_title())
@@ -157,7 +163,7 @@ class SuiteScreen(LiveScreen):
 
     def _list_title(self) -> Content:
         how = (" · following" if self.follows else " · frozen") if self.at_work else ""
-        return Content(f" 0 Evaluations{how} ")
+        return Content(f" {key_for('suite.evaluations')} Evaluations{how} ")
 
     def _follow_on(self, now: float) -> None:
         """Goes to a running evaluation a moment after the one that was followed is over."""

@@ -36,7 +36,7 @@ class TextBox(ModalScreen[str]):
         """The area, and what is wrong."""
         box = Container(self.area, self.fault, id="text-box")
         box.border_title = Content(printable(self._field.label))
-        box.border_subtitle = Content("esc keeps it and goes back")
+        box.border_subtitle = Content("esc keeps it and closes")
         yield box
 
     def on_mount(self) -> None:

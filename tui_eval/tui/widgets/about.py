@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from tui_eval.printable import one_line
+from tui_eval.tui.commands.keymap import key_for
 from tui_eval.tui.figures import plural
 from tui_eval.tui.found_runs import OURS, asked_text, can_resume
 from tui_eval.tui.ink import EMPTY, Line
@@ -52,29 +53,38 @@ def about_run(one: FoundRun, marked: int) -> tuple[Line, Line]:
         facts.insert(0, (f"{one_line(asked, ASKED_MOST)}  · ", ""))
     if one.format != OURS:
         facts.append((f"  · written by {one_line(one.format, 40)}", "faint"))
+    if one.n is not None:
+        facts.append((f"  · n = {one.n:,}", "faint"))
     if one.running and one.pid:
         facts.append((f"  · process {one.pid}", "faint"))
+    compare, mark = key_for("home.compare"), key_for("runs.mark")
+    enter, leave = key_for("runs.open"), key_for("run.leave")
     if marked == 1:
-        told = "A is marked: on another run d compares the two, m marks it as well"
+        told = f"A is marked: on another run {compare} compares the two, {mark} marks it as well"
         return tuple(facts), ((told, "warn"),)
     if marked:
-        return tuple(facts), ((f"{plural(marked, 'run')} marked: d compares them", "warn"),)
+        return tuple(facts), ((f"{plural(marked, 'run')} marked: {compare} compares them", "warn"),)
     if one.running:
-        what = "enter attaches; q comes back and leaves it running, ^c there asks to stop it"
+        stop = key_for("app.interrupt")
+        what = f"{enter} attaches; {leave} comes back and leaves it running, {stop} asks to stop it"
         return tuple(facts), ((what, "faint"),)
-    words = ["enter opens it"]
+    words = [f"{enter} opens it"]
     if not can_resume(one):
-        words.append("r goes on with what is missing")
+        words.append(f"{key_for('home.resume')} goes on with what is missing")
     if not one.saved:
-        words.append("w keeps it for good: unsaved runs go two weeks after their last rollout")
+        keep = key_for("home.keep")
+        words.append(
+            f"{keep} keeps it for good: unsaved runs go two weeks after their last rollout"
+        )
     return tuple(facts), ((", ".join(words), "faint"),)
 
 
 def about_environment(one: NearEnvironment, can_configure: bool) -> tuple[Line, Line]:
     """Where an environment is, and how it is run."""
     where = one.path or f"an {one.origin}"
+    enter = key_for("near.choose")
     command = f"tui-eval {one_line(one.env_id, 80)} -m MODEL"
-    start: Line = (("enter puts an evaluation of it together, or ", "faint"),)
+    start: Line = ((f"{enter} puts an evaluation of it together, or ", "faint"),)
     return ((one_line(where, MOST), "muted"),), (
         *(start if can_configure else (("run it: ", "faint"),)),
         (command, "muted"),
@@ -96,5 +106,6 @@ def about_endpoint(one: NearEndpoint, answer: str | None) -> tuple[Line, Line]:
         )
     if answer and answer != ASKING:
         return first, ((f"✗ {one_line(answer, MOST)}", "fault"),)
-    words = "enter asks whether anything answers; nothing else is sent" if one.url else ""
+    enter = key_for("near.choose")
+    words = f"{enter} asks whether anything answers; nothing else is sent" if one.url else ""
     return first, ((words, "faint"),)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
+from tui_eval.tui.commands.keymap import key_for
 from tui_eval.tui.figures import plural
 from tui_eval.tui.ink import EMPTY, Line
 from tui_eval.tui.standing import done_text, look_of, title_of, variation_of
@@ -83,7 +84,7 @@ def _waiting(suite: SuiteState, place: int) -> Iterator[Line]:
         limit = f"    At most {most} at a time over all evaluations."
         yield ((limit, "muted"),)
     if not suite.gate_open:
-        yield (("    The suite is paused: space resumes it.", "warn"),)
+        yield ((f"    The suite is paused: {key_for('run.pause')} resumes it.", "warn"),)
     running = suite.running
     if running:
         yield EMPTY

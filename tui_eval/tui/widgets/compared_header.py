@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 from textual.message import Message
 
 from tui_eval.printable import one_line
+from tui_eval.tui.commands.keymap import key_for
 from tui_eval.tui.figures import interval_text, letter_of, plural, reward_text, signed_text
 from tui_eval.tui.ink import Line, Span, cut, left, line_width, spread
 from tui_eval.tui.widgets.line_view import LineView
@@ -108,10 +109,11 @@ class ComparedHeader(LineView, can_focus=False):
         return spread(tuple(start), end, self.line_width)
 
     def _reward(self, place: int, one: ComparedRun, comparison: Comparison | None) -> Line:
-        reward = reward_text(one.state.reward_mean.result().mean)
-        spans: list[Span] = [(f"reward {reward}", "strong" if place == 0 else "")]
+        mean = one.state.reward_mean.result()
+        reward = f"reward {reward_text(mean.mean)}"
+        spans: list[Span] = [(reward, "strong" if place == 0 else "")]
         if len(self.reading.paths) < 3:
-            return tuple(spans)
+            return (*spans, (f" {interval_text(mean.low, mean.high)}", "muted"))
         if comparison is None:
             return (*spans, (" " * 24, ""))
         if not comparison.comparable:
@@ -126,7 +128,7 @@ class ComparedHeader(LineView, can_focus=False):
             yield self._difference(found, letter)
         for doubt in found.doubts[:1]:
             more = len(found.doubts) - 1
-            note = f" ({more} more in 2)" if more else ""
+            note = f" ({more} more in {key_for('compare.numbers')})" if more else ""
             room = self.line_width - 3 - len(note)
             yield ("! ", "warn"), (cut(one_line(doubt, 400), room), "warn"), (note, "faint")
 

@@ -24,7 +24,8 @@ from tui_eval.tui.widgets.line_view import LineView
 
 WIDE = 100
 LEAST_BAR = 10
-LEAST_NAME = 6
+LEAST_NAME, GOOD_NAME = 6, 10
+"""Cells that the name of the environment keeps beside the reward, and beside its interval."""
 MOVED_S = 10.0
 """How long a limit is shown that was moved; longer while more rollouts than that are in flight."""
 
@@ -74,7 +75,7 @@ def status(state: RunState, live: bool, asked_pause: bool | None, now: float) ->
     if not state.gate_open:
         if state.in_flight:
             return (f"‖ pausing… {state.in_flight:,} in flight", "warn")
-        return ("‖ PAUSED", "warn")
+        return ("‖ paused", "warn")
     if asked_pause:
         return ("‖ pausing…", "warn")
     return (f"▶ running {took or '0s'}", "busy")
@@ -90,7 +91,7 @@ def _end_status(state: RunState, took: str) -> Span:
         return ("▶ followed", "busy")
     if word == "finished":
         return (f"✓ finished in {took}" if took else "✓ finished", "good")
-    how = "out of budget" if word == OUT_OF_BUDGET else "interrupted"
+    how = "out of budget" if word == OUT_OF_BUDGET else "stopped"
     return (f"■ {how}{'' if state.is_foreign else ', resumable'}", "warn")
 
 
@@ -101,17 +102,14 @@ def title(state: RunState, how: Span, width: int) -> Line:
     run, mean = state.run, state.reward_mean.result()
     end: list[Span] = [how]
     if state.finished:
-        interval = interval_text(mean.low, mean.high) if width >= WIDE else ""
-        shown: Line = (
-            ("reward ", "muted"),
-            (reward_text(mean.mean), "strong"),
-            (f" {interval}" if interval else "", "muted"),
-            ("   ", ""),
-        )
-        end = [*shown, *end]
-    room = width - line_width(end) - 2
-    if room < LEAST_NAME:
-        end, room = [how], max(width - line_width((how,)) - 2, LEAST_NAME)
+        number: Line = (("reward ", "muted"), (reward_text(mean.mean), "strong"))
+        interval: Line = ((f" {interval_text(mean.low, mean.high)}".rstrip(), "muted"),)
+        tried = (((*number, *interval), GOOD_NAME), (number, LEAST_NAME), (EMPTY, 0))
+        for shown, least in tried:
+            end = [*shown, ("   " if shown else "", ""), how]
+            if width - line_width(end) - 2 >= least:
+                break
+    room = max(width - line_width(end) - 2, LEAST_NAME)
     env = one_line(run.env_id, min(40, room))
     start: list[Span] = [(env, "role")]
     if (left_over := room - len(env) - 3) >= 4:

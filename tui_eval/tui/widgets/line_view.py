@@ -187,10 +187,10 @@ class LineView(ScrollView, can_focus=True):
         elif index >= frame.lines:
             line = EMPTY
         else:
-            mark = MARK if self.marked(index) else " "
-            line = ((mark, "busy" if frame.focused else "faint"), *self.line(index))
             if self.lit(index):
                 ground = self._ground("cursor" if frame.focused else "cursor-blurred")
+            mark = MARK if self.marked(index) and not ground.reverse else " "
+            line = ((mark, "busy" if frame.focused else "faint"), *self.line(index))
         plain = self.rich_style
         strip = strip_of(line, width, (lambda _: plain) if ground.reverse else self.ink, ground)
         if self.pill and is_last:

@@ -15,6 +15,7 @@ from textual.message import Message
 from tui_eval.fold.log_records import DEBUG, ERROR, OUTPUT, WARNING, LogRecord
 from tui_eval.fold.log_window import LogPiece, LogWindow
 from tui_eval.tui.commands import bindings
+from tui_eval.tui.commands.keymap import key_for
 from tui_eval.tui.ink import Line
 from tui_eval.tui.log_layout import LogLayout
 from tui_eval.tui.log_lines import MARGIN, STEP, UNFOLDED
@@ -369,7 +370,7 @@ class LogPane(LineView):
 
     def title(self) -> Content:
         """The pane's title: the level, and what is searched for."""
-        parts = [" 4 Log"]
+        parts = [f" {key_for('run.log')} Log"]
         if self.filter:
             parts.append(FILTERS[self.filter][1])
         if self.typed is not None:

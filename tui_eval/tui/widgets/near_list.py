@@ -113,7 +113,9 @@ class EnvironmentList(NearList):
         """Shows these."""
         self.listed = sorted(listed, key=lambda one: (one.origin != "local", one.env_id))
         is_own = any(one.origin != "bundled" for one in listed)
-        self.words = [] if is_own else [EMPTY, ((f"  {NONE_OF_YOUR_OWN}", "muted"),)]
+        if not is_own:
+            how: Line = (("  tui-eval new NAME", "muted"), ("  writes one to begin with", "faint"))
+        self.words = [] if is_own else [EMPTY, ((f"  {NONE_OF_YOUR_OWN}", "muted"),), how]
         self.select(self.place)
 
     @property

@@ -62,8 +62,12 @@ def number_lines(found: Comparison, letter: str, width: int) -> Iterator[Line]:
         yield from wrapped("! ", one_line(doubt, 400), "warn", width)
 
 
+UNITS = {"time": "time, seconds"}
+"""How a number is called whose name does not tell its unit."""
+
+
 def _table(found: Comparison, letter: str, width: int) -> Iterator[Line]:
-    names = [one_line(one.name, NAME_MOST) for one in found.figures]
+    names = [one_line(UNITS.get(one.name, one.name), NAME_MOST) for one in found.figures]
     name = min(max(NAME_LEAST, *map(len, names)), NAME_MOST)
     taken = 2 * NUMBER + DIFFERENCE + 1
     name = min(name, max(width - taken - INTERVAL, NAME_LEAST))
@@ -72,7 +76,7 @@ def _table(found: Comparison, letter: str, width: int) -> Iterator[Line]:
     has_picture = width >= name + taken + INTERVAL + VERDICT + PICTURE + 2
     head = " " * name + right("A", NUMBER) + right(letter, NUMBER)
     head += right(f"{letter} − A", DIFFERENCE)
-    head += "  95 %" if has_interval else ""
+    head += "  95 % interval" if has_interval else ""
     yield ((head, "faint"),)
     for one, shown in zip(found.figures, names, strict=True):
         difference = one.difference

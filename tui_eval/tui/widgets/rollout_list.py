@@ -13,6 +13,7 @@ from tui_eval.fold.columns import Notes
 from tui_eval.fold.row_facts import TOOLS_APART
 from tui_eval.fold.run_state import RunState
 from tui_eval.tui.commands import bindings
+from tui_eval.tui.commands.keymap import key_for
 from tui_eval.tui.filter_entry import FilterEntry, type_into, with_errors_only
 from tui_eval.tui.ink import Line
 from tui_eval.tui.listing import Listing
@@ -23,7 +24,6 @@ from tui_eval.tui.widgets.arranged_list import ArrangedList
 SEARCH_TICK_S = 0.2
 NOTHING = "no rollout matches"
 NO_ROLLOUTS = "  no rollouts yet"
-STARTING = "starting engine…  4 shows its log"
 
 
 class RolloutList(ArrangedList):
@@ -127,7 +127,7 @@ class RolloutList(ArrangedList):
         if self.listing.text and not self.count() and self.state.total:
             return ((f"  {NOTHING}", "muted"),)
         if self.state.run is None:
-            return ((STARTING, "faint"),)
+            return ((f"starting engine…  {key_for('run.log')} shows its log", "faint"),)
         if not self.state.total:
             return ((NO_ROLLOUTS, "faint"),)
         return self.lines.head(self.listing.sorting)

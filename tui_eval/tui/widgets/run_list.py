@@ -13,6 +13,7 @@ from textual.message import Message
 from tui_eval.printable import one_line
 from tui_eval.stats.mean import half_of
 from tui_eval.tui.commands import bindings
+from tui_eval.tui.commands.keymap import key_for
 from tui_eval.tui.figures import count_text, interval_text, plural, reward_text
 from tui_eval.tui.found_runs import SORTS, FoundRuns, look_of, state_text, when_text
 from tui_eval.tui.ink import EMPTY, Line, Span, cut, left, right
@@ -74,7 +75,8 @@ class RunList(LineView):
     def _instead(self) -> tuple[Line, ...]:
         if self.runs.all and not self.runs.shown:
             nothing = f"None of {plural(len(self.runs.all), 'run')} has these words."
-            return (EMPTY, ((f"  {nothing}", ""), ("  esc shows all", "muted")))
+            shows_all = f"  {key_for('home.back')} shows all"
+            return (EMPTY, ((f"  {nothing}", ""), (shows_all, "muted")))
         return self.empty
 
     def marked(self, index: int) -> bool:
@@ -134,7 +136,7 @@ class RunList(LineView):
     def title(self) -> Content:
         """How the runs are sorted, and the filter."""
         runs = self.runs
-        parts: list[str | tuple[str, str]] = [" 1 Runs"]
+        parts: list[str | tuple[str, str]] = [f" {key_for('home.runs')} Runs"]
         if runs.all:
             parts.append(f" · by {runs.sorting}{', reversed' if runs.reversed else ''}")
         if self.typing or runs.words:

@@ -29,6 +29,8 @@ class SuiteHeader(LineView, can_focus=False):
         self.now = now
         self.live = True
         self.asked_pause: bool | None = None
+        self.held = self.in_flight = 0
+        """Rollouts that wait before the closed gate, and those whose call is still out."""
 
     def count(self) -> int:
         """Two lines, and those of a failure."""
@@ -39,12 +41,12 @@ class SuiteHeader(LineView, can_focus=False):
         if index == 0:
             return self._title()
         if index == 1:
-            return progress(self.suite, self.line_width)
+            return progress(self.suite, self.line_width, self.held)
         return self._failure()[index - 2]
 
     def _title(self) -> Line:
         suite, width = self.suite, self.line_width
-        how = status(suite, self.live, self.asked_pause, self.now())
+        how = status(suite, self.live, self.asked_pause, self.now(), self.in_flight)
         over = f"{suite.over:,}/{plural(len(suite.evaluations), 'evaluation')}"
         room = max(width - line_width((how,)) - len(over) - GAP - 3, 8)
         start: Line = ((name_of(suite, min(room, 48)), "role"), (" · ", "faint"), (over, "strong"))
@@ -61,15 +63,18 @@ class SuiteHeader(LineView, can_focus=False):
         return [*lines, ((f"  {RESUME}", "muted"),)]
 
 
-def status(suite: SuiteState, live: bool, asked_pause: bool | None, now: float) -> Span:
-    """How the suite is, in a word or two."""
+def status(
+    suite: SuiteState, live: bool, asked_pause: bool | None, now: float, in_flight: int = 0
+) -> Span:
+    """How the suite is, in the words that a run has for it."""
     end = suite.end
     began = suite.started.at if suite.started is not None else now
     took = clock_text((end.at if end is not None else now) - began)
     if end is None and live:
         if not suite.gate_open:
-            return (f"‖ PAUSED {took}", "warn")
-        return (f"‖ pausing… {took}", "warn") if asked_pause else (f"▶ running {took}", "busy")
+            pausing = f"‖ pausing… {in_flight:,} in flight"
+            return (pausing if in_flight else "‖ paused", "warn")
+        return ("‖ pausing…", "warn") if asked_pause else (f"▶ running {took}", "busy")
     word = end.status if end is not None else ""
     if word == "finished":
         return (f"✓ finished in {took}", "good")
@@ -81,26 +86,29 @@ def status(suite: SuiteState, live: bool, asked_pause: bool | None, now: float) 
     )
 
 
-def progress(suite: SuiteState, width: int) -> Line:
+def progress(suite: SuiteState, width: int, held: int = 0) -> Line:
     """A bar of all rollouts of all evaluations, and their numbers."""
     last = [one.last for one in suite.evaluations]
     total = suite.rollouts
     finished, errored = sum(one.finished for one in last), sum(one.errored for one in last)
     running = sum(one.running for one in last) if suite.end is None else 0
     more = "+" if any(not one.total and not one.is_over for one in suite.evaluations) else ""
-    facts: list[Span] = [(f"{finished:,}/{total:,}{more}", "strong"), (" rollouts", "muted")]
-    counts = ((running, "▶", "running", "busy"), (errored, "✗", "errors", "bad"))
-    for count, glyph, word, ink in counts:
-        if count:
-            word = word if count > 1 or word == "running" else "error"
-            facts += [
-                (" " * GAP, ""),
-                (f"{glyph} ", ink),
-                (f"{count:,}", ""),
-                (f" {word}", "muted"),
-            ]
-    facts += [(" " * GAP, ""), (spent_text(suite), "muted")]
-    room = width - line_width(facts) - 2
-    if room < LEAST_BAR:
-        return tuple(facts)
-    return (*bar_spans(finished, errored, running, total, room), ("  ", ""), *facts)
+    held = min(held, running)
+    counts = (
+        (held, "‖", "held", "warn"),
+        (running - held, "▶", "running", "busy"),
+        (errored, "✗", "error" if errored == 1 else "errors", "bad"),
+    )
+    facts: list[Span] = []
+    for words in (True, False):
+        facts = [(f"{finished:,}/{total:,}{more}", "strong"), (" rollouts", "muted")]
+        gap = " " * (GAP if words else GAP - 1)
+        for count, glyph, word, ink in counts:
+            if count:
+                spoken = (f"{glyph} ", f" {word}") if words else (glyph, "")
+                facts += [(gap, ""), (spoken[0], ink), (f"{count:,}", ""), (spoken[1], "muted")]
+        facts += [(gap, ""), (spent_text(suite), "muted")]
+        room = width - line_width(facts) - 2
+        if room >= LEAST_BAR:
+            return (*bar_spans(finished, errored, running, total, room), ("  ", ""), *facts)
+    return tuple(facts)

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, ClassVar
 from textual import events
 from textual.actions import SkipAction
 from textual.binding import BindingType
+from textual.message import Message
 
 from tui_eval.tui.commands import bindings
 from tui_eval.tui.finding import Match
@@ -30,6 +31,9 @@ class Trajectory(StoryView):
     """A story under a cursor: pieces are selected, folded and unfolded, texts are found."""
 
     BINDINGS: ClassVar[list[BindingType]] = bindings("story")
+
+    class Searched(Message):
+        """Something is typed to be found, looked for, or not any more."""
 
     def show(self, rollout: Rollout | None, *, anew: bool, sticks: bool = False) -> None:
         """Shows a rollout.
@@ -284,6 +288,7 @@ class Trajectory(StoryView):
     def _searched(self) -> None:
         self._inked.clear()
         self.update()
+        self.post_message(self.Searched())
 
     def _find(self, *, goes: bool) -> None:
         """Finds what is wanted, and goes to the first match behind the cursor."""

@@ -3,29 +3,22 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, replace
-from pathlib import Path
+from dataclasses import dataclass
 from typing import Any
 
-from tui_eval.cli.report import read_run
-from tui_eval.errors import Fault, RefusedError
 from tui_eval.fold.comparison import (
     Change,
     Comparison,
     PairedFigure,
     Side,
-    compare_runs,
     differing_settings,
 )
 from tui_eval.printable import one_line
-from tui_eval.runs.comparing import read_side
 from tui_eval.runs.layout import RunDir
-from tui_eval.runs.naming import named_run
 from tui_eval.runs.summary_json import VERSION
 from tui_eval.tui.figures import (
     NONE,
     interval_text,
-    letter_of,
     plural,
     reward_text,
     signed_text,
@@ -36,7 +29,7 @@ VALUE_MOST = 40
 
 
 @dataclass(frozen=True, slots=True)
-class ComparedRun:
+class ToldRun:
     """A run to compare, and how it differs from the first one; None for the first itself."""
 
     run: RunDir
@@ -45,39 +38,7 @@ class ComparedRun:
     comparison: Comparison | None = None
 
 
-def named_runs(paths: Sequence[Path]) -> list[RunDir]:
-    """The runs that paths name.
-
-    Raises:
-        RefusedError: Something is no run; says all that is wrong.
-    """
-    found: list[RunDir] = []
-    faults: list[Fault] = []
-    for path in paths:
-        try:
-            found.append(named_run(path))
-        except RefusedError as error:
-            faults += error.faults
-    if faults:
-        raise RefusedError(faults)
-    return found
-
-
-def read_runs(paths: Sequence[Path]) -> list[ComparedRun]:
-    """Reads runs and compares all but the first with the first.
-
-    Raises:
-        RefusedError: Something is no run; says all that is wrong.
-    """
-    found = [
-        ComparedRun(run, read_side(run, read_run(run)[0]), letter_of(place))
-        for place, run in enumerate(named_runs(paths))
-    ]
-    compared = compare_runs([one.side for one in found])
-    return [found[0], *(replace(a, comparison=b) for a, b in zip(found[1:], compared, strict=True))]
-
-
-def comparison_lines(runs: Sequence[ComparedRun], only: str | None, most: int) -> Iterator[str]:
+def comparison_lines(runs: Sequence[ToldRun], only: str | None, most: int) -> Iterator[str]:
     """Which runs, what of their settings differs, then each beside the first."""
     width = max(len(one.letter) for one in runs)
     for one in runs:
@@ -154,7 +115,7 @@ def _words(change: Change) -> str:
     return change.replace("-", " ")
 
 
-def comparison_object(runs: Sequence[ComparedRun], only: str | None) -> dict[str, Any]:
+def comparison_object(runs: Sequence[ToldRun], only: str | None) -> dict[str, Any]:
     """The whole comparison; `docs/analysing.md` describes its keys."""
     return {
         "version": VERSION,

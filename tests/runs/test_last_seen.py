@@ -1,0 +1,33 @@
+"""The run that was looked at last is known the next time."""
+
+from __future__ import annotations
+
+import time
+from pathlib import Path
+
+import pytest
+
+from tui_eval.runs.last_seen import last_seen, note_seen
+
+
+def test_the_run_that_was_looked_at_last_is_told_with_its_time(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("TUI_EVAL_STATE_DIR", str(tmp_path / "state"))
+    monkeypatch.chdir(tmp_path)
+    assert last_seen() is None
+    note_seen("outputs/evals/one")
+    note_seen("outputs/evals/two")
+    told = last_seen()
+    assert told is not None
+    assert told[0] == tmp_path / "outputs/evals/two"
+    assert abs(told[1] - time.time()) < 60
+
+
+def test_a_state_directory_that_cannot_be_written_is_no_trouble(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "state").write_text("no folder")
+    monkeypatch.setenv("TUI_EVAL_STATE_DIR", str(tmp_path / "state"))
+    note_seen("outputs/evals/one")
+    assert last_seen() is None

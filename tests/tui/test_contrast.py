@@ -1,0 +1,40 @@
+"""What has to be read stands out enough from its ground, in both themes."""
+
+from __future__ import annotations
+
+import pytest
+from staging import over, staged_app
+from textual.color import Color
+
+from tui_eval.tui.ink import INKS
+from tui_eval.tui.widgets.line_view import LineView
+
+LEAST = 4.5
+"""WCAG 2.2, 1.4.3: the contrast of text at level AA."""
+DRAWN = {"rule", "histogram", "bar-good", "cursor", "cursor-blurred"}
+"""Inks of lines, bars and grounds, not of words."""
+
+
+def luminance(color: Color) -> float:
+    parts = (one / 255 for one in color.rgb)
+    linear = [one / 12.92 if one <= 0.04045 else ((one + 0.055) / 1.055) ** 2.4 for one in parts]
+    return sum(weight * one for weight, one in zip((0.2126, 0.7152, 0.0722), linear, strict=True))
+
+
+def contrast_of(view: LineView, name: str) -> float:
+    style = view.rich_style + view.ink(name)
+    assert style.color is not None and style.bgcolor is not None
+    colors = (Color.from_rich_color(style.color), Color.from_rich_color(style.bgcolor))
+    dark, light = sorted(map(luminance, colors))
+    return (light + 0.05) / (dark + 0.05)
+
+
+@pytest.mark.parametrize("theme", ["tui-eval-dark", "tui-eval-light"])
+async def test_every_ink_of_words_can_be_read(theme: str) -> None:
+    async with staged_app(over()) as stage:
+        stage.app.theme = theme
+        await stage.pilot.pause()
+        views = {"a pane": stage.live.rollouts, "the line of keys": stage.live.keys}
+        words = [name for name in INKS if name not in DRAWN]
+        found = {(w, name): contrast_of(view, name) for w, view in views.items() for name in words}
+        assert {what: round(one, 2) for what, one in found.items() if one < LEAST} == {}
