@@ -125,7 +125,7 @@ def yesterdays(folder: Path) -> Desk:
 
 
 def why_it_failed(done: Done) -> None:
-    assert "example 7 · rollout 1 · ✗ error" in done.text
+    assert re.search("example 7 (· rollout |#)1 · ✗ error", done.text)
     assert "ToolCallError -> ZeroDivisionError" in done.text and "Traceback" in done.text
     assert done.app.focused is done.app.live_screen.story
 

@@ -71,10 +71,12 @@ def story_title(
     if note != Note():
         tags = " ".join(f"#{tag}" for tag in note.tags)
         parts += [" · ", (one_line(f"✎ {tags or note.text}", 24), COLOURS["accent"])]
-    long = Content.assemble(f" {number} Trajectory · {rollout_name(state, row)} · ", *parts, " ")
-    if long.cell_length <= width - 4:
-        return long
-    return Content.assemble(f" {number} {rollout_name(state, row, short=True)} · ", *parts, " ")
+    short = rollout_name(state, row, short=True)
+    for name in (f"Trajectory · {rollout_name(state, row)}", f"Trajectory · {short}", short):
+        title = Content.assemble(f" {number} {name} · ", *parts, " ")
+        if title.cell_length <= width - 4:
+            break
+    return title
 
 
 def reward_title(state: RunState, row: int) -> Content:
