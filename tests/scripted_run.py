@@ -9,6 +9,7 @@ from collections.abc import Iterable
 from typing import Any
 
 from tui_eval import events as ev
+from tui_eval.commands import Command, Subscribe
 from tui_eval.fold.transcript import Rollout, from_row
 
 NOW = 1_760_000_100.0
@@ -57,7 +58,7 @@ class ScriptedFeed:
         self.stories = stories or {}
         self.rows = saved or {}
         self.live = live
-        self.sent: list[ev.Command] = []
+        self.sent: list[Command] = []
         self.read: list[int] = []
         self.closed = False
         self.logged = LOG.encode()
@@ -71,9 +72,9 @@ class ScriptedFeed:
         found, self.events = self.events[:most], self.events[most:]
         return found
 
-    def send(self, command: ev.Command) -> None:
+    def send(self, command: Command) -> None:
         self.sent.append(command)
-        if isinstance(command, ev.Subscribe):
+        if isinstance(command, Subscribe):
             for row in command.rows:
                 self.events += self.stories.get(row, [])
 

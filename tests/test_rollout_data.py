@@ -7,6 +7,7 @@ import asyncio
 import msgspec
 import pytest
 
+from tui_eval.commands import Detach, Subscribe, decode_command, encode_command
 from tui_eval.errors import (
     EmptyModelResponseError,
     Error,
@@ -19,17 +20,7 @@ from tui_eval.errors import (
     nearest,
     traceback_text,
 )
-from tui_eval.events import (
-    Detach,
-    MessagesAdded,
-    Noticed,
-    RunFinished,
-    Subscribe,
-    decode_command,
-    decode_events,
-    encode_command,
-    encode_events,
-)
+from tui_eval.events import MessagesAdded, Noticed, RunFinished, decode_events, encode_events
 from tui_eval.state import State
 
 

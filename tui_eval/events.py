@@ -445,60 +445,6 @@ Event: TypeAlias = (
     | ReadAgain
 )
 
-
-class Subscribe(msgspec.Struct, tag="sub", array_like=True):
-    """From now on send the messages of these rows and no others."""
-
-    rows: list[int]
-
-
-class Pause(msgspec.Struct, tag="pause", array_like=True):
-    """Close the gate before every model call."""
-
-
-class Resume(msgspec.Struct, tag="resume", array_like=True):
-    """Open it again."""
-
-
-class Stop(msgspec.Struct, tag="stop", array_like=True):
-    """End the run now, resumably."""
-
-
-class Cancel(msgspec.Struct, tag="cancel", array_like=True):
-    """End one rollout; its row says so, and it runs again like any errored one."""
-
-    row: int
-
-
-class Rerun(msgspec.Struct, tag="rerun", array_like=True):
-    """Run errored rollouts again: these rows; where there are none named, all of them.
-
-    Args:
-        error: Only those with this error, as `RolloutFinished.error` names it; empty for any.
-    """
-
-    rows: list[int] = []
-    error: str = ""
-
-
-class MoveLimit(msgspec.Struct, tag="limit", array_like=True):
-    """From now on keep so many rollouts in flight at most; 0 for no limit."""
-
-    max_concurrent: int
-
-
-class SaveNow(msgspec.Struct, tag="save", array_like=True):
-    """Flush everything to the disk now."""
-
-
-class Detach(msgspec.Struct, tag="detach", array_like=True):
-    """This listener leaves and the run goes on."""
-
-
-Command: TypeAlias = (
-    Subscribe | Pause | Resume | Stop | Cancel | Rerun | MoveLimit | SaveNow | Detach
-)
-
 _encode = msgspec.msgpack.Encoder().encode
 
 
@@ -521,8 +467,6 @@ def _whole(value: Any) -> Any:
 
 
 decode_events = msgspec.msgpack.Decoder(list[Event]).decode
-encode_command = msgspec.msgpack.Encoder().encode
-decode_command = msgspec.msgpack.Decoder(Command).decode
 
 HEADER_BYTES = 4
 

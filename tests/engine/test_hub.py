@@ -7,6 +7,7 @@ from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from pathlib import Path
 
+from tui_eval.commands import Command, Pause, encode_command
 from tui_eval.engine.gate import Gate
 from tui_eval.engine.hub import Hub
 from tui_eval.engine.limits import Held
@@ -15,11 +16,9 @@ from tui_eval.engine.sockets import bind_socket
 from tui_eval.engine.watch import RolloutWatch
 from tui_eval.events import (
     HEADER_BYTES,
-    Command,
     Event,
     GateMoved,
     Hello,
-    Pause,
     ReadAgain,
     RolloutFinished,
     RolloutStaged,
@@ -28,7 +27,6 @@ from tui_eval.events import (
     RunStarted,
     Stage,
     decode_events,
-    encode_command,
     frame,
 )
 

@@ -12,15 +12,9 @@ from program import Program, Run, chat_answer
 from seat import Seat, seat
 from servers import FaultServer, Reply
 
+from tui_eval.commands import Cancel, MoveLimit, Rerun, SaveNow
 from tui_eval.engine.live_feed import LiveFeed
-from tui_eval.events import (
-    Cancel,
-    CommandAnswered,
-    MoveLimit,
-    Rerun,
-    SaveNow,
-    Stage,
-)
+from tui_eval.events import CommandAnswered, Stage
 from tui_eval.fold.run_state import RunState
 from tui_eval.runs.layout import RunDir
 from tui_eval.runs.opening import saved_events

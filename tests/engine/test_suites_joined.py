@@ -12,19 +12,10 @@ from seat import seat
 from servers import Reply
 from suites import CHAT, Suites, marked
 
+from tui_eval.commands import MoveLimit, Pause, Rerun, Resume, Stop
 from tui_eval.engine.live_feed import LiveFeed
 from tui_eval.engine.suites_at_work import at_work_on
-from tui_eval.events import (
-    CommandAnswered,
-    EvaluationMoved,
-    MoveLimit,
-    Noticed,
-    Pause,
-    Rerun,
-    Resume,
-    RunStarted,
-    Stop,
-)
+from tui_eval.events import CommandAnswered, EvaluationMoved, Noticed, RunStarted
 from tui_eval.runs.lock import holder
 
 

@@ -15,6 +15,7 @@ from textual.pilot import Pilot
 from textual.screen import Screen
 
 from tui_eval import events as ev
+from tui_eval.commands import Detach, Stop
 from tui_eval.tui.home_app import HomeApp, joined_text, left_text
 from tui_eval.tui.leaving import Leave
 from tui_eval.tui.screens import looking
@@ -237,7 +238,7 @@ async def test_leaving_a_run_that_was_attached_to_lets_it_go_on() -> None:
         await stage.press("q")
         await stage.until(lambda: stage.desk.feeds[0].closed)
         assert stage.is_home
-        assert [type(command) for command in stage.desk.feeds[0].sent][-1] is ev.Detach
+        assert [type(command) for command in stage.desk.feeds[0].sent][-1] is Detach
         assert left_text(Leave("detach")) in stage.keys
 
 
@@ -249,7 +250,7 @@ async def test_an_attached_run_can_be_stopped_on_purpose() -> None:
         await stage.press("s")
         await stage.until(lambda: stage.desk.feeds[0].closed)
         assert stage.is_home
-        assert ev.Stop in [type(command) for command in stage.desk.feeds[0].sent]
+        assert Stop in [type(command) for command in stage.desk.feeds[0].sent]
 
 
 async def test_quitting_at_once_leaves_an_attached_run_alone() -> None:
@@ -257,8 +258,8 @@ async def test_quitting_at_once_leaves_an_attached_run_alone() -> None:
         await stage.into_run()
         await stage.press("ctrl+q")
         await stage.until(lambda: not stage.app.is_running)
-        assert ev.Stop not in [type(command) for command in stage.desk.feeds[0].sent]
-        assert ev.Detach in [type(command) for command in stage.desk.feeds[0].sent]
+        assert Stop not in [type(command) for command in stage.desk.feeds[0].sent]
+        assert Detach in [type(command) for command in stage.desk.feeds[0].sent]
 
 
 async def test_an_incomplete_run_is_resumed_and_leaving_it_asks() -> None:
@@ -273,7 +274,7 @@ async def test_an_incomplete_run_is_resumed_and_leaving_it_asks() -> None:
         await stage.press("s")
         await stage.until(lambda: ("end", "") in stage.desk.asked)
         assert stage.is_home
-        assert ev.Stop in [type(command) for command in stage.desk.feeds[0].sent]
+        assert Stop in [type(command) for command in stage.desk.feeds[0].sent]
 
 
 async def test_errored_rollouts_of_a_saved_run_run_again_and_leaving_leads_home() -> None:

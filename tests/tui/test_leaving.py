@@ -5,6 +5,7 @@ from scripted_run import NOW, ScriptedFeed, all_events, saved_rows
 from staging import over, running, staged_app
 
 from tui_eval import events as ev
+from tui_eval.commands import Detach, Stop
 from tui_eval.tui.app import TuiEvalApp
 from tui_eval.tui.leaving import Leave
 from tui_eval.tui.screens.question import Question
@@ -12,7 +13,7 @@ from tui_eval.tui.screens.question import Question
 
 @pytest.mark.parametrize(
     ("key", "command", "leave"),
-    [("s", ev.Stop, Leave("stop")), ("d", ev.Detach, Leave("detach"))],
+    [("s", Stop, Leave("stop")), ("d", Detach, Leave("detach"))],
 )
 async def test_quitting_a_running_run_asks_what_becomes_of_it(
     key: str, command: type, leave: Leave
@@ -59,14 +60,14 @@ async def test_ctrl_c_asks_first_and_stops_the_second_time() -> None:
         assert isinstance(stage.app.screen, Question)
         await stage.press("ctrl+c")
     assert stage.app.return_value == Leave("stop")
-    assert isinstance(stage.feed.sent[-1], ev.Stop)
+    assert isinstance(stage.feed.sent[-1], Stop)
 
 
 async def test_ctrl_q_stops_and_leaves_at_once() -> None:
     async with staged_app(running()) as stage:
         await stage.press("ctrl+q")
     assert stage.app.return_value == Leave("stop")
-    assert isinstance(stage.feed.sent[-1], ev.Stop)
+    assert isinstance(stage.feed.sent[-1], Stop)
 
 
 async def test_a_refusal_closes_the_app() -> None:
@@ -98,7 +99,7 @@ async def test_leaving_between_the_last_rollout_and_the_end_of_the_run_asks_noth
         stage.feed.events.append(end)
         await stage.until(lambda: stage.app.return_value is not None)
     assert stage.app.return_value == Leave("closed")
-    assert not any(isinstance(command, ev.Stop) for command in stage.feed.sent)
+    assert not any(isinstance(command, Stop) for command in stage.feed.sent)
 
 
 async def test_a_question_about_a_running_run_goes_away_when_it_ends() -> None:

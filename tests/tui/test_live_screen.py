@@ -22,11 +22,12 @@ from scripted_run import (
 from staging import over, running, staged_app
 
 from tui_eval import events as ev
+from tui_eval.commands import Pause, Resume, Subscribe
 from tui_eval.fold.transcript import Rollout
 
 
 def subscriptions(feed: ScriptedFeed) -> list[list[int]]:
-    return [command.rows for command in feed.sent if isinstance(command, ev.Subscribe)]
+    return [command.rows for command in feed.sent if isinstance(command, Subscribe)]
 
 
 async def test_a_followed_rollout_is_subscribed_and_its_tool_calls_stand_with_results() -> None:
@@ -146,7 +147,7 @@ async def test_a_narrow_header_gives_its_names_away_before_the_interval_of_the_r
 async def test_space_pauses_and_resumes_the_engine() -> None:
     async with staged_app(running()) as stage:
         await stage.press("space")
-        assert isinstance(stage.feed.sent[-1], ev.Pause)
+        assert isinstance(stage.feed.sent[-1], Pause)
         assert "pausing…" in stage.text(stage.live.header)
         await stage.tell(ev.GateMoved(0, NOW, False, 3))
         assert "pausing… 3 in flight" in stage.text(stage.live.header)
@@ -156,7 +157,7 @@ async def test_space_pauses_and_resumes_the_engine() -> None:
         assert "‖ 2 held   ▶ 3 running" in stage.text(stage.live.header)
         assert "space resume" in stage.text(stage.live.keys)
         await stage.press("space")
-        assert isinstance(stage.feed.sent[-1], ev.Resume)
+        assert isinstance(stage.feed.sent[-1], Resume)
         await stage.tell(ev.GateMoved(0, NOW, True, 0))
         assert "running" in stage.text(stage.live.header)
 
@@ -251,7 +252,7 @@ async def test_the_palette_runs_commands() -> None:
         await stage.until(lambda: stage.app.screen.query("CommandList").first().display)
         await stage.pilot.pause(0.3)
         await stage.press("enter", "enter")
-        await stage.until(lambda: any(isinstance(c, ev.Pause) for c in stage.feed.sent))
+        await stage.until(lambda: any(isinstance(c, Pause) for c in stage.feed.sent))
 
 
 async def test_a_second_attempt_starts_the_story_anew() -> None:

@@ -23,14 +23,15 @@ from scripted_run import (
 from staging import Stage, over, running, staged_app, staged_suite
 
 from tui_eval import events as ev
+from tui_eval.commands import Cancel, Command, MoveLimit, Rerun, SaveNow, Subscribe
 from tui_eval.tui.app import TuiEvalApp
 from tui_eval.tui.limit_steps import next_limit
 from tui_eval.tui.screens.question import Question
 
-CONTROLS = (ev.Cancel, ev.Rerun, ev.MoveLimit, ev.SaveNow)
+CONTROLS = (Cancel, Rerun, MoveLimit, SaveNow)
 
 
-def asked(feed: Any) -> list[ev.Command]:
+def asked(feed: Any) -> list[Command]:
     return [command for command in feed.sent if isinstance(command, CONTROLS)]
 
 
@@ -50,7 +51,7 @@ async def test_a_rollout_is_cancelled_once_somebody_says_yes() -> None:
         await stage.press("2", "K")
         assert "yes, cancel it" in question(stage)
         await stage.press("y")
-        assert asked(stage.feed) == [ev.Cancel(SELECTED)]
+        assert asked(stage.feed) == [Cancel(SELECTED)]
         await stage.tell(ev.CommandAnswered(0, NOW, "Cancelled; it runs again."))
         assert "Cancelled; it runs again." in said(stage)
         await stage.press("g", "1", "g", "K")
@@ -68,7 +69,7 @@ async def test_errored_rollouts_run_again_alone_by_their_error_or_all_of_them() 
         await stage.press("o", "R", "t", "R", "a")
         row = stage.live.rollouts.row
         error = "ToolCallError -> ZeroDivisionError"
-        assert asked(feed) == [ev.Rerun([row]), ev.Rerun([], error), ev.Rerun()]
+        assert asked(feed) == [Rerun([row]), Rerun([], error), Rerun()]
         assert row in ERRORS
 
 
@@ -86,7 +87,7 @@ async def test_the_error_under_the_cursor_of_the_numbers_is_the_one_in_question(
         assert "APITimeoutError, 1 rollout" in question(stage)
         assert "only this one" not in question(stage)
         await stage.press("t")
-        assert asked(feed) == [ev.Rerun([], "ModelError -> APITimeoutError")]
+        assert asked(feed) == [Rerun([], "ModelError -> APITimeoutError")]
 
 
 async def test_a_row_that_is_taken_back_waits_again_and_its_story_is_that_of_the_new_one() -> None:
@@ -101,7 +102,7 @@ async def test_a_row_that_is_taken_back_waits_again_and_its_story_is_that_of_the
         await stage.tell(ev.RowsTakenBack(0, NOW, [failed(row)]))
         assert "✗1" in stage.text(stage.live.header)
         assert stage.live.state.waiting == len(range(35, 48)) + 1
-        assert stage.feed.sent[-1] == ev.Subscribe([row])
+        assert stage.feed.sent[-1] == Subscribe([row])
         await stage.until(lambda: "New" in stage.text(stage.live.story))
         stage.feed.rows[row] = saved_row(row)
         await stage.tell(staged(row, ev.Stage.MODEL), finished(row))
@@ -111,17 +112,17 @@ async def test_a_row_that_is_taken_back_waits_again_and_its_story_is_that_of_the
 async def test_the_limit_is_shown_at_once_and_stays_for_a_while() -> None:
     async with staged_app(running(), size=(140, 40)) as stage:
         await stage.press("+")
-        assert asked(stage.feed) == [ev.MoveLimit(6)]
+        assert asked(stage.feed) == [MoveLimit(6)]
         assert "4 → 6 in flight" in stage.text(stage.live.header)
         await stage.press("+")
-        assert asked(stage.feed)[1:] == [ev.MoveLimit(8)]
+        assert asked(stage.feed)[1:] == [MoveLimit(8)]
         await stage.tell(ev.LimitMoved(0, NOW, 8, 4))
         assert "4 → 8 in flight" in stage.text(stage.live.header)
         stage.clock = NOW + 11
         await stage.tell(staged(36, ev.Stage.MODEL))
         assert "in flight" not in stage.text(stage.live.header)
         await stage.press("-", "-", "-", "-", "-", "-", "-", "-")
-        assert asked(stage.feed)[-1] == ev.MoveLimit(1)
+        assert asked(stage.feed)[-1] == MoveLimit(1)
         assert "One rollout at a time is the least" in said(stage)
         await stage.tell(ev.LimitMoved(0, NOW, 1, 8))
         assert "8 → 1 in flight" in stage.text(stage.live.header), "more than one still are"
@@ -134,7 +135,7 @@ async def test_without_a_limit_there_is_nothing_to_raise_but_it_can_be_lowered()
         await stage.press("+")
         assert "no limit that could be raised" in said(stage)
         await stage.press("-")
-        assert asked(feed) == [ev.MoveLimit(4)]
+        assert asked(feed) == [MoveLimit(4)]
 
 
 @pytest.mark.parametrize(("now", "greater", "smaller"), [(1, 2, 1), (2, 3, 1), (4, 6, 3),
@@ -146,7 +147,7 @@ def test_limits_go_in_steps_that_people_would_choose(now: int, greater: int, sma
 async def test_saving_now_asks_the_engine_and_needs_none_once_the_run_is_over() -> None:
     async with staged_app(running()) as stage:
         await stage.press("ctrl+s")
-        assert asked(stage.feed) == [ev.SaveNow()]
+        assert asked(stage.feed) == [SaveNow()]
     async with staged_app(over()) as stage:
         await stage.press("ctrl+s")
         assert asked(stage.feed) == []
@@ -297,12 +298,12 @@ async def test_the_limit_of_a_suite_is_that_of_all_its_evaluations() -> None:
     async with staged_suite() as stage:
         stage.app.suite.started.max_concurrent = 32
         await stage.press("+")
-        assert asked(stage.feed) == [ev.MoveLimit(48)]
+        assert asked(stage.feed) == [MoveLimit(48)]
         assert "32 → 48 in flight" in said(stage)
         await stage.tell(ev.LimitMoved(0, NOW, 48, 32))
         assert stage.app.suite.started.max_concurrent == 48
         await stage.press("ctrl+s")
-        assert asked(stage.feed)[1:] == [ev.SaveNow()]
+        assert asked(stage.feed)[1:] == [SaveNow()]
 
 
 async def test_the_palette_knows_every_command() -> None:

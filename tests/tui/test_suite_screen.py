@@ -16,6 +16,7 @@ from scripted_suite import (
 from staging import Stage, staged_suite
 
 from tui_eval import events as ev
+from tui_eval.commands import Detach, Pause, Resume, Stop, Subscribe
 from tui_eval.tui.app import TuiEvalApp
 from tui_eval.tui.leaving import Leave
 from tui_eval.tui.opened import KEPT
@@ -60,7 +61,7 @@ async def test_the_running_evaluation_is_joined_and_shown() -> None:
         assert stage.live.state.finished == 30
         await stage.until(lambda: "multiply" in stage.text(stage.live.story))
         (feed,) = stage.feeds.feeds
-        assert feed.sent == [ev.Subscribe([SELECTED])]
+        assert feed.sent == [Subscribe([SELECTED])]
         assert stage.feed.sent == []
 
 
@@ -166,8 +167,8 @@ async def test_few_evaluations_stay_open_and_the_others_are_left_with_a_word() -
         assert len(stage.feeds.opened) == before, "what was shown before is still open"
     assert stage.feeds.left_open == []
     for feed in stage.feeds.feeds:
-        assert isinstance(feed.sent[-1], ev.Detach)
-        assert not any(isinstance(command, ev.Stop) for command in feed.sent)
+        assert isinstance(feed.sent[-1], Detach)
+        assert not any(isinstance(command, Stop) for command in feed.sent)
 
 
 async def test_coming_back_to_an_evaluation_finds_it_as_it_was_left() -> None:
@@ -193,7 +194,7 @@ async def test_a_followed_rollout_is_still_told_after_coming_back() -> None:
         await stage.until(lambda: stage.live.state.finished == 48)
         await stage.press("j")
         await stage.until(lambda: "multiply" in stage.text(stage.live.story))
-        assert stage.feeds.feeds[0].sent == [ev.Subscribe([SELECTED])]
+        assert stage.feeds.feeds[0].sent == [Subscribe([SELECTED])]
 
 
 class NotYet(Feeds):
@@ -228,7 +229,7 @@ async def test_an_evaluation_whose_connection_was_lost_is_read_from_disk_once_it
 async def test_pausing_concerns_the_whole_suite(key: str) -> None:
     async with staged_suite() as stage:
         await stage.press(key)
-        assert stage.feed.sent == [ev.Pause()]
+        assert stage.feed.sent == [Pause()]
         assert "‖ pausing…" in stage.text(stage.live.top)
         run = stage.feeds.feeds[0]
         run.events.append(ev.GateMoved(0, NOW, False, 3))
@@ -241,8 +242,8 @@ async def test_pausing_concerns_the_whole_suite(key: str) -> None:
         assert "‖ 2 held   ▶ 3 running" in stage.text(stage.live.top)
         assert "‖ calculator" in rows(stage)[RUNNING]
         await stage.press("g", key)
-        assert stage.feed.sent == [ev.Pause(), ev.Resume()]
-        assert not any(isinstance(sent, ev.Pause) for sent in stage.feeds.feeds[0].sent)
+        assert stage.feed.sent == [Pause(), Resume()]
+        assert not any(isinstance(sent, Pause) for sent in stage.feeds.feeds[0].sent)
 
 
 async def test_focus_goes_from_the_list_to_the_panes_and_back() -> None:
@@ -370,7 +371,7 @@ async def test_notices_of_the_suite_are_shown() -> None:
 
 @pytest.mark.parametrize(
     ("key", "command", "leave"),
-    [("s", ev.Stop, Leave("stop")), ("d", ev.Detach, Leave("detach"))],
+    [("s", Stop, Leave("stop")), ("d", Detach, Leave("detach"))],
 )
 async def test_leaving_asks_what_becomes_of_the_suite(
     key: str, command: type, leave: Leave
@@ -386,7 +387,7 @@ async def test_leaving_asks_what_becomes_of_the_suite(
     assert stage.app.return_value == leave
     assert isinstance(stage.feed.sent[-1], command)
     assert stage.feeds.left_open == []
-    assert [type(sent) for sent in stage.feeds.feeds[0].sent] == [ev.Subscribe, ev.Detach]
+    assert [type(sent) for sent in stage.feeds.feeds[0].sent] == [Subscribe, Detach]
 
 
 async def test_a_suite_that_is_over_is_left_without_a_question() -> None:
@@ -419,7 +420,7 @@ async def test_ctrl_c_asks_first_and_stops_the_suite_the_second_time() -> None:
         assert isinstance(stage.app.screen, Question)
         await stage.press("ctrl+c")
     assert stage.app.return_value == Leave("stop")
-    assert isinstance(stage.feed.sent[-1], ev.Stop)
+    assert isinstance(stage.feed.sent[-1], Stop)
 
 
 async def test_a_suite_that_is_refused_closes_the_app() -> None:

@@ -17,7 +17,7 @@ from scripted_run import NOW, ScriptedFeed, all_events, failed, failed_row, save
 from seeing import is_at_rest, press, seen, until
 from staging import over, running
 
-from tui_eval import events as ev
+from tui_eval.commands import MoveLimit, Rerun, Stop
 from tui_eval.runs.layout import RunDir
 from tui_eval.tui.app import TuiEvalApp
 from tui_eval.tui.commands.key_names import key_of
@@ -145,7 +145,7 @@ def what_b_broke(done: Done) -> None:
 
 
 def run_again(done: Done) -> None:
-    assert done.feed.sent[-1] == ev.Rerun()
+    assert done.feed.sent[-1] == Rerun()
 
 
 def copied(done: Done) -> None:
@@ -155,7 +155,7 @@ def copied(done: Done) -> None:
 
 
 def limit_moved(done: Done) -> None:
-    assert done.feed.sent[-1] == ev.MoveLimit(6)
+    assert done.feed.sent[-1] == MoveLimit(6)
     assert "4 → 6 in flight" in done.said and "4 → 6" in done.text.splitlines()[1]
 
 
@@ -174,7 +174,7 @@ def resumed(done: Done) -> None:
 def followed(done: Done) -> None:
     assert done.asked == [("join", "3f9a2c10")]
     assert "Rollouts · following" in done.text
-    assert not [one for one in done.desk.feeds[0].sent if isinstance(one, ev.Stop)]
+    assert not [one for one in done.desk.feeds[0].sent if isinstance(one, Stop)]
 
 
 def prompts_compared(done: Done) -> None:

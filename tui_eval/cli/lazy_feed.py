@@ -6,8 +6,9 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from tui_eval.commands import Command
     from tui_eval.engine.live_feed import LiveFeed
-    from tui_eval.events import Command, Event
+    from tui_eval.events import Event
     from tui_eval.fold.transcript import Rollout
 
 

@@ -69,8 +69,8 @@ def _open_suite(file: Path) -> int:
 
 async def _look(socket: str) -> SuiteState:
     """How a suite stands now, told by its engine."""
+    from tui_eval.commands import Detach
     from tui_eval.engine.live_feed import LiveFeed
-    from tui_eval.events import Detach
     from tui_eval.fold.suite_state import SuiteState
 
     suite, feed = SuiteState(), LiveFeed(socket_path=socket)

@@ -19,6 +19,7 @@ from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
+from tui_eval.commands import Command, Stop
 from tui_eval.config.plan import Request
 from tui_eval.engine.attending import Job, let_listeners_read
 from tui_eval.engine.hub import Hub
@@ -31,7 +32,7 @@ from tui_eval.engine.stopping import TimelyEnd
 from tui_eval.engine.suite import Suite
 from tui_eval.engine.survey import expand_several, survey
 from tui_eval.errors import RefusedError
-from tui_eval.events import Command, Refused, Stop
+from tui_eval.events import Refused
 from tui_eval.runs.summary_json import VERSION, json_line
 from tui_eval.runs.unsaved import prune
 

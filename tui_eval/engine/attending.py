@@ -7,11 +7,12 @@ import gc
 import time
 from typing import Protocol
 
+from tui_eval.commands import Command
 from tui_eval.engine.heartbeat import Heartbeat
 from tui_eval.engine.hub import Hub
 from tui_eval.engine.prepared import Prepared
 from tui_eval.engine.session import Session
-from tui_eval.events import Command, Noticed, RunFinished
+from tui_eval.events import Noticed, RunFinished
 
 CANCELS_WITHIN_S = 1.0
 LISTENERS_READ_WITHIN_S = 1.0

@@ -6,8 +6,9 @@ import asyncio
 import time
 from collections import deque
 
+from tui_eval.commands import Command
 from tui_eval.engine.live_feed import LiveFeed
-from tui_eval.events import Command, Event, Noticed, RunFinished
+from tui_eval.events import Event, Noticed, RunFinished
 from tui_eval.fold.feed import Feed
 from tui_eval.fold.transcript import Rollout
 from tui_eval.runs.layout import RunDir

@@ -8,19 +8,16 @@ from collections.abc import Callable, Sequence
 
 import msgspec
 
+from tui_eval.commands import Command, Detach, Subscribe, decode_command
 from tui_eval.engine.hub import Hub
 from tui_eval.events import (
     HEADER_BYTES,
-    Command,
-    Detach,
     Event,
     ReadAgain,
     RolloutFinished,
     RolloutStaged,
     RowsTakenBack,
-    Subscribe,
     TextAdded,
-    decode_command,
     encode_events,
     frame,
 )

@@ -9,11 +9,11 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
+from tui_eval.commands import Command, encode_command
 from tui_eval.engine.launcher import EngineProcess
 from tui_eval.events import (
     HEADER_BYTES,
     OUT_OF_BUDGET,
-    Command,
     EvaluationMoved,
     Event,
     Noticed,
@@ -23,7 +23,6 @@ from tui_eval.events import (
     RunFinished,
     RunStarted,
     decode_events,
-    encode_command,
     frame,
 )
 from tui_eval.fold.transcript import Rollout

@@ -9,6 +9,7 @@ from collections.abc import Callable, Coroutine
 from dataclasses import dataclass
 from typing import Any
 
+from tui_eval.commands import Command, Pause, Resume, Stop
 from tui_eval.engine.columns_seen import ColumnsSeen
 from tui_eval.engine.gate import Gate
 from tui_eval.engine.hub import Hub
@@ -20,17 +21,7 @@ from tui_eval.engine.run_metadata import RunMetadata
 from tui_eval.engine.schedule import Schedule
 from tui_eval.engine.steering import AtWork, Steering
 from tui_eval.errors import must_propagate
-from tui_eval.events import (
-    OUT_OF_BUDGET,
-    Command,
-    CommandAnswered,
-    Noticed,
-    Pause,
-    Resume,
-    RunFinished,
-    Stage,
-    Stop,
-)
+from tui_eval.events import OUT_OF_BUDGET, CommandAnswered, Noticed, RunFinished, Stage
 from tui_eval.runs.dead import close_for_the_dead
 from tui_eval.runs.journal import Journal, restore_state
 from tui_eval.runs.redaction import Redactor

@@ -13,6 +13,7 @@ from pathlib import Path
 
 from msgspec.structs import replace
 
+from tui_eval.commands import Cancel, Command, MoveLimit, Pause, Rerun, Resume, SaveNow, Stop
 from tui_eval.config.command_line import words_to_go_on
 from tui_eval.config.plan import Request
 from tui_eval.engine.adaptive import Concurrency
@@ -40,21 +41,13 @@ from tui_eval.engine.survey import Survey, examine
 from tui_eval.errors import RefusedError
 from tui_eval.events import (
     OUT_OF_BUDGET,
-    Cancel,
-    Command,
     CommandAnswered,
     Event,
     GateMoved,
     LimitMoved,
     ListedEvaluation,
-    MoveLimit,
     Noticed,
-    Pause,
-    Rerun,
-    Resume,
     RunFinished,
-    SaveNow,
-    Stop,
     SuiteStarted,
 )
 from tui_eval.runs.redaction import Redactor

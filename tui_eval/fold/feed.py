@@ -5,7 +5,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Protocol
 
 if TYPE_CHECKING:
-    from tui_eval.events import Command, Event
+    from tui_eval.commands import Command
+    from tui_eval.events import Event
     from tui_eval.fold.transcript import Rollout
 
 

@@ -8,7 +8,8 @@ import time
 from collections import deque
 from collections.abc import Iterator
 
-from tui_eval.events import Command, Event, LineUnreadable, Noticed
+from tui_eval.commands import Command
+from tui_eval.events import Event, LineUnreadable, Noticed
 from tui_eval.fold.run_state import line_text
 from tui_eval.fold.transcript import Rollout
 from tui_eval.runs.layout import RunDir

@@ -239,7 +239,7 @@ class TuiEvalApp(HouseApp[Leave]):
     def _leave(self, leave: Leave) -> None:
         """Tells the engine, and goes."""
         if self.live_screen.at_work:
-            from tui_eval.events import Detach, Stop
+            from tui_eval.commands import Detach, Stop
 
             self.feed.send(Detach() if leave.action == "detach" else Stop())
         self.exit(leave)

@@ -172,7 +172,7 @@ class HomeApp(TuiEvalApp):
         save: str,
     ) -> None:
         """Lets go of a run. A connection is never dropped half made: that would stop the run."""
-        from tui_eval.events import Detach, Stop
+        from tui_eval.commands import Detach, Stop
 
         if starting is not None:
             await starting

@@ -92,7 +92,7 @@ class Opened:
             closing.add_done_callback(self._closing.discard)
 
     async def _close(self, run: Watched, start: asyncio.Task[None]) -> None:
-        from tui_eval.events import Detach
+        from tui_eval.commands import Detach
 
         await start
         run.feed.send(Detach())

@@ -63,7 +63,7 @@ class Reader:
     def _subscribe(self, row: int | None) -> None:
         if row == self._subscribed:
             return
-        from tui_eval.events import Subscribe
+        from tui_eval.commands import Subscribe
 
         self._subscribed = row
         self.feed.send(Subscribe([] if row is None else [row]))

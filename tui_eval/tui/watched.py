@@ -12,6 +12,7 @@ from tui_eval.tui.reader import Reader
 
 if TYPE_CHECKING:
     from tui_eval import events as ev
+    from tui_eval.commands import Command
     from tui_eval.fold.feed import Feed
     from tui_eval.fold.transcript import Rollout
 
@@ -62,7 +63,7 @@ class Silence:
         """Nothing is told."""
         return []
 
-    def send(self, command: ev.Command) -> None:
+    def send(self, command: Command) -> None:
         """Nobody listens."""
 
     def saved(self, row: int, offset: int, length: int) -> Rollout | None:

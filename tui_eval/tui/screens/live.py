@@ -406,7 +406,7 @@ class LiveScreen(PassingOnScreen, SteeringScreen, FindingScreen, LeavableScreen)
             ended = f"The {self.noun} has ended: there is nothing to pause."
             self.keys.say(why or ended, self.now())
             return
-        from tui_eval.events import Pause, Resume
+        from tui_eval.commands import Pause, Resume
 
         paused = self._is_paused
         self.asked_pause = not paused

@@ -20,6 +20,7 @@ from tui_eval.tui.widgets.metrics_panel import MetricsPanel
 
 if TYPE_CHECKING:
     from tui_eval import events as ev
+    from tui_eval.commands import Rerun
     from tui_eval.fold.feed import Feed
 
 ERRORS_LISTED = 4
@@ -105,7 +106,7 @@ class SteeringScreen(AnnotatingScreen):
 
         def answered(answer: bool | None) -> None:
             if answer:
-                from tui_eval.events import Cancel
+                from tui_eval.commands import Cancel
 
                 self.feed.send(Cancel(row))
 
@@ -142,7 +143,7 @@ class SteeringScreen(AnnotatingScreen):
 
     def _rerun_choices(self) -> list[Choice]:
         """The selected rollout, the error in question, all errors."""
-        from tui_eval.events import Rerun
+        from tui_eval.commands import Rerun
 
         state, row = self.state, self.rollouts.row
         choices = []
@@ -176,7 +177,7 @@ class SteeringScreen(AnnotatingScreen):
             return False
         return not state.is_foreign and state.finished < state.total
 
-    def _rerun(self, command: ev.Rerun | str | None) -> None:
+    def _rerun(self, command: Rerun | str | None) -> None:
         if command is None:
             return
         state = self.state
@@ -204,7 +205,7 @@ class SteeringScreen(AnnotatingScreen):
 
     def action_limit(self, by: int) -> None:
         """Raises or lowers how many rollouts are in flight at most."""
-        from tui_eval.events import MoveLimit
+        from tui_eval.commands import MoveLimit
 
         if not self.at_work:
             self._say(self._why_not("limit") or "No engine is at work on this.")
@@ -231,7 +232,7 @@ class SteeringScreen(AnnotatingScreen):
         if not self.at_work:
             self._say("All that there is of this run is on the disk already.")
             return
-        from tui_eval.events import SaveNow
+        from tui_eval.commands import SaveNow
 
         self.root.send(SaveNow())
 
