@@ -180,7 +180,7 @@ def test_a_file_of_something_else_is_refused(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("data", "what", "hint"),
     [
-        (gzip.compress(b'{"completion": []}\n'), "packed by gzip", "gunzip -k "),
+        (gzip.compress(b'{"completion": []}\n', mtime=0), "packed by gzip", "gunzip -k "),
         (b"PAR1\x15\x04\x15", "a Parquet table", "as JSON, a rollout a line"),
         ('{"completion": []}\n'.encode("utf-16"), "UTF-16", "iconv -f UTF-16"),
         (bytes(range(256)), "a binary file", "Name a text file"),
@@ -194,6 +194,7 @@ def test_a_file_of_something_else_is_refused(tmp_path: Path) -> None:
         (b"example_id,reward\n0,1\n", "its lines are no JSON", "A rollout is a line"),
         (b"1\n2\n", "no JSON objects", "A rollout is a line"),
     ],
+    ids=lambda value: value if isinstance(value, str) else "",
 )
 def test_a_file_that_is_not_read_says_what_it_is_and_what_to_do(
     tmp_path: Path, data: bytes, what: str, hint: str
