@@ -193,6 +193,7 @@ def test_a_file_of_something_else_is_refused(tmp_path: Path) -> None:
         ),
         (b"example_id,reward\n0,1\n", "its lines are no JSON", "A rollout is a line"),
         (b"1\n2\n", "no JSON objects", "A rollout is a line"),
+        (b'{"text": "' + b"x" * 100_000 + b'"}\n', "its lines have text", "A rollout is a line"),
     ],
 )
 def test_a_file_that_is_not_read_says_what_it_is_and_what_to_do(
@@ -202,6 +203,12 @@ def test_a_file_that_is_not_read_says_what_it_is_and_what_to_do(
     file.write_bytes(data)
     with pytest.raises(RefusedError, match=f"{what}.*{hint}"):
         find_run(file)
+
+
+def test_a_blank_file_that_holds_no_rollouts_is_refused(tmp_path: Path) -> None:
+    (tmp_path / "metadata.json").write_text("\n\n")
+    with pytest.raises(RefusedError, match="its lines are blank"):
+        find_run(tmp_path / "metadata.json")
 
 
 @pytest.mark.parametrize("name", ["osmosis.json", "conversations.jsonl"])
