@@ -275,17 +275,18 @@ def test_rows_with_nan_and_json_in_strings_are_read(tmp_path: Path) -> None:
     assert {name: mean.n for name, mean in state.metrics.items()} == {"score": 3}
 
 
-def test_a_prompt_may_be_plain_text(tmp_path: Path) -> None:
+@pytest.mark.parametrize("said", ["a time", "[sic] a time"])
+def test_a_prompt_may_be_plain_text(tmp_path: Path, said: str) -> None:
     file = tmp_path / "r.jsonl"
-    file.write_text(json.dumps(row(0, None, prompt="Once upon", completion="a time")) + "\n")
+    file.write_text(json.dumps(row(0, None, prompt="Once upon", completion=said)) + "\n")
     run = find_run(file)
     (event,) = [one for one in saved_events(run) if isinstance(one, RolloutFinished)]
-    assert (event.question, event.answer, event.turns) == ("Once upon", "a time", 1)
+    assert (event.question, event.answer, event.turns) == ("Once upon", said, 1)
     rollout = read_rollout(run, 0, event.offset, event.length)
     assert rollout is not None
     assert [(one.role, one.text) for one in rollout.entries()] == [
         ("user", "Once upon"),
-        ("assistant", "a time"),
+        ("assistant", said),
     ]
 
 
