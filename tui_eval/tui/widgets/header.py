@@ -8,6 +8,7 @@ from tui_eval.events import OUT_OF_BUDGET
 from tui_eval.fold.run_state import RunState
 from tui_eval.printable import one_line
 from tui_eval.tui.blocks import columns
+from tui_eval.tui.commands.keymap import key_for
 from tui_eval.tui.figures import (
     NONE,
     clock_text,
@@ -197,7 +198,8 @@ def _facts(state: RunState, now: float, words: int, terse: bool, moved: str) -> 
             spoken = (f"{glyph} ", f" {word}") if words > 1 else (glyph, "")
             facts.append(((spoken[0], ink), (f"{count:,}", ""), (spoken[1], "muted")))
     if bad := state.unreadable_lines:
-        where = f", {4 if state.is_foreign else 3} lists them" if words > 1 else ""
+        key = key_for("run.log" if state.is_foreign else "run.numbers")
+        where = f", {key} lists them" if words > 1 else ""
         text = f"! {plural(bad, 'line')} unreadable" if words else f"!{bad:,}"
         facts.append(((text, "bad"), (where, "muted")))
     elif state.unfinished and state.end is None:
