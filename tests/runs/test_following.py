@@ -6,6 +6,7 @@ import os
 import tempfile
 import time
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
@@ -84,3 +85,25 @@ def test_a_file_that_was_followed_is_told_as_one_that_is_opened_now(
             fresh.apply(event)
         now.close()
         assert figures(state) == figures(fresh)
+
+
+def test_each_time_that_a_file_is_written_anew_is_waited_for(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    file, now = tmp_path / "some.jsonl", 1000.0
+    clock = SimpleNamespace(time=time.time, monotonic=lambda: now)
+    monkeypatch.setattr(story, "time", clock)
+    rows = [line(example, None, 0.5) for example in range(3)]
+    file.write_bytes(b"".join(rows))
+    followed = Story(RunDir(tmp_path, file.name))
+    list(followed.begin())
+    file.write_bytes(rows[0])
+    assert not list(followed.more()), "it may not be whole yet"
+    file.write_bytes(b"".join(rows))
+    list(followed.more())
+    now += story.PATIENCE_S + 1
+    file.write_bytes(rows[0])
+    assert not list(followed.more()), "nor this time"
+    now += story.PATIENCE_S + 1
+    assert list(followed.more())
+    followed.close()

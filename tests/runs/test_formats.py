@@ -193,6 +193,7 @@ def test_a_file_of_something_else_is_refused(tmp_path: Path) -> None:
         ),
         (b"example_id,reward\n0,1\n", "its lines are no JSON", "A rollout is a line"),
         (b"1\n2\n", "no JSON objects", "A rollout is a line"),
+        (b'{"text": "' + b"x" * 100_000 + b'"}\n', "its lines have text", "A rollout is a line"),
     ],
     ids=lambda value: value if isinstance(value, str) else "",
 )
@@ -203,6 +204,12 @@ def test_a_file_that_is_not_read_says_what_it_is_and_what_to_do(
     file.write_bytes(data)
     with pytest.raises(RefusedError, match=f"{what}.*{hint}"):
         find_run(file)
+
+
+def test_a_blank_file_that_holds_no_rollouts_is_refused(tmp_path: Path) -> None:
+    (tmp_path / "metadata.json").write_text("\n\n")
+    with pytest.raises(RefusedError, match="its lines are blank"):
+        find_run(tmp_path / "metadata.json")
 
 
 @pytest.mark.parametrize("name", ["osmosis.json", "conversations.jsonl"])
@@ -269,17 +276,18 @@ def test_rows_with_nan_and_json_in_strings_are_read(tmp_path: Path) -> None:
     assert {name: mean.n for name, mean in state.metrics.items()} == {"score": 3}
 
 
-def test_a_prompt_may_be_plain_text(tmp_path: Path) -> None:
+@pytest.mark.parametrize("said", ["a time", "[sic] a time"])
+def test_a_prompt_may_be_plain_text(tmp_path: Path, said: str) -> None:
     file = tmp_path / "r.jsonl"
-    file.write_text(json.dumps(row(0, None, prompt="Once upon", completion="a time")) + "\n")
+    file.write_text(json.dumps(row(0, None, prompt="Once upon", completion=said)) + "\n")
     run = find_run(file)
     (event,) = [one for one in saved_events(run) if isinstance(one, RolloutFinished)]
-    assert (event.question, event.answer, event.turns) == ("Once upon", "a time", 1)
+    assert (event.question, event.answer, event.turns) == ("Once upon", said, 1)
     rollout = read_rollout(run, 0, event.offset, event.length)
     assert rollout is not None
     assert [(one.role, one.text) for one in rollout.entries()] == [
         ("user", "Once upon"),
-        ("assistant", "a time"),
+        ("assistant", said),
     ]
 
 

@@ -2,7 +2,7 @@ from __future__ import annotations
 
 import json
 import math
-from collections.abc import AsyncIterator, Callable
+from collections.abc import AsyncIterator, Callable, Iterator
 from contextlib import asynccontextmanager
 from pathlib import Path
 from typing import Any
@@ -16,6 +16,7 @@ from textual.screen import Screen
 
 from tui_eval.fold.feed import Feed
 from tui_eval.fold.run_state import RunState
+from tui_eval.tui.browser import DRIVER, in_browser
 from tui_eval.tui.screen_app import ScreenApp
 from tui_eval.tui.screens.compare import CompareRuns
 from tui_eval.tui.screens.compare_rollouts import CompareRollouts
@@ -409,6 +410,48 @@ async def test_a_comparison_is_exported_as_markdown_a_table_or_json(
         await stage.until(lambda: (tmp_path / "careful-prompt-short-prompt.json").exists())
         told = json.loads((tmp_path / "careful-prompt-short-prompt.json").read_text())
         assert [one["change"] for one in told["comparisons"][0]["examples"]] == ["fixed"] * 3
+
+
+async def test_what_no_file_takes_as_it_is_is_exported_all_the_same(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    paths = two_runs(tmp_path)
+    facts = json.loads((paths[1] / "metadata.json").read_text())
+    facts["sampling_args"] = {"stop": "\ud800", "temperature": math.nan}
+    (paths[1] / "metadata.json").write_text(json.dumps(facts))
+    async with comparing(CompareRuns(paths)) as stage:
+        for suffix in ("md", "csv", "json"):
+            await stage.press("x", *["backspace"] * 2, *suffix, "enter")
+            name = f"careful-prompt-short-prompt.{suffix}"
+            await stage.until(lambda name=name: f"is in {name}" in stage.text("keys"))
+        told = json.loads((tmp_path / name).read_text(), parse_constant=pytest.fail)
+        assert told["settings"]["temperature"][1] is None
+
+
+@pytest.fixture
+def browser(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+    """What `tui-eval serve` tells the processes that it starts."""
+    monkeypatch.setenv("TEXTUAL_DRIVER", DRIVER)
+    in_browser.cache_clear()
+    yield
+    in_browser.cache_clear()
+
+
+@pytest.mark.usefixtures("browser")
+async def test_in_a_browser_an_exported_comparison_is_downloaded(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    delivered: list[str] = []
+    async with comparing(CompareRuns(two_runs(tmp_path))) as stage:
+        monkeypatch.setattr(
+            stage.app, "deliver_binary", lambda file, **how: delivered.append(file.read().decode())
+        )
+        await stage.press("x", "enter")
+        told = "The comparison is downloaded; also on the server in careful-prompt-short-prompt.md"
+        await stage.until(lambda: told in stage.text("keys"))
+    assert delivered[0].startswith("# careful-prompt and short-prompt")
 
 
 async def test_a_comparison_is_read_in_the_pager(

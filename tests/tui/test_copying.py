@@ -8,10 +8,20 @@ from pathlib import Path
 
 import pytest
 from run_on_disk import feed_on_disk
-from scripted_run import USER, ScriptedFeed, all_events, saved_row, saved_rows
+from scripted_run import (
+    USER,
+    ScriptedFeed,
+    all_events,
+    finished,
+    run_started,
+    saved_row,
+    saved_rows,
+)
 from staging import Stage, over, running, staged_app
 
+from tui_eval.fold.run_state import RunState
 from tui_eval.tui.copied import MOST_BYTES
+from tui_eval.tui.copyable import of_example
 from tui_eval.tui.screens.menu import Menu
 
 HOSTILE = "\x1b]52;c;aGVsbG8=\x07 [/foo] \x9b31m é \ud83d"
@@ -132,6 +142,15 @@ async def test_a_saved_rollout_is_its_line_and_the_run_its_path_and_command(
         run.metadata.write_text(json.dumps(facts | {"sampling_args": {"n": 1}}))
         await copied(stage, "x")
         assert kept(cache) == "tui-eval run sums -m tiny --examples 1 -r 1"
+
+
+def test_an_example_has_no_command_before_its_id_is_known() -> None:
+    state = RunState()
+    for event in (run_started(), finished(0, example_id="q-17")):
+        state.apply(event)
+    each = state.per_example
+    assert [one.note for one in of_example(state, 1)] == ["runs example q-17 alone, once"]
+    assert not [*of_example(state, each)], "its place is not its id in a dataset that was shuffled"
 
 
 async def test_what_cannot_be_copied_is_told(cache: Path) -> None:

@@ -2,16 +2,22 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
 import os
+import threading
 from pathlib import Path
 
 import pytest
-from run_on_disk import FeedFromDisk
+from run_on_disk import FeedFromDisk, run_on_disk
+from scripted_run import finished, run_started
 from staging import Stage, staged_app
 
+from tui_eval.fold.run_state import RunState
+from tui_eval.fold.transcript import Rollout
 from tui_eval.runs import saved_feed, story
 from tui_eval.runs.opening import find_run
+from tui_eval.tui.reader import Reader
 
 
 @pytest.fixture(autouse=True)
@@ -69,3 +75,38 @@ async def test_rows_that_were_written_anew_are_read_anew(tmp_path: Path) -> None
         await stage.until(lambda: "reward 0.70" in stage.text(stage.live.numbers))
         file.unlink()
         await stage.until(lambda: "moved or removed" in stage.text(stage.live.keys))
+
+
+class SlowDisk(FeedFromDisk):
+    """Whose first rollout is read only when that is wanted."""
+
+    def __init__(self, folder: Path) -> None:
+        super().__init__(run_on_disk(folder))
+        self.goes_on = threading.Event()
+        self.read: list[Rollout] = []
+
+    def saved(self, row: int, offset: int, length: int) -> Rollout | None:
+        found = Rollout(row=row, finished=True)
+        self.read.append(found)
+        if len(self.read) == 1:
+            self.goes_on.wait()
+        return found
+
+
+async def test_a_rollout_that_was_being_read_when_its_file_was_written_anew_is_read_again(
+    tmp_path: Path,
+) -> None:
+    feed, state = SlowDisk(tmp_path / "run"), RunState()
+    reader, anew = Reader(feed, state), run_started(reading=1)
+    for event in (run_started(), finished(0)):
+        state.apply(event)
+    reader.open(0)
+    reading = asyncio.create_task(reader.read())
+    await asyncio.sleep(0)
+    state.apply(anew)
+    reader.take(anew)
+    state.apply(finished(0))
+    feed.goes_on.set()
+    assert not await reading
+    assert reader.must_read and await reader.read()
+    assert reader.rollout is feed.read[1]

@@ -12,11 +12,13 @@ from staging import over, running, staged_app
 from textual.command import CommandPalette
 from textual.widgets import Input
 
+from tui_eval import events as ev
 from tui_eval.tui.commands.keymap import BY_ID
 from tui_eval.tui.preferences import Preferences, drawn_every
 from tui_eval.tui.row_order import Sorting
 from tui_eval.tui.screens.help import Help
 from tui_eval.tui.screens.text_box import TextBox
+from tui_eval.tui.widgets.header import progress
 
 
 @pytest.fixture
@@ -82,10 +84,14 @@ async def test_titles_texts_and_boxes_name_the_keys_that_there_are(file: Path) -
     keys = {"numbers": "F9", "rerun": "F7", "copy": "Y", "export": "X"}
     written = "".join(f'run.{name} = "{key}"\n' for name, key in keys.items())
     written += 'story.switch-fold = "F8"\nnumbers.rollouts = "F6"\n'
+    written += 'story.search = "F2"\nlog.search = "F3"\n'
     async with staged_app(running(), preferences=having(file, f"[keys]\n{written}")) as stage:
         assert str(stage.live.numbers.border_title).startswith(" F9 Numbers")
         await stage.press("2", "g")
         assert "F8 to show" in stage.text(stage.live.story)
+        for keys, begins in (("n", "F2"), ("4n", "F3")):
+            await stage.press(*keys)
+            assert f"Nothing is searched for: {begins} begins." in stage.text(stage.live.keys)
         await stage.press("f9", "z")
         assert "F6 lists them" in stage.text(stage.live.numbers)
         await stage.press("z", "1", "K")
@@ -95,6 +101,12 @@ async def test_titles_texts_and_boxes_name_the_keys_that_there_are(file: Path) -
         assert "a key, or Y or enter" in str(box.border_subtitle)
         await stage.press("Y")
         assert stage.app.screen is stage.live
+        bad = ev.LineUnreadable(0, 0.0, "results.jsonl", 3, 10, 5, "junk")
+        for event in (bad, ev.ReadingMoved(0, 0.0, 9, 9, 1)):
+            stage.app.state.apply(event)
+        assert "1 line unreadable, F9 lists them" in "".join(
+            text for text, _ in progress(stage.app.state, 0.0, 200)
+        )
     async with staged_app(running()) as stage:
         assert str(stage.live.numbers.border_title).startswith(" 3 Numbers")
 

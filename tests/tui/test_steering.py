@@ -194,6 +194,8 @@ async def test_a_run_of_which_nobody_told_how_many_rollouts_it_has_counts_those_
         assert "25" in header and "finished" in header
         assert not any(word in header for word in ("/48", "waiting", "missing", "unfinished"))
         assert stage.live.rollouts.count() == 25, "places without a rollout are not listed"
+        await stage.press("slash", *"reward>=0", "enter")
+        assert "25 of 25" in stage.text(stage.live.rollouts)
 
 
 async def test_a_file_without_rows_says_that_it_is_followed() -> None:

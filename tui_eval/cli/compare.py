@@ -52,12 +52,13 @@ def command(
     and the first has not is fixed; the other way it is broken. With --example one RUN will do:
     two rollouts of the same example are compared.
     """
-    from tui_eval.cli.compared_runs import named_runs, read_runs
+    from tui_eval.cli.compared_runs import read_runs
     from tui_eval.cli.report import show, show_faults, show_json
     from tui_eval.cli.screen import compare_on_screen, has_terminal
     from tui_eval.cli.transcript_lines import alignment_lines, alignment_object, find_two
     from tui_eval.errors import Fault, RefusedError
     from tui_eval.fold.alignment import align
+    from tui_eval.runs.naming import named_runs
     from tui_eval.runs.summary_json import refused_object
     from tui_eval.tui.comparison_text import comparison_lines, comparison_object
 

@@ -7,31 +7,11 @@ from dataclasses import replace
 from pathlib import Path
 
 from tui_eval.cli.report import read_run
-from tui_eval.errors import Fault, RefusedError
 from tui_eval.fold.comparison import compare_runs
 from tui_eval.runs.comparing import read_side
-from tui_eval.runs.layout import RunDir
-from tui_eval.runs.naming import named_run
+from tui_eval.runs.naming import named_runs
 from tui_eval.tui.comparison_text import ToldRun
 from tui_eval.tui.figures import letter_of
-
-
-def named_runs(paths: Sequence[Path]) -> list[RunDir]:
-    """The runs that paths name.
-
-    Raises:
-        RefusedError: Something is no run; says all that is wrong.
-    """
-    found: list[RunDir] = []
-    faults: list[Fault] = []
-    for path in paths:
-        try:
-            found.append(named_run(path))
-        except RefusedError as error:
-            faults += error.faults
-    if faults:
-        raise RefusedError(faults)
-    return found
 
 
 def read_runs(paths: Sequence[Path]) -> list[ToldRun]:

@@ -18,15 +18,10 @@ from tui_eval.runs.saved_feed import SavedFeed
 CANNOT_JOIN = "The engine of this run cannot be joined: what is on disk is shown, and followed."
 
 
-def feed_of(run: RunDir, socket: str = "") -> Feed:
-    """The feed of a run: joined where an engine is at work on it now, read from disk where not.
-
-    Args:
-        socket: Where an engine listened a moment ago, if that is known; its lock tells otherwise.
-    """
-    held = holder(run.lock) if not socket else None
-    socket = held.socket if held is not None else socket
-    return JoinedFeed(run, socket) if socket else SavedFeed(run)
+def feed_of(run: RunDir) -> Feed:
+    """The feed of a run: joined where an engine is at work on it now, read from disk where not."""
+    held = holder(run.lock)
+    return JoinedFeed(run, held.socket) if held is not None and held.socket else SavedFeed(run)
 
 
 class JoinedFeed:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from pathlib import Path
 
 from tui_eval.errors import Fault, RefusedError
@@ -28,3 +29,21 @@ def named_run(path: Path) -> RunDir:
     hint = "Name one: " + ", ".join(str(one.parent) for one in below[:MOST_NAMED])
     fault = Fault(str(path), f"this folder holds {len(below)} runs", hint)
     raise RefusedError([fault])
+
+
+def named_runs(paths: Sequence[Path]) -> list[RunDir]:
+    """The runs that paths name.
+
+    Raises:
+        RefusedError: Something is no run; says all that is wrong.
+    """
+    found: list[RunDir] = []
+    faults: list[Fault] = []
+    for path in paths:
+        try:
+            found.append(named_run(path))
+        except RefusedError as error:
+            faults += error.faults
+    if faults:
+        raise RefusedError(faults)
+    return found

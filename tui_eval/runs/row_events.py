@@ -127,8 +127,8 @@ def _count(records: Any, completion: Any, role: str) -> int:
     if isinstance(records, list):
         return len(records)
     messages = listing(completion)
-    if isinstance(completion, str) and not completion.startswith("["):
-        return int(role == "assistant" and bool(completion))  # a plain text is one answer
+    if isinstance(completion, str) and not messages:  # a plain text is one answer
+        return int(role == "assistant" and completion not in ("", "[]"))
     return sum(isinstance(m, Mapping) and m.get("role") == role for m in messages)
 
 

@@ -297,6 +297,7 @@ class Story:
             yield from self.begin()
             return
         self._unchanged = stamp
+        self._anew_since = 0.0
         yield self._reopened()
         yield from self._scan(index.scanned())
         yield self._last()

@@ -119,19 +119,10 @@ class Reading:
             self.over = True
 
     def _compare(self) -> ComparedRuns:
-        from tui_eval.errors import RefusedError
         from tui_eval.fold.comparison import compare_runs, differing_settings
-        from tui_eval.runs.naming import named_run
+        from tui_eval.runs.naming import named_runs
 
-        found, faults = [], []
-        for path in self.paths:
-            try:
-                found.append(named_run(path))
-            except RefusedError as error:
-                faults += error.faults
-        if faults:
-            raise RefusedError(faults)
-        runs = [self._read(place, run) for place, run in enumerate(found)]
+        runs = [self._read(place, run) for place, run in enumerate(named_runs(self.paths))]
         self.place = len(runs)
         sides = [one.side for one in runs]
         return ComparedRuns(runs, compare_runs(sides), differing_settings(sides))

@@ -10,8 +10,10 @@ from dataclasses import replace
 from pathlib import Path
 
 from tui_eval.errors import Fault, RefusedError
+from tui_eval.fold.comparison import Comparison
 from tui_eval.printable import one_line
 from tui_eval.runs.export.csv import safe_cell
+from tui_eval.runs.summary_json import json_line
 from tui_eval.tui.comparing import ComparedRuns
 from tui_eval.tui.comparison_text import ToldRun, comparison_object
 from tui_eval.tui.figures import NONE, interval_text, reward_text, signed_text
@@ -79,39 +81,48 @@ def _markdown(found: ComparedRuns, only: str) -> Iterator[str]:
         yield f"{len(compared.examples):,} examples in both."
         notes = [f"not paired: {count:,} {why}" for why, count in compared.unpaired.items()]
         yield from (f"- {_cell(note)}" for note in (*compared.doubts, *notes))
-        if not compared.comparable:
-            continue
-        heads = [first.letter, run.letter, f"{run.letter} − {first.letter}"]
-        yield from _table(
-            "Numbers",
-            ["", *heads, "95 %"],
-            (
-                [
-                    one.name,
-                    reward_text(one.first),
-                    reward_text(one.second),
-                    signed_text(one.difference.mean),
-                    interval_text(one.difference.low, one.difference.high),
-                ]
-                for one in compared.figures
-            ),
-        )
-        yield from _table(
-            "Examples",
-            ["example", "question", *heads, "outcome"],
-            (
-                [
-                    str(one.example_id),
-                    found.question(one),
-                    reward_text(one.first),
-                    reward_text(one.second),
-                    signed_text(one.difference),
-                    one.change.replace("-", " "),
-                ]
-                for one in compared.examples
-                if not only or one.change == only
-            ),
-        )
+        if compared.comparable:
+            heads = [first.letter, run.letter, f"{run.letter} − {first.letter}"]
+            yield from _numbers(compared, heads)
+            yield from _examples(found, compared, only, heads)
+
+
+def _numbers(compared: Comparison, heads: list[str]) -> Iterator[str]:
+    yield from _table(
+        "Numbers",
+        ["", *heads, "95 %"],
+        (
+            [
+                one.name,
+                reward_text(one.first),
+                reward_text(one.second),
+                signed_text(one.difference.mean),
+                interval_text(one.difference.low, one.difference.high),
+            ]
+            for one in compared.figures
+        ),
+    )
+
+
+def _examples(
+    found: ComparedRuns, compared: Comparison, only: str, heads: list[str]
+) -> Iterator[str]:
+    yield from _table(
+        "Examples",
+        ["example", "question", *heads, "outcome"],
+        (
+            [
+                str(one.example_id),
+                found.question(one),
+                reward_text(one.first),
+                reward_text(one.second),
+                signed_text(one.difference),
+                one.change.replace("-", " "),
+            ]
+            for one in compared.examples
+            if not only or one.change == only
+        ),
+    )
 
 
 def _table(title: str, heads: list[str], rows: Iterable[list[str]]) -> Iterator[str]:
@@ -149,8 +160,8 @@ def comparison_csv(found: ComparedRuns, only: str) -> str:
 
 def comparison_json(found: ComparedRuns, only: str) -> str:
     """The object that `tui-eval compare --json` prints."""
-    told = comparison_object(told_runs(found), only or None)
-    return json.dumps(told, ensure_ascii=False, indent=2, default=str) + "\n"
+    told = json.loads(json_line(comparison_object(told_runs(found), only or None)))
+    return json.dumps(told, indent=2) + "\n"
 
 
 FORMATS: Mapping[str, Callable[[ComparedRuns, str], str]] = {

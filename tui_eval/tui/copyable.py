@@ -154,8 +154,14 @@ def of_run(path: str, name: str = "", keys: str = "pr") -> Iterator[Copyable]:
 
 
 def of_example(state: RunState, row: int, key: str = "x") -> Iterator[Copyable]:
-    """The command line that runs the example of a rollout alone, once; none of some programs."""
-    if state.run is None or state.run.format not in COMMANDED:
+    """The command line that runs the example of a rollout alone, once.
+
+    There is none for runs of some programs, nor before a rollout of the example has finished: its
+    id is not known then.
+    """
+    first = row // state.per_example * state.per_example
+    is_known = max(state.stage[first : first + state.per_example]) >= DONE
+    if state.run is None or state.run.format not in COMMANDED or not is_known:
         return
     path, example = state.run.path, str(state.example_id(row))
     about = f"runs example {example} alone, once"

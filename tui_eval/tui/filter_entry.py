@@ -78,7 +78,8 @@ class FilterEntry:
         listing = self.listing
         if not self.is_open and not listing.text:
             return []
-        total = listing.state.total
+        state = listing.state
+        total = state.expected if state.has_gaps else state.total
         count = f"{listing.count():,} of {total:,}" if total else ""
         end: Line = ((f"  {count}", "faint" if listing.faults else "strong"),)
         room = max(width - line_width(end) - 2, 4)

@@ -75,6 +75,7 @@ class Reader:
             return
         if type(event).__name__ == "RowsTakenBack":
             self._kept.clear()  # other rollouts may be where they were
+            self._coming = None
             if self.row >= 0 and self.state.stage[self.row] < DONE and self._was_read:
                 self.open(self.row)
             return
@@ -112,10 +113,10 @@ class Reader:
         return self.rollout is None or not self.rollout.finished
 
     async def read(self) -> bool:
-        """Reads the row from disk in a thread; False where it was left meanwhile."""
-        row = self.row
-        found = await asyncio.wrap_future(self._read())
-        if row != self.row:
+        """Reads the row from disk in a thread; False where it was left or is another meanwhile."""
+        row, coming = self.row, self._read()
+        found = await asyncio.wrap_future(coming)
+        if row != self.row or self._coming is None or self._coming[1] is not coming:
             return False
         self._take(found)
         return True

@@ -6,7 +6,7 @@ import json
 import shlex
 from pathlib import Path
 
-from tui_eval.runs.scan import decode_row
+from tui_eval.runs.scan import decode_row, lines_of
 
 PACKED = (
     (b"\x1f\x8b", "gzip", "gunzip -k"),
@@ -50,11 +50,14 @@ def what_it_is(path: Path) -> tuple[str, str]:
         new = shlex.quote(str(path.with_suffix(".lines.jsonl")))
         hint = f"Write a line for each: jq -c '.[]' {name} > {new}"
         return "it is one JSON list, not a line for each rollout", hint
-    return _first_line(head)
+    return _first_line(path)
 
 
-def _first_line(head: bytes) -> tuple[str, str]:
-    first = next(line for line in head.splitlines() if line.strip())
+def _first_line(path: Path) -> tuple[str, str]:
+    with open(path, "rb", buffering=0) as file:
+        first = next((bytes(line) for _, line in lines_of(file) if bytes(line).strip()), b"")
+    if not first:
+        return "its lines are blank", LINES
     try:
         keys = list(decode_row(first))
     except json.JSONDecodeError:

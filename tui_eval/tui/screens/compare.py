@@ -19,6 +19,7 @@ from textual.widget import Widget
 from tui_eval.fold.comparison import Change
 from tui_eval.printable import one_line
 from tui_eval.shipped import shipped
+from tui_eval.tui.browser import in_browser, lies_in
 from tui_eval.tui.changes import LOOKS
 from tui_eval.tui.commands import bindings
 from tui_eval.tui.commands.command import Scope
@@ -27,6 +28,7 @@ from tui_eval.tui.commands.keymap import key_for
 from tui_eval.tui.comparing import Reading
 from tui_eval.tui.figures import plural
 from tui_eval.tui.ink import EMPTY, Line
+from tui_eval.tui.paths import shown_path
 from tui_eval.tui.preferences import drawn_every
 from tui_eval.tui.screens.live import LiveScreen
 from tui_eval.tui.widgets.compared_header import ComparedHeader
@@ -313,6 +315,7 @@ class CompareRuns(Screen[None]):
     async def _write(self, found: ComparedRuns, only: str, path: Path) -> None:
         from tui_eval.errors import RefusedError
         from tui_eval.tui.comparison_export import write_comparison
+        from tui_eval.tui.exporting import deliver
 
         try:
             await asyncio.to_thread(write_comparison, found, only, path)
@@ -322,7 +325,8 @@ class CompareRuns(Screen[None]):
         except OSError as error:
             self._say(f"Not written to {path}: {error.strerror or error}.")
         else:
-            self._say(f"The comparison is in {path}.")
+            told = f"{await deliver(self.app, path)}; also " if in_browser() else ""
+            self._say(f"The comparison is {told}{lies_in(shown_path(path))}.")
 
     def action_read_elsewhere(self, editor: bool) -> None:
         """Opens the comparison in the pager or the editor."""

@@ -8,6 +8,7 @@ from tui_eval.events import OUT_OF_BUDGET
 from tui_eval.fold.run_state import RunState
 from tui_eval.printable import one_line
 from tui_eval.tui.blocks import columns
+from tui_eval.tui.commands.keymap import key_for
 from tui_eval.tui.figures import (
     NONE,
     clock_text,
@@ -196,13 +197,8 @@ def _facts(state: RunState, now: float, words: int, terse: bool, moved: str) -> 
         if count:
             spoken = (f"{glyph} ", f" {word}") if words > 1 else (glyph, "")
             facts.append(((spoken[0], ink), (f"{count:,}", ""), (spoken[1], "muted")))
-    if bad := state.unreadable_lines:
-        where = f", {4 if state.is_foreign else 3} lists them" if words > 1 else ""
-        text = f"! {plural(bad, 'line')} unreadable" if words else f"!{bad:,}"
-        facts.append(((text, "bad"), (where, "muted")))
-    elif state.unfinished and state.end is None:
-        text = f"~ line {state.unfinished:,} unfinished" if words else f"~{state.unfinished:,}"
-        facts.append(((text, "warn"),))
+    if lines := _lines_that_are_no_rows(state, words):
+        facts.append(lines)
     if moved:
         facts.append(((moved, "warn"), ("" if terse else " in flight", "muted")))
     elif state.end is None and (gives_way := _concurrency(state, words, terse)):
@@ -240,6 +236,18 @@ def _tokens(state: RunState, words: int) -> str:
     if words > 1:
         return f"{count_text(state.tokens_in)} in {count_text(state.tokens_out)} out"
     return f"{count_text(state.tokens_in + state.tokens_out)} tok"
+
+
+def _lines_that_are_no_rows(state: RunState, words: int) -> Line:
+    if bad := state.unreadable_lines:
+        key = key_for("run.log" if state.is_foreign else "run.numbers")
+        where = f", {key} lists them" if words > 1 else ""
+        text = f"! {plural(bad, 'line')} unreadable" if words else f"!{bad:,}"
+        return (text, "bad"), (where, "muted")
+    if state.unfinished and state.end is None:
+        text = f"~ line {state.unfinished:,} unfinished" if words else f"~{state.unfinished:,}"
+        return ((text, "warn"),)
+    return EMPTY
 
 
 def _cost(state: RunState, words: int) -> str:

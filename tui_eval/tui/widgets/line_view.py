@@ -29,7 +29,7 @@ KEPT = 256
 ALL_SHOWN = "All of it is shown."
 """What is said where there is nothing to unfold."""
 NOT_FOLDED = "There is nothing here that folds."
-NO_SEARCH = "Nothing is searched for: / begins."
+NO_SEARCH = "Nothing is searched for: {} begins."
 
 
 class Frame(NamedTuple):

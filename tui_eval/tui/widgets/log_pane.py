@@ -366,7 +366,7 @@ class LogPane(LineView):
             self._go_to(self.lines.found(self.needle), by)
             self.post_message(self.Retitled())
         else:
-            self.post_message(self.Missed(NO_SEARCH))
+            self.post_message(self.Missed(NO_SEARCH.format(key_for("log.search"))))
 
     def title(self) -> Content:
         """The pane's title: the level, and what is searched for."""

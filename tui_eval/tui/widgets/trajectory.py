@@ -13,6 +13,7 @@ from textual.binding import BindingType
 from textual.message import Message
 
 from tui_eval.tui.commands import bindings
+from tui_eval.tui.commands.keymap import key_for
 from tui_eval.tui.finding import Match
 from tui_eval.tui.parts import Part
 from tui_eval.tui.search import search_parts
@@ -262,7 +263,7 @@ class Trajectory(StoryView):
         """Goes to the next or previous match."""
         match = self.search.step(by, self.cursor)
         if match is None and not self.search.is_on:
-            self.post_message(self.Missed(NO_SEARCH))
+            self.post_message(self.Missed(NO_SEARCH.format(key_for("story.search"))))
         elif match is not None:
             self.put()
             self._show_match(match)
