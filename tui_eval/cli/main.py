@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import importlib
+import os
 import sys
 from pathlib import Path
 from typing import Any
@@ -54,10 +55,14 @@ class Commands(click.Group):
 
 
 def command_of(word: str) -> str:
-    """The command that a word which is none stands for: runs are opened, all else is run."""
-    from tui_eval.runs.layout import RunDir
+    """The command that a word which is none stands for: runs are opened, all else is run.
 
-    return "open" if RunDir(Path(word)).is_run() else "run"
+    A folder of results is opened where it is named as a path: as `name` it may be an environment.
+    """
+    from tui_eval.runs.layout import RunDir, runs_below
+
+    is_run = RunDir(Path(word)).is_run() or (os.sep in word and runs_below(Path(word)))
+    return "open" if is_run else "run"
 
 
 def _has_terminal() -> bool:

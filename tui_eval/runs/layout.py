@@ -84,6 +84,11 @@ class RunDir:
         return self.results.is_file() or (self.metadata.is_file() and self.plan.is_file())
 
 
+def runs_below(folder: Path) -> list[RunDir]:
+    """The runs that a folder of results, one that was given with `--output-dir`, holds."""
+    return [RunDir(one.parent) for one in sorted(folder.glob(f"evals/*/*/{RESULTS}"))]
+
+
 def run_name(env_id: str, model: str) -> str:
     """The folder that holds the runs of an environment with a model: `env--org--model`."""
     return f"{env_id.split('/')[-1].split('@')[0]}--{model.replace('/', '--')}"
