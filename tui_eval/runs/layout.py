@@ -10,6 +10,8 @@ from pathlib import Path
 import platformdirs
 
 RESULTS = "results.jsonl"
+SUFFIXES = (".jsonl", ".json", ".ndjson")
+"""Of files that hold rollouts."""
 
 
 @dataclass(frozen=True, slots=True)
