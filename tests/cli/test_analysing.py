@@ -78,10 +78,12 @@ def test_a_filter_that_makes_no_sense_is_refused_with_all_that_is_wrong(program:
 
 def test_a_folder_that_holds_one_run_names_it(program: Program) -> None:
     saved(program.folder / "results" / "evals" / "e--m", "one")
-    assert program.run("ls", "results").code == 0
+    for command in (["ls", "results"], ["open", "results"], ["./results"]):
+        assert program.run(*command).code == 0, command
     saved(program.folder / "results" / "evals" / "e--m", "two")
-    done = program.run("ls", "results")
-    assert done.code == 2 and "holds 2 runs. Name one: results/evals/e--m/one, " in done.err
+    for command in (["ls", "results"], ["open", "results"], ["./results"]):
+        done = program.run(*command)
+        assert done.code == 2 and "holds 2 runs. Name one: results/evals/e--m/one, " in done.err
 
 
 def test_an_expression_that_explodes_ends_the_command_and_not_the_patience(

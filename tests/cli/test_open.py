@@ -16,12 +16,13 @@ def test_the_newest_run_is_opened(program: Program) -> None:
         assert f"{environment}--demo-scripted-policy" in opened.out
 
 
-def test_a_run_directory_alone_is_opened(program: Program) -> None:
+def test_a_run_directory_or_its_file_alone_is_opened(program: Program) -> None:
     assert program.run("word-guess", "-m", "demo", "-n", "1", "-r", "1", "-s").code == 0
     (run,) = program.folder.glob("outputs/evals/*/*")
     with (run / "results.jsonl").open("a", encoding="utf-8") as results:
         results.write("junk\n")
-    opened = program.run(str(run))
-    assert opened.code == 0, opened
-    assert f"Results saved to: {run}" in opened.out
+    for path in (run / "results.jsonl", run):
+        opened = program.run(str(path))
+        assert opened.code == 0, opened
+        assert f"Results saved to: {run}" in opened.out
     assert "results.jsonl, line 2: not JSON at character 1" in opened.err

@@ -246,6 +246,7 @@ async def test_what_differs_is_unfolded_and_marked_and_what_is_the_same_is_not(
 async def test_differences_are_gone_through_and_both_sides_scroll_together(tmp_path: Path) -> None:
     async with comparing(runs_screen(two_runs(tmp_path)), (120, 20)) as stage:
         await stage.press("enter")
+        assert "prompt and 3 of 4 turns differ" in stage.title("transcripts")
         found = []
         for key in ("n", "n", "N", "N", "N"):
             await stage.press(key)
@@ -307,7 +308,7 @@ async def test_two_rollouts_of_one_group_are_read_the_same_way() -> None:
         names, facts = stage.text("heads").splitlines()
         assert "rollout 0 · 1 of 4" in names and "rollout 1 · 2 of 4" in names
         assert "✓ done" in facts and "✗ error" in facts
-        assert "2 of 5 turns differ" in stage.title("transcripts")
+        assert "2 of 4 turns differ" in stage.title("transcripts")
         assert "≠ only in A" in stage.text("transcripts")
         await stage.press("b")
         assert "= both are the same" in stage.title("transcripts")
@@ -355,7 +356,7 @@ async def test_long_transcripts_are_laid_out_beside_the_loop(tmp_path: Path) -> 
         (path / "results.jsonl").write_text(json.dumps(row) + "\n")
     async with comparing(runs_screen(paths)) as stage:
         await stage.press("enter")
-        assert "1 of 1001 turns differ" in stage.title("transcripts")
+        assert "1 of 1,000 turns differ" in stage.title("transcripts")
         assert "turn 700  ≠ they part here" in stage.text("transcripts")
         await stage.press("G")
         assert "ending" in stage.text("transcripts")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import importlib
+import os
 import sys
 from pathlib import Path
 from typing import Any
@@ -54,10 +55,17 @@ class Commands(click.Group):
 
 
 def command_of(word: str) -> str:
-    """The command that a word which is none stands for: runs are opened, all else is run."""
-    from tui_eval.runs.layout import RunDir
+    """The command that a word which is none stands for: runs are opened, all else is run.
 
-    return "open" if RunDir(Path(word)).is_run() else "run"
+    A folder of results is opened where it is named as a path: as `name` it may be an environment.
+    """
+    from tui_eval.runs.layout import SUFFIXES, RunDir, runs_below
+
+    path = Path(word)
+    if path.suffix in SUFFIXES and path.is_file():
+        return "open"
+    is_run = RunDir(path).is_run() or (os.sep in word and runs_below(path))
+    return "open" if is_run else "run"
 
 
 def _has_terminal() -> bool:
@@ -70,7 +78,7 @@ def _has_terminal() -> bool:
     cls=Commands,
     no_args_is_help=True,
     context_settings={"help_option_names": ["-h", "--help"]},
-    epilog="tui-eval ENV_OR_CONFIG is short for tui-eval run ENV_OR_CONFIG, tui-eval RUN_DIR for "
+    epilog="tui-eval ENV_OR_CONFIG is short for tui-eval run ENV_OR_CONFIG, tui-eval RUN for "
     "tui-eval open. tui-eval alone on a "
     "terminal is tui-eval home.",
 )

@@ -27,13 +27,13 @@ def command(path: Path | None) -> int:
     from tui_eval.cli.screen import has_terminal, open_on_screen
     from tui_eval.errors import Fault, RefusedError
     from tui_eval.runs.layout import RunDir
-    from tui_eval.runs.opening import find_run
+    from tui_eval.runs.naming import named_run
     from tui_eval.runs.unsaved import newest_run
 
     if path is not None and path.suffix == ".toml" and not RunDir(path.parent).is_run():
         return _open_suite(path)
     try:
-        run = newest_run() if path is None else find_run(path)
+        run = newest_run() if path is None else named_run(path)
     except RefusedError as error:
         return show_faults(error.faults)
     if run is None:

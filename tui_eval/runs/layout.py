@@ -10,6 +10,8 @@ from pathlib import Path
 import platformdirs
 
 RESULTS = "results.jsonl"
+SUFFIXES = (".jsonl", ".json", ".ndjson")
+"""Of files that hold rollouts."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -82,6 +84,11 @@ class RunDir:
     def is_run(self) -> bool:
         """Whether this looks like a run of ours or of verifiers."""
         return self.results.is_file() or (self.metadata.is_file() and self.plan.is_file())
+
+
+def runs_below(folder: Path) -> list[RunDir]:
+    """The runs that a folder of results, one that was given with `--output-dir`, holds."""
+    return [RunDir(one.parent) for one in sorted(folder.glob(f"evals/*/*/{RESULTS}"))]
 
 
 def run_name(env_id: str, model: str) -> str:

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from tui_eval.errors import Fault, RefusedError
-from tui_eval.runs.layout import RunDir
+from tui_eval.runs.layout import RunDir, runs_below
 from tui_eval.runs.opening import find_run
 
 MOST_NAMED = 5
@@ -21,12 +21,12 @@ def named_run(path: Path) -> RunDir:
     try:
         return find_run(path)
     except RefusedError:
-        below = sorted(path.glob("evals/*/*/results.jsonl")) if path.is_dir() else []
+        below = runs_below(path)
         if len(below) == 1:
-            return RunDir(below[0].parent)
+            return below[0]
         if not below:
             raise
-    hint = "Name one: " + ", ".join(str(one.parent) for one in below[:MOST_NAMED])
+    hint = "Name one: " + ", ".join(str(one.path) for one in below[:MOST_NAMED])
     fault = Fault(str(path), f"this folder holds {len(below)} runs", hint)
     raise RefusedError([fault])
 

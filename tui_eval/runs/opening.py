@@ -10,11 +10,10 @@ from tui_eval.events import Event, ReadingMoved, RolloutFinished, RunStarted
 from tui_eval.fold.transcript import Rollout, from_row
 from tui_eval.runs.formats.recognising import as_row, recognise
 from tui_eval.runs.formats.unknown import what_it_is
-from tui_eval.runs.layout import RESULTS, RunDir
+from tui_eval.runs.layout import RESULTS, SUFFIXES, RunDir
 from tui_eval.runs.scan import decode_row
 from tui_eval.runs.story import Story
 
-SUFFIXES = (".jsonl", ".json", ".ndjson")
 OTHER_FILES = frozenset(("metadata.json", "journal.jsonl", "superseded.jsonl", "notes.jsonl"))
 """Files of a run directory that hold no rollouts to show."""
 

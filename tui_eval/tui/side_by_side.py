@@ -81,6 +81,16 @@ class Two:
         return [at for at, one in enumerate(self.units) if one.is_head and one.differs]
 
     @property
+    def differing(self) -> str:
+        """How many turns differ, in words; the prompt is none of them and told by its name."""
+        found = [one.turn for one in self.alignment.turns if one.differs_at is not None]
+        answers = sum(one.turn > 0 for one in self.alignment.turns)
+        turns = f"{sum(turn > 0 for turn in found):,} of {answers:,} turns"
+        if 0 in found:
+            return f"prompt and {turns} differ"
+        return f"{turns} differ" if found else "= both are the same"
+
+    @property
     def parting(self) -> int | None:
         """The place of the first turn that differs: of an answer, if one does, else the prompt."""
         turns = self.alignment.turns

@@ -12,7 +12,7 @@ from typing import BinaryIO, TypeAlias
 
 from tui_eval.errors import Fault, RefusedError
 from tui_eval.runs.export.source import ExportSource
-from tui_eval.runs.opening import SUFFIXES as SUFFIXES_OF_RUNS
+from tui_eval.runs.layout import SUFFIXES as SUFFIXES_OF_RUNS
 
 Writer: TypeAlias = Callable[[ExportSource, BinaryIO], Iterator[int]]
 """Writes a source to a file and yields after each rollout how many are written."""

@@ -163,9 +163,7 @@ class TranscriptsScreen(Screen[int]):
         if pair.change is not None:
             name += f" · {LOOKS[pair.change].text}"
         if self.two is not None:
-            turns, stops = self.two.alignment.turns, len(self.two.stops)
-            differ = f"{stops} of {len(turns)} turns differ" if stops else "= both are the same"
-            name += f" · {differ}"
+            name += f" · {self.two.differing}"
         return Content(name + " ")
 
     def on_line_view_missed(self, message: LineView.Missed) -> None:

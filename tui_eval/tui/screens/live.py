@@ -38,7 +38,7 @@ SCOPES = {"rollouts": "list"}
 """Commands of one pane, by its id where they have another name."""
 FOLLOWED = (
     (("The file is empty. What is written to it is shown here.", "faint"),),
-    (("Where nothing comes, the program that writes it says why.", "faint"),),
+    (("If nothing comes, see what its program says.", "faint"),),
 )
 UNREADABLE = "This rollout cannot be read back from results.jsonl."
 

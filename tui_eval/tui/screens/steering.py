@@ -246,7 +246,8 @@ class SteeringScreen(AnnotatingScreen):
             return
         source = Path(run.path)
         name = source.stem if source.suffix else source.name
-        about = "As it is now; it goes on where it is." if self.goes_on else "The run is copied."
+        what = "As it is now; it goes on" if self.goes_on else "All of it; it stays"
+        about = f"{what} where it is."
         offered = str(Path("outputs") / "evals" / source.parent.name / name)
         if run.saved and not source.suffix:
             offered = f"{run.path}-copy"
