@@ -77,12 +77,17 @@ class Terminal:
         """Types keys."""
         os.write(self._fd, keys.encode())
 
-    def hang_up(self) -> None:
-        """Closes the window: the program is told so, and nobody reads what it writes."""
+    def cut(self) -> None:
+        """Takes the terminal away: what is written to it fails from now on."""
         os.close(self._inner)
         os.close(self._fd)
         self._inner = self._fd = -1
+
+    def hang_up(self) -> None:
+        """Closes the window: the program is told so by both signals that the kernel sends."""
+        self.cut()
         self.process.send_signal(signal.SIGHUP)
+        self.process.send_signal(signal.SIGCONT)
 
     def finish(self, within: float = PATIENCE_S) -> int:
         """Reads until the program has ended; returns its exit code."""

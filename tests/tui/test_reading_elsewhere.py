@@ -9,6 +9,7 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
+from held_runs import ended_in_time
 from program import Program
 from run_on_disk import feed_on_disk, run_on_disk
 from scripted_run import ScriptedFeed, all_events, saved_row, saved_rows
@@ -160,4 +161,17 @@ def test_a_signal_ends_the_pager_and_leaves_the_terminal_whole(
     os.kill(terminal.process.pid, signal.SIGTERM)
     terminal.finish()
     assert terminal.is_whole()
+    assert not Path((program.folder / "kept.path").read_text().strip()).exists()
+
+
+def test_a_window_that_is_closed_while_the_editor_is_open_ends_both(
+    program: Program, reader: Path, on_terminal: Callable[..., Terminal]
+) -> None:
+    run_on_disk(program.folder / "run")
+    terminal = on_terminal("open", "run")
+    terminal.wait_for("assistant · turn 2")
+    terminal.type("O")
+    terminal.wait_for("READING")
+    terminal.hang_up()
+    assert ended_in_time(lambda: terminal.process.wait(10)) == 0
     assert not Path((program.folder / "kept.path").read_text().strip()).exists()

@@ -13,7 +13,7 @@ from pathlib import Path
 import pytest
 from compared_runs import two_runs
 from held_runs import EXAMPLES, HeldRun, ended_in_time
-from program import Program
+from program import Program, wait_until
 from servers import FaultServer
 from terminal import Terminal
 
@@ -104,8 +104,19 @@ def test_a_window_that_is_closed_stops_the_run(tmp_path: Path) -> None:
         terminal.wait_for(held.is_held)
         terminal.wait_for("1/3")
         terminal.hang_up()
-        ended_in_time(lambda: terminal.process.wait(10))
+        assert ended_in_time(lambda: terminal.process.wait(10)) == 130
         held.check_what_is_left(1)
+
+
+def test_a_terminal_that_is_gone_holds_up_nobody_who_draws(program: Program) -> None:
+    many = ("-n", "60", "-r", "3")
+    with closing(Terminal(program.folder, program.env, "demo", "-s", *many)) as terminal:
+        terminal.wait_for("/180")
+        terminal.cut()
+        run = program.only_run()
+        wait_until(lambda: run.metadata.get("status") == "finished", "the run has ended")
+        terminal.process.send_signal(signal.SIGHUP)
+        assert ended_in_time(lambda: terminal.process.wait(10)) == 0
 
 
 def test_at_whatever_moment_of_the_start_a_signal_comes_the_terminal_is_whole(

@@ -8,7 +8,7 @@ import os
 import signal
 import termios
 import threading
-from typing import Any
+from typing import Any, TextIO
 
 from textual.app import App
 from textual.drivers.linux_driver import LinuxDriver
@@ -23,11 +23,41 @@ GIVEN_BACK = "".join(
 """What undoes everything that the driver asks of a terminal."""
 
 
+class TerminalOutput:
+    """Takes what is written to a terminal, also once that is gone: it leads nowhere then.
+
+    The thread that writes would die of the error, its queue would fill up, and the loop would wait
+    for room in it for ever, deaf to the signal that told of the loss.
+    """
+
+    def __init__(self, file: TextIO | None) -> None:
+        assert file is not None
+        self._file = file
+
+    def fileno(self) -> int:
+        """The terminal's number."""
+        return self._file.fileno()
+
+    def write(self, text: str) -> None:
+        """Writes as far as there is a terminal."""
+        with contextlib.suppress(OSError):
+            self._file.write(text)
+
+    def flush(self) -> None:
+        """Flushes as far as there is a terminal."""
+        with contextlib.suppress(OSError):
+            self._file.flush()
+
+
 class TerminalDriver(LinuxDriver):
-    """Textual's own, but that its loop sleeps and wakes with the job, not a signal handler."""
+    """Textual's own, but for two things.
+
+    Its loop sleeps and wakes with the job, not a signal handler; and it outlives its terminal.
+    """
 
     def __init__(self, app: App[Any], **options: Any) -> None:
         super().__init__(app, **options)
+        self._file = TerminalOutput(self._file)  # type: ignore[assignment]
         self._is_taken = False
         self._is_undone = False
         self._has_slept = False
