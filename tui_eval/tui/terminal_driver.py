@@ -6,6 +6,7 @@ import asyncio
 import contextlib
 import os
 import signal
+import sys
 import termios
 import threading
 from typing import Any, TextIO
@@ -30,8 +31,7 @@ class TerminalOutput:
     for room in it for ever, deaf to the signal that told of the loss.
     """
 
-    def __init__(self, file: TextIO | None) -> None:
-        assert file is not None
+    def __init__(self, file: TextIO) -> None:
         self._file = file
 
     def fileno(self) -> int:
@@ -57,7 +57,9 @@ class TerminalDriver(LinuxDriver):
 
     def __init__(self, app: App[Any], **options: Any) -> None:
         super().__init__(app, **options)
-        self._file = TerminalOutput(self._file)  # type: ignore[assignment]
+        file = sys.__stderr__ or sys.__stdout__  # the first is not there if the caller closed it
+        assert file is not None
+        self._file = TerminalOutput(file)  # type: ignore[assignment]
         self._is_taken = False
         self._is_undone = False
         self._has_slept = False
