@@ -67,7 +67,7 @@ def several_runs() -> list[FoundRun]:
                   saved=False, done=8, total=8, n=8, reward=0.93, low=0.71, high=0.99,
                   date=NOW - 2 * DAY),
         found_run("5c5c5c5c", env_id="word-guess", model=qwen, done=1000, total=1000, n=996,
-                  reward=0.7123, low=0.684, high=0.7406, date=NOW - 9 * DAY),
+                  errored=4, reward=0.7123, low=0.684, high=0.7406, date=NOW - 9 * DAY),
         found_run("0a1b2c3d", run=old, env_id="wordle", format="verifiers", reward=1.83, low=1.65,
                   high=2.01, n=15, done=15, total=15, date=NOW - 48 * DAY),
         found_run("ffffffff", env_id="intertwine/sv-env-network-logs", model="Qwen/Qwen3.5-2B",

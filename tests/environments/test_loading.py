@@ -177,6 +177,10 @@ def test_an_unknown_id_says_where_was_looked_and_what_is_near(tmp_path: Path):
     assert "no such environment" in refused("json", tmp_path)
     assert "no such environment" in refused("../etc", tmp_path)
     assert "no such environment" in refused("", tmp_path)
+    write(tmp_path / "capitals.py")
+    text = refused("capitals/", tmp_path)
+    assert "no such environment. Did you mean capitals?" in text
+    assert "named ," not in text
 
 
 def test_known_environments_are_local_and_bundled_ones(tmp_path: Path):

@@ -62,6 +62,7 @@ def test_a_run_of_ours_is_told_from_its_metadata(here: Path) -> None:
         here / "outputs/evals/e--m/one",
         [line(0, 0), line(0, 1), line(1, 0)],
         numbers={"reward": reward},
+        n_errored=1,
         date="2026-01-02T03:04:05+00:00",
         env_args={"prompt": "short", "split": None},
         sampling_args={"temperature": 0.2, "n": 1, "extra_body": {}},
@@ -71,6 +72,7 @@ def test_a_run_of_ours_is_told_from_its_metadata(here: Path) -> None:
     assert (one.env_id, one.model, one.format) == ("my-env", "org/model", "tui-eval")
     assert (one.reward, one.low, one.high, one.n) == (0.75, 0.5, 1.0, 3)
     assert (one.done, one.total, one.complete, one.running) == (3, 4, False, False)
+    assert one.errored == 1
     assert one.date == 1767323045.0
 
 

@@ -142,6 +142,19 @@ async def test_every_run_is_a_line_the_running_first_then_by_date() -> None:
         ]
 
 
+async def test_a_complete_run_tells_its_errors() -> None:
+    desk = Desk([found_run("11aa22bb", n=10, done=16, total=16, errored=6), found_run("22bb33cc")])
+    async with at_home(desk) as stage:
+        assert [line.endswith("complete · 6 ✗") for line in stage.list.splitlines()[1:3]] == [
+            True,
+            False,
+        ]
+        await stage.select("11aa22bb")
+        assert "n = 10  · 6 errored" in stage.about
+        await stage.select("22bb33cc")
+        assert "errored" not in stage.about
+
+
 async def test_what_a_run_was_asked_tells_it_from_others_and_finds_it_without_its_secrets() -> None:
     desk = Desk(several_runs())
     desk.found[0] = replace(desk.found[0], asked={"prompt": "short", "api_key": "sk-12345678"})

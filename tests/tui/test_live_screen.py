@@ -305,6 +305,15 @@ async def test_what_an_older_file_does_not_tell_is_not_made_up() -> None:
         assert str(stage.live.story.border_title).split("✓ ")[1] == "done[/$text-success] "
 
 
+async def test_the_time_of_earlier_sessions_counts() -> None:
+    start = run_started(total=4, num_examples=1, at=NOW - 5, worked_ms=60_000.0)
+    feed = ScriptedFeed([start, *(finished(row) for row in range(4))], saved_rows())
+    async with staged_app(feed) as stage:
+        assert "running 1:05" in stage.text(stage.live.header)
+        await stage.tell(ev.RunFinished(0, NOW - 3, "finished", 0))
+        assert "finished in 1:02" in stage.text(stage.live.header)
+
+
 async def test_rewards_beyond_one_are_drawn_to_the_greatest_of_them() -> None:
     start = run_started(total=4, num_examples=1)
     feed = ScriptedFeed([start, finished(0, reward=1.0)], saved_rows())

@@ -247,6 +247,18 @@ async def test_columns_are_chosen_and_carried_and_the_usual_ones_come_back() -> 
         assert shown(stage).splitlines()[0].split() == before
 
 
+async def test_an_error_that_is_cut_never_reads_as_a_stage() -> None:
+    errors = ("ScoringError", "RuntimeError", "ModelError", "ScoringError -> KeyError")
+    events = [run_started(), *(failed(row, error) for row, error in enumerate(errors))]
+    feed = ScriptedFeed([*events, ev.RunFinished(0, NOW, "interrupted", 130)], saved_rows())
+    async with staged_app(feed, size=(120, 40)) as stage:
+        states = [line.split("  ")[-1].strip() for line in shown(stage).splitlines()[1:5]]
+        assert states == ["unscored", "Runtime…", "ModelEr…", "unscored"]
+        await stage.press("z")
+        states = [line.split("  ")[-1].strip() for line in shown(stage).splitlines()[1:3]]
+        assert states == ["scoring error", "RuntimeError"]
+
+
 async def test_a_wide_list_shows_metrics() -> None:
     async with staged_app(over(), size=(200, 60)) as stage:
         assert "mean ±std" in shown(stage).splitlines()[0]

@@ -46,6 +46,15 @@ async def test_words_are_found_in_any_case_counted_and_gone_through_around_the_e
         assert "2/2" in foot(stage)
 
 
+async def test_the_keys_give_way_to_the_words_that_are_looked_for() -> None:
+    async with staged_app(rich_feed(), size=(100, 30)) as stage:
+        await rich(stage)
+        await find_in(stage, "candles")
+        assert foot(stage) == "/candles  1/19   n N next, previous"
+        await find_in(stage, " per")
+        assert foot(stage).startswith("/candles per  1/2")
+
+
 async def test_a_match_in_a_folded_tool_call_unfolds_it() -> None:
     async with staged_app(rich_feed()) as stage:
         await rich(stage)

@@ -81,10 +81,12 @@ def find_environment(
         f"{environments_dir.absolute()}, the bundled environments, installed modules named "
         f"{name}, and entry points {ENTRY_POINTS}"
     )
-    hint = nearest(name.replace("_", "-"), known) or f"Known: {', '.join(known) or 'none'}."
+    asked = (name or env_id.strip("/")).replace("_", "-")
+    hint = nearest(asked, known) or f"Known: {', '.join(known) or 'none'}."
+    what = "there is no such environment"
     if name.isidentifier():
         hint += f" {_how_to_install(env_id, name)}"
-    what = f"there is no such environment. Looked in {places}"
+        what += f". Looked in {places}"
     raise RefusedError([Fault(f"environment {env_id}", what, hint)])
 
 

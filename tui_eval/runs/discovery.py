@@ -38,6 +38,7 @@ class FoundRun:
         reward: Mean of the rewards, and its 95 % interval from `low` to `high`; None where the
             metadata does not tell, and another program's may be wrong: see `measured`.
         n: Rollouts that the mean is over; None where that is not told.
+        errored: Rollouts that are told to have ended in an error.
         done: Rollouts that are on disk; None where the file is too large to count at once.
         total: Rollouts that were asked for; None where nothing tells.
         date: When it began or, of another program's, as it tells; unix seconds.
@@ -63,6 +64,7 @@ class FoundRun:
     socket: str
     saved: bool
     asked: Mapping[str, Any] = field(default_factory=dict)
+    errored: int = 0
 
     @property
     def running(self) -> bool:
@@ -134,7 +136,7 @@ def describe(run: RunDir) -> FoundRun | None:
     total = shape[0] * shape[1] or None
     if not run.is_ours and total is not None and done is not None and done > total:
         total = None  # its counts are wrong
-    used = numbers.get("n")
+    used, errored = numbers.get("n"), facts.get("n_errored")
     found = FoundRun(
         run=run,
         format=format.value,
@@ -152,6 +154,7 @@ def describe(run: RunDir) -> FoundRun | None:
         socket=held.socket if held is not None else "",
         saved=not is_unsaved(run),
         asked=_asked(facts),
+        errored=errored if isinstance(errored, int) else 0,
     )
     return measured(found) if not run.is_ours and 0 < size <= MEASURED_BYTES else found
 
@@ -166,7 +169,13 @@ def measured(found: FoundRun) -> FoundRun:
         state.apply(event)
     mean = state.reward_mean.result()
     return replace(
-        found, reward=mean.mean, low=mean.low, high=mean.high, n=mean.n, done=state.finished
+        found,
+        reward=mean.mean,
+        low=mean.low,
+        high=mean.high,
+        n=mean.n,
+        done=state.finished,
+        errored=state.errored,
     )
 
 

@@ -54,7 +54,9 @@ def state_text(one: FoundRun, long: bool) -> str:
     """
     if one.running:
         return f"running {done_text(one)}: attach" if long else "running: attach"
-    return COMPLETE.word if one.complete else f"{INCOMPLETE.word} {done_text(one)}"
+    if not one.complete:
+        return f"{INCOMPLETE.word} {done_text(one)}"
+    return f"{COMPLETE.word} · {count_text(one.errored)} ✗" if one.errored else COMPLETE.word
 
 
 def can_resume(one: FoundRun) -> str:

@@ -117,7 +117,8 @@ def _pass_rates(state: RunState, width: int) -> Iterator[Line]:
     last = rates[-1]
     note = f"pass^{last.k} {reward_text(last.all_pass)}"
     if last.left_out:
-        note += f" · {last.left_out:,} unfinished"
+        why = "with errors" if state.finished >= state.expected else "unfinished"
+        note += f" · {last.left_out:,} {why}"
     yield spread(tuple(spans), ((note, "faint"),), width)
 
 

@@ -23,12 +23,14 @@ from tui_eval.tui.rollout_columns import (
     known_columns,
 )
 from tui_eval.tui.row_order import Sorting
-from tui_eval.tui.stages import DONE, ERROR, WAITING, error_word, look_of
+from tui_eval.tui.stages import DONE, ERROR, SCORING_ERROR, WAITING, error_word, look_of
 
 ID_LEAST, ID_MOST = 3, 14
 REWARD = 7
 NOTE_GLYPH = "✎"
 MARK_GLYPH = "A"
+UNSCORED = "unscored"
+"""A scoring error where that has no room: its first word alone is a stage that goes on."""
 
 
 class RolloutLines:
@@ -237,10 +239,7 @@ class RolloutLines:
         look = look_of(self.state, row)
         spans: list[Span] = []
         if stage == ERROR:
-            name = one_line(error_word(self.state.errors.get(row, look.word)), 60)
-            name = name if len(name) <= room else name.split(" -> ")[0]
-            name = name if len(name) <= room else name.removesuffix("Error").removesuffix(" error")
-            spans.append((cut(name, room), "bad"))
+            spans.append((_error(self.state.errors.get(row, look.word), room), "bad"))
         else:
             spans.append((look.word, look.ink if stage < DONE else "muted"))
             if attempt > 1 and line_width(spans) + 7 <= room:
@@ -253,3 +252,14 @@ class RolloutLines:
             if left_over >= min(len(text), 8):
                 spans.append((f"  {cut(one_line(text, left_over), left_over)}", ink))
         return spans
+
+
+def _error(error: str, room: int) -> str:
+    """An error's name in so many cells, never so that it reads as a stage."""
+    name = one_line(error_word(error), 60)
+    if line_width(((name, ""),)) <= room:
+        return name
+    first = error.split(" -> ")[0]
+    word = error_word(first)
+    short = UNSCORED if first == SCORING_ERROR and len(word) > room else word
+    return cut(one_line(short, 60), room)

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from rich.cells import cell_len
+
 from tui_eval.tui.commands.keymap import key_for
 from tui_eval.tui.finding import (
     LONGEST,
@@ -15,7 +17,7 @@ from tui_eval.tui.finding import (
     shown_source,
     wanted,
 )
-from tui_eval.tui.ink import EMPTY, Line, Span, left
+from tui_eval.tui.ink import EMPTY, Line, Span, cut
 from tui_eval.tui.parts import Part
 
 HINT = "words or /expression/ · enter finds · esc closes"
@@ -121,21 +123,19 @@ class Search:
         if self.wanted is None:
             return EMPTY
         end, ink = self._standing()
-        keys = self._keys() if focused else ""
-        room = max(width - len(end) - len(keys) - 4, 4)
-        return (
-            ("/", "key"),
-            (left(self.wanted.typed, min(room, len(self.wanted.typed))), ""),
-            (f"  {end}", ink),
-            (keys, "faint"),
-        )
+        room = max(width - len(end) - 4, 4)
+        typed = cut(self.wanted.typed, room)
+        told = self._keys() if focused else ()
+        keys = next((keys for keys in told if cell_len(typed + keys) <= room), "")
+        return (("/", "key"), (typed, ""), (f"  {end}", ink), (keys, "faint"))
 
-    def _keys(self) -> str:
+    def _keys(self) -> tuple[str, ...]:
+        """What the keys do, and in fewer words."""
         clears = f"{key_for('story.clear-search')} clears"
         if not self.matches:
-            return f"   {clears}"
+            return (f"   {clears}",)
         steps = f"{key_for('story.next-match')} {key_for('story.previous-match')}"
-        return f"   {steps} next, previous · {clears}"
+        return f"   {steps} next, previous · {clears}", f"   {steps} next, previous", f"   {steps}"
 
     def _standing(self) -> tuple[str, str]:
         if self.trouble:

@@ -55,6 +55,8 @@ def about_run(one: FoundRun, marked: int) -> tuple[Line, Line]:
         facts.append((f"  · written by {one_line(one.format, 40)}", "faint"))
     if one.n is not None:
         facts.append((f"  · n = {one.n:,}", "faint"))
+    if one.errored:
+        facts.append((f"  · {one.errored:,} errored", "bad"))
     if one.running and one.pid:
         facts.append((f"  · process {one.pid}", "faint"))
     compare, mark = key_for("home.compare"), key_for("runs.mark")

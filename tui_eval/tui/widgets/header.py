@@ -57,12 +57,12 @@ class Header(LineView, can_focus=False):
 
 
 def elapsed(state: RunState, now: float) -> float:
-    """Seconds that the run has taken."""
-    if state.run is None:
+    """Seconds that the run has taken, in earlier sessions as well."""
+    run = state.run
+    if run is None:
         return 0.0
-    if state.end is not None and state.run.complete_at == 0:
-        return state.end.at - state.run.at
-    return (state.run.complete_at or now) - state.run.at
+    over = state.end.at if state.end is not None else now
+    return (run.complete_at or over) - run.at + run.worked_ms / 1000
 
 
 def status(state: RunState, live: bool, asked_pause: bool | None, now: float) -> Span:
