@@ -163,7 +163,8 @@ class RunList(LineView):
         width = LONG_DATE if columns.long_date else SHORT_DATE
         when = when_text(one.date, self.now(), columns.long_date)
         spans.append((f"  {left(when, width - 2)}", "muted"))
-        spans.append((f"  {state_text(one, columns.long_state)}", look.ink))
+        state, dot, errors = state_text(one, columns.long_state).partition(" · ")
+        spans += [(f"  {state}", look.ink), (f"{dot}{errors}", "bad")]
         if columns.unsaved and not one.saved:
             spans.append(("  unsaved", "warn"))
         return tuple(spans)
