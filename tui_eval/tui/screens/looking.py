@@ -87,7 +87,7 @@ class LookingScreen(Screen[None]):
         is_first = not self.runs.told
         self.list.refill(lambda: self.runs.take(found, seen))
         if is_first:
-            self.call_after_refresh(self.list.show_line, self.runs.line)
+            self.call_after_refresh(lambda: self.list.show_line(self.runs.line))
         self.draw()
 
     def _no_runs(self) -> tuple[Line, ...]:
