@@ -330,9 +330,9 @@ def test_what_an_environment_prints_is_in_the_log_pane_and_nowhere_else(
     terminal = on_terminal("loud", "-m", "m", "-b", f"{fault_server.url}/v1", "-n", "2", "-v")
     terminal.wait_for("finished")
     assert "dunes" not in terminal.text
-    terminal.type("4")
-    terminal.wait_for("print  loaded the dunes")
+    terminal.type("4z")
     terminal.wait_for("debug  rollout")
-    terminal.type("z")
+    terminal.type("g")
+    terminal.wait_for("print  loaded the dunes")
     terminal.type("/Say 1\r")
     terminal.wait_for("“say 1”")

@@ -69,6 +69,7 @@ class LineView(ScrollView, can_focus=True):
         super().__init__(id=id)
         self._strips: LRUCache[Hashable, Strip] = LRUCache(KEPT)
         self._shown: dict[int, Hashable] = {}
+        self._line_wanted: tuple[int, int] | None = None
         self._frame: Frame | None = None
         self._inks: dict[str, Style] = {}
         self.pill = ""
@@ -239,19 +240,31 @@ class LineView(ScrollView, can_focus=True):
         """Lays the lines out anew for the new width."""
         self._shown.clear()
         self.update()
+        if self._line_wanted is not None:
+            self.call_after_refresh(self._show_wanted)
 
     def jump(self, y: int) -> None:
         """Shows this line first, or as near to it as there are lines."""
         self.scroll_to(y=y, animate=False, force=True)
 
     def show_line(self, index: int, margin: int = 0) -> None:
-        """Scrolls as little as possible so that a line can be seen with some around it."""
+        """Scrolls as little as possible so that a line can be seen with some around it.
+
+        A view without any height yet does so once it has one.
+        """
+        self._line_wanted = (index, margin) if not self.scrollable_content_region.height else None
+        if self._line_wanted is not None:
+            return
         top, height = self.scroll_offset.y, self.view_height
         margin = min(margin, (height - 1) // 2)
         if index - margin < top:
             self.jump(max(index - margin, 0))
         elif index + margin >= top + height:
             self.jump(index + margin - height + 1)
+
+    def _show_wanted(self) -> None:
+        if self._line_wanted is not None:
+            self.show_line(*self._line_wanted)
 
     def watch_show_vertical_scrollbar(self, shown: bool) -> None:
         """Puts a bar that comes where the view was scrolled to while there was none."""
