@@ -20,17 +20,25 @@ print("IMPORTED", *sorted({name.split(".")[0] for name in sys.modules}))
 sys.exit(code)
 """
 
-AUTHORS = """
+TIMED = """
 import json, resource, sys
 before = resource.getrusage(resource.RUSAGE_SELF)
-import tui_eval as vf
-vf.SingleTurnEnv, vf.ToolEnv, vf.Rubric, vf.XMLParser, vf.State
+{}
 after = resource.getrusage(resource.RUSAGE_SELF)
 cpu = after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime
 print(json.dumps([cpu, [name for name in sys.argv[1:] if name in sys.modules]]))
 """
+ALONE = "import tui_eval"
+CLASSES = """import tui_eval as vf
+vf.SingleTurnEnv, vf.ToolEnv, vf.Rubric, vf.XMLParser, vf.State"""
+GROUND = """import asyncio, inspect, logging
+from pydantic import BaseModel
+class Message(BaseModel):
+    content: str"""
+"""What the classes stand on: an event loop, and messages that are pydantic models."""
 AUTHORS_HEAVY = ("openai", "anthropic", "datasets", "textual")
 IMPORT_AT_MOST_S = 0.15
+OVER_GROUND = 1.5
 
 
 def measure(setting: Setting) -> Iterator[Figure]:
@@ -40,22 +48,31 @@ def measure(setting: Setting) -> Iterator[Figure]:
 
 
 def _measure_import(setting: Setting) -> Iterator[Figure]:
-    """`import tui_eval` with the classes that most environments use."""
-    command = [sys.executable, "-c", AUTHORS, *AUTHORS_HEAVY]
-    seconds: list[float] = []
+    """`import tui_eval`, and with the classes that most environments use."""
     heavy: set[str] = set()
-    for _ in range(setting.repeats(9, 3)):
-        done = subprocess.run(
-            command, env=setting.variables(), cwd=setting.folder, capture_output=True, text=True
-        )
-        if done.returncode != 0:
-            raise NotMeasuredError(f"import tui_eval ended with {done.returncode}:\n{done.stderr}")
-        cpu, loaded = json.loads(done.stdout)
-        seconds.append(cpu)
-        heavy.update(loaded)
-    what = "CPU of import tui_eval with five of its classes"
-    yield Figure(what, median(seconds), IMPORT_AT_MOST_S, " s", spread(seconds))
+    rounds = [
+        [_seconds(setting, program, heavy) for program in (ALONE, CLASSES, GROUND)]
+        for _ in range(setting.repeats(9, 3))
+    ]
+    alone, classes, ground = ([one[at] for one in rounds] for at in range(3))
+    yield Figure("CPU of import tui_eval", median(alone), IMPORT_AT_MOST_S, " s", spread(alone))
+    ratios = [one / other for one, other in zip(classes, ground, strict=True)]
+    what = "the same with five of its classes / pydantic and asyncio"
+    times = f"{spread(ratios)}; s: {median(classes):.2f}, {median(ground):.2f}"
+    yield Figure(what, median(ratios), OVER_GROUND, "x", times)
     yield Figure("heavy libraries that it imports", len(heavy), 0, "", ", ".join(sorted(heavy)))
+
+
+def _seconds(setting: Setting, program: str, heavy: set[str]) -> float:
+    command = [sys.executable, "-c", TIMED.format(program), *AUTHORS_HEAVY]
+    done = subprocess.run(
+        command, env=setting.variables(), cwd=setting.folder, capture_output=True, text=True
+    )
+    if done.returncode != 0:
+        raise NotMeasuredError(f"{program}\nended with {done.returncode}:\n{done.stderr}")
+    seconds, loaded = json.loads(done.stdout)
+    heavy.update(loaded)
+    return float(seconds)
 
 
 def _measure_help(setting: Setting) -> Iterator[Figure]:

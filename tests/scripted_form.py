@@ -77,7 +77,7 @@ ENVIRONMENTS = [
 ]
 ELSEWHERE = {"endpoint_id": "", "provider": "", "api_base_url": ""}
 ENDPOINTS = [
-    Offer("gpt-4.1-mini", "gpt-4.1-mini at https://api.openai.com/v1 · OPENAI_API_KEY is not set",
+    Offer("gpt-4.1-mini", "OPENAI_API_KEY is not set · gpt-4.1-mini at https://api.openai.com/v1",
           "From configs/endpoints.toml.", ELSEWHERE, good=False),
     Offer("demo", "demo-scripted-policy at embedded:demo", "From configs/endpoints.toml.",
           ELSEWHERE),

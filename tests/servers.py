@@ -5,16 +5,20 @@ from __future__ import annotations
 import asyncio
 import json
 import socket
+import ssl
 import struct
 import threading
 import time
 from collections.abc import Iterable
 from dataclasses import dataclass, field
+from pathlib import Path
 from typing import Any, Self
 
 from aiohttp import web
 from multidict import CIMultiDict
 
+CERTIFICATE = Path(__file__).with_name("loopback.pem")
+"""Of the servers that speak TLS, with their key: it says nothing but 127.0.0.1."""
 _RESET_ON_CLOSE = struct.pack("ii", 1, 0)
 
 
@@ -62,9 +66,14 @@ class Received:
 
 
 class LoopbackServer:
-    """An HTTP server on a free loopback port, in a thread of its own; `url` says where."""
+    """An HTTP server on a free loopback port, in a thread of its own; `url` says where.
 
-    def __init__(self) -> None:
+    Args:
+        tls: Whether it speaks TLS, with `CERTIFICATE`.
+    """
+
+    def __init__(self, *, tls: bool = False) -> None:
+        self._tls = tls
         self._loop = asyncio.new_event_loop()
         self._ready = threading.Event()
         self._thread = threading.Thread(target=self._run, name=type(self).__name__, daemon=True)
@@ -91,9 +100,13 @@ class LoopbackServer:
         app.router.add_route("*", "/{path:.*}", self._handle)
         runner = web.AppRunner(app, access_log=None, shutdown_timeout=0.1)
         await runner.setup()
-        await web.TCPSite(runner, "127.0.0.1", 0).start()
+        context = None
+        if self._tls:
+            context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+            context.load_cert_chain(CERTIFICATE)
+        await web.TCPSite(runner, "127.0.0.1", 0, ssl_context=context).start()
         host, port = runner.addresses[0][:2]
-        self.url = f"http://{host}:{port}"
+        self.url = f"http{'s' if self._tls else ''}://{host}:{port}"
         self._ready.set()
         await self._stopped.wait()
         await runner.cleanup()
@@ -111,8 +124,8 @@ class FaultServer(LoopbackServer):
     no list of them is scripted.
     """
 
-    def __init__(self) -> None:
-        super().__init__()
+    def __init__(self, *, tls: bool = False) -> None:
+        super().__init__(tls=tls)
         self.requests: list[Received] = []
         self.connections = 0
         self.most_at_once = 0

@@ -77,6 +77,17 @@ class Terminal:
         """Types keys."""
         os.write(self._fd, keys.encode())
 
+    @property
+    def takes_more(self) -> bool:
+        """Whether what the program writes now does not have to wait until somebody reads."""
+        return bool(select.select([], [self._inner], [], 0)[1])
+
+    @property
+    def has_taken_keys(self) -> bool:
+        """Whether the program has read all that was typed."""
+        waiting = fcntl.ioctl(self._inner, termios.FIONREAD, struct.pack("I", 0))
+        return struct.unpack("I", waiting) == (0,)
+
     def cut(self) -> None:
         """Takes the terminal away: what is written to it fails from now on."""
         os.close(self._inner)

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any, Literal, NotRequired, TypeAlias, TypedDict
+from typing import Any, Literal, NotRequired, TypeAlias
 
 from pydantic import BaseModel, Field, field_validator
+from typing_extensions import TypedDict
 
 PRIME_KEY_VAR = "PRIME_API_KEY"
 

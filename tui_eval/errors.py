@@ -77,6 +77,9 @@ class ErrorChain:
 
     Two chains are equal when the names of their types are; `SomeError in chain` asks whether any
     link is an instance of `SomeError`.
+
+    Args:
+        error: The outermost one; the others are its `__cause__`, and theirs.
     """
 
     def __init__(self, error: BaseException) -> None:
@@ -155,7 +158,11 @@ def warning(text: str) -> Notice:
 
 
 class RefusedError(Exception):
-    """What was asked cannot be run; carries every fault that was found, not only the first."""
+    """What was asked cannot be run; carries every fault that was found, not only the first.
+
+    Args:
+        faults: What is wrong, where, and what to do, each.
+    """
 
     def __init__(self, faults: Iterable[Fault]) -> None:
         self.faults = list(faults)

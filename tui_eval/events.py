@@ -250,8 +250,8 @@ class EvaluationMoved(msgspec.Struct, tag="eval", array_like=True):
         index: Its place in `SuiteStarted.evaluations`.
         status: `waiting`, `running`, then as its `RunFinished` says, or `refused`.
         path: Its run directory, and `socket` where it can be joined; empty while there is none.
-        reward: Mean over rollouts without an error, and half the width of its 95 % interval;
-            None where there is none.
+        reward: Mean over rollouts without an error, `reward_std` its standard deviation and
+            `half_width` half the width of its 95 % interval; None where there is none.
         cost: US dollars; None where no price is known.
         elapsed_s: Seconds that were worked on it.
         text: Why it failed or was refused.
@@ -281,6 +281,7 @@ class EvaluationMoved(msgspec.Struct, tag="eval", array_like=True):
     sleeping: int = 0
     cause: str = ""
     again_at: float = 0.0
+    reward_std: float | None = None
 
 
 class ConcurrencyMoved(msgspec.Struct, tag="conc", array_like=True):

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Awaitable, Callable
-from typing import Any, Literal, NotRequired, TypeAlias, TypedDict
+from typing import Any, Literal, NotRequired, TypeAlias
+
+from typing_extensions import TypedDict  # that of `typing` is refused by pydantic before 3.12
 
 from tui_eval.messages import AssistantMessage, CustomBaseModel, Messages
 
@@ -208,12 +210,16 @@ class RolloutScores(TypedDict):
 
 
 class VersionInfo(TypedDict):
-    """Versions of what produced a result; None where it cannot be told."""
+    """Versions of what produced a result; None where it cannot be told.
+
+    `vf_version` and `vf_commit` are those of verifiers, where that is what ran.
+    """
 
     vf_version: str | None
     vf_commit: str | None
     env_version: str | None
     env_commit: str | None
+    tui_eval_version: NotRequired[str]
 
 
 class GenerateMetadata(TypedDict):

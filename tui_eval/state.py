@@ -21,6 +21,12 @@ class State(dict[str, Any]):
     reward function, model call and tool call; `began`, the start of its clock in seconds of
     `time.perf_counter`, moved on by the time that it was held; `unanswered`, messages that stand
     before a model which has not answered them yet; `cleaned_up`, whether cleanup handlers ran.
+
+    Args:
+        args, kwargs: As for `dict`; `input` is the row that the rollout belongs to.
+
+    Raises:
+        KeyError: A key that is read is neither in the row nor in the state.
     """
 
     INPUT_FIELDS: ClassVar[tuple[str, ...]] = ("prompt", "answer", "task", "info", "example_id")

@@ -111,6 +111,8 @@ def test_a_run_goes_on(calculator: Program, fault_server: FaultServer, flag: str
     asked = len(fault_server.requests)
     kept = agent(calculator, f"{flag} {run.path} --keep-errors")
     assert (kept.code, len(fault_server.requests)) == (3, asked), kept
+    less = agent(calculator, f"{flag} {run.path} --limit 2 --n 1")
+    assert "--limit is 2, the run has all examples" in less.err
     changed = agent(calculator, f"{AGENT} {flag} {run.path} --temperature 0.5")
     assert changed.code == 2
     assert "Go on all the same with --accept-changes" in changed.err
@@ -119,6 +121,38 @@ def test_a_run_goes_on(calculator: Program, fault_server: FaultServer, flag: str
     (request,) = fault_server.requests[asked:]
     assert request.json()["temperature"] == 0.5
     assert run.places() == [(0, 0), (1, 0), (2, 0)]
+
+
+def test_the_newest_run_goes_on_without_being_named(
+    calculator: Program, fault_server: FaultServer
+) -> None:
+    none = agent(calculator, "--resume")
+    assert none.code == 2
+    assert "--resume: no incomplete run of an agent loop was begun in this folder" in none.err
+    assert "-m, -d, --model and --eval-fn" in none.err
+    fault_server.script(CHAT, [SEVEN, SEVEN, SEVEN, REFUSED, SEVEN, SEVEN, REFUSED, SEVEN])
+    served = f"-b {fault_server.url}/v1"
+    assert agent(calculator, f"{AGENT} --model done {served} -s").code == 0
+    assert agent(calculator, f"{AGENT} --model old {served} -s").code == 3
+    assert agent(calculator, f"{AGENT} --model new {served}").code == 3
+    elsewhere = calculator.folder / "elsewhere"
+    elsewhere.mkdir()
+    calculator.folder, here = elsewhere, calculator.folder
+    other = agent(calculator, "--resume")
+    assert other.code == 2
+    assert f"tui-eval agent --resume {calculator.state}" in other.err, "begun elsewhere, unsaved"
+    calculator.folder = here
+    asked = len(fault_server.requests)
+    changed = agent(calculator, "--resume --temperature 0.5")
+    assert changed.code == 2 and "Go on all the same with --accept-changes" in changed.err
+    done = agent(calculator, "--resume --json")
+    assert done.code == 0, done
+    assert "Resuming the unsaved run" in done.err and "3 of 3 done, 1 of them errored" in done.err
+    assert json.loads(done.out)["status"] == "finished"
+    assert agent(calculator, "-R -m server:agent_loop -q").code == 0
+    models = [one.json()["model"] for one in fault_server.requests[asked:]]
+    assert models == ["new", "old"], "the newest first, and none that is complete"
+    assert agent(calculator, "--resume").code == 2, "nothing is left"
 
 
 def test_a_model_that_is_not_listed_is_asked_all_the_same_on_purpose(

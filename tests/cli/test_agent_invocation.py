@@ -63,6 +63,16 @@ def test_an_agents_json_is_all_of_stdout(calculator: Program, fault_server: Faul
     assert sorted(queries) == ["", "", "", "status=finished", "status=started"]
 
 
+def test_a_quiet_agents_json_is_all_there_is(
+    calculator: Program, fault_server: FaultServer
+) -> None:
+    done = agent(calculator, fault_server, "--json", "-q", "-o", "out.json")
+    assert done.code == 0, done
+    assert json.loads(done.out)["counts"]["used"] == 3
+    assert done.err.split("\n") == ["", "Scores written to: out.json", ""]
+    assert (calculator.folder / "out.json").is_file()
+
+
 def test_an_agents_dry_run_tells_and_runs_nothing(
     calculator: Program, fault_server: FaultServer
 ) -> None:
@@ -70,6 +80,11 @@ def test_an_agents_dry_run_tells_and_runs_nothing(
     assert done.code == 0, done
     assert "Rollouts: 3 examples x 2 = 6" in done.out
     assert "rewards:compute_reward, weight 1" in done.out
+    settings = {line.split()[0]: line for line in done.out.splitlines() if line.endswith(")")}
+    assert settings["rollouts_per_example"].endswith("  2  (--n)")
+    assert settings["max_concurrent"].endswith("  1  (tui-eval agent)")
+    assert settings["env_args"].endswith("(--module, --dataset, --eval-fn)")
+    assert settings["api_base_url"].endswith("(--base-url)")
     wrong = agent(calculator, fault_server, "--dry-run", "--json", "--max-cost", "0", "--n", "x")
     assert wrong.code == 2, wrong
     wheres = [fault["where"] for fault in json.loads(wrong.out)["faults"]]

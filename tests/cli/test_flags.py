@@ -7,6 +7,8 @@ from program import Program, chat_answer
 from servers import FaultServer, Reply
 from terminal import Terminal
 
+from tui_eval.cli.run import command
+
 CHAT = "/v1/chat/completions"
 GOOD = Reply(body=chat_answer("yes"))
 REFUSED = Reply(400, {"error": {"message": "no"}})
@@ -58,6 +60,26 @@ LONG = {
 }  # fmt: skip
 
 
+@pytest.mark.parametrize(
+    ("short", "long", "value"),
+    [
+        ("-p", "--provider", ["anthropic"]),
+        ("-o", "--output-dir", ["kept"]),
+        ("-R", "--resume", ["a/run"]),
+        ("-i", "--independent-scoring", []),
+        ("-N", "--no-interleave-scoring", []),
+        ("-d", "--debug", []),
+        ("-u", "--tui", []),
+    ],
+)
+def test_a_flag_that_a_test_below_types_short_is_the_same_typed_long(
+    short: str, long: str, value: list[str]
+) -> None:
+    found = [command.make_context("run", ["probe", flag, *value]).params for flag in (short, long)]
+    assert found[0] == found[1]
+    assert found[0] != command.make_context("run", ["probe"]).params
+
+
 @pytest.mark.parametrize("flag", [SHORT, LONG], ids=["short", "long"])
 def test_everyday_flags(probe: Program, fault_server: FaultServer, flag: dict[str, str]) -> None:
     probe.env["MY_KEY"] = "sk-of-the-flag"
@@ -94,10 +116,7 @@ def test_everyday_flags(probe: Program, fault_server: FaultServer, flag: dict[st
     assert "Results:" in done.out and "Latency" not in done.out, "short summary"
 
 
-@pytest.mark.parametrize("flag", ["-p", "--provider"])
-def test_a_provider_brings_its_protocol(
-    probe: Program, fault_server: FaultServer, flag: str
-) -> None:
+def test_a_provider_brings_its_protocol(probe: Program, fault_server: FaultServer) -> None:
     probe.env["MY_KEY"] = "sk-ant-of-the-flag"
     message = {
         "id": "msg_1", "type": "message", "role": "assistant", "model": "c",
@@ -106,7 +125,7 @@ def test_a_provider_brings_its_protocol(
     }  # fmt: skip
     fault_server.script("/v1/messages", [Reply(body=message)])
     done = probe.run(
-        *("probe", "-m", "c", flag, "anthropic", "-b", fault_server.url, "-n", "1", "-r", "1"),
+        *("probe", "-m", "c", "-p", "anthropic", "-b", fault_server.url, "-n", "1", "-r", "1"),
         *("-k", "MY_KEY"),
     )
     assert done.code == 0, done
@@ -155,9 +174,8 @@ def test_answers_are_streamed_where_endpoint_or_run_say_so(
         assert [body.get("stream", False) for body in asked] == [is_streamed]
 
 
-@pytest.mark.parametrize("flag", ["-o", "--output-dir"])
-def test_a_run_is_kept_under_the_folder_that_is_named(program: Program, flag: str) -> None:
-    assert program.run("reverse-text", "-m", "demo", "-n", "1", "-r", "1", flag, "kept").code == 0
+def test_a_run_is_kept_under_the_folder_that_is_named(program: Program) -> None:
+    assert program.run("reverse-text", "-m", "demo", "-n", "1", "-r", "1", "-o", "kept").code == 0
     (run,) = program.runs(program.folder / "kept")
     assert len(run.rows) == 1
 
@@ -185,11 +203,10 @@ def test_a_threshold_decides_what_passes(probe: Program, fault_server: FaultServ
     assert rates == [1.0, 0.0], "every reward is 0.6"
 
 
-@pytest.mark.parametrize("flag", ["-R", "--resume"])
-def test_an_interrupted_run_goes_on(probe: Program, fault_server: FaultServer, flag: str) -> None:
+def test_an_interrupted_run_goes_on(probe: Program, fault_server: FaultServer) -> None:
     fault_server.script(CHAT, [GOOD, REFUSED, GOOD])
     assert probe.run(*at(fault_server, "-c", "1", "-s")).code == 3
-    done = probe.run("run", flag, str(probe.only_run().path))
+    done = probe.run("run", "-R", str(probe.only_run().path))
     assert done.code == 0, done
     assert len(fault_server.requests) == 3
     assert probe.only_run().places() == [(0, 0), (1, 0)]
@@ -211,29 +228,25 @@ def test_a_file_may_say_verbose_and_a_session_tells_its_own_log(
     assert "Say easy 1" in again.err and "Say easy 0" not in again.err
 
 
-@pytest.mark.parametrize("flag", ["-i", "--independent-scoring"])
 def test_independent_rollouts_are_finished_one_by_one(
-    probe: Program, fault_server: FaultServer, flag: str
+    probe: Program, fault_server: FaultServer
 ) -> None:
     beats = [("-r", "2", "-c", "1", "--heartbeat-url", f"{fault_server.url}/ping")]
     fault_server.script("/ping", [Reply()])
     fault_server.script(CHAT, [Reply(body=chat_answer("yes"), delay=0.05)])
-    for args in (*beats, (*beats[0], flag)):
+    for args in (*beats, (*beats[0], "-i")):
         assert probe.run(*at(fault_server, *args)).code == 0
     found = [one.path for one in fault_server.requests]
     assert found[:6].count("/ping") == 2, "a group of two beats once"
     assert found[6:].count("/ping") == 4, "each rollout beats"
 
 
-@pytest.mark.parametrize("flag", ["-N", "--no-interleave-scoring"])
-def test_scoring_waits_for_the_last_answer(
-    probe: Program, fault_server: FaultServer, flag: str
-) -> None:
+def test_scoring_waits_for_the_last_answer(probe: Program, fault_server: FaultServer) -> None:
     hidden = probe.folder / "environments" / "probe.py"
     hidden.write_text(hidden.read_text().replace('"x"', 'f"{len(calls)} "').replace(
         'state["word"] = self.word', 'calls.append(1); state["word"] = self.word'
     ) + "\ncalls = []\n")  # fmt: skip
-    assert probe.run(*at(fault_server, "-c", "1", flag)).code == 0
+    assert probe.run(*at(fault_server, "-c", "1", "-N")).code == 0
     assert (probe.folder / "scored").read_text().split() == ["2", "2"]
 
 
@@ -269,20 +282,18 @@ def ended_on_terminal(program: Program, *args: str) -> Terminal:
     return terminal
 
 
-@pytest.mark.parametrize("flag", ["-d", "--debug"])
-def test_debug_prints_lines_where_there_is_a_terminal(program: Program, flag: str) -> None:
-    terminal = ended_on_terminal(program, "calculator", "-m", "demo", "-n", "2", "-s", flag)
+def test_debug_prints_lines_where_there_is_a_terminal(program: Program) -> None:
+    terminal = ended_on_terminal(program, "calculator", "-m", "demo", "-n", "2", "-s", "-d")
     assert b"\x1b[?1049h" not in terminal.raw
     assert "Progress: ████████████████████ 6/6 (100%)" in terminal.raw.decode()
 
 
-@pytest.mark.parametrize("flag", ["-u", "--tui"])
-def test_the_screen_comes_where_a_file_says_lines(program: Program, flag: str) -> None:
+def test_the_screen_comes_where_a_file_says_lines(program: Program) -> None:
     (program.folder / "one.toml").write_text(
         'debug = true\nsave_results = true\nmodel = "demo"\nnum_examples = 2\n'
         '[[eval]]\nenv_id = "calculator"\n'
     )
-    terminal = ended_on_terminal(program, "one.toml", flag)
+    terminal = ended_on_terminal(program, "one.toml", "-u")
     assert b"\x1b[?1049h" in terminal.raw
 
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import json
+
 from program import Program
 
 
@@ -26,3 +28,14 @@ def test_a_run_directory_or_its_file_alone_is_opened(program: Program) -> None:
         assert opened.code == 0, opened
         assert f"Results saved to: {run}" in opened.out
     assert "results.jsonl, line 2: not JSON at character 1" in opened.err
+
+
+def test_a_file_of_any_name_is_no_environment(program: Program) -> None:
+    said = [{"role": "user", "content": "two?"}, {"role": "assistant", "content": "2"}]
+    (program.folder / "said.txt").write_text(json.dumps({"messages": said}) + "\n")
+    opened = program.run("said.txt")
+    assert opened.code == 0 and "Results saved to:" in opened.out
+    (program.folder / "notes.txt").write_text("nothing of that kind\n")
+    refused = program.run("notes.txt")
+    assert refused.code == 2
+    assert "notes.txt: no rollouts can be read from this" in refused.err

@@ -189,6 +189,8 @@ def test_verbose_mode(manual: Manual) -> None:
         + line.replace("my-env", "calculator").replace("gpt-4.1-mini", "demo")
     )
     assert "Maya buys 9 bags" in done.err, "model requests"
+    assert "asks demo-scripted-policy, sampling {'n': 1" in done.err
+    assert "tools add, subtract" in done.err
     assert "To begin with, I multiply" in done.err, "model responses"
     assert "'role': 'tool'" in done.err and "tool multiply took" in done.err, "tools"
     assert "exact_answer" in done.err, "reward functions"

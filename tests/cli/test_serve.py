@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import asyncio
 import importlib.util
+import os
 import signal
+import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -13,10 +15,11 @@ import aiohttp
 import pytest
 from held_runs import ENDS_WITHIN_S, HeldRun
 from program import Program, wait_until
-from served import Served, Tab
+from served import Served, Tab, processes_of
 from servers import FaultServer
 
 from tui_eval.cli.main import cli
+from tui_eval.cli.web_server import LOOKS_EVERY_S
 
 
 async def status(session: aiohttp.ClientSession, url: str, **headers: str) -> tuple[int, str]:
@@ -242,3 +245,56 @@ async def test_others_are_let_in_without_a_token_only_when_told_so(program: Prog
         assert (await status(session, f"http://127.0.0.1:{port}/"))[0] == 200
     served.process.send_signal(signal.SIGTERM)
     assert "warning: without a token everybody" in program.finish(served.process).err
+
+
+# A screen that never draws, nor hears that its tab is gone; it notes that it was started.
+MUTE = """
+import os, sys, time
+
+if "tui_eval.cli.in_browser" in sys.orig_argv:
+    with open(os.environ["STARTED"], "a") as file:
+        file.write("x")
+    time.sleep(600)
+"""
+
+
+@contextmanager
+def mute_screens(program: Program) -> Iterator[Path]:
+    """The file with one character for every screen that was started."""
+    (program.folder / "sitecustomize.py").write_text(MUTE)
+    paths = f"{program.folder}{os.pathsep}{os.environ.get('PYTHONPATH', '')}"
+    started = program.folder / "started"
+    program.env |= {"PYTHONPATH": paths, "STARTED": str(started)}
+    started.touch()
+    yield started
+
+
+async def test_a_tab_that_is_closed_while_it_waits_for_another_starts_nothing(
+    program: Program,
+) -> None:
+    with mute_screens(program) as started:
+        served = Served(program, "demo")
+        async with served.tab() as first:
+            await first.wait_for(lambda: started.stat().st_size == 1)
+            async with served.tab():
+                pass
+        wait_until(lambda: len(processes_of(program)) == 1, "the screen is gone")
+        async with served.tab() as last:
+            await last.wait_for(lambda: started.stat().st_size > 1)
+            later = time.monotonic() + 4 * LOOKS_EVERY_S
+            await last.wait_for(lambda: time.monotonic() > later)
+            assert started.read_text() == "xx"
+
+
+async def test_a_tab_that_waits_for_another_starts_nothing_once_the_server_ends(
+    program: Program,
+) -> None:
+    with mute_screens(program) as started:
+        served = Served(program, "demo")
+        async with served.tab() as first, served.tab() as second:
+            await first.wait_for(lambda: started.stat().st_size == 1)
+            served.process.send_signal(signal.SIGTERM)
+            await second.wait_for_end()
+            assert program.finish(served.process).code == 0
+        assert started.read_text() == "x"
+        assert processes_of(program) == []

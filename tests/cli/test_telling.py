@@ -146,11 +146,12 @@ def test_an_evaluation_that_goes_on_says_so_and_a_complete_one_does_not_begin(
 ) -> None:
     telling = SuiteTelling()
     cases = [("a", "m", {}), ("b", "m", {})]
-    none = {"errored": 0, "reward": None, "half_width": None}
+    none = {"errored": 0, "reward": None, "half_width": None, "reward_std": None}
     there = moved(0, "running", finished=48, **none)
     partly = moved(1, "running", finished=30, **none)
     out, _ = told(telling, capsys, suite_started(cases), there, partly)
     assert "[2/2] b: goes on, 30 of 48 rollouts done" in out
     assert not [line for line in out if line.startswith("[1/2]")]
-    out, _ = told(telling, capsys, moved(0, "finished", errored=0, reward=1.0, half_width=0.0))
-    assert out[0] == "[1/2] a: complete already, 48 rollouts, reward 1.00 ± 0.00"
+    sure = {"reward": 0.75, "reward_std": 0.43, "half_width": 0.11}
+    out, _ = told(telling, capsys, moved(0, "finished", errored=0, **sure))
+    assert out[0] == "[1/2] a: complete already, 48 rollouts, reward 0.75 ± 0.43"

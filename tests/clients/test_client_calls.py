@@ -352,7 +352,7 @@ def test_the_short_way_sends_the_headers_of_openais_sdk(
         monkeypatch.setenv(variable, "X-Of: somebody")
     config = ClientConfig(api_base_url="http://127.0.0.1:1/v1", extra_headers=extra)
     client = OpenAIChatCompletionsClient(config, api_key=KEY)
-    ours, theirs = client.headers(config), SdkClient.headers(client, config)
+    ours, theirs = client.sdk_headers(config), SdkClient.sdk_headers(client, config)
     assert {**ours, "user-agent": ""} == {**theirs, "user-agent": ""}
 
 

@@ -130,6 +130,24 @@ def test_ways_to_import(line: str) -> None:
     assert done.returncode == 0, done.stderr
 
 
+@pytest.mark.parametrize(
+    "first", ["import tui_eval.clients", "", "vf.Client, vf.Parser, vf.Rubric"]
+)
+def test_modules_are_found_by_dots_whatever_was_imported_before(first: str) -> None:
+    done = in_a_process(f"""
+        import functools, importlib
+        import tui_eval.compat
+        tui_eval.compat.install_verifiers_alias()
+        {first if first.startswith("import") else ""}
+        import verifiers as vf
+        {first if first.startswith("vf") else ""}
+        for name in {list(MODULES)!r}:
+            module = functools.reduce(getattr, name.split(".")[1:], vf)
+            assert module is importlib.import_module(name), name
+    """)
+    assert done.returncode == 0, done.stderr
+
+
 def test_patching_reaches_the_code_that_runs_through_either_name(
     alias: None, monkeypatch: pytest.MonkeyPatch
 ) -> None:

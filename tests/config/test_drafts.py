@@ -31,6 +31,7 @@ JSON = st.recursive(
     lambda inner: st.lists(inner, max_size=3) | st.dictionaries(TEXT, inner, max_size=3),
     max_leaves=6,
 )
+STRIPPED = TEXT.map(str.strip).filter(bool)
 NAMES = st.text(st.characters(categories=("L", "N")), min_size=1)
 
 
@@ -46,12 +47,12 @@ def values_of(option: Option) -> st.SearchStrategy[Any]:
     if option.kind == "json":
         return st.dictionaries(TEXT, JSON, min_size=1, max_size=3)
     if option.kind == "list":
-        return st.lists(NAMES, min_size=1, max_size=3)
+        return st.lists(STRIPPED, min_size=1, max_size=3)
     if option.kind == "headers":
         return st.dictionaries(st.just("X-Team") | st.just("X-Run"), NAMES, min_size=1)
     if option.kind == "optional_path":
         return st.just(NEWEST) | NAMES
-    return TEXT.map(str.strip).filter(lambda text: text and text[0] not in "[{")
+    return STRIPPED.filter(lambda text: text[0] not in "[{")
 
 
 IN_FORM = [
@@ -306,6 +307,21 @@ def test_an_empty_name_of_a_key_variable_can_be_typed() -> None:
     field = option_field(BY_NAME["api_key_var"])
     assert value_of(field, '""') == ""
     assert text_of(field, "") == '""'
+
+
+def test_numbers_of_examples_stay_numbers_in_a_file() -> None:
+    text = '[[eval]]\nenv_id = "calculator"\nexamples = [7, 3]  # hard ones\n'
+    draft = Draft(text, Path("e.toml"))
+    assert draft.form.text("examples") == "7,3"
+    draft.form.put("temperature", "0.5")
+    assert draft.toml() == f"{text}temperature = 0.5\n"
+    assert draft.command() == "tui-eval run calculator -T 0.5 --examples 7,3"
+
+
+def test_ids_with_commas_stay_whole_in_a_form() -> None:
+    draft = Draft('[[eval]]\nenv_id = "calculator"\nexamples = ["a,b", "c"]\n', Path("e.toml"))
+    assert draft.form.values()["examples"] == ["a,b", "c"]
+    assert draft.command() == """tui-eval run calculator --examples '["a,b", "c"]'"""
 
 
 def test_words_with_spaces_are_quoted() -> None:

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import re
 import socket
+from pathlib import Path
 from typing import Any, get_args
 
 import pytest
@@ -10,6 +12,7 @@ from servers import FaultServer, Reply
 from setting_places import asked, faults, plan, source, write
 
 from tui_eval.config import local_servers
+from tui_eval.config.explaining import explanation
 from tui_eval.config.local_servers import find_servers
 from tui_eval.config.options import CLIENT_TYPES, PROVIDERS
 from tui_eval.config.plan import Request, RunPlan, plan_to_toml, read_plan
@@ -168,6 +171,54 @@ def test_servers_on_this_machine_are_offered_where_a_model_is_not_found(
     assert f"{url} (vLLM) serves 'a', 'qwen', 'c' and others: -b {url}/v1 -m a." in fault
     assert {request.path for request in fault_server.requests} == {"/v1/models"}
     assert "authorization" not in {name.lower() for name in fault_server.requests[0].headers}
+
+
+@pytest.mark.parametrize("key", ["model", "endpoint_id"])
+def test_a_file_is_told_what_to_write_into_it(
+    key: str, fault_server: FaultServer, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    port = serving(fault_server, "qwen")
+    monkeypatch.setattr(local_servers, "LOCAL_SERVERS", [(port, "vLLM")])
+    (fault,) = faults(write("e.toml", f'env_id = "my-env"\n{key} = "qwen"\n'))
+    url = f"http://localhost:{port}"
+    assert f"e.toml:2, {key}: no endpoint is called 'qwen'" in fault
+    offer = f"""{url} (vLLM) serves 'qwen': api_base_url = "{url}/v1" and model = "qwen"."""
+    assert offer in fault
+    assert "Or write model with its api_base_url or its provider" in fault
+    assert " -b " not in fault and " -p" not in fault
+    table = f'env_id = "my-env"\napi_base_url = "{url}/v1"\nmodel = "qwen"\n'
+    assert plan(write("w.toml", table)).base_url == f"{url}/v1"
+
+
+def test_settings_of_every_replica_are_explained() -> None:
+    path = write(
+        "r.toml",
+        '[[endpoint]]\nendpoint_id = "r"\nmodel = "m"\nurl = "http://127.0.0.1:1/v1"\n'
+        '[[endpoint]]\nendpoint_id = "r"\nmodel = "m"\nurl = "http://127.0.0.1:2/v1"\n'
+        'key = "EXAMPLE_KEY"\nheaders = { X-Replica = "second" }\n',
+    )
+    found = asked(model="r", endpoints_path=path)
+    both = "r.toml:1, r.toml:5"
+    assert source(found, "api_key_var") == (["", "EXAMPLE_KEY"], both)
+    told = "\n".join(explanation(found.evaluations))
+    assert re.search(r'^api_key_var +"", EXAMPLE_KEY +r.toml:1, r.toml:5$', told, re.M), told
+    assert source(found, "headers") == ({"X-Replica": "second"}, "r.toml:5")
+    assert source(asked(model="r", endpoints_path=path, api_key_var=""), "api_key_var") == (
+        "", "--api-key-var",
+    )  # fmt: skip
+    literal = "sk-" + "a1b2" * 8
+    Path(path).write_text(Path(path).read_text().replace("EXAMPLE_KEY", literal))
+    told = "\n".join(explanation(asked(model="r", endpoints_path=path).evaluations))
+    assert "X-Replica" in told and "second" not in told and literal not in told
+
+
+def test_every_header_that_is_wrong_is_told() -> None:
+    told = "'foo' is no header; '' is no name of a header; expected 'Name: Value'"
+    wrong = ["foo", "X-Good: 1", ": x"]
+    (fault,) = faults(model="mini", headers=wrong)
+    assert fault == f"--header: {told}"
+    listed = write("e.toml", f'env_id = "a"\nmodel = "mini"\nheaders = {wrong}\n')
+    assert faults(listed) == [f"e.toml:3: headers: {told}"]
 
 
 def test_a_model_that_is_found_asks_no_server(

@@ -218,3 +218,19 @@ def test_what_has_no_effect_is_said_once() -> None:
         "e.toml:7, shuffle_seed has no effect without shuffle",
     ]
     assert asked(model="mini", shuffle=True, shuffle_seed="3").notices == []
+
+
+def test_examples_are_named_by_numbers_or_texts() -> None:
+    path = write(
+        "e.toml",
+        'model = "mini"\nexamples = [7, "a,b"]\n[[eval]]\nenv_id = "a"\n'
+        '[[ablation]]\nenv_id = "b"\n[ablation.sweep]\nexamples = [[3], ["x", 4]]\n',
+    )
+    assert [one.examples for one in plans(path)] == [["7", "a,b"], ["3"], ["x", "4"]]
+    wrong = write(
+        "w.toml", 'env_id = "a"\nmodel = "mini"\nexamples = [true]\nstate_columns = [1]\n'
+    )
+    assert faults(wrong) == [
+        "w.toml:3: examples: true is not a list of texts or whole numbers",
+        "w.toml:4: state_columns: 1 is not a list of texts",
+    ]

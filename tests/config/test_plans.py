@@ -146,8 +146,9 @@ def test_a_resumed_run_keeps_what_is_not_typed() -> None:
     [
         ({"model": "sonnet"}, 'model is "claude", the run has "org/mini"'),
         ({"rollouts_per_example": "2"}, "-r is 2, the run has 3 rollouts of each"),
-        ({"env_args": "{}"}, 'env_args is {}, the run has {"a": 1}'),
-        ({"temperature": "0.6"}, 'sampling_args is {"temperature": 0.6}'),
+        ({"env_args": "{}"}, "env_args.a is nothing, the run has 1"),
+        ({"env_args": '{"a": 1, "b": null}'}, "env_args.b is null, the run has nothing"),
+        ({"temperature": "0.6"}, "sampling_args.temperature is 0.6, the run has 0.5"),
         ({"num_examples": "6"}, "-n is 6, the run has 7 examples"),
     ],
 )

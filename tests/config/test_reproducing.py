@@ -52,6 +52,7 @@ def again(plan: RunPlan) -> tuple[RunPlan, str]:
         {"model": "own", "api_base_url": "http://localhost:9/v1", "api_key_var": "EXAMPLE_KEY"},
         {"model": "mini", "endpoints_path": "configs", "stream": True},
         {"model": "mini", "examples": "7,3", "num_examples": "40"},
+        {"model": "mini", "examples": '["a,b", "[c]"]', "state_columns": '["d,e"]'},
         {"model": "mini", "no_stream": True, "api_client_type": "anthropic_messages"},
         {
             "model": "mini",
@@ -86,8 +87,11 @@ def test_what_a_file_says_is_said_in_the_command() -> None:
 def test_one_rollout_of_a_run_is_asked_for_by_the_id_of_its_example() -> None:
     facts = tomllib.loads(plan_to_toml(planned("my-env", {"model": "mini", "num_examples": "9"})))
     assert reproducing(facts, example="7")[0] == "tui-eval run my-env -m mini --examples 7 -r 1"
-    with pytest.raises(ValueError, match="has a comma"):
-        reproducing(facts, example="a,b")
+    line, _ = reproducing(facts, example="a,b")
+    assert line == """tui-eval run my-env -m mini --examples '["a,b"]' -r 1"""
+    assert planned(*read(line)).examples == ["a,b"]
+    with pytest.raises(ValueError, match="is empty or has spaces around it"):
+        reproducing(facts, example=" a")
 
 
 def test_secrets_are_left_out_and_named() -> None:
@@ -102,6 +106,12 @@ def test_secrets_are_left_out_and_named() -> None:
     assert "sk-" not in line and "beat.example" not in line and "-H" not in line.split()
     assert "***" in line
     assert left_out == ["--header X-Team", "env_args.api_key", "--heartbeat-url", "-H"]
+
+
+def test_headers_of_replicas_come_with_their_registry() -> None:
+    facts = tomllib.loads(plan_to_toml(planned("my-env", {"model": "two"})))
+    assert "X-Replica" in facts["endpoints"][1]["headers"]
+    assert reproducing(facts) == ("tui-eval run my-env -m two", [])
 
 
 def test_a_run_of_another_program_is_told_as_far_as_it_is_known() -> None:

@@ -61,9 +61,9 @@ def test_every_difference_is_listed_refused_and_accepted_only_if_asked(
     for said in (
         'model is "other", the run has "m"',
         "base_url is",
-        'sampling_args is {"temperature": 0.5}, the run has {}',
-        'env_args is {"level": 2}, the run has {}',
-        "extra_env_kwargs is",
+        "sampling_args.temperature is 0.5, the run has nothing",
+        "env_args.level is 2, the run has nothing",
+        "extra_env_kwargs.max_seq_len is 9, the run has nothing",
         'dataset is "3 examples',
         "--accept-changes",
     ):
@@ -75,7 +75,8 @@ def test_every_difference_is_listed_refused_and_accepted_only_if_asked(
     assert begun.places() == [(n, 0) for n in range(5)]
     kept = plan_of(begun)["changes"]
     assert {one["name"] for one in kept} >= {
-        "model", "base_url", "sampling_args", "env_args", "extra_env_kwargs", "dataset",
+        *("model", "base_url", "dataset", "sampling_args.temperature"),
+        *("env_args.level", "extra_env_kwargs.max_seq_len"),
     }  # fmt: skip
     assert all(one["at"] and one["before"] and one["now"] for one in kept)
     assert plan_of(begun)["model"] == "other"
@@ -134,6 +135,38 @@ def test_another_version_of_a_local_environment_is_noticed(
     refused = program.run("run", "--resume", str(run.path))
     assert refused.code == 2, refused
     assert 'env_version is "0.4", the run has "0.3"' in refused.err
+
+
+def test_another_protocol_is_listed_whether_it_was_typed_or_stands_in_the_registry(
+    program: Program, fault_server: FaultServer, begun: Run
+) -> None:
+    said = 'client_type is "openai_responses", the run has "openai_chat_completions"'
+    path = str(begun.path)
+    typed = program.run("run", "--resume", path, "-n", "4", "--api-client-type", "openai_responses")
+    assert (typed.code, said in typed.err) == (2, True), typed
+    registry = program.folder / "configs" / "endpoints.toml"
+    registry.parent.mkdir()
+    entry = (
+        f'[[endpoint]]\nendpoint_id = "m"\nmodel = "m"\nurl = "{fault_server.url}/v1"\n'
+        'api_client_type = "openai_responses"\n'
+    )
+    registry.write_text(entry)
+    named = program.run("run", "--resume", path, "-n", "4", "-m", "m")
+    assert (named.code, said in named.err) == (2, True), named
+
+
+def test_what_was_typed_is_not_said_to_stay_as_it_was(
+    program: Program, fault_server: FaultServer
+) -> None:
+    write(program)
+    fault_server.script(CHAT, [Reply(403, {"error": {"message": "no"}}), GOOD])
+    at = ("-n", "1", "-s", "--resume")
+    evaluate(program, fault_server, "-n", "1", "-s", "-T", "0.2", "-a", '{"level": 2}')
+    done = evaluate(program, fault_server, *at, "-T", "0.9", "--accept-changes")
+    assert done.code == 0, done
+    assert "Accepted: sampling_args.temperature is 0.9, the run has 0.2" in done.err
+    assert "It keeps its own sampling_args" not in done.err
+    assert "It keeps its own env_args.level: 2" in done.err
 
 
 def test_accepting_changes_of_a_new_run_is_said_to_have_no_effect(program: Program) -> None:

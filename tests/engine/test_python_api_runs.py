@@ -278,6 +278,23 @@ def test_without_a_loop_the_sync_ones_wait(folder: Path, fault_server: FaultServ
     assert len(env.generate_sync(EXAMPLES, client, "m")["outputs"]) == 6
 
 
+def test_a_run_imports_no_sdk_that_its_calls_do_not_need(
+    folder: Path, fault_server: FaultServer
+) -> None:
+    fault_server.script(CHAT, [GOOD])
+    program = f"""
+import sys
+import tui_eval as vf
+config = vf.ClientConfig(api_base_url="{fault_server.url}/v1", api_key_var="")
+environment = vf.SingleTurnEnv(dataset=[{{"question": "q"}}])
+for client in (config, vf.OpenAIChatCompletionsClient(config)):
+    assert environment.evaluate_sync(client, "m")["outputs"][0]["error"] is None
+assert "openai" not in sys.modules
+"""
+    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True)
+    assert done.returncode == 0, done.stderr
+
+
 async def test_below_a_loop_the_sync_ones_wait_too(folder: Path, fault_server: FaultServer) -> None:
     fault_server.script(CHAT, [GOOD])
     got = environment().evaluate_sync(config(fault_server), model="m", rollouts_per_example=2)

@@ -11,7 +11,7 @@ from tui_eval.engine.limits import Held
 from tui_eval.engine.listener import FULL_BYTES, Listener
 from tui_eval.engine.running_answer import RunningAnswer
 from tui_eval.engine.watch import RolloutWatch
-from tui_eval.events import Event, MessagesAdded, TextAdded
+from tui_eval.events import HEADER_BYTES, Event, MessagesAdded, RunStarted, TextAdded, decode_events
 from tui_eval.fold.transcript import GAP, Rollout
 from tui_eval.messages import AssistantMessage, UserMessage
 
@@ -21,6 +21,7 @@ class Wire:
 
     def __init__(self) -> None:
         self.unread = 0
+        self.written = b""
 
     def get_write_buffer_size(self) -> int:
         return self.unread
@@ -28,7 +29,18 @@ class Wire:
     def is_closing(self) -> bool:
         return False
 
-    def write(self, data: bytes) -> None: ...
+    def write(self, data: bytes) -> None:
+        self.written += data
+
+    def heard(self) -> list[Event]:
+        """Every event that was written to it."""
+        found: list[Event] = []
+        data = self.written
+        while data:
+            end = HEADER_BYTES + int.from_bytes(data[:HEADER_BYTES], "big")
+            found += decode_events(data[HEADER_BYTES:end])
+            data = data[end:]
+        return found
 
 
 def listening(hub: Hub, *rows: int) -> tuple[Listener, Wire]:
@@ -152,3 +164,20 @@ def test_a_text_without_an_end_of_a_word_is_told_at_last() -> None:
     answer = RunningAnswer(1, 1)
     told = [more for _ in range(100) if (more := answer.add("text", "x" * 100))]
     assert sum(len(more.text) for more in told) > 4_000
+
+
+async def test_messages_that_a_listener_did_not_read_in_time_come_once_it_reads() -> None:
+    hub = Hub()
+    hub.tell(RunStarted(0, 1.0, "/x", "e", "m", "u", 8, 1, 8, 0, True, {}, {}))
+    watch = watch_of(hub)
+    _, wire = listening(hub, 7)
+    hub.flush()
+    wire.unread = FULL_BYTES + 1
+    watch.messages_added([AssistantMessage(content="one")])
+    hub.flush()
+    wire.unread = 0
+    watch.messages_added([UserMessage(content="two")])
+    hub.flush()
+    hub.flush()
+    rollout = shown([event for event in wire.heard() if isinstance(event, MessagesAdded)])
+    assert [message["content"] for message in rollout.messages] == ["hi", "one", "two"]

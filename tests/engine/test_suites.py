@@ -40,6 +40,21 @@ def test_the_files_that_come_with_the_program_run_as_they_are(
     assert all(str(run.path) in done.out for run in runs)
 
 
+def test_a_table_that_goes_to_no_terminal_is_whole(suite: Suites) -> None:
+    names = [f"the {word} of two evaluations with a long name" for word in ("first", "second")]
+    suite.server.script(CHAT, [Reply(body=chat_answer("yes"))])
+    suite.write(*(f"{marked(str(n))}; name = '{name}'" for n, name in enumerate(names)))
+    suite.program.env.pop("COLUMNS", None)  # parallel test workers have one
+    whole = suite.run()
+    assert whole.code == 0, whole
+    table = whole.out[whole.out.rindex("environment") :]
+    assert all(name in table for name in names) and "…" not in table, whole.out
+    suite.program.env["COLUMNS"] = "80"
+    narrow = suite.run()
+    table = narrow.out[narrow.out.rindex("environment") :].split("pass@r:")[0]
+    assert max(map(len, table.splitlines())) <= 80, "as narrow as is asked for"
+
+
 def test_the_shared_limit_is_never_passed_and_kept_full_over_all_evaluations(
     suite: Suites,
 ) -> None:

@@ -29,7 +29,7 @@ def test_what_differs_goes_on_only_where_that_is_accepted(suite: Suites) -> None
     assert done.code == 0, done
     assert [len(run.rows) for run in suite.program.runs()] == [6, 6]
     for run in suite.program.runs():
-        assert 'name = "sampling_args"' in (run.path / "run.toml").read_text()
+        assert 'name = "sampling_args.temperature"' in (run.path / "run.toml").read_text()
     suite.write(*named, top="temperature = 0.7")
     assert suite.run("--resume").code == 0
     assert [len(run.rows) for run in suite.program.runs()] != [6, 6], "other ones are new"

@@ -7,8 +7,8 @@ import time
 import pytest
 from run_events import finished, staged, started
 
-from tui_eval.events import Stage
-from tui_eval.fold.columns import Columns, Note, Notes, ordered
+from tui_eval.events import RowsTakenBack, Stage
+from tui_eval.fold.columns import Columns, Note, Notes, Version, ordered
 from tui_eval.fold.filter_nodes import Compare
 from tui_eval.fold.filtering import RowFilter
 from tui_eval.fold.patterns import Matcher, PatternTooSlowError, has_small_cost, pattern_fault
@@ -83,6 +83,25 @@ def test_a_filter_finds_its_rows(text: str, rows: list[int]) -> None:
     assert list(RowFilter(text, state.facts.metrics).rows(state, NOTES)) == rows
 
 
+def version(state: RunState, row: int) -> Version:
+    return Version(0, state.since[row])
+
+
+def test_a_rollout_that_ran_again_has_another_transcript() -> None:
+    state, wanted = made(), RowFilter("text:den")
+    (den,) = wanted.text_conditions
+    for row in range(4):
+        wanted.heard(den, row, True, version(state, row))
+    assert list(wanted.rows(state)) == [0, 1, 2, 3]
+    errored = finished(3, None, error="ModelError -> TimeoutError", example_id=1)
+    state.apply(RowsTakenBack(0, 0.0, [errored]))
+    assert list(wanted.rows(state)) == [0, 1, 2]
+    again = finished(3, 1.0, example_id=1)
+    again.started_at += 60
+    state.apply(again)
+    assert list(wanted.undecided(state)) == [3]
+
+
 def test_a_run_without_rollouts_has_no_row() -> None:
     assert list(RowFilter("fox reward<1 or tool:x").rows(RunState())) == []
 
@@ -95,10 +114,10 @@ def test_the_transcript_is_asked_only_where_it_decides() -> None:
     den, pattern = wanted.text_conditions
     assert (den.value, str(pattern.value)) == ("den", "/x/")
     for row in (0, 1, 2):
-        wanted.heard(pattern, row, row == 2)
+        wanted.heard(pattern, row, row == 2, version(state, row))
     assert list(wanted.undecided(state)) == [0]
     assert list(wanted.rows(state)) == [1]
-    wanted.heard(den, 0, True)
+    wanted.heard(den, 0, True, version(state, 0))
     assert list(wanted.rows(state)) == [0, 1]
     assert list(RowFilter("text:a").undecided(state)) == [0, 1, 2, 3]
     assert Compare("text", ":", "a") in RowFilter("!text:a").text_conditions

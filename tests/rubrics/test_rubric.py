@@ -204,6 +204,30 @@ async def test_cancelling_goes_through():
     assert [state["error"] for state in states] == [None, None]
 
 
+async def test_lists_that_people_change_hold_from_then_on():
+    async def reward(rubric: Rubric) -> float:
+        state = rollout()
+        await rubric.score_rollout(state)
+        assert state["error"] is None
+        return state["reward"]
+
+    rubric = Rubric([exact])
+    assert await reward(rubric) == 1.0
+    rubric.weights[0] = 3.0
+    assert await reward(rubric) == 3.0
+    rubric.funcs[0] = lambda **_: 0.5
+    assert await reward(rubric) == 1.5
+    rubric.funcs, rubric.weights = [exact, exact], [1.0, 1.0]
+    assert await reward(rubric) == 2.0
+
+
+async def test_a_function_in_the_list_without_its_weight_is_told_with_what_to_do():
+    rubric = Rubric([exact])
+    rubric.funcs.append(lambda **_: 1.0)
+    with pytest.raises(ValueError, match=r"2 functions and 1 weights.*add_reward_func"):
+        await rubric.score_rollout(rollout())
+
+
 def test_wrong_rubrics_are_refused():
     with pytest.raises(ValueError, match="2 weights were given for 1 functions"):
         Rubric([exact], weights=[1.0, 2.0])

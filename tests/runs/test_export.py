@@ -83,7 +83,12 @@ def test_a_table_holds_no_formula(tmp_path: Path) -> None:
 
 @given(st.text(max_size=20))
 def test_no_cell_begins_like_a_formula(text: str) -> None:
-    assert not safe_cell(text).lstrip(" ").startswith(("=", "+", "-", "@", "\t", "\r", "\n"))
+    assert not safe_cell(text).lstrip(" ").startswith(tuple("=+-@\t\r\n＝＋－＠"))
+
+
+@pytest.mark.parametrize("sign", "=+-@＝＋－＠")
+def test_a_cell_that_a_spreadsheet_may_compute_begins_with_an_apostrophe(sign: str) -> None:
+    assert safe_cell(f" {sign}cmd()") == f"' {sign}cmd()"
 
 
 def test_parquet_holds_the_conversations(tmp_path: Path) -> None:

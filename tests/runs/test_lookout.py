@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
 
 import pytest
@@ -79,3 +80,23 @@ def test_a_run_without_numbers_yet_is_measured_from_its_rows(here: Path) -> None
     write_run(here / "outputs/evals/e--m/one", [line(0, 0, reward=1.0), line(0, 1, reward=0.0)])
     (found,) = Lookout().look()
     assert (found.reward, found.n, found.done, found.total) == (0.5, 2, 2, 4)
+
+
+def bytes_read() -> int:
+    return int(Path("/proc/self/io").read_text().split()[1])
+
+
+def test_a_file_of_another_program_is_not_read_anew_to_know_whose_it_is(here: Path) -> None:
+    other = here / "outputs/evals/other/results.json"
+    other.parent.mkdir(parents=True)
+    other.write_text(json.dumps({"config": {}, "text": "x" * 1_000_000}))
+    look = Lookout()
+    before = bytes_read()
+    assert look.look() == []
+    first = bytes_read() - before
+    assert look.look() == []
+    assert first > 1_000_000
+    assert bytes_read() - before - first < 100_000
+    osmosis = Path(__file__).parents[1] / "data/others/osmosis.json"
+    other.write_bytes(osmosis.read_bytes())
+    assert [one.format for one in look.look()] == ["Osmosis"]

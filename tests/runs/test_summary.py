@@ -1,4 +1,4 @@
-"""metadata.json, and what people run on our files."""
+"""What metadata.json says of a run."""
 
 from __future__ import annotations
 
@@ -6,7 +6,6 @@ import json
 from pathlib import Path
 from typing import Any
 
-import numpy as np
 import pytest
 from made_runs import failed_state, tool_state, write_run
 
@@ -102,56 +101,3 @@ def test_a_run_without_any_reward_claims_none(tmp_path: Path) -> None:
 def test_metadata_needs_a_run() -> None:
     with pytest.raises(ValueError, match="has not started"):
         metadata_of(RunState())
-
-
-def test_the_published_snippets_run_on_our_files(
-    folder: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> None:
-    monkeypatch.chdir(folder)
-
-    with open("metadata.json") as f:
-        metadata = json.load(f)
-        print(f"Reward: {metadata['reward']} ± {metadata['reward_std']}")
-
-    rollouts = []
-    with open("results.jsonl") as f:
-        for line in f:
-            rollouts.append(json.loads(line))
-
-    for rollout in rollouts:
-        print(f"Example {rollout['example_id']}: reward={rollout['reward']}")
-        print(f"Completion: {rollout['completion'][-1]['content'][:100]}...")
-
-    rewards = [r["reward"] for r in rollouts]
-    print(f"Mean reward: {np.mean(rewards):.3f}")
-    print(f"Median reward: {np.median(rewards):.3f}")
-    print(f"Min/Max: {np.min(rewards):.3f} / {np.max(rewards):.3f}")
-
-    def pass_at_k(rollouts: list[dict[str, Any]], k: int) -> float:
-        examples: dict[Any, list[float]] = {}
-        for r in rollouts:
-            ex_id = r["example_id"]
-            if ex_id not in examples:
-                examples[ex_id] = []
-            examples[ex_id].append(r["reward"])
-
-        successes = sum(max(rewards[:k]) > 0.5 for rewards in examples.values())
-        return successes / len(examples)
-
-    print(f"Pass@1: {pass_at_k(rollouts, 1):.3f}")
-    print(f"Pass@3: {pass_at_k(rollouts, 3):.3f}")
-
-    assert capsys.readouterr().out.splitlines() == [
-        "Reward: 0.625 ± 0.375",
-        "Example 0: reward=1.0",
-        "Completion: It is 42....",
-        "Example 0: reward=0.25",
-        "Completion: It is 42....",
-        "Example 1: reward=0.0",
-        "Completion: ...",
-        "Mean reward: 0.417",
-        "Median reward: 0.250",
-        "Min/Max: 0.000 / 1.000",
-        "Pass@1: 0.500",
-        "Pass@3: 0.500",
-    ]

@@ -45,7 +45,7 @@ class Stage:
         return self.app.live_screen
 
     async def until(self, condition: Callable[[], Any]) -> None:
-        for _ in range(300):
+        for _ in range(3000):
             await self.pilot.pause(0.01)
             if condition():
                 return

@@ -37,7 +37,7 @@ class Comparing:
         return self.app.screen
 
     async def until(self, condition: Callable[[], Any]) -> None:
-        for _ in range(500):
+        for _ in range(3000):
             await self.pilot.pause(0.01)
             if condition():
                 return

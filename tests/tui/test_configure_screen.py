@@ -52,7 +52,7 @@ class Stage:
         return self.app.asked  # type: ignore[attr-defined,no-any-return]
 
     async def until(self, condition: Callable[[], Any]) -> None:
-        for _ in range(600):
+        for _ in range(3000):
             await self.pilot.pause(0.01)
             if condition():
                 return
@@ -180,6 +180,17 @@ async def test_a_form_with_a_fault_does_not_run_and_shows_it() -> None:
         await stage.until(lambda: "It cannot run yet" in stage.text(stage.screen.keys))
         assert stage.screen.fields.name_here == "max_cost"
         assert stage.asked == []
+
+
+@pytest.mark.parametrize("size", [(80, 24), (120, 40), (200, 60)])
+async def test_an_endpoint_that_lacks_its_key_says_so_before_anything_else(
+    size: tuple[int, int],
+) -> None:
+    async with staged(ready(), size) as stage:
+        await stage.to("model")
+        await stage.press("enter")
+        picker = await stage.picker()
+        assert "OPENAI_API_KEY is not set" in stage.text(picker.list)
 
 
 async def test_a_refused_request_comes_back_with_its_faults() -> None:
@@ -349,6 +360,12 @@ async def test_keys_act_in_the_order_in_which_they_are_typed() -> None:
         assert (form.text("temperature"), form.text("max_tokens")) == ("1", "5122")
 
 
+async def test_an_argument_that_is_none_is_shown_as_not_set() -> None:
+    async with staged(ready()) as stage:
+        lines = [line[1:].split() for line in stage.text(stage.screen.fields).splitlines()]
+        assert ["system_prompt", "–"] in lines
+
+
 async def test_leaving_an_empty_form_asks_nothing() -> None:
     async with staged(form_app()) as stage:
         await stage.press("escape")
@@ -399,3 +416,11 @@ def test_a_file_that_is_gone_says_so() -> None:
     assert not os.path.exists("gone.toml")
     with pytest.raises(ValueError, match=r"gone\.toml cannot be read"):
         Draft.load(Path("gone.toml"))
+
+
+async def test_the_caret_of_a_box_does_not_blink() -> None:
+    async with staged(ready()) as stage:
+        await stage.to("sampling_args")
+        await stage.press("enter")
+        await stage.until(lambda: isinstance(stage.app.screen, TextBox))
+        assert not stage.app.screen.area.cursor_blink  # type: ignore[attr-defined]

@@ -38,3 +38,13 @@ async def test_every_ink_of_words_can_be_read(theme: str) -> None:
         words = [name for name in INKS if name not in DRAWN]
         found = {(w, name): contrast_of(view, name) for w, view in views.items() for name in words}
         assert {what: round(one, 2) for what, one in found.items() if one < LEAST} == {}
+
+
+@pytest.mark.parametrize("theme", ["tui-eval-dark", "tui-eval-light", "ansi-dark", "ansi-light"])
+async def test_good_warning_failed_and_accent_are_four_colours(theme: str) -> None:
+    async with staged_app(over()) as stage:
+        stage.app.theme = theme
+        await stage.pilot.pause()
+        colors = [stage.live.rollouts.ink(ink).color for ink in ("good", "warn", "bad", "accent")]
+        told_apart = {color.name.replace("bright_", "") for color in colors}  # bold may brighten
+        assert len(told_apart) == 4

@@ -22,7 +22,7 @@ from staging import Stage, over, running, staged_app
 from tui_eval.fold.run_state import RunState
 from tui_eval.tui.copied import MOST_BYTES
 from tui_eval.tui.copyable import of_example
-from tui_eval.tui.screens.menu import Menu
+from tui_eval.tui.screens.menu import Menu, MenuLines
 
 HOSTILE = "\x1b]52;c;aGVsbG8=\x07 [/foo] \x9b31m é \ud83d"
 
@@ -57,6 +57,14 @@ async def test_a_tool_call_is_copied_as_json_and_its_result_as_it_is(cache: Path
         assert json.loads(stage.app.clipboard) == json.loads(kept(cache)) == call
         assert "Copied the result of the call" in await copied(stage, "o")
         assert stage.app.clipboard == kept(cache) == "504"
+
+
+async def test_a_path_too_long_for_the_menu_is_told_by_its_end(cache: Path) -> None:
+    async with staged_app(over(), size=(80, 24)) as stage:
+        await stage.press("j", "2", "g", "right_parenthesis", "y")
+        menu = stage.app.screen.query_one(MenuLines)
+        path = next(line for line in stage.text(menu).splitlines() if " path " in line)
+        assert path.split()[-1].startswith("…") and path.endswith("gpt-4.1-mini/3f9a2c10")
 
 
 async def test_enter_the_same_key_and_a_click_choose(cache: Path) -> None:

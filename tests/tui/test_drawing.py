@@ -3,7 +3,16 @@ from __future__ import annotations
 import tracemalloc
 
 import pytest
-from scripted_run import NOW, TOTAL, ScriptedFeed, finished, run_started, saved_rows, staged
+from scripted_run import (
+    NOW,
+    TOTAL,
+    ScriptedFeed,
+    finished,
+    run_started,
+    saved_rows,
+    staged,
+    throttled_events,
+)
 from staging import over, running, staged_app
 from textual.scrollbar import ScrollBar
 
@@ -164,6 +173,13 @@ def test_a_terminal_of_sixteen_colours_is_drawn_in_its_own(monkeypatch: pytest.M
     assert TuiEvalApp(over()).theme == "ansi-dark"
     monkeypatch.setenv("TERM", "xterm-256color")
     assert TuiEvalApp(over()).theme == "tui-eval-dark"
+
+
+async def test_a_bar_shows_how_far_a_throttled_run_is_on_a_small_screen() -> None:
+    feed = ScriptedFeed(throttled_events(), saved_rows())
+    async with staged_app(feed, size=(80, 24)) as stage:
+        header = stage.text(stage.live.header)
+        assert "24 of 64" in header and "━━━" in header
 
 
 async def test_a_small_screen_still_says_how_the_run_is() -> None:

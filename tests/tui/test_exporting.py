@@ -180,3 +180,14 @@ def test_the_process_says_why_it_cannot(here: Path) -> None:
     assert done.returncode == 2
     ((where, what, _),) = json.loads(done.stdout)["faults"]
     assert "a.csv" in where and "No such file" in what
+
+
+async def test_a_path_of_a_user_who_is_not_there_is_a_path_like_any_other(here: Path) -> None:
+    feed, _ = feed_on_disk(here / "run")
+    async with staged_app(feed) as stage:
+        dialog = await opened(stage)
+        while dialog.lines.group != "file":
+            await stage.press("tab")
+        await stage.press("ctrl+u", *"~nobody_x/a.csv", "enter")
+        await came_about(stage, lambda: "✗" in stage.text(dialog.lines))
+        assert stage.app.screen is dialog

@@ -16,7 +16,7 @@ from staging import Stage, staged_app
 from tui_eval.fold.run_state import RunState
 from tui_eval.fold.transcript import Rollout
 from tui_eval.runs import saved_feed, story
-from tui_eval.runs.opening import find_run
+from tui_eval.runs.opening import find_run, results_files
 from tui_eval.tui.reader import Reader
 
 
@@ -75,6 +75,37 @@ async def test_rows_that_were_written_anew_are_read_anew(tmp_path: Path) -> None
         await stage.until(lambda: "reward 0.70" in stage.text(stage.live.numbers))
         file.unlink()
         await stage.until(lambda: "moved or removed" in stage.text(stage.live.keys))
+
+
+async def test_transcripts_that_were_written_anew_are_searched_anew(tmp_path: Path) -> None:
+    file = tmp_path / "some.jsonl"
+    write(file, [0.5] * 4)
+    async with staged_app(FeedFromDisk(find_run(file)), size=(200, 60)) as stage:
+        await stage.until(lambda: stage.live.state.finished == 4)
+        await stage.press("slash", *"text:swer", "enter")
+        await stage.until(lambda: "4 of 4" in shown(stage))
+        write(file, [0.5] * 4, "others")  # as many rows, each as long, at the same places
+        await stage.until(lambda: "0 of 4" in shown(stage))
+        write(file, [0.5] * 3)
+        await stage.until(lambda: "3 of 3" in shown(stage))
+
+
+async def test_every_file_of_a_folder_has_notes_of_its_own(tmp_path: Path) -> None:
+    files = [tmp_path / "one.jsonl", tmp_path / "two.jsonl"]
+    for file in files:
+        write(file, [0.5] * 2)
+    async with staged_app(FeedFromDisk(find_run(files[0])), size=(200, 60)) as stage:
+        await stage.until(lambda: "answer 0" in shown(stage))
+        await stage.press("a", *"looked", "enter")
+        await stage.until(lambda: "looked" in shown(stage))
+    for file, is_noted in zip(files, (True, False), strict=True):
+        async with staged_app(FeedFromDisk(find_run(file)), size=(200, 60)) as stage:
+            await stage.until(lambda: "answer 0" in shown(stage))
+            await stage.press("slash", *"note:looked", "enter")
+            count = "1 of 2" if is_noted else "0 of 2"
+            await stage.until(lambda count=count: count in shown(stage))
+    file = tmp_path / "one.notes.jsonl"
+    assert file.exists() and results_files(tmp_path) == ["one.jsonl", "two.jsonl"]
 
 
 class SlowDisk(FeedFromDisk):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
 from dataclasses import replace
@@ -59,7 +60,7 @@ class HomeStage:
         return ScriptedFeed(self.desk.refusal or all_events(), live=False)
 
     async def until(self, condition: Callable[[], Any]) -> None:
-        for _ in range(300):
+        for _ in range(3000):
             await self.pilot.pause(0.01)
             if condition():
                 return
@@ -131,15 +132,25 @@ async def test_every_run_is_a_line_the_running_first_then_by_date() -> None:
         lines = stage.list.splitlines()
         assert "running 30/48: attach" in lines[1] and "▶" in lines[1]
         assert "incomplete 41/60" in lines[3]
-        for text in ("qwen/", "0.42", "[0.33, 0.51]", "40", "08 Oct"):
+        for text in ("qwen3-235b", "0.42", "[0.33, 0.51]", "40", "08 Oct"):
             assert text in lines[3]
         assert "unsaved" in lines[4]
         assert [line.split()[1] for line in lines[4:8]] == [
             "reverse-text",
             "word-guess",
             "wordle",
-            "intertwine/sv-en…",
+            "sv-env-network-l…",
         ]
+
+
+@pytest.mark.parametrize("size", [(80, 24), (120, 40), (200, 60)])
+async def test_a_name_too_long_for_its_column_is_told_without_its_owner(
+    size: tuple[int, int],
+) -> None:
+    async with at_home(size=size) as stage:
+        found = next(line for line in stage.list.splitlines() if "0.42" in line)
+        assert found.split()[2].startswith("qwen3-235b")
+        assert "Qwen/Qwen3.5-2B" in stage.list or size[0] == 80
 
 
 async def test_a_complete_run_tells_its_errors() -> None:
@@ -199,6 +210,29 @@ async def test_enter_opens_a_saved_run_and_q_comes_back_without_a_question() -> 
         await stage.until(lambda: stage.desk.feeds[0].closed)
 
 
+async def test_what_becomes_of_opening_a_run_that_was_left_is_not_told_of_the_next() -> None:
+    may_start = asyncio.Event()
+
+    async def start_late() -> None:
+        await may_start.wait()
+        raise OSError("the disk is gone")
+
+    async with at_home() as stage:
+        slow = stage.desk.open(running_run())
+        slow.start = start_late  # type: ignore[method-assign]
+        stage.home.post_message(stage.home.RunWanted(slow, True))
+        await stage.until(lambda: stage.app.watches)
+        await stage.press("q")
+        await stage.until(lambda: stage.is_home)
+        live = await stage.into_run()
+        await stage.until(lambda: "▶ running" in stage.text(live.header))
+        may_start.set()
+        await stage.until(lambda: slow.closed)
+        await stage.press("j")
+        assert stage.app.state.end is None
+        assert "▶ running" in stage.text(live.header)
+
+
 async def test_the_run_that_somebody_comes_back_from_is_selected_as_soon_as_it_is_listed() -> None:
     desk = Desk(several_runs())
     async with at_home(desk) as stage:
@@ -253,6 +287,19 @@ async def test_leaving_a_run_that_was_attached_to_lets_it_go_on() -> None:
         assert stage.is_home
         assert [type(command) for command in stage.desk.feeds[0].sent][-1] is Detach
         assert left_text(Leave("detach")) in stage.keys
+
+
+async def test_a_run_that_began_since_the_list_was_made_goes_on_without_a_question() -> None:
+    async with at_home() as stage:
+        running = stage.desk.open(running_run())
+        stage.desk.open = lambda run: running  # type: ignore[method-assign]
+        await stage.press("j")
+        live = await stage.into_run()
+        await stage.until(lambda: "▶ running" in stage.text(live.header))
+        await stage.press("q")
+        await stage.until(lambda: stage.is_home)
+        await stage.until(lambda: running.closed)
+        assert [type(command) for command in running.sent][-1] is Detach
 
 
 async def test_an_attached_run_can_be_stopped_on_purpose() -> None:

@@ -138,12 +138,17 @@ class Walker:
         await self.pilot.pause()
         before = self.screen._compositor.render_strips()
         await press(self.pilot, USUAL.keys(command)[0])
-        if self.app.screen is not self.screen:
-            return True
-        changed = bool(before != self.screen._compositor.render_strips())
-        if command.id in TYPES:
+        try:  # a copy is said once its file is written
+            await until(self.pilot, lambda: self._shows_other_than(before), seconds=5.0)
+        except AssertionError:
+            return False
+        if self.app.screen is self.screen and command.id in TYPES:
             await press(self.pilot, "escape")
-        return changed
+        return True
+
+    def _shows_other_than(self, before: list[Any]) -> bool:
+        there = self.app.screen is self.screen
+        return not there or bool(before != self.screen._compositor.render_strips())
 
 
 @pytest.mark.parametrize("name", WALKS)
@@ -162,8 +167,10 @@ async def test_every_key_that_is_told_does_something_and_escape_leads_back(name:
                 if moves or is_there or command.id in tried | LEAVES:
                     continue  # moving shows nothing at an end
                 tried.add(command.id)
+                if command.id in STAYS:
+                    continue
                 await walker.to(pane)
-                if not await walker.shows_something(command) and command.id not in STAYS:
+                if not await walker.shows_something(command):
                     silent.append(f"{pane}: {USUAL.sign(command)} {command.help}")
         assert silent == []
         assert len(tried) >= 8

@@ -1,7 +1,7 @@
 from __future__ import annotations
 
 import pytest
-from scripted_run import ScriptedFeed, all_events, failed, finished, run_started, saved_rows
+from scripted_run import ERRORS, ScriptedFeed, all_events, failed, finished, run_started, saved_rows
 from staging import Stage, over, staged_app
 
 from tui_eval import events as ev
@@ -129,8 +129,9 @@ async def test_the_keys_say_what_enter_does_in_the_numbers() -> None:
 async def test_the_tool_that_errs_most_comes_first_and_enter_lists_where_it_failed() -> None:
     async with staged_app(over(), size=(120, 40)) as stage:
         await stage.press("3", "z")
-        tools = [line.split()[0] for line in shown(stage).splitlines() if "✗" in line]
-        assert tools[-1] == "divide"
+        lines = shown(stage).splitlines()
+        head = next(at for at, line in enumerate(lines) if line.split()[:2] == ["tool", "calls"])
+        assert lines[head + 1].split()[:4] == ["divide", "48", "✗", "10"]
         while "divide" not in selected(stage):
             await stage.press("j")
         await stage.press("z", "enter")
@@ -175,3 +176,31 @@ async def test_a_hundred_thousand_examples_cost_only_what_is_seen() -> None:
         await stage.press("G")
         assert "99999" in shown(stage)
         assert numbers.built - before <= 3 * numbers.size.height
+
+
+@pytest.mark.parametrize("size", [(120, 40), (200, 60)])
+async def test_zoomed_numbers_stand_in_two_columns_and_errors_are_still_gone_to(
+    size: tuple[int, int],
+) -> None:
+    async with staged_app(over(), size=size) as stage:
+        await stage.press("3", "z")
+        lines = shown(stage).splitlines()
+        assert "reward 0.65" in lines[0] and "metric" in lines[0]
+        assert any("a model call" in line for line in lines)
+        at = next(at for at, line in enumerate(lines) if line.split()[:1] == ["example"])
+        assert lines[at + 12].split()[0] == "11"
+        await stage.press("enter")
+        assert "ZeroDivisionError" in selected(stage)
+        await stage.press("enter")
+        assert stage.live.rollouts.row in ERRORS
+
+
+async def test_an_example_says_how_its_question_begins_where_there_is_room() -> None:
+    start = run_started(total=4, num_examples=2, rollouts_per_example=2)
+    rewards = [finished(row, reward=1.0, question=f"What is {row // 2}?") for row in range(4)]
+    feed = ScriptedFeed([start, *rewards], saved_rows())
+    async with staged_app(feed, size=(80, 24)) as stage:
+        await stage.press("3", "G")
+        head, first, second = shown(stage).splitlines()[-3:]
+        at = head.index("question")
+        assert (first[at:].strip(), second[at:].strip()) == ("What is 0?", "What is 1?")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import tomllib
 from pathlib import Path
 from typing import Any
@@ -73,8 +74,8 @@ async def test_footer_help_and_palette_show_the_keys_that_there_are(file: Path) 
         await stage.press("question_mark")
         assert isinstance(stage.app.screen, Help)
         text = stage.text(stage.app.screen.query_one("HelpLines"))
-        assert "F8          Follow the newest" in text
-        assert "↓ k ^j ↑    Down, up" in text
+        assert re.search("F8 +Follow the newest", text)
+        assert re.search("↓ k \\^j ↑ +Down, up", text)
         await stage.press("escape")
         told = {one.title: one.help for one in stage.app.get_system_commands(stage.live)}
         assert told[BY_ID["run.follow"].help] == "key F8"
@@ -146,6 +147,21 @@ async def test_a_broken_file_is_told_in_one_line_and_all_is_as_usual(file: Path)
         assert file.read_text().startswith('theme = "lihgt"\n[keys]')
 
 
+@pytest.mark.parametrize(
+    ("text", "told"),
+    [
+        ('[keys]\nrun.follow = "F99x"\n', "config.toml:2: keys.run.follow: there is no key 'F99x'"),
+        ('theme = "drak"\n', "config.toml:1: theme: 'drak' is none of dark, light, terminal"),
+    ],
+)
+async def test_what_is_wrong_with_the_settings_is_told_in_80_columns(
+    file: Path, text: str, told: str
+) -> None:
+    file.write_text(text)
+    async with staged_app(over(), preferences=Preferences.read(file), size=(80, 24)) as stage:
+        await stage.until(lambda: told in stage.text(stage.live.keys))
+
+
 async def test_the_order_of_the_list_is_there_the_next_time(file: Path) -> None:
     async with staged_app(over(), preferences=Preferences.read(file)) as stage:
         stage.live.rollouts.sort("reward")
@@ -156,7 +172,7 @@ async def test_the_order_of_the_list_is_there_the_next_time(file: Path) -> None:
         sorting = stage.live.rollouts.listing.sorting
         assert sorting == Sorting("reward", descending=True, grouped=False)
         lines = stage.text(stage.live.rollouts).splitlines()
-        assert "▼reward" in lines[0]
+        assert "reward▼" in lines[0]
         assert "╭" not in "".join(lines)
         await stage.press("b")
         stage.live.rollouts.sort("")
@@ -247,3 +263,16 @@ async def test_what_cannot_be_kept_is_told(file: Path) -> None:
         await stage.press("b")
         await stage.until(lambda: "Not kept in your settings" in stage.live.keys.message)
         assert file.read_text() == "this is no TOML"
+
+
+def test_what_could_not_be_kept_is_kept_with_the_next_choice(tmp_path: Path) -> None:
+    folder = tmp_path / "in-the-way"
+    folder.write_text("")
+    preferences = Preferences(path=folder / "config.toml")
+    preferences.choose({("theme",): "light"})
+    with pytest.raises(OSError):
+        preferences.write()
+    folder.unlink()
+    preferences.choose({("motion",): "reduced"})
+    preferences.write()
+    assert tomllib.loads(preferences.path.read_text()) == {"theme": "light", "motion": "reduced"}

@@ -10,7 +10,7 @@ from scripted_run import (
     saved_rows,
     unscored_row,
 )
-from staging import Stage, staged_app
+from staging import Stage, running, staged_app
 
 
 def scored() -> ScriptedFeed:
@@ -35,6 +35,12 @@ async def test_a_reward_is_compared_with_its_group() -> None:
         await stage.until(lambda: "3 rollouts · mean 0.50 · std 0.41" in shown(stage))
         await stage.press("j")
         await stage.until(lambda: "advantage  -0.50" in shown(stage))
+
+
+async def test_what_a_group_came_to_so_far_fits_beside_a_wide_list() -> None:
+    async with staged_app(running(), size=(200, 60)) as stage:
+        await stage.until(lambda: "group" in shown(stage))
+        assert "group      2 so far · mean 0.95 · std 0.05" in shown(stage)
 
 
 async def test_a_group_of_equal_rewards_has_no_advantage() -> None:

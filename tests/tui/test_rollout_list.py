@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 import threading
 from pathlib import Path
 from typing import Any
@@ -22,11 +23,12 @@ from scripted_run import (
 from staging import Stage, over, running, staged_app
 
 from tui_eval import events as ev
-from tui_eval.fold.columns import Note
+from tui_eval.fold.columns import Note, Version
 from tui_eval.fold.patterns import Matcher
+from tui_eval.fold.run_state import RunState
 from tui_eval.runs.layout import RunDir
 from tui_eval.runs.notes import read_notes, write_note
-from tui_eval.tui.filter_entry import error_condition, with_errors_only
+from tui_eval.tui.filter_entry import HINTS, error_condition, with_errors_only
 from tui_eval.tui.screens.compare_rollouts import CompareRollouts
 
 
@@ -169,9 +171,10 @@ async def test_escape_ends_a_search_before_it_takes_the_filter_away(
 
     go_on = threading.Event()
 
-    def slow(run: object, state: object, wanted: Any, notes: object) -> Any:
+    def slow(run: object, state: RunState, wanted: Any, notes: object) -> Any:
         for searched in range(1, 41):
-            wanted.heard(wanted.text_conditions[0], searched, searched == 3)
+            version = Version(0, state.since[searched])
+            wanted.heard(wanted.text_conditions[0], searched, searched == 3, version)
             yield SearchProgress(searched, 40, 1, 0)
             if searched == 10:
                 go_on.wait(20)
@@ -199,7 +202,7 @@ async def test_sorting_keeps_examples_together_until_the_list_is_flat() -> None:
         assert all(groups[at : at + 4] == [groups[at]] * 4 for at in range(0, TOTAL, 4))
         best = [max(reward[row] for row in listed(stage)[at : at + 2]) for at in range(0, TOTAL, 4)]
         assert best == sorted(best, reverse=True)
-        assert "▼reward" in shown(stage)
+        assert "reward▼" in shown(stage)
         await stage.press("b")
         flat = [reward[row] for row in listed(stage) if row not in ERRORS]
         assert flat == sorted(flat, reverse=True)
@@ -208,7 +211,27 @@ async def test_sorting_keeps_examples_together_until_the_list_is_flat() -> None:
         assert listed(stage)[0] == min(
             (row for row in range(TOTAL) if row not in ERRORS), key=lambda row: reward[row]
         )
-        assert "▲reward" in shown(stage)
+        assert "reward▲" in shown(stage)
+
+
+@pytest.mark.parametrize("size", [(80, 24), (120, 40), (200, 60)])
+async def test_the_arrow_of_the_order_touches_no_other_name(size: tuple[int, int]) -> None:
+    async with staged_app(over(), size=size) as stage:
+        before = shown(stage).splitlines()[0]
+        for field, name in (("example", "ex"), ("number", "#"), ("reward", "reward")):
+            stage.live.rollouts.sort(field)
+            marked = f" {name}[▲▼] | [▲▼]{name} "
+            await stage.until(lambda marked=marked: re.search(marked, shown(stage)))
+            assert re.sub("[▲▼]", " ", shown(stage).splitlines()[0]) == before
+
+
+@pytest.mark.parametrize("size", [(80, 24), (120, 40), (200, 60)])
+async def test_what_can_be_typed_is_told_in_whole_words(size: tuple[int, int]) -> None:
+    async with staged_app(over(), size=size) as stage:
+        await stage.press("slash")
+        told = next(line for line in shown(stage).splitlines() if "!word" in line)
+        assert set(told.split()) <= set(HINTS)
+        assert "reward<0.5" in told
 
 
 async def test_the_selected_rollout_stays_in_sight_when_the_order_changes() -> None:
@@ -224,9 +247,9 @@ async def test_a_click_on_a_name_sorts_and_another_one_turns_it_round() -> None:
     async with staged_app(over()) as stage:
         x = shown(stage).splitlines()[0].index("turns") + 2
         await stage.pilot.click(stage.live.rollouts, offset=(x, 1))
-        assert "▼turns" in shown(stage)
+        assert "turns▼" in shown(stage)
         await stage.pilot.click(stage.live.rollouts, offset=(x, 1))
-        assert "▲turns" in shown(stage)
+        assert "turns▲" in shown(stage)
 
 
 async def test_the_menu_sorts_by_columns_that_are_not_shown() -> None:

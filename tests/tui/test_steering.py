@@ -25,7 +25,9 @@ from staging import Stage, over, running, staged_app, staged_suite
 from tui_eval import events as ev
 from tui_eval.commands import Cancel, Command, MoveLimit, Rerun, SaveNow, Subscribe
 from tui_eval.tui.app import TuiEvalApp
+from tui_eval.tui.browser import DRIVER, in_browser
 from tui_eval.tui.limit_steps import next_limit
+from tui_eval.tui.screens.path_prompt import PathLine
 from tui_eval.tui.screens.question import Question
 
 CONTROLS = (Cancel, Rerun, MoveLimit, SaveNow)
@@ -294,6 +296,21 @@ async def test_saving_as_copies_the_run(tmp_path: Path, monkeypatch: pytest.Monk
         await stage.until(lambda: "there already" in said(stage))
         await stage.press("q")
         assert stage.app.return_value is not None, "it is kept: nothing is asked"
+
+
+async def test_in_a_browser_a_copy_is_said_to_be_on_the_server(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("TEXTUAL_DRIVER", DRIVER)
+    in_browser.cache_clear()
+    try:
+        path = str(tmp_path / "1a2b")
+        feed = ScriptedFeed([run_started(path=path), *all_events()[1:]], live=False)
+        async with staged_app(feed) as stage:
+            await stage.press("C")
+            assert "on the server" in stage.text(stage.app.screen.query_one(PathLine))
+    finally:
+        in_browser.cache_clear()
 
 
 async def test_the_limit_of_a_suite_is_that_of_all_its_evaluations() -> None:

@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 from rich.cells import cell_len
 
 from tui_eval.events import Stage
-from tui_eval.fold.transcript import Entry, ToolUse
+from tui_eval.fold.transcript import Entry, Rollout, ToolUse
 from tui_eval.printable import printable
 from tui_eval.tui.blocks import bar, columns, thread
 from tui_eval.tui.figures import (
@@ -23,7 +23,7 @@ from tui_eval.tui.ink import Line, line_width
 from tui_eval.tui.leaving import leave_choices
 from tui_eval.tui.parts import Part
 from tui_eval.tui.stages import LOOKS, MEANINGS, error_word
-from tui_eval.tui.story import Piece, View
+from tui_eval.tui.story import Piece, View, ending_piece
 from tui_eval.tui.wrap import shown_lines, wrap
 
 
@@ -194,3 +194,15 @@ def test_leaving_asks_only_where_something_is_to_decide() -> None:
     assert [c.key for c in leave_choices(goes_on=False, saved=False)] == ["y", "n", "escape"]
     unsaved = leave_choices(goes_on=True, saved=False)
     assert {choice.answer.save for choice in unsaved if choice.answer} == {True, False}
+
+
+def test_a_traceback_has_the_whole_width_and_keeps_its_indentation() -> None:
+    raised = '  File "environments/calculator/calculator.py", line 88, in divide'
+    rollout = Rollout(0, error="ToolCallError", traceback=f"Traceback:\n{raised}", answer="2493")
+    lines = words(ending_piece(rollout, View(), 76).lines)
+    assert lines[1:] == [
+        "  expected  2493",
+        "  error     ToolCallError",
+        "  Traceback:",
+        f"  {raised}",
+    ]

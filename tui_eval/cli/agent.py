@@ -15,6 +15,7 @@ from tui_eval.config.options import BY_NAME
 
 if TYPE_CHECKING:
     from tui_eval.cli.agent_results import AgentResults
+    from tui_eval.errors import Fault
     from tui_eval.runs.layout import RunDir
 
 DEBUG_DIR = "local_debug"
@@ -78,15 +79,19 @@ def command(**typed: Any) -> int:
     they are, without the SDK. It is a run like any other: watch it, stop it, go on with --resume,
     open it again.
     """
-    from tui_eval.cli.agent_request import make_request, missing
-    from tui_eval.cli.report import complain, show_faults, show_json
+    from tui_eval.cli.agent_request import make_request, missing, name_newest
+    from tui_eval.cli.report import complain
     from tui_eval.config.options import TYPED_KEY_VAR
-    from tui_eval.runs.summary_json import refused_object
+    from tui_eval.errors import RefusedError
 
+    try:
+        typed, which = name_newest(typed)
+    except RefusedError as error:
+        return _refuse(error.faults, typed)
     if faults := missing(typed):
-        if typed["json"]:
-            show_json(refused_object(faults))
-        return show_faults(faults)
+        return _refuse(faults, typed)
+    if which and not typed["quiet"]:
+        complain(which)
     if typed["api_key"]:
         os.environ[TYPED_KEY_VAR] = typed["api_key"]  # the engine inherits it
     if typed["debug"]:
@@ -100,6 +105,15 @@ def command(**typed: Any) -> int:
     return code
 
 
+def _refuse(faults: list[Fault], typed: Mapping[str, Any]) -> int:
+    from tui_eval.cli.report import show_faults, show_json
+    from tui_eval.runs.summary_json import refused_object
+
+    if typed["json"]:
+        show_json(refused_object(faults))
+    return show_faults(faults)
+
+
 def _run(request: dict[str, Any], report: _Report, typed: Mapping[str, Any]) -> int:
     from tui_eval.cli.run import prints_lines
     from tui_eval.config.values import parse_values
@@ -111,17 +125,18 @@ def _run(request: dict[str, Any], report: _Report, typed: Mapping[str, Any]) -> 
     is_wrong = request["faults"] or parse_values(request["raw"])[1]
     lines = is_wrong or typed["debug"] or typed["quiet"] or prints_lines(None, request["raw"])
     if lines:
-        return _in_console(request, report, quiet=bool(typed["quiet"] and not typed["json"]))
+        return _in_console(request, report, typed)
     from tui_eval.cli.screen import run_on_screen
 
     return run_on_screen(request, report)
 
 
-def _in_console(request: dict[str, Any], report: _Report, *, quiet: bool) -> int:
+def _in_console(request: dict[str, Any], report: _Report, typed: Mapping[str, Any]) -> int:
     from tui_eval.cli.console import run_in_console
 
-    if not quiet:
-        return run_in_console(request, report, report.for_json)
+    quiet = bool(typed["quiet"])
+    if typed["json"] or not quiet:
+        return run_in_console(request, report, report.for_json, quiet=quiet)
     run: list[RunDir] = []
     with open(os.devnull, "w") as nowhere, contextlib.redirect_stdout(nowhere):
         code = run_in_console(request, run.append)

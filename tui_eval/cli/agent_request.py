@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import shlex
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
@@ -48,6 +49,7 @@ REQUIRED = {
 
 _DEFAULTS = {"n": 1, "batch_size": 1, "limit": -1}
 _PLAN = {"n": "rollouts_per_example", "batch_size": "max_concurrent", "limit": "num_examples"}
+_FLAGS = {"env_args": "--module, --dataset, --eval-fn", "api_base_url": "--base-url"}
 
 
 def missing(typed: Mapping[str, Any]) -> list[Fault]:
@@ -59,6 +61,37 @@ def missing(typed: Mapping[str, Any]) -> list[Fault]:
         for name, (flag, hint) in REQUIRED.items()
         if not typed.get(name)
     ]
+
+
+def name_newest(typed: Mapping[str, Any]) -> tuple[dict[str, Any], str]:
+    """What was typed with the path of the newest incomplete run, where only `--resume` tells it.
+
+    Where all is typed that a new run needs, the engine looks for the one that matches.
+
+    Returns:
+        What was typed, and the sentence that says which run it is; empty where none was sought.
+
+    Raises:
+        RefusedError: Nothing that was begun here can go on.
+    """
+    if typed.get("resume") != NEWEST or not missing(typed):
+        return dict(typed), ""
+    from tui_eval.runs.facts import read_asked
+    from tui_eval.runs.unsaved import incomplete_runs
+
+    module = typed.get("module")
+    elsewhere = ""
+    for one in incomplete_runs():
+        if one.env_id != f"{AGENT}@{module}" if module else not is_of_agent(one.env_id):
+            continue
+        folder = read_asked(one.run).get("folder")
+        if not one.unsaved or folder == str(Path.cwd()):
+            return {**typed, "resume": str(one.run.path)}, one.resuming
+        go_on = f"tui-eval agent --resume {shlex.quote(str(one.run.path))}"
+        elsewhere = elsewhere or f". One that was begun in {folder} goes on with {go_on}"
+    what = f"no incomplete run of {module or 'an agent loop'} was begun in this folder"
+    hint = f"Begin one with -m, -d, --model and --eval-fn{elsewhere}"
+    raise RefusedError([Fault("--resume", what, hint)])
 
 
 def _named_run(typed: Mapping[str, Any]) -> str | None:
@@ -92,7 +125,18 @@ def make_request(typed: Mapping[str, Any]) -> dict[str, Any]:
         "faults": [(fault.where, fault.what, fault.hint) for fault in faults],
         "litellm_names": True,
         "scores_path": str(Path(output).absolute()) if output else "",
+        "flags": _flags(typed),
     }
+
+
+def _flags(typed: Mapping[str, Any]) -> dict[str, str]:
+    """What options of a run are called here, by their names; this command where nobody typed it."""
+    sizes = {
+        _PLAN[name]: NUMBERS[name][0] if typed.get(name) is not None else "tui-eval agent"
+        for name in _PLAN
+    }
+    key = {"api_key_var": "--api-key"} if typed.get("api_key") is not None else {}
+    return {**_FLAGS, **sizes, **key}
 
 
 def _before(path: str | None) -> tuple[Mapping[str, Any], list[Fault]]:

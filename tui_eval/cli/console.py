@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import os
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -43,6 +43,8 @@ def run_in_console(
     request: Mapping[str, Any],
     at_end: Callable[[RunDir], None] = lambda run: None,
     more: Callable[[RunDir], Mapping[str, Any]] = lambda run: {},
+    *,
+    quiet: bool = False,
 ) -> int:
     """Runs a request with plain lines; returns the exit code of the run.
 
@@ -51,10 +53,11 @@ def run_in_console(
     Args:
         at_end: Called with the run when it is over, however it ended.
         more: What the JSON object of a run has beside its summary.
+        quiet: Nothing is told of how far the run is.
     """
     raw = request.get("raw") or {}
     _warn_of_settings()
-    console = Console(request, as_json=bool(raw.get("json")))
+    console = Console(request, as_json=bool(raw.get("json")), quiet=quiet)
     asyncio.run(console.main())
     interrupt_on_signals()
     if console.state.end is None and not console.state.refused:
@@ -90,14 +93,17 @@ class Console:
 
     Args:
         as_json: The summary is one JSON object on stdout; all else goes to stderr.
+        quiet: Neither the start nor progress is told.
     """
 
-    def __init__(self, request: Mapping[str, Any], *, as_json: bool = False) -> None:
+    def __init__(
+        self, request: Mapping[str, Any], *, as_json: bool = False, quiet: bool = False
+    ) -> None:
         self.state = RunState()
         self.suite = SuiteTelling(as_json=as_json)
         self._feed = LiveFeed(request)
         self._as_json = as_json
-        self._say = mutter if as_json else show
+        self._say = _keep_quiet if quiet else mutter if as_json else show
         self._env_id = request.get("env_id")
         self._logs = RunLogs(verbose=bool((request.get("raw") or {}).get("verbose")))
         self._step = 0
@@ -216,3 +222,7 @@ class Console:
         else:
             complain(UNSTARTED)
         return 130
+
+
+def _keep_quiet(lines: Iterable[str]) -> None:
+    """Prints none of the lines."""

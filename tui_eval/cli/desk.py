@@ -103,9 +103,9 @@ class EngineDesk:
 def _endpoint(alias: str, replicas: list[Any], about: str) -> Offer:
     first = replicas[0]
     has_key = not first.key_var or bool(os.environ.get(first.key_var))
-    key = "" if has_key else f" · {first.key_var} is not set"
+    key = "" if has_key else f"{first.key_var} is not set · "
     more = f" and {len(replicas) - 1} more" if len(replicas) > 1 else ""
-    note = f"{first.model} at {first.url}{more}{key}"
+    note = f"{key}{first.model} at {first.url}{more}"
     sets = {"endpoint_id": "", "provider": "", "api_base_url": ""}
     return Offer(alias, note, about, sets, has_key)
 

@@ -3,7 +3,14 @@
 from __future__ import annotations
 
 import signal
+import sys
 from types import FrameType
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from sys import UnraisableHookArgs
+
+COMES_AGAIN_S = 0.01
 
 _taken: list[int] = []
 
@@ -22,6 +29,8 @@ def interrupt_on_signals() -> None:
         # asyncio takes care of Ctrl-C only where it finds Python's own handler
         own = number == signal.SIGINT
         signal.signal(number, signal.default_int_handler if own else _interrupt)
+    sys.unraisablehook = _dropped
+    signal.signal(signal.SIGALRM, _come_again)
 
 
 def _interrupt(number: int, frame: FrameType | None) -> None:
@@ -29,12 +38,16 @@ def _interrupt(number: int, frame: FrameType | None) -> None:
     raise KeyboardInterrupt
 
 
-def has_been_told() -> bool:
-    """Whether SIGTERM or SIGHUP has come, also where its interrupt was dropped.
+def _dropped(found: UnraisableHookArgs) -> None:
+    """Python drops what is raised while an object is taken down: such an interrupt comes again."""
+    if issubclass(found.exc_type, KeyboardInterrupt):
+        signal.setitimer(signal.ITIMER_REAL, COMES_AGAIN_S)
+    else:
+        sys.__unraisablehook__(found)
 
-    Python drops what is raised while an object is taken down, and goes on.
-    """
-    return bool(_taken)
+
+def _come_again(number: int, frame: FrameType | None) -> None:
+    signal.raise_signal(_taken[-1] if _taken else signal.SIGINT)
 
 
 def was_interrupted(error: BaseException | None) -> bool:

@@ -123,7 +123,8 @@ def ending_lines(state: RunState) -> Iterator[str]:
     elif end is not None and end.status == OUT_OF_BUDGET:
         yield f"Stopped: {end.text}. {state.finished} of {state.total} rollouts are done."
     elif end is not None and end.status == "interrupted":
-        yield f"Interrupted: {state.finished} of {state.total} rollouts are done."
+        why = f" Why: {end.text}." if end.text else ""
+        yield f"Interrupted: {state.finished} of {state.total} rollouts are done.{why}"
     if end is not None and end.status != "finished":
         yield from go_on_lines(RunDir(Path(run.path)), end.status)
     if run.saved:

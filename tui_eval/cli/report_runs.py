@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import shutil
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -68,8 +67,7 @@ def _show_objects(runs: list[RunDir]) -> None:
 
 def _show_table(runs: list[RunDir]) -> None:
     from tui_eval.cli.report import read_run, show
-    from tui_eval.cli.table_lines import table_lines
+    from tui_eval.cli.table_lines import table_lines, table_width
     from tui_eval.fold.summary import summarize
 
-    width = max(shutil.get_terminal_size().columns, 80)
-    show(table_lines([summarize(read_run(run)[0]) for run in runs], width=width))
+    show(table_lines([summarize(read_run(run)[0]) for run in runs], width=table_width()))

@@ -11,7 +11,7 @@ from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
-from tui_eval.cli.interrupting import has_been_told, interrupt_on_signals
+from tui_eval.cli.interrupting import interrupt_on_signals
 
 if TYPE_CHECKING:
     from tui_eval.config.draft import Draft
@@ -22,7 +22,6 @@ if TYPE_CHECKING:
     from tui_eval.runs.layout import RunDir
     from tui_eval.runs.lock import Holder
     from tui_eval.tui.app import TuiEvalApp
-    from tui_eval.tui.house import HouseApp
     from tui_eval.tui.leaving import Leave
 
 Result = TypeVar("Result")
@@ -48,12 +47,6 @@ def run_on_screen(
     return _watch(_app(LazyFeed(request)), at_end)
 
 
-def _shown(app: HouseApp[Result]) -> Result | None:
-    """Shows an app until it is left; not at all where a signal has come already."""
-    app.told_to_end = has_been_told
-    return app.run()
-
-
 def _watch(
     app: TuiEvalApp,
     at_end: Callable[[RunDir], None] = lambda run: None,
@@ -69,7 +62,7 @@ def _watch(
 
     action, save = "stop", False
     try:
-        if leave := _shown(app):
+        if leave := app.run():
             action, save = leave.action, leave.save
         feed = app.feed
         if not isinstance(feed, LazyFeed) or feed.request is None:
@@ -312,7 +305,7 @@ def open_on_screen(run: RunDir) -> int:
 
     feed = feed_of(run)
     app = _app(feed, joined=holder(run.lock) is not None)
-    leave = _shown(app)
+    leave = app.run()
     if app.feed is not feed and (code := _left(app, leave)) is not None:
         return code  # errored rollouts ran again
     from tui_eval.cli.report import complain, report_run
@@ -331,7 +324,7 @@ def open_suite_on_screen(file: Path, held: Holder) -> int:
     from tui_eval.engine.suites_at_work import at_work_on
 
     app = _app(LiveFeed(socket_path=held.socket), joined=True)
-    leave = _shown(app)
+    leave = app.run()
     if app.suite is None:
         from tui_eval.cli.report import complain
 
@@ -354,7 +347,7 @@ def compare_on_screen(paths: Sequence[Path], only: str | None) -> int:
     from tui_eval.tui.screen_app import ScreenApp
     from tui_eval.tui.screens.compare import CompareRuns
 
-    _shown(ScreenApp(CompareRuns(paths, only=only or ""), Preferences.read()))
+    ScreenApp(CompareRuns(paths, only=only or ""), Preferences.read()).run()
     return 0
 
 

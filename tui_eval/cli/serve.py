@@ -78,7 +78,7 @@ def _token(token: str | None, no_token: bool, faults: list[Fault]) -> str | None
     if token.startswith("@"):
         try:
             token = Path(token[1:]).expanduser().read_text("utf-8").strip()
-        except (OSError, UnicodeDecodeError) as error:
+        except (OSError, UnicodeDecodeError, RuntimeError) as error:
             faults.append(Fault("--token", f"{token[1:]} cannot be read: {error}"))
             return None
     if not token:

@@ -5,7 +5,6 @@ from __future__ import annotations
 import functools
 import os
 import shlex
-import shutil
 import time
 from collections.abc import Iterator, Sequence
 from pathlib import Path
@@ -23,7 +22,7 @@ from tui_eval.cli.report import (
     show_json,
 )
 from tui_eval.cli.summary_lines import met, missing_column_lines
-from tui_eval.cli.table_lines import table_lines
+from tui_eval.cli.table_lines import table_lines, table_width
 from tui_eval.cli.waiting_lines import WaitingLines
 from tui_eval.events import EvaluationMoved, Event, ListedEvaluation, SuiteStarted
 from tui_eval.fold.run_state import RunState
@@ -206,10 +205,9 @@ class SuiteTelling:
             if state is not None
         ]
         if found and not abbreviated:
-            width = max(shutil.get_terminal_size().columns, 80)
             varies = [what_varies(one.listed) for one, _ in found]
             yield ""
-            yield from table_lines([summarize(state) for _, state in found], varies, width)
+            yield from table_lines([summarize(state) for _, state in found], varies, table_width())
         yield ""
         every = self.state.evaluations
         finished = sum(one.last.status == "finished" for one in every)
@@ -265,8 +263,8 @@ def _ending(event: EvaluationMoved) -> str:
     if event.finished < event.total:
         done = f"{event.finished} of {plural(event.total, 'rollout')}"
     reward = f", reward {reward_text(event.reward)}" if event.reward is not None else ""
-    if event.half_width is not None:
-        reward += f" ± {reward_text(event.half_width)}"
+    if event.reward_std is not None:
+        reward += f" ± {reward_text(event.reward_std)}"
     errored = f", {event.errored} errored" if event.errored else ""
     return f"{done}{reward}{errored}"
 

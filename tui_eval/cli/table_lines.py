@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shutil
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
@@ -12,6 +13,9 @@ from tui_eval.tui.figures import NONE, clock_text, count_text, money_text, rewar
 
 NARROWEST = 8
 """Columns of names are not cut below so many characters."""
+
+WHOLE = 320
+"""Columns that no table needs: names are cut at far fewer characters."""
 
 _LEFT = ("environment", "varies")
 _UNFINISHED = {
@@ -56,6 +60,11 @@ def table_lines(
         yield "cost: not known; the endpoints have no input_price and output_price"
 
 
+def table_width() -> int:
+    """Columns that a table on stdout may take; all that one can need where nothing says a width."""
+    return max(shutil.get_terminal_size(fallback=(WHOLE, 24)).columns, 80)
+
+
 def _columns(widths: Mapping[str, int]) -> int:
     """What a line takes in all."""
     return sum(widths.values()) + len(widths) - 1
@@ -80,7 +89,7 @@ def _cells(summary: Summary, varies: str) -> dict[str, str]:
     whole = last is not None and last.k == summary.run.rollouts_per_example
     return {
         "environment": one_line(summary.run.env_id, 60),
-        "varies": one_line(varies, 80),
+        "varies": one_line(varies, 200),
         "ex": count_text(summary.examples),
         "rolls": count_text(summary.total),
         "reward": reward_text(reward.mean) + interval,

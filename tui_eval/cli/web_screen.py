@@ -131,8 +131,10 @@ class WebScreen(AppService):
             return
         await self._download_manager.cancel_app_downloads(self.app_service_id)
         self.stdin.close()
-        await asyncio.wait({self._task}, timeout=LEAVES_WITHIN_S)
-        self.kill()
+        try:
+            await asyncio.wait({self._task}, timeout=LEAVES_WITHIN_S)
+        finally:
+            self.kill()
         await self._task
 
     def kill(self) -> None:

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import json
 import shlex
+import time
 from collections.abc import Callable, Sequence
 from html import escape
 from socket import socket
@@ -47,6 +49,7 @@ class WebServer(Server):
         self._gate = gate
         self._public = public_url.rstrip("/") if public_url else None
         self._screens: list[WebScreen] = []
+        self._ends = False
 
     def make_app(self) -> web.Application:
         """What aiohttp runs."""
@@ -89,7 +92,10 @@ class WebServer(Server):
         """A tab was opened: runs its screen until either of them is gone."""
         tab = web.WebSocketResponse(heartbeat=HEARTBEAT_S)
         await tab.prepare(request)
-        words = await self._words_of_tab()
+        early: list[str] = []
+        words = await self._words_of_tab(tab, early)
+        if words is None:
+            return tab
         screen = WebScreen(words, tab, self.download_manager)
         self._screens.append(screen)
         cells = range(1, MOST_CELLS)
@@ -97,6 +103,8 @@ class WebServer(Server):
         height = _number(request.query.get("height"), 24, cells)
         try:
             await screen.start(width, height)
+            for text in early:
+                await _take(text, tab, screen)
             async for message in tab:
                 if message.type is WSMsgType.TEXT:
                     await _take(message.data, tab, screen)
@@ -105,25 +113,36 @@ class WebServer(Server):
             self._screens.remove(screen)
         return tab
 
-    async def _words_of_tab(self) -> Sequence[str]:
+    async def _words_of_tab(
+        self, tab: web.WebSocketResponse, early: list[str]
+    ) -> Sequence[str] | None:
         """What a new tab shows: the run that another tab has begun, where there is one.
 
         A page that is loaded anew begins anew; its socket of before closes about now.
+
+        Args:
+            early: Takes what the tab asks for meanwhile.
+
+        Returns:
+            A command line; None where the tab is closed, or the server ends, before that is known.
         """
         if self._words[0] not in START_RUNS:
             return self._words
-        for _ in range(round(JOINS_WITHIN_S / LOOKS_EVERY_S)):
-            others = [one for one in self._screens if one.is_open and one.words is self._words]
-            if not others:
+        until = time.monotonic() + JOINS_WITHIN_S
+        while others := [one for one in self._screens if one.is_open and one.words is self._words]:
+            if time.monotonic() > until:
                 break
-            await asyncio.sleep(LOOKS_EVERY_S)
+            await _wait_a_look(tab, early)
+            if tab.closed or self._ends:
+                return None
             for one in others:
                 if one.shows and one.is_open:
                     return ("open", one.shows)
-        return self._words
+        return None if self._ends else self._words
 
     async def on_shutdown(self, app: web.Application) -> None:
         """Ends all screens."""
+        self._ends = True
         await asyncio.gather(*(screen.stop() for screen in self._screens))
 
     def kill(self) -> None:
@@ -154,6 +173,16 @@ class WebServer(Server):
             await asked_to_end.wait()
         finally:
             await runner.cleanup()
+
+
+async def _wait_a_look(tab: web.WebSocketResponse, early: list[str]) -> None:
+    """Lets a moment pass, or less where the tab is closed meanwhile."""
+    with contextlib.suppress(TimeoutError):
+        async with asyncio.timeout(LOOKS_EVERY_S):
+            while not tab.closed:
+                message = await tab.receive()
+                if message.type is WSMsgType.TEXT:
+                    early.append(message.data)
 
 
 async def _take(text: str, tab: web.WebSocketResponse, screen: WebScreen) -> None:

@@ -67,7 +67,7 @@ class AnthropicMessagesClient(
         return AsyncAnthropic(
             api_key=self._api_key,
             base_url=self.base_url(config),
-            http_client=self.session.http_client(),
+            http_client=self._session.http_client(),
             max_retries=config.max_retries,
             default_headers={**headers, **config.extra_headers},
         )

@@ -59,13 +59,17 @@ class Client(ABC, Generic[ClientT, MessagesT, ResponseT, ToolT]):
             self._api_key = credentials.key
             self._secrets = Secrets.of(self._api_key, config.extra_headers)
             if not is_own(type(self).setup_client):
-                self.client = self.setup_client(config)
+                self._client = self.setup_client(config)
         else:
-            self.client = client_or_config
+            self._client = client_or_config
 
-    @cached_property
+    @property
     def client(self) -> ClientT:
         """The SDK's client, for calls that this class does not make; made when it is asked for."""
+        return self._client
+
+    @cached_property
+    def _client(self) -> ClientT:
         assert self.config is not None  # where a client was handed in, it stands here already
         return self.setup_client(self.config)
 
@@ -166,6 +170,16 @@ class Client(ABC, Generic[ClientT, MessagesT, ResponseT, ToolT]):
         text = self._secrets.hide(describe(error, timeout))
         kind = OverlongPromptError if is_overlong(error, self.OVERLONG_PHRASES) else ModelError
         return kind(text)
+
+
+def key_of_client(client: Any) -> str:
+    """The key that a client, ours or another, sends; empty where it has none, or tells none."""
+    if isinstance(client, Client):
+        made, key = vars(client).get("_client"), client._api_key  # none is made for this
+    else:
+        made, key = getattr(client, "client", None), ""
+    told = getattr(made, "api_key", None) or key
+    return told if isinstance(told, str) else ""
 
 
 def is_own(function: Callable[..., Any]) -> bool:

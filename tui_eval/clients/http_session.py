@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import asyncio
+import os
 import ssl
 import weakref
 from collections.abc import AsyncGenerator, AsyncIterator
 from contextlib import asynccontextmanager, suppress
+from functools import cached_property
 from typing import Any, NoReturn
 
 import aiohttp
@@ -47,7 +49,6 @@ class HttpSession(httpx2.AsyncBaseTransport):
 
     def __init__(self, config: ClientConfig) -> None:
         self._config = config
-        self._ssl_context = httpx2.create_ssl_context()
         self._timeout = aiohttp.ClientTimeout(sock_connect=config.connect_timeout)
         self._loop: asyncio.AbstractEventLoop | None = None
         self._session: aiohttp.ClientSession
@@ -77,6 +78,7 @@ class HttpSession(httpx2.AsyncBaseTransport):
                 allow_redirects=False,
                 timeout=self._timeout,
                 proxy=proxy,
+                ssl=self._trusted(url, proxy),
             )
             return answer, await answer.read()
         except aiohttp.ClientError as error:
@@ -100,6 +102,7 @@ class HttpSession(httpx2.AsyncBaseTransport):
                 allow_redirects=False,
                 timeout=self._timeout,
                 proxy=proxy,
+                ssl=self._trusted(url, proxy),
             ) as answer:
                 yield answer
         except aiohttp.ClientError as error:
@@ -117,6 +120,7 @@ class HttpSession(httpx2.AsyncBaseTransport):
         content = await request.aread()
         headers = CIMultiDict(request.headers.multi_items())
         headers.popall("transfer-encoding", None)
+        proxy = proxy_of(url)
         try:
             session = await self._open()
             answer = await session.request(
@@ -127,7 +131,8 @@ class HttpSession(httpx2.AsyncBaseTransport):
                 allow_redirects=False,
                 auto_decompress=False,
                 timeout=timeout,
-                proxy=proxy_of(url),
+                proxy=proxy,
+                ssl=self._trusted(url, proxy),
             )
         except aiohttp.ClientError as error:
             _raise_as_httpx2(error)
@@ -138,13 +143,31 @@ class HttpSession(httpx2.AsyncBaseTransport):
         self._is_closed = True
         await self._leave()
 
+    def _trusted(self, url: URL, proxy: URL | None) -> ssl.SSLContext | bool:
+        """What checks certificates, where one will be shown."""
+        if url.scheme == "https" or (proxy is not None and proxy.scheme == "https"):
+            return self._ssl_context
+        return True
+
+    @cached_property
+    def _ssl_context(self) -> ssl.SSLContext:
+        """Made once it is needed: reading a machine's certificates takes as long as many calls."""
+        try:
+            return httpx2.create_ssl_context()
+        except OSError as error:
+            names = [name for name in ("SSL_CERT_FILE", "SSL_CERT_DIR") if os.environ.get(name)]
+            named = ", ".join(f"{name}={os.environ[name]}" for name in names)
+            raise httpx2.ConnectError(
+                f"no certificates of {named or 'this machine'}: {error}"
+            ) from None
+
     async def _open(self) -> aiohttp.ClientSession:
         loop = asyncio.get_running_loop()
         if loop is not self._loop:
             if self._is_closed:
                 raise RuntimeError("the client is closed and cannot send anything")
             await self._leave()
-            self._keeper = _kept_open(self._config, self._ssl_context)
+            self._keeper = _kept_open(self._config)
             self._session = await anext(self._keeper)
             self._loop = loop
             self._left_behind = weakref.finalize(self, _close_elsewhere, self._keeper, loop)
@@ -161,14 +184,11 @@ class HttpSession(httpx2.AsyncBaseTransport):
             self._left_behind()
 
 
-async def _kept_open(
-    config: ClientConfig, ssl_context: ssl.SSLContext
-) -> AsyncGenerator[aiohttp.ClientSession, None]:
+async def _kept_open(config: ClientConfig) -> AsyncGenerator[aiohttp.ClientSession, None]:
     """Gives the session of one loop; a loop closes its generators when it ends."""
     connector = aiohttp.TCPConnector(
         limit=config.max_connections,
         keepalive_timeout=KEEPALIVE_EXPIRY if config.max_keepalive_connections else 0.0,
-        ssl=ssl_context,
     )
     jar = aiohttp.DummyCookieJar()
     async with aiohttp.ClientSession(connector=connector, cookie_jar=jar) as session:

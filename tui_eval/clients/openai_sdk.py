@@ -45,10 +45,10 @@ class OpenAISdkClient(SdkClient["AsyncOpenAI", MessagesT, dict[str, Any]], Gener
         """The config's URL without a slash at its end."""
         return config.api_base_url.rstrip("/")
 
-    def headers(self, config: ClientConfig) -> dict[str, str]:
+    def sdk_headers(self, config: ClientConfig) -> dict[str, str]:
         """What the SDK's client would send, without importing the SDK, which takes long."""
         if any(name in os.environ for name in _SETTINGS_OF_THE_SDK):
-            return super().headers(config)
+            return super().sdk_headers(config)
         return text_headers(
             {
                 "Authorization": f"Bearer {self._api_key or _NO_KEY}",
@@ -66,7 +66,7 @@ class OpenAISdkClient(SdkClient["AsyncOpenAI", MessagesT, dict[str, Any]], Gener
         return AsyncOpenAI(
             api_key=self._api_key or _NO_KEY,
             base_url=self.base_url(config),
-            http_client=self.session.http_client(),
+            http_client=self._session.http_client(),
             max_retries=config.max_retries,
             default_headers=config.extra_headers,
         )

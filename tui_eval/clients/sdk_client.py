@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, Generic
 import msgspec
 
 from tui_eval.clients.base import Client, ClientT, MessagesT, ToolT, is_own
+from tui_eval.clients.given_clients import note_use
 from tui_eval.clients.retrying import send_with_retries
 from tui_eval.clients.sampling import CallOptions
 from tui_eval.clients.wire.answer_stream import AnswerStream
@@ -55,7 +56,7 @@ class SdkClient(Client[ClientT, MessagesT, Any, ToolT], Generic[ClientT, Message
         self._create_arguments: frozenset[str] = frozenset()
 
     @cached_property
-    def session(self) -> HttpSession:
+    def _session(self) -> HttpSession:
         """The connections under the SDK's client and the short way."""
         from tui_eval.clients.http_session import HttpSession
 
@@ -82,7 +83,7 @@ class SdkClient(Client[ClientT, MessagesT, Any, ToolT], Generic[ClientT, Message
     def base_url(self, config: ClientConfig) -> str:
         """The URL that the SDK's client has for a config; `PATH` goes behind it."""
 
-    def headers(self, config: ClientConfig) -> dict[str, str]:
+    def sdk_headers(self, config: ClientConfig) -> dict[str, str]:
         """What the SDK's client would send, but for what only tells which machine this is."""
         made: Any = self.client
         headers = text_headers({**made.auth_headers, **made.default_headers})
@@ -90,9 +91,9 @@ class SdkClient(Client[ClientT, MessagesT, Any, ToolT], Generic[ClientT, Message
 
     async def close(self) -> None:
         """Closes the connections; the client is of no use after this."""
-        if "session" in vars(self):
-            await self.session.aclose()
-        if "client" in vars(self):
+        if "_session" in vars(self):
+            await self._session.aclose()
+        if "_client" in vars(self):
             await self._single_try_client.close()
 
     async def send(self, body: dict[str, Any], options: CallOptions, state: Any) -> Any:
@@ -169,6 +170,7 @@ class SdkClient(Client[ClientT, MessagesT, Any, ToolT], Generic[ClientT, Message
         post = self._single_try_client.post
 
         async def send() -> bytes:
+            note_use(self.client)
             response = await post(url, cast_to=httpx2.Response, content=payload, options=given)
             content: bytes = response.content
             return content
@@ -176,6 +178,7 @@ class SdkClient(Client[ClientT, MessagesT, Any, ToolT], Generic[ClientT, Message
         return send
 
     async def _send_by_sdk(self, body: dict[str, Any], options: CallOptions, state: Any) -> Any:
+        note_use(self.client)
         create = self._create
         if create is None:
             create = self._create = self.create_function(self._single_try_client)
@@ -199,9 +202,9 @@ class SdkClient(Client[ClientT, MessagesT, Any, ToolT], Generic[ClientT, Message
 
         return Endpoint(
             self.sdk,
-            self.session,
+            self._session,
             self.base_url(config) + self.PATH,
-            self.headers(config),
+            self.sdk_headers(config),
             config.timeout,
         )
 

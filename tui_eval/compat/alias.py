@@ -6,7 +6,7 @@ import importlib
 import sys
 from collections.abc import Callable, Mapping, Sequence
 from importlib.abc import Loader
-from importlib.machinery import ModuleSpec
+from importlib.machinery import ModuleSpec, PathFinder
 from types import ModuleType
 from typing import Any
 
@@ -35,6 +35,11 @@ class AliasFinder:
         self._home = home
         self._missing = missing
         self._unalias = unalias
+        self._packages = {
+            ours: _Attributes(name, modules, home)
+            for name, ours in modules.items()
+            if ours and name != root and any(other.startswith(f"{name}.") for other in modules)
+        }
 
     def install(self) -> None:
         """Makes the library's names ours in this process; a second call changes nothing.
@@ -54,6 +59,8 @@ class AliasFinder:
                 f"{self.root} has been imported from {place} already. {self._unalias}"
             )
         sys.meta_path.insert(0, self)
+        for ours in self._packages.keys() & sys.modules.keys():
+            vars(sys.modules[ours]).setdefault("__getattr__", self._packages[ours])
 
     def uninstall(self) -> None:
         """Takes the alias away; modules that were imported through it stay with who has them."""
@@ -67,9 +74,11 @@ class AliasFinder:
             # Importing a submodule also made it an attribute of its package, under their name.
             if holder is not None and f"{holder.__name__}.{child}" != module.__name__:
                 vars(holder).pop(child, None)
-        for name, module in aliased.items():
+        packages = [sys.modules[ours] for ours in self._packages if ours in sys.modules]
+        for module in (*aliased.values(), *packages):
             if isinstance(vars(module).get("__getattr__"), _Attributes):
                 del vars(module)["__getattr__"]
+        for name in aliased:
             del sys.modules[name]
 
     def is_theirs(self, name: str) -> bool:
@@ -79,11 +88,19 @@ class AliasFinder:
     def find_spec(
         self, fullname: str, path: Sequence[str] | None = None, target: ModuleType | None = None
     ) -> ModuleSpec | None:
-        """The spec of a module of theirs; None for all other modules.
+        """The spec of a module of theirs, or of a package of ours that stands for one of theirs.
+
+        None for all other modules.
 
         Raises:
-            ModuleNotFoundError: We do not have it; says what to do.
+            ModuleNotFoundError: It is theirs, and we do not have it; says what to do.
         """
+        if fullname in self._packages:
+            # It becomes an attribute of its parent, also where it is imported by our name first.
+            spec = PathFinder.find_spec(fullname, path, target)
+            if spec is not None and spec.loader is not None:
+                spec.loader = _PackageLoader(spec.loader, self._packages[fullname])
+            return spec
         if not self.is_theirs(fullname):
             return None
         if fullname not in self._modules:
@@ -109,6 +126,23 @@ class _Loader(Loader):
             module = sys.modules[name] = importlib.import_module(ours)
         attributes = _Attributes(name, self._modules, self._home)
         vars(module).setdefault("__getattr__", attributes)
+
+
+class _PackageLoader(Loader):
+    """Loads a package of ours as its own loader does, and gives it their modules by their names."""
+
+    def __init__(self, own: Loader, attributes: _Attributes) -> None:
+        self._own = own
+        self._attributes = attributes
+
+    def create_module(self, spec: ModuleSpec) -> ModuleType | None:
+        return self._own.create_module(spec)
+
+    def exec_module(self, module: ModuleType) -> None:
+        assert module.__spec__ is not None
+        module.__spec__.loader = module.__loader__ = self._own
+        self._own.exec_module(module)
+        vars(module).setdefault("__getattr__", self._attributes)
 
 
 class _Attributes:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from datetime import UTC, datetime
 from typing import Any
 
@@ -12,7 +12,7 @@ from pydantic import BaseModel, ConfigDict
 from tui_eval.config.secret_values import masked
 from tui_eval.errors import Fault
 
-KEPT = ("model", "base_url", "env_args", "extra_env_kwargs", "sampling_args")
+KEPT = ("model", "base_url", "client_type", "env_args", "extra_env_kwargs", "sampling_args")
 """Settings that rows of one run have in common."""
 
 _ORDER = ("shuffle", "shuffle_seed", "examples")
@@ -20,13 +20,18 @@ _ORDER = ("shuffle", "shuffle_seed", "examples")
 
 _SIZES = (("num_examples", "-n", "examples"), ("rollouts_per_example", "-r", "rollouts of each"))
 
+NOTHING = "nothing"
+"""Stands for the value of a key that one side does not have."""
+
 
 class Change(BaseModel):
     """One difference that was accepted.
 
     Args:
-        name: The setting, `dataset` or `env_version`.
-        before, now: JSON text; of a dataset what was done and differs is told in words.
+        name: The setting, where it has keys with the one that differs: `env_args.split`; `dataset`
+            or `env_version`.
+        before, now: JSON text, `nothing` where there is no such key; of a dataset what was done and
+            differs is told in words.
         at: When it was accepted, ISO 8601 in UTC.
     """
 
@@ -49,16 +54,31 @@ def change(name: str, before: Any, now: Any) -> Change:
 
 
 def changes(asked: Mapping[str, Any], before: Mapping[str, Any]) -> list[Change]:
-    """The settings of rows that are asked for now and were others in the run.
+    """The settings of rows that are asked for now and were others in the run, key by key.
 
     Args:
         asked: By name; what is missing or None was not asked for.
     """
-    return [
-        change(name, masked(before.get(name)), masked(asked[name]))
-        for name in KEPT
-        if asked.get(name) is not None and masked(asked[name]) != masked(before.get(name))
-    ]
+    found: list[Change] = []
+    for name in KEPT:
+        now, then = masked(asked.get(name)), masked(before.get(name))
+        if now is None or now == then:
+            continue
+        if isinstance(now, dict) and isinstance(then, dict):
+            found += _by_key(name, then, now)
+        else:
+            found.append(change(name, then, now))
+    return found
+
+
+def _by_key(name: str, before: Mapping[str, Any], now: Mapping[str, Any]) -> Iterator[Change]:
+    for key in dict.fromkeys([*before, *now]):
+        told = change(f"{name}.{key}", before.get(key), now.get(key))
+        for side, values in (("before", before), ("now", now)):
+            if key not in values:
+                setattr(told, side, NOTHING)
+        if told.before != told.now:
+            yield told
 
 
 def change_faults(found: Iterable[Change], where: str, hint: str) -> list[Fault]:
@@ -67,13 +87,18 @@ def change_faults(found: Iterable[Change], where: str, hint: str) -> list[Fault]
 
 
 def misfits(
-    env_id: str | None, asked: Mapping[str, Any], before: Mapping[str, Any], where: str
+    env_id: str | None,
+    asked: Mapping[str, Any],
+    before: Mapping[str, Any],
+    where: str,
+    flags: Mapping[str, str] = {},
 ) -> list[Fault]:
     """What nobody can accept: another environment, other examples, or less than the run has.
 
     Args:
         asked: Settings by name; what is missing or None was not asked for.
         where: What named the run: `--resume`, or an argument of a function.
+        flags: What a command calls settings in place of the usual flags.
     """
     hint = "Start a new run for other settings"
     faults = []
@@ -87,7 +112,7 @@ def misfits(
         now, then = asked.get(name), before[name]
         if now is None or now < 0 or 0 <= then <= now:
             continue
-        shown = flag if where == "--resume" else name
+        shown = flags.get(name, flag) if where == "--resume" else name
         have = "all" if then < 0 else then
         faults.append(Fault(where, f"{shown} is {now}, the run has {have} {things}", hint))
     return faults

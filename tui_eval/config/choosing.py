@@ -79,8 +79,7 @@ def choose(settings: Settings, around: Surroundings) -> tuple[Chosen | None, lis
     wrong = [fault for one in endpoints for fault in endpoint_faults(one, settings, named)]
     found = _found_out(endpoints[0], settings)
     if len(endpoints) > 1:
-        urls = ", ".join(one.url for one in endpoints)
-        found["api_base_url"] = Setting(urls, ", ".join(one.source for one in endpoints))
+        found |= _of_replicas(endpoints, found)
     return Chosen(endpoints, found, "" if elsewhere else kept_registry(path)), wrong
 
 
@@ -106,8 +105,9 @@ def _unknown(
 ) -> Fault:
     close = nearest(alias, registry)
     hints = [close or f"It has {', '.join(registry) or 'no aliases'}."]
-    hints += [f"{server.offer(alias)}." for server in around.servers()]
-    hints.append("Or name its URL with -b, or its provider with -p")
+    in_file = _is_of_file(settings)
+    hints += [f"{server.offer(alias, in_file=in_file)}." for server in around.servers()]
+    hints.append(_NAMED_IN_FILE if in_file else _NAMED)
     what = f"no endpoint is called {alias!r} in {path}"
     if where := _file_without_model(settings, named):
         return Fault(
@@ -116,12 +116,20 @@ def _unknown(
     return Fault(settings[named].where(named), what, " ".join(hints))
 
 
+_NAMED = "Or name its URL with -b, or its provider with -p"
+_NAMED_IN_FILE = "Or write model with its api_base_url or its provider"
+
+
+def _is_of_file(settings: Settings) -> bool:
+    """Whether a file of evaluations names the environment: beside it, flags name no model."""
+    return ":" in settings.get("env_id", Setting("", "")).source
+
+
 def _file_without_model(settings: Settings, named: str) -> str:
     """Where a file of evaluations could name a model and does not; empty where something does."""
-    whose = settings.get("env_id")
-    if settings[named].source != BUILT_IN or whose is None or ":" not in whose.source:
+    if settings[named].source != BUILT_IN or not _is_of_file(settings):
         return ""
-    return f"{whose.source}, model"
+    return f"{settings['env_id'].source}, model"
 
 
 def _bare(endpoint: Endpoint) -> Endpoint:
@@ -172,6 +180,20 @@ def _found_out(endpoint: Endpoint, settings: Settings) -> Settings:
         for key, value in found.items()
         if source and value is not None and _value(settings, key) is None
     }
+
+
+def _of_replicas(endpoints: list[Endpoint], found: Settings) -> Settings:
+    """What replicas may have each for itself, as far as nobody set it for all."""
+    every = ", ".join(one.source for one in endpoints)
+    own = {"api_base_url": Setting(", ".join(one.url for one in endpoints), every)}
+    key_vars = [one.key_var for one in endpoints]
+    if "api_key_var" in found and len(set(key_vars)) > 1:
+        own["api_key_var"] = Setting(key_vars, every)
+    headers = {name: value for one in endpoints for name, value in one.headers.items()}
+    if headers and ("headers" in found or not endpoints[0].headers):
+        where = ", ".join(one.source for one in endpoints if one.headers)
+        own["headers"] = Setting(headers, where)
+    return own
 
 
 def endpoint_faults(endpoint: Endpoint, settings: Settings, named: str) -> list[Fault]:

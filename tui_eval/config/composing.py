@@ -75,7 +75,8 @@ def compose(
         env_id = settings["env_id"].value if "env_id" in settings else None
         then = before.model_dump()
         faults += _not_kept(values)
-        faults += misfits(env_id, values, then, "--resume")
+        flags = {name: one.source for name, one in settings.items() if one.is_renamed}
+        faults += misfits(env_id, values, then, "--resume", flags)
         changed = changes(values, then)
         if "accept_changes" in settings and settings["accept_changes"].value:
             values["changes"] = [*before.changes, *changed]

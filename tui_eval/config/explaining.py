@@ -75,4 +75,7 @@ def _shown(name: str, value: Any) -> Any:
         return dict.fromkeys(value, HIDDEN)
     if name == "heartbeat_url" and value:
         return masked_url(value)
-    return HIDDEN if name == "api_key_var" and value and is_literal_key(value) else masked(value)
+    if name == "api_key_var" and value:
+        key_vars = value if isinstance(value, list) else [value]
+        return ", ".join(HIDDEN if one and is_literal_key(one) else one or '""' for one in key_vars)
+    return masked(value)

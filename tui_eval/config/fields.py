@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from typing import Any, Literal, TypeAlias
 
 from tui_eval.config.options import MAY_BE_EMPTY, NEWEST, OPTIONS, Kind, Option
-from tui_eval.config.values import parse_text
+from tui_eval.config.values import list_text, parse_text
 
 FieldKind: TypeAlias = Kind | Literal["choice", "any"]
 
@@ -149,8 +149,8 @@ def text_of(field: Field, value: Any) -> str:
         return json.dumps(value, ensure_ascii=False, default=str)
     if field.kind == "json":
         return json.dumps(value, ensure_ascii=False)
-    if field.kind == "list" and isinstance(value, list):
-        return ",".join(map(str, value))
+    if field.kind == "list" and isinstance(value, list) and field.option is not None:
+        return list_text(field.option, value)
     if field.kind == "headers" and isinstance(value, Mapping):
         return " | ".join(f"{name}: {one}" for name, one in value.items())
     if field.kind == "choice":

@@ -17,6 +17,7 @@ from tui_eval.config.fields import (
 )
 from tui_eval.config.options import OPTIONS, Option
 from tui_eval.config.settings import Setting, Settings, merged
+from tui_eval.config.values import list_text
 
 NOT_SHOWN = ("endpoint_id",)
 """Fields that stand in a form only where a file uses them."""
@@ -237,7 +238,7 @@ def typed_text(option: Option, value: Any) -> Any:
     if option.kind == "json":
         return json.dumps(value, ensure_ascii=False)
     if option.kind == "list":
-        return ",".join(value)
+        return list_text(option, value)
     if option.kind == "headers":
         return [f"{name}: {one}" for name, one in value.items()]
     return str(int(value) if option.kind == "float" and value == int(value) else value)

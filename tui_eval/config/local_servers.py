@@ -34,11 +34,12 @@ class LocalServer:
     name: str
     models: list[str]
 
-    def offer(self, wanted: str, flag: str = "-m") -> str:
+    def offer(self, wanted: str, flag: str = "-m", *, in_file: bool = False) -> str:
         """One sentence that says what it serves and what to type for it.
 
         Args:
             flag: What names the model.
+            in_file: It is to be written into a file of evaluations.
         """
         url = f"http://localhost:{self.port}"
         has_it = wanted in self.models
@@ -46,7 +47,9 @@ class LocalServer:
         shown = [wanted] if has_it else self.models[:NAMES_AT_MOST]
         names = ", ".join(f"{one!r}" for one in shown)
         more = "" if has_it or len(self.models) <= NAMES_AT_MOST else " and others"
-        return f"{url} ({self.name}) serves {names}{more}: -b {url}/v1 {flag} {model}"
+        written = f'api_base_url = "{url}/v1" and model = {json.dumps(model)}'
+        told = written if in_file else f"-b {url}/v1 {flag} {model}"
+        return f"{url} ({self.name}) serves {names}{more}: {told}"
 
 
 def find_servers(servers: Sequence[tuple[int, str]] | None = None) -> list[LocalServer]:

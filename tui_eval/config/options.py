@@ -121,7 +121,8 @@ OPTIONS: tuple[Option, ...] = (
     Option("num_examples", ("-n", "--num-examples"), "int", "Examples of the dataset; -1 for "
            "all.", 5, "N", 1, also=-1, also_means="for all", **_SCOPE),
     Option("examples", ("--examples",), "list", "Only these examples, by their ids, in this "
-           "order; -n does not count then.", None, "ID,ID", of_environment=False, **_SCOPE),
+           "order; -n does not count then. Ids with commas: '[\"a,b\"]'.", None, "ID,ID",
+           of_environment=False, **_SCOPE),
     Option("rollouts_per_example", ("-r", "--rollouts-per-example"), "int", "Rollouts of each "
            "example.", 3, "N", 1, **_SCOPE),
     Option("shuffle", ("--shuffle",), "flag", "Take the examples in a random order, always the "
@@ -204,6 +205,9 @@ NO_BUDGET = "none"
 
 TYPED_KEY_VAR = "TUI_EVAL_API_KEY"
 """Where the engine finds a key that was typed: it is in no request and in no file."""
+
+NUMBERS_TOO = frozenset(("examples",))
+"""Lists that may hold whole numbers beside texts, as many datasets number their examples."""
 
 MAY_BE_EMPTY = frozenset(("api_key_var",))
 """An empty name of a key variable says that no key is needed."""

@@ -165,7 +165,8 @@ class Request(BaseModel):
     chosen, and `again` the places of the errored rollouts that alone are run then; `faults` are
     (where, what, hint) of what a command has found already, told with all others; `litellm_names`
     lets the model be named as LiteLLM does; `scores_path` is where scores of an agent's run are to
-    go; `text` stands in place of what the TOML file holds, where it was changed and is not saved.
+    go; `flags` are what the command calls options that `tui-eval run` has under other names; `text`
+    stands in place of what the TOML file holds, where it was changed and is not saved.
     """
 
     env_id: str | None = None
@@ -175,6 +176,7 @@ class Request(BaseModel):
     faults: list[tuple[str, str, str]] = Field(default_factory=list)
     litellm_names: bool = False
     scores_path: str = ""
+    flags: dict[str, str] = Field(default_factory=dict)
     text: str | None = None
 
     @property

@@ -12,6 +12,7 @@ from tui_eval.config.endpoints import DEFAULT_TYPE
 from tui_eval.config.options import BY_NAME
 from tui_eval.config.secret_values import hidden_names
 from tui_eval.config.settings import SAMPLING
+from tui_eval.config.values import list_text
 from tui_eval.fold.saved_values import listing, mapping
 
 PLAIN = (
@@ -54,8 +55,9 @@ def reproducing(facts: Mapping[str, Any], example: str | None = None) -> tuple[s
     if not facts.get("env_id") or not facts.get("model"):
         raise ValueError("nothing tells the environment and the model of this run")
     if example is not None:
-        if "," in example or not example.strip():
-            raise ValueError(f"the id of this example, {example!r}, has a comma or is empty")
+        if not example or example != example.strip():
+            what = "is empty or has spaces around it"
+            raise ValueError(f"the id of this example, {example!r}, {what}")
         alone = {"examples": [example], "rollouts_per_example": 1}
         facts = {**facts, **alone, "shuffle": False, "shuffle_seed": 0}
     raw = {**dict(_model(facts)), **dict(_settings(facts))}
@@ -111,18 +113,19 @@ def _settings(facts: Mapping[str, Any]) -> Iterator[tuple[str, Any]]:
 
 
 def _text(name: str, value: Any) -> Any:
-    kind = BY_NAME[name].kind
-    if kind == "flag":
+    option = BY_NAME[name]
+    if option.kind == "flag":
         return True
-    if kind == "json":
+    if option.kind == "json":
         return json.dumps(mapping(value), ensure_ascii=False)
-    return ",".join(map(str, value)) if kind == "list" else str(value)
+    return list_text(option, value) if option.kind == "list" else str(value)
 
 
 def _left_out(facts: Mapping[str, Any]) -> Iterator[str]:
     """What the command needs beside, or what it does not do again."""
     sources = mapping(facts.get("sources"))
-    if sources.get("headers") != sources.get("model_at_endpoint"):
+    served = str(sources.get("api_base_url")).split(", ")
+    if not set(str(sources.get("headers")).split(", ")).issubset(served):
         names = [name for one in listing(facts.get("endpoints")) for name in one.get("headers", {})]
         yield from (f"--header {name}" for name in dict.fromkeys(names))
     for name in AS_JSON:

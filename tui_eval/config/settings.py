@@ -11,6 +11,7 @@ from tui_eval.config.values import check_toml, parse_set
 from tui_eval.errors import Fault, nearest
 
 BUILT_IN = "built-in"
+_FLAGS = {flag for option in OPTIONS for flag in option.flags}
 
 
 class Setting(NamedTuple):
@@ -21,8 +22,14 @@ class Setting(NamedTuple):
 
     def where(self, name: str) -> str:
         """Where a fault of it is told."""
-        in_file = ":" in self.source
-        return f"{self.source}, {name}" if in_file else BY_NAME[name].shown
+        if ":" in self.source:
+            return f"{self.source}, {name}"
+        return self.source if self.is_renamed else BY_NAME[name].shown
+
+    @property
+    def is_renamed(self) -> bool:
+        """Whether it was typed as a flag that `tui-eval run` has under another name."""
+        return self.source.startswith("--") and self.source not in _FLAGS
 
 
 Settings: TypeAlias = dict[str, Setting]
@@ -35,9 +42,16 @@ _RIVALS = {"model": "endpoint_id", "endpoint_id": "model"}
 """Two settings that name the model: the one from the stronger place holds."""
 
 
-def typed_settings(values: Mapping[str, Any]) -> Settings:
-    """Settings from the values of a command line."""
-    return {name: Setting(value, BY_NAME[name].flags[-1]) for name, value in values.items()}
+def typed_settings(values: Mapping[str, Any], flags: Mapping[str, str]) -> Settings:
+    """Settings from the values of a command line.
+
+    Args:
+        flags: What the command calls options that `tui-eval run` has under other names.
+    """
+    return {
+        name: Setting(value, flags.get(name) or BY_NAME[name].flags[-1])
+        for name, value in values.items()
+    }
 
 
 _BUILT_IN_SETTINGS: Settings = {

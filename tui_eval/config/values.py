@@ -7,7 +7,15 @@ import re
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from tui_eval.config.options import BUDGETS, BY_NAME, MAY_BE_EMPTY, NEWEST, NO_BUDGET, Option
+from tui_eval.config.options import (
+    BUDGETS,
+    BY_NAME,
+    MAY_BE_EMPTY,
+    NEWEST,
+    NO_BUDGET,
+    NUMBERS_TOO,
+    Option,
+)
 from tui_eval.config.secret_values import HIDDEN
 from tui_eval.errors import Fault
 
@@ -56,7 +64,7 @@ def parse_text(option: Option, text: Any) -> Any:
     if option.kind == "json":
         return _json_object(text)
     if option.kind == "list":
-        return _names(text.split(",")) if isinstance(text, str) else _names(text)
+        return _listed(option, text)
     if option.kind in ("int", "float"):
         if option.name in BUDGETS and text == NO_BUDGET:
             return None
@@ -86,7 +94,7 @@ def check_toml(option: Option, value: Any) -> Any:
     if kind == "json":
         return _plain(_expect(value, dict, "a table"))
     if kind == "list":
-        return _names(value.split(",")) if isinstance(value, str) else _names(_texts(value))
+        return _listed(option, value)
     if kind == "headers":
         return header_table(value)
     if kind == "optional_path" and isinstance(value, bool):
@@ -100,16 +108,18 @@ def header_table(given: Any) -> dict[str, str]:
     Raises:
         ValueError: Something is no header.
     """
+    wrong: list[str] = []
     if not isinstance(given, Mapping):
-        given = [given] if isinstance(given, str) else given
-        pairs = [one.partition(":") for one in _texts(given)]
-        for name, colon, _ in pairs:
-            if not colon:
-                raise ValueError(f"{name!r} is no header; expected 'Name: Value'")
-        given = {name.strip(): value.strip() for name, _, value in pairs}
+        texts = _texts([given] if isinstance(given, str) else given)
+        wrong = [f"{one!r} is no header" for one in texts if ":" not in one]
+        pairs = [one.split(":", 1) for one in texts if ":" in one]
+        given = {name.strip(): value.strip() for name, value in pairs}
+    wrong += [
+        f"{name!r} is no name of a header" for name in given if not _HEADER_NAME.fullmatch(name)
+    ]
+    if wrong:
+        raise ValueError("; ".join([*wrong, "expected 'Name: Value'"]))
     for name, value in given.items():
-        if not _HEADER_NAME.fullmatch(name):
-            raise ValueError(f"{name!r} is no name of a header; expected 'Name: Value'")
         if not isinstance(value, str) or not value.isprintable():
             raise ValueError(f"the value of header {name} must be text of one line")
     return dict(given)
@@ -162,13 +172,28 @@ def _truth(text: Any) -> bool:
     raise ValueError(f"{text!r} is neither true nor false")
 
 
-def _names(parts: Sequence[str]) -> list[str]:
-    return [part.strip() for part in parts if part.strip()]
+def list_text(option: Option, values: Sequence[Any]) -> str:
+    """The text that stands for a list: with commas between, or as JSON where that says another."""
+    names = list(map(str, values))
+    text = ",".join(names)
+    return text if _listed(option, text) == names else json.dumps(names, ensure_ascii=False)
 
 
-def _texts(value: Any) -> list[str]:
-    given = _expect(value, (list, tuple), "a list of texts")
-    return [_expect(one, str, "a list of texts") for one in given]
+def _listed(option: Option, value: Any) -> list[str]:
+    """The texts of a list, or of a text that holds them in JSON or with commas between."""
+    if isinstance(value, str):
+        held = _json_or_text(value) if value.lstrip().startswith("[") else value
+        value = held if isinstance(held, list) else value.split(",")
+    if option.name in NUMBERS_TOO:
+        texts = _texts(value, "a list of texts or whole numbers", (str, int))
+    else:
+        texts = _texts(value)
+    return [text.strip() for text in texts if text.strip()]
+
+
+def _texts(value: Any, what: str = "a list of texts", types: Any = str) -> list[str]:
+    given = _expect(value, (list, tuple), what)
+    return [str(_expect(one, types, what)) for one in given]
 
 
 def _expect(value: Any, types: Any, what: str) -> Any:

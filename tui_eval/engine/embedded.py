@@ -10,6 +10,9 @@ import msgspec
 
 STARTS_WITHIN_S = 20.0
 
+_NO_CERTIFICATES = {"SSL_CERT_FILE": os.devnull, "SSL_CERT_DIR": os.devnull}
+"""Its server would read the machine's certificates at its import, and it connects to nobody."""
+
 
 class EmbeddedEndpoint:
     """A scripted policy behind a real HTTP server on a free loopback port."""
@@ -33,6 +36,7 @@ class EmbeddedEndpoint:
             *("-m", "tui_eval.demo.endpoint", "--speed", speed),
             stdin=asyncio.subprocess.PIPE,
             stdout=asyncio.subprocess.PIPE,
+            env={**os.environ, **_NO_CERTIFICATES},
         )
         assert process.stdout is not None
         try:

@@ -125,9 +125,13 @@ class Hub:
         listener.rows = set(rows)
         self._watched.update(listener.rows)
         self._watched += Counter()
-        active = [self.active[row] for row in rows if row in self.active]
-        listener.own = [event for watch in active for event in watch.story()]
+        self._tell_story(listener)
         self._schedule()
+
+    def _tell_story(self, listener: Listener) -> None:
+        active = [self.active[row] for row in listener.rows if row in self.active]
+        listener.own = [event for watch in active for event in watch.story()]
+        listener.missed_own = False
 
     def join(self, listener: Listener) -> None:
         """Takes a listener in: it hears what the disk does not have, then all that comes."""
@@ -181,6 +185,8 @@ class Hub:
         told = [*facts, *staged] if self.listeners else []
         shared = frame(self.redact(encode_events(told))) if told else b""
         for listener in self.listeners:
+            if listener.missed_own and not listener.is_full:
+                self._tell_story(listener)
             listener.offer(shared, facts, staged, self.redact)
 
     def move_gate(self, is_open: bool) -> None:

@@ -30,11 +30,15 @@ LONGEST_COMMAND = 1 << 20
 
 
 class Listener:
-    """What a listener has asked for and what waits for it."""
+    """What a listener has asked for and what waits for it.
+
+    `missed_own` says that messages were left out of what it subscribed to.
+    """
 
     def __init__(self, transport: asyncio.WriteTransport) -> None:
         self.rows: set[int] = set()
         self.own: list[Event] = []
+        self.missed_own = False
         self.detached = False
         self._transport = transport
         self._late: list[Event] = []
@@ -56,7 +60,7 @@ class Listener:
         Where the listener does not read, text is left out: its message comes whole later.
         """
         if isinstance(event, TextAdded):
-            if self._transport.get_write_buffer_size() > FULL_BYTES:
+            if self.is_full:
                 return
             last = self.own[-1] if self.own else None
             if isinstance(last, TextAdded) and _goes_on(last, event):
@@ -73,8 +77,10 @@ class Listener:
         redact: Redactor,
     ) -> None:
         """Sends a batch, or remembers the least of it that the listener needs later."""
-        if self._transport.get_write_buffer_size() > FULL_BYTES:
+        if self.is_full:
             self._remember(facts, staged)
+            self.missed_own = self.missed_own or bool(self.own)
+            self.own = []
             return
         if self._late or self._late_staged or self._missed_rows:
             self._remember(facts, staged)
@@ -97,7 +103,11 @@ class Listener:
             else:
                 self._late.append(event)
         self._late_staged.update((event.row, event) for event in staged)
-        self.own = []
+
+    @property
+    def is_full(self) -> bool:
+        """Whether it gets no more before it has read."""
+        return self._transport.get_write_buffer_size() > FULL_BYTES
 
     @property
     def unsent(self) -> int:

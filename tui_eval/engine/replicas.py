@@ -7,6 +7,7 @@ from collections.abc import Callable, Sequence
 from typing import Any, TypeAlias
 
 from tui_eval.clients import AnyClient, resolve_client
+from tui_eval.clients.base import key_of_client
 from tui_eval.config.endpoints import EMBEDDED
 from tui_eval.engine.embedded import EmbeddedEndpoint
 from tui_eval.types import ClientConfig
@@ -61,10 +62,7 @@ class Replicas:
     @property
     def keys(self) -> list[str]:
         """The secrets that the clients send."""
-        found = [
-            getattr(getattr(client, "client", None), "api_key", "") for client in self._clients
-        ]
-        return [key for key in found if isinstance(key, str) and key]
+        return [key for client in self._clients if (key := key_of_client(client))]
 
     @property
     def clients(self) -> list[AnyClient]:

@@ -12,7 +12,7 @@ from msgspec.json import encode
 from tui_eval.config.changes import Change, change, changes
 from tui_eval.config.options import NEWEST
 from tui_eval.config.plan import Request, RunPlan, read_plan
-from tui_eval.config.planning import make_plan, resume_asked
+from tui_eval.config.planning import draft_plan, make_plan, resume_asked
 from tui_eval.config.values import parse_values
 from tui_eval.engine.digests import digest_now, version_of
 from tui_eval.engine.examples import Examples
@@ -57,12 +57,9 @@ def run_to_resume(request: Request, notices: list[Notice]) -> RunDir | None:
     if plan is not None and plan.output_dir:
         roots.append(Path(plan.output_dir))
     every = incomplete_runs(roots, all_of_them=True)
-    one = _choose(every, plan, _sizes_asked(request, plan), notices) if plan is not None else None
+    one = _choose(every, request, plan, notices) if plan is not None else None
     if one is not None:
-        kind = "unsaved run" if one.unsaved else "run"
-        errored = f", {one.errored} of them errored" if one.errored else ""
-        text = f"Resuming the {kind} {one.run.path}: {one.done} of {one.total} done{errored}"
-        notices.insert(0, Notice(text))
+        notices.insert(0, Notice(one.resuming))
         return _free(one.run)
     notices.append(Notice("No incomplete run matches; starting a new one."))
     others = [one for one in every if not one.is_complete and not one.at_work]
@@ -75,17 +72,18 @@ def run_to_resume(request: Request, notices: list[Notice]) -> RunDir | None:
 
 def _choose(
     every: Sequence[Incomplete],
+    request: Request,
     plan: RunPlan,
-    sizes: tuple[int | None, int | None],
     notices: list[Notice],
 ) -> Incomplete | None:
     """The newest run of the same settings, also one that is complete; else one to go on with.
 
     Args:
         every: Incomplete ones first, the newest first.
-        sizes: See `_matches`.
-        notices: Gets the settings that are another run's own, where none has the same.
+        plan: That of a new run.
+        notices: Gets the settings that stay another run's own, where none has the same.
     """
+    sizes = _sizes_asked(request, plan)
     named = [
         (one, read_plan(one.run.plan))
         for one in every
@@ -97,7 +95,8 @@ def _choose(
             return one
     for one, before in named:
         if _matches(one, plan, sizes):
-            found = changes(plan.model_dump(), before.model_dump())
+            gone_on, _ = draft_plan(request, before)
+            found = changes(plan.model_dump(), gone_on.model_dump()) if gone_on else []
             notices += [Notice(f"It keeps its own {own.name}: {own.before}") for own in found]
             return one
     return None

@@ -10,7 +10,6 @@ from typing import Any
 
 from tui_eval.engine.hub import Hub
 from tui_eval.engine.prepared import Prepared
-from tui_eval.events import OUT_OF_BUDGET
 from tui_eval.runs.metadata import build_metadata
 from tui_eval.runs.redaction import Redactor
 from tui_eval.runs.writer import write_metadata
@@ -79,7 +78,7 @@ class RunMetadata:
 
     def _why_it_stopped(self) -> dict[str, Any]:
         end = self._hub.state.end
-        if end is None or end.status != OUT_OF_BUDGET:
+        if end is None or not end.text:
             return {}
         return {"stopped_because": end.text}
 

@@ -96,6 +96,7 @@ class Standing:
             running=state.running,
             reward=reward.mean,
             half_width=half_width,
+            reward_std=reward.std,
             input_tokens=state.tokens_in,
             output_tokens=state.tokens_out,
             cost=state.cost if state.run is not None else None,

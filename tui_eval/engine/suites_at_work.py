@@ -37,4 +37,7 @@ def _key(file: Path) -> str:
 
 
 def _made_at(lock: Path) -> float:
-    return lock.stat().st_mtime if lock.exists() else 0.0
+    try:
+        return lock.stat().st_mtime
+    except FileNotFoundError:  # its engine has ended meanwhile
+        return 0.0

@@ -9,6 +9,7 @@ from collections.abc import AsyncIterator, Callable, Sequence
 from contextlib import AbstractAsyncContextManager, asynccontextmanager
 from typing import TYPE_CHECKING, Any
 
+from tui_eval.config.secret_values import masked
 from tui_eval.engine.deadline import Deadline
 from tui_eval.engine.gate import Gate
 from tui_eval.engine.limits import Held
@@ -107,6 +108,8 @@ class RolloutWatch:
                 await self._gate.wait()
         self.deadline.check()
         self.staged(Stage.MODEL)
+        if log.isEnabledFor(logging.DEBUG) and self.state is not None:
+            log.debug("%s: asks %s", self, _request(self.state))
         self._asked_at = asyncio.get_running_loop().time()
 
     def model_answered(self, input_tokens: int, output_tokens: int) -> None:
@@ -210,6 +213,16 @@ class RolloutWatch:
 
     def __str__(self) -> str:
         return f"row {self.row}, rollout {self.number}, attempt {self.attempt}"
+
+
+def _request(state: State) -> str:
+    """What a rollout's requests have beside their messages."""
+    parts = [str(state["model"])]
+    if state["sampling_args"]:
+        parts.append(f"sampling {masked(state['sampling_args'])}")
+    if names := ", ".join(tool.name for tool in state["tool_defs"] or ()):
+        parts.append(f"tools {names}")
+    return ", ".join(parts)
 
 
 def _plain(result: Any) -> Any:

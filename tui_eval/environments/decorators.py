@@ -16,6 +16,7 @@ def stop(func: Method | None = None, *, priority: int = 0) -> Any:
     """Marks a method `(self, state) -> bool` as a stop condition, asked before every turn.
 
     Args:
+        func: The method, plain or async.
         priority: Higher ones are asked first, equal ones in the order of their names.
     """
     return _mark("stop", func, priority)
@@ -29,6 +30,10 @@ def cleanup(func: Method | None = None, *, priority: int = 0) -> Any:
     """Marks a method `(self, state)` that runs when a rollout ends, however it does.
 
     It runs before `state["completion"]` is rendered and before scoring.
+
+    Args:
+        func: The method, plain or async. What it raises is the rollout's error.
+        priority: Higher ones run first, equal ones in the order of their names.
     """
     return _mark("cleanup", func, priority)
 
@@ -38,7 +43,12 @@ def teardown(func: Method) -> Method: ...
 @overload
 def teardown(*, priority: int = 0) -> Callable[[Method], Method]: ...
 def teardown(func: Method | None = None, *, priority: int = 0) -> Any:
-    """Marks a method `(self)` that runs when the environment is not needed any more."""
+    """Marks a method `(self)` that runs when the environment is not needed any more.
+
+    Args:
+        func: The method, plain or async.
+        priority: Higher ones run first, equal ones in the order of their names.
+    """
     return _mark("teardown", func, priority)
 
 

@@ -55,8 +55,16 @@ class Environment(HasExamples, Evaluating, ABC):
             `example_id`.
         system_prompt: Stands before every prompt that does not begin with one.
         few_shot: Messages between the system prompt and the question.
+        parser: Takes answers out of completions; gives texts as they are by default.
+        rubric: Scores the rollouts; one without functions by default.
         sampling_args: For every model call, unless the caller says otherwise.
+        message_type: Kept as an attribute; the client decides between chat and completions.
         tool_defs: Tools that the model is told of: `Tool` objects or dicts of that shape.
+        max_workers: Kept as an attribute; nothing is limited by it.
+        env_id, env_args: What it is called and was made with, for its rows and metadata.
+        map_kwargs: For Hugging Face's `map`, when the rows of a `Dataset` are made ready.
+        max_seq_len: Longest sequence in tokens; the token ids of a longer turn are cut there.
+        score_rollouts: Whether the rubric is asked at all.
         pass_threshold: The reward from which on a rollout counts as passed.
         kwargs: Become attributes.
 

@@ -50,7 +50,11 @@ class MultiTurnEnv(Environment):
         return state
 
     async def get_prompt_messages(self, state: State) -> Messages:
-        """What the model is asked with: the prompt first, then everything said since."""
+        """What the model is asked with: the prompt first, then everything said since.
+
+        Raises:
+            TypeError: `env_response` returned None, and has not said its last word.
+        """
         if not state["trajectory"]:
             prompt: Messages = state["prompt"]
             return prompt

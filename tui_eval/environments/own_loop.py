@@ -20,12 +20,12 @@ def run_to_end(work: Coroutine[Any, Any, T]) -> T:
     try:
         asyncio.get_running_loop()
     except RuntimeError:
-        return asyncio.run(work)
+        return asyncio.run(_with_its_end(work))
     begun: Future[tuple[asyncio.AbstractEventLoop, asyncio.Task[T] | None]] = Future()
 
     async def main() -> T:
         begun.set_result((asyncio.get_running_loop(), asyncio.current_task()))
-        return await work
+        return await _with_its_end(work)
 
     with ThreadPoolExecutor(1, "tui-eval loop") as thread:
         done = thread.submit(contextvars.copy_context().run, asyncio.run, main())
@@ -36,3 +36,12 @@ def run_to_end(work: Coroutine[Any, Any, T]) -> T:
             if not done.done() and task is not None:
                 loop.call_soon_threadsafe(task.cancel)
             raise
+
+
+async def _with_its_end(work: Coroutine[Any, Any, T]) -> T:
+    from tui_eval.clients.given_clients import leave_loop
+
+    try:
+        return await work
+    finally:
+        await leave_loop()

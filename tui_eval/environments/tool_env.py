@@ -90,7 +90,7 @@ class ToolEnv(MultiTurnEnv):
         """
         name = tool_name(tool)
         if name not in self.tool_map:
-            raise ValueError(f"There is no tool named {name!r}. {nearest(name, self.tool_map)}")
+            raise ValueError(self._no_such_tool(name))
         self.tools.remove(self.tool_map.pop(name))
         self.skipped_args.pop(name, None)
         self.tool_defs = [known for known in self.tool_defs if known.name != name]
@@ -147,14 +147,16 @@ class ToolEnv(MultiTurnEnv):
         """
         tool = self.tool_map.get(tool_name)
         if tool is None:
-            known = ", ".join(self.tool_map) or "none"
-            hint = nearest(tool_name, self.tool_map)
-            text = f"There is no tool named {tool_name!r}. The tools are: {known}. {hint}"
-            raise UnknownToolError(text.strip())
+            raise UnknownToolError(self._no_such_tool(tool_name))
         result = call_by_name(tool, tool_args)
         if inspect.isawaitable(result):
             result = await result
         return ToolMessage(tool_call_id=tool_call_id, content=to_content(result))
+
+    def _no_such_tool(self, name: str) -> str:
+        known = ", ".join(self.tool_map) or "none"
+        hint = nearest(name, self.tool_map)
+        return f"There is no tool named {name!r}. The tools are: {known}. {hint}".strip()
 
     def _calls_overlap(self) -> bool:
         if self.concurrent_tool_calls is not None:

@@ -29,6 +29,18 @@ Notes = Mapping[tuple[str, int], Note]
 """Notes by (example id as text, number of the rollout)."""
 
 
+class Version(NamedTuple):
+    """Which transcript a row has: it is another one once the file is read anew, or it ran again.
+
+    Args:
+        reading: See `RunStarted.reading`.
+        started_at: Unix seconds.
+    """
+
+    reading: int
+    started_at: float
+
+
 class TextColumn(NamedTuple):
     """Texts that rows share: a place in `texts` for every row; an empty text is a missing one.
 
@@ -50,6 +62,7 @@ class Columns:
     def __init__(self, state: RunState, notes: Notes | None = None) -> None:
         self.state = state
         self.notes = notes or {}
+        self.reading = state.run.reading if state.run is not None else 0
         self.total = min(len(state.offset), state.total)
 
     def _array(self, column: array[Any] | bytearray, missing: float = 0) -> np.ndarray:
@@ -100,6 +113,10 @@ class Columns:
     def stages(self) -> np.ndarray:
         """The stage of every row, as a number."""
         return self._array(self.state.stage)
+
+    def started(self) -> np.ndarray:
+        """When every row began, in unix seconds; NaN where it has not."""
+        return self._array(self.state.since, math.nan)
 
     def truncated(self) -> np.ndarray:
         """Whether an answer of it was cut off."""

@@ -27,7 +27,7 @@ class Field(NamedTuple):
 
 FIELDS = {
     "example": Field(TEXT, "id of the example"),
-    "number": Field(NUMBERS, "number of the rollout among those of its example, from 0"),
+    "number": Field(NUMBERS, "which rollout of its example, from 0"),
     "row": Field(NUMBERS, "place in the run, from 0"),
     "reward": Field(NUMBERS, "reward"),
     "turns": Field(NUMBERS, "model calls"),

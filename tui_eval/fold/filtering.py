@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
-from tui_eval.fold.columns import Columns, Notes, TextColumn
+from tui_eval.fold.columns import Columns, Notes, TextColumn, Version
 from tui_eval.fold.filter_fields import NUMBERS, STAGES, kind_of, number_from
 from tui_eval.fold.filter_nodes import All, Compare, Either, Node, Not, Pattern, Word
 from tui_eval.fold.filter_parser import parse_filter
@@ -62,11 +62,13 @@ class RowFilter:
             or (isinstance(part, Compare) and isinstance(part.value, Pattern))
             for part in parts
         )
-        self._heard: dict[Compare, dict[int, bool]] = {one: {} for one in self.text_conditions}
+        self._heard: dict[Compare, dict[int, tuple[Version, bool]]] = {
+            one: {} for one in self.text_conditions
+        }
 
-    def heard(self, condition: Compare, row: int, holds: bool) -> None:
-        """Tells whether a condition on the transcript holds for a row."""
-        self._heard[condition][row] = holds
+    def heard(self, condition: Compare, row: int, holds: bool, version: Version) -> None:
+        """Tells whether a condition holds for the transcript that a row had in this version."""
+        self._heard[condition][row] = (version, holds)
 
     def rows(self, state: RunState, notes: Notes | None = None) -> np.ndarray:
         """The rows that are sure to match, in their order.
@@ -116,8 +118,9 @@ class RowFilter:
 
         sure = np.zeros(columns.total, bool)
         possible = columns.stages() >= _DONE  # only these have a transcript on disk
-        for row, holds in list(self._heard[node].items()):  # a search may be telling more
-            if row < columns.total:
+        started = columns.started()
+        for row, (version, holds) in list(self._heard[node].items()):  # a search may tell more
+            if row < columns.total and version == (columns.reading, started[row]):
                 sure[row] = possible[row] = holds
         return sure, possible
 

@@ -16,6 +16,7 @@ from inspect import Parameter
 from typing import Any
 
 from tui_eval.clients.base import Client
+from tui_eval.clients.given_clients import note_use
 from tui_eval.errors import ScoringError
 from tui_eval.messages import Messages, UserMessage, text_of
 from tui_eval.parsers.parser import Parser
@@ -107,6 +108,7 @@ class JudgeRubric(Rubric):
         """Runs every function on states that were made ready, and adds to what they have."""
         if self.judge_client is None and os.environ.get(KEY_VARIABLE):
             self._make_client()
+        note_use(self.judge_client)
         await super().add_scores(states, alone)
 
     async def judge(

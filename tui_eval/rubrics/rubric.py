@@ -104,6 +104,10 @@ class Rubric:
 
         Args:
             timeout_seconds: What one call may take; the rubric's limit where none is given.
+
+        Raises:
+            TypeError: It cannot be called.
+            ValueError: The weight is no finite number, or the limit not positive.
         """
         given: Any = weight
         if isinstance(given, str) or not math.isfinite(given):
@@ -166,6 +170,11 @@ class Rubric:
     def _in_order(self) -> list[tuple[bool, list[_Named]]]:
         """The functions as they run, group functions apart; people may have changed the lists."""
         if self._ordered is None or self._ordered[:2] != (self.funcs, self.weights):
+            if len(self.funcs) != len(self.weights):
+                raise ValueError(
+                    f"The rubric has {len(self.funcs)} functions and {len(self.weights)} weights. "
+                    "Add functions with add_reward_func or add_metric, or change both lists"
+                )
             names = calling.metric_names(self.funcs)
             given = zip(self.funcs, names, self.weights, strict=True)
             named = [_Named(self._function(func), name, weight) for func, name, weight in given]

@@ -39,6 +39,7 @@ def close_for_the_dead(run: RunDir, end: RunFinished) -> RunFinished:
         state_columns=before.get("state_columns") or [],
         env_version=versions.get("env_version"),
         tools=before.get("tools"),
+        extra={"stopped_because": end.text} if end.text else None,
     )
     try:
         write_metadata(run, {**before, **metadata}, Redactor())

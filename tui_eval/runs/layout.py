@@ -10,6 +10,7 @@ from pathlib import Path
 import platformdirs
 
 RESULTS = "results.jsonl"
+NOTES = "notes.jsonl"
 SUFFIXES = (".jsonl", ".json", ".ndjson")
 """Of files that hold rollouts."""
 
@@ -58,8 +59,12 @@ class RunDir:
 
     @property
     def notes(self) -> Path:
-        """What people noted on rollouts, one note a line; the last one of a rollout holds."""
-        return self.path / "notes.jsonl"
+        """What people noted on rollouts, one note a line; the last one of a rollout holds.
+
+        A folder may hold several files of other programs: each has notes of its own.
+        """
+        before = "" if self.name == RESULTS else f"{Path(self.name).stem}."
+        return self.path / f"{before}{NOTES}"
 
     @property
     def log(self) -> Path:

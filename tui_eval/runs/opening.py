@@ -10,11 +10,11 @@ from tui_eval.events import Event, ReadingMoved, RolloutFinished, RunStarted
 from tui_eval.fold.transcript import Rollout, from_row
 from tui_eval.runs.formats.recognising import as_row, recognise
 from tui_eval.runs.formats.unknown import what_it_is
-from tui_eval.runs.layout import RESULTS, SUFFIXES, RunDir
+from tui_eval.runs.layout import NOTES, RESULTS, SUFFIXES, RunDir
 from tui_eval.runs.scan import decode_row
 from tui_eval.runs.story import Story
 
-OTHER_FILES = frozenset(("metadata.json", "journal.jsonl", "superseded.jsonl", "notes.jsonl"))
+OTHER_FILES = ("metadata.json", "journal.jsonl", "superseded.jsonl", NOTES)
 """Files of a run directory that hold no rollouts to show."""
 
 
@@ -37,17 +37,22 @@ def _run_of_file(path: Path) -> RunDir:
     if path.name == RESULTS:
         return inside
     may_be_one = path.stat().st_size > 0 or (path.suffix in SUFFIXES and not inside.is_run())
-    if path.name not in OTHER_FILES and may_be_one and recognise(path) is not None:
+    if not _is_beside(path) and may_be_one and recognise(path) is not None:
         return RunDir(path.parent, path.name)
     if inside.is_run() and path.suffix not in SUFFIXES:
         return inside
-    if inside.is_run() and path.name in OTHER_FILES:
+    if inside.is_run() and _is_beside(path):
         return inside
     if not path.stat().st_size:
         hint = f"Name the file that a program writes its rollouts to, {', '.join(SUFFIXES)}"
         raise RefusedError([Fault(str(path), "this file is empty", hint)])
     what, hint = what_it_is(path)
     raise RefusedError([Fault(str(path), f"no rollouts can be read from this: {what}", hint)])
+
+
+def _is_beside(path: Path) -> bool:
+    """Whether a file goes with a run and holds no rollouts to show."""
+    return path.name in OTHER_FILES or path.name.endswith(f".{NOTES}")
 
 
 def _run_of_directory(path: Path) -> RunDir:
@@ -72,7 +77,7 @@ def results_files(folder: Path) -> list[str]:
     return sorted(
         one.name
         for one in folder.iterdir()
-        if one.suffix in SUFFIXES and one.name not in OTHER_FILES and one.is_file()
+        if one.suffix in SUFFIXES and not _is_beside(one) and one.is_file()
         if one.stat().st_size and recognise(one) is not None
     )
 

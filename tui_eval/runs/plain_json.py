@@ -8,7 +8,6 @@ from pathlib import Path
 from typing import Any
 
 import msgspec
-from pydantic import BaseModel
 
 DEEPEST = 60
 LONGEST_REPR = 200
@@ -20,6 +19,8 @@ def plain(value: Any) -> Any:
     Raises:
         TypeError: There is nothing that would say the same.
     """
+    from pydantic import BaseModel  # here: reading a run takes no pydantic
+
     if isinstance(value, BaseModel):
         return value.model_dump(exclude_none=True)
     if isinstance(value, Mapping):

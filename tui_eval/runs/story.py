@@ -243,7 +243,7 @@ class Story:
             code = 3
         if not whole and self._facts.get("status") == OUT_OF_BUDGET:
             status, code = OUT_OF_BUDGET, 4
-        why = str(self._facts.get("stopped_because") or "") if code == 4 else ""
+        why = "" if whole else str(self._facts.get("stopped_because") or "")
         missing = _texts(self._facts.get("missing_columns"))
         end = RunFinished(0, self._started.complete_at, status, code, why, missing)
         return [*again, end]

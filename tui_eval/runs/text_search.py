@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from tui_eval.fold.columns import Notes
+from tui_eval.fold.columns import Columns, Notes, Version
 from tui_eval.fold.filter_nodes import Compare, Pattern
 from tui_eval.fold.filtering import RowFilter
 from tui_eval.fold.patterns import PATIENCE_S, Matcher, PatternTooSlowError
@@ -34,8 +34,10 @@ def search_transcripts(
     does not ask for the next one has cancelled the search. To be run off the screen's loop.
 
     Args:
-        state: The run; a rollout that finishes meanwhile is left for the next search.
+        state: The run; a rollout that finishes meanwhile is left for the next search, and so are
+            all that are left where the file is read from its beginning again.
     """
+    reading = Columns(state).reading
     rows = sorted(
         (int(row) for row in wanted.undecided(state, notes)), key=lambda row: state.offset[row]
     )
@@ -48,13 +50,14 @@ def search_transcripts(
     try:
         with SavedRows(run, state) as saved:
             for searched, row in enumerate(rows, 1):
+                version = Version(reading, state.since[row])
                 known = _answers(saved.line(row), wanted.text_conditions, matchers)
                 for condition, holds in known.items():
-                    wanted.heard(condition, row, holds)
+                    wanted.heard(condition, row, holds, version)
                 unread += len(known) < len(wanted.text_conditions)
                 found += any(known.values())
                 yield SearchProgress(searched, len(rows), found, unread)
-    except OSError:
+    except (OSError, IndexError):  # the file is gone, or has fewer rollouts now
         return
     finally:
         for matcher in matchers.values():

@@ -111,6 +111,13 @@ class Incomplete:
         errored = f", {self.errored} errored" if self.errored else ""
         return f"{self.done} of {self.total}{errored}"
 
+    @property
+    def resuming(self) -> str:
+        """The sentence that says that this is the run that goes on."""
+        kind = "unsaved run" if self.unsaved else "run"
+        errored = f", {self.errored} of them errored" if self.errored else ""
+        return f"Resuming the {kind} {self.run.path}: {self.done} of {self.total} done{errored}"
+
 
 def incomplete_runs(
     roots: list[Path] | None = None, *, all_of_them: bool = False

@@ -255,6 +255,11 @@ class TuiEvalApp(HouseApp[Leave]):
         else:
             self._stop_and_leave()
 
+    def lose_terminal(self) -> None:
+        """Ends; a run goes on as after `disown`, which keeps the signal away that would stop it."""
+        if not self._exit:
+            self._leave(Leave("detach" if self.live_screen.at_work else "closed"))
+
     def _stop_and_leave(self) -> None:
         self._leave(Leave("stop" if self.live_screen.at_work else "closed"))
 

@@ -35,12 +35,14 @@ class Copyable(NamedTuple):
         note: A few words on it, or how it begins.
         make: Gets the text; for a thread. It raises RefusedError, ValueError or OSError where
             it cannot.
+        is_path: The note is a path, of which the end says most.
     """
 
     key: str
     label: str
     note: str
     make: Callable[[], Made]
+    is_path: bool = False
 
     def of(self, side: str, *, capital: bool) -> Copyable:
         """The same of one of two rollouts, under a key of its own."""
@@ -148,7 +150,7 @@ def of_run(path: str, name: str = "", keys: str = "pr") -> Iterator[Copyable]:
         keys: One for each.
     """
     of = f" of {name}" if name else ""
-    yield Copyable(keys[0], f"path{of}", path, lambda: Made(str(Path(path).absolute())))
+    yield Copyable(keys[0], f"path{of}", path, lambda: Made(str(Path(path).absolute())), True)
     again = "asks for the same run again"
     yield Copyable(keys[1], f"command{of}", again, lambda: command_of(path))
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from itertools import accumulate
+
 from textual import events
 
 from tui_eval.tui.figures import plural
@@ -11,7 +13,17 @@ from tui_eval.tui.text_line import TextLine
 from tui_eval.tui.wrap import shown_lines
 
 ERRORS = "stage:error"
-HINT = "word  !word  /regex/  example=7  reward<0.5  tool:x  error:x  tag:x  text:x"
+HINTS = (
+    "word",
+    "!word",
+    "/regex/",
+    "example=7",
+    "reward<0.5",
+    "tool:x",
+    "error:x",
+    "tag:x",
+    "text:x",
+)
 FAULT_LINES = 3
 KEYS = {
     "left": ("move", -1),
@@ -86,7 +98,7 @@ class FilterEntry:
         shown = self.typed.spans(room) if self.is_open else ((cut(listing.text, room), ""),)
         at = self.typed.caret - len(shown[0][0]) if self.is_open else 0
         found = [spread((("/ ", "key"), *self._marked(shown, at)), end, width, least=0)]
-        hint: list[Line] = [((cut(HINT, width), "faint"),)] if self.is_open else []
+        hint: list[Line] = [((_hint(width), "faint"),)] if self.is_open else []
         return [*found, *(self._told(width) or hint)]
 
     def _marked(self, spans: Line, at: int) -> list[Span]:
@@ -133,6 +145,12 @@ class FilterEntry:
         if search.is_given_up:
             return [((f"‖ stopped after {so_far}{unread}", "warn"),)]
         return [((f"! {unread[3:]}", "warn"),)] if unread else []
+
+
+def _hint(width: int) -> str:
+    """Of what can be typed as much as fits, none of it cut."""
+    fitting = accumulate(HINTS, lambda before, one: f"{before}  {one}")
+    return next((text for text in reversed(list(fitting)) if len(text) <= width), "")
 
 
 def error_condition(name: str) -> str:

@@ -104,15 +104,16 @@ class HomeApp(TuiEvalApp):
         self._starting = asyncio.create_task(self._open(feed))
 
     async def _open(self, feed: Feed) -> None:
+        live, state = self.live_screen, self.state
         try:
             await feed.start()
-            if feed.live and self.live_screen.joined:
-                self.live_screen.keys.say(joined_text(), self._now())
+            if feed.live and live.joined and live is self.live_screen:
+                live.keys.say(joined_text(), self._now())
         except (OSError, ValueError) as error:
             from tui_eval.events import RunFinished
 
             text = f"this run cannot be read: {error}"
-            self.state.apply(RunFinished(0, time.time(), "failed", 1, text))
+            state.apply(RunFinished(0, time.time(), "failed", 1, text))
 
     def _become_suite(self) -> None:
         super()._become_suite()

@@ -10,7 +10,7 @@ from functools import partial
 from typing import TYPE_CHECKING, Any, ClassVar, TypeVar
 
 from textual import events
-from textual.app import App, SystemCommand
+from textual.app import SystemCommand
 from textual.binding import BindingType
 from textual.screen import Screen
 
@@ -19,6 +19,7 @@ from tui_eval.tui.browser import NO_SHELL, in_browser
 from tui_eval.tui.commands import COMMANDS, bindings
 from tui_eval.tui.commands.keymap import IN_USE
 from tui_eval.tui.ending import EndingSignals
+from tui_eval.tui.keys_in_turn import InTurnApp
 from tui_eval.tui.preferences import Preferences
 from tui_eval.tui.themes import CHOICES, choices, dress
 from tui_eval.tui.widgets.key_line import KeyLine
@@ -31,7 +32,7 @@ Result = TypeVar("Result")
 MOST_TOLD = 500
 
 
-class HouseApp(App[Result]):
+class HouseApp(InTurnApp[Result]):
     """An app as people set it: keys, theme, motion; what they choose in it is kept.
 
     Args:
@@ -40,8 +41,6 @@ class HouseApp(App[Result]):
 
     TITLE = "tui-eval"
     BINDINGS: ClassVar[list[BindingType]] = bindings("app")
-    told_to_end: Callable[[], bool] = staticmethod(lambda: False)
-    """Whether such a signal came before the app could hear of any."""
 
     def __init__(
         self, preferences: Preferences | None = None, *, css_path: CSSPathType | None = None
@@ -86,12 +85,14 @@ class HouseApp(App[Result]):
         """From before the terminal is taken, signals that end programs end the app."""
         if self._signals is not None:
             self._signals.hear()
-            if self.told_to_end():
-                self.leave_at_once()
 
     def leave_at_once(self) -> None:
         """Ends the app without a question: a signal came."""
         self.exit()
+
+    def lose_terminal(self) -> None:
+        """Ends the app, whose terminal is gone and no signal told of it."""
+        self.leave_at_once()
 
     def on_mount(self) -> None:
         """The whole screen is drawn after a suspension."""

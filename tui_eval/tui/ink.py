@@ -85,6 +85,16 @@ def cut(text: str, width: int) -> str:
     return set_cell_size(text, max(width - 1, 0)) + "…" * (width > 0)
 
 
+def cut_start(text: str, width: int) -> str:
+    """Text of which at most the last `width` cells are left, an ellipsis before them."""
+    if cell_len(text) <= width:
+        return text
+    end = text[-max(width - 1, 0) :] if width > 1 else ""
+    while cell_len(end) > width - 1 and end:
+        end = end[1:]
+    return "…" * (width > 0) + end
+
+
 def left(text: str, width: int) -> str:
     """Text cut with an ellipsis or padded on the right to exactly `width` cells."""
     return set_cell_size(cut(text, width), width)

@@ -197,8 +197,7 @@ class Listing:
         if wanted is None or not wanted.text_conditions or now - self._typed_at < TYPING_S:
             return None
         if before is not None:
-            is_done = before.finished == self.state.finished
-            if not before.is_over or before.is_given_up or is_done:
+            if not before.is_over or before.is_given_up or before.is_up_to_date:
                 return None
             if now - self._searched_at < AGAIN_S:
                 return None

@@ -31,12 +31,13 @@ class Notebook:
 
     async def read(self) -> None:
         """Reads all notes of the run in a thread."""
-        from tui_eval.runs.layout import RunDir
+        from tui_eval.errors import RefusedError
         from tui_eval.runs.notes import read_notes
+        from tui_eval.runs.opening import find_run
 
         try:
-            self.notes = await asyncio.to_thread(read_notes, RunDir(Path(self.path)))
-        except ValueError:  # whoever told of the run told of no path
+            self.notes = await asyncio.to_thread(lambda: read_notes(find_run(Path(self.path))))
+        except (ValueError, RefusedError):  # whoever told of the run told of no path, or it is gone
             pass
 
     def get(self, row: int) -> Note:
@@ -49,11 +50,11 @@ class Notebook:
         Raises:
             RefusedError: It cannot be kept.
         """
-        from tui_eval.runs.layout import RunDir
         from tui_eval.runs.notes import write_note
+        from tui_eval.runs.opening import find_run
 
         example, number = note_key(self._state, row)
-        run = RunDir(Path(self.path))
-        await asyncio.to_thread(write_note, run, example, number, note)
+        path = Path(self.path)
+        await asyncio.to_thread(lambda: write_note(find_run(path), example, number, note))
         others = {key: value for key, value in self.notes.items() if key != (example, number)}
         self.notes = others if note == Note() else others | {(example, number): note}

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
+from itertools import chain, zip_longest
 from typing import NamedTuple, TypeAlias
 
 from tui_eval.fold.run_state import RunState
@@ -21,15 +22,19 @@ from tui_eval.tui.figures import (
     plural,
     reward_text,
 )
-from tui_eval.tui.ink import EMPTY, Line, Span, left, right, spread
+from tui_eval.tui.ink import EMPTY, Line, Span, left, line_width, right, spread
 from tui_eval.tui.stages import error_word
 from tui_eval.tui.wrap import shown_lines
 
 MEASURE = 84
 """Cells that the numbers take at most: what belongs together stands together."""
+BESIDE, APART = 100, 4
+"""Cells from which on there are two columns, and those between the two."""
 NAME_MOST = 26
 EXAMPLE = 12
 """Cells for the name of an example."""
+ERRORS, FIGURES, QUESTION_LEAST = 7, 49, 20
+"""Cells for the errors of an example, for all its figures, and for its question at least."""
 HISTOGRAM_LINES = 3
 TREND_LINES = 2
 BINS = 20
@@ -49,32 +54,36 @@ class NumberLine(NamedTuple):
 
 def numbers(state: RunState, width: int) -> Iterator[NumberLine]:
     """The lines of all numbers but those of examples, most important first."""
-    for section in _sections(state, min(width, MEASURE)):
-        yield from (one if isinstance(one, NumberLine) else NumberLine(one) for one in section)
-
-
-def _sections(state: RunState, width: int) -> Iterator[Iterator[Line | NumberLine]]:
-    reward = state.reward_mean.result()
-    yield _failure(state, width)
+    measure = min(width, MEASURE)
+    yield from _lines(_failure(state, measure))
     if not state.finished:
-        yield iter([(("no rollout has finished yet", "faint"),)])
-        yield _notices(state, width)
+        yield NumberLine((("no rollout has finished yet", "faint"),))
+        yield from _lines(_notices(state, measure))
         return
-    yield _reward(state, reward, width)
-    yield _pass_rates(state, width)
-    if reward.n:
-        yield _histogram(state, width)
-        yield _trend(state, width)
-    yield _metrics(state, width)
-    yield _errors(state, width)
-    yield _counted("stopped by", state.stop_conditions.most_common(8), width)
-    yield _tools(state, width)
-    yield _spending(state, width)
-    yield _quantiles(state)
-    yield _times(state)
-    yield _notices(state, width)
+    if width >= BESIDE:
+        yield from _two_columns(state, width)
+    else:
+        yield from _lines(*(section(state, measure) for section, _ in SECTIONS))
     if state.per_example > 1:
-        yield _examples_head(state)
+        yield from _lines(_examples_head(state, width))
+
+
+def _lines(*sections: Iterator[Line | NumberLine]) -> Iterator[NumberLine]:
+    for one in chain(*sections):
+        yield one if isinstance(one, NumberLine) else NumberLine(one)
+
+
+def _two_columns(state: RunState, width: int) -> Iterator[NumberLine]:
+    """Rewards, and what can be gone to from them, on the left; all else on the right."""
+    first = min((width - APART) * 11 // 20, MEASURE)
+    sides = [
+        list(_lines(*(section(state, cells) for section, side in SECTIONS if side == at)))
+        for at, cells in enumerate((first, min(width - first - APART, MEASURE)))
+    ]
+    without = NumberLine(EMPTY)
+    for one, other in zip_longest(sides[0], sides[1][1:], fillvalue=without):  # begins with a gap
+        gap: Span = (" " * (first + APART - line_width(one.line)), "")
+        yield NumberLine((*one.line, gap, *other.line) if other.line else one.line, one.target)
 
 
 def _failure(state: RunState, width: int) -> Iterator[Line]:
@@ -91,7 +100,8 @@ def _used(state: RunState, reward: Mean) -> str:
     return f"{used} · {state.errored:,} errored" if state.errored else used
 
 
-def _reward(state: RunState, reward: Mean, width: int) -> Iterator[Line]:
+def _reward(state: RunState, width: int) -> Iterator[Line]:
+    reward = state.reward_mean.result()
     interval = interval_text(reward.low, reward.high)
     start: Line = (
         ("reward ", "strong"),
@@ -125,6 +135,8 @@ def _pass_rates(state: RunState, width: int) -> Iterator[Line]:
 def _histogram(state: RunState, width: int) -> Iterator[Line]:
     from tui_eval.stats.shape import histogram
 
+    if not state.reward_mean.result().n:
+        return
     cells = max(min((width - 6) // BINS, 3), 1)
     counts, low, high = histogram(state.reward, BINS)
     wide = BINS * cells
@@ -175,12 +187,12 @@ def _errors(state: RunState, width: int) -> Iterator[NumberLine | Line]:
         yield ((f"       and {left_out:,} more kinds", "faint"),)
 
 
-def _counted(title: str, counts: list[tuple[str, int]], width: int) -> Iterator[Line]:
-    if not counts:
+def _stops(state: RunState, width: int) -> Iterator[Line]:
+    if not state.stop_conditions:
         return
     yield EMPTY
-    yield ((title, "faint"),)
-    for name, count in counts:
+    yield (("stopped by", "faint"),)
+    for name, count in state.stop_conditions.most_common(8):
         yield ((right(f"{count:,}", 5), "strong"), (f"  {one_line(name, max(width - 7, 4))}", ""))
 
 
@@ -220,7 +232,7 @@ def _spending(state: RunState, width: int) -> Iterator[Line]:
     yield tuple(spans)
 
 
-def _quantiles(state: RunState) -> Iterator[Line]:
+def _quantiles(state: RunState, width: int) -> Iterator[Line]:
     seconds = (
         ("a rollout", state.rollout_s.result()),
         ("a model call", state.model_call_s.result()),
@@ -264,7 +276,7 @@ def _trend(state: RunState, width: int) -> Iterator[Line]:
     yield (("0.00 ", "faint"), ("─" * (len(means) * cells), "rule"))
 
 
-def _times(state: RunState) -> Iterator[Line]:
+def _times(state: RunState, width: int) -> Iterator[Line]:
     generation, scoring = state.generation_ms.result(), state.scoring_ms.result()
     if not generation.mean and not scoring.mean:
         return
@@ -290,25 +302,47 @@ def _notices(state: RunState, width: int) -> Iterator[Line]:
         yield (("! " if level == "warning" else "· ", ink), (one_line(text, width - 2), ink))
 
 
-def _examples_head(state: RunState) -> Iterator[Line]:
+SECTIONS: tuple[tuple[Callable[[RunState, int], Iterator[Line | NumberLine]], int], ...] = (
+    (_reward, 0),
+    (_pass_rates, 0),
+    (_histogram, 0),
+    (_trend, 0),
+    (_metrics, 1),
+    (_errors, 0),
+    (_stops, 1),
+    (_tools, 0),
+    (_spending, 1),
+    (_quantiles, 1),
+    (_times, 1),
+    (_notices, 1),
+)
+"""In the order of one column, with the place of each where there are two."""
+
+
+def _examples_head(state: RunState, width: int) -> Iterator[Line]:
     equal, groups = state.examples.equal, state.examples.with_several
     yield EMPTY
     if equal:
         yield ((f"= {equal:,} of {groups:,} examples have equal rewards", "warn"),)
     head = _row("example", "mean", "std", "passed", f"pass@{state.pass_rates.ks[-1]}")
-    yield ((f"{head} errors" if state.errored else head, "faint"),)
+    has_questions = state.facts.questions.texts and width - FIGURES >= QUESTION_LEAST
+    head += " errors" if state.errored else " " * ERRORS if has_questions else ""
+    yield ((f"{head}  question" if has_questions else head, "faint"),)
 
 
 def _row(name: str, mean: str, std: str, passed: str, rate: str) -> str:
     return left(name, EXAMPLE) + right(mean, 7) + right(std, 6) + right(passed, 7) + right(rate, 8)
 
 
-def example_line(state: RunState, place: int) -> Line:
-    """The numbers of one example; `=` marks one whose rewards are all the same."""
+def example_line(state: RunState, place: int, width: int) -> Line:
+    """The numbers of one example, and how its question begins; `=` marks equal rewards."""
     one = state.examples.result(place)
     name = one_line(str(state.example_id(place * state.per_example)), EXAMPLE)
+    room = width - FIGURES
+    asked = state.facts.questions.get(place) if room >= QUESTION_LEAST else ""
+    question: Span = (f"  {one_line(asked, room)}" if asked else "", "faint")
     if not one.n and not one.errored:
-        return ((_row(name, NONE, "", "", ""), "faint"),)
+        return ((left(_row(name, NONE, "", "", ""), FIGURES - 2), "faint"), question)
     k = state.pass_rates.ks[-1]
     rate = reward_text(pass_at_k(one.n, one.passed, k)) if one.n >= k else NONE
     return (
@@ -318,5 +352,6 @@ def example_line(state: RunState, place: int) -> Line:
         (right(f"{one.passed}/{one.n}" if one.n else NONE, 7), ""),
         (right(rate, 8), "muted"),
         (" =" if one.all_equal else "  ", "warn"),
-        (right(f"✗ {one.errored:,}", 5) if one.errored else "", "bad"),
+        (right(f"✗ {one.errored:,}" if one.errored else "", ERRORS - 2), "bad"),
+        question,
     )

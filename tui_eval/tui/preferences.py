@@ -64,8 +64,9 @@ class Preferences:
         """What is wrong, in one line; empty where nothing is."""
         if not self.faults:
             return ""
+        first = self.faults[0]
         more = f" (and {len(self.faults) - 1} more)" if len(self.faults) > 1 else ""
-        return f"{self.faults[0]}{more}. What is usual holds; tui-eval config keys tells all."
+        return f"{Path(first.where).name}: {first.what}{more} · see tui-eval config keys"
 
     @property
     def is_still(self) -> bool:
@@ -92,8 +93,13 @@ class Preferences:
 
         with self._writing:
             changes = {keys: self._unsaved.pop(keys) for keys in list(self._unsaved)}
-            if self.path is not None and changes:
+            if self.path is None or not changes:
+                return
+            try:
                 save_settings(self.path, changes)
+            except BaseException:
+                self._unsaved = changes | self._unsaved
+                raise
 
 
 def _line(fault: Fault) -> int:

@@ -34,7 +34,7 @@ def breakdown(rollout: Rollout | None, group: ExampleFigures | None, width: int)
     if not rollout.finished:
         yield (("not scored yet", "muted"),)
         if group is not None and group.mean is not None:
-            yield (("group      ", "muted"), (f"{_came_to(group)} so far", "muted"))
+            yield (("group      ", "muted"), (_came_to(group, "so far"), "muted"))
         return
     weighted = [score for score in rollout.scores if score.weight or score.error]
     names = {score.name for score in weighted}
@@ -106,9 +106,10 @@ def _group(rollout: Rollout, group: ExampleFigures, width: int) -> Iterator[Line
     yield (("advantage  ", "muted"), (sign + reward_text(advantage), "strong"))
 
 
-def _came_to(group: ExampleFigures) -> str:
+def _came_to(group: ExampleFigures, which: str = "") -> str:
     spread = f" · std {reward_text(group.std)}" if group.n > 1 else ""
-    return f"{plural(group.n, 'rollout')} · mean {reward_text(group.mean)}{spread}"
+    counted = f"{group.n:,} {which}" if which else plural(group.n, "rollout")
+    return f"{counted} · mean {reward_text(group.mean)}{spread}"
 
 
 def _metrics(

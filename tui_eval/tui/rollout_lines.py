@@ -133,13 +133,18 @@ class RolloutLines:
         texts = {column.name for column in self._columns if column.is_text} | {"stage"}
         arrow = "▼" if sorting.descending else "▲"
         spans: list[Span] = []
+        after = ""
         for field, width, name in self._heads():
+            if not width:
+                continue
             sorts = bool(field) and field == sorting.field
             if field in texts:
                 text = "  " + left(f"{name} {arrow}" if sorts else name, width - 2)
             else:
-                text = right(f"{arrow}{name}" if sorts else name, width)
-            spans.append((text, "key" if sorts else "faint"))
+                before = arrow if sorts and len(name) + 2 <= width else ""
+                text = right(before + name, width)
+            spans += [(after, "key"), (text[len(after) :], "key" if sorts else "faint")]
+            after = arrow if sorts and arrow not in text else ""  # in the gap before the next
         return tuple(spans)
 
     def field_at(self, x: int) -> str:

@@ -313,16 +313,18 @@ def _tool_note(use: ToolUse, live: bool) -> Line:
 
 def ending_blocks(rollout: Rollout) -> list[Block]:
     """What a finished rollout ended with: what was expected, what went wrong."""
-    later: Line = ((" " * 12, ""),)
-    return [
+    later, indent = ((" " * 12, ""),), (("  ", ""),)
+    named = [
         Block(name, text, ((f"  {name:<10}", "faint"),), later, TOOL_LINES, ink)
         for name, text, ink in (
             ("expected", rollout.answer, ""),
             ("error", rollout.error or "", "fault"),
-            ("traceback", rollout.traceback or "", "muted"),
         )
         if text
     ]
+    if not rollout.traceback:
+        return named
+    return [*named, Block("traceback", rollout.traceback, indent, indent, TOOL_LINES, "muted")]
 
 
 def ending_piece(rollout: Rollout, view: View, width: int) -> Piece:

@@ -2,17 +2,19 @@
 
 from __future__ import annotations
 
-import asyncio
 import contextlib
 import os
+import select
 import signal
 import sys
 import termios
 import threading
-from typing import Any, TextIO
+from typing import Any
 
 from textual.app import App
 from textual.drivers.linux_driver import LinuxDriver
+
+from tui_eval.tui.terminal_output import TerminalOutput
 
 GIVEN_BACK = "".join(
     (
@@ -22,50 +24,30 @@ GIVEN_BACK = "".join(
     )
 )
 """What undoes everything that the driver asks of a terminal."""
-
-
-class TerminalOutput:
-    """Takes what is written to a terminal, also once that is gone: it leads nowhere then.
-
-    The thread that writes would die of the error, its queue would fill up, and the loop would wait
-    for room in it for ever, deaf to the signal that told of the loss.
-    """
-
-    def __init__(self, file: TextIO) -> None:
-        self._file = file
-
-    def fileno(self) -> int:
-        """The terminal's number."""
-        return self._file.fileno()
-
-    def write(self, text: str) -> None:
-        """Writes as far as there is a terminal."""
-        with contextlib.suppress(OSError):
-            self._file.write(text)
-
-    def flush(self) -> None:
-        """Flushes as far as there is a terminal."""
-        with contextlib.suppress(OSError):
-            self._file.flush()
+LOOKS_EVERY_S = 1.0
+GONE_AFTER_S = 2.0
+"""So long the signal that tells of the loss has to come, if the program is to hear of it."""
 
 
 class TerminalDriver(LinuxDriver):
-    """Textual's own, but for two things.
+    """Textual's own, but for three things.
 
-    Its loop sleeps and wakes with the job, not a signal handler; and it outlives its terminal.
+    Its loop sleeps and wakes with the job, not a signal handler; it outlives its terminal; and it
+    waits for none that takes nothing.
     """
 
     def __init__(self, app: App[Any], **options: Any) -> None:
         super().__init__(app, **options)
         file = sys.__stderr__ or sys.__stdout__  # the first is not there if the caller closed it
         assert file is not None
-        self._file = TerminalOutput(file)  # type: ignore[assignment]
+        self._output = TerminalOutput(file, self._stalled)
+        self._file = self._output  # type: ignore[assignment]
         self._is_taken = False
         self._is_undone = False
         self._has_slept = False
-        loop = asyncio.get_running_loop()
-        loop.add_signal_handler(signal.SIGTSTP, self._sleep)
-        loop.add_signal_handler(signal.SIGCONT, self._wake)
+        self._looking = self._loop.call_later(LOOKS_EVERY_S, self._look)
+        self._loop.add_signal_handler(signal.SIGTSTP, self._sleep)
+        self._loop.add_signal_handler(signal.SIGCONT, self._wake)
 
     def start_application_mode(self) -> None:
         """Takes the terminal."""
@@ -80,21 +62,43 @@ class TerminalDriver(LinuxDriver):
         self._is_undone = True
 
     def close(self) -> None:
-        """Waits until all is written."""
+        """Waits until all is written that the terminal takes."""
         super().close()
-        self._is_taken = self._is_taken and not self._is_undone
+        is_whole = self._is_undone and not self._output.has_stalled
+        self._is_taken = self._is_taken and not is_whole
 
     def give_back(self) -> None:
-        """Gives the terminal back where that was cut short; else there is nothing to do."""
-        if not self._is_taken:
-            return
-        self._is_taken = False
+        """Gives the terminal back where that was cut short, and lets go of it."""
+        if self._is_taken:
+            self._is_taken = False
+            self._undo()
+        self._looking.cancel()
+        self._loop.remove_writer(self._output.fileno())
+        self._output.close()
+
+    def _undo(self) -> None:
         self.exit_event.set()  # what reads the keys would keep the process alive
         if self.attrs_before is not None:
             with contextlib.suppress(termios.error):
                 termios.tcsetattr(self.fileno, termios.TCSANOW, self.attrs_before)
-        with contextlib.suppress(OSError):
-            os.write(2, GIVEN_BACK.encode())
+        self._output.write_last(GIVEN_BACK)
+
+    def _look(self) -> None:
+        """Looks whether the terminal is still there.
+
+        Where no signal tells of the loss, as after `disown` or in a session of its own, what reads
+        the keys would read nothing over and over.
+        """
+        poll = select.poll()
+        poll.register(self.fileno, 0)
+        if poll.poll(0):
+            self._looking = self._loop.call_later(GONE_AFTER_S, self._lose)
+        else:
+            self._looking = self._loop.call_later(LOOKS_EVERY_S, self._look)
+
+    def _lose(self) -> None:
+        if lose := getattr(self._app, "lose_terminal", None):
+            lose()
 
     def _sleep(self) -> None:
         """Ctrl-Z: nothing else runs on the loop before the terminal is ours again."""
@@ -120,7 +124,25 @@ class TerminalDriver(LinuxDriver):
         """After a stop that nobody could prepare for, whoever had the terminal meanwhile."""
         if self._has_slept:
             self._has_slept = False
-        elif self._is_taken and not self._is_in_background():
+        else:
+            self._take_again()
+
+    def _take_again(self) -> None:
+        if self._is_taken and not self._is_undone and not self._is_in_background():
             self.suspend_application_mode()
             self._must_signal_resume = True
             self.resume_application_mode()
+
+    def _stalled(self) -> None:
+        """The thread that writes tells of it."""
+        with contextlib.suppress(RuntimeError):  # there is no loop any more
+            self._loop.call_soon_threadsafe(self._wait_for_room)
+
+    def _wait_for_room(self) -> None:
+        self._loop.add_writer(self._output.fileno(), self._flows)
+
+    def _flows(self) -> None:
+        """What was left out is drawn anew."""
+        self._loop.remove_writer(self._output.fileno())
+        self._output.flows()
+        self._take_again()

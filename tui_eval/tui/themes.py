@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable
+from dataclasses import replace
 from typing import Any, NamedTuple
 
 from textual.app import App
-from textual.theme import Theme
+from textual.theme import BUILTIN_THEMES, Theme
 
 from tui_eval.tui.browser import in_browser
 
@@ -65,7 +66,12 @@ LIGHT = Theme(
     },
 )
 
-THEMES = (DARK, LIGHT)
+TERMINAL_DARK = replace(BUILTIN_THEMES["ansi-dark"], accent="ansi_magenta")
+TERMINAL_LIGHT = replace(BUILTIN_THEMES["ansi-light"], warning="ansi_magenta", accent="ansi_blue")
+"""What is good, what warns and what failed have a colour each; on a light ground bold yellow, which
+many terminals brighten, cannot be read."""
+
+THEMES = (DARK, LIGHT, TERMINAL_DARK, TERMINAL_LIGHT)
 
 
 def terminal_theme() -> str:

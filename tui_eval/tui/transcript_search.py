@@ -14,19 +14,21 @@ if TYPE_CHECKING:
 
 
 class TranscriptSearch:
-    """Tells a filter which transcripts match.
-
-    `finished` counts the rollouts that were there to be searched when it began.
-    """
+    """Tells a filter which transcripts match, of those that were there when it began."""
 
     def __init__(self, state: RunState, wanted: RowFilter, notes: Notes) -> None:
         self.wanted = wanted
-        self.finished = state.finished
+        self._there = _transcripts(state)
         self.progress: SearchProgress | None = None
         self.is_over = False
         self._state = state
         self._notes = notes
         self._given_up = threading.Event()
+
+    @property
+    def is_up_to_date(self) -> bool:
+        """Whether there are no other transcripts by now."""
+        return self._there == _transcripts(self._state)
 
     @property
     def is_given_up(self) -> bool:
@@ -39,20 +41,26 @@ class TranscriptSearch:
 
     def work(self) -> None:
         """Searches; for a thread."""
-        from tui_eval.runs.layout import RunDir
+        from tui_eval.errors import RefusedError
+        from tui_eval.runs.opening import find_run
         from tui_eval.runs.text_search import search_transcripts
 
         run = self._state.run
         try:
             if run is None:
                 return
-            steps = search_transcripts(
-                RunDir(Path(run.path)), self._state, self.wanted, self._notes
-            )
+            files = find_run(Path(run.path))
+            steps = search_transcripts(files, self._state, self.wanted, self._notes)
             for self.progress in steps:
                 if self.is_given_up:
                     break
-        except ValueError:  # whoever told of the run told of no path
+        except (ValueError, RefusedError):  # whoever told of the run told of no path, or it is gone
             pass
         finally:
             self.is_over = True
+
+
+def _transcripts(state: RunState) -> tuple[int, int, int]:
+    """Another value wherever there may be other transcripts."""
+    reading = state.run.reading if state.run is not None else 0
+    return reading, state.finished, state.taken_back

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import csv
 import json
+import re
 from collections.abc import Callable, Iterator, Mapping
 from itertools import count
 from pathlib import Path
@@ -17,6 +18,8 @@ COLUMNS = (*REQUIRED, "ground_truth")
 
 MOST_FAULTS = 50
 """Faults of rows that are told one by one."""
+
+_BETWEEN = re.compile(r"[\s,]*")
 
 Place: TypeAlias = tuple[str, Any]
 """Where a row is, and the row, or a `Fault` where it cannot be read."""
@@ -125,15 +128,30 @@ def _read_jsonl(path: Path) -> Iterator[Place]:
 
 
 def _read_json(path: Path) -> Iterator[Place]:
+    content = path.read_bytes()
     try:
-        rows = json.loads(path.read_bytes())
+        text = content.decode(json.detect_encoding(content))
+        rows = json.loads(text)
     except (ValueError, RecursionError) as error:
         raise RefusedError([Fault(str(path), f"it is not JSON: {error}")]) from error
     if not isinstance(rows, list):
         kind = type(rows).__name__
         what = f"it holds a {kind}, not an array of objects"
         raise RefusedError([Fault(str(path), what, "Write [{...}, {...}], or name it .jsonl")])
-    yield from ((f"{path} row {index}", row) for index, row in enumerate(rows))
+    for index, (line, row) in enumerate(zip(_lines(text, len(rows)), rows, strict=True)):
+        yield f"{path} line {line}, row {index}", row
+
+
+def _lines(text: str, count: int) -> Iterator[int]:
+    """The line on which each element of a JSON array begins."""
+    read = json.JSONDecoder().raw_decode
+    line, told, place = 1, 0, text.index("[") + 1
+    for _ in range(count):
+        begin = _BETWEEN.match(text, place).end()  # type: ignore[union-attr]
+        line += text.count("\n", told, begin)
+        yield line
+        told = begin
+        _, place = read(text, begin)
 
 
 def _read_csv(path: Path) -> Iterator[Place]:

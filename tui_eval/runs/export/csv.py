@@ -46,9 +46,7 @@ def _cell(value: Any) -> str:
 def safe_cell(text: str) -> str:
     """Text that no terminal obeys and, with an apostrophe before it, no spreadsheet computes."""
     text = printable(text)
-    return (
-        f"'{text}" if text.lstrip(" ").startswith(("=", "+", "-", "@", "\t", "\r", "\n")) else text
-    )
+    return f"'{text}" if text.lstrip(" ").startswith(FORMULAS) else text
 
 
 def _line(cells: list[str]) -> bytes:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from enum import StrEnum
+from functools import lru_cache
 from itertools import islice
 from pathlib import Path
 from typing import Any
@@ -15,6 +16,8 @@ from tui_eval.runs.scan import BYTE_ORDER_MARK, decode_row, lines_of
 PROBED = 20
 """Lines that are looked at: the first ones may be garbage."""
 PROBED_BYTES = 1 << 26
+REMEMBERED = 4096
+"""Files that are not read again until they change."""
 
 
 class Format(StrEnum):
@@ -33,6 +36,13 @@ def recognise(path: Path) -> Format | None:
     Raises:
         OSError: The file cannot be read.
     """
+    now = path.stat()
+    return _recognised(path, now.st_dev, now.st_ino, now.st_mtime_ns, now.st_size)
+
+
+@lru_cache(REMEMBERED)
+def _recognised(path: Path, *state: int) -> Format | None:
+    """What a file in such a state is."""
     with open(path, "rb", buffering=0) as file:
         first = file.read(1 << 16).removeprefix(BYTE_ORDER_MARK.encode())
         if not first.strip():

@@ -31,7 +31,7 @@ COMMANDS = (
         palette=True,
     ),
     Command(
-        "enter", "open", "pairs", EXAMPLES, "Read the two transcripts beside each other",
+        "enter", "open", "pairs", EXAMPLES, "Read the two transcripts side by side",
         footer="transcripts", rank=9,
     ),
     Command(

@@ -4,11 +4,10 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from textual.screen import Screen
-
 from tui_eval.fold.columns import Note
 from tui_eval.fold.run_state import RunState
 from tui_eval.tui.commands.keymap import key_for
+from tui_eval.tui.drawing import DrawnScreen
 from tui_eval.tui.notebook import Notebook
 from tui_eval.tui.titles import rollout_name
 from tui_eval.tui.widgets.key_line import KeyLine
@@ -18,7 +17,7 @@ if TYPE_CHECKING:
     from tui_eval.fold.feed import Feed
 
 
-class AnnotatingScreen(Screen[None]):
+class AnnotatingScreen(DrawnScreen[None]):
     """A screen with a list of rollouts, of which one is selected."""
 
     feed: Feed

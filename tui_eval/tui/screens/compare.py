@@ -13,7 +13,6 @@ from textual.app import ComposeResult
 from textual.binding import BindingType
 from textual.containers import Container
 from textual.content import Content
-from textual.screen import Screen
 from textual.widget import Widget
 
 from tui_eval.fold.comparison import Change
@@ -26,9 +25,11 @@ from tui_eval.tui.commands.command import Scope
 from tui_eval.tui.commands.compare import GROUPS
 from tui_eval.tui.commands.keymap import key_for
 from tui_eval.tui.comparing import Reading
+from tui_eval.tui.drawing import DrawnScreen
 from tui_eval.tui.figures import plural
 from tui_eval.tui.ink import EMPTY, Line
-from tui_eval.tui.paths import shown_path
+from tui_eval.tui.keys_in_turn import focus_once_drawn
+from tui_eval.tui.paths import shown_path, typed_path
 from tui_eval.tui.preferences import drawn_every
 from tui_eval.tui.screens.live import LiveScreen
 from tui_eval.tui.widgets.compared_header import ComparedHeader
@@ -45,7 +46,7 @@ TICK_S = 1 / 12
 PAIRED_BY = "Examples are paired by what they ask: prompt, answer and info."
 
 
-class CompareRuns(Screen[None]):
+class CompareRuns(DrawnScreen[None]):
     """Reads runs in a thread and shows each beside the first; esc and q leave it.
 
     Args:
@@ -207,7 +208,7 @@ class CompareRuns(Screen[None]):
     def action_pane(self, number: int) -> None:
         """Goes to a pane."""
         self._enter(number)
-        self.call_after_refresh(self.set_focus, self.panes[number - 1])
+        focus_once_drawn(self, self.panes[number - 1])
 
     def action_next_pane(self, by: int) -> None:
         """Goes to the next or previous pane."""
@@ -305,7 +306,7 @@ class CompareRuns(Screen[None]):
 
         def answered(path: str | None) -> None:
             if path is not None:
-                self.run_worker(self._write(found, only, Path(path).expanduser()), group="export")
+                self.run_worker(self._write(found, only, typed_path(path)), group="export")
 
         which = "The examples that are listed" if only else "All examples"
         about = f"{which}. The ending says how: .md to read, .csv a table, .json."

@@ -10,7 +10,6 @@ from typing import TYPE_CHECKING, ClassVar
 from textual.app import ComposeResult
 from textual.binding import BindingType
 from textual.content import Content
-from textual.screen import Screen
 
 from tui_eval.printable import one_line
 from tui_eval.shipped import shipped
@@ -18,6 +17,7 @@ from tui_eval.tui.changes import LOOKS
 from tui_eval.tui.commands import bindings
 from tui_eval.tui.commands.command import Scope
 from tui_eval.tui.commands.transcripts import GROUPS
+from tui_eval.tui.drawing import DrawnScreen
 from tui_eval.tui.pairs import Pair, Source
 from tui_eval.tui.stages import DONE
 from tui_eval.tui.widgets.key_line import KeyLine
@@ -36,7 +36,7 @@ BESIDE_LEAST = 100
 """Cells from which on two transcripts stand beside each other."""
 
 
-class TranscriptsScreen(Screen[int]):
+class TranscriptsScreen(DrawnScreen[int]):
     """Two rollouts, and those of other examples after them; left with the place last read.
 
     Args:

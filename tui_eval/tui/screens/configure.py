@@ -32,6 +32,7 @@ from tui_eval.tui.form_texts import (
     toml_lines,
 )
 from tui_eval.tui.ink import Line, Span, spread
+from tui_eval.tui.keys_in_turn import focus_once_drawn
 from tui_eval.tui.leaving import STAY, Choice, Leave
 from tui_eval.tui.looking import Looked, look
 from tui_eval.tui.plan_lines import wrapped
@@ -316,7 +317,7 @@ class ConfigureScreen(DraftFilesScreen):
         here = self.panes.index(self.focused) if self.focused in self.panes else -1
         pane = self.panes[(here + 1) % len(self.panes)]
         self.room.set_classes(f"-in-{self.panes.index(pane) + 1}")
-        self.call_after_refresh(self.set_focus, pane)
+        focus_once_drawn(self, pane)
 
     def action_help(self) -> None:
         """Shows the keys."""
@@ -329,7 +330,7 @@ class ConfigureScreen(DraftFilesScreen):
         """Back to the form, then out of it; asks where something would be lost."""
         if self.focused is not self.fields:
             self.room.set_classes("-in-1")
-            self.call_after_refresh(self.set_focus, self.fields)
+            focus_once_drawn(self, self.fields)
             return
         if not self.looked.is_changed:
             self.dismiss(None)

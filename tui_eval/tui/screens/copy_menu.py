@@ -34,7 +34,10 @@ def offer_copies(
         if place is not None:
             copy_at_once(screen, items[place], say)
 
-    lines = [Item(one.key, one.label, " ".join(one.note[:BEGINNING].split())) for one in items]
+    lines = [
+        Item(one.key, one.label, " ".join(one.note[:BEGINNING].split()), one.is_path)
+        for one in items
+    ]
     screen.app.push_screen(Menu("Copy", lines, key_for(command)), chosen)
 
 

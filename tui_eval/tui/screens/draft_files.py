@@ -8,17 +8,16 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
-from textual.screen import Screen
-
 from tui_eval.config.draft import Draft
 from tui_eval.config.eval_document import Place
 from tui_eval.tui.desk import Desk, Offer
+from tui_eval.tui.drawing import DrawnScreen
 from tui_eval.tui.looking import Looked
 from tui_eval.tui.screens.pickers import load_picker, save_picker, table_picker
 from tui_eval.tui.widgets.key_line import KeyLine
 
 
-class DraftFilesScreen(Screen[dict[str, Any] | None]):
+class DraftFilesScreen(DrawnScreen[dict[str, Any] | None]):
     """A screen over a draft that is loaded from a file, saved as one, and copied."""
 
     desk: Desk

@@ -22,7 +22,7 @@ from tui_eval.tui.exporting import Export, Part, deliver, missing_package
 from tui_eval.tui.figures import plural
 from tui_eval.tui.filter_entry import type_into
 from tui_eval.tui.ink import EMPTY, Line, cut, left
-from tui_eval.tui.paths import shown_path
+from tui_eval.tui.paths import shown_path, typed_path
 from tui_eval.tui.preferences import drawn_every
 from tui_eval.tui.text_line import TextLine
 from tui_eval.tui.widgets.line_view import LineView
@@ -90,7 +90,7 @@ class ExportLines(LineView):
 
     def _look(self) -> None:
         """Says what stands in the way."""
-        path = Path(self.path.text).expanduser()
+        path = typed_path(self.path.text)
         if package := missing_package(self.kind):
             what = f"✗ {package} is missing: pip install 'tui-eval[{self.kind}]'"
         elif not self.path.text or path.is_dir():
@@ -250,7 +250,7 @@ class ExportDialog(ModalScreen[str]):
     def action_write(self) -> None:
         """Writes it; a file that is there is replaced when it is asked for twice."""
         lines = self.lines
-        path = Path(lines.path.text).expanduser()
+        path = typed_path(lines.path.text)
         if lines.export is not None or not lines.is_ready:
             return
         if path.exists() and self._replaces != path:

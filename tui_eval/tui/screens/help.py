@@ -22,7 +22,7 @@ from tui_eval.tui.stages import LOOKS, MEANINGS
 from tui_eval.tui.widgets.line_view import LineView
 
 HERE = "In this pane"
-KEYS = 12
+KEYS = 13
 GAP = 3
 """Cells between two columns."""
 
@@ -52,7 +52,7 @@ def key_lines(
     """The lines of `told_commands`, with a blank one between groups."""
     told = told_commands(groups, scopes, here)
     shown = {command.id: keymap.shown(command) for _, commands in told for command in commands}
-    width = max(KEYS, *(cell_len(keys) + 1 for keys in shown.values()))
+    width = max(KEYS, *(cell_len(keys) + 2 for keys in shown.values()))
     for name, commands in told:
         yield ((name, "role"),)
         for command in commands:

@@ -22,6 +22,7 @@ from tui_eval.tui.commands.home import GROUPS
 from tui_eval.tui.commands.keymap import key_for
 from tui_eval.tui.found_runs import FoundRuns, can_resume, name_of
 from tui_eval.tui.ink import EMPTY, Line
+from tui_eval.tui.keys_in_turn import focus_once_drawn
 from tui_eval.tui.paths import shown_path
 from tui_eval.tui.screens.live import LiveScreen
 from tui_eval.tui.screens.looking import LookingScreen
@@ -60,7 +61,7 @@ class HomeScreen(LookingScreen):
         """Somebody wants to see a run.
 
         Args:
-            joined: Whether an engine works on it that was not started for this screen.
+            joined: Whether an engine that works on it was not started for this screen.
         """
 
         def __init__(self, feed: Feed, joined: bool = False) -> None:
@@ -203,7 +204,7 @@ class HomeScreen(LookingScreen):
     def action_pane(self, number: int) -> None:
         """Goes to a pane."""
         self.grid.set_classes([f"-in-{number}"])
-        self.call_after_refresh(self.set_focus, self.panes[number - 1])
+        focus_once_drawn(self, self.panes[number - 1])
 
     def action_next_pane(self, by: int) -> None:
         """Goes to the next or previous pane."""
@@ -237,7 +238,7 @@ class HomeScreen(LookingScreen):
             return
         if one.running and not one.socket:
             self.say("Its engine cannot be joined; this is what is on disk.")
-        self.post_message(self.RunWanted(self.desk.open(one), joined=bool(one.socket)))
+        self.post_message(self.RunWanted(self.desk.open(one), joined=True))
 
     def on_near_list_chosen(self, message: NearList.Chosen) -> None:
         """Evaluates an environment, or asks an endpoint."""

@@ -15,6 +15,7 @@ from tui_eval.tui.commands import bindings
 from tui_eval.tui.commands.command import Scope
 from tui_eval.tui.commands.keymap import key_for
 from tui_eval.tui.commands.live import GROUPS
+from tui_eval.tui.keys_in_turn import focus_once_drawn
 from tui_eval.tui.leaving import Leave
 from tui_eval.tui.screens.finding import FindingScreen
 from tui_eval.tui.screens.leavable import LeavableScreen
@@ -370,7 +371,7 @@ class LiveScreen(PassingOnScreen, SteeringScreen, FindingScreen, LeavableScreen)
     def action_pane(self, number: int) -> None:
         """Goes to a pane."""
         self.grid.enter(number)
-        self.call_after_refresh(self.set_focus, self.panes[number - 1])
+        focus_once_drawn(self, self.panes[number - 1])
 
     def action_next_pane(self, by: int) -> None:
         """Goes to the next or previous pane."""

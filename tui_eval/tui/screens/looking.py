@@ -8,10 +8,9 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from textual.screen import Screen
-
 from tui_eval.printable import one_line
 from tui_eval.tui.commands.keymap import key_for
+from tui_eval.tui.drawing import DrawnScreen
 from tui_eval.tui.found_runs import FoundRuns
 from tui_eval.tui.ink import EMPTY, Line
 from tui_eval.tui.widgets.near_list import ASKING, EndpointList, EnvironmentList, host_of
@@ -34,7 +33,7 @@ BY_COMMAND: Line = (("     ", ""), ("tui-eval ENVIRONMENT -m MODEL", "muted"), (
 ELSEWHERE: Line = (("     ", ""), ("tui-eval home PATH", "muted"), ("  look elsewhere too", ""))
 
 
-class LookingScreen(Screen[None]):
+class LookingScreen(DrawnScreen[None]):
     """A screen with the runs, environments and endpoints that there are."""
 
     desk: HomeDesk

@@ -13,18 +13,19 @@ from textual.screen import ModalScreen
 
 from tui_eval.printable import one_line, printable
 from tui_eval.tui.commands.key_names import sign_of
-from tui_eval.tui.ink import Line, cut, left, line_width
+from tui_eval.tui.ink import Line, cut, cut_start, left, line_width
 from tui_eval.tui.screens.columns import Picking
 
-LABEL_MOST = 28
+LABEL_MOST, NOTE_MOST = 28, 200
 
 
 class Item(NamedTuple):
-    """A line of a menu; `note` may be text that somebody else wrote."""
+    """A line of a menu; `note` may be text that somebody else wrote, or a path, told by its end."""
 
     key: str
     label: str
     note: str
+    is_path: bool = False
 
 
 class MenuLines(Picking):
@@ -42,10 +43,11 @@ class MenuLines(Picking):
     def line(self, index: int) -> Line:
         """Key, label and note."""
         one, room = self.items[index], max(self.line_width - self._label - 6, 1)
+        shorten = cut_start if one.is_path else cut
         return (
             (f" {one.key}  ", "key"),
             (left(one_line(one.label, self._label), self._label), "strong"),
-            (f"  {cut(one_line(one.note, room), room)}", "muted"),
+            (f"  {shorten(one_line(one.note, NOTE_MOST), room)}", "muted"),
         )
 
 

@@ -8,10 +8,12 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 from textual.message import Message
 
+from tui_eval.tui.browser import in_browser, lies_in
 from tui_eval.tui.commands.keymap import key_for
 from tui_eval.tui.figures import plural
 from tui_eval.tui.leaving import STAY, Choice
 from tui_eval.tui.limit_steps import next_limit
+from tui_eval.tui.paths import typed_path
 from tui_eval.tui.screens.annotating import AnnotatingScreen
 from tui_eval.tui.stages import DONE
 from tui_eval.tui.titles import rollout_name
@@ -247,14 +249,14 @@ class SteeringScreen(AnnotatingScreen):
         source = Path(run.path)
         name = source.stem if source.suffix else source.name
         what = "As it is now; it goes on" if self.goes_on else "All of it; it stays"
-        about = f"{what} where it is."
+        about = f"{what} where it is{', on the server' if in_browser() else ''}."
         offered = str(Path("outputs") / "evals" / source.parent.name / name)
         if run.saved and not source.suffix:
             offered = f"{run.path}-copy"
 
         def answered(path: str | None) -> None:
             if path is not None:
-                self.run_worker(self._copy(source, Path(path).expanduser()), group="copy")
+                self.run_worker(self._copy(source, typed_path(path)), group="copy")
 
         title = "Save the run as" if run.saved else "Keep the run for good as"
         self.app.push_screen(PathPrompt(title, offered, about, "copies it there"), answered)
@@ -271,4 +273,5 @@ class SteeringScreen(AnnotatingScreen):
             self._say(" · ".join(f"{fault.where}: {fault.what}" for fault in error.faults))
         else:
             self.copied = is_over
-            self._say(f"The run is in {target} now{'' if is_over else ', as far as it is'}.")
+            now = "now" if is_over else "now, as far as it is"
+            self._say(f"The run is {lies_in(str(target))} {now}.")

@@ -18,6 +18,7 @@ from tui_eval.tui.commands.command import Scope
 from tui_eval.tui.commands.keymap import key_for
 from tui_eval.tui.commands.suite import GROUPS
 from tui_eval.tui.following import DWELL_S
+from tui_eval.tui.keys_in_turn import focus_once_drawn
 from tui_eval.tui.opened import Opened, place_of
 from tui_eval.tui.screens.live import LiveScreen
 from tui_eval.tui.stages import HELD
@@ -213,7 +214,7 @@ class SuiteScreen(LiveScreen):
             self.call_after_refresh(self._show_row)  # the list had no height until now
         if not is_blank and self._left_pane is not None:
             if self._left_pane[0] == place and focused in (None, self.evaluations):
-                self.call_after_refresh(self.set_focus, self._left_pane[1])
+                focus_once_drawn(self, self._left_pane[1])
             self._left_pane = None
 
     def _show_row(self) -> None:
@@ -278,7 +279,7 @@ class SuiteScreen(LiveScreen):
             self.remove_class("-no-list")
             if self.grid.has_class("-zoomed"):
                 self.action_zoom()
-            self.call_after_refresh(self.set_focus, self.evaluations)
+            focus_once_drawn(self, self.evaluations)
         elif self._is_blank:
             self.keys.say("This evaluation has nothing to show yet.", self.now())
         else:

@@ -29,6 +29,7 @@ class TextBox(ModalScreen[str]):
         super().__init__()
         self._field = field
         self.area = TextArea(_in_lines(field, text), soft_wrap=True, tab_behavior="indent")
+        self.area.cursor_blink = False  # as no caret of this program does
         self.fault = TextPanel(lambda width: (), id="text-fault")
         self.fault.can_focus = False
 

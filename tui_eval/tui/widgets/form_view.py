@@ -167,7 +167,7 @@ class FormView(LineView, inherit_bindings=False):
         value, source = self.form.default(field.name)
         if value is None and field.required:
             return (("required", "warn"),)
-        text = text_of(field, value) or (NONE if value is None else '""')
+        text = NONE if value is None else text_of(field, value) or '""'
         about = f"  {source}" if source else ""
         return ((cut(text + about, width), "faint"),)
 

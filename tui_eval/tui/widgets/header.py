@@ -24,7 +24,8 @@ from tui_eval.tui.stages import HELD
 from tui_eval.tui.widgets.line_view import LineView
 
 WIDE = 100
-LEAST_BAR = 10
+LEAST_BAR, SHORT_BAR = 10, 6
+"""Cells of the bar, and where all numbers are as short as they get."""
 LEAST_NAME, GOOD_NAME = 6, 10
 """Cells that the name of the environment keeps beside the reward, and beside its interval."""
 MOVED_S = 10.0
@@ -135,7 +136,8 @@ def progress(state: RunState, now: float, width: int, asked_limit: int | None = 
     for words, terse in ((3, False), (2, False), (1, False), (0, False), (0, True)):
         facts = _facts(state, now, words, terse, moved)
         room = width - line_width(facts) - 2
-        if room >= (LEAST_BAR if words < 3 else WIDE // 4):
+        least = SHORT_BAR if terse else LEAST_BAR
+        if room >= (least if words < 3 else WIDE // 4):
             counts = (state.finished, state.errored, state.running, state.expected)
             return (*bar_spans(*counts, room), ("  ", ""), *facts)
     return facts

@@ -60,7 +60,7 @@ class MetricsPanel(LineView):
         """One line of numbers."""
         if index < len(self._lines):
             return self._lines[index].line
-        return example_line(self.state, index - len(self._lines))
+        return example_line(self.state, index - len(self._lines), self.line_width)
 
     def target(self, index: int) -> Target | None:
         """What a line is about."""
@@ -77,7 +77,8 @@ class MetricsPanel(LineView):
         state = self.state
         counts = (state.finished, state.taken_back, state.total, len(state.notices))
         reading = state.run.reading if state.run is not None else 0
-        made_of = (*counts, reading, state.end, self.line_width)
+        asked = bool(state.facts.questions.texts)
+        made_of = (*counts, reading, state.end, asked, self.line_width)
         if made_of != self._made_of:
             self._made_of = made_of
             self._lines = list(numbers(state, self.line_width))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Hashable
 from typing import TYPE_CHECKING, ClassVar, NamedTuple
 
@@ -40,6 +41,15 @@ class Columns(NamedTuple):
     long_date: bool
     long_state: bool
     unsaved: bool
+
+
+_OWNER = re.compile(r"^[\w.-]+/(?=\w)")
+
+
+def _named(name: str, room: int) -> str:
+    """A name, without its owner where there is no room for both."""
+    whole = one_line(name, NAME_MOST)
+    return whole if len(whole) <= room else _OWNER.sub("", whole)
 
 
 class RunList(LineView):
@@ -156,8 +166,8 @@ class RunList(LineView):
         spans: list[Span] = [
             (f"{mark or ' '} ", "key"),
             (f"{look.glyph} ", look.ink),
-            (left(one_line(one.env_id, NAME_MOST), columns.env), ""),
-            (f"  {left(one_line(one.model, NAME_MOST), columns.model)}", "muted"),
+            (left(_named(one.env_id, columns.env), columns.env), ""),
+            (f"  {left(_named(one.model, columns.model), columns.model)}", "muted"),
             *self._numbers(one, columns),
         ]
         width = LONG_DATE if columns.long_date else SHORT_DATE

@@ -22,6 +22,7 @@ if TYPE_CHECKING:
 
 SLICE_S = 0.003
 """How long a frame may take for what can wait: highlighting, heights of what is not seen."""
+FRAME_S = 1 / 60
 SOON_S = 1 / 30
 CALM_S = 0.15
 """How long nobody may have scrolled before heights of what is not seen are worked out."""
@@ -44,7 +45,7 @@ class StoryView(LineView):
         self._told: tuple[Hashable, list[Part]] = (None, [])
         self._texts: dict[int, Texts] = {}
         self._inked: dict[int, Line] = {}
-        self._ink_until = 0.0
+        self._ink_from = self._ink_until = 0.0
         self._calm_from = 0.0
         self._is_settling = False
         self._due: set[Callable[[], None]] = set()
@@ -89,12 +90,18 @@ class StoryView(LineView):
             keep(self._texts, at, texts)
         return texts
 
+    def _begin_to_ink(self) -> None:
+        """Gives the lines of a frame their time, once, however often they are asked for."""
+        now = time.perf_counter()
+        if now >= self._ink_from + FRAME_S:
+            self._ink_from, self._ink_until = now, now + SLICE_S
+
     def _has_ink_time(self) -> bool:
         return time.perf_counter() < self._ink_until
 
     def render_lines(self, crop: Region) -> list[Strip]:
         """The strips of a region, highlighted as far as a frame has time for it."""
-        self._ink_until = time.perf_counter() + SLICE_S
+        self._begin_to_ink()
         return super().render_lines(crop)
 
     def foot(self) -> Line:
@@ -111,7 +118,7 @@ class StoryView(LineView):
 
     def update(self) -> None:
         """Lays out what is new and can be seen, and draws what changed."""
-        self._ink_until = time.perf_counter() + SLICE_S
+        self._begin_to_ink()
         place = self._place() if self.line_width != self._wrapped_to else None
         if self.rollout is not None:
             self._take(self.rollout)
@@ -184,9 +191,13 @@ class StoryView(LineView):
             self.set_timer(seconds, do)
 
     def _highlight(self) -> None:
-        """Highlights what was not in time."""
+        """Highlights what was not in time, unless frames come that do so anyway."""
         self._due.discard(self._highlight)
-        self.update()
+        wait = self._ink_from + SOON_S - time.perf_counter()
+        if wait > 0:
+            self._soon(self._highlight, wait)
+        else:
+            self.update()
 
     def _measure(self) -> None:
         """Makes some more heights exact, once nobody scrolls."""

@@ -1,0 +1,87 @@
+"""What is drawn bit by bit is what one frame of everything would be."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable
+from typing import Any
+
+import pyte
+import pytest
+from compared_runs import three_runs
+from scenes import comparing, live
+from scenes import over as saved_run
+from scripted_run import running_events
+from seeing import is_at_rest, press, until
+from textual.app import App
+from textual.widget import Widget
+
+APPS: dict[str, tuple[Callable[[], App[Any]], str]] = {
+    "a saved run": (saved_run, "2 j j G ctrl+u, z z { 1 j, s escape 3 j 4 G, 1 z end z"),
+    "a running run": (live(running_events()), "j j 2 G g, 3 z escape z, question_mark escape 1 f"),
+    "compared runs": (comparing(three_runs), "j j 2 j, 3 1 f enter j G, escape"),
+}
+SIZE = (80, 24)
+
+
+def picture(screen: pyte.Screen) -> list[Any]:
+    return [[screen.buffer[y][x] for x in range(SIZE[0])] for y in range(SIZE[1])]
+
+
+@pytest.mark.parametrize("name", APPS)
+async def test_a_terminal_shows_after_many_small_frames_what_a_whole_one_would(name: str) -> None:
+    make, keys = APPS[name]
+    app = make()
+    terminal = pyte.Screen(*SIZE)
+    frames = pyte.Stream(terminal)
+
+    def draw(screen: Any, update: Any) -> None:
+        is_frame = hasattr(update, "render_segments")  # the first is blank
+        if is_frame and screen is app.screen:
+            frames.feed(update.render_segments(app.console))
+
+    app._display = draw  # type: ignore[method-assign]
+    async with app.run_test(size=SIZE) as pilot:
+        await until(pilot, lambda: is_at_rest(app))
+        for some in keys.split(", "):
+            await press(pilot, *some.split())
+            whole = pyte.Screen(*SIZE)
+            await until(pilot, lambda: not app.screen._compositor._dirty_regions)
+            update: Any = app.screen._compositor.render_full_update()
+            pyte.Stream(whole).feed(update.render_segments(app.console))
+            assert terminal.display == whole.display, some
+            assert picture(terminal) == picture(whole), some
+
+
+async def test_scrolling_one_pane_asks_nothing_of_the_others(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    app: Any = saved_run()
+    async with app.run_test(size=SIZE) as pilot:
+        await until(pilot, lambda: is_at_rest(app))
+        await press(pilot, "2", "g")
+        asked = []
+        render_lines = Widget.render_lines
+
+        def counted(widget: Widget, crop: Any) -> Any:
+            asked.append(widget.id or type(widget).__name__)
+            return render_lines(widget, crop)
+
+        monkeypatch.setattr(Widget, "render_lines", counted)
+        app.live_screen.story.scroll_lines(1)
+        await until(pilot, lambda: "story" in asked)
+        assert not {"rollouts", "numbers", "reward", "Header", "KeyLine"} & set(asked)
+
+
+async def test_a_pane_that_cannot_be_drawn_ends_the_app_and_says_why(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    app: Any = saved_run()
+    with pytest.raises(ZeroDivisionError):
+        async with app.run_test(size=SIZE) as pilot:
+            await until(pilot, lambda: is_at_rest(app))
+            rollouts = app.live_screen.rollouts
+            monkeypatch.setattr(rollouts, "render_lines", lambda crop: 1 / 0)
+            rollouts.refresh()
+            while app.is_running:
+                await asyncio.sleep(0.01)

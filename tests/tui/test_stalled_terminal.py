@@ -1,0 +1,49 @@
+"""A terminal that takes nothing for a while holds up nothing, and is drawn anew afterwards."""
+
+from __future__ import annotations
+
+import signal
+import time
+from collections.abc import Iterator
+from contextlib import closing, contextmanager
+
+from compared_runs import two_runs
+from held_runs import ended_in_time
+from program import Program, wait_until
+from terminal import Terminal
+
+from tui_eval.tui.terminal_output import STALLS_AFTER_S
+
+
+@contextmanager
+def stalled(program: Program) -> Iterator[Terminal]:
+    runs = map(str, two_runs(program.folder))
+    with closing(Terminal(program.folder, program.env, "compare", *runs)) as on:
+        on.wait_for("greatest difference first")
+
+        def is_full() -> bool:
+            on.type("z")
+            return not on.takes_more
+
+        wait_until(is_full, "the terminal takes no more")
+        yield on
+
+
+def test_a_signal_ends_the_program_and_leaves_the_terminal_whole(program: Program) -> None:
+    with stalled(program) as on:
+        on.process.send_signal(signal.SIGTERM)
+        assert ended_in_time(lambda: on.process.wait(10)) == 0
+        on.read_all()
+        assert on.is_whole()
+
+
+def test_what_it_did_not_take_is_drawn_once_it_takes_more(program: Program) -> None:
+    with stalled(program) as on:
+        on.type("zzs")
+        wait_until(lambda: on.has_taken_keys, "the keys are taken")
+        until = time.monotonic() + 2 * STALLS_AFTER_S
+        wait_until(lambda: time.monotonic() > until, "what is drawn is left out")
+        on.wait_for("worst first")
+        on.type("q")
+        assert on.finish() == 0
+        assert on.is_whole()

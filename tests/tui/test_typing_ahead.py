@@ -1,0 +1,39 @@
+"""What is typed faster than the screen takes it, all at once, on a real terminal."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import pytest
+from program import Program
+from terminal import Terminal
+
+
+@pytest.fixture
+def terminal(program: Program) -> Iterator[Terminal]:
+    program.run("reverse-text", "-m", "demo", "-n", "5", "-r", "1", "-s")
+    terminal = Terminal(program.folder, program.env, "open", str(program.only_run().path))
+    yield terminal
+    terminal.close()
+
+
+@pytest.mark.parametrize(
+    ("keys", "seen"),
+    [
+        ("/example=3 exact", "/ example=3 exact"),  # else its x, e and space are commands
+        ("/example=3\r/ or example=1", "2 of 5"),
+        ("4/next x\r", "“next x”"),
+        ("2/zzz x\r", "/zzz x"),
+        (":to the light", "to the light"),
+        ("aseen\tq", "seen"),
+        ("Cfolder x", "-copyfolder x"),
+        ("/x\x1b[200~yz q\x1b[201~", "/ xyz q"),
+    ],
+)
+def test_every_key_meets_what_the_one_before_it_opened(
+    terminal: Terminal, keys: str, seen: str
+) -> None:
+    terminal.wait_for("finished in")
+    terminal.type(keys)
+    terminal.wait_for(seen)
+    assert terminal.process.poll() is None

@@ -1,0 +1,43 @@
+"""Screens that draw no more than what changed."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
+
+from textual._compositor import Compositor
+from textual.geometry import Region
+from textual.screen import Screen, ScreenResultType
+from textual.strip import Strip
+
+
+class ChangedRowsCompositor(Compositor):
+    """Textual's own, but for what it asks for: all lines of every widget on the screen, of which
+    it drops those that did not change. That is most of a frame where one pane is scrolled."""
+
+    def _render_chops(
+        self, crop: Region, is_rendered_line: Callable[[int], bool]
+    ) -> Sequence[Mapping[int, Strip]]:
+        """Asks only widgets in the region, and only for lines in it."""
+        assert self.cuts is not None  # worked out from all widgets, and kept
+        rows = Region(0, crop.y, self.size.width, crop.height)
+        every = self.visible_widgets
+        within = {
+            widget: (region, clip.intersection(rows))
+            for widget, (region, clip) in every.items()
+            if crop.overlaps(region)
+        }
+        self._visible_widgets = within
+        try:
+            return super()._render_chops(crop, is_rendered_line)
+        finally:
+            if self._visible_widgets is within:
+                self._visible_widgets = every
+
+
+class DrawnScreen(Screen[ScreenResultType]):
+    """The base of the screens that are looked at for long."""
+
+    def __init__(self, *arguments: Any, **options: Any) -> None:
+        super().__init__(*arguments, **options)
+        self._compositor = ChangedRowsCompositor()
