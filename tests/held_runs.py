@@ -6,19 +6,16 @@ import os
 import shutil
 import tempfile
 import textwrap
-import time
-from collections.abc import Callable
 from pathlib import Path
 
-from program import Finished, Program, chat_answer, tool_call, wait_until
+from program import Program, chat_answer, tool_call, wait_until
 from servers import FaultServer, Reply
 
 CHAT, MODELS = "/v1/chat/completions", "/v1/models"
 GOOD = Reply(body=chat_answer("yes"))
 HANG = Reply(hang=True)
-OVERLOADED = Reply(503, b"later", {"Retry-After": "60"})
+OVERLOADED = Reply(503, b"later", {"Retry-After": "600"})
 EXAMPLES = 3
-ENDS_WITHIN_S = 4.0
 
 ENVIRONMENT = """
 import asyncio, os, pathlib, re, subprocess, time
@@ -33,11 +30,11 @@ def is_held(phase):
 
 def block(phase):
     if is_held(phase):
-        time.sleep(60)
+        time.sleep(600)
 
 async def wait(phase):
     if is_held(phase):
-        await asyncio.sleep(60)
+        await asyncio.sleep(600)
 
 block("import")
 
@@ -71,7 +68,7 @@ async def blocking():
 def in_thread():
     "Runs a program."
     if is_held("plain tool"):
-        subprocess.run(["sleep", "60"])
+        subprocess.run(["sleep", "600"])
     return "done"
 
 def plain_score(state):
@@ -111,7 +108,7 @@ ANSWERS = {
     "plain tool": [GOOD, calls("in_thread"), GOOD],
 }
 # What the log says once a run is held, where neither the environment nor the server tells.
-LOGGED = {"request asleep": "is tried again in 60", "rollout asleep": "runs again in"}
+LOGGED = {"request asleep": "is tried again in 600", "rollout asleep": "runs again in"}
 
 
 class HeldRun:
@@ -178,8 +175,7 @@ class HeldRun:
 
     def check_what_is_left(self, done: int, *, of: int = EXAMPLES) -> None:
         """No process, no socket, no lock, whole files that say what there is."""
-        within = ENDS_WITHIN_S * busyness()
-        wait_until(lambda: not self.processes(), "all processes are gone", within)
+        wait_until(lambda: not self.processes(), "all processes are gone")
         assert not list(self.runtime.rglob("*.*"))
         for run in self.program.runs():
             assert not (run.path / "lock").exists()
@@ -200,22 +196,6 @@ class HeldRun:
         assert again.code == 0, again
         assert self.program.only_run().places() == [(i, 0) for i in range(EXAMPLES)]
         self.check_what_is_left(EXAMPLES)
-
-
-def ended_in_time(finish: Callable[[], Finished | int], within: float = ENDS_WITHIN_S) -> int:
-    """The exit code of a program that was told to end just now."""
-    told, busy = time.monotonic(), busyness()
-    done = finish()
-    took = time.monotonic() - told
-    within *= max(busy, busyness())
-    assert took < within, f"it took {took:.1f} of {within:.1f} s: {done}"
-    return done if isinstance(done, int) else done.code
-
-
-def busyness() -> float:
-    """How many want each processor, at least 1: so much longer may take what needs them."""
-    now = int(Path("/proc/loadavg").read_text().split()[3].partition("/")[0])
-    return max(1.0, max(now, os.getloadavg()[0]) / len(os.sched_getaffinity(0)))
 
 
 def _has_log(path: Path) -> bool:

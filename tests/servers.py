@@ -10,6 +10,7 @@ import struct
 import threading
 import time
 from collections.abc import Iterable
+from contextlib import AsyncExitStack
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Self
@@ -133,10 +134,19 @@ class FaultServer(LoopbackServer):
         self.in_flight = 0
         self._scripts: dict[str, list[Reply]] = {}
         self._peers: set[Any] = set()
+        self._full: tuple[int, int] | None = None
+        self._one_answer = asyncio.Lock()
 
     def script(self, path: str, replies: Iterable[Reply]) -> None:
         """From now on requests of this path get these replies, in order."""
         self._scripts[path] = list(replies)
+
+    def answer_when_full(self, limit: int, of: int) -> None:
+        """From now on nothing is answered until `limit` requests wait, or all `of` have come.
+
+        They are answered one by one: who does not ask anew after each answer waits for ever.
+        """
+        self._full = limit, of
 
     async def _handle(self, request: web.Request) -> web.StreamResponse:
         if request.path.endswith("/models") and request.path not in self._scripts:
@@ -151,11 +161,20 @@ class FaultServer(LoopbackServer):
         self.in_flight += 1
         self.at_once.append((time.monotonic(), self.in_flight))
         self.most_at_once = max(self.most_at_once, self.in_flight)
-        try:
+        async with AsyncExitStack() as until_it_has_left:
+            if self._full is not None:
+                await until_it_has_left.enter_async_context(self._one_answer)
+                await self._until_full(*self._full)
+            until_it_has_left.callback(self._leave)
             return await self._answer(request, self._next_reply(request.path))
-        finally:
-            self.in_flight -= 1
-            self.at_once.append((time.monotonic(), self.in_flight))
+
+    def _leave(self) -> None:
+        self.in_flight -= 1
+        self.at_once.append((time.monotonic(), self.in_flight))
+
+    async def _until_full(self, limit: int, of: int) -> None:
+        while self.in_flight < limit and len(self.requests) < of and not self._stopped.is_set():
+            await asyncio.sleep(0.001)
 
     def _next_reply(self, path: str) -> Reply:
         script = self._scripts.get(path)

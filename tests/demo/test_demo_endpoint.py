@@ -199,25 +199,23 @@ async def test_an_unknown_route_or_method_gets_json(endpoint: str) -> None:
 
 
 async def test_answers_64_requests_at_once(run_endpoint: Any) -> None:
-    with run_endpoint("--speed", "4") as url:
-        started = time.monotonic()
-        async with aiohttp.ClientSession(connector=aiohttp.TCPConnector(limit=64)) as session:
+    with run_endpoint("--speed", "0.5") as url:  # seconds each, minutes in turn
+        async with (
+            asyncio.timeout(60),
+            aiohttp.ClientSession(connector=aiohttp.TCPConnector(limit=64)) as session,
+        ):
 
-            async def one(number: int) -> float:
+            async def one(number: int) -> None:
                 body = ask(stream=number % 2 == 0)
                 async with session.post(f"{url}/chat/completions", json=body) as response:
                     assert response.status == 200
                     await response.read()
-                return time.monotonic() - started
 
-            times = await asyncio.gather(*(one(number) for number in range(64)))
-    alone = 0.3 / 4
-    assert min(times) >= alone
-    assert max(times) < 64 * alone
+            await asyncio.gather(*(one(number) for number in range(64)))
 
 
 async def test_a_stream_arrives_bit_by_bit(run_endpoint: Any) -> None:
-    with run_endpoint("--speed", "4") as url:
+    with run_endpoint("--speed", "0.2") as url:
         arrivals: list[float] = []
         async with (
             aiohttp.ClientSession() as session,

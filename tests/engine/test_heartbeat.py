@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import time
 from types import SimpleNamespace
 from typing import Any
 
@@ -57,11 +56,9 @@ def test_a_heart_that_cannot_beat_stops_nothing(
 ) -> None:
     fault_server.script(PING, [Reply(hang=fault == "hang", reset=fault == "reset")])
     url = "http://127.0.0.1:9/x" if fault == "refused" else ""
-    began = time.monotonic()
     done = run(program, fault_server, "-n", "2", "--heartbeat-status", url=url)
     assert done.code == 0, done
     assert len(program.only_run().rows) == 4
-    assert time.monotonic() - began < 20
     if fault != "hang":
         assert "heartbeat failed" in program.only_run().log
 

@@ -9,7 +9,7 @@ from contextlib import ExitStack
 from pathlib import Path
 
 import pytest
-from held_runs import EXAMPLES, HeldRun, ended_in_time
+from held_runs import EXAMPLES, HeldRun
 from program import wait_until
 from servers import FaultServer, Reply
 
@@ -47,8 +47,7 @@ def interrupted(
             lines = iter(process.stderr.readline, "")
             assert any("Stopping" in line for line in lines)
             process.send_signal(number)
-        code = ended_in_time(lambda: held.program.finish(process))
-        assert code == (0 if done == EXAMPLES else 130)
+        assert held.program.finish(process).code == (0 if done == EXAMPLES else 130)
         held.check_what_is_left(done)
         if done and signals == ONCE:
             held.goes_on()

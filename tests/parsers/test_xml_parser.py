@@ -1,7 +1,6 @@
 from __future__ import annotations
 
 import re
-import time
 from typing import Any
 
 import pytest
@@ -172,10 +171,8 @@ def test_any_conversation_has_an_answer_or_none_and_a_score(said_contents, as_ob
     assert (score == 0.0) == (talk == [])
 
 
-def test_tags_left_open_a_hundred_thousand_times_are_read_at_once():
+def test_tags_left_open_a_million_times_are_read_in_linear_time():
     parser = XMLParser(["answer"])
-    text = "<answer>" * 100_000
-    began = time.process_time()
+    text = "<answer>" * 1_000_000  # hours, where each one looks at all that follow
     assert parser.parse(text).answer is None
-    assert parser.parse(text + "</answer>").answer == "<answer>" * 99_999
-    assert time.process_time() - began < 1.0
+    assert parser.parse(text + "</answer>").answer == "<answer>" * 999_999

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import time
 from pathlib import Path
 
 import pytest
@@ -132,11 +131,3 @@ def test_broken_metadata_hides_no_run(here: Path, text: str) -> None:
     one = found()["one"]
     assert (one.env_id, one.done) == ("my-env", 1)
     assert one.date == one.written_at > 0
-
-
-def test_hundreds_of_runs_are_found_at_once(here: Path) -> None:
-    for number in range(300):
-        write_run(here / f"outputs/evals/e--m/{number}", [line(0, 0)] * 20)
-    began = time.process_time()
-    assert len(find_runs()) == 300
-    assert time.process_time() - began < 2.0

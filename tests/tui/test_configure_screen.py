@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import time
 from collections.abc import AsyncIterator, Callable, Mapping
 from contextlib import asynccontextmanager
 from pathlib import Path
@@ -381,20 +380,6 @@ async def test_every_pane_is_reached_at_80_columns_with_one_key() -> None:
             await stage.press("f2")
             await stage.pilot.pause()
         assert seen == [[pane] for pane in stage.screen.panes]
-
-
-async def test_a_key_takes_no_longer_than_a_frame_in_a_file_of_500_evaluations() -> None:
-    tables = "".join(f'[[eval]]\nenv_id = "calculator"\nname = "n{n}"\n' for n in range(500))
-    text = f'model = "demo"\n{tables}'
-    async with staged(form_app(Draft(text, Path("big.toml")), ScriptedDesk(SEVERAL))) as stage:
-        await stage.to("num_examples")
-        took = []
-        for digit in "123456":
-            began = time.process_time()
-            stage.screen.fields.typing.insert(digit)
-            stage.screen.fields._write()
-            took.append(time.process_time() - began)
-        assert min(took) < 0.05
 
 
 async def test_what_people_wrote_cannot_steer_the_terminal() -> None:

@@ -9,12 +9,11 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
-from held_runs import ended_in_time
 from program import Program
 from run_on_disk import feed_on_disk, run_on_disk
 from scripted_run import ScriptedFeed, all_events, saved_row, saved_rows
 from staging import over, running, staged_app
-from terminal import Terminal
+from terminal import PATIENCE_S, Terminal
 
 from tui_eval.printable import printable
 from tui_eval.tui.elsewhere import NoProgramError
@@ -173,5 +172,5 @@ def test_a_window_that_is_closed_while_the_editor_is_open_ends_both(
     terminal.type("O")
     terminal.wait_for("READING")
     terminal.hang_up()
-    assert ended_in_time(lambda: terminal.process.wait(10)) == 0
+    assert terminal.process.wait(PATIENCE_S) == 0
     assert not Path((program.folder / "kept.path").read_text().strip()).exists()

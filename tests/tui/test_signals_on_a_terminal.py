@@ -12,10 +12,10 @@ from pathlib import Path
 
 import pytest
 from compared_runs import two_runs
-from held_runs import EXAMPLES, HeldRun, ended_in_time
+from held_runs import EXAMPLES, HeldRun
 from program import Program, wait_until
 from servers import FaultServer
-from terminal import Terminal
+from terminal import PATIENCE_S, Terminal
 
 DONE_BY_PHASE = {
     "loading": 0,
@@ -58,7 +58,7 @@ def left(folder: Path, phase: str, leave: Callable[[Terminal], None]) -> None:
         if "blocks" not in phase:  # what holds the loop holds the news, too
             terminal.wait_for(f"{done}/{EXAMPLES}" if done else "starting")
         leave(terminal)
-        assert ended_in_time(terminal.finish) == (0 if done == EXAMPLES else 130)
+        assert terminal.finish() == (0 if done == EXAMPLES else 130)
         assert terminal.is_whole()
         assert "Traceback" not in terminal.text
         held.check_what_is_left(done)
@@ -83,7 +83,7 @@ def test_asked_again_it_does_not_wait_for_the_engine(tmp_path: Path) -> None:
         ctrl_c_twice(terminal)
         terminal.wait_for(lambda: b"Stopping" in terminal.raw.rpartition(b"\x1b[?1049l")[2])
         terminal.process.send_signal(signal.SIGINT)
-        assert ended_in_time(terminal.finish, within=1.5) == 130
+        assert terminal.finish() == 130
         held.check_what_is_left(1)
 
 
@@ -94,7 +94,7 @@ def test_after_the_end_of_the_run_a_signal_only_closes_the_screen(
     with held_on_screen(tmp_path, "nothing") as (held, terminal):
         terminal.wait_for("finished in")
         terminal.process.send_signal(number)
-        assert ended_in_time(terminal.finish) == 0
+        assert terminal.finish() == 0
         assert terminal.is_whole()
         held.check_what_is_left(EXAMPLES)
 
@@ -104,7 +104,7 @@ def test_a_window_that_is_closed_stops_the_run(tmp_path: Path) -> None:
         terminal.wait_for(held.is_held)
         terminal.wait_for("1/3")
         terminal.hang_up()
-        assert ended_in_time(lambda: terminal.process.wait(10)) == 130
+        assert terminal.process.wait(PATIENCE_S) == 130
         held.check_what_is_left(1)
 
 
@@ -116,7 +116,7 @@ def test_a_terminal_that_goes_without_a_signal_takes_the_screen_but_not_the_run(
         terminal.wait_for("/180")
         terminal.cut()
         run = program.only_run()
-        assert ended_in_time(lambda: terminal.process.wait(10)) == 0
+        assert terminal.process.wait(PATIENCE_S) == 0
         wait_until(lambda: run.metadata.get("status") == "finished", "the run has ended")
 
 
@@ -129,7 +129,7 @@ def test_at_whatever_moment_of_the_start_a_signal_comes_the_terminal_is_whole(
             while time.monotonic() < until:
                 terminal.read(0.01)
             terminal.process.send_signal(signal.SIGTERM)
-            code = ended_in_time(terminal.finish)
+            code = terminal.finish()
             assert code in (130, -signal.SIGTERM, -signal.SIGINT), bytes(terminal.raw[-2000:])
             assert b"\x1b[?1049h" not in terminal.raw or terminal.is_whole()
             held.check_what_is_left(0)
@@ -181,7 +181,7 @@ def test_what_happens_while_the_terminal_is_taken_or_given_back_leaves_it_whole(
         if moment == "_enable_line_wrap":
             on.wait_for("greatest difference first")
             on.type("q")
-        ended_in_time(on.finish)
+        on.finish()
         assert b"\x1b[?1049h" in on.raw
         assert on.is_whole()
         assert ("a fault of the driver" in on.text) == (what == "fault")
@@ -212,7 +212,7 @@ def test_a_signal_whose_interrupt_is_dropped_ends_the_program_all_the_same(
     paths = f"{program.folder}{os.pathsep}{os.environ.get('PYTHONPATH', '')}"
     program.env |= {"PYTHONPATH": paths, "DROPPED": str(int(number))}
     with closing(Terminal(program.folder, program.env, "demo")) as terminal:
-        assert ended_in_time(terminal.finish) == 130
+        assert terminal.finish() == 130
         assert b"\x1b[?1049h" not in terminal.raw
 
 

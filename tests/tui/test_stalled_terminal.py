@@ -8,9 +8,8 @@ from collections.abc import Iterator
 from contextlib import closing, contextmanager
 
 from compared_runs import two_runs
-from held_runs import ended_in_time
 from program import Program, wait_until
-from terminal import Terminal
+from terminal import PATIENCE_S, Terminal
 
 from tui_eval.tui.terminal_output import STALLS_AFTER_S
 
@@ -32,7 +31,7 @@ def stalled(program: Program) -> Iterator[Terminal]:
 def test_a_signal_ends_the_program_and_leaves_the_terminal_whole(program: Program) -> None:
     with stalled(program) as on:
         on.process.send_signal(signal.SIGTERM)
-        assert ended_in_time(lambda: on.process.wait(10)) == 0
+        assert on.process.wait(PATIENCE_S) == 0
         on.read_all()
         assert on.is_whole()
 

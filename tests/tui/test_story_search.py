@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 import re
-import time
 
 import pytest
 from hypothesis import given
@@ -118,14 +117,13 @@ async def test_an_expression_that_takes_forever_is_given_up_and_the_screen_lives
     feed = ScriptedFeed(all_events(), {**saved_rows(), 0: row}, live=False)
     async with staged_app(feed) as stage:
         await stage.press("2", "g", "slash", *"/(a+)+$/", "enter")
-        longest, end = 0.0, time.perf_counter() + 20
-        while stage.live.story.search.is_busy and time.perf_counter() < end:
-            before = time.perf_counter()
+        turns = 0
+        while stage.live.story.search.is_busy:
             await asyncio.sleep(0.005)
-            longest = max(longest, time.perf_counter() - before)
+            turns += 1
         await stage.pilot.pause()
         assert "takes too long" in foot(stage)
-        assert longest < 1.0
+        assert turns > 5, "the screen's loop goes on meanwhile"
 
 
 async def test_jumps_go_by_tool_call_and_by_what_went_wrong() -> None:
