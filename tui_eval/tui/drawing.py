@@ -9,6 +9,10 @@ from textual._compositor import Compositor
 from textual.geometry import Region
 from textual.screen import Screen, ScreenResultType
 from textual.strip import Strip
+from textual.timer import Timer
+
+GATHERS_S = 0.008
+"""How long a frame waits, after the first pane has asked for one, for those that ask next."""
 
 
 class ChangedRowsCompositor(Compositor):
@@ -41,3 +45,21 @@ class DrawnScreen(Screen[ScreenResultType]):
     def __init__(self, *arguments: Any, **options: Any) -> None:
         super().__init__(*arguments, **options)
         self._compositor = ChangedRowsCompositor()
+        self._gathering: Timer | None = None
+
+    def _on_timer_update(self) -> None:
+        """Draws what one key changed in one frame.
+
+        After a rest the clock of frames comes at once: only the pane that asked first would be
+        drawn, and the others up to two periods later.
+        """
+        if self._layout_required or self._scroll_required:
+            super()._on_timer_update()
+            return
+        self._update_timer.pause()
+        if self._gathering is None:
+            self._gathering = self.set_timer(GATHERS_S, self._draw_gathered, name="gathering")
+
+    def _draw_gathered(self) -> None:
+        self._gathering = None
+        super()._on_timer_update()
