@@ -20,8 +20,10 @@ from tui_eval.tui.widgets.line_view import LineView
 if TYPE_CHECKING:
     from tui_eval.fold.transcript import Rollout
 
+INK_S = 0.0015
+"""How long a frame may take to highlight: what is not in time is left for the next ones."""
 SLICE_S = 0.003
-"""How long a frame may take for what can wait: highlighting, heights of what is not seen."""
+"""How long heights of what is not seen are worked out at a time."""
 FRAME_S = 1 / 60
 SOON_S = 1 / 30
 CALM_S = 0.15
@@ -94,7 +96,7 @@ class StoryView(LineView):
         """Gives the lines of a frame their time, once, however often they are asked for."""
         now = time.perf_counter()
         if now >= self._ink_from + FRAME_S:
-            self._ink_from, self._ink_until = now, now + SLICE_S
+            self._ink_from, self._ink_until = now, now + INK_S
 
     def _has_ink_time(self) -> bool:
         return time.perf_counter() < self._ink_until
