@@ -27,6 +27,8 @@ WATCHED_S = 30.0
 HELD_WITHIN_S = 20.0
 STOPS_WITHIN_S = 2.5
 """The clean stop may take 2 s, and the processes half a second to go."""
+ENDS_WITHIN_S = 1.0
+"""Asked a second time, it waits for nothing."""
 
 
 def measure(setting: Setting) -> Iterator[Figure]:
@@ -50,6 +52,10 @@ def measure(setting: Setting) -> Iterator[Figure]:
         spread(stopped),
     )
     yield Figure("the same, median", median(stopped), None, " s")
+    again = [_stop_headless(setting, options, twice=True) for _ in range(setting.repeats(3))]
+    yield Figure(
+        "a second SIGTERM to the end of both", max(again), ENDS_WITHIN_S, " s", spread(again)
+    )
 
 
 def _wait_until_held(logs: Path, before: set[Path]) -> None:
@@ -63,8 +69,8 @@ def _wait_until_held(logs: Path, before: set[Path]) -> None:
     raise NotMeasuredError("no tool held the loop")
 
 
-def _stop_headless(setting: Setting, options: dict[str, str]) -> float:
-    """Seconds from SIGTERM to the end of `tui-eval -d`, which waits for its engine."""
+def _stop_headless(setting: Setting, options: dict[str, str], twice: bool = False) -> float:
+    """Seconds from the last SIGTERM to the end of `tui-eval -d`, which waits for its engine."""
     logs = Path(options["output_dir"])
     before = set(logs.rglob("engine.log"))
     command = [sys.executable, "-m", "tui_eval", "bench-math", "-d", *command_line(options)]
@@ -73,12 +79,15 @@ def _stop_headless(setting: Setting, options: dict[str, str]) -> float:
         cwd=setting.folder,
         env=setting.variables(),
         stdout=subprocess.PIPE,
-        stderr=subprocess.DEVNULL,
+        stderr=subprocess.PIPE if twice else subprocess.DEVNULL,
         text=True,
     )
     try:
         assert process.stdout is not None, "a pipe was asked for"
         _wait_until_held(logs, before)
+        if process.stderr is not None:
+            os.kill(process.pid, signal.SIGTERM)
+            next((line for line in process.stderr if "Stopping" in line), None)
         began = time.monotonic()
         os.kill(process.pid, signal.SIGTERM)
         process.stdout.read()
