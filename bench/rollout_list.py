@@ -16,7 +16,7 @@ from bench.filtering import made_state
 from bench.setting import Setting
 from tui_eval.fold.run_state import RunState
 from tui_eval.tui.app import TuiEvalApp
-from tui_eval.tui.row_order import Sorting, make_order
+from tui_eval.tui.rollouts.row_order import Sorting, make_order
 from tui_eval.tui.watched import Silence, Watched
 
 ROWS = 100_000

@@ -10,7 +10,7 @@ from typing import Any
 
 from scripted_run import NOW, SYSTEM, USER, call
 
-from tui_eval.tui.comparing import Reading
+from tui_eval.tui.comparison.comparing import Reading
 
 EACH = 3
 QUESTIONS = (

@@ -37,7 +37,7 @@ from tui_eval import events as ev
 from tui_eval.fold.columns import Note
 from tui_eval.tui.app import TuiEvalApp
 from tui_eval.tui.home_app import HomeApp
-from tui_eval.tui.notebook import Notebook
+from tui_eval.tui.rollouts.notebook import Notebook
 from tui_eval.tui.screen_app import ScreenApp
 from tui_eval.tui.screens.compare import CompareRuns
 from tui_eval.tui.screens.compare_rollouts import CompareRollouts

@@ -14,7 +14,7 @@ from scripted_run import NOW, ScriptedFeed, all_events, run_started, running_eve
 from tui_eval import events as ev
 from tui_eval.runs.discovery import FoundRun
 from tui_eval.runs.layout import RunDir
-from tui_eval.tui.near import NearEndpoint, NearEndpoints, NearEnvironment
+from tui_eval.tui.home.near import NearEndpoint, NearEndpoints, NearEnvironment
 
 DAY = 24 * 3600.0
 UNREACHABLE = "https://broken.example/v1"

@@ -16,10 +16,10 @@ from textual.screen import Screen
 
 from tui_eval.fold.feed import Feed
 from tui_eval.fold.run_state import RunState
-from tui_eval.tui.browser import DRIVER, in_browser
 from tui_eval.tui.screen_app import ScreenApp
 from tui_eval.tui.screens.compare import CompareRuns
 from tui_eval.tui.screens.compare_rollouts import CompareRollouts
+from tui_eval.tui.terminal.browser import DRIVER, in_browser
 from tui_eval.tui.watched import Watched
 from tui_eval.tui.widgets.line_view import LineView
 

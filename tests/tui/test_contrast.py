@@ -6,7 +6,7 @@ import pytest
 from staging import over, staged_app
 from textual.color import Color
 
-from tui_eval.tui.ink import INKS
+from tui_eval.tui.look.ink import INKS
 from tui_eval.tui.widgets.line_view import LineView
 
 LEAST = 4.5

@@ -17,7 +17,7 @@ from tui_eval.fold.run_state import RunState
 from tui_eval.fold.transcript import Rollout
 from tui_eval.runs import saved_feed, story
 from tui_eval.runs.opening import find_run, results_files
-from tui_eval.tui.reader import Reader
+from tui_eval.tui.transcript.reader import Reader
 
 
 @pytest.fixture(autouse=True)

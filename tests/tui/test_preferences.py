@@ -16,7 +16,7 @@ from textual.widgets import Input
 from tui_eval import events as ev
 from tui_eval.tui.commands.keymap import BY_ID
 from tui_eval.tui.preferences import Preferences, drawn_every
-from tui_eval.tui.row_order import Sorting
+from tui_eval.tui.rollouts.row_order import Sorting
 from tui_eval.tui.screens.help import Help
 from tui_eval.tui.screens.text_box import TextBox
 from tui_eval.tui.widgets.header import progress

@@ -28,7 +28,7 @@ from tui_eval.fold.patterns import Matcher
 from tui_eval.fold.run_state import RunState
 from tui_eval.runs.layout import RunDir
 from tui_eval.runs.notes import read_notes, write_note
-from tui_eval.tui.filter_entry import HINTS, error_condition, with_errors_only
+from tui_eval.tui.rollouts.filter_entry import HINTS, error_condition, with_errors_only
 from tui_eval.tui.screens.compare_rollouts import CompareRollouts
 
 

@@ -11,7 +11,7 @@ from compared_runs import two_runs
 from program import Program, wait_until
 from terminal import PATIENCE_S, Terminal
 
-from tui_eval.tui.terminal_output import STALLS_AFTER_S
+from tui_eval.tui.terminal.output import STALLS_AFTER_S
 
 
 @contextmanager

@@ -25,10 +25,10 @@ from staging import Stage, over, running, staged_app, staged_suite
 from tui_eval import events as ev
 from tui_eval.commands import Cancel, Command, MoveLimit, Rerun, SaveNow, Subscribe
 from tui_eval.tui.app import TuiEvalApp
-from tui_eval.tui.browser import DRIVER, in_browser
-from tui_eval.tui.limit_steps import next_limit
 from tui_eval.tui.screens.path_prompt import PathLine
 from tui_eval.tui.screens.question import Question
+from tui_eval.tui.suite.limit_steps import next_limit
+from tui_eval.tui.terminal.browser import DRIVER, in_browser
 
 CONTROLS = (Cancel, Rerun, MoveLimit, SaveNow)
 

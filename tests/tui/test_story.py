@@ -10,8 +10,9 @@ from rich.cells import cell_len
 from tui_eval.events import Stage
 from tui_eval.fold.transcript import Entry, Rollout, ToolUse
 from tui_eval.printable import printable
-from tui_eval.tui.blocks import bar, columns, thread
-from tui_eval.tui.figures import (
+from tui_eval.tui.leaving import leave_choices
+from tui_eval.tui.look.blocks import bar, columns, thread
+from tui_eval.tui.look.figures import (
     clock_text,
     count_text,
     ms_text,
@@ -19,12 +20,11 @@ from tui_eval.tui.figures import (
     reward_text,
     span_text,
 )
-from tui_eval.tui.ink import Line, line_width
-from tui_eval.tui.leaving import leave_choices
-from tui_eval.tui.parts import Part
-from tui_eval.tui.stages import LOOKS, MEANINGS, error_word
-from tui_eval.tui.story import Piece, View, ending_piece
-from tui_eval.tui.wrap import shown_lines, wrap
+from tui_eval.tui.look.ink import Line, line_width
+from tui_eval.tui.look.stages import LOOKS, MEANINGS, error_word
+from tui_eval.tui.look.wrap import shown_lines, wrap
+from tui_eval.tui.transcript.parts import Part
+from tui_eval.tui.transcript.story import Piece, View, ending_piece
 
 
 def words(lines: tuple[Line, ...]) -> list[str]:
@@ -97,7 +97,7 @@ def test_only_what_is_shown_of_a_long_text_is_made_printable(
         seen.append(len(text))
         return printable(text)
 
-    monkeypatch.setattr("tui_eval.tui.wrap.printable", counting)
+    monkeypatch.setattr("tui_eval.tui.look.wrap.printable", counting)
     lines, rest = shown_lines("wörd \x1b\n" * 500_000, 80, 40)
     assert lines == ["wörd ␛"] * 40
     assert rest > 30_000

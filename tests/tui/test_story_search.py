@@ -13,9 +13,9 @@ from scripted_story import long_feed, rich_feed
 from staging import Stage, over, running, staged_app
 
 from tui_eval.printable import printable
-from tui_eval.tui.finding import Match, TooSlowError, find, shown_source, wanted
-from tui_eval.tui.marking import Texts
-from tui_eval.tui.story import USUAL, Block, lay_out
+from tui_eval.tui.transcript.finding import Match, TooSlowError, find, shown_source, wanted
+from tui_eval.tui.transcript.marking import Texts
+from tui_eval.tui.transcript.story import USUAL, Block, lay_out
 from tui_eval.tui.widgets import story_view
 
 
@@ -112,7 +112,7 @@ async def test_an_expression_that_is_none_says_why() -> None:
 async def test_an_expression_that_takes_forever_is_given_up_and_the_screen_lives(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    monkeypatch.setattr("tui_eval.tui.finding.find.__defaults__", (0.5,))
+    monkeypatch.setattr("tui_eval.tui.transcript.finding.find.__defaults__", (0.5,))
     row = saved_row(0, completion=[{"role": "assistant", "content": "a" * 60 + "!"}])
     feed = ScriptedFeed(all_events(), {**saved_rows(), 0: row}, live=False)
     async with staged_app(feed) as stage:
@@ -204,7 +204,7 @@ def test_every_match_is_marked_where_it_is(texts: list[str], typed: str, width: 
 
 @given(st.text(alphabet="ab\t\r\n\x1b漢", max_size=400))
 def test_a_text_in_slices_is_shown_as_the_whole_is(text: str) -> None:
-    from tui_eval.tui import finding
+    from tui_eval.tui.transcript import finding
 
     before, finding._SLICE = finding._SLICE, 16
     try:

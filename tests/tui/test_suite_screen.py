@@ -19,9 +19,9 @@ from tui_eval import events as ev
 from tui_eval.commands import Detach, Pause, Resume, Stop, Subscribe
 from tui_eval.tui.app import TuiEvalApp
 from tui_eval.tui.leaving import Leave
-from tui_eval.tui.opened import KEPT
 from tui_eval.tui.screens.question import Question
 from tui_eval.tui.screens.suite import SuiteScreen
+from tui_eval.tui.suite.opened import KEPT
 
 
 def rows(stage: Stage) -> list[str]:

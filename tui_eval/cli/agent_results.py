@@ -16,7 +16,7 @@ from tui_eval.runs.facts import read_metadata
 from tui_eval.runs.layout import RunDir
 from tui_eval.runs.scan import scan
 from tui_eval.stats.passk import pass_at_k
-from tui_eval.tui.figures import plural
+from tui_eval.tui.look.figures import plural
 
 KS = (1, 3, 5, 10)
 """The k of pass@k that are told, and the number of runs a row beside."""

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import click
 
 if TYPE_CHECKING:
-    from tui_eval.tui.comparison_text import ToldRun
+    from tui_eval.tui.comparison.text import ToldRun
 
 CHANGES = ("fixed", "broken", "both-wrong", "both-right")
 
@@ -60,7 +60,7 @@ def command(
     from tui_eval.fold.alignment import align
     from tui_eval.runs.naming import named_runs
     from tui_eval.runs.summary_json import refused_object
-    from tui_eval.tui.comparison_text import comparison_lines, comparison_object
+    from tui_eval.tui.comparison.text import comparison_lines, comparison_object
 
     try:
         if example is not None:

@@ -10,8 +10,8 @@ from tui_eval.cli.report import read_run
 from tui_eval.fold.comparison import compare_runs
 from tui_eval.runs.comparing import read_side
 from tui_eval.runs.naming import named_runs
-from tui_eval.tui.comparison_text import ToldRun
-from tui_eval.tui.figures import letter_of
+from tui_eval.tui.comparison.text import ToldRun
+from tui_eval.tui.look.figures import letter_of
 
 
 def read_runs(paths: Sequence[Path]) -> list[ToldRun]:

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from tui_eval.errors import Fault
-from tui_eval.tui.desk import Offer
+from tui_eval.tui.form.desk import Offer
 
 DESCRIBES_WITHIN_S = 60.0
 PLANS_WITHIN_S = 300.0

@@ -64,7 +64,7 @@ def command(
 def _write(source: ExportSource, kind: str, output: Path | None, overwrite: bool) -> None:
     from tui_eval.cli.report import show
     from tui_eval.runs.export.writing import default_path, write_export, write_to_stdout
-    from tui_eval.tui.figures import plural
+    from tui_eval.tui.look.figures import plural
 
     if output == Path("-"):
         write_to_stdout(source, kind)

@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from tui_eval.cli.lazy_feed import LazyFeed
-from tui_eval.tui.near import NearEndpoint, NearEndpoints, NearEnvironment
+from tui_eval.tui.home.near import NearEndpoint, NearEndpoints, NearEnvironment
 
 if TYPE_CHECKING:
     from textual.screen import Screen

@@ -19,7 +19,7 @@ from tui_eval.runs.layout import RunDir
 from tui_eval.runs.lock import holder
 from tui_eval.runs.opening import saved_events
 from tui_eval.runs.summary_json import json_line
-from tui_eval.tui.figures import plural
+from tui_eval.tui.look.figures import plural
 
 BAR_WIDTH = 20
 LINES_TOLD = 5

@@ -8,8 +8,8 @@ from collections.abc import Iterator, Sequence
 from tui_eval.fold.columns import Note, Notes, note_key, number_of_row
 from tui_eval.fold.run_state import ERROR, RunState
 from tui_eval.printable import one_line
-from tui_eval.tui.figures import NONE, count_text, reward_text, span_text
-from tui_eval.tui.stages import error_word, look_of
+from tui_eval.tui.look.figures import NONE, count_text, reward_text, span_text
+from tui_eval.tui.look.stages import error_word, look_of
 
 ID_MOST = 24
 STATE_MOST = 60

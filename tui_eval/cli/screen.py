@@ -29,7 +29,7 @@ Result = TypeVar("Result")
 
 def has_terminal() -> bool:
     """Whether there is a terminal to draw on and to read keys from, or a browser's."""
-    from tui_eval.tui.browser import in_browser
+    from tui_eval.tui.terminal.browser import in_browser
 
     return (sys.stdin.isatty() and sys.stdout.isatty()) or in_browser()
 

@@ -13,7 +13,7 @@ from tui_eval.printable import one_line
 from tui_eval.stats.examples import ExampleFigures
 from tui_eval.stats.mean import Mean
 from tui_eval.stats.quantiles import Quantiles
-from tui_eval.tui.figures import NONE, money_text, ms_text, plural, reward_text
+from tui_eval.tui.look.figures import NONE, money_text, ms_text, plural, reward_text
 
 WIDTH = 80
 NAME_WIDTH = 40

@@ -9,7 +9,7 @@ from typing import Any
 from tui_eval.events import OUT_OF_BUDGET
 from tui_eval.fold.summary import Summary
 from tui_eval.printable import one_line
-from tui_eval.tui.figures import NONE, clock_text, count_text, money_text, reward_text
+from tui_eval.tui.look.figures import NONE, clock_text, count_text, money_text, reward_text
 
 NARROWEST = 8
 """Columns of names are not cut below so many characters."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 import time
 
 from tui_eval.printable import one_line
-from tui_eval.tui.figures import plural
+from tui_eval.tui.look.figures import plural
 
 FIRST_AFTER_S = 3.0
 """Seconds without a word after which the first line may come: a blip is not worth one."""

@@ -13,12 +13,12 @@ from textual.screen import Screen
 
 from tui_eval.fold.run_state import RunState
 from tui_eval.shipped import shipped
-from tui_eval.tui.browser import in_browser
 from tui_eval.tui.house import HouseApp
 from tui_eval.tui.leaving import Leave
 from tui_eval.tui.preferences import Preferences
-from tui_eval.tui.row_order import Sorting
+from tui_eval.tui.rollouts.row_order import Sorting
 from tui_eval.tui.screens.live import LiveScreen
+from tui_eval.tui.terminal.browser import in_browser
 from tui_eval.tui.watched import Silence, Watched
 from tui_eval.tui.widgets.arranged_list import ArrangedList
 
@@ -294,6 +294,6 @@ def load_numbers() -> None:
 
 def load_highlighting() -> None:
     """The same for the languages that texts are highlighted in."""
-    from tui_eval.tui.syntax import load
+    from tui_eval.tui.transcript.syntax import load
 
     load()

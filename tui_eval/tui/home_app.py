@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from textual.types import CSSPathType
 
     from tui_eval.fold.feed import Feed, OpenFeed
-    from tui_eval.tui.near import CompareScreen, ConfigureScreen, HomeDesk
+    from tui_eval.tui.home.near import CompareScreen, ConfigureScreen, HomeDesk
 
 
 def joined_text() -> str:

@@ -15,13 +15,13 @@ from textual.binding import BindingType
 from textual.screen import Screen
 
 from tui_eval.printable import one_line
-from tui_eval.tui.browser import NO_SHELL, in_browser
 from tui_eval.tui.commands import COMMANDS, bindings
 from tui_eval.tui.commands.keymap import IN_USE
-from tui_eval.tui.ending import EndingSignals
-from tui_eval.tui.keys_in_turn import InTurnApp
+from tui_eval.tui.look.themes import CHOICES, choices, dress
 from tui_eval.tui.preferences import Preferences
-from tui_eval.tui.themes import CHOICES, choices, dress
+from tui_eval.tui.terminal.browser import NO_SHELL, in_browser
+from tui_eval.tui.terminal.ending import EndingSignals
+from tui_eval.tui.terminal.keys_in_turn import InTurnApp
 from tui_eval.tui.widgets.key_line import KeyLine
 
 if TYPE_CHECKING:
@@ -60,7 +60,7 @@ class HouseApp(InTurnApp[Result]):
         usual = super().get_driver_class()
         if usual.__name__ != "LinuxDriver":
             return usual
-        from tui_eval.tui.terminal_driver import TerminalDriver
+        from tui_eval.tui.terminal.driver import TerminalDriver
 
         return TerminalDriver
 

@@ -7,8 +7,8 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING
 
 from tui_eval.fold.run_state import RunState
-from tui_eval.tui.following import Follower
-from tui_eval.tui.reader import Reader
+from tui_eval.tui.rollouts.following import Follower
+from tui_eval.tui.transcript.reader import Reader
 
 if TYPE_CHECKING:
     from tui_eval import events as ev

@@ -7,9 +7,9 @@ from typing import TYPE_CHECKING
 from tui_eval.fold.columns import Note
 from tui_eval.fold.run_state import RunState
 from tui_eval.tui.commands.keymap import key_for
-from tui_eval.tui.drawing import DrawnScreen
-from tui_eval.tui.notebook import Notebook
-from tui_eval.tui.titles import rollout_name
+from tui_eval.tui.look.titles import rollout_name
+from tui_eval.tui.rollouts.notebook import Notebook
+from tui_eval.tui.terminal.drawing import DrawnScreen
 from tui_eval.tui.widgets.key_line import KeyLine
 from tui_eval.tui.widgets.rollout_list import RolloutList
 

@@ -13,9 +13,9 @@ from textual.screen import ModalScreen
 from tui_eval.fold.filter_fields import FIELDS, METRIC
 from tui_eval.fold.run_state import RunState
 from tui_eval.printable import one_line
-from tui_eval.tui.ink import Line, cut, left
-from tui_eval.tui.rollout_columns import known_columns
-from tui_eval.tui.row_order import Sorting
+from tui_eval.tui.look.ink import Line, cut, left
+from tui_eval.tui.rollouts.columns import known_columns
+from tui_eval.tui.rollouts.row_order import Sorting
 from tui_eval.tui.widgets.line_view import LineView
 
 NAME = 18

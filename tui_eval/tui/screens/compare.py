@@ -18,20 +18,20 @@ from textual.widget import Widget
 from tui_eval.fold.comparison import Change
 from tui_eval.printable import one_line
 from tui_eval.shipped import shipped
-from tui_eval.tui.browser import in_browser, lies_in
-from tui_eval.tui.changes import LOOKS
 from tui_eval.tui.commands import bindings
 from tui_eval.tui.commands.command import Scope
 from tui_eval.tui.commands.compare import GROUPS
 from tui_eval.tui.commands.keymap import key_for
-from tui_eval.tui.comparing import Reading
-from tui_eval.tui.drawing import DrawnScreen
-from tui_eval.tui.figures import plural
-from tui_eval.tui.ink import EMPTY, Line
-from tui_eval.tui.keys_in_turn import focus_once_drawn
-from tui_eval.tui.paths import shown_path, typed_path
+from tui_eval.tui.comparison.changes import LOOKS
+from tui_eval.tui.comparison.comparing import Reading
+from tui_eval.tui.look.figures import plural
+from tui_eval.tui.look.ink import EMPTY, Line
+from tui_eval.tui.look.paths import shown_path, typed_path
 from tui_eval.tui.preferences import drawn_every
 from tui_eval.tui.screens.live import LiveScreen
+from tui_eval.tui.terminal.browser import in_browser, lies_in
+from tui_eval.tui.terminal.drawing import DrawnScreen
+from tui_eval.tui.terminal.keys_in_turn import focus_once_drawn
 from tui_eval.tui.widgets.compared_header import ComparedHeader
 from tui_eval.tui.widgets.differing_settings import DifferingSettings
 from tui_eval.tui.widgets.key_line import KeyLine
@@ -40,7 +40,7 @@ from tui_eval.tui.widgets.paired_numbers import PairedNumbers, wrapped
 
 if TYPE_CHECKING:
     from tui_eval.fold.comparison import Comparison
-    from tui_eval.tui.comparing import ComparedRuns
+    from tui_eval.tui.comparison.comparing import ComparedRuns
 
 TICK_S = 1 / 12
 PAIRED_BY = "Examples are paired by what they ask: prompt, answer and info."
@@ -263,8 +263,8 @@ class CompareRuns(DrawnScreen[None]):
         """Opens the transcripts of the selected example, and those of the others after it."""
         if self.found is None or self.comparison is None:
             return
-        from tui_eval.tui.pairs import Pair, Source
         from tui_eval.tui.screens.compare_rollouts import TranscriptsScreen
+        from tui_eval.tui.transcript.pairs import Pair, Source
 
         runs = (self.found.runs[0], self.found.runs[self.place])
         first, second = (Source(run.letter, run.name, run.state, run.read) for run in runs)
@@ -284,7 +284,7 @@ class CompareRuns(DrawnScreen[None]):
 
     def action_copy(self) -> None:
         """Asks what to copy of the two runs that stand beside each other."""
-        from tui_eval.tui.copyable import of_run
+        from tui_eval.tui.copying.copyable import of_run
         from tui_eval.tui.screens.copy_menu import offer_copies
 
         runs = [self.found.runs[0], self.found.runs[self.place]] if self.found is not None else []
@@ -301,7 +301,7 @@ class CompareRuns(DrawnScreen[None]):
         if found is None:
             self._say("Nothing is compared yet that could be exported.")
             return
-        from tui_eval.tui.comparison_export import default_name
+        from tui_eval.tui.comparison.export import default_name
         from tui_eval.tui.screens.path_prompt import PathPrompt
 
         def answered(path: str | None) -> None:
@@ -315,8 +315,8 @@ class CompareRuns(DrawnScreen[None]):
 
     async def _write(self, found: ComparedRuns, only: str, path: Path) -> None:
         from tui_eval.errors import RefusedError
-        from tui_eval.tui.comparison_export import write_comparison
-        from tui_eval.tui.exporting import deliver
+        from tui_eval.tui.comparison.export import write_comparison
+        from tui_eval.tui.copying.exporting import deliver
 
         try:
             await asyncio.to_thread(write_comparison, found, only, path)
@@ -334,8 +334,8 @@ class CompareRuns(DrawnScreen[None]):
         if self.found is None:
             self._say("Nothing is compared yet that could be read.")
             return
-        from tui_eval.tui.comparison_export import USUAL, comparison_markdown
-        from tui_eval.tui.elsewhere import NoProgramError, program, read_elsewhere
+        from tui_eval.tui.comparison.export import USUAL, comparison_markdown
+        from tui_eval.tui.copying.elsewhere import NoProgramError, program, read_elsewhere
 
         try:
             words = program(editor)

@@ -13,13 +13,13 @@ from textual.content import Content
 
 from tui_eval.printable import one_line
 from tui_eval.shipped import shipped
-from tui_eval.tui.changes import LOOKS
 from tui_eval.tui.commands import bindings
 from tui_eval.tui.commands.command import Scope
 from tui_eval.tui.commands.transcripts import GROUPS
-from tui_eval.tui.drawing import DrawnScreen
-from tui_eval.tui.pairs import Pair, Source
-from tui_eval.tui.stages import DONE
+from tui_eval.tui.comparison.changes import LOOKS
+from tui_eval.tui.look.stages import DONE
+from tui_eval.tui.terminal.drawing import DrawnScreen
+from tui_eval.tui.transcript.pairs import Pair, Source
 from tui_eval.tui.widgets.key_line import KeyLine
 from tui_eval.tui.widgets.line_view import LineView
 from tui_eval.tui.widgets.transcript_heads import TranscriptHeads
@@ -29,8 +29,8 @@ if TYPE_CHECKING:
     from tui_eval.fold.feed import Feed
     from tui_eval.fold.run_state import RunState
     from tui_eval.fold.transcript import Rollout
-    from tui_eval.tui.copyable import Copyable
-    from tui_eval.tui.side_by_side import Two
+    from tui_eval.tui.copying.copyable import Copyable
+    from tui_eval.tui.transcript.side_by_side import Two
 
 BESIDE_LEAST = 100
 """Cells from which on two transcripts stand beside each other."""
@@ -125,7 +125,7 @@ class TranscriptsScreen(DrawnScreen[int]):
 
     def _two(self, *rows: int) -> Two | str:
         """Both rollouts, aligned, or why they cannot be shown."""
-        from tui_eval.tui.side_by_side import two_of
+        from tui_eval.tui.transcript.side_by_side import two_of
 
         found = []
         for side, row in zip(self.sides, rows, strict=True):
@@ -201,7 +201,7 @@ class TranscriptsScreen(DrawnScreen[int]):
 
     def action_copy(self) -> None:
         """Asks what to copy of the two rollouts: what is selected of each, or all of it."""
-        from tui_eval.tui.copyable import of_entry, of_example, of_rollout
+        from tui_eval.tui.copying.copyable import of_entry, of_example, of_rollout
         from tui_eval.tui.screens.copy_menu import offer_copies
 
         found: list[Copyable] = []

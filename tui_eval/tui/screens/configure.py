@@ -20,9 +20,10 @@ from tui_eval.shipped import shipped
 from tui_eval.tui.commands import bindings
 from tui_eval.tui.commands.command import Scope
 from tui_eval.tui.commands.form import FORM, GROUPS
-from tui_eval.tui.desk import Desk, Offer
-from tui_eval.tui.figures import plural
-from tui_eval.tui.form_texts import (
+from tui_eval.tui.form.desk import Desk, Offer
+from tui_eval.tui.form.looking import Looked, look
+from tui_eval.tui.form.plan_lines import wrapped
+from tui_eval.tui.form.texts import (
     about_field,
     figures_line,
     pane_lines,
@@ -31,13 +32,12 @@ from tui_eval.tui.form_texts import (
     title_of,
     toml_lines,
 )
-from tui_eval.tui.ink import Line, Span, spread
-from tui_eval.tui.keys_in_turn import focus_once_drawn
 from tui_eval.tui.leaving import STAY, Choice, Leave
-from tui_eval.tui.looking import Looked, look
-from tui_eval.tui.plan_lines import wrapped
+from tui_eval.tui.look.figures import plural
+from tui_eval.tui.look.ink import Line, Span, spread
 from tui_eval.tui.screens.draft_files import DraftFilesScreen
 from tui_eval.tui.screens.pickers import field_picker
+from tui_eval.tui.terminal.keys_in_turn import focus_once_drawn
 from tui_eval.tui.widgets.form_view import FormView
 from tui_eval.tui.widgets.key_line import KeyLine
 from tui_eval.tui.widgets.text_panel import TextPanel

@@ -10,8 +10,8 @@ from textual.screen import Screen
 
 from tui_eval.errors import RefusedError
 from tui_eval.tui.commands.keymap import key_for
-from tui_eval.tui.copied import copy
-from tui_eval.tui.copyable import Copyable
+from tui_eval.tui.copying.copied import copy
+from tui_eval.tui.copying.copyable import Copyable
 from tui_eval.tui.screens.menu import Item, Menu
 
 BEGINNING = 200

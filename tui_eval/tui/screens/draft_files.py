@@ -10,10 +10,10 @@ from typing import Any
 
 from tui_eval.config.draft import Draft
 from tui_eval.config.eval_document import Place
-from tui_eval.tui.desk import Desk, Offer
-from tui_eval.tui.drawing import DrawnScreen
-from tui_eval.tui.looking import Looked
+from tui_eval.tui.form.desk import Desk, Offer
+from tui_eval.tui.form.looking import Looked
 from tui_eval.tui.screens.pickers import load_picker, save_picker, table_picker
+from tui_eval.tui.terminal.drawing import DrawnScreen
 from tui_eval.tui.widgets.key_line import KeyLine
 
 
@@ -102,7 +102,7 @@ class DraftFilesScreen(DrawnScreen[dict[str, Any] | None]):
         self._copy(self.looked.toml, "TOML")
 
     def _copy(self, text: str, what: str) -> None:
-        from tui_eval.tui.copyable import given
+        from tui_eval.tui.copying.copyable import given
         from tui_eval.tui.screens.copy_menu import copy_at_once
 
         if text:

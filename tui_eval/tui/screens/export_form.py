@@ -16,15 +16,15 @@ from textual.screen import ModalScreen, Screen
 
 from tui_eval.printable import printable
 from tui_eval.runs.export.writing import FORMATS, SUFFIXES, default_path
-from tui_eval.tui.blocks import thread
-from tui_eval.tui.browser import in_browser, lies_in
-from tui_eval.tui.exporting import Export, Part, deliver, missing_package
-from tui_eval.tui.figures import plural
-from tui_eval.tui.filter_entry import type_into
-from tui_eval.tui.ink import EMPTY, Line, cut, left
-from tui_eval.tui.paths import shown_path, typed_path
+from tui_eval.tui.copying.exporting import Export, Part, deliver, missing_package
+from tui_eval.tui.look.blocks import thread
+from tui_eval.tui.look.figures import plural
+from tui_eval.tui.look.ink import EMPTY, Line, cut, left
+from tui_eval.tui.look.paths import shown_path, typed_path
+from tui_eval.tui.look.text_line import TextLine
 from tui_eval.tui.preferences import drawn_every
-from tui_eval.tui.text_line import TextLine
+from tui_eval.tui.rollouts.filter_entry import type_into
+from tui_eval.tui.terminal.browser import in_browser, lies_in
 from tui_eval.tui.widgets.line_view import LineView
 
 NAME, LABEL = 10, 10

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from tui_eval.tui.filter_entry import error_condition, tool_condition
+from tui_eval.tui.rollouts.filter_entry import error_condition, tool_condition
 from tui_eval.tui.screens.annotating import AnnotatingScreen
 from tui_eval.tui.widgets.line_view import LineView
 from tui_eval.tui.widgets.metrics_panel import MetricsPanel

@@ -17,8 +17,8 @@ from tui_eval.tui.commands import APART, COMMANDS
 from tui_eval.tui.commands.command import ABOVE, Command, Scope
 from tui_eval.tui.commands.form import FORM
 from tui_eval.tui.commands.keymap import Keymap, keymap_of
-from tui_eval.tui.ink import EMPTY, Line, left, line_width
-from tui_eval.tui.stages import LOOKS, MEANINGS
+from tui_eval.tui.look.ink import EMPTY, Line, left, line_width
+from tui_eval.tui.look.stages import LOOKS, MEANINGS
 from tui_eval.tui.widgets.line_view import LineView
 
 HERE = "In this pane"

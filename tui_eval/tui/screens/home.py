@@ -20,12 +20,12 @@ from tui_eval.tui.commands import bindings
 from tui_eval.tui.commands.command import Scope
 from tui_eval.tui.commands.home import GROUPS
 from tui_eval.tui.commands.keymap import key_for
-from tui_eval.tui.found_runs import FoundRuns, can_resume, name_of
-from tui_eval.tui.ink import EMPTY, Line
-from tui_eval.tui.keys_in_turn import focus_once_drawn
-from tui_eval.tui.paths import shown_path
+from tui_eval.tui.home.found_runs import FoundRuns, can_resume, name_of
+from tui_eval.tui.look.ink import EMPTY, Line
+from tui_eval.tui.look.paths import shown_path
 from tui_eval.tui.screens.live import LiveScreen
 from tui_eval.tui.screens.looking import LookingScreen
+from tui_eval.tui.terminal.keys_in_turn import focus_once_drawn
 from tui_eval.tui.widgets.about import About, about_endpoint, about_environment, about_run
 from tui_eval.tui.widgets.home_header import HomeHeader, Tab
 from tui_eval.tui.widgets.key_line import KeyLine
@@ -35,7 +35,7 @@ from tui_eval.tui.widgets.run_list import RunList
 if TYPE_CHECKING:
     from tui_eval.errors import Fault
     from tui_eval.fold.feed import Feed
-    from tui_eval.tui.near import CompareScreen, ConfigureScreen, HomeDesk
+    from tui_eval.tui.home.near import CompareScreen, ConfigureScreen, HomeDesk
 
 SCOPES = {"runs": "runs", "environments": "near", "endpoints": "near"}
 TYPING: tuple[Line, Line] = (
@@ -327,7 +327,7 @@ class HomeScreen(LookingScreen):
 
     def action_copy(self) -> None:
         """Asks what to copy of the selected run."""
-        from tui_eval.tui.copyable import of_run
+        from tui_eval.tui.copying.copyable import of_run
         from tui_eval.tui.screens.copy_menu import offer_copies
 
         one = self.runs.selected
@@ -336,7 +336,7 @@ class HomeScreen(LookingScreen):
 
     def action_export(self) -> None:
         """Asks how to export the selected run."""
-        from tui_eval.tui.exporting import Part
+        from tui_eval.tui.copying.exporting import Part
         from tui_eval.tui.screens.export_form import offer_export
 
         one = self.runs.selected

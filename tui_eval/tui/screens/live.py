@@ -15,13 +15,13 @@ from tui_eval.tui.commands import bindings
 from tui_eval.tui.commands.command import Scope
 from tui_eval.tui.commands.keymap import key_for
 from tui_eval.tui.commands.live import GROUPS
-from tui_eval.tui.keys_in_turn import focus_once_drawn
 from tui_eval.tui.leaving import Leave
+from tui_eval.tui.look.titles import reward_title, rollouts_title, story_title
 from tui_eval.tui.screens.finding import FindingScreen
 from tui_eval.tui.screens.leavable import LeavableScreen
 from tui_eval.tui.screens.passing_on import PassingOnScreen
 from tui_eval.tui.screens.steering import SteeringScreen
-from tui_eval.tui.titles import reward_title, rollouts_title, story_title
+from tui_eval.tui.terminal.keys_in_turn import focus_once_drawn
 from tui_eval.tui.watched import Watched
 from tui_eval.tui.widgets.header import Header
 from tui_eval.tui.widgets.key_line import KeyLine

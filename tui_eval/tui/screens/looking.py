@@ -10,14 +10,14 @@ from typing import TYPE_CHECKING, Any
 
 from tui_eval.printable import one_line
 from tui_eval.tui.commands.keymap import key_for
-from tui_eval.tui.drawing import DrawnScreen
-from tui_eval.tui.found_runs import FoundRuns
-from tui_eval.tui.ink import EMPTY, Line
+from tui_eval.tui.home.found_runs import FoundRuns
+from tui_eval.tui.look.ink import EMPTY, Line
+from tui_eval.tui.terminal.drawing import DrawnScreen
 from tui_eval.tui.widgets.near_list import ASKING, EndpointList, EnvironmentList, host_of
 from tui_eval.tui.widgets.run_list import RunList
 
 if TYPE_CHECKING:
-    from tui_eval.tui.near import ConfigureScreen, HomeDesk
+    from tui_eval.tui.home.near import ConfigureScreen, HomeDesk
 
 LOOKS_EVERY_S = 3.0
 RESTS = 10

@@ -13,7 +13,7 @@ from textual.screen import ModalScreen
 
 from tui_eval.printable import one_line, printable
 from tui_eval.tui.commands.key_names import sign_of
-from tui_eval.tui.ink import Line, cut, cut_start, left, line_width
+from tui_eval.tui.look.ink import Line, cut, cut_start, left, line_width
 from tui_eval.tui.screens.columns import Picking
 
 LABEL_MOST, NOTE_MOST = 28, 200

@@ -5,18 +5,18 @@ from __future__ import annotations
 import asyncio
 from typing import TYPE_CHECKING
 
-from tui_eval.tui.copyable import Copyable, of_example, of_part, of_rollout, of_run
-from tui_eval.tui.exporting import Part, part_of
-from tui_eval.tui.reader import Reader
+from tui_eval.tui.copying.copyable import Copyable, of_example, of_part, of_rollout, of_run
+from tui_eval.tui.copying.exporting import Part, part_of
+from tui_eval.tui.look.stages import DONE
+from tui_eval.tui.look.titles import rollout_name
 from tui_eval.tui.screens.annotating import AnnotatingScreen
 from tui_eval.tui.screens.copy_menu import offer_copies
-from tui_eval.tui.stages import DONE
-from tui_eval.tui.titles import rollout_name
+from tui_eval.tui.transcript.reader import Reader
 from tui_eval.tui.widgets.log_pane import LogPane
 from tui_eval.tui.widgets.trajectory import Trajectory
 
 if TYPE_CHECKING:
-    from tui_eval.tui.readable import Readable
+    from tui_eval.tui.copying.readable import Readable
 
 
 class PassingOnScreen(AnnotatingScreen):
@@ -72,7 +72,7 @@ class PassingOnScreen(AnnotatingScreen):
 
     def action_read_elsewhere(self, editor: bool) -> None:
         """Opens the selected piece, rollout or log in the pager or the editor."""
-        from tui_eval.tui.elsewhere import NoProgramError, program
+        from tui_eval.tui.copying.elsewhere import NoProgramError, program
 
         try:
             words = program(editor)
@@ -83,7 +83,7 @@ class PassingOnScreen(AnnotatingScreen):
 
     async def _read_elsewhere(self, words: list[str], editor: bool) -> None:
         from tui_eval.errors import RefusedError
-        from tui_eval.tui.elsewhere import read_elsewhere
+        from tui_eval.tui.copying.elsewhere import read_elsewhere
 
         try:
             found = await self._readable(editor)
@@ -97,7 +97,7 @@ class PassingOnScreen(AnnotatingScreen):
 
     async def _readable(self, editor: bool) -> Readable | None:
         """The log or the piece that has the focus, else the rollout."""
-        from tui_eval.tui.readable import log_text, piece_text, rollout_text
+        from tui_eval.tui.copying.readable import log_text, piece_text, rollout_text
 
         state, row, rollout = self.state, self.reader.row, self.reader.rollout
         part = self.story.selected_part

@@ -11,9 +11,9 @@ from textual.content import Content
 from textual.screen import ModalScreen
 
 from tui_eval.printable import printable
-from tui_eval.tui.filter_entry import type_into
-from tui_eval.tui.ink import EMPTY, Line
-from tui_eval.tui.text_line import TextLine
+from tui_eval.tui.look.ink import EMPTY, Line
+from tui_eval.tui.look.text_line import TextLine
+from tui_eval.tui.rollouts.filter_entry import type_into
 from tui_eval.tui.widgets.line_view import LineView
 
 

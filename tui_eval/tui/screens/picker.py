@@ -15,10 +15,10 @@ from textual.message import Message
 from textual.screen import ModalScreen
 
 from tui_eval.printable import one_line
-from tui_eval.tui.desk import Offer
-from tui_eval.tui.form_texts import readme_lines
-from tui_eval.tui.ink import Line, left, line_width
-from tui_eval.tui.text_line import TextLine
+from tui_eval.tui.form.desk import Offer
+from tui_eval.tui.form.texts import readme_lines
+from tui_eval.tui.look.ink import Line, left, line_width
+from tui_eval.tui.look.text_line import TextLine
 from tui_eval.tui.widgets.line_view import LineView
 from tui_eval.tui.widgets.text_panel import TextPanel
 

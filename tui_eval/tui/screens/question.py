@@ -13,8 +13,8 @@ from textual.message import Message
 from textual.screen import ModalScreen
 
 from tui_eval.printable import printable
-from tui_eval.tui.ink import EMPTY, Line, left
 from tui_eval.tui.leaving import Choice
+from tui_eval.tui.look.ink import EMPTY, Line, left
 from tui_eval.tui.widgets.line_view import LineView
 
 LABEL = 16
@@ -90,7 +90,7 @@ class Choices(LineView):
 
 def closing_question(title: str, text: str) -> Question:
     """A text that has to be read, with nothing to choose."""
-    from tui_eval.tui.wrap import shown_lines
+    from tui_eval.tui.look.wrap import shown_lines
 
     lines, _ = shown_lines(text, 56, 12)
     closes = Choice("escape", "close", "", None)

@@ -17,12 +17,12 @@ from tui_eval.tui.commands import bindings
 from tui_eval.tui.commands.command import Scope
 from tui_eval.tui.commands.keymap import key_for
 from tui_eval.tui.commands.suite import GROUPS
-from tui_eval.tui.following import DWELL_S
-from tui_eval.tui.keys_in_turn import focus_once_drawn
-from tui_eval.tui.opened import Opened, place_of
+from tui_eval.tui.look.stages import HELD
+from tui_eval.tui.rollouts.following import DWELL_S
 from tui_eval.tui.screens.live import LiveScreen
-from tui_eval.tui.stages import HELD
-from tui_eval.tui.standing import rollouts_on_disk
+from tui_eval.tui.suite.opened import Opened, place_of
+from tui_eval.tui.suite.standing import rollouts_on_disk
+from tui_eval.tui.terminal.keys_in_turn import focus_once_drawn
 from tui_eval.tui.watched import Silence, Watched
 from tui_eval.tui.widgets.blank import Blank
 from tui_eval.tui.widgets.evaluation_list import EvaluationList

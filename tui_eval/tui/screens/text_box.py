@@ -14,7 +14,7 @@ from textual.widgets import TextArea
 
 from tui_eval.config.fields import Field, value_of
 from tui_eval.printable import printable
-from tui_eval.tui.plan_lines import wrapped
+from tui_eval.tui.form.plan_lines import wrapped
 from tui_eval.tui.widgets.text_panel import TextPanel
 
 

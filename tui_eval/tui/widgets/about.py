@@ -6,10 +6,10 @@ from typing import TYPE_CHECKING
 
 from tui_eval.printable import one_line
 from tui_eval.tui.commands.keymap import key_for
-from tui_eval.tui.figures import plural
-from tui_eval.tui.found_runs import OURS, asked_text, can_resume
-from tui_eval.tui.ink import EMPTY, Line
-from tui_eval.tui.near import NearEndpoint, NearEnvironment
+from tui_eval.tui.home.found_runs import OURS, asked_text, can_resume
+from tui_eval.tui.home.near import NearEndpoint, NearEnvironment
+from tui_eval.tui.look.figures import plural
+from tui_eval.tui.look.ink import EMPTY, Line
 from tui_eval.tui.widgets.line_view import LineView
 from tui_eval.tui.widgets.near_list import ASKING, host_of
 

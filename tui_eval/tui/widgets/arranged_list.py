@@ -5,9 +5,9 @@ from __future__ import annotations
 from textual.message import Message
 
 from tui_eval.fold.run_state import RunState
-from tui_eval.tui.listing import Listing
-from tui_eval.tui.rollout_lines import RolloutLines
-from tui_eval.tui.row_order import Sorting
+from tui_eval.tui.rollouts.lines import RolloutLines
+from tui_eval.tui.rollouts.listing import Listing
+from tui_eval.tui.rollouts.row_order import Sorting
 from tui_eval.tui.widgets.line_view import LineView
 
 LEAST_FIRST = ("example", "number", "row", "stage", "error", "stop", "tool", "question", "answer")

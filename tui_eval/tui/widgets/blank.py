@@ -6,11 +6,11 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from tui_eval.tui.commands.keymap import key_for
-from tui_eval.tui.figures import plural
-from tui_eval.tui.ink import EMPTY, Line
-from tui_eval.tui.standing import done_text, look_of, title_of, variation_of
+from tui_eval.tui.look.figures import plural
+from tui_eval.tui.look.ink import EMPTY, Line
+from tui_eval.tui.look.wrap import shown_lines
+from tui_eval.tui.suite.standing import done_text, look_of, title_of, variation_of
 from tui_eval.tui.widgets.line_view import LineView
-from tui_eval.tui.wrap import shown_lines
 
 if TYPE_CHECKING:
     from tui_eval.fold.suite_state import SuiteState

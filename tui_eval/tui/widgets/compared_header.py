@@ -9,14 +9,14 @@ from textual.message import Message
 
 from tui_eval.printable import one_line
 from tui_eval.tui.commands.keymap import key_for
-from tui_eval.tui.figures import interval_text, letter_of, plural, reward_text, signed_text
-from tui_eval.tui.ink import Line, Span, cut, left, line_width, spread
+from tui_eval.tui.look.figures import interval_text, letter_of, plural, reward_text, signed_text
+from tui_eval.tui.look.ink import Line, Span, cut, left, line_width, spread
 from tui_eval.tui.widgets.line_view import LineView
 
 if TYPE_CHECKING:
     from tui_eval.fold.comparison import Comparison
     from tui_eval.stats.paired import PairedDifference
-    from tui_eval.tui.comparing import ComparedRun, ComparedRuns, Reading
+    from tui_eval.tui.comparison.comparing import ComparedRun, ComparedRuns, Reading
 
 NAME_MOST = 28
 MINUTE, HOUR, DAY = 60, 3600, 86400

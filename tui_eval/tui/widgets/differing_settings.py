@@ -7,14 +7,14 @@ from itertools import zip_longest
 from typing import TYPE_CHECKING
 
 from tui_eval.printable import one_line
-from tui_eval.tui.figures import NONE
-from tui_eval.tui.ink import EMPTY, Line, Span, left
+from tui_eval.tui.look.figures import NONE
+from tui_eval.tui.look.ink import EMPTY, Line, Span, left
+from tui_eval.tui.look.wrap import shown_lines
 from tui_eval.tui.widgets.compared_header import letter_ink
 from tui_eval.tui.widgets.line_view import LineView
-from tui_eval.tui.wrap import shown_lines
 
 if TYPE_CHECKING:
-    from tui_eval.tui.comparing import ComparedRuns
+    from tui_eval.tui.comparison.comparing import ComparedRuns
 
 NAME_MOST = 22
 COLUMN_LEAST = 24

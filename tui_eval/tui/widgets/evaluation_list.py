@@ -10,9 +10,9 @@ from textual.message import Message
 
 from tui_eval.printable import one_line
 from tui_eval.tui.commands import bindings
-from tui_eval.tui.figures import clock_text, count_text, money_text, reward_text
-from tui_eval.tui.ink import Line, Span, left, right
-from tui_eval.tui.standing import (
+from tui_eval.tui.look.figures import clock_text, count_text, money_text, reward_text
+from tui_eval.tui.look.ink import Line, Span, left, right
+from tui_eval.tui.suite.standing import (
     WORD,
     done_text,
     look_of,

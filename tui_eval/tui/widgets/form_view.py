@@ -11,11 +11,11 @@ from textual.message import Message
 from tui_eval.config.fields import Field, text_of
 from tui_eval.config.form import REQUIRED, Form
 from tui_eval.tui.commands.keymap import keymap_of
-from tui_eval.tui.figures import NONE
-from tui_eval.tui.ink import EMPTY, Line, cut, left
-from tui_eval.tui.text_line import TextLine
+from tui_eval.tui.look.figures import NONE
+from tui_eval.tui.look.ink import EMPTY, Line, cut, left
+from tui_eval.tui.look.text_line import TextLine
+from tui_eval.tui.look.wrap import shown_lines
 from tui_eval.tui.widgets.line_view import LineView
-from tui_eval.tui.wrap import shown_lines
 
 LABEL = 28
 """Cells of the names."""

@@ -7,9 +7,9 @@ from collections.abc import Callable
 from tui_eval.events import OUT_OF_BUDGET
 from tui_eval.fold.run_state import RunState
 from tui_eval.printable import one_line
-from tui_eval.tui.blocks import columns
 from tui_eval.tui.commands.keymap import key_for
-from tui_eval.tui.figures import (
+from tui_eval.tui.look.blocks import columns
+from tui_eval.tui.look.figures import (
     NONE,
     clock_text,
     count_text,
@@ -19,8 +19,8 @@ from tui_eval.tui.figures import (
     rate_text,
     reward_text,
 )
-from tui_eval.tui.ink import EMPTY, Line, Span, line_width, spread
-from tui_eval.tui.stages import HELD
+from tui_eval.tui.look.ink import EMPTY, Line, Span, line_width, spread
+from tui_eval.tui.look.stages import HELD
 from tui_eval.tui.widgets.line_view import LineView
 
 WIDE = 100

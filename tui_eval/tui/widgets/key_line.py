@@ -7,7 +7,7 @@ from textual import events
 from tui_eval.tui.commands import COMMANDS
 from tui_eval.tui.commands.command import Command
 from tui_eval.tui.commands.keymap import keymap_of
-from tui_eval.tui.ink import Line, Span, cut, line_width
+from tui_eval.tui.look.ink import Line, Span, cut, line_width
 from tui_eval.tui.widgets.line_view import LineView
 
 MESSAGE_S = 8.0

@@ -18,7 +18,7 @@ from textual.strip import Strip
 from textual.widget import Widget
 
 from tui_eval.tui.commands import bindings
-from tui_eval.tui.ink import EMPTY, INKS, Line, line_width, strip_of
+from tui_eval.tui.look.ink import EMPTY, INKS, Line, line_width, strip_of
 
 NO_STYLE = Style()
 _STYLES: LRUCache[tuple[str, Style, str], Style] = LRUCache(4096)

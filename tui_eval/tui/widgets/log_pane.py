@@ -16,9 +16,9 @@ from tui_eval.fold.log_records import DEBUG, ERROR, OUTPUT, WARNING, LogRecord
 from tui_eval.fold.log_window import LogPiece, LogWindow
 from tui_eval.tui.commands import bindings
 from tui_eval.tui.commands.keymap import key_for
-from tui_eval.tui.ink import Line
-from tui_eval.tui.log_layout import LogLayout
-from tui_eval.tui.log_lines import MARGIN, STEP, UNFOLDED
+from tui_eval.tui.log.layout import LogLayout
+from tui_eval.tui.log.lines import MARGIN, STEP, UNFOLDED
+from tui_eval.tui.look.ink import Line
 from tui_eval.tui.widgets.line_view import ALL_SHOWN, NO_SEARCH, NOT_FOLDED, LineView
 
 if TYPE_CHECKING:

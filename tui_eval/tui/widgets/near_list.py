@@ -10,8 +10,8 @@ from textual.message import Message
 
 from tui_eval.printable import one_line
 from tui_eval.tui.commands import bindings
-from tui_eval.tui.ink import EMPTY, Line, Span, left
-from tui_eval.tui.near import NearEndpoint, NearEndpoints, NearEnvironment
+from tui_eval.tui.home.near import NearEndpoint, NearEndpoints, NearEnvironment
+from tui_eval.tui.look.ink import EMPTY, Line, Span, left
 from tui_eval.tui.widgets.line_view import LineView
 
 NAME_MOST = 40

@@ -12,10 +12,10 @@ from textual.message import Message
 
 from tui_eval.fold.comparison import Change
 from tui_eval.printable import one_line
-from tui_eval.tui.changes import LOOKS, WIDTH
 from tui_eval.tui.commands import bindings
-from tui_eval.tui.figures import reward_text, signed_text
-from tui_eval.tui.ink import EMPTY, Line, Span, left, line_width, right
+from tui_eval.tui.comparison.changes import LOOKS, WIDTH
+from tui_eval.tui.look.figures import reward_text, signed_text
+from tui_eval.tui.look.ink import EMPTY, Line, Span, left, line_width, right
 from tui_eval.tui.widgets.line_view import LineView
 
 if TYPE_CHECKING:

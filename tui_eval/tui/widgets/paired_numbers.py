@@ -6,11 +6,11 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from tui_eval.printable import one_line
-from tui_eval.tui.figures import interval_text, plural, reward_text, signed_text
-from tui_eval.tui.ink import EMPTY, Line, left, right
+from tui_eval.tui.look.figures import interval_text, plural, reward_text, signed_text
+from tui_eval.tui.look.ink import EMPTY, Line, left, right
+from tui_eval.tui.look.wrap import shown_lines
 from tui_eval.tui.widgets.compared_header import verdict_of
 from tui_eval.tui.widgets.line_view import LineView
-from tui_eval.tui.wrap import shown_lines
 
 if TYPE_CHECKING:
     from tui_eval.fold.comparison import Comparison, PairedFigure

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from tui_eval.tui.ink import Line
-from tui_eval.tui.reward_lines import breakdown
+from tui_eval.tui.look.ink import Line
+from tui_eval.tui.numbers.reward import breakdown
 from tui_eval.tui.widgets.line_view import LineView
 
 if TYPE_CHECKING:

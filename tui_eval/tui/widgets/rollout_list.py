@@ -14,11 +14,11 @@ from tui_eval.fold.row_facts import TOOLS_APART
 from tui_eval.fold.run_state import RunState
 from tui_eval.tui.commands import bindings
 from tui_eval.tui.commands.keymap import key_for
-from tui_eval.tui.filter_entry import FilterEntry, type_into, with_errors_only
-from tui_eval.tui.ink import Line
-from tui_eval.tui.listing import Listing
-from tui_eval.tui.rollout_lines import RolloutLines
-from tui_eval.tui.transcript_search import TranscriptSearch
+from tui_eval.tui.look.ink import Line
+from tui_eval.tui.rollouts.filter_entry import FilterEntry, type_into, with_errors_only
+from tui_eval.tui.rollouts.lines import RolloutLines
+from tui_eval.tui.rollouts.listing import Listing
+from tui_eval.tui.transcript.whole_search import TranscriptSearch
 from tui_eval.tui.widgets.arranged_list import ArrangedList
 
 SEARCH_TICK_S = 0.2

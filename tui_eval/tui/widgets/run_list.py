@@ -15,10 +15,10 @@ from tui_eval.printable import one_line
 from tui_eval.stats.mean import half_of
 from tui_eval.tui.commands import bindings
 from tui_eval.tui.commands.keymap import key_for
-from tui_eval.tui.figures import count_text, interval_text, plural, reward_text
-from tui_eval.tui.found_runs import SORTS, FoundRuns, look_of, state_text, when_text
-from tui_eval.tui.ink import EMPTY, Line, Span, cut, left, right
-from tui_eval.tui.titles import COLOURS
+from tui_eval.tui.home.found_runs import SORTS, FoundRuns, look_of, state_text, when_text
+from tui_eval.tui.look.figures import count_text, interval_text, plural, reward_text
+from tui_eval.tui.look.ink import EMPTY, Line, Span, cut, left, right
+from tui_eval.tui.look.titles import COLOURS
 from tui_eval.tui.widgets.line_view import LineView
 
 if TYPE_CHECKING:

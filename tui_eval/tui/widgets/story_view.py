@@ -9,12 +9,12 @@ from typing import TYPE_CHECKING
 from textual.geometry import Region
 from textual.strip import Strip
 
-from tui_eval.tui.ink import EMPTY, Line
-from tui_eval.tui.layout import Layout, keep
-from tui_eval.tui.marking import Texts
-from tui_eval.tui.parts import Part, parts_of, set_apart, tail_of
-from tui_eval.tui.search import Search
-from tui_eval.tui.story import Piece
+from tui_eval.tui.look.ink import EMPTY, Line
+from tui_eval.tui.transcript.layout import Layout, keep
+from tui_eval.tui.transcript.marking import Texts
+from tui_eval.tui.transcript.parts import Part, parts_of, set_apart, tail_of
+from tui_eval.tui.transcript.search import Search
+from tui_eval.tui.transcript.story import Piece
 from tui_eval.tui.widgets.line_view import LineView
 
 if TYPE_CHECKING:

@@ -6,12 +6,12 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING
 
 from tui_eval.events import OUT_OF_BUDGET
-from tui_eval.tui.figures import clock_text, plural
-from tui_eval.tui.ink import Line, Span, line_width, spread
-from tui_eval.tui.standing import name_of, spent_text
+from tui_eval.tui.look.figures import clock_text, plural
+from tui_eval.tui.look.ink import Line, Span, line_width, spread
+from tui_eval.tui.look.wrap import shown_lines
+from tui_eval.tui.suite.standing import name_of, spent_text
 from tui_eval.tui.widgets.header import LEAST_BAR, bar_spans
 from tui_eval.tui.widgets.line_view import LineView
-from tui_eval.tui.wrap import shown_lines
 
 if TYPE_CHECKING:
     from tui_eval.fold.suite_state import SuiteState

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Hashable, Sequence
 
-from tui_eval.tui.ink import Line
+from tui_eval.tui.look.ink import Line
 from tui_eval.tui.widgets.line_view import LineView
 
 

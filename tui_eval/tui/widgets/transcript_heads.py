@@ -6,16 +6,16 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from tui_eval.printable import one_line
-from tui_eval.tui.figures import count_text, plural, reward_text, span_text
-from tui_eval.tui.ink import Line, Span, line_width
-from tui_eval.tui.side_by_side import GUTTER, fitted
-from tui_eval.tui.stages import look_of
+from tui_eval.tui.look.figures import count_text, plural, reward_text, span_text
+from tui_eval.tui.look.ink import Line, Span, line_width
+from tui_eval.tui.look.stages import look_of
+from tui_eval.tui.transcript.side_by_side import GUTTER, fitted
 from tui_eval.tui.widgets.compared_header import letter_ink
 from tui_eval.tui.widgets.line_view import LineView
 
 if TYPE_CHECKING:
     from tui_eval.fold.run_state import RunState
-    from tui_eval.tui.pairs import Source
+    from tui_eval.tui.transcript.pairs import Source
 
 NAME_MOST = 28
 

@@ -10,9 +10,9 @@ from typing import ClassVar
 from textual.binding import BindingType
 
 from tui_eval.tui.commands import bindings
-from tui_eval.tui.ink import Line
-from tui_eval.tui.side_by_side import Block, Two, Unit, block_of
-from tui_eval.tui.story import STEP, TEXT_LINES
+from tui_eval.tui.look.ink import Line
+from tui_eval.tui.transcript.side_by_side import Block, Two, Unit, block_of
+from tui_eval.tui.transcript.story import STEP, TEXT_LINES
 from tui_eval.tui.widgets.line_view import ALL_SHOWN, NOT_FOLDED, LineView
 
 AT_ONCE = 60

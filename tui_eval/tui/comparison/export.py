@@ -1,0 +1,171 @@
+"""A comparison of runs as a file: Markdown to read, a table, or one JSON object."""
+
+from __future__ import annotations
+
+import csv
+import io
+import json
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from dataclasses import replace
+from pathlib import Path
+
+from tui_eval.errors import Fault, RefusedError
+from tui_eval.fold.comparison import Comparison
+from tui_eval.printable import one_line
+from tui_eval.runs.export.csv import safe_cell
+from tui_eval.runs.summary_json import json_line
+from tui_eval.tui.comparison.comparing import ComparedRuns
+from tui_eval.tui.comparison.text import ToldRun, comparison_object
+from tui_eval.tui.look.figures import NONE, interval_text, reward_text, signed_text
+
+TEXT_MOST = 400
+USUAL = ".md"
+
+
+def told_runs(found: ComparedRuns) -> list[ToldRun]:
+    """The runs as the command line tells of them."""
+    runs = [ToldRun(one.run, one.side, one.letter) for one in found.runs]
+    beside = zip(runs[1:], found.comparisons, strict=True)
+    return [runs[0], *(replace(one, comparison=compared) for one, compared in beside)]
+
+
+def default_name(found: ComparedRuns) -> str:
+    """What the file is called unless somebody names it."""
+    names = (one_line(one.name, 60).replace("/", "-") for one in found.runs)
+    return "-".join(names)[:120] + USUAL
+
+
+def write_comparison(found: ComparedRuns, only: str, path: Path) -> None:
+    """Writes a comparison as the ending of the file's name says; for a thread.
+
+    Args:
+        only: Which examples; all for the empty text.
+
+    Raises:
+        RefusedError: The file is there already, or its name says no format.
+        OSError: It cannot be written.
+    """
+    made = FORMATS.get(path.suffix.lower())
+    if made is None:
+        hint = f"End it with {', '.join(FORMATS)}"
+        raise RefusedError([Fault(str(path), "its name says no format", hint)])
+    text = made(found, only)
+    try:
+        with path.open("x", encoding="utf-8", newline="") as file:
+            file.write(text)
+    except FileExistsError:
+        raise RefusedError([Fault(str(path), "it is there already", "Name another file")]) from None
+
+
+def comparison_markdown(found: ComparedRuns, only: str) -> str:
+    """Which runs, what of their settings differs, then each beside the first."""
+    return "\n".join(_markdown(found, only)) + "\n"
+
+
+def _markdown(found: ComparedRuns, only: str) -> Iterator[str]:
+    first, letters = found.runs[0], [one.letter for one in found.runs]
+    yield f"# {' and '.join(_cell(one.name) for one in found.runs)}"
+    yield ""
+    for one in found.runs:
+        yield f"- **{one.letter}** {_cell(one.name)}: `{_cell(str(one.run.path))}`"
+    if found.settings:
+        yield from _table(
+            "Settings that differ",
+            ["setting", *letters],
+            ([name, *map(_value, values)] for name, values in found.settings.items()),
+        )
+    for run, compared in zip(found.runs[1:], found.comparisons, strict=True):
+        yield ""
+        yield f"## {first.letter} and {run.letter}"
+        yield ""
+        yield f"{len(compared.examples):,} examples in both."
+        notes = [f"not paired: {count:,} {why}" for why, count in compared.unpaired.items()]
+        yield from (f"- {_cell(note)}" for note in (*compared.doubts, *notes))
+        if compared.comparable:
+            heads = [first.letter, run.letter, f"{run.letter} − {first.letter}"]
+            yield from _numbers(compared, heads)
+            yield from _examples(found, compared, only, heads)
+
+
+def _numbers(compared: Comparison, heads: list[str]) -> Iterator[str]:
+    yield from _table(
+        "Numbers",
+        ["", *heads, "95 %"],
+        (
+            [
+                one.name,
+                reward_text(one.first),
+                reward_text(one.second),
+                signed_text(one.difference.mean),
+                interval_text(one.difference.low, one.difference.high),
+            ]
+            for one in compared.figures
+        ),
+    )
+
+
+def _examples(
+    found: ComparedRuns, compared: Comparison, only: str, heads: list[str]
+) -> Iterator[str]:
+    yield from _table(
+        "Examples",
+        ["example", "question", *heads, "outcome"],
+        (
+            [
+                str(one.example_id),
+                found.question(one),
+                reward_text(one.first),
+                reward_text(one.second),
+                signed_text(one.difference),
+                one.change.replace("-", " "),
+            ]
+            for one in compared.examples
+            if not only or one.change == only
+        ),
+    )
+
+
+def _table(title: str, heads: list[str], rows: Iterable[list[str]]) -> Iterator[str]:
+    yield ""
+    yield f"### {title}"
+    yield ""
+    yield f"| {' | '.join(heads)} |"
+    yield f"|{'---|' * len(heads)}"
+    for row in rows:
+        yield f"| {' | '.join(map(_cell, row))} |"
+
+
+def _cell(text: str) -> str:
+    return one_line(text, TEXT_MOST).replace("|", "\\|")
+
+
+def _value(value: object) -> str:
+    return NONE if value is None else str(value)
+
+
+def comparison_csv(found: ComparedRuns, only: str) -> str:
+    """One example of one pair of runs a line; what a spreadsheet would calculate stays text."""
+    out = io.StringIO()
+    table = csv.writer(out, lineterminator="\n")
+    heads = "first second example_id question first_reward second_reward change"
+    table.writerow(heads.split())
+    first = found.runs[0].letter
+    for run, compared in zip(found.runs[1:], found.comparisons, strict=True):
+        for one in compared.examples:
+            if not only or one.change == only:
+                texts = [safe_cell(str(one.example_id)), safe_cell(found.question(one))]
+                table.writerow([first, run.letter, *texts, one.first, one.second, one.change])
+    return out.getvalue()
+
+
+def comparison_json(found: ComparedRuns, only: str) -> str:
+    """The object that `tui-eval compare --json` prints."""
+    told = json.loads(json_line(comparison_object(told_runs(found), only or None)))
+    return json.dumps(told, indent=2) + "\n"
+
+
+FORMATS: Mapping[str, Callable[[ComparedRuns, str], str]] = {
+    USUAL: comparison_markdown,
+    ".csv": comparison_csv,
+    ".json": comparison_json,
+}

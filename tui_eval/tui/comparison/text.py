@@ -1,0 +1,166 @@
+"""A comparison of runs as text and as one JSON object."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from tui_eval.fold.comparison import (
+    Change,
+    Comparison,
+    PairedFigure,
+    Side,
+    differing_settings,
+)
+from tui_eval.printable import one_line
+from tui_eval.runs.layout import RunDir
+from tui_eval.runs.summary_json import VERSION
+from tui_eval.tui.look.figures import (
+    NONE,
+    interval_text,
+    plural,
+    reward_text,
+    signed_text,
+)
+
+NAME_MOST = 30
+VALUE_MOST = 40
+
+
+@dataclass(frozen=True, slots=True)
+class ToldRun:
+    """A run to compare, and how it differs from the first one; None for the first itself."""
+
+    run: RunDir
+    side: Side
+    letter: str
+    comparison: Comparison | None = None
+
+
+def comparison_lines(runs: Sequence[ToldRun], only: str | None, most: int) -> Iterator[str]:
+    """Which runs, what of their settings differs, then each beside the first."""
+    width = max(len(one.letter) for one in runs)
+    for one in runs:
+        yield f"{one.letter:<{width}}  {one.run.path}"
+    yield ""
+    settings = differing_settings([one.side for one in runs])
+    yield "Settings that differ:" if settings else "Settings: the same"
+    for name, values in settings.items():
+        told = "  ".join(
+            f"{one.letter}: {NONE if value is None else one_line(str(value), VALUE_MOST)}"
+            for one, value in zip(runs, values, strict=True)
+        )
+        yield f"  {one_line(name, NAME_MOST)}: {told}"
+    for one in runs[1:]:
+        if one.comparison is not None:
+            yield ""
+            yield from _pair_lines(runs[0].letter, one.letter, one.comparison, only, most)
+
+
+def _pair_lines(
+    first: str, second: str, found: Comparison, only: str | None, most: int
+) -> Iterator[str]:
+    yield f"{first} and {second}: {plural(len(found.examples), 'example')} in both"
+    for doubt in found.doubts:
+        yield f"  ! {doubt}"
+    for why, count in found.unpaired.items():
+        yield f"  not paired: {plural(count, 'example')} {why}"
+    if not found.comparable:
+        return
+    yield ""
+    yield from _figure_lines(first, second, found)
+    yield ""
+    counts = ", ".join(f"{_words(change)} {found.changes[change]}" for change in Change)
+    yield f"  {counts}"
+    chosen = [one for one in found.examples if only is None or one.change == only]
+    if only is None:
+        chosen.sort(key=lambda one: -abs(one.difference))
+    if chosen[:most]:
+        yield ""
+        yield f"  {'ex':>12} {first:>6} {second:>6} {second + ' − ' + first:>7}"
+    for one in chosen[:most]:
+        name = one_line(str(one.example_id), 12)
+        numbers = f"{reward_text(one.first):>6} {reward_text(one.second):>6}"
+        yield f"  {name:>12} {numbers} {signed_text(one.difference):>7}  {_words(one.change)}"
+    if len(chosen) > most:
+        yield f"  and {len(chosen) - most:,} more: -n {len(chosen)} shows all"
+
+
+def _figure_lines(first: str, second: str, found: Comparison) -> Iterator[str]:
+    rows = [(one_line(one.name, NAME_MOST), *_cells(one)) for one in found.figures]
+    titles = ("", first, second, f"{second} − {first}", "95 %")
+    table = [titles, *rows]
+    widths = [max(len(row[place]) for row in table) for place in range(len(titles))]
+    for row in table:
+        name, *cells, interval = row
+        told = "  ".join(f"{c:>{w}}" for c, w in zip(cells, widths[1:-1], strict=True))
+        yield f"  {name:<{widths[0]}}  {told}  {interval}".rstrip()
+    reward = found.figures[0].difference
+    if reward.p is not None:
+        test = "McNemar's exact test" if reward.method == "newcombe" else "normal approximation"
+        several = ""
+        if found.holm_p is not None and found.holm_p != reward.p:
+            several = f"; {found.holm_p:.3g} for all runs at once (Holm)"
+        yield f"  reward: p = {reward.p:.3g}, {test}{several}"
+
+
+def _cells(one: PairedFigure) -> tuple[str, ...]:
+    difference = one.difference
+    interval = interval_text(difference.low, difference.high)
+    return reward_text(one.first), reward_text(one.second), signed_text(difference.mean), interval
+
+
+def _words(change: Change) -> str:
+    return change.replace("-", " ")
+
+
+def comparison_object(runs: Sequence[ToldRun], only: str | None) -> dict[str, Any]:
+    """The whole comparison; `docs/analysing.md` describes its keys."""
+    return {
+        "version": VERSION,
+        "runs": [str(one.run.path.absolute()) for one in runs],
+        "settings": differing_settings([one.side for one in runs]),
+        "comparisons": [
+            _pair_object(one.comparison, place, only)
+            for place, one in enumerate(runs)
+            if one.comparison is not None
+        ],
+    }
+
+
+def _pair_object(found: Comparison, place: int, only: str | None) -> dict[str, Any]:
+    return {
+        "first": 0,
+        "second": place,
+        "comparable": found.comparable,
+        "doubts": found.doubts,
+        "unpaired": found.unpaired,
+        "numbers": {
+            one.name: {
+                "first": one.first,
+                "second": one.second,
+                "difference": one.difference.mean,
+                "se": one.difference.se,
+                "low": one.difference.low,
+                "high": one.difference.high,
+                "method": one.difference.method,
+                "p": one.difference.p,
+                "examples": one.difference.n,
+            }
+            for one in found.figures
+        },
+        "holm_p": found.holm_p,
+        "changes": {change.value: found.changes[change] for change in Change},
+        "examples": [
+            {
+                "example_id": one.example_id,
+                "first": one.first,
+                "second": one.second,
+                "difference": one.difference,
+                "change": one.change.value,
+            }
+            for one in found.examples
+            if only is None or one.change == only
+        ],
+    }

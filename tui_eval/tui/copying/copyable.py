@@ -1,0 +1,191 @@
+"""What can be copied: texts of the trajectory, a rollout as JSON, a run's path and command."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from tui_eval.tui.look.stages import DONE
+
+if TYPE_CHECKING:
+    from tui_eval.fold.columns import Notes
+    from tui_eval.fold.run_state import RunState
+    from tui_eval.fold.transcript import Entry, Rollout, ToolUse
+    from tui_eval.tui.transcript.parts import Part
+
+
+COMMANDED = ("", "tui-eval", "verifiers")
+"""Formats of runs whose examples have ids that a command can name; empty for our own, live."""
+
+
+class Made(NamedTuple):
+    """A text, and what is to be said of it."""
+
+    text: str
+    remark: str = ""
+
+
+class Copyable(NamedTuple):
+    """Something to copy.
+
+    Args:
+        key: Chooses it in the menu.
+        note: A few words on it, or how it begins.
+        make: Gets the text; for a thread. It raises RefusedError, ValueError or OSError where
+            it cannot.
+        is_path: The note is a path, of which the end says most.
+    """
+
+    key: str
+    label: str
+    note: str
+    make: Callable[[], Made]
+    is_path: bool = False
+
+    def of(self, side: str, *, capital: bool) -> Copyable:
+        """The same of one of two rollouts, under a key of its own."""
+        key = self.key.upper() if capital else self.key
+        return self._replace(key=key, label=f"{self.label} of {side}")
+
+
+def given(key: str, label: str, text: str) -> Copyable:
+    """A text that is there."""
+    return Copyable(key, label, text, lambda: Made(text))
+
+
+def of_part(part: Part) -> Iterator[Copyable]:
+    """The texts of a piece of the trajectory, as the model and the tools wrote them."""
+    rollout = part.rollout
+    if part.entry is not None:
+        yield from of_entry(part.entry)
+    elif part.coming is not None:
+        text = "\n".join(part.coming.parts.values())
+        yield given("m", "answer so far", text)
+    elif rollout is not None:
+        if rollout.error:
+            text = "\n\n".join(filter(None, (rollout.error, rollout.traceback)))
+            yield given("e", "error", text)
+        if rollout.answer:
+            yield given("m", "expected answer", rollout.answer)
+
+
+def of_entry(entry: Entry) -> Iterator[Copyable]:
+    """The texts of a message, or of a tool call with its result."""
+    use = entry.tool
+    if use is not None:
+        begins = f"{use.name} {use.arguments}"
+        yield given("c", "tool call", call_json(use))._replace(note=begins)
+        result = use.error if use.result is None else use.result
+        if result is not None:
+            yield given("o", "result of the call", result)
+        return
+    if entry.text:
+        yield given("m", f"message of {entry.role}", entry.text)
+    if entry.reasoning:
+        yield given("t", "reasoning", entry.reasoning)
+
+
+def call_json(use: ToolUse) -> str:
+    """A tool call as JSON; arguments that are no JSON as the text that they are."""
+    try:
+        arguments = json.loads(use.arguments)
+    except (ValueError, RecursionError):
+        arguments = use.arguments
+    call = {"id": use.call_id, "name": use.name, "arguments": arguments}
+    return json.dumps(call, indent=2, ensure_ascii=False)
+
+
+def of_rollout(
+    state: RunState, row: int, rollout: Rollout | None, notes: Notes, key: str = "w"
+) -> Copyable:
+    """A whole rollout as JSON: its line as it was saved, or what is known while it runs."""
+    if state.stage[row] >= DONE:
+        return Copyable(
+            key, "whole rollout", "JSON, its line of the results", lambda: saved_line(state, row)
+        )
+    return Copyable(
+        key,
+        "whole rollout",
+        "JSON of what is known so far",
+        lambda: Made(json.dumps(so_far(state, row, rollout, notes), ensure_ascii=False)),
+    )
+
+
+def saved_line(state: RunState, row: int) -> Made:
+    """The line of results.jsonl that holds a finished rollout.
+
+    Raises:
+        RefusedError: There is no such run.
+        ValueError: The line is not there any more.
+        OSError: The file cannot be read.
+    """
+    from tui_eval.runs.opening import find_run
+    from tui_eval.runs.saved_rows import SavedRows
+
+    assert state.run is not None
+    with SavedRows(find_run(Path(state.run.path)), state) as rows:
+        line = rows.line(row).rstrip(b"\r\n")
+    if not line:
+        raise ValueError("the file of the run has become shorter")
+    return Made(line.decode("utf-8", "backslashreplace"))
+
+
+def so_far(state: RunState, row: int, rollout: Rollout | None, notes: Notes) -> dict[str, Any]:
+    """A rollout that still runs, as far as it is known."""
+    from tui_eval.fold.row_object import row_object
+
+    messages = rollout.messages if rollout is not None else []
+    told = rollout.prompt_length if rollout is not None else 0
+    conversation = {"prompt": messages[:told], "completion": messages[told:]}
+    return row_object(state, row, notes) | conversation
+
+
+def of_run(path: str, name: str = "", keys: str = "pr") -> Iterator[Copyable]:
+    """The path of a run, and the command line that asks for the same again.
+
+    Args:
+        name: What tells it from other runs in the menu.
+        keys: One for each.
+    """
+    of = f" of {name}" if name else ""
+    yield Copyable(keys[0], f"path{of}", path, lambda: Made(str(Path(path).absolute())), True)
+    again = "asks for the same run again"
+    yield Copyable(keys[1], f"command{of}", again, lambda: command_of(path))
+
+
+def of_example(state: RunState, row: int, key: str = "x") -> Iterator[Copyable]:
+    """The command line that runs the example of a rollout alone, once.
+
+    There is none for runs of some programs, nor before a rollout of the example has finished: its
+    id is not known then.
+    """
+    first = row // state.per_example * state.per_example
+    is_known = max(state.stage[first : first + state.per_example]) >= DONE
+    if state.run is None or state.run.format not in COMMANDED or not is_known:
+        return
+    path, example = state.run.path, str(state.example_id(row))
+    about = f"runs example {example} alone, once"
+    yield Copyable(key, "example's command", about, lambda: command_of(path, example))
+
+
+def command_of(path: str, example: str | None = None) -> Made:
+    """The command line that asks for a run again.
+
+    Args:
+        example: Id of the only example to run, once; None for all that the run had.
+
+    Raises:
+        RefusedError: There is no such run.
+        ValueError: Nothing can ask for it.
+    """
+    from tui_eval.config.reproducing import reproducing
+    from tui_eval.runs.facts import read_asked, read_facts
+    from tui_eval.runs.opening import find_run
+    from tui_eval.runs.story import format_of_run
+
+    run = find_run(Path(path))
+    asked = read_asked(run) if run.is_ours else {}  # without what the environment added
+    line, left_out = reproducing(asked or read_facts(run, format_of_run(run)), example)
+    return Made(line, f"without {', '.join(left_out)}" if left_out else "")

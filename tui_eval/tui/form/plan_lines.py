@@ -1,0 +1,108 @@
+"""What an evaluation will do, as lines: rollouts, tokens, cost, tools, rewards, first prompt."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from typing import Any
+
+from tui_eval.errors import Fault
+from tui_eval.tui.look.figures import count_text, money_text, plural
+from tui_eval.tui.look.ink import EMPTY, Line
+from tui_eval.tui.look.wrap import shown_lines
+
+MOST_LINES = 400
+LABEL = 10
+
+
+def wrapped(text: str, width: int, ink: str = "", most: int = MOST_LINES) -> Iterator[Line]:
+    """Anybody's text in lines of one ink."""
+    for line in shown_lines(text, max(width, 1), most)[0]:
+        yield ((line, ink),)
+
+
+def fact(label: str, text: str, width: int, ink: str = "") -> Iterator[Line]:
+    """A label and its text, which hangs below itself."""
+    for number, (span,) in enumerate(wrapped(text, width - LABEL, ink)):
+        yield ((f"{'' if number else label:<{LABEL}}", "muted"), span)
+
+
+def fault_lines(faults: Iterable[Fault], width: int) -> Iterator[Line]:
+    """What is wrong, and what to do about it."""
+    for fault in faults:
+        lines = wrapped(f"{fault.where}: {fault.what}", width - 2, "fault")
+        for number, (span,) in enumerate(lines):
+            yield (("  " if number else "✗ ", "bad"), span)
+        for span in (line[0] for line in wrapped(fault.hint, width - 2, "muted") if fault.hint):
+            yield (("  ", ""), span)
+
+
+def rollouts_text(found: Mapping[str, Any]) -> str:
+    """`50 examples x 3 = 150 rollouts`, or how many evaluations there are."""
+    if "evaluations" in found:
+        several = plural(len(found["evaluations"]), "evaluation")
+        return f"{several}, {found['rollouts']:,} rollouts"
+    return (
+        f"{found['examples']:,} examples x {found['rollouts_per_example']} = "
+        f"{found['rollouts']:,} rollouts"
+    )
+
+
+def spent_text(found: Mapping[str, Any]) -> str:
+    """About how many tokens and what they cost, in a few words."""
+    put, got, usd = (found["estimate"][name] for name in ("input_tokens", "output_tokens", "usd"))
+    tokens = f"{count_text(put)} tokens in"
+    tokens += "" if got is None else f", up to {count_text(got)} out"
+    return f"{tokens}, {'cost unknown' if usd is None else money_text(usd)}"
+
+
+def plan_lines(found: Mapping[str, Any], width: int) -> Iterator[Line]:
+    """What a dry run tells."""
+    yield ((rollouts_text(found), "strong"),)
+    estimate = found["estimate"]
+    got, usd = estimate["output_tokens"], estimate["usd"]
+    answers = "unknown without max_tokens" if got is None else f"at most about {got:,}"
+    tokens = f"about {estimate['input_tokens']:,} of prompts; answers {answers}"
+    yield from fact("tokens", tokens, width)
+    yield from fact("cost", "unknown" if usd is None else f"about {money_text(usd)}", width)
+    if "evaluations" in found:
+        yield from _evaluations(found["evaluations"], width)
+    else:
+        yield from _one(found, width)
+    yield from notice_lines(found.get("notices") or (), width)
+    yield EMPTY
+    yield from wrapped(f"This is {estimate['how']}. Further turns come on top.", width, "faint")
+
+
+def notice_lines(notices: Sequence[Mapping[str, Any]], width: int) -> Iterator[Line]:
+    """Sentences of the engine."""
+    for notice in notices:
+        ink = "warn" if notice["level"] == "warning" else "muted"
+        yield from fact(notice["level"], notice["text"], width, ink)
+
+
+def _evaluations(plans: Sequence[Mapping[str, Any]], width: int) -> Iterator[Line]:
+    yield EMPTY
+    for number, plan in enumerate(plans[:MOST_LINES], 1):
+        varies = ", ".join(f"{name}={value}" for name, value in plan["varies"].items())
+        text = plan["title"] + (f" ({varies})" if varies else "")
+        yield from fact(f"{number}", f"{text}: {rollouts_text(plan)}", width)
+
+
+def _one(found: Mapping[str, Any], width: int) -> Iterator[Line]:
+    yield from fact("model", f"{found['model']} at {found['base_url']}", width)
+    if found["goes_on"]:
+        yield from fact("goes on", str(found["goes_on"]), width)
+    functions = found["reward_functions"]
+    rewards = ", ".join(f"{one['name']} × {one['weight']:g}" for one in functions if one["weight"])
+    metrics = ", ".join(one["name"] for one in functions if not one["weight"])
+    yield from fact("rewards", rewards or "none", width)
+    if metrics:
+        yield from fact("metrics", metrics, width)
+    yield from fact("tools", ", ".join(one["name"] for one in found["tools"]) or "none", width)
+    yield EMPTY
+    yield (("First prompt", "role"),)
+    for message in found["first_prompt"]:
+        content = message.get("content")
+        text = content if isinstance(content, str) else json.dumps(content, ensure_ascii=False)
+        yield from fact(str(message.get("role")), text, width)

@@ -1,0 +1,125 @@
+"""What stands around a form: its title, the help of a field, TOML and README as lines."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any
+
+from tui_eval.config.draft import Draft
+from tui_eval.config.fields import Field
+from tui_eval.config.form import Form
+from tui_eval.config.options import MAY_BE_EMPTY
+from tui_eval.errors import Fault
+from tui_eval.tui.form.plan_lines import (
+    fault_lines,
+    plan_lines,
+    rollouts_text,
+    spent_text,
+    wrapped,
+)
+from tui_eval.tui.look.ink import EMPTY, Line, Span
+
+
+def title_of(draft: Draft, is_changed: bool) -> Line:
+    """What is being written."""
+    spans: list[Span] = [(str(draft.path) if draft.path else "New evaluation", "role")]
+    if len(draft.places) > 1 and draft.path:
+        at = draft.places.index(draft.place)
+        spans += [(" · ", "faint"), (draft.titles[at], "")]
+    if is_changed and draft.path:
+        spans += [(" · ", "faint"), ("not saved", "warn")]
+    return tuple(spans)
+
+
+def figures_line(form: Form, plan: Mapping[str, Any] | None) -> Line:
+    """How much it will be: as an engine said, or before one has."""
+    if plan is not None:
+        return ((rollouts_text(plan), "strong"), (f"  {spent_text(plan)}", "muted"))
+    examples, each = (form.effective(name) for name in ("num_examples", "rollouts_per_example"))
+    if not form.env_id:
+        text = "Choose an environment and an endpoint."
+    elif examples == -1:
+        text = f"all examples x {each} rollouts"
+    else:
+        text = f"{examples:,} examples x {each} = {examples * each:,} rollouts at most"
+    return ((text, "muted"),)
+
+
+def pane_lines(
+    others: Sequence[Fault], wrong: Sequence[str], plan: Mapping[str, Any] | None, width: int
+) -> Iterator[Line]:
+    """What it will do, or what keeps anybody from telling.
+
+    Args:
+        others: What is wrong with no field.
+        wrong: Fields that something is wrong with.
+    """
+    yield from fault_lines(others, width)
+    if plan is not None:
+        yield from plan_lines(plan, width)
+    elif wrong:
+        yield from wrapped(f"To mend first: {', '.join(wrong)}", width, "warn")
+    elif not others:
+        yield from wrapped("Asking the engine what it would do…", width, "faint")
+
+
+_HOW = {
+    "flag": "space turns it over",
+    "choice": "← → turn it, enter shows all",
+    "json": "enter opens it in lines",
+    "headers": "enter opens it in lines",
+}
+
+
+def about_field(field: Field, width: int) -> Iterator[Line]:
+    """Flags, type and help of a field."""
+    flags = "/".join(field.option.flags) if field.option else ""
+    how = "enter shows what there is" if field.name in ("env_id", "model", "resume") else ""
+    parts = [flags, field.type, how or _HOW.get(field.kind, "")]
+    yield (
+        (field.label, "key"),
+        *(span for part in parts if part for span in (("  ·  ", "faint"), (part, "muted"))),
+    )
+    outside = "" if field.in_files else " Not for files: the command line alone can say it."
+    empty = ' Type "" for an empty one.' if field.name in MAY_BE_EMPTY else ""
+    yield from wrapped(field.help + empty + outside, width, "", 2)
+
+
+_COMMENT = re.compile(r"""\s+#[^"']*$""")
+
+
+def toml_lines(text: str, width: int) -> Iterator[Line]:
+    """TOML with its comments, tables and keys told apart."""
+    for line in text.splitlines():
+        ink = "faint" if line.lstrip().startswith("#") else "role" if line.startswith("[") else ""
+        key, equals, rest = line.partition(" = ")
+        if equals and not ink:
+            comment = _COMMENT.search(rest)
+            value = rest[: comment.start()] if comment else rest
+            first, *more = (part[0] for part in wrapped(value, max(width - len(key) - 3, 8)))
+            yield ((key, "key"), (" = ", "faint"), first, (rest[len(value) :], "faint"))
+            yield from ((("    ", ""), span) for span in more)
+        elif line:
+            yield from wrapped(line, width, ink)
+        else:
+            yield EMPTY
+
+
+def readme_of(found: Mapping[str, Any]) -> str:
+    """What an environment says of itself."""
+    version = f" {found['release']}" if found["release"] else ""
+    head = f"{found['env_id']}{version} · {found['origin']}\n{found['path']}"
+    words = (found["module_docstring"], found["readme"] or found["docstring"])
+    return "\n\n".join([head, *dict.fromkeys(text.strip() for text in words if text.strip())])
+
+
+def readme_lines(text: str, width: int) -> Iterator[Line]:
+    """A README with its headings told apart."""
+    for line in text.splitlines():
+        if line.startswith("#"):
+            yield from wrapped(line.lstrip("# "), width, "role")
+        elif line:
+            yield from wrapped(line, width)
+        else:
+            yield EMPTY

@@ -1,0 +1,218 @@
+"""The runs that home lists: filtered, sorted, one of them selected, some marked."""
+
+from __future__ import annotations
+
+import json
+import time
+from collections.abc import Callable, Iterable
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from tui_eval.printable import one_line
+from tui_eval.tui.commands.keymap import key_for
+from tui_eval.tui.look.figures import count_text
+from tui_eval.tui.look.stages import Look
+
+if TYPE_CHECKING:
+    from tui_eval.runs.discovery import FoundRun
+
+RUNNING = Look("▶", "running", "busy")
+INCOMPLETE = Look("■", "incomplete", "warn")
+COMPLETE = Look("✓", "complete", "good")
+OURS = "tui-eval"
+"""The format of runs that our engine wrote."""
+MOST_MARKED = 26
+
+SORTS: dict[str, Callable[[FoundRun], Any]] = {
+    "date": lambda one: -one.date,
+    "environment": lambda one: (one.env_id.lower(), -one.date),
+    "model": lambda one: (one.model.lower(), -one.date),
+    "reward": lambda one: (one.reward is None, -(one.reward or 0.0)),
+}
+
+
+def look_of(one: FoundRun) -> Look:
+    """Its glyph, word and ink."""
+    if one.running:
+        return RUNNING
+    return COMPLETE if one.complete else INCOMPLETE
+
+
+def done_text(one: FoundRun) -> str:
+    """How many of its rollouts are on disk; empty where nobody knows."""
+    if one.done is None:
+        return ""
+    text = count_text if max(one.done, one.total or 0) >= 10_000 else str
+    return f"{text(one.done)}/{text(one.total)}" if one.total else text(one.done)
+
+
+def state_text(one: FoundRun, long: bool) -> str:
+    """How a run stands, in words.
+
+    Args:
+        long: Also how far a running one is.
+    """
+    if one.running:
+        return f"running {done_text(one)}: attach" if long else "running: attach"
+    if not one.complete:
+        return f"{INCOMPLETE.word} {done_text(one)}"
+    return f"{COMPLETE.word} · {count_text(one.errored)} ✗" if one.errored else COMPLETE.word
+
+
+def can_resume(one: FoundRun) -> str:
+    """Why a run cannot go on from here; empty where it can."""
+    if one.running:
+        return f"It is running: {key_for('runs.open')} attaches to it."
+    if one.format != OURS:
+        return "Another program wrote it: only that one can go on with it."
+    if one.complete and (one.n is None or one.done is None or one.n >= one.done):
+        return "It is complete: there is nothing to resume."
+    return ""
+
+
+def when_text(at: float, now: float, long: bool) -> str:
+    """A date in this machine's time, in 12 cells or 8; empty for none."""
+    if not at:
+        return ""
+    then, today = time.localtime(at), time.localtime(now)
+    if then[:3] == today[:3]:
+        return time.strftime("today %H:%M" if long else "%H:%M", then)
+    if long:
+        same_year = then.tm_year == today.tm_year
+        return time.strftime("%d %b %H:%M" if same_year else "%d %b %Y", then)
+    return time.strftime("%d %b" if then.tm_year == today.tm_year else "%b %Y", then)
+
+
+class FoundRuns:
+    """What a list shows; the selection and the marks are places on disk, so they outlive a look.
+
+    Args:
+        told: Whether anybody has looked yet.
+    """
+
+    def __init__(self) -> None:
+        self.all: list[FoundRun] = []
+        self.shown: list[FoundRun] = []
+        self.told = False
+        self.words = ""
+        self.sorting = "date"
+        self.reversed = False
+        self.marked: list[Path] = []
+        self._selected: Path | None = None
+        self._wanted: Path | None = None
+        self._line = 0
+
+    def take(self, runs: Iterable[FoundRun], seen: tuple[Path, float] | None = None) -> None:
+        """What was found now.
+
+        Args:
+            seen: The run that was looked at last, and when: at first it is selected, or what runs
+                or was written after that.
+        """
+        self.all = list(runs)
+        if not self.told and self._selected is None and self.all:
+            newest = max(self.all, key=lambda one: (one.running, one.written_at))
+            later = seen is not None and not newest.running and seen[1] >= newest.written_at
+            self.want(seen[0] if seen is not None and later else newest.run.place)
+        self.told = True
+        there = {one.run.place for one in self.all}
+        self.marked = [place for place in self.marked if place in there]
+        self.arrange()
+
+    def arrange(self) -> None:
+        """Filters and sorts; the selection stays with its run, or on its line if that has gone."""
+        found = [one for one in self.all if _matches(one, self.words.lower().split())]
+        found.sort(key=lambda one: str(one.run.place))
+        found.sort(key=SORTS[self.sorting], reverse=self.reversed)
+        self.shown = sorted(found, key=lambda one: not one.running)
+        places = [one.run.place for one in self.shown]
+        if self._wanted is not None:
+            paths = [place.absolute() for place in places]
+            if self._wanted in paths:
+                self.select(paths.index(self._wanted))
+        if self._selected in places:
+            self._line = places.index(self._selected)
+        else:
+            self._put(self._line)
+
+    def sort_by(self, step: int) -> None:
+        """Sorts by the next thing."""
+        names = list(SORTS)
+        self.sorting = names[(names.index(self.sorting) + step) % len(names)]
+        self.reversed = False
+        self.arrange()
+
+    def sort_by_name(self, name: str) -> None:
+        """Sorts by one of `SORTS`; asked for the same again, the other way round."""
+        self.reversed = name == self.sorting and not self.reversed
+        self.sorting = name
+        self.arrange()
+
+    def select(self, line: int) -> None:
+        """Selects a line, or the nearest there is."""
+        self._wanted = None
+        self._put(line)
+
+    def want(self, place: Path) -> None:
+        """Selects a run, as soon as it is listed."""
+        self._wanted = place.absolute()
+
+    def _put(self, line: int) -> None:
+        self._line = min(max(line, 0), max(len(self.shown) - 1, 0))
+        self._selected = self.shown[self._line].run.place if self.shown else None
+
+    @property
+    def line(self) -> int:
+        """The selected line."""
+        return self._line
+
+    @property
+    def selected(self) -> FoundRun | None:
+        """The selected run."""
+        return self.shown[self._line] if self.shown else None
+
+    def mark(self) -> None:
+        """Marks the selected run, or takes its mark away."""
+        place = self._selected
+        if place in self.marked:
+            self.marked.remove(place)
+        elif place is not None and len(self.marked) < MOST_MARKED:
+            self.marked.append(place)
+
+    def letter(self, one: FoundRun) -> str:
+        """The mark of a run; empty where it has none."""
+        place = one.run.place
+        return chr(ord("A") + self.marked.index(place)) if place in self.marked else ""
+
+    @property
+    def running(self) -> int:
+        """How many are running."""
+        return sum(one.running for one in self.all)
+
+
+def _matches(one: FoundRun, words: list[str]) -> bool:
+    saved = "saved" if one.saved else "unsaved"
+    state = state_text(one, long=True)
+    facts = (one.env_id, one.model, state, saved, one.format, str(one.run.place), asked_text(one))
+    text = " ".join(facts).lower()
+    return all(
+        word[1:] not in text if word.startswith("!") and word != "!" else word in text
+        for word in words
+    )
+
+
+def asked_text(one: FoundRun) -> str:
+    """What was asked for beside environment and model: `prompt=short, temperature=0.2`."""
+    if not one.asked:
+        return ""
+    from tui_eval.config.secret_values import masked
+
+    return ", ".join(
+        f"{name}={value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)}"
+        for name, value in masked(dict(one.asked)).items()
+    )
+
+
+def name_of(one: FoundRun) -> str:
+    """What a run is called in a sentence."""
+    return one_line(one.env_id, 40) or one_line(one.run.place.name, 40)

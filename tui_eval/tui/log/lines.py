@@ -1,0 +1,155 @@
+"""Records of a log as lines: pure functions from what was logged to what is shown."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from itertools import islice
+from typing import NamedTuple
+
+from rich.cells import cell_len, chop_cells
+
+from tui_eval.fold.log_records import DEBUG, ERROR, INFO, OUTPUT, WARNING, LogRecord
+from tui_eval.tui.commands.keymap import key_for
+from tui_eval.tui.look.figures import plural
+from tui_eval.tui.look.ink import Line, Span, cut, left, line_width
+
+TIME, WORD = 8, 5
+MARGIN = TIME + WORD + 5
+"""Cells before the text: time, sign and word of the level."""
+UNFOLDED = 200
+"""Lines of a record that are shown once it is unfolded, and how many more each time after."""
+STEP = 2000
+
+
+class LevelLook(NamedTuple):
+    """One level as people see it.
+
+    Args:
+        text: The ink of the message.
+        most: Lines of it that are shown before it is unfolded.
+    """
+
+    glyph: str
+    word: str
+    ink: str
+    text: str
+    most: int
+
+
+LEVELS = {
+    DEBUG: LevelLook("·", "debug", "muted", "muted", 1),
+    OUTPUT: LevelLook("›", "print", "accent", "", 3),
+    INFO: LevelLook("•", "info", "busy", "", 3),
+    WARNING: LevelLook("!", "warn", "warn", "", 4),
+    ERROR: LevelLook("✗", "error", "bad", "fault", 4),
+}
+
+
+def left_out(size: int) -> LogRecord:
+    """Says how much of the log stands before what is shown."""
+    amount = f"{size / 1e6:.1f} MB" if size >= 100_000 else f"{size:,} bytes"
+    key = key_for("log.switch-fold")
+    return LogRecord(-1, OUTPUT, "", "", [f"… {amount} before this  {key} reads more"])
+
+
+def height(record: LogRecord, room: int, limit: int | None) -> int:
+    """How many lines a record takes.
+
+    Args:
+        room: Cells of a line after the margin.
+        limit: Lines that it may take; None for what is usual.
+    """
+    most = LEVELS[record.level].most if limit is None else limit
+    if len(record.lines) == 1 and len(record.lines[0]) + len(record.name) + 2 <= room // 2:
+        return 1
+    total = _total(record, room, most)
+    return 2 if _shows_ends(record, total, most, limit) else min(total, most)
+
+
+def _texts(record: LogRecord) -> Iterator[str]:
+    yield f"{record.name}  {record.lines[0]}" if record.name else record.lines[0]
+    yield from record.lines[1:]
+
+
+def _total(record: LogRecord, room: int, enough: int | None = None) -> int:
+    """Lines of the whole record; no more than one more is counted than what is `enough`."""
+    total = 0
+    for text in _texts(record):
+        total += max(-(-len(text) // room), 1) if text.isascii() else len(_chop(text, room))
+        if enough is not None and total > enough:
+            break
+    return total
+
+
+def _chop(text: str, room: int) -> list[str]:
+    return [text] if cell_len(text) <= room else chop_cells(text, room)
+
+
+def _shows_ends(record: LogRecord, total: int, most: int, limit: int | None) -> bool:
+    """Whether only what an error says first and last is shown: a traceback is between them."""
+    return total > most and limit is None and record.level == ERROR and len(record.lines) > 2
+
+
+def body(record: LogRecord, room: int, limit: int | None) -> tuple[list[str], int]:
+    """The lines of a record that are shown, and how many are not."""
+    most = LEVELS[record.level].most if limit is None else limit
+    total = _total(record, room)
+    if _shows_ends(record, total, most, limit):
+        first, *_, last = _texts(record)
+        return [cut(first, room), cut(last.strip(), room)], total - 2
+    return list(islice(_parts(record, room), most)), max(total - most, 0)
+
+
+def _parts(record: LogRecord, room: int) -> Iterator[str]:
+    for text in _texts(record):
+        if text.isascii():
+            yield from (text[at : at + room] for at in range(0, max(len(text), 1), room))
+        else:
+            yield from _chop(text, room)
+
+
+def log_line(
+    record: LogRecord, shown: tuple[list[str], int], at: int, room: int, needle: str
+) -> Line:
+    """One line of a record.
+
+    Args:
+        shown: Its body.
+        at: Which line of the body.
+        needle: What is searched for, in small letters; it is lit.
+    """
+    lines, hidden = shown
+    look = LEVELS[record.level]
+    text, note = lines[at], ""
+    if hidden and at == len(lines) - 1:
+        note = f"  +{plural(hidden, 'line')}"
+        text = cut(text, max(room - line_width(((note, ""),)), 1))
+    if record.offset < 0:
+        return ((text, "faint"),)
+    spans: list[Span] = [(" " * MARGIN, "")]
+    if at == 0:
+        spans = [(left(record.time, TIME), "faint"), (f" {look.glyph} ", look.ink)]
+        spans += [(left(look.word, WORD + 2), look.ink)]
+        name = len(record.name) if record.name and text.startswith(record.name) else 0
+        spans += lit(text[:name], "faint", needle) + lit(text[name:], look.text, needle)
+    else:
+        spans += lit(text, look.text, needle)
+    return (*spans, (note, "faint"))
+
+
+def lit(text: str, ink: str, needle: str) -> list[Span]:
+    """A text with what is searched for in it lit."""
+    lowered = text.lower()
+    if not needle or needle not in lowered or len(lowered) != len(text):
+        return [(text, ink)]
+    spans: list[Span] = []
+    start = 0
+    while (found := lowered.find(needle, start)) >= 0:
+        spans += [(text[start:found], ink), (text[found : found + len(needle)], "match")]
+        start = found + len(needle)
+    return [*spans, (text[start:], ink)]
+
+
+def holds(record: LogRecord, needle: str) -> bool:
+    """Whether a record has a text in it, given in small letters."""
+    return any(needle in line.lower() for line in record.lines) or needle in record.name.lower()

@@ -1,0 +1,87 @@
+"""The titles of the panes, styled by the theme's own names and never parsed as markup."""
+
+from __future__ import annotations
+
+import math
+from typing import TYPE_CHECKING
+
+from textual.content import Content
+
+from tui_eval.fold.columns import Note
+from tui_eval.fold.filter_fields import METRIC
+from tui_eval.printable import one_line
+from tui_eval.tui.commands.keymap import key_for
+from tui_eval.tui.look.figures import clock_text, span_text
+from tui_eval.tui.look.stages import DONE, look_of
+from tui_eval.tui.rollouts.row_order import Sorting
+
+if TYPE_CHECKING:
+    from tui_eval.fold.run_state import RunState
+    from tui_eval.fold.transcript import Rollout
+
+COLOURS = {
+    "good": "$text-success",
+    "bad": "$text-error bold",
+    "warn": "$text-warning",
+    "busy": "$text-primary",
+    "accent": "$text-accent",
+}
+
+
+def rollouts_title(following: bool, goes_on: bool, sorting: Sorting) -> Content:
+    """Says whether the view moves by itself, and how it is sorted."""
+    parts = [f"{key_for('run.rollouts')} Rollouts"]
+    if goes_on:
+        parts.append("following" if following else "frozen")
+    if sorting.field:
+        name = one_line(sorting.field.removeprefix(METRIC), 24)
+        parts.append(f"by {name} {'▼' if sorting.descending else '▲'}")
+    if not sorting.grouped:
+        parts.append("flat")
+    return Content(f" {' · '.join(parts)} ")
+
+
+def rollout_name(state: RunState, row: int, short: bool = False) -> str:
+    """Which rollout of which example it is."""
+    example = one_line(str(state.example_id(row)), 24)
+    if state.per_example == 1:
+        return f"example {example}"
+    number = row % state.per_example
+    return f"example {example}" + (f" #{number}" if short else f" · rollout {number}")
+
+
+def story_title(
+    state: RunState, row: int, rollout: Rollout | None, now: float, width: int, note: Note
+) -> Content:
+    """Which rollout it is, its attempt, stage, time and note; shorter where `width` is small."""
+    number = key_for("run.trajectory")
+    if row < 0 or row >= state.total:
+        return Content(f" {number} Trajectory ")
+    look = look_of(state, row)
+    stage = (f"{look.glyph} {look.word}", COLOURS.get(look.ink, ""))
+    parts: list[tuple[str, str] | str] = [stage]
+    attempt = max(state.attempt[row], rollout.attempt if rollout is not None else 1)
+    if attempt > 1:
+        parts.append(f" · attempt {attempt}")
+    if state.stage[row] >= DONE:
+        if state.total_ms[row]:
+            parts.append(f" · {span_text(state.total_ms[row] / 1000)}")
+    elif not math.isnan(state.since[row]):
+        parts.append(f" · {clock_text(now - state.since[row])}")
+    if note != Note():
+        tags = " ".join(f"#{tag}" for tag in note.tags)
+        parts += [" · ", (one_line(f"✎ {tags or note.text}", 24), COLOURS["accent"])]
+    short = rollout_name(state, row, short=True)
+    for name in (f"Trajectory · {rollout_name(state, row)}", f"Trajectory · {short}", short):
+        title = Content.assemble(f" {number} {name} · ", *parts, " ")
+        if title.cell_length <= width - 4:
+            break
+    return title
+
+
+def reward_title(state: RunState, row: int) -> Content:
+    """Whose reward it is."""
+    number = key_for("run.reward")
+    if row < 0 or row >= state.total:
+        return Content(f" {number} Reward ")
+    return Content(f" {number} Reward · {rollout_name(state, row)} ")

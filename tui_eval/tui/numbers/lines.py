@@ -1,0 +1,357 @@
+"""The numbers of a run as lines: pure functions from what was summed up to what is shown."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from itertools import chain, zip_longest
+from typing import NamedTuple, TypeAlias
+
+from tui_eval.fold.run_state import RunState
+from tui_eval.printable import one_line
+from tui_eval.stats.mean import Mean
+from tui_eval.stats.passk import pass_at_k
+from tui_eval.stats.quantiles import Quantiles
+from tui_eval.tui.commands.keymap import key_for
+from tui_eval.tui.look.blocks import columns
+from tui_eval.tui.look.figures import (
+    NONE,
+    count_text,
+    interval_text,
+    money_text,
+    ms_text,
+    plural,
+    reward_text,
+)
+from tui_eval.tui.look.ink import EMPTY, Line, Span, left, line_width, right, spread
+from tui_eval.tui.look.stages import error_word
+from tui_eval.tui.look.wrap import shown_lines
+
+MEASURE = 84
+"""Cells that the numbers take at most: what belongs together stands together."""
+BESIDE, APART = 100, 4
+"""Cells from which on there are two columns, and those between the two."""
+NAME_MOST = 26
+EXAMPLE = 12
+"""Cells for the name of an example."""
+ERRORS, FIGURES, QUESTION_LEAST = 7, 49, 20
+"""Cells for the errors of an example, for all its figures, and for its question at least."""
+HISTOGRAM_LINES = 3
+TREND_LINES = 2
+BINS = 20
+ERRORS_MOST = 20
+TOOLS_MOST = 20
+
+Target: TypeAlias = tuple[str, str] | tuple[str, int]
+"""What a line is about: an error or a tool by its name, or an example by its place."""
+
+
+class NumberLine(NamedTuple):
+    """A line, and what can be gone to from it."""
+
+    line: Line
+    target: Target | None = None
+
+
+def numbers(state: RunState, width: int) -> Iterator[NumberLine]:
+    """The lines of all numbers but those of examples, most important first."""
+    measure = min(width, MEASURE)
+    yield from _lines(_failure(state, measure))
+    if not state.finished:
+        yield NumberLine((("no rollout has finished yet", "faint"),))
+        yield from _lines(_notices(state, measure))
+        return
+    if width >= BESIDE:
+        yield from _two_columns(state, width)
+    else:
+        yield from _lines(*(section(state, measure) for section, _ in SECTIONS))
+    if state.per_example > 1:
+        yield from _lines(_examples_head(state, width))
+
+
+def _lines(*sections: Iterator[Line | NumberLine]) -> Iterator[NumberLine]:
+    for one in chain(*sections):
+        yield one if isinstance(one, NumberLine) else NumberLine(one)
+
+
+def _two_columns(state: RunState, width: int) -> Iterator[NumberLine]:
+    """Rewards, and what can be gone to from them, on the left; all else on the right."""
+    first = min((width - APART) * 11 // 20, MEASURE)
+    sides = [
+        list(_lines(*(section(state, cells) for section, side in SECTIONS if side == at)))
+        for at, cells in enumerate((first, min(width - first - APART, MEASURE)))
+    ]
+    without = NumberLine(EMPTY)
+    for one, other in zip_longest(sides[0], sides[1][1:], fillvalue=without):  # begins with a gap
+        gap: Span = (" " * (first + APART - line_width(one.line)), "")
+        yield NumberLine((*one.line, gap, *other.line) if other.line else one.line, one.target)
+
+
+def _failure(state: RunState, width: int) -> Iterator[Line]:
+    if state.end is None or not state.end.text:
+        return
+    words, _ = shown_lines(state.end.text, width - 2, 6)
+    for at, part in enumerate(words):
+        yield (("✗ " if at == 0 else "  ", "bad"), (part, "fault"))
+    yield EMPTY
+
+
+def _used(state: RunState, reward: Mean) -> str:
+    used = f"{reward.n:,} used"
+    return f"{used} · {state.errored:,} errored" if state.errored else used
+
+
+def _reward(state: RunState, width: int) -> Iterator[Line]:
+    reward = state.reward_mean.result()
+    interval = interval_text(reward.low, reward.high)
+    start: Line = (
+        ("reward ", "strong"),
+        (reward_text(reward.mean), "strong"),
+        (f" {interval}" if interval else "", "muted"),
+    )
+    yield spread(start, ((_used(state, reward), "muted"),), width)
+
+
+def _pass_rates(state: RunState, width: int) -> Iterator[Line]:
+    examples = state.total // state.per_example
+    rates = state.pass_rates.result(examples)
+    if not rates:
+        return
+    spans: list[Span] = []
+    used = 0
+    for rate in rates:
+        text, value = f"pass@{rate.k} ", reward_text(rate.any_passes)
+        if used + len(text + value) > width:
+            break
+        spans += [(text, "muted"), (value, ""), ("  ", "")]
+        used += len(text + value) + 2
+    last = rates[-1]
+    note = f"pass^{last.k} {reward_text(last.all_pass)}"
+    if last.left_out:
+        why = "with errors" if state.finished >= state.expected else "unfinished"
+        note += f" · {last.left_out:,} {why}"
+    yield spread(tuple(spans), ((note, "faint"),), width)
+
+
+def _histogram(state: RunState, width: int) -> Iterator[Line]:
+    from tui_eval.stats.shape import histogram
+
+    if not state.reward_mean.result().n:
+        return
+    cells = max(min((width - 6) // BINS, 3), 1)
+    counts, low, high = histogram(state.reward, BINS)
+    wide = BINS * cells
+    top = right(count_text(max(counts)), 4)
+    for at, row in enumerate(columns(counts, HISTOGRAM_LINES, cells)):
+        yield ((f"{top if at == 0 else '    '} ", "faint"), (row, "histogram"))
+    ends = reward_text(low), reward_text(high)
+    middle = reward_text((low + high) / 2)
+    before = wide // 2 - len(ends[0]) - len(middle) // 2
+    after = wide - len(ends[0]) - before - len(middle) - len(ends[1])
+    yield (
+        (f"     {ends[0]} ", "faint"),
+        ("─" * (before - 2), "rule"),
+        (f" {middle} ", "faint"),
+        ("─" * (after - 2), "rule"),
+        (f" {ends[1]}", "faint"),
+    )
+
+
+def _metrics(state: RunState, width: int) -> Iterator[Line]:
+    if not state.metrics:
+        return
+    yield EMPTY
+    longest = max(len(one_line(name, NAME_MOST)) for name in state.metrics)
+    name_width = max(min(longest, width - 24), 8)
+    yield ((left("metric", name_width) + "   mean  95 % interval", "faint"),)
+    for name, metric in state.metrics.items():
+        mean = metric.result()
+        yield (
+            (left(one_line(name, NAME_MOST), name_width), ""),
+            (right(reward_text(mean.mean), 7), "strong"),
+            (f"  {interval_text(mean.low, mean.high) or NONE}", "muted"),
+        )
+
+
+def _errors(state: RunState, width: int) -> Iterator[NumberLine | Line]:
+    counts = state.error_counts.most_common(ERRORS_MOST)
+    if not counts:
+        return
+    yield EMPTY
+    lists = f"{key_for('numbers.rollouts')} lists them"
+    yield spread((("errors", "faint"),), ((lists, "faint"),), width, 4)
+    for name, count in counts:
+        words = one_line(error_word(name), max(width - 9, 4))
+        line = ((right(f"{count:,}", 5), "strong"), ("  ✗ ", "bad"), (words, "bad"))
+        yield NumberLine(line, ("error", name))
+    if (left_out := len(state.error_counts) - len(counts)) > 0:
+        yield ((f"       and {left_out:,} more kinds", "faint"),)
+
+
+def _stops(state: RunState, width: int) -> Iterator[Line]:
+    if not state.stop_conditions:
+        return
+    yield EMPTY
+    yield (("stopped by", "faint"),)
+    for name, count in state.stop_conditions.most_common(8):
+        yield ((right(f"{count:,}", 5), "strong"), (f"  {one_line(name, max(width - 7, 4))}", ""))
+
+
+def _tools(state: RunState, width: int) -> Iterator[NumberLine | Line]:
+    """What each tool was called, first those of which most calls went wrong."""
+    if not state.tool_uses:
+        return
+    uses = sorted(state.tool_uses.items(), key=lambda item: (-item[1][1], -item[1][0]))
+    yield EMPTY
+    longest = max(len(one_line(name, NAME_MOST)) for name, _ in uses[:TOOLS_MOST])
+    name_width = max(min(longest, width - 18), 8)
+    yield ((left("tool", name_width) + "   calls  errors", "faint"),)
+    for name, (calls, errors) in uses[:TOOLS_MOST]:
+        line = (
+            (left(one_line(name, NAME_MOST), name_width), ""),
+            (right(f"{calls:,}", 8), "strong"),
+            (right(f"✗ {errors:,}", 8), "bad") if errors else (right("0", 8), "faint"),
+        )
+        yield NumberLine(line, ("tool", name))
+    if len(uses) > TOOLS_MOST:
+        yield ((f"and {len(uses) - TOOLS_MOST:,} more tools", "faint"),)
+
+
+def _spending(state: RunState, width: int) -> Iterator[Line]:
+    """Tokens and what they cost, so far and, while the run goes on, in the end."""
+    if not state.tokens:
+        return
+    yield EMPTY
+    used = f"{count_text(state.tokens_in)} in  {count_text(state.tokens_out)} out"
+    yield (("tokens  ", "faint"), (used, ""))
+    if state.cost is None:
+        return
+    spans: list[Span] = [("cost    ", "faint"), (money_text(state.cost), "strong")]
+    whole = state.projected_cost
+    if state.end is None and whole is not None and state.finished < state.total:
+        spans.append((f"  about {money_text(whole)} for all {state.total:,}", "muted"))
+    yield tuple(spans)
+
+
+def _quantiles(state: RunState, width: int) -> Iterator[Line]:
+    seconds = (
+        ("a rollout", state.rollout_s.result()),
+        ("a model call", state.model_call_s.result()),
+    )
+    tokens = (
+        ("tokens in", state.rollout_in.result()),
+        ("tokens out", state.rollout_out.result()),
+    )
+    told: list[tuple[str, Quantiles, Callable[[float], str]]] = [
+        *((name, one, _seconds_text) for name, one in seconds if one.p99),
+        *((name, one, count_text) for name, one in tokens if one.n),
+    ]
+    if not told:
+        return
+    yield EMPTY
+    yield ((left("percentile", 14) + "    p50     p90     p99", "faint"),)
+    for name, one, text in told:
+        yield (
+            (left(name, 14), "muted"),
+            (right(text(one.p50 or 0.0), 7), "strong"),
+            (right(text(one.p90 or 0.0), 8), ""),
+            (right(text(one.p99 or 0.0), 8), ""),
+        )
+
+
+def _seconds_text(seconds: float) -> str:
+    return ms_text(seconds * 1000)
+
+
+def _trend(state: RunState, width: int) -> Iterator[Line]:
+    means = state.trend.result()
+    if len(means) < 2:
+        return
+    cells = max(min((width - 6) // len(means), 3), 1)
+    top, each = reward_text(state.reward_most), state.trend.each
+    what = "a column is one rollout" if each == 1 else f"a column is the mean of {each:,}"
+    yield EMPTY
+    yield spread((("reward over time", "faint"),), ((what, "faint"),), width, 2)
+    for at, row in enumerate(columns(means, TREND_LINES, cells, state.reward_most)):
+        yield ((f"{right(top, 4) if at == 0 else '    '} ", "faint"), (row, "histogram"))
+    yield (("0.00 ", "faint"), ("─" * (len(means) * cells), "rule"))
+
+
+def _times(state: RunState, width: int) -> Iterator[Line]:
+    generation, scoring = state.generation_ms.result(), state.scoring_ms.result()
+    if not generation.mean and not scoring.mean:
+        return
+    yield EMPTY
+    yield (("mean time", "faint"),)
+    yield (
+        (f"  {ms_text(generation.mean or 0.0)}", "strong"),
+        (" generating", "muted"),
+        (f"  {ms_text(scoring.mean or 0.0)}", "strong"),
+        (" scoring", "muted"),
+    )
+    if state.truncated:
+        yield ((f"  {plural(state.truncated, 'rollout')} truncated", "warn"),)
+
+
+def _notices(state: RunState, width: int) -> Iterator[Line]:
+    if not state.notices:
+        return
+    yield EMPTY
+    yield (("notices", "faint"),)
+    for level, text in state.notices[-5:]:
+        ink = "warn" if level == "warning" else "muted"
+        yield (("! " if level == "warning" else "· ", ink), (one_line(text, width - 2), ink))
+
+
+SECTIONS: tuple[tuple[Callable[[RunState, int], Iterator[Line | NumberLine]], int], ...] = (
+    (_reward, 0),
+    (_pass_rates, 0),
+    (_histogram, 0),
+    (_trend, 0),
+    (_metrics, 1),
+    (_errors, 0),
+    (_stops, 1),
+    (_tools, 0),
+    (_spending, 1),
+    (_quantiles, 1),
+    (_times, 1),
+    (_notices, 1),
+)
+"""In the order of one column, with the place of each where there are two."""
+
+
+def _examples_head(state: RunState, width: int) -> Iterator[Line]:
+    equal, groups = state.examples.equal, state.examples.with_several
+    yield EMPTY
+    if equal:
+        yield ((f"= {equal:,} of {groups:,} examples have equal rewards", "warn"),)
+    head = _row("example", "mean", "std", "passed", f"pass@{state.pass_rates.ks[-1]}")
+    has_questions = state.facts.questions.texts and width - FIGURES >= QUESTION_LEAST
+    head += " errors" if state.errored else " " * ERRORS if has_questions else ""
+    yield ((f"{head}  question" if has_questions else head, "faint"),)
+
+
+def _row(name: str, mean: str, std: str, passed: str, rate: str) -> str:
+    return left(name, EXAMPLE) + right(mean, 7) + right(std, 6) + right(passed, 7) + right(rate, 8)
+
+
+def example_line(state: RunState, place: int, width: int) -> Line:
+    """The numbers of one example, and how its question begins; `=` marks equal rewards."""
+    one = state.examples.result(place)
+    name = one_line(str(state.example_id(place * state.per_example)), EXAMPLE)
+    room = width - FIGURES
+    asked = state.facts.questions.get(place) if room >= QUESTION_LEAST else ""
+    question: Span = (f"  {one_line(asked, room)}" if asked else "", "faint")
+    if not one.n and not one.errored:
+        return ((left(_row(name, NONE, "", "", ""), FIGURES - 2), "faint"), question)
+    k = state.pass_rates.ks[-1]
+    rate = reward_text(pass_at_k(one.n, one.passed, k)) if one.n >= k else NONE
+    return (
+        (left(name, EXAMPLE), ""),
+        (right(reward_text(one.mean), 7), "strong"),
+        (right(reward_text(one.std), 6), "muted"),
+        (right(f"{one.passed}/{one.n}" if one.n else NONE, 7), ""),
+        (right(rate, 8), "muted"),
+        (" =" if one.all_equal else "  ", "warn"),
+        (right(f"✗ {one.errored:,}" if one.errored else "", ERRORS - 2), "bad"),
+        question,
+    )

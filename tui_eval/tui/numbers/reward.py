@@ -1,0 +1,137 @@
+"""How the reward of one rollout came about, function by function, as lines."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import TYPE_CHECKING
+
+from tui_eval.printable import one_line, printable
+from tui_eval.tui.look.blocks import bar
+from tui_eval.tui.look.figures import NONE, plural, reward_text
+from tui_eval.tui.look.ink import EMPTY, Line, Span, left, right
+from tui_eval.tui.look.wrap import shown_lines
+
+if TYPE_CHECKING:
+    from tui_eval.fold.transcript import Rollout, Score
+    from tui_eval.stats.examples import ExampleFigures
+
+RAW, WEIGHT, ADDS = 7, 6, 7
+TABLE = RAW + WEIGHT + ADDS + 4
+NAME_MOST = 30
+FIRST_LINES = 6
+TEXT_LINES = 400
+"""Lines that are shown of what failed, and of what a judge said."""
+
+
+def breakdown(rollout: Rollout | None, group: ExampleFigures | None, width: int) -> Iterator[Line]:
+    """The lines of one rollout.
+
+    Args:
+        group: What the rollouts of its example came to so far; None where it is alone.
+    """
+    if rollout is None:
+        return
+    if not rollout.finished:
+        yield (("not scored yet", "muted"),)
+        if group is not None and group.mean is not None:
+            yield (("group      ", "muted"), (_came_to(group, "so far"), "muted"))
+        return
+    weighted = [score for score in rollout.scores if score.weight or score.error]
+    names = {score.name for score in weighted}
+    metrics = {s.name: s.raw for s in rollout.scores if s.name not in names}
+    metrics |= {name: value for name, value in rollout.metrics.items() if name not in names}
+    longest = max((len(printable(name)) for name in [*names, *metrics, "function"]), default=8)
+    name_width = max(min(longest, NAME_MOST, width - TABLE), 6)
+    if weighted:
+        yield from _table(weighted, name_width, width)
+    yield _total(rollout, name_width)
+    if group is not None:
+        yield from _group(rollout, group, width)
+    yield from _metrics(metrics, name_width, has_weights=bool(rollout.scores))
+    for number, verdict in enumerate(rollout.judged, 1):
+        which = f" {number}" if len(rollout.judged) > 1 else ""
+        yield from _text(f"the judge{which} said", verdict, "", width)
+    for score in weighted:
+        _, _, frames = (score.error or "").strip().partition("\n")
+        if frames:
+            yield from _text(f"{one_line(score.name, NAME_MOST)} failed at", frames, "fault", width)
+
+
+def _table(scores: list[Score], name_width: int, width: int) -> Iterator[Line]:
+    table = name_width + TABLE
+    head = left("function", name_width) + right("raw", RAW) + right("weight", WEIGHT + 3)
+    yield ((head + right("adds", ADDS + 1), "faint"),)
+    room = min(max(width - table - 2, 0), 24)
+    most = sum(abs(score.weight) for score in scores) or 1.0
+    for score in scores:
+        adds = score.contribution
+        spans: list[Span] = [
+            (left(one_line(score.name, NAME_MOST), name_width), ""),
+            (right(reward_text(score.raw), RAW), ""),
+            (" × ", "faint"),
+            (right(reward_text(score.weight), WEIGHT), "muted"),
+            (" =", "faint"),
+            (right(NONE if adds is None else reward_text(adds), ADDS - 1), "strong"),
+        ]
+        if adds is not None and room >= 4:
+            ink = "bar-good" if adds >= 0 else "bad"
+            spans += [("  ", ""), (bar(abs(adds) / most, room), ink)]
+        yield tuple(spans)
+        if score.error:
+            first = score.error.strip().partition("\n")[0]
+            words, _ = shown_lines(first, max(width - 4, 10), FIRST_LINES)
+            for at, part in enumerate(words):
+                yield (("✗ " if at == 0 else "  ", "bad"), (part, "fault"))
+    yield (("─" * table, "rule"),)
+
+
+def _total(rollout: Rollout, name_width: int) -> Line:
+    total = "none: it errored" if rollout.error else right(reward_text(rollout.reward), ADDS)
+    gap = " " * (name_width - 6 + TABLE - len(total))
+    return (("reward", "strong"), (gap, ""), (total, "bad" if rollout.error else "strong"))
+
+
+def _group(rollout: Rollout, group: ExampleFigures, width: int) -> Iterator[Line]:
+    """How it stands to the others of its example, as a trainer sees it."""
+    if group.mean is None or group.n < 2:
+        return
+    yield (("group      ", "muted"), (_came_to(group), "muted"))
+    if rollout.error or rollout.reward is None:
+        return
+    if group.all_equal:
+        yield (("advantage  ", "muted"), ("= none: all rewards are equal", "warn"))
+        return
+    advantage = rollout.reward - group.mean
+    sign = "+" if advantage > 0 else ""
+    yield (("advantage  ", "muted"), (sign + reward_text(advantage), "strong"))
+
+
+def _came_to(group: ExampleFigures, which: str = "") -> str:
+    spread = f" · std {reward_text(group.std)}" if group.n > 1 else ""
+    counted = f"{group.n:,} {which}" if which else plural(group.n, "rollout")
+    return f"{counted} · mean {reward_text(group.mean)}{spread}"
+
+
+def _metrics(
+    metrics: dict[str, float | None], name_width: int, *, has_weights: bool
+) -> Iterator[Line]:
+    if not metrics:
+        return
+    yield EMPTY
+    weights = "   no weight" if has_weights else "   weights unknown"
+    yield ((left("metrics", name_width), "faint"), (weights, "faint"))
+    for name, value in metrics.items():
+        yield (
+            (left(one_line(name, NAME_MOST), name_width), "muted"),
+            (right(reward_text(value), RAW), ""),
+        )
+
+
+def _text(title: str, text: str, ink: str, width: int) -> Iterator[Line]:
+    yield EMPTY
+    yield ((title, "faint"),)
+    lines, hidden = shown_lines(text, max(width - 2, 10), TEXT_LINES)
+    for line in lines:
+        yield (("  ", ""), (line, ink))
+    if hidden:
+        yield ((f"  … {hidden:,} more lines", "faint"),)

@@ -1,0 +1,189 @@
+"""The columns of the list of rollouts: what each shows, how wide it is, which of them fit."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Hashable, Iterable, Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+from tui_eval.fold.filter_fields import FIELDS, METRIC
+from tui_eval.fold.row_facts import TOOLS_APART
+from tui_eval.fold.run_state import RunState
+from tui_eval.printable import one_line
+from tui_eval.tui.look.figures import NONE, count_text, reward_text
+from tui_eval.tui.look.ink import cut, left, right
+from tui_eval.tui.look.stages import DONE, WAITING
+
+BAR = 5
+GROUP, GROUP_LEAST = 19, 12
+"""Cells of what an example came to: with pass@k, and where there is no room for that."""
+STATE_LEAST, STATE_GOOD, STATE_BEST = 8, 15, 36
+"""Cells that the state keeps: for its longest word, beside metrics, and beside columns of text."""
+METRIC_MOST = 12
+TEXT_MOST = 60
+
+
+@dataclass(frozen=True, slots=True)
+class Column:
+    """One column that can be shown or left out.
+
+    Args:
+        name: The field that it shows, in the language of filters; it is sorted by that.
+        width: Cells, the gap before it included.
+        value: What it shows of a row, as a value that can be compared.
+        text: That value in words.
+    """
+
+    name: str
+    head: str
+    width: int
+    meaning: str
+    value: Callable[[RunState, int], Hashable]
+    text: Callable[[Any], str] = str
+    is_text: bool = False
+
+    def cell(self, value: Any) -> str:
+        """A value as wide as the column."""
+        return self.fit("" if value is None else self.text(value))
+
+    def fit(self, text: str) -> str:
+        """A text as wide as the column."""
+        return f"  {left(text, self.width - 2)}" if self.is_text else right(text, self.width)
+
+
+def _begun(value: Callable[[RunState, int], Hashable]) -> Callable[[RunState, int], Hashable]:
+    """Nothing of what has not begun."""
+    return lambda state, row: None if state.stage[row] == WAITING else value(state, row)
+
+
+def _tokens(state: RunState, row: int) -> int:
+    return state.input_tokens[row] + state.output_tokens[row]
+
+
+def _tokens_text(tokens: int) -> str:
+    """A dash where none were counted: no answer is made of none."""
+    return count_text(tokens) if tokens else NONE
+
+
+def _time(state: RunState, row: int) -> float | None:
+    return state.total_ms[row] if state.stage[row] >= DONE else None
+
+
+def _number(name: str, head: str, width: int, value: Callable[[RunState, int], Hashable],
+            text: Callable[[Any], str] = str) -> Column:  # fmt: skip
+    return Column(name, head, width, FIELDS[name].meaning, _begun(value), text)
+
+
+def _text(name: str, width: int, value: Callable[[RunState, int], Hashable]) -> Column:
+    shown: Callable[[Any], str] = lambda text: one_line(text, TEXT_MOST)  # noqa: E731
+    return Column(name, name, width, FIELDS[name].meaning, value, shown, is_text=True)
+
+
+def _tools(state: RunState, row: int) -> str:
+    return state.facts.tools.get(row).replace(TOOLS_APART, ", ")
+
+
+def _failed_tools(state: RunState, row: int) -> str:
+    return state.facts.failed_tools.get(row).replace(TOOLS_APART, ", ")
+
+
+BAR_COLUMN = Column("bar", "", BAR + 1, "reward as a bar", lambda state, row: None)
+GROUP_COLUMN = Column("group", "", GROUP, "mean ± std and pass@k of the example", lambda *_: None)
+GROUP_SHORT = replace(GROUP_COLUMN, width=GROUP_LEAST)
+TIME_COLUMN = Column("time", "time", 7, "time that it took", _time)
+"""These are drawn by the list: by its colours, by the lines around, and by its clock."""
+
+COLUMNS = (
+    BAR_COLUMN,
+    GROUP_COLUMN,
+    _number("turns", "turns", 6, lambda state, row: state.turns[row]),
+    _number("calls", "tools", 7, lambda state, row: state.tool_calls[row]),
+    _number("tokens", "tokens", 8, _tokens, _tokens_text),
+    _number("input", "in", 7, lambda state, row: state.input_tokens[row], _tokens_text),
+    _number("output", "out", 7, lambda state, row: state.output_tokens[row], _tokens_text),
+    _number("attempt", "try", 4, lambda state, row: state.attempt[row]),
+    TIME_COLUMN,
+    _text("stop", 20, lambda state, row: state.facts.stop.get(row)),
+    _text("tool", 22, _tools),
+    _text("failed_tool", 22, _failed_tools),
+    _text("question", 42, lambda state, row: state.facts.questions.get(row // state.per_example)),
+    _text("answer", 32, lambda state, row: state.facts.answers.get(row)),
+)
+FIRST = ("time", "turns", "bar", "group", "calls", "tokens")
+"""What stays longest where nobody chose, as a list gets narrow; metrics and texts come after."""
+
+
+def metric_column(name: str) -> Column:
+    """The column of a metric."""
+    head = cut(one_line(name, 40), METRIC_MOST)
+
+    def value(state: RunState, row: int) -> str | None:
+        if state.stage[row] < DONE:
+            return None
+        known = name in state.facts.metrics
+        return reward_text(state.facts.metric(name, row) if known else None)
+
+    return Column(METRIC + name, head, max(len(head), 5) + 2, "metric", value)
+
+
+def known_columns(state: RunState) -> dict[str, Column]:
+    """Every column that a run can have, by name; metrics after what the reward comes to."""
+    bar, group, *others = COLUMNS
+    of_reward = [bar, group] if state.per_example > 1 else [bar]
+    found = [*of_reward, *map(metric_column, state.facts.metrics), *others]
+    return {column.name: column for column in found}
+
+
+def fitting_columns(
+    state: RunState,
+    chosen: Sequence[str] | None,
+    room: int,
+    has_notes: bool = False,
+    grouped: bool = True,
+) -> tuple[Column, ...]:
+    """The columns to show.
+
+    Args:
+        chosen: What somebody wants, in that order; None for what is usual.
+        room: Cells that there are beside the columns that are always shown; the state is the last
+            of those and keeps some.
+        grouped: The rollouts of an example stand together.
+        has_notes: The state tells of notes as well, and what an example came to gives way to them.
+    """
+    known, groups = known_columns(state), state.per_example > 1
+    wanted = list(chosen) if chosen is not None else _usual(state)
+    shown: dict[str, Column] = {}
+    for name in wanted:
+        column = known.get(name)
+        if column is None or (column is GROUP_COLUMN and not grouped):
+            continue
+        kept = STATE_BEST if column.is_text else STATE_GOOD
+        if chosen is not None or name in FIRST[:3] or (name in FIRST and not groups):
+            kept = STATE_LEAST
+        gives_way = column is GROUP_COLUMN and has_notes and chosen is None
+        if gives_way and column.width + STATE_BEST > room:
+            continue
+        if column is GROUP_COLUMN:
+            after = wanted[wanted.index(name) + 1 :] if chosen is not None else []
+            rest = sum(known[one].width for one in after if one in known)
+            if column.width + rest + kept > room:
+                column, kept = GROUP_SHORT, STATE_LEAST
+        if column.width + kept > room:
+            break
+        room -= column.width
+        shown[name] = column
+    order: Iterable[str] = chosen if chosen is not None else known
+    return tuple(shown[name] for name in order if name in shown)
+
+
+def _usual(state: RunState) -> list[str]:
+    """By how much each is wanted, without what repeats another one and what is empty."""
+    facts = state.facts
+    texts = {
+        "stop": facts.stop.texts[1:],
+        "tool": facts.tools.texts[1:],
+        "answer": facts.answers.texts,
+        "question": facts.questions.texts,
+    }
+    metrics = [METRIC + name for name in facts.metrics if name != "num_turns"]
+    return [*FIRST, *metrics, *(name for name, known in texts.items() if known)]

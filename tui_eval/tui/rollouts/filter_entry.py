@@ -1,0 +1,163 @@
+"""The lines over a list on which its filter is typed and shown."""
+
+from __future__ import annotations
+
+from itertools import accumulate
+
+from textual import events
+
+from tui_eval.tui.look.figures import plural
+from tui_eval.tui.look.ink import Line, Span, cut, line_width, spread
+from tui_eval.tui.look.text_line import TextLine
+from tui_eval.tui.look.wrap import shown_lines
+from tui_eval.tui.rollouts.listing import Listing
+
+ERRORS = "stage:error"
+HINTS = (
+    "word",
+    "!word",
+    "/regex/",
+    "example=7",
+    "reward<0.5",
+    "tool:x",
+    "error:x",
+    "tag:x",
+    "text:x",
+)
+FAULT_LINES = 3
+KEYS = {
+    "left": ("move", -1),
+    "right": ("move", 1),
+    "home": ("move", -(10**6)),
+    "end": ("move", 10**6),
+    "ctrl+left": ("move_word", -1),
+    "ctrl+right": ("move_word", 1),
+    "backspace": ("delete", -1),
+    "delete": ("delete", 1),
+}
+
+
+def quoted(value: str) -> str:
+    """A text as the language of filters takes it, whatever it holds."""
+    return '"' + value.replace("\\", "\\\\").replace('"', '\\"') + '"'
+
+
+def with_errors_only(text: str) -> str:
+    """The filter for errors alone, or without that where it had it."""
+    if text == ERRORS:
+        return ""
+    if text.startswith("(") and text.endswith(f") {ERRORS}"):
+        return text[1 : -len(ERRORS) - 2]
+    return f"({text}) {ERRORS}" if text else ERRORS
+
+
+def type_into(line: TextLine, event: events.Key) -> bool:
+    """Lets a key edit a line of text; returns whether it did."""
+    if event.key in KEYS:
+        method, by = KEYS[event.key]
+        getattr(line, method)(by)
+    elif event.key == "ctrl+u":
+        line.put("")
+    elif event.key in ("ctrl+w", "alt+backspace", "ctrl+backspace"):
+        line.delete_word()
+    elif event.character and event.is_printable:
+        line.insert(event.character)
+    else:
+        return False
+    return True
+
+
+class FilterEntry:
+    """The text that is being typed, and the lines that tell of it."""
+
+    def __init__(self, listing: Listing) -> None:
+        self.listing = listing
+        self.typed = TextLine()
+        self.is_open = False
+
+    @property
+    def text(self) -> str:
+        """What stands there."""
+        return self.typed.text if self.is_open else self.listing.text
+
+    def open(self) -> None:
+        """Lets somebody type."""
+        self.is_open = True
+        self.typed.put(self.listing.text)
+
+    def lines(self, width: int) -> list[Line]:
+        """The filter with its number of matches; below it what is wrong, or how far it is."""
+        listing = self.listing
+        if not self.is_open and not listing.text:
+            return []
+        state = listing.state
+        total = state.expected if state.has_gaps else state.total
+        count = f"{listing.count():,} of {total:,}" if total else ""
+        end: Line = ((f"  {count}", "faint" if listing.faults else "strong"),)
+        room = max(width - line_width(end) - 2, 4)
+        shown = self.typed.spans(room) if self.is_open else ((cut(listing.text, room), ""),)
+        at = self.typed.caret - len(shown[0][0]) if self.is_open else 0
+        found = [spread((("/ ", "key"), *self._marked(shown, at)), end, width, least=0)]
+        hint: list[Line] = [((_hint(width), "faint"),)] if self.is_open else []
+        return [*found, *(self._told(width) or hint)]
+
+    def _marked(self, spans: Line, at: int) -> list[Span]:
+        """The text with its faults marked, from the column of each to the next space.
+
+        Args:
+            at: Where in the text the first span begins.
+        """
+        found: list[Span] = []
+        bad = {place for column, _ in self.listing.faults for place in self._word(column)}
+        for text, ink in spans:
+            for place, sign in enumerate(text, at):
+                found.append((sign, "bad" if place in bad and not ink else ink))
+            at += len(text)
+        return found
+
+    def _word(self, column: int) -> range:
+        text = self.text
+        end = column + 1
+        while end < len(text) and not text[end].isspace():
+            end += 1
+        return range(column, end)
+
+    def _told(self, width: int) -> list[Line]:
+        listing = self.listing
+        if listing.faults:
+            column, text = listing.faults[0]
+            words, _ = shown_lines(f"column {column + 1}: {text}", width - 2, FAULT_LINES)
+            starts = ("✗ ", *["  "] * FAULT_LINES)
+            return [((s, "bad"), (part, "fault")) for s, part in zip(starts, words, strict=False)]
+        if not listing.may_search:
+            return []
+        search = listing.search
+        if search is None:
+            return [(("… transcripts will be searched", "muted"),)]
+        told = search.progress
+        if told is None:
+            return [(("… searching transcripts", "busy"),)] if listing.is_searching else []
+        so_far = f"{told.searched:,} of {plural(told.total, 'transcript')}"
+        unread = f" · {told.unread:,} not readable" if told.unread else ""
+        if listing.is_searching:
+            text = f"… searched {so_far} · {told.found:,} found"
+            return [spread(((text, "busy"),), (("  esc cancels", "faint"),), width)]
+        if search.is_given_up:
+            return [((f"‖ stopped after {so_far}{unread}", "warn"),)]
+        return [((f"! {unread[3:]}", "warn"),)] if unread else []
+
+
+def _hint(width: int) -> str:
+    """Of what can be typed as much as fits, none of it cut."""
+    fitting = accumulate(HINTS, lambda before, one: f"{before}  {one}")
+    return next((text for text in reversed(list(fitting)) if len(text) <= width), "")
+
+
+def error_condition(name: str) -> str:
+    """The filter for the rollouts of one error."""
+    return f"error={quoted(name)}"
+
+
+def tool_condition(name: str, failed: bool) -> str:
+    """The filter for the rollouts that called a tool, or of which a call of it went wrong."""
+    return f"{'failed_tool' if failed else 'tool'}={quoted(name)}"

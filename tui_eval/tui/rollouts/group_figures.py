@@ -1,0 +1,37 @@
+"""What the rollouts of one example came to, in a few cells: mean ± std, and pass@k if it fits."""
+
+from __future__ import annotations
+
+from tui_eval.fold.run_state import RunState
+from tui_eval.stats.examples import ExampleFigures
+from tui_eval.stats.passk import pass_at_k
+from tui_eval.tui.look.figures import NONE, reward_text
+from tui_eval.tui.look.ink import Span, right
+from tui_eval.tui.rollouts.columns import GROUP
+
+MEAN, SPREAD = 6, 6
+
+
+def group_head(state: RunState, width: int) -> str:
+    """The name over these cells."""
+    return f"mean ±std pass@{state.pass_rates.ks[-1]} " if width >= GROUP else "mean ±std "
+
+
+def group_spans(state: RunState, one: ExampleFigures | None, width: int) -> list[Span]:
+    """The numbers of an example; nothing before one of its rollouts has a reward.
+
+    A spread that is none, of rewards that are all equal, stands out: such a group teaches nothing.
+    One reward alone has no spread.
+    """
+    if one is None or one.mean is None:
+        return [(" " * width, "")]
+    spread = f"±{reward_text(one.std)}" if one.n > 1 else NONE
+    spans: list[Span] = [
+        (right(reward_text(one.mean), MEAN), "strong"),
+        (right(spread, SPREAD), "warn" if one.all_equal else "muted"),
+    ]
+    if width >= GROUP:
+        k = state.pass_rates.ks[-1]
+        rate = reward_text(pass_at_k(one.n, one.passed, k)) if one.n >= k else NONE
+        spans.append((right(rate, GROUP - MEAN - SPREAD - 1) + " ", ""))
+    return spans

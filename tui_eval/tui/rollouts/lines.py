@@ -1,0 +1,270 @@
+"""How a rollout is drawn on one line, and the names of the columns over it."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Hashable, Sequence
+
+from tui_eval.fold.columns import Note, Notes, note_key, number_of_row
+from tui_eval.fold.run_state import RunState
+from tui_eval.printable import one_line
+from tui_eval.stats.examples import ExampleFigures
+from tui_eval.tui.look.blocks import thread
+from tui_eval.tui.look.figures import clock_text, reward_text, span_text
+from tui_eval.tui.look.ink import EMPTY, Line, Span, cut, left, line_width, right
+from tui_eval.tui.look.stages import DONE, ERROR, SCORING_ERROR, WAITING, error_word, look_of
+from tui_eval.tui.rollouts.columns import (
+    BAR,
+    BAR_COLUMN,
+    GROUP_COLUMN,
+    TIME_COLUMN,
+    Column,
+    fitting_columns,
+    known_columns,
+)
+from tui_eval.tui.rollouts.group_figures import group_head, group_spans
+from tui_eval.tui.rollouts.row_order import Sorting
+
+ID_LEAST, ID_MOST = 3, 14
+REWARD = 7
+NOTE_GLYPH = "✎"
+MARK_GLYPH = "A"
+UNSCORED = "unscored"
+"""A scoring error where that has no room: its first word alone is a stage that goes on."""
+
+
+class RolloutLines:
+    """Columns fit the width. `mark` is the row that is held for a comparison, -1 for none."""
+
+    def __init__(self, state: RunState, now: Callable[[], float]) -> None:
+        self.now = now
+        self.chosen: tuple[str, ...] | None = None
+        self.notes: Notes = {}
+        self.mark = -1
+        self.show_run(state)
+
+    def show_run(self, state: RunState) -> None:
+        """Another run."""
+        self.state = state
+        self.mark = -1
+        self._id_width = ID_LEAST
+        self._columns: tuple[Column, ...] = ()
+        self._room = 1
+        self._fitted: tuple[object, ...] = ()
+
+    def choose(self, columns: tuple[str, ...] | None) -> None:
+        """Other columns; of those chosen before, metrics that this run has not stay chosen."""
+        known = known_columns(self.state)
+        unseen = [name for name in self.chosen or () if name not in known]
+        self.chosen = None if columns is None else (*columns, *unseen)
+
+    def fit(self, width: int, rows: Sequence[int], grouped: bool = True) -> None:
+        """Fits the columns to a width, and that of the ids to the rows that can be seen."""
+        for row in rows:
+            self._id_width = max(self._id_width, min(len(self._example(row)), ID_MOST))
+        state = self.state
+        has_signs = self.mark >= 0 or bool(self.notes)
+        facts = state.facts
+        texts = (len(facts.stop.texts) > 1, len(facts.tools.texts) > 1, bool(facts.questions.texts))
+        told = (len(facts.metrics), bool(facts.answers.texts), *texts)
+        made_of = (
+            width,
+            self._id_width,
+            has_signs,
+            bool(self.notes),
+            grouped,
+            self.chosen,
+            state.per_example,
+            told,
+        )
+        if made_of == self._fitted:
+            return
+        self._fitted = made_of
+        self._signs = 3 if has_signs else 0
+        room = width - self._start_width - REWARD - 2
+        self._columns = fitting_columns(state, self.chosen, room, bool(self.notes), grouped)
+        self._room = max(room - sum(column.width for column in self._columns), 1)
+
+    _signs = 0
+
+    @property
+    def shown(self) -> tuple[str, ...]:
+        """Names of the columns that are shown and can be left out."""
+        return tuple(column.name for column in self._columns)
+
+    @property
+    def _start_width(self) -> int:
+        """Cells before the reward: brace, glyph, example, number, signs."""
+        return (5 if self.state.per_example > 1 else 0) + 2 + self._id_width + self._signs
+
+    def _example(self, row: int) -> str:
+        return one_line(str(self.state.example_id(row)), ID_MOST)
+
+    def _note(self, row: int) -> Note:
+        return self.notes.get(note_key(self.state, row), Note()) if self.notes else Note()
+
+    def _seconds(self, row: int) -> float:
+        """Seconds that it took or, whole ones, that it has taken so far."""
+        state = self.state
+        if state.stage[row] >= DONE:
+            return state.total_ms[row] / 1000
+        since = state.since[row] if state.stage[row] != WAITING else math.nan
+        return since if math.isnan(since) else float(max(int(self.now() - since), 0))
+
+    # -- the names
+
+    def _heads(self) -> list[tuple[str, int, str]]:
+        """Field, width and name of every column, from the left."""
+        groups = self.state.per_example > 1
+        found = [("example", (4 if groups else 2) + self._id_width, "ex")]
+        if groups:
+            found.append(("number", 3, "#"))
+        found += [("", self._signs, ""), ("reward", REWARD, "reward")]
+        for column in self._columns:
+            is_group = column.name == GROUP_COLUMN.name
+            head = group_head(self.state, column.width) if is_group else column.head
+            found.append((column.name, column.width, head))
+        return [*found, ("stage", self._room + 2, "state")]
+
+    def head(self, sorting: Sorting) -> Line:
+        """The names; that of the column that sorts has an arrow."""
+        if not self.state.total:
+            return EMPTY
+        texts = {column.name for column in self._columns if column.is_text} | {"stage"}
+        arrow = "▼" if sorting.descending else "▲"
+        spans: list[Span] = []
+        after = ""
+        for field, width, name in self._heads():
+            if not width:
+                continue
+            sorts = bool(field) and field == sorting.field
+            if field in texts:
+                text = "  " + left(f"{name} {arrow}" if sorts else name, width - 2)
+            else:
+                before = arrow if sorts and len(name) + 2 <= width else ""
+                text = right(before + name, width)
+            spans += [(after, "key"), (text[len(after) :], "key" if sorts else "faint")]
+            after = arrow if sorts and arrow not in text else ""  # in the gap before the next
+        return tuple(spans)
+
+    def field_at(self, x: int) -> str:
+        """The field under a cell of the names; empty where there is none."""
+        for field, width, _ in self._heads():
+            if x < width:
+                return {BAR_COLUMN.name: "reward", GROUP_COLUMN.name: ""}.get(field, field)
+            x -= width
+        return ""
+
+    # -- the rows
+
+    def key(self, row: int, brace: str) -> Hashable:
+        """All that the line of a row shows."""
+        state = self.state
+        seconds, reward = self._seconds(row), state.reward[row]
+        return (
+            self._fitted,
+            row,
+            brace,
+            self._example(row),
+            row == self.mark,
+            self._note(row),
+            look_of(state, row),
+            state.attempt[row],
+            None if math.isnan(seconds) else seconds,
+            None if math.isnan(reward) else reward,
+            state.errors.get(row),
+            state.notes.get(row),
+            state.threshold,
+            state.reward_most,
+            tuple(column.value(state, row) for column in self._columns),
+            self._group(row, brace),
+        )
+
+    def line(self, row: int, brace: str) -> Line:
+        """The cells of a row; `brace` is empty where the rollouts of an example stand apart."""
+        state, stage = self.state, self.state.stage[row]
+        look = look_of(state, row)
+        groups = state.per_example > 1
+        dull = "faint" if stage == WAITING else ""
+        repeats = brace in ("│", "╰")
+        spans: list[Span] = [(f"{brace or ' '} ", "rule")] if groups else []
+        spans += [
+            (f"{look.glyph} ", look.ink),
+            (right(self._example(row), self._id_width), "faint" if repeats else dull),
+        ]
+        if groups:
+            spans.append((right(str(number_of_row(state, row)), 3), dull or "muted"))
+        if self._signs:
+            note = NOTE_GLYPH if self._note(row) != Note() else " "
+            spans += [(f" {MARK_GLYPH if row == self.mark else ' '}", "warn"), (note, "accent")]
+        spans += self._reward(row)
+        for column in self._columns:
+            spans += self._cell(column, row, brace)
+        spans += [("  ", ""), *self._state(row)]
+        return tuple(spans)
+
+    def _cell(self, column: Column, row: int, brace: str) -> list[Span]:
+        if column is BAR_COLUMN:
+            return self._bar(row)
+        if column.name == GROUP_COLUMN.name:
+            return group_spans(self.state, self._group(row, brace), column.width)
+        if column is TIME_COLUMN:
+            return [(column.fit(self._time(row)), "muted")]
+        return [(column.cell(column.value(self.state, row)), "muted")]
+
+    def _reward(self, row: int) -> list[Span]:
+        reward = self.state.reward[row]
+        if math.isnan(reward):
+            dash = "–" if self.state.stage[row] == ERROR else ""
+            return [(right(dash, REWARD), "faint")]
+        return [(right(reward_text(reward), REWARD), "strong")]
+
+    def _bar(self, row: int) -> list[Span]:
+        reward = self.state.reward[row]
+        if math.isnan(reward):
+            return [(" " * (BAR + 1), "")]
+        ink = "good" if reward >= self.state.threshold else "muted"
+        drawn, rest = thread(reward / self.state.reward_most, BAR)
+        return [(" ", ""), (drawn, ink), (rest, "rule")]
+
+    def _group(self, row: int, brace: str) -> ExampleFigures | None:
+        """What the example has come to, on the first of its lines."""
+        place = row // self.state.per_example
+        is_first = brace in ("╭", "") and GROUP_COLUMN.name in self.shown
+        return self.state.examples.result(place) if is_first else None
+
+    def _time(self, row: int) -> str:
+        seconds = self._seconds(row)
+        if math.isnan(seconds):
+            return ""
+        return span_text(seconds) if self.state.stage[row] >= DONE else clock_text(seconds)
+
+    def _state(self, row: int) -> list[Span]:
+        stage, attempt, room = self.state.stage[row], self.state.attempt[row], self._room
+        look = look_of(self.state, row)
+        spans: list[Span] = []
+        if stage == ERROR:
+            spans.append((_error(self.state.errors.get(row, look.word), room), "bad"))
+        else:
+            spans.append((look.word, look.ink if stage < DONE else "muted"))
+            if attempt > 1 and line_width(spans) + 7 <= room:
+                spans.append((f"  try {attempt}", "warn"))
+        note = self._note(row)
+        said = [(f"#{tag}", "accent") for tag in note.tags]
+        said += [(text, "muted") for text in (note.text, self.state.notes.get(row)) if text]
+        for text, ink in said:
+            left_over = room - line_width(spans) - 2
+            if left_over >= min(len(text), 8):
+                spans.append((f"  {cut(one_line(text, left_over), left_over)}", ink))
+        return spans
+
+
+def _error(error: str, room: int) -> str:
+    """An error's name in so many cells, never so that it reads as a stage."""
+    name = one_line(error_word(error), 60)
+    if line_width(((name, ""),)) <= room:
+        return name
+    first = error.split(" -> ")[0]
+    word = error_word(first)
+    short = UNSCORED if first == SCORING_ERROR and len(word) > room else word
+    return cut(one_line(short, 60), room)

@@ -1,0 +1,103 @@
+"""How the evaluations of a suite stand, as people read it."""
+
+from __future__ import annotations
+
+from pathlib import PurePath
+from typing import TYPE_CHECKING
+
+from tui_eval.events import OUT_OF_BUDGET
+from tui_eval.printable import one_line
+from tui_eval.tui.look.figures import count_text, money_text, plural
+from tui_eval.tui.look.stages import Look
+
+if TYPE_CHECKING:
+    from tui_eval.fold.suite_state import EvaluationState, SuiteState
+
+NOT_BEGUN = Look("·", "not begun", "faint")
+PAUSED = Look("‖", "paused", "warn")
+STOPPED = Look("■", "stopped", "warn")
+LOOKS = {
+    "waiting": Look("·", "waiting", "faint"),
+    "running": Look("▶", "running", "busy"),
+    "finished": Look("✓", "finished", "good"),
+    "interrupted": STOPPED,
+    OUT_OF_BUDGET: Look("■", "budget", "warn"),
+    "failed": Look("✗", "failed", "bad"),
+    "refused": Look("✗", "refused", "bad"),
+}
+WORD = max(len(look.word) for look in (*LOOKS.values(), NOT_BEGUN))
+
+
+def look_of(one: EvaluationState, suite: SuiteState) -> Look:
+    """Its glyph, word and ink; one that was running when the engine ended was stopped."""
+    status = one.last.status
+    if suite.end is not None and not one.is_over:
+        return NOT_BEGUN if status == "waiting" else STOPPED
+    if status == "running" and not suite.gate_open:
+        return PAUSED
+    return LOOKS.get(status, Look("·", one_line(status, WORD), "muted"))
+
+
+def name_of(suite: SuiteState, most: int) -> str:
+    """What the suite is called: as its file."""
+    path = suite.started.path if suite.started is not None else ""
+    return one_line(PurePath(path).name, most) or "suite"
+
+
+def title_of(one: EvaluationState, most: int) -> str:
+    """What an evaluation is called."""
+    return one_line(one.listed.title or one.listed.env_id, most)
+
+
+def varied(one: EvaluationState, suite: SuiteState) -> dict[str, str]:
+    """What tells an evaluation from the others, its model among it where models differ."""
+    varies = {name.removeprefix("env_args."): text for name, text in one.listed.varies.items()}
+    if suite.several_models and "model" not in varies:
+        return {"model": one.listed.model, **varies}
+    return varies
+
+
+def variation_of(one: EvaluationState, suite: SuiteState, most: int, short: bool = False) -> str:
+    """What tells an evaluation from the others, as text.
+
+    Args:
+        short: The values alone.
+    """
+    told = (
+        value if short or name == "model" else f"{name}={value}"
+        for name, value in varied(one, suite).items()
+    )
+    return one_line(", ".join(told), most)
+
+
+def done_text(one: EvaluationState) -> str:
+    """How many of its rollouts have finished."""
+    if not one.total:
+        return ""
+    if one.total >= 10_000:
+        return f"{count_text(one.last.finished)}/{count_text(one.total)}"
+    return f"{one.last.finished}/{one.total}"
+
+
+def tokens_of(one: EvaluationState) -> int:
+    """Tokens that were used for it."""
+    return one.last.input_tokens + one.last.output_tokens
+
+
+def spent_text(suite: SuiteState) -> str:
+    """Tokens and cost of all evaluations; at least so much where not every price is known."""
+    used = [one for one in suite.evaluations if tokens_of(one)]
+    tokens = count_text(sum(map(tokens_of, used)))
+    known = [one.last.cost for one in used if one.last.cost is not None]
+    if not known:
+        return f"{tokens} tokens"
+    least = "≥ " if len(known) < len(used) else ""
+    return f"{tokens} tokens   {least}{money_text(sum(known))}"
+
+
+def rollouts_on_disk(suite: SuiteState) -> str:
+    """A sentence on how far the suite is."""
+    done = sum(one.last.finished for one in suite.evaluations)
+    total = suite.rollouts
+    all_of_them = plural(len(suite.evaluations), "evaluation")
+    return f"{suite.over:,} of {all_of_them} are over, {done:,} of {total:,} rollouts on disk."

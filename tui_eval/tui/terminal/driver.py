@@ -1,0 +1,148 @@
+"""Draws on a terminal, and leaves it whole whatever happens."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import select
+import signal
+import sys
+import termios
+import threading
+from typing import Any
+
+from textual.app import App
+from textual.drivers.linux_driver import LinuxDriver
+
+from tui_eval.tui.terminal.output import TerminalOutput
+
+GIVEN_BACK = "".join(
+    (
+        *("\x1b[?2004l", "\x1b[?7h", "\x1b[?2048l"),  # bracketed paste, line wrap, resize reports
+        *("\x1b[?1000l", "\x1b[?1003l", "\x1b[?1015l", "\x1b[?1006l", "\x1b[?1016l"),  # mouse
+        *("\x1b[<u", "\x1b[?1049l", "\x1b[?25h", "\x1b[?1004l"),  # keys, screen, cursor, focus
+    )
+)
+"""What undoes everything that the driver asks of a terminal."""
+LOOKS_EVERY_S = 1.0
+GONE_AFTER_S = 2.0
+"""So long the signal that tells of the loss has to come, if the program is to hear of it."""
+
+
+class TerminalDriver(LinuxDriver):
+    """Textual's own, but for three things.
+
+    Its loop sleeps and wakes with the job, not a signal handler; it outlives its terminal; and it
+    waits for none that takes nothing.
+    """
+
+    def __init__(self, app: App[Any], **options: Any) -> None:
+        super().__init__(app, **options)
+        file = sys.__stderr__ or sys.__stdout__  # the first is not there if the caller closed it
+        assert file is not None
+        self._output = TerminalOutput(file, self._stalled)
+        self._file = self._output  # type: ignore[assignment]
+        self._is_taken = False
+        self._is_undone = False
+        self._has_slept = False
+        self._looking = self._loop.call_later(LOOKS_EVERY_S, self._look)
+        self._loop.add_signal_handler(signal.SIGTSTP, self._sleep)
+        self._loop.add_signal_handler(signal.SIGCONT, self._wake)
+
+    def start_application_mode(self) -> None:
+        """Takes the terminal."""
+        self._is_taken, self._is_undone = True, False
+        super().start_application_mode()  # type: ignore[no-untyped-call]
+
+    def stop_application_mode(self) -> None:
+        """Gives the terminal back, as far as what is written reaches it: see `close`."""
+        if self._mouse_pixels:
+            self.write("\x1b[?1016l")
+        super().stop_application_mode()
+        self._is_undone = True
+
+    def close(self) -> None:
+        """Waits until all is written that the terminal takes."""
+        super().close()
+        is_whole = self._is_undone and not self._output.has_stalled
+        self._is_taken = self._is_taken and not is_whole
+
+    def give_back(self) -> None:
+        """Gives the terminal back where that was cut short, and lets go of it."""
+        if self._is_taken:
+            self._is_taken = False
+            self._undo()
+        self._looking.cancel()
+        self._loop.remove_writer(self._output.fileno())
+        self._output.close()
+
+    def _undo(self) -> None:
+        self.exit_event.set()  # what reads the keys would keep the process alive
+        if self.attrs_before is not None:
+            with contextlib.suppress(termios.error):
+                termios.tcsetattr(self.fileno, termios.TCSANOW, self.attrs_before)
+        self._output.write_last(GIVEN_BACK)
+
+    def _look(self) -> None:
+        """Looks whether the terminal is still there.
+
+        Where no signal tells of the loss, as after `disown` or in a session of its own, what reads
+        the keys would read nothing over and over.
+        """
+        poll = select.poll()
+        poll.register(self.fileno, 0)
+        if poll.poll(0):
+            self._looking = self._loop.call_later(GONE_AFTER_S, self._lose)
+        else:
+            self._looking = self._loop.call_later(LOOKS_EVERY_S, self._look)
+
+    def _lose(self) -> None:
+        if lose := getattr(self._app, "lose_terminal", None):
+            lose()
+
+    def _sleep(self) -> None:
+        """Ctrl-Z: nothing else runs on the loop before the terminal is ours again."""
+        self.suspend_application_mode()
+        self._must_signal_resume = True
+        self._has_slept = True
+        self._stop_process()
+        while self._is_in_background():
+            self._stop_process()
+        self.resume_application_mode()
+
+    def _stop_process(self) -> None:
+        # To this thread: it goes no further before it has stopped.
+        signal.pthread_kill(threading.get_ident(), signal.SIGSTOP)
+
+    def _is_in_background(self) -> bool:
+        try:
+            return os.tcgetpgrp(self.fileno) != os.getpgrp()
+        except OSError:
+            return False
+
+    def _wake(self) -> None:
+        """After a stop that nobody could prepare for, whoever had the terminal meanwhile."""
+        if self._has_slept:
+            self._has_slept = False
+        else:
+            self._take_again()
+
+    def _take_again(self) -> None:
+        if self._is_taken and not self._is_undone and not self._is_in_background():
+            self.suspend_application_mode()
+            self._must_signal_resume = True
+            self.resume_application_mode()
+
+    def _stalled(self) -> None:
+        """The thread that writes tells of it."""
+        with contextlib.suppress(RuntimeError):  # there is no loop any more
+            self._loop.call_soon_threadsafe(self._wait_for_room)
+
+    def _wait_for_room(self) -> None:
+        self._loop.add_writer(self._output.fileno(), self._flows)
+
+    def _flows(self) -> None:
+        """What was left out is drawn anew."""
+        self._loop.remove_writer(self._output.fileno())
+        self._output.flows()
+        self._take_again()

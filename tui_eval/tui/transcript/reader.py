@@ -1,0 +1,140 @@
+"""Which rollout is being read, and where its story comes from: events while it runs, then disk."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+from concurrent.futures import Future, ThreadPoolExecutor
+from typing import TYPE_CHECKING
+
+from textual.cache import LRUCache
+
+from tui_eval.tui.look.stages import DONE
+
+if TYPE_CHECKING:
+    from tui_eval import events as ev
+    from tui_eval.fold.feed import Feed
+    from tui_eval.fold.run_state import RunState
+    from tui_eval.fold.transcript import Rollout
+
+KEPT = 16
+"""Finished rollouts kept in memory, so that going back and forth reads nothing."""
+AT_ONCE_S = 0.015
+"""How long turning to a rollout waits for it: less than a frame, so nothing blinks."""
+_threads = ThreadPoolExecutor(2, "reading a rollout")
+
+
+class Reader:
+    """Holds the selected rollout; one at a time is subscribed to."""
+
+    def __init__(self, feed: Feed, state: RunState) -> None:
+        self.feed = feed
+        self.state = state
+        self.row = -1
+        self.rollout: Rollout | None = None
+        self.unreadable = False
+        self._reading = 0
+        self._subscribed: int | None = None
+        self._kept: LRUCache[tuple[int, int], Rollout] = LRUCache(KEPT)
+        self._coming: tuple[tuple[int, int], Future[Rollout | None]] | None = None
+
+    def open(self, row: int) -> None:
+        """Turns to another row; a finished one that is not read in no time waits for `read`."""
+        self.row = row
+        self.unreadable = False
+        self.rollout = None
+        if self.state.stage[row] >= DONE:
+            self._subscribe(None)
+            self.rollout = self._kept.get((row, self.state.offset[row]))
+            if self.rollout is None:
+                coming = self._read()
+                with contextlib.suppress(TimeoutError):
+                    self._take(coming.result(AT_ONCE_S))
+        else:
+            from tui_eval.fold.transcript import Rollout
+
+            self.rollout = Rollout(row=row)
+            self._subscribe(row)
+
+    @property
+    def _was_read(self) -> bool:
+        return self.rollout is None or self.rollout.finished
+
+    def _subscribe(self, row: int | None) -> None:
+        if row == self._subscribed:
+            return
+        from tui_eval.commands import Subscribe
+
+        self._subscribed = row
+        self.feed.send(Subscribe([] if row is None else [row]))
+
+    def take(self, event: ev.Event) -> None:
+        """Adds messages, tool results and text to the running rollout that they belong to."""
+        if type(event).__name__ == "RunStarted":
+            self._begin_anew(event.reading)  # type: ignore[union-attr]
+            return
+        if type(event).__name__ == "RowsTakenBack":
+            self._kept.clear()  # other rollouts may be where they were
+            self._coming = None
+            if self.row >= 0 and self.state.stage[self.row] < DONE and self._was_read:
+                self.open(self.row)
+            return
+        if type(event).__name__ not in ("MessagesAdded", "ToolFinished", "TextAdded"):
+            return
+        rollout = self.rollout
+        if rollout is not None and not rollout.finished and event.row == rollout.row:  # type: ignore[union-attr]
+            rollout.apply(event)  # type: ignore[arg-type]
+
+    def _begin_anew(self, reading: int) -> None:
+        """Where the file was written anew, every row is another one, or is there no more."""
+        if reading == self._reading and self.row < self.state.total:
+            return
+        self._reading = reading
+        self._kept.clear()
+        self._coming = None
+        self.row = min(self.row, self.state.total - 1)
+        self.rollout, self.unreadable = None, False
+        if self.row >= 0:
+            self.open(self.row)
+
+    @property
+    def version(self) -> tuple[int, int]:
+        """Changes with the rollout, and with the text that is just coming."""
+        rollout = self.rollout
+        if rollout is None:
+            return (0, 0)
+        return rollout.version, rollout.coming.version if rollout.coming is not None else -1
+
+    @property
+    def must_read(self) -> bool:
+        """Whether the row has finished and its story on disk was not read yet."""
+        if self.row < 0 or self.unreadable or self.state.stage[self.row] < DONE:
+            return False
+        return self.rollout is None or not self.rollout.finished
+
+    async def read(self) -> bool:
+        """Reads the row from disk in a thread; False where it was left or is another meanwhile."""
+        row, coming = self.row, self._read()
+        found = await asyncio.wrap_future(coming)
+        if row != self.row or self._coming is None or self._coming[1] is not coming:
+            return False
+        self._take(found)
+        return True
+
+    def _read(self) -> Future[Rollout | None]:
+        """Begins to read the row, unless that has begun already."""
+        row, state = self.row, self.state
+        place = row, state.offset[row]
+        if self._coming is None or self._coming[0] != place:
+            if self._coming is not None:
+                self._coming[1].cancel()
+            self._coming = place, _threads.submit(self.feed.saved, *place, state.length[row])
+        return self._coming[1]
+
+    def _take(self, found: Rollout | None) -> None:
+        self._coming = None
+        self.unreadable = found is None
+        if found is not None:
+            self._kept[self.row, self.state.offset[self.row]] = found
+            self.rollout = found
+            self._subscribe(None)

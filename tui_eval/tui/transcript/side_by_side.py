@@ -1,0 +1,230 @@
+"""Two transcripts laid out together: pure functions from two aligned rollouts to lines."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+from itertools import zip_longest
+from typing import TYPE_CHECKING
+
+from rich.cells import cell_len
+
+from tui_eval.tui.look.ink import EMPTY, Line, Span, cut, line_width
+from tui_eval.tui.transcript.story import (
+    TOOL_LINES,
+    Piece,
+    View,
+    ending_piece,
+    message_piece,
+    tool_piece,
+)
+
+if TYPE_CHECKING:
+    from tui_eval.fold.alignment import Alignment
+    from tui_eval.fold.transcript import Entry, Rollout
+
+GUTTER = 3
+"""Cells between the sides."""
+MARGIN = 2
+"""Cells before each side where one stands above the other."""
+
+
+@dataclass(frozen=True, slots=True)
+class Unit:
+    """What is laid out, selected and folded as one: a turn's head, or one entry of each side.
+
+    Args:
+        turn: Its turn's place in the alignment; the ending has the one after the last.
+        first, second: None where a side has nothing here, and for a head.
+        differs: Whether the sides are not the same here.
+    """
+
+    turn: int
+    first: Entry | None = None
+    second: Entry | None = None
+    differs: bool = False
+    is_head: bool = False
+    is_ending: bool = False
+
+    @property
+    def is_tool(self) -> bool:
+        """Whether there is a tool call on a side."""
+        return any(one is not None and one.tool is not None for one in (self.first, self.second))
+
+    @property
+    def starts_unfolded(self) -> bool:
+        """Whether there are tool calls to be compared, so that all of them is shown."""
+        return self.is_tool and self.differs and None not in (self.first, self.second)
+
+
+@dataclass(frozen=True, slots=True)
+class Block:
+    """The lines of a unit, how many there are beyond them, and whether it can be folded."""
+
+    lines: tuple[Line, ...]
+    hidden: int = 0
+    folds: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Two:
+    """Two rollouts, aligned, and the units that they are shown as."""
+
+    first: Rollout
+    second: Rollout
+    alignment: Alignment
+    units: list[Unit]
+
+    @property
+    def stops(self) -> list[int]:
+        """The heads of the turns that differ."""
+        return [at for at, one in enumerate(self.units) if one.is_head and one.differs]
+
+    @property
+    def differing(self) -> str:
+        """How many turns differ, in words; the prompt is none of them and told by its name."""
+        found = [one.turn for one in self.alignment.turns if one.differs_at is not None]
+        answers = sum(one.turn > 0 for one in self.alignment.turns)
+        turns = f"{sum(turn > 0 for turn in found):,} of {answers:,} turns"
+        if 0 in found:
+            return f"prompt and {turns} differ"
+        return f"{turns} differ" if found else "= both are the same"
+
+    @property
+    def parting(self) -> int | None:
+        """The place of the first turn that differs: of an answer, if one does, else the prompt."""
+        turns = self.alignment.turns
+        answers = (at for at, one in enumerate(turns) if one.turn and one.differs_at is not None)
+        return next(answers, self.alignment.divergence)
+
+    def piece(self, unit: Unit, of_second: bool, limit: int | None, width: int) -> Piece | None:
+        """What a side says in a unit; None where it says nothing."""
+        rollout = self.second if of_second else self.first
+        if unit.is_ending:
+            return ending_piece(rollout, View(limit), width)
+        entry = unit.second if of_second else unit.first
+        if entry is None:
+            return None
+        if entry.tool is not None:
+            return tool_piece(entry.tool, View(limit), width, False)
+        turn = self.alignment.turns[unit.turn]
+        side = turn.second if of_second else turn.first
+        is_first = entry is side[0] and 0 < entry.turn <= len(rollout.steps)
+        step = rollout.steps[entry.turn - 1] if is_first else None
+        return message_piece(entry, step, View(limit), width)
+
+
+def two_of(first: Rollout, second: Rollout) -> Two:
+    """Aligns two finished rollouts; takes long for long ones."""
+    from tui_eval.fold.alignment import align
+
+    alignment = align(first, second)
+    return Two(first, second, alignment, list(_units(alignment)))
+
+
+def _units(alignment: Alignment) -> Iterator[Unit]:
+    from tui_eval.fold.alignment import same
+
+    for place, turn in enumerate(alignment.turns):
+        differs = turn.differs_at is not None
+        yield Unit(place, differs=differs, is_head=True)
+        for ours, theirs in zip_longest(turn.first, turn.second):
+            yield Unit(place, ours, theirs, differs and not same(ours, theirs))
+    yield Unit(len(alignment.turns), is_ending=True)
+
+
+def block_of(two: Two, unit: Unit, limit: int | None, width: int, beside: bool) -> Block:
+    """A unit laid out.
+
+    Args:
+        limit: Lines of a text to show; None for what is usual, 0 for folded. What differs in a
+            tool call is unfolded.
+        beside: Whether the sides stand beside each other, and not one above the other.
+    """
+    if unit.is_head:
+        return Block((_head(two, unit, width),))
+    if unit.is_ending:
+        body = _beside(two, unit, limit, width) if beside else _above(two, unit, limit, width)
+        return replace(
+            body, lines=(_rule((("──", "rule"), (" ending ", "muted")), width), *body.lines)
+        )
+    if limit is None and unit.starts_unfolded:
+        limit = TOOL_LINES
+    if beside:
+        return _beside(two, unit, limit, width)
+    return _above(two, unit, limit, width)
+
+
+def _head(two: Two, unit: Unit, width: int) -> Line:
+    turn = two.alignment.turns[unit.turn]
+    name = f" turn {turn.turn} " if turn.turn else " prompt "
+    spans: list[Span] = [("──", "rule"), (name, "strong" if unit.differs else "muted")]
+    if not unit.differs:
+        spans.append(("= the same ", "good"))
+    elif unit.turn == two.parting:
+        spans += [(" ≠ they part here ", "pill"), (" ", "")]
+    else:
+        spans.append(("≠ differs " if turn.first and turn.second else "≠ ", "warn"))
+    if not turn.first or not turn.second:
+        spans.append((f"only in {'B' if turn.second else 'A'} ", "warn"))
+    return _rule(tuple(spans), width)
+
+
+def _rule(line: Line, width: int) -> Line:
+    return (*line, ("─" * max(width - line_width(line), 0), "rule"))
+
+
+def _beside(two: Two, unit: Unit, limit: int | None, width: int) -> Block:
+    half = max((width - GUTTER) // 2, 8)
+    pieces = [two.piece(unit, side, limit, half) for side in (False, True)]
+    lines = []
+    sides = [_trimmed(piece) for piece in pieces]
+    for at, (ours, theirs) in enumerate(zip_longest(*sides, fillvalue=EMPTY)):
+        gutter: Span = (" │ ", "rule")
+        if unit.differs:
+            gutter = (" ≠ " if at == 0 else " ┃ ", "warn")
+        lines.append((*fitted(ours, half), gutter, *theirs))
+    ends = unit.is_tool or unit.is_ending
+    blank: Line = (*fitted(EMPTY, half), (" ┃ ", "warn") if unit.differs else (" │ ", "rule"))
+    return _block(lines if ends else [*lines, blank], pieces)
+
+
+def _above(two: Two, unit: Unit, limit: int | None, width: int) -> Block:
+    pieces = [two.piece(unit, side, limit, width - MARGIN) for side in (False, True)]
+    if not unit.differs and not unit.is_ending:
+        pieces = pieces[:1]
+    lines: list[Line] = []
+    for letter, ink, piece in zip("AB", ("key", "accent"), pieces, strict=False):
+        for at, line in enumerate(_trimmed(piece)):
+            margin = f"{letter} " if at == 0 else "│ "
+            lines.append(((margin if len(pieces) > 1 else "  ", ink), *line))
+    if not unit.is_tool:
+        lines.append(EMPTY)
+    return _block(lines, pieces)
+
+
+def _trimmed(piece: Piece | None) -> list[Line]:
+    """The lines of a piece without the blank ones at its end."""
+    lines = [] if piece is None else list(piece.lines)
+    while lines and not lines[-1]:
+        lines.pop()
+    return lines
+
+
+def _block(lines: list[Line], pieces: list[Piece | None]) -> Block:
+    there = [piece for piece in pieces if piece is not None]
+    hidden = max((piece.hidden for piece in there), default=0)
+    return Block(tuple(lines), hidden, any(piece.folds for piece in there))
+
+
+def fitted(line: Line, width: int) -> Line:
+    """A line cut or padded to exactly `width` cells."""
+    spans: list[Span] = []
+    room = width
+    for text, ink in line:
+        text = cut(text, room)
+        spans.append((text, ink))
+        room -= cell_len(text)
+        if room <= 0:
+            break
+    return (*spans, (" " * max(room, 0), ""))

@@ -1,0 +1,360 @@
+"""One rollout's story as lines: pure functions from what happened to what is shown."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass, field, replace
+from typing import TYPE_CHECKING, Any
+
+from rich.cells import cell_len
+
+from tui_eval.printable import one_line, printable
+from tui_eval.tui.commands.keymap import key_for
+from tui_eval.tui.look.figures import count_text, ms_text, reward_text
+from tui_eval.tui.look.ink import EMPTY, Line, Span, cut, line_width, spread
+from tui_eval.tui.look.stages import SCORING_ERROR, error_word
+from tui_eval.tui.look.wrap import Shown, about_lines, shown, shown_lines
+from tui_eval.tui.transcript.shown_text import arguments_shown, inline_arguments, pretty_json
+
+if TYPE_CHECKING:
+    from tui_eval.fold.transcript import Entry, Rollout, RunningText, ToolUse
+
+MEASURE = 110
+"""Cells that prose takes at most, and heads with their notes: longer lines are hard to read."""
+STEP = 2000
+"""Lines that one more press of the key shows."""
+TEXT_LINES = 200
+SYSTEM_LINES = 4
+THOUGHT_LINES = 4
+TOOL_LINES = 40
+COMING_LINES = 60
+"""Of the text that is just coming the end is shown, so much of it."""
+
+LAST_TURN = 1 << 30
+_EXPECTED_REASONS = (None, "stop", "tool_calls", "end_turn", "tool_use")
+
+
+@dataclass(frozen=True, slots=True)
+class Block:
+    """A text of a piece.
+
+    Args:
+        first, later: What stands before its first line, and before each other.
+        usual: Lines that are shown of it where nobody asked for more or less.
+        language: What it is written in, for highlighting; empty for plain text.
+        measure: Cells that it takes at most, whatever the width of the pane.
+    """
+
+    name: str
+    text: str
+    first: Line
+    later: Line
+    usual: int
+    ink: str = ""
+    language: str = ""
+    measure: int = 1 << 30
+
+    def width(self, pane: int) -> int:
+        """Cells of its lines in a pane."""
+        return max(min(pane, self.measure) - line_width(self.first), 1)
+
+
+@dataclass(slots=True)
+class Placed:
+    """Lines of a piece that show a text.
+
+    Args:
+        at: The first of them, counted in the piece.
+        skipped: Characters of the text before them that are not shown.
+        lead: Spans that stand before the text in each line.
+    """
+
+    block: Block
+    at: int
+    shown: Shown
+    skipped: int = 0
+    lead: int = 1
+
+
+@dataclass(frozen=True, slots=True)
+class View:
+    """How much of a piece is shown.
+
+    Args:
+        limit: Lines of each text; None for what is usual, 0 for folded.
+        block: The name of a text that is shown from the middle, from its character `skip` on.
+    """
+
+    limit: int | None = None
+    block: str = ""
+    skip: int = 0
+
+
+USUAL = View()
+
+
+@dataclass(frozen=True, slots=True)
+class Piece:
+    """A part of the story that is selected, folded and unfolded as one.
+
+    Args:
+        lines: What is shown of it now.
+        hidden: Lines that it has beyond, as far as is known.
+        folds: Whether it can be folded or shows more.
+        placed: Where its texts are.
+    """
+
+    lines: tuple[Line, ...]
+    hidden: int = 0
+    folds: bool = False
+    placed: tuple[Placed, ...] = field(default=(), compare=False)
+
+
+def lay_out(head: Line, blocks: Iterable[Block], view: View, width: int) -> Piece:
+    """A head with its texts below, each as far as `view` says."""
+    lines, hidden = [head], 0
+    placed: list[Placed] = []
+    for block in blocks:
+        most = _most(block.usual, view)
+        skip = view.skip if block.name == view.block else 0
+        text = _from(block.text, skip) if skip else block.text
+        found = shown(text, block.width(width), most)
+        if 0 < found.rest <= 2 and view.limit is None:
+            found = shown(text, block.width(width), most + 2)
+        if skip:
+            hides = f"  {key_for('story.switch-fold')} hides"
+            lines.append((*block.later, ("… earlier lines", "muted"), (hides, "faint")))
+        placed.append(Placed(block, len(lines), found, skip, len(block.first)))
+        for at, part in enumerate(found.lines):
+            lines.append((*(block.later if at else block.first), (part, block.ink)))
+        lines += _more(found.rest, block.later)
+        hidden += found.rest
+    return Piece(tuple(lines), hidden, hidden > 0 or len(lines) > 2, tuple(placed))
+
+
+def _from(text: str, skip: int) -> str:
+    """A text from a place on that is counted in what can be shown of it."""
+    return printable(text.strip("\r\n"))[skip:]
+
+
+def about_height(blocks: Iterable[Block], view: View, width: int) -> int:
+    """About how many lines `lay_out` gives; costs next to nothing."""
+    return 1 + sum(
+        about_lines(block.text, block.width(width), _most(block.usual, view)) for block in blocks
+    )
+
+
+def about_message(entry: Entry, view: View, width: int) -> int:
+    """The same for a message, whose texts are taken as they came."""
+    width = min(width, MEASURE) - 2
+    usual = SYSTEM_LINES if entry.role in ("system", "developer") else TEXT_LINES
+    return 1 + sum(
+        about_lines(text, width, _most(most, view))
+        for text, most in ((entry.reasoning, THOUGHT_LINES), (entry.text, usual))
+        if text
+    )
+
+
+def _most(usual: int, view: View) -> int:
+    return max(usual if view.limit is None else view.limit, 1)
+
+
+def _more(hidden: int, before: Line) -> list[Line]:
+    if hidden <= 0:
+        return []
+    noun = "line" if hidden == 1 else "lines"
+    key = key_for("story.switch-fold")
+    does = f"{key} shows {STEP:,}" if hidden > STEP else f"{key} to show"
+    plain = tuple((text, "rule" if text.strip() else ink) for text, ink in before)
+    return [(*plain, (f"… {hidden:,} more {noun}", "muted"), (f"  {does}", "faint"))]
+
+
+def message_blocks(entry: Entry) -> list[Block]:
+    """The texts of a message: what was thought, and what was said."""
+    blocks = []
+    indent: Line = (("  ", ""),)
+    if entry.reasoning:
+        bar: Line = (("  ", ""), ("│ ", "rule"))
+        blocks.append(
+            Block("reasoning", entry.reasoning, bar, bar, THOUGHT_LINES, "thought", "", MEASURE)
+        )
+    if text := entry.text.strip("\r\n"):
+        usual = SYSTEM_LINES if entry.role in ("system", "developer") else TEXT_LINES
+        pretty = pretty_json(text)
+        language = "markdown" if pretty is None else "json"
+        blocks.append(Block("text", pretty or text, indent, indent, usual, "", language, MEASURE))
+    return blocks
+
+
+def message_piece(entry: Entry, step: dict[str, Any] | None, view: View, width: int) -> Piece:
+    """A message laid out.
+
+    Args:
+        step: The model call that the message began with, if it did and if it is known.
+    """
+    head = role_line(entry.role, entry.turn, step_note(step), width)
+    piece = lay_out(head, message_blocks(entry), view, width)
+    if not piece.placed:
+        return replace(piece, lines=(*piece.lines, (("  (empty)", "faint"),)))
+    return piece
+
+
+def coming_blocks(text: RunningText) -> list[Block]:
+    """The end of each text of an answer that is just coming."""
+    looks = {
+        "reasoning": ((("  ", ""), ("│ ", "rule")), "thought", ""),
+        "tool": ((("  ", ""), ("▸ ", "accent")), "", "json"),
+    }
+    blocks = []
+    for kind, part in text.parts.items():
+        lead, ink, language = looks.get(kind, ((("  ", ""),), "", "markdown"))
+        end = part[-COMING_LINES * MEASURE :]
+        cut_at = end.find("\n") + 1 if len(end) < len(part) else 0
+        blocks.append(
+            Block(kind, end[cut_at:], lead, lead, COMING_LINES * 2, ink, language, MEASURE)
+        )
+    return blocks
+
+
+def coming_piece(text: RunningText, turn: int, width: int) -> Piece:
+    """An answer that is just coming, as far as it came."""
+    head = role_line("assistant", turn, (("writing…", "busy"),), width)
+    return lay_out(head, coming_blocks(text), USUAL, width)
+
+
+def role_line(role: str, turn: int, note: Line, width: int) -> Line:
+    """The head of a message: who speaks, and at the right what there is to note of it."""
+    width = min(width, MEASURE)
+    role = one_line(role, 24)
+    glyphs = {"assistant": "●", "user": "›", "tool": "◆"}
+    ink = {"assistant": "busy", "user": "strong"}.get(role, "muted")
+    start: list[Span] = [
+        (f"{glyphs.get(role, '▪')} ", ink),
+        (role, "role" if ink == "muted" else ink),
+    ]
+    if turn and role == "assistant":
+        start.append((f" · turn {turn}", "muted"))
+    if line_width(start) + line_width(note) >= width:
+        note = note[1:]
+    return spread(tuple(start), note, width)
+
+
+def step_note(step: dict[str, Any] | None) -> Line:
+    """What a model call took, and how it ended where that is not as usual."""
+    if not step:
+        return EMPTY
+    notes = []
+    if isinstance(ms := step.get("model_ms"), (int, float)):
+        notes.append(ms_text(ms))
+    tokens_in, tokens_out = step.get("input_tokens"), step.get("output_tokens")
+    if isinstance(tokens_in, (int, float)) and isinstance(tokens_out, (int, float)):
+        notes.append(f"{count_text(tokens_in)} → {count_text(tokens_out)} tokens")
+    told: list[Span] = [(" · ".join(notes), "faint")] if notes else []
+    reason = step.get("finish_reason")
+    if reason == "length" or step.get("is_truncated"):
+        told.append((" ✂ cut at the length limit", "warn"))
+    elif reason not in _EXPECTED_REASONS:
+        told.append((f" ! {one_line(str(reason), 24)}", "warn"))
+    return tuple(told)
+
+
+def tool_blocks(use: ToolUse) -> list[Block]:
+    """The texts of a tool call: its arguments, and what came of it."""
+    bar: Line = (("    │ ", "rule"),)
+    blocks = [
+        Block(f"arguments {at}", text, bar, bar, TOOL_LINES, "muted", language)
+        for at, (text, language) in enumerate(arguments_shown(use.arguments))
+    ]
+    outcome = use.error if use.result is None else use.result or "(empty)"
+    if outcome is not None:
+        first, later = (("    ╰ ", "rule"),), (("      ", ""),)
+        pretty = None if use.error else pretty_json(outcome)
+        ink, language = ("fault", "") if use.error else ("", "json" if pretty else "")
+        blocks.append(Block("result", pretty or outcome, first, later, TOOL_LINES, ink, language))
+    return blocks
+
+
+def is_folded(use: ToolUse, view: View) -> bool:
+    """Whether a tool call is shown as one line."""
+    return (not use.error) if view.limit is None else view.limit == 0
+
+
+def tool_piece(use: ToolUse, view: View, width: int, live: bool) -> Piece:
+    """A tool call laid out.
+
+    Args:
+        live: Whether the rollout still runs, so that a missing result is on its way.
+    """
+    note, edge = _tool_note(use, live), min(width, MEASURE)
+    name = one_line(use.name, 40)
+    lead = (("  ", ""), ("▸ " if is_folded(use, view) else "▾ ", "accent"))
+    named = Placed(Block("name", name, lead, lead, 1, "accent"), 0, Shown([name], 0, name), 0, 2)
+    if not is_folded(use, view):
+        head = spread((*lead, (name, "accent")), note, edge)
+        piece = lay_out(head, tool_blocks(use), view, width)
+        return replace(piece, folds=True, placed=(named, *piece.placed))
+    room = max(edge - line_width(note) - 6, 8)
+    call = cut(one_line(f"{name}({inline_arguments(use.arguments)})", room), room)
+    spans: list[Span] = [*lead, (call[: len(name)], "accent"), (call[len(name) :], "")]
+    left_over = room - cell_len(call) - 4
+    if use.result and not use.error and left_over >= 6:
+        spans.append((f" → {cut(one_line(use.result, left_over), left_over)}", "muted"))
+    return Piece((spread(tuple(spans), note, edge),), 0, True, (named,))
+
+
+def _tool_note(use: ToolUse, live: bool) -> Line:
+    took = "" if use.ms is None else f" {ms_text(use.ms)}"
+    if use.error:
+        return ((f"✗{took} {one_line(use.error, 28)}", "bad"),)
+    if use.result is not None:
+        return (("✓", "good"), (took, "muted"))
+    return (("▶ running", "busy"),) if live else (("– no result", "muted"),)
+
+
+def ending_blocks(rollout: Rollout) -> list[Block]:
+    """What a finished rollout ended with: what was expected, what went wrong."""
+    later, indent = ((" " * 12, ""),), (("  ", ""),)
+    named = [
+        Block(name, text, ((f"  {name:<10}", "faint"),), later, TOOL_LINES, ink)
+        for name, text, ink in (
+            ("expected", rollout.answer, ""),
+            ("error", rollout.error or "", "fault"),
+        )
+        if text
+    ]
+    if not rollout.traceback:
+        return named
+    return [*named, Block("traceback", rollout.traceback, indent, indent, TOOL_LINES, "muted")]
+
+
+def ending_piece(rollout: Rollout, view: View, width: int) -> Piece:
+    """How a finished rollout ended, and why."""
+    glyph, ink = ("✗", "bad") if rollout.error else ("✓", "good")
+    kind = (rollout.error or "").partition("(")[0]
+    word = error_word(kind) if kind == SCORING_ERROR else "error" if kind else "done"
+    start: list[Span] = [(f"{glyph} ", ink), (word, ink)]
+    if rollout.reward is not None:
+        start += [(" · reward ", "muted"), (reward_text(rollout.reward), "strong")]
+    if rollout.is_truncated:
+        start.append((" · truncated", "warn"))
+    if rollout.stop_condition:
+        start.append((f" · stopped by {one_line(str(rollout.stop_condition), 40)}", "muted"))
+    head = spread(tuple(start), _timing_note(rollout.timing), min(width, MEASURE))
+    return lay_out(head, ending_blocks(rollout), view, width)
+
+
+def note_piece(note: str, width: int) -> Piece:
+    """Why a running rollout waits, and for how long."""
+    words, _ = shown_lines(note, width - 2, 4)
+    return Piece(
+        tuple((("~ " if at == 0 else "  ", "warn"), (w, "")) for at, w in enumerate(words))
+    )
+
+
+def _timing_note(timing: dict[str, float]) -> Line:
+    notes = [
+        f"{ms_text(timing[key])} {word}"
+        for key, word in (("generation_ms", "generating"), ("scoring_ms", "scoring"))
+        if key in timing
+    ]
+    return ((" · ".join(notes), "faint"),) if notes else EMPTY
