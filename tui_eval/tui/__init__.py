@@ -1,0 +1,1 @@
+"""The full-screen app: draws what a feed tells, and sends commands back."""

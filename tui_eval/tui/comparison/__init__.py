@@ -1,0 +1,1 @@
+"""Runs that are compared: read, laid out, exported."""

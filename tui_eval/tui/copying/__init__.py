@@ -1,0 +1,1 @@
+"""What leaves the screen: copies, exports, other programs."""

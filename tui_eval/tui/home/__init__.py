@@ -1,0 +1,1 @@
+"""What home lists."""

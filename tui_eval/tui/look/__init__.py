@@ -1,0 +1,1 @@
+"""How things look anywhere: lines, inks, themes, figures, bars, wrapped text."""

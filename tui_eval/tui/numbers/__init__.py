@@ -1,0 +1,1 @@
+"""The numbers of a run and of a reward, as lines."""

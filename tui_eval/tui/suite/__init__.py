@@ -1,0 +1,1 @@
+"""Several evaluations of one file: how they stand, which are open."""

@@ -1,0 +1,1 @@
+"""How a screen reaches its terminal and leaves it: drivers, output, frames, keys, signals."""
