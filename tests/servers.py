@@ -81,12 +81,12 @@ class LoopbackServer:
 
     def __enter__(self) -> Self:
         self._thread.start()
-        assert self._ready.wait(10), f"{self._thread.name} did not start"
+        assert self._ready.wait(60), f"{self._thread.name} did not start"
         return self
 
     def __exit__(self, *_: object) -> None:
         self._loop.call_soon_threadsafe(self._stopped.set)
-        self._thread.join(10)
+        self._thread.join(60)
 
     def _run(self) -> None:
         asyncio.set_event_loop(self._loop)

@@ -13,7 +13,7 @@ from pathlib import Path
 
 import aiohttp
 import pytest
-from held_runs import ENDS_WITHIN_S, HeldRun
+from held_runs import HeldRun
 from program import Program, wait_until
 from served import Served, Tab, processes_of
 from servers import FaultServer
@@ -121,7 +121,7 @@ async def test_closing_the_tab_stops_the_run_which_can_go_on(tmp_path: Path) -> 
         async with served.tab() as tab:
             await shown(held, tab)
             assert len(held.processes()) == 3  # server, screen, engine
-        wait_until(lambda: len(held.processes()) == 1, "screen and engine are gone", ENDS_WITHIN_S)
+        wait_until(lambda: len(held.processes()) == 1, "screen and engine are gone")
         served.process.send_signal(signal.SIGTERM)
         assert held.program.finish(served.process).code == 0
         held.check_what_is_left(1)

@@ -12,8 +12,8 @@ from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import pytest
-from held_runs import ENDS_WITHIN_S, HeldRun
-from program import Finished, wait_until
+from held_runs import HeldRun
+from program import PATIENCE_S, Finished, wait_until
 from servers import FaultServer
 
 # Waits where the name of a module is imported, in whichever process does so first.
@@ -24,7 +24,7 @@ class Hold:
     def find_spec(self, name, path=None, target=None):
         if name == os.environ["HOLD_IMPORT"]:
             pathlib.Path("held").touch()
-            time.sleep(60)
+            time.sleep(600)
 
 sys.meta_path.insert(0, Hold())
 """
@@ -92,7 +92,7 @@ def test_an_engine_that_is_started_just_then_is_ended(
     wait_until(held.is_held, "the engine is about to start")
     process.send_signal(number)
     (held.program.folder / "go-on").touch()
-    _, err = process.communicate(timeout=ENDS_WITHIN_S)
+    _, err = process.communicate(timeout=PATIENCE_S)
     assert process.returncode == 130, err
     assert "Stopped before the run began." in err
     assert not held.processes()
@@ -133,7 +133,7 @@ def test_under_nohup_a_closed_terminal_does_not_stop_the_run(held: HeldRun) -> N
     wait_until(held.is_held, "the run goes on")
     process.send_signal(signal.SIGHUP)
     process.send_signal(signal.SIGTERM)
-    out, err = process.communicate(timeout=ENDS_WITHIN_S)
+    out, err = process.communicate(timeout=PATIENCE_S)
     assert process.returncode == 130
     assert err.count("Stopping") == 1, Finished(process.returncode, out, err)
     held.check_what_is_left(1)

@@ -163,9 +163,9 @@ async def test_a_body_that_comes_too_slowly_is_given_up_and_not_asked_for_again(
     folder: Path, fault_server: FaultServer, waits: list[float]
 ) -> None:
     fault_server.script(CHAT, [Reply(body=chat_answer("yes"), drip=0.05)])
-    row = await only_row(environment(), config(fault_server, timeout=0.3))
+    row = await only_row(environment(), config(fault_server, timeout=2.0))
     assert_error(row, "ModelError -> APITimeoutError")
-    assert "within 0.3 s" in row["error"]["error_chain_repr"]
+    assert "within 2 s" in row["error"]["error_chain_repr"]
     assert (len(fault_server.requests), waits) == (1, [])
 
 
@@ -358,4 +358,4 @@ def test_a_body_that_trickles_in_meets_the_rollouts_time_limit(
     assert "RolloutTimeoutError" in done.err
     (row,) = program.only_run().rows
     assert row["stop_condition"] == "timeout_reached"
-    wait_until(lambda: fault_server.in_flight == 0, "the request is given up", within=10)
+    wait_until(lambda: fault_server.in_flight == 0, "the request is given up")

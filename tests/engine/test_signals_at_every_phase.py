@@ -30,6 +30,8 @@ AT_ONE = [
 ]
 AT_END = ["teardown", "teardown that blocks"]
 PHASES = [*BEFORE, *AT_ONE, *AT_END]
+GO_ON = {"model call", "tool that blocks", "cleanup", "scoring", "teardown"}
+"""Where a run that was ended is gone on with: what is left of it is the same at the others."""
 ONCE, TWICE = [signal.SIGINT], [signal.SIGINT, signal.SIGINT]
 
 
@@ -49,7 +51,7 @@ def interrupted(
             process.send_signal(number)
         assert held.program.finish(process).code == (0 if done == EXAMPLES else 130)
         held.check_what_is_left(done)
-        if done and signals == ONCE:
+        if phase in GO_ON and signals == ONCE:
             held.goes_on()
 
 

@@ -185,6 +185,6 @@ def test_a_disk_that_does_not_keep_what_it_took_is_told_at_the_next_line(tmp_pat
     (tmp_path / "results.jsonl").symlink_to("/dev/null")  # writes go well, fdatasync does not
     writer = RunWriter(RunDir(tmp_path), Redactor())
     writer.append(b"{}\n")
-    writer._syncer.join(10)
+    writer._syncer.join(60)
     with pytest.raises(OSError, match="Invalid argument"):
         writer.append(b"{}\n")

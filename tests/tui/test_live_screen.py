@@ -350,7 +350,7 @@ async def test_a_slow_disk_is_asked_once_and_its_answer_is_shown() -> None:
 
     def slowly(row: int, offset: int, length: int) -> Rollout | None:
         found = read(row, offset, length)
-        gate.wait(10)
+        gate.wait(60)
         return found
 
     feed.saved = slowly
