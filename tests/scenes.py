@@ -28,6 +28,7 @@ from scripted_run import (
 )
 from scripted_story import rich_feed, writing_feed
 from scripted_suite import Feeds, PausedFeeds, ended_events, suite_events
+from seeing import is_drawn
 from textual.app import App
 from textual.pilot import Pilot
 from textual.screen import Screen
@@ -273,7 +274,7 @@ async def settle(pilot: Pilot[Any]) -> None:
     for _ in range(100):
         await pilot.pause(0.12)
         frame = pilot.app.screen._compositor.render_strips()
-        if frame == before and _has_all(pilot.app):
+        if frame == before and is_drawn(pilot.app) and _has_all(pilot.app):
             return
         before = frame
     raise AssertionError("the screen did not come to rest")

@@ -200,6 +200,19 @@ async def test_each_evaluation_of_a_suite_shows_its_own_log() -> None:
         assert "of the second" not in shown(stage)
 
 
+async def test_a_log_that_is_shown_just_when_another_is_about_to_be_read_is_read_once() -> None:
+    async with staged_app(over()) as stage:
+        await open_log(stage)
+        pane = stage.live.log_pane
+        await stage.until(lambda: pane.is_current)
+        once = len(pane.window.records)
+        pane.poll()
+        pane.show_log(stage.feed)
+        pane.poll()
+        await stage.until(lambda: pane.is_current)
+        assert len(pane.window.records) == once > 1
+
+
 async def test_lines_are_laid_out_for_the_width_that_the_pane_has() -> None:
     async with staged_suite(size=(200, 60)) as stage:
         log = stage.live.log_pane

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 from bisect import bisect_left, bisect_right
 from collections.abc import Callable, Hashable
+from functools import partial
 from typing import TYPE_CHECKING, ClassVar
 
 from textual import events
@@ -73,17 +74,16 @@ class LogPane(LineView):
     def poll(self) -> None:
         """Reads what was added, unless that goes on already."""
         if not self._reading and self.size.height and (self.sticks or not self.window.is_full):
-            self._read(self._newer)
-
-    def _newer(self) -> LogPiece | None:
-        return self.window.newer(final=not self.feed.live, skips=self.sticks)
+            final = not self.feed.live
+            self._read(partial(self.window.newer, final=final, skips=self.sticks))
 
     def _read(self, find: Callable[[], LogPiece | None], older: bool = False) -> None:
         self._reading = True
-        self.run_worker(self._take(find, older), group="log")
+        self.run_worker(self._take(self.window, find, older), group="log")
 
-    async def _take(self, find: Callable[[], LogPiece | None], older: bool) -> None:
-        window = self.window
+    async def _take(
+        self, window: LogWindow, find: Callable[[], LogPiece | None], older: bool
+    ) -> None:
         piece = await asyncio.to_thread(find)
         if window is not self.window:
             return

@@ -37,9 +37,21 @@ async def press(pilot: Pilot[Any], *keys: str) -> None:
         await until(pilot, lambda: is_at_rest(pilot.app))
 
 
+def is_drawn(app: App[Any]) -> bool:
+    """Whether no widget that is looked at waits to be laid out or drawn."""
+    screen = app.screen
+    waiting = (screen._layout_required, screen._scroll_required, screen._dirty_widgets)
+    return not any(waiting) and not any(
+        widget._layout_required or widget._scroll_required
+        for widget in screen._compositor.visible_widgets
+    )
+
+
 def is_at_rest(app: Any) -> bool:
     """Whether nothing is being read, found or laid out."""
     screen: Screen[Any] = app.screen
+    if not is_drawn(app):
+        return False
     if not getattr(screen, "is_ready", True) or not getattr(screen, "is_settled", True):
         return False
     form = getattr(app, "configure", None)
