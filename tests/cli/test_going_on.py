@@ -126,6 +126,31 @@ def test_a_spent_budget_leaves_errored_rows_where_they_are(
     assert "errored" not in full.err, "there are none"
 
 
+def test_resume_alone_without_an_environment_goes_on_with_the_newest_run_begun_here(
+    talk: Program, fault_server: FaultServer
+) -> None:
+    none = talk.run("run", "--resume", "--json")
+    assert none.code == 2, none
+    (fault,) = json.loads(none.out)["faults"]
+    assert fault["where"] == "--resume"
+    assert fault["what"] == "no incomplete run was begun in this folder"
+    served = ("-m", "m", "-b", f"{fault_server.url}/v1", "-n", "2", "-r", "1", "-c", "1")
+    fault_server.script(CHAT, [GOOD, GOOD, GOOD, BAD, GOOD])
+    assert talk.run("talk", *served).code == 0
+    assert talk.run("talk", *served).code == 3
+    asked, here = len(fault_server.requests), talk.folder
+    move(talk)
+    other = talk.run("run", "--resume")
+    assert other.code == 2, other
+    assert f"begun in {here} goes on with tui-eval run --resume {talk.state}" in other.err
+    talk.folder = here
+    done = talk.run("--resume")
+    assert done.code == 0, done
+    assert "Resuming the unsaved run" in done.err and "2 of 2 done, 1 of them errored" in done.err
+    assert len(fault_server.requests) == asked + 1
+    assert talk.run("run", "--resume").code == 2, "nothing is left"
+
+
 def test_a_run_without_preflight_goes_on_without(talk: Program, fault_server: FaultServer) -> None:
     fault_server.script("/v1/models", [Reply(body={"data": [{"id": "other"}]})])
     asked = ("talk", "-m", "m", "-b", f"{fault_server.url}/v1", "-n", "2", "-r", "1", "-c", "1")

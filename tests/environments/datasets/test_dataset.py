@@ -138,7 +138,7 @@ def test_every_fault_of_a_file_is_told_at_once(tmp_path: Path):
     [
         ([], "it has no rows"),
         (HubTable([{}]), "neither 'prompt' nor 'question'"),
-        ({"train": []}, "it is a dict. It must be a list of dicts"),
+        ({"train": []}, "it is of type dict. It must be a list of dicts"),
         (7, "it is of type int"),
         ([{"prompt": [{"content": "x"}]}], "row 0: message 0 of its 'prompt' has no known role"),
         ([{"prompt": [{"role": "user"}]}], "message 0 of its 'prompt' has no content"),
