@@ -5,10 +5,11 @@ from __future__ import annotations
 import json
 import shlex
 import shutil
+import signal
 from pathlib import Path
 
 import pytest
-from program import Finished, Program, Run, chat_answer
+from program import Finished, Program, Run, chat_answer, wait_until
 from servers import FaultServer, Reply
 
 from tui_eval.cli.going_on import go_on_lines
@@ -149,6 +150,16 @@ def test_resume_alone_without_an_environment_goes_on_with_the_newest_run_begun_h
     assert "Resuming the unsaved run" in done.err and "2 of 2 done, 1 of them errored" in done.err
     assert len(fault_server.requests) == asked + 1
     assert talk.run("run", "--resume").code == 2, "nothing is left"
+    fault_server.script(CHAT, [Reply(hang=True)])
+    process = talk.start("talk", *served, "-s")
+    wait_until(lambda: len(fault_server.requests) == asked + 2, "a run is at work")
+    (at_work,) = talk.runs(talk.folder / "outputs")
+    assert (
+        f"is at work: tui-eval open {at_work.path.relative_to(here)}"
+        in talk.run("run", "--resume").err
+    )
+    process.send_signal(signal.SIGINT)
+    talk.finish(process)
 
 
 def test_a_run_without_preflight_goes_on_without(talk: Program, fault_server: FaultServer) -> None:

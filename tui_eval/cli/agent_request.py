@@ -76,13 +76,13 @@ def name_newest(typed: Mapping[str, Any]) -> tuple[dict[str, Any], str]:
     if typed.get("resume") != NEWEST or not missing(typed):
         return dict(typed), ""
     module = typed.get("module")
-    one, elsewhere = newest_here(
+    one, another = newest_here(
         lambda env_id: env_id == f"{AGENT}@{module}" if module else is_of_agent(env_id)
     )
     if one is not None:
         return {**typed, "resume": str(one.run.path)}, one.resuming
     what = f"no incomplete run of {module or 'an agent loop'} was begun in this folder"
-    hint = f"Begin one with -m, -d, --model and --eval-fn{elsewhere}"
+    hint = f"Begin one with -m, -d, --model and --eval-fn{another}"
     raise RefusedError([Fault("--resume", what, hint)])
 
 

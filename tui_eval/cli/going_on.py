@@ -35,22 +35,26 @@ def newest_here(is_sought: Callable[[str], bool]) -> tuple[Incomplete | None, st
         is_sought: Whether a run of this environment is.
 
     Returns:
-        The run, and where there is none, a sentence on one that was begun elsewhere, if there is.
+        The run, and where there is none, a sentence on one that is at work or was begun elsewhere,
+        if there is.
     """
     from tui_eval.runs.facts import read_asked
     from tui_eval.runs.unsaved import incomplete_runs
 
-    elsewhere = ""
-    for one in incomplete_runs():
+    another = ""
+    for one in incomplete_runs(all_of_them=True):
         asked = read_asked(one.run)
-        if not asked or asked.get("given_inputs") or not is_sought(one.env_id):
+        unfit = not asked or asked.get("given_inputs") or one.is_complete
+        if unfit or not is_sought(one.env_id):
             continue
         folder = asked.get("folder")
-        if not one.unsaved or folder == str(Path.cwd()):
+        if not one.at_work and (not one.unsaved or folder == str(Path.cwd())):
             return one, ""
-        command = _resuming(one.env_id, one.run)
-        elsewhere = elsewhere or f". One that was begun in {folder} goes on with {command}"
-    return None, elsewhere
+        how = f"goes on with {_resuming(one.env_id, one.run)}"
+        if one.at_work:
+            how = f"is at work: tui-eval open {shlex.quote(str(one.run.path))}"
+        another = another or f". One that was begun in {folder} {how}"
+    return None, another
 
 
 def _resuming(env_id: str, run: RunDir) -> str:

@@ -136,9 +136,9 @@ def _name_newest(raw: dict[str, Any]) -> tuple[dict[str, Any], list[Fault]]:
     from tui_eval.cli.going_on import is_of_agent, newest_here
     from tui_eval.cli.report import complain
 
-    one, elsewhere = newest_here(lambda env_id: not is_of_agent(env_id))
+    one, another = newest_here(lambda env_id: not is_of_agent(env_id))
     if one is None:
-        hint = f"Name the environment of a new one{elsewhere}"
+        hint = f"Name the environment of a new one{another}"
         return raw, [Fault("--resume", "no incomplete run was begun in this folder", hint)]
     complain(one.resuming)
     return {**raw, "resume": str(one.run.path)}, []
