@@ -5,10 +5,11 @@ from __future__ import annotations
 import json
 import shlex
 import shutil
+import signal
 from pathlib import Path
 
 import pytest
-from program import Finished, Program, Run, chat_answer
+from program import Finished, Program, Run, chat_answer, wait_until
 from servers import FaultServer, Reply
 
 from tui_eval.cli.going_on import go_on_lines
@@ -124,6 +125,41 @@ def test_a_spent_budget_leaves_errored_rows_where_they_are(
     full = talk.run(*asked, "--resume", "--max-total-tokens", "15")
     assert full.code == 0, full
     assert "errored" not in full.err, "there are none"
+
+
+def test_resume_alone_without_an_environment_goes_on_with_the_newest_run_begun_here(
+    talk: Program, fault_server: FaultServer
+) -> None:
+    none = talk.run("run", "--resume", "--json")
+    assert none.code == 2, none
+    (fault,) = json.loads(none.out)["faults"]
+    assert fault["where"] == "--resume"
+    assert fault["what"] == "no incomplete run was begun in this folder"
+    served = ("-m", "m", "-b", f"{fault_server.url}/v1", "-n", "2", "-r", "1", "-c", "1")
+    fault_server.script(CHAT, [GOOD, GOOD, GOOD, BAD, GOOD])
+    assert talk.run("talk", *served).code == 0
+    assert talk.run("talk", *served).code == 3
+    asked, here = len(fault_server.requests), talk.folder
+    move(talk)
+    other = talk.run("run", "--resume")
+    assert other.code == 2, other
+    assert f"begun in {here} goes on with tui-eval run --resume {talk.state}" in other.err
+    talk.folder = here
+    done = talk.run("--resume")
+    assert done.code == 0, done
+    assert "Resuming the unsaved run" in done.err and "2 of 2 done, 1 of them errored" in done.err
+    assert len(fault_server.requests) == asked + 1
+    assert talk.run("run", "--resume").code == 2, "nothing is left"
+    fault_server.script(CHAT, [Reply(hang=True)])
+    process = talk.start("talk", *served, "-s")
+    wait_until(lambda: len(fault_server.requests) == asked + 2, "a run is at work")
+    (at_work,) = talk.runs(talk.folder / "outputs")
+    assert (
+        f"is at work: tui-eval open {at_work.path.relative_to(here)}"
+        in talk.run("run", "--resume").err
+    )
+    process.send_signal(signal.SIGINT)
+    talk.finish(process)
 
 
 def test_a_run_without_preflight_goes_on_without(talk: Program, fault_server: FaultServer) -> None:

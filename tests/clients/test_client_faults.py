@@ -42,25 +42,30 @@ def way(request: pytest.FixtureRequest) -> str:
 
 
 @pytest.mark.parametrize(
-    ("status", "name"),
+    ("status", "name", "advice"),
     [
-        (400, "BadRequestError"),
-        (401, "AuthenticationError"),
-        (403, "PermissionDeniedError"),
-        (404, "NotFoundError"),
-        (409, "ConflictError"),
-        (422, "UnprocessableEntityError"),
-        (429, "RateLimitError"),
-        (500, "InternalServerError"),
+        (400, "BadRequestError", ""),
+        (401, "AuthenticationError", "; check the key"),
+        (403, "PermissionDeniedError", "; check the key and what it may do"),
+        (
+            404,
+            "NotFoundError",
+            "; check the model's name and the base URL, with or without /v1",
+        ),
+        (409, "ConflictError", ""),
+        (422, "UnprocessableEntityError", ""),
+        (429, "RateLimitError", ""),
+        (500, "InternalServerError", ""),
     ],
 )
-async def test_a_status_is_the_sdks_exception_and_tells_place_and_message(
+async def test_a_status_is_the_sdks_exception_and_tells_place_message_and_advice(
     connect: Connect,
     fault_server: FaultServer,
     client_type: str,
     way: str,
     status: int,
     name: str,
+    advice: str,
 ) -> None:
     body = {"type": "error", "error": {"message": "so it is", "type": "some_error"}}
     fault_server.script(PATHS[client_type], [Reply(status, body)])
@@ -73,7 +78,7 @@ async def test_a_status_is_the_sdks_exception_and_tells_place_and_message(
     assert isinstance(error.__cause__, getattr(sdk, name))
     assert error.__cause__.status_code == status
     url = fault_server.url + PATHS[client_type]
-    assert str(error) == f"{status} from {url}: so it is"
+    assert str(error) == f"{status} from {url}: so it is{advice}"
 
 
 @pytest.mark.parametrize("status", [408, 529])
@@ -103,7 +108,7 @@ async def test_rarer_statuses_have_an_exception_too(
 async def test_the_servers_message_is_found_in_every_shape(
     connect: Connect, fault_server: FaultServer, body: Any
 ) -> None:
-    fault_server.script(CHAT, [Reply(404, body)])
+    fault_server.script(CHAT, [Reply(400, body)])
 
     async with connect() as client:
         error = await fail(client)

@@ -82,13 +82,13 @@ def test_very_many_faults_are_counted(tmp_path: Path) -> None:
     [
         ("a.json", b'{"rows": []}', "it holds a dict, not an array of objects"),
         ("a.json", b"[1", "it is not JSON"),
-        ("a.json", b"[[1]]", "line 1, row 0: it is a list, not an object"),
+        ("a.json", b"[[1]]", "line 1, row 0: it is of type list, not an object"),
         (
             "a.json",
             b'\xef\xbb\xbf\n[\n {\n  "a": "x,\\n]"\n },\n\n 7]\n',
-            "line 7, row 1: it is a int",
+            "line 7, row 1: it is of type int",
         ),
-        ("a.json", "[\r\n1]".encode("utf-16"), "line 2, row 0: it is a int"),
+        ("a.json", "[\r\n1]".encode("utf-16"), "line 2, row 0: it is of type int"),
         ("a.json", b"[]", "has no rows"),
         ("a.jsonl", b"", "has no rows"),
         ("a.csv", b"system_prompt,user_prompt\ns,u,more\n", "line 2: it has more values"),

@@ -113,9 +113,21 @@ def assert_error(row: dict[str, Any], chain: str) -> None:
 
 TWO_CHOICES = {**chat_answer("yes"), "choices": chat_answer("yes")["choices"] * 2}
 FINAL = {
-    "401": (Reply(401, WORDS), "ModelError -> AuthenticationError", "401 from {url}: so it is"),
-    "403": (Reply(403, WORDS), "ModelError -> PermissionDeniedError", "403 from {url}: so it is"),
-    "404": (Reply(404, WORDS), "ModelError -> NotFoundError", "404 from {url}: so it is"),
+    "401": (
+        Reply(401, WORDS),
+        "ModelError -> AuthenticationError",
+        "401 from {url}: so it is; check the key",
+    ),
+    "403": (
+        Reply(403, WORDS),
+        "ModelError -> PermissionDeniedError",
+        "403 from {url}: so it is; check the key and what it may do",
+    ),
+    "404": (
+        Reply(404, WORDS),
+        "ModelError -> NotFoundError",
+        "404 from {url}: so it is; check the model's name and the base URL",
+    ),
     "400": (Reply(400, WORDS), "ModelError -> BadRequestError", "400 from {url}: so it is"),
     "quota": (
         Reply(429, {"error": {"message": "pay first", "code": "insufficient_quota"}}),

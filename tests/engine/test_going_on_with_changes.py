@@ -220,6 +220,17 @@ def test_resume_alone_returns_at_once_where_all_is_done(
     assert len(fault_server.requests) == asked
 
 
+def test_resume_alone_extends_no_other_run_where_one_has_all_that_is_asked_for(
+    program: Program, fault_server: FaultServer, begun: Run
+) -> None:
+    evaluate(program, fault_server, "-n", "1", "-s")
+    asked = len(fault_server.requests)
+    done = evaluate(program, fault_server, "-n", "3", "-s", "--resume")
+    assert done.code == 0, done
+    assert f"{begun.path.relative_to(program.folder)}: 3 of 3 done" in done.err
+    assert len(fault_server.requests) == asked
+
+
 def test_resume_alone_takes_the_run_of_the_same_settings_not_a_newer_one(
     program: Program, fault_server: FaultServer, begun: Run
 ) -> None:

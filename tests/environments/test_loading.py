@@ -234,7 +234,7 @@ def test_arguments_are_checked_all_at_once(tmp_path: Path):
         (
             "import tui_eval as vf\n"
             "def load_environment():\n    return vf.SingleTurnEnv(dataset=[{{}}, {{'prompt': 1}}])",
-            "environment bad-env: dataset row 1: its 'prompt' is a int",
+            "environment bad-env: dataset row 1: its 'prompt' is of type int",
         ),
     ],
 )

@@ -4,12 +4,11 @@ from __future__ import annotations
 
 import json
 import os
-import shlex
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from tui_eval.cli.going_on import AGENT, is_of_agent
+from tui_eval.cli.going_on import AGENT, is_of_agent, newest_here
 from tui_eval.cli.run import typed_of
 from tui_eval.config.options import NEWEST, TYPED_KEY_VAR
 from tui_eval.errors import Fault, RefusedError
@@ -76,21 +75,14 @@ def name_newest(typed: Mapping[str, Any]) -> tuple[dict[str, Any], str]:
     """
     if typed.get("resume") != NEWEST or not missing(typed):
         return dict(typed), ""
-    from tui_eval.runs.facts import read_asked
-    from tui_eval.runs.unsaved import incomplete_runs
-
     module = typed.get("module")
-    elsewhere = ""
-    for one in incomplete_runs():
-        if one.env_id != f"{AGENT}@{module}" if module else not is_of_agent(one.env_id):
-            continue
-        folder = read_asked(one.run).get("folder")
-        if not one.unsaved or folder == str(Path.cwd()):
-            return {**typed, "resume": str(one.run.path)}, one.resuming
-        go_on = f"tui-eval agent --resume {shlex.quote(str(one.run.path))}"
-        elsewhere = elsewhere or f". One that was begun in {folder} goes on with {go_on}"
+    one, another = newest_here(
+        lambda env_id: env_id == f"{AGENT}@{module}" if module else is_of_agent(env_id)
+    )
+    if one is not None:
+        return {**typed, "resume": str(one.run.path)}, one.resuming
     what = f"no incomplete run of {module or 'an agent loop'} was begun in this folder"
-    hint = f"Begin one with -m, -d, --model and --eval-fn{elsewhere}"
+    hint = f"Begin one with -m, -d, --model and --eval-fn{another}"
     raise RefusedError([Fault("--resume", what, hint)])
 
 

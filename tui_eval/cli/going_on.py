@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import shlex
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -17,6 +17,7 @@ from tui_eval.stats.cost import budget_spent
 if TYPE_CHECKING:
     from tui_eval.config.plan import RunPlan
     from tui_eval.fold.run_state import RunState
+    from tui_eval.runs.unsaved import Incomplete
 
 AGENT = "osmosis-agent"
 """Environment of the runs of `tui-eval agent`; the agent loop stands behind an `@`."""
@@ -25,6 +26,40 @@ AGENT = "osmosis-agent"
 def is_of_agent(env_id: str) -> bool:
     """Whether an environment is that of an agent loop."""
     return env_id.partition("@")[0] == AGENT
+
+
+def newest_here(is_sought: Callable[[str], bool]) -> tuple[Incomplete | None, str]:
+    """The newest incomplete run that was begun in this folder.
+
+    Args:
+        is_sought: Whether a run of this environment is.
+
+    Returns:
+        The run, and where there is none, a sentence on one that is at work or was begun elsewhere,
+        if there is.
+    """
+    from tui_eval.runs.facts import read_asked
+    from tui_eval.runs.unsaved import incomplete_runs
+
+    another = ""
+    for one in incomplete_runs(all_of_them=True):
+        asked = read_asked(one.run)
+        unfit = not asked or asked.get("given_inputs") or one.is_complete
+        if unfit or not is_sought(one.env_id):
+            continue
+        folder = asked.get("folder")
+        if not one.at_work and (not one.unsaved or folder == str(Path.cwd())):
+            return one, ""
+        how = f"goes on with {_resuming(one.env_id, one.run)}"
+        if one.at_work:
+            how = f"is at work: tui-eval open {shlex.quote(str(one.run.path))}"
+        another = another or f". One that was begun in {folder} {how}"
+    return None, another
+
+
+def _resuming(env_id: str, run: RunDir) -> str:
+    command = "agent" if is_of_agent(env_id) else "run"
+    return f"tui-eval {command} --resume {shlex.quote(str(run.path))}"
 
 
 def go_on_lines(run: RunDir, status: str) -> Iterator[str]:
@@ -42,8 +77,7 @@ def go_on_lines(run: RunDir, status: str) -> Iterator[str]:
     if plan.given_inputs:
         yield f"Go on: give this directory to generate() as results_path: {run.path}"
         return
-    command = "agent" if is_of_agent(plan.env_id) else "run"
-    yield f"Go on: tui-eval {command} --resume {shlex.quote(str(run.path))}"
+    yield f"Go on: {_resuming(plan.env_id, run)}"
     if again := _secrets_of(plan):
         yield f"Add what is secret and not kept: {' '.join(again)}"
     if status == OUT_OF_BUDGET:

@@ -87,7 +87,7 @@ def command(environment: str | None, **raw: Any) -> int:
     """Run an environment's examples with a model and watch the rollouts.
 
     ENV_OR_CONFIG is the name of a bundled environment, of one under ./environments, or of an
-    installed one; or the path of a .toml file of evaluations. Leaving it out needs --resume PATH.
+    installed one; or the path of a .toml file of evaluations. Leaving it out needs --resume.
     """
     return run(environment, typed_of(raw))
 
@@ -106,7 +106,10 @@ def run(environment: str | None, raw: dict[str, Any]) -> int:
     """
     if environment is None and not raw.get("resume"):
         raise click.UsageError("Name an environment, or a run to go on with: --resume PATH")
-    if faults := not_text({"ENVIRONMENT": environment, **raw}):
+    faults = not_text({"ENVIRONMENT": environment, **raw})
+    if environment is None and raw.get("resume") == NEWEST and not faults:
+        raw, faults = _name_newest(raw)
+    if faults:
         from tui_eval.cli.report import show_faults, show_json
         from tui_eval.runs.summary_json import refused_object
 
@@ -126,6 +129,19 @@ def run(environment: str | None, raw: dict[str, Any]) -> int:
     from tui_eval.cli.screen import run_on_screen
 
     return run_on_screen(request)
+
+
+def _name_newest(raw: dict[str, Any]) -> tuple[dict[str, Any], list[Fault]]:
+    """What was typed with the path of the newest incomplete run; what is wrong where none is."""
+    from tui_eval.cli.going_on import is_of_agent, newest_here
+    from tui_eval.cli.report import complain
+
+    one, another = newest_here(lambda env_id: not is_of_agent(env_id))
+    if one is None:
+        hint = f"Name the environment of a new one{another}"
+        return raw, [Fault("--resume", "no incomplete run was begun in this folder", hint)]
+    complain(one.resuming)
+    return {**raw, "resume": str(one.run.path)}, []
 
 
 def prints_lines(environment: str | None, raw: Mapping[str, Any]) -> bool:

@@ -9,7 +9,7 @@ from functools import cached_property
 from typing import Any, ClassVar, Generic, TypeVar
 
 from tui_eval.clients.credentials import credentials_of
-from tui_eval.clients.faults import describe, is_overlong
+from tui_eval.clients.faults import advice, describe, is_overlong
 from tui_eval.clients.secrets import Secrets
 from tui_eval.errors import (
     Error,
@@ -161,13 +161,17 @@ class Client(ABC, Generic[ClientT, MessagesT, ResponseT, ToolT]):
         try:
             await self.raise_from_native_response(native)
             return await self.from_native_response(native)
+        except InvalidModelResponseError as error:
+            if self.config is not None:
+                error.args = (f"{error} (from {self.config.api_base_url})",)
+            raise
         except (AttributeError, LookupError, TypeError, ValueError) as error:
             text = f"the answer cannot be read: {type(error).__name__}: {error}"
             raise InvalidModelResponseError(text) from error
 
     def _failure(self, error: Exception) -> Error:
         timeout = self.config.timeout if self.config is not None else None
-        text = self._secrets.hide(describe(error, timeout))
+        text = self._secrets.hide(describe(error, timeout) + advice(error))
         kind = OverlongPromptError if is_overlong(error, self.OVERLONG_PHRASES) else ModelError
         return kind(text)
 

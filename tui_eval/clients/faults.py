@@ -43,6 +43,12 @@ _STATUSES_OF_NAMES = {
     "overloaded_error": 529,
 }
 """What errors in the middle of a stream are called, by the statuses that they have otherwise."""
+_ADVICE = {
+    401: "check the key",
+    403: "check the key and what it may do",
+    404: "check the model's name and the base URL, with or without /v1",
+}
+"""What to look at after answers that say that the request itself is wrong."""
 _OVERLONG_STATUSES = (400, 413, 422)
 _LONGEST_MESSAGE = 600
 
@@ -162,6 +168,12 @@ def describe(error: Exception, timeout: float | None) -> str:
     else:
         text = f"{type(error).__name__}: {error}"
     return text + tries
+
+
+def advice(error: Exception) -> str:
+    """What to look at after a failed call, to stand behind its line; empty where nothing helps."""
+    known = _ADVICE.get(getattr(error, "status_code", 0))
+    return f"; {known}" if known else ""
 
 
 def _told(error: Exception) -> str:

@@ -78,6 +78,8 @@ def _choose(
 ) -> Incomplete | None:
     """The newest run of the same settings, also one that is complete; else one to go on with.
 
+    One that has what is asked for comes before those that would be extended to it.
+
     Args:
         every: Incomplete ones first, the newest first.
         plan: That of a new run.
@@ -90,9 +92,9 @@ def _choose(
         if (one.env_id, one.model) == (plan.env_id, plan.model) and one.run.plan.exists()
     ]
     same = [one for one, before in named if rows_key(before) == rows_key(plan)]
-    for one in same:
-        if _matches(one, plan, sizes, may_be_complete=True):
-            return one
+    fitting = [one for one in same if _matches(one, plan, sizes, may_be_complete=True)]
+    if fitting:
+        return min(fitting, key=lambda one: any(now != then for now, then in _pairs(one, sizes)))
     for one, before in named:
         if _matches(one, plan, sizes):
             gone_on, _ = draft_plan(request, before)
@@ -124,6 +126,13 @@ def _sizes_asked(request: Request, plan: RunPlan) -> tuple[int | None, int | Non
     )
 
 
+def _pairs(one: Incomplete, sizes: tuple[int | None, int | None]) -> list[tuple[int, int]]:
+    """Sizes that are asked for, each with that of a run."""
+    before = read_plan(one.run.plan)
+    has = (before.num_examples, before.rollouts_per_example)
+    return [(now, then) for now, then in zip(sizes, has, strict=True) if now is not None]
+
+
 def _matches(
     one: Incomplete,
     plan: RunPlan,
@@ -139,8 +148,7 @@ def _matches(
     if (one.env_id, one.model) != (plan.env_id, plan.model) or not one.run.plan.exists():
         return False
     before = read_plan(one.run.plan)
-    has = (before.num_examples, before.rollouts_per_example)
-    pairs = [(now, then) for now, then in zip(sizes, has, strict=True) if now is not None]
+    pairs = _pairs(one, sizes)
     fits = all(now < 0 or 0 <= then <= now for now, then in pairs)
     more = any(now != then for now, then in pairs)
     open_ = more or may_be_complete or not one.is_complete

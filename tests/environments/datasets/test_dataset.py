@@ -128,7 +128,7 @@ def test_every_fault_of_a_file_is_told_at_once(tmp_path: Path):
         f"{path} line {number}" for number in (2, 7, 4, 5, 6)
     ]
     assert "it is not JSON" in found[0]
-    assert "it is a list, not an object" in found[2]
+    assert "it is of type list, not an object" in found[2]
     assert "neither 'prompt' nor 'question'. Its columns: answer" in found[3]
     assert "has no messages" in found[4]
 
@@ -138,12 +138,12 @@ def test_every_fault_of_a_file_is_told_at_once(tmp_path: Path):
     [
         ([], "it has no rows"),
         (HubTable([{}]), "neither 'prompt' nor 'question'"),
-        ({"train": []}, "it is a dict. It must be a list of dicts"),
-        (7, "it is a int"),
+        ({"train": []}, "it is of type dict. It must be a list of dicts"),
+        (7, "it is of type int"),
         ([{"prompt": [{"content": "x"}]}], "row 0: message 0 of its 'prompt' has no known role"),
         ([{"prompt": [{"role": "user"}]}], "message 0 of its 'prompt' has no content"),
-        ([{"prompt": 3}], "its 'prompt' is a int"),
-        ([{"question": 3}], "its 'question' is a int"),
+        ([{"prompt": 3}], "its 'prompt' is of type int"),
+        ([{"question": 3}], "its 'question' is of type int"),
         ([{"question": "q", "info": "no json"}], "its 'info' is not an object"),
         ([{"question": "q", "info": "[]"}], "its 'info' is not an object"),
         ("nowhere.jsonl", "it cannot be read: No such file"),

@@ -219,7 +219,7 @@ def test_a_fault_far_down_is_found():
         (lambda d: datasets.DatasetDict(train=d, test=d), "splits train, test. Name one of them"),
         (lambda d: d.to_iterable_dataset(), "it is a stream (IterableDataset)"),
         (lambda d: d.with_transform(lambda batch: batch), "it has a transform"),
-        (lambda d: d.to_pandas(), "it is a DataFrame. Give it as dataset.to_dict('records')"),
+        (lambda d: d.to_pandas(), "it is of type DataFrame. Give it as dataset.to_dict('records')"),
     ],
 )
 def test_what_cannot_be_run_is_refused(make, text):

@@ -48,7 +48,7 @@ def read_answer(content: bytes, kind: type[msgspec.Struct], url: Any) -> Any:
     try:
         return decode_answer(content, kind)
     except (ValueError, RecursionError) as error:
-        shown = content[:_SHOWN].decode(errors="replace")
+        shown = content[:_SHOWN].decode(errors="replace") or "nothing at all"
         text = f"{url} answered with no usable JSON ({error}): {shown}"
         raise InvalidModelResponseError(text) from error
 

@@ -67,7 +67,7 @@ def read_dataset(path: Path, offset: int = 0) -> list[dict[str, Any]]:
 
 def _faults(where: str, row: Any) -> Iterator[Fault]:
     if not isinstance(row, Mapping):
-        yield Fault(where, f"it is a {type(row).__name__}, not an object")
+        yield Fault(where, f"it is of type {type(row).__name__}, not an object")
         return
     known = _known(row)
     for name in REQUIRED:
@@ -79,7 +79,7 @@ def _faults(where: str, row: Any) -> Iterator[Fault]:
             if name in REQUIRED:
                 yield Fault(where, f"its {name!r} is null")
         elif not isinstance(value, str):
-            yield Fault(where, f"its {name!r} is a {type(value).__name__}", "It must be text")
+            yield Fault(where, f"its {name!r} is of type {type(value).__name__}", "It must be text")
         elif name in REQUIRED and not value.strip():
             yield Fault(where, f"its {name!r} is empty")
     try:

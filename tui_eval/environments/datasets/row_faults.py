@@ -14,7 +14,10 @@ ROLES = ("system", "developer", "user", "assistant", "tool", "text")
 def row_faults(row: Any) -> Iterable[tuple[str, str]]:
     """What is wrong with a row, each with what to do."""
     if not isinstance(row, Mapping):
-        yield f"it is a {type(row).__name__}, not an object", "A row is an object with a question"
+        yield (
+            f"it is of type {type(row).__name__}, not an object",
+            "A row is an object with a question",
+        )
         return
     prompt, question = row.get("prompt"), row.get("question")
     if prompt is None and question is None:
@@ -23,7 +26,7 @@ def row_faults(row: Any) -> Iterable[tuple[str, str]]:
     elif prompt is not None:
         yield from _prompt_faults(prompt)
     elif not isinstance(question, (str, list)):
-        yield f"its 'question' is a {type(question).__name__}", "It must be text"
+        yield f"its 'question' is of type {type(question).__name__}", "It must be text"
     info = row.get("info")
     known = is_json_object(info) if isinstance(info, str) else isinstance(info, Mapping)
     if info is not None and not known:
@@ -43,7 +46,7 @@ def _prompt_faults(prompt: Any) -> Iterable[tuple[str, str]]:
     if isinstance(prompt, str):
         return
     if not isinstance(prompt, (list, tuple)):
-        yield f"its 'prompt' is a {type(prompt).__name__}", hint
+        yield f"its 'prompt' is of type {type(prompt).__name__}", hint
     elif not prompt:
         yield "its 'prompt' has no messages", hint
     else:

@@ -62,7 +62,7 @@ def read_rows(
         hint = f"It must be {_FORMS} that returns one of these"
         if hasattr(source, "to_dict"):
             hint = "Give it as dataset.to_dict('records')"
-        raise RefusedError([Fault("dataset", f"it is a {kind}", hint)])
+        raise RefusedError([Fault("dataset", f"it is of type {kind}", hint)])
     for index, row in enumerate(rows):
         place = f"dataset row {index}" if where is None else where[index]
         faults += [Fault(place, what, hint) for what, hint in row_faults(row)]
