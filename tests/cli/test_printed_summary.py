@@ -127,7 +127,14 @@ def test_the_cost_is_told_where_prices_are_known_and_only_there() -> None:
 
 @pytest.mark.parametrize(
     ("dollars", "text"),
-    [(None, "–"), (0.0, "$0.00"), (0.01234, "$0.0123"), (1.005, "$1.00"), (1234.5, "$1,234.50")],
+    [
+        (None, "–"),
+        (0.0, "$0.00"),
+        (0.01234, "$0.0123"),
+        (0.00005, "$0.000050"),
+        (1.005, "$1.00"),
+        (1234.5, "$1,234.50"),
+    ],
 )
 def test_money_has_the_digits_that_matter(dollars: float | None, text: str) -> None:
     assert money_text(dollars) == text

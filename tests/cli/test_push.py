@@ -123,8 +123,9 @@ def test_a_push_that_fails_leaves_the_files_and_says_how_to_try_again(
     assert f"Try again: tui-eval push {run.path} -D my-org/x" in done.err
     assert "Traceback" not in done.err
     assert "hf_standin" not in done.err + done.out
-    again = program.run("push", str(run.path), "-D", "my-org/x")
+    again = program.run("push", str(run.path))
     assert again.code == 1, again
+    assert "error: dataset my-org/x: the hub did not take it:" in again.err, "as it was asked for"
     hub.refuses = 0
     again = program.run("push", str(run.path), "-D", "my-org/x", "--private")
     assert again.code == 0, again

@@ -26,10 +26,10 @@ def test_a_price_that_is_not_known_gives_no_cost(prices: Prices) -> None:
     [
         ({}, ""),
         ({"max_cost": 1.7}, ""),
-        ({"max_cost": 1.6}, "$1.6000 is spent, the limit is $1.6000"),
+        ({"max_cost": 1.6}, "$1.60 is spent, the limit is $1.60"),
         ({"max_total_tokens": 2_500_001}, ""),
         ({"max_total_tokens": 2_500_000}, "2,500,000 tokens are used, the limit is 2,500,000"),
-        ({"max_cost": 0.0}, "$1.6000 is spent, the limit is $0.0000"),
+        ({"max_cost": 0.0}, "$1.60 is spent, the limit is $0.00"),
     ],
 )
 def test_a_budget_is_spent_once_its_limit_is_reached(limits: dict[str, Any], said: str) -> None:

@@ -17,7 +17,12 @@ QUIET = {
 @click.command("push")
 @click.argument("path", metavar="RUN", type=click.Path(path_type=Path))
 @click.option(
-    "-D", "--hf-hub-dataset-name", "name", metavar="OWNER/NAME", help="Name of the dataset."
+    "-D",
+    "--hf-hub-dataset-name",
+    "name",
+    metavar="OWNER/NAME",
+    help="Name of the dataset; what the run asked for, or one "
+    "from its environment and model, if left out.",
 )
 @click.option("--private", is_flag=True, help="A new dataset is yours alone.")
 def command(path: Path, name: str | None, private: bool) -> int:
@@ -28,11 +33,13 @@ def command(path: Path, name: str | None, private: bool) -> int:
     """
     from tui_eval.cli.report import complain, show, show_faults
     from tui_eval.errors import RefusedError
+    from tui_eval.runs.facts import read_asked
     from tui_eval.runs.hub_push import push_run, retry
     from tui_eval.runs.opening import find_run
 
     try:
         run = find_run(path)
+        name = name or read_asked(run).get("hf_hub_dataset_name")
     except RefusedError as error:
         return show_faults(error.faults)
     os.environ |= QUIET

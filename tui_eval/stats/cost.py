@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 
 PER = 1_000_000
 """Prices are for so many tokens."""
+MOST_DIGITS = 8
+"""Behind the point: one token may cost no less than that."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -28,6 +31,14 @@ def cost_of(input_tokens: int, output_tokens: int, prices: Prices) -> float | No
     return (input_tokens * prices.input + output_tokens * prices.output) / PER
 
 
+def dollars_text(dollars: float) -> str:
+    """An amount in US dollars: to the cent from one dollar on, else with two digits or more."""
+    if dollars >= 1 or dollars == 0:
+        return f"${dollars:,.2f}"
+    digits = max(4, 1 - math.floor(math.log10(dollars)))
+    return f"${dollars:.{min(digits, MOST_DIGITS)}f}"
+
+
 def budget_spent(
     tokens: int,
     cost: float | None,
@@ -46,5 +57,5 @@ def budget_spent(
     if max_total_tokens is not None and tokens >= max_total_tokens:
         return f"{tokens:,} tokens are used, the limit is {max_total_tokens:,}"
     if max_cost is not None and cost is not None and cost >= max_cost:
-        return f"${cost:.4f} is spent, the limit is ${max_cost:.4f}"
+        return f"{dollars_text(cost)} is spent, the limit is {dollars_text(max_cost)}"
     return ""

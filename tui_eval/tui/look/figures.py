@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import math
 
+from tui_eval.stats.cost import dollars_text
+
 NONE = "–"
 
 
@@ -68,9 +70,7 @@ def rate_text(per_second: float) -> str:
 
 def money_text(dollars: float | None) -> str:
     """An amount in US dollars; a dash where it is not known."""
-    if dollars is None:
-        return NONE
-    return f"${dollars:,.2f}" if dollars >= 1 or dollars == 0 else f"${dollars:.4f}"
+    return NONE if dollars is None else dollars_text(dollars)
 
 
 def interval_text(low: float | None, high: float | None) -> str:
