@@ -282,6 +282,26 @@ def test_a_name_like_no_other_says_what_to_do(alias: None) -> None:
         exec("from verifiers import Qqqq")
 
 
+@pytest.mark.parametrize("module", ["types", "utils.data_utils", "rubrics.math_rubric"])
+@pytest.mark.parametrize(
+    ("name", "advice"),
+    [
+        ("Mesage", "Did you mean Message"),
+        ("PythonEnv", "it needs a sandbox"),
+        ("Qqqq", "Do without"),
+    ],
+)
+def test_a_name_that_a_module_lacks_says_what_to_do_in_every_form(
+    alias: None, module: str, name: str, advice: str
+) -> None:
+    theirs = importlib.import_module(f"verifiers.{module}")
+    with pytest.raises(AttributeError, match=f"no {name!r}.*{advice}"):
+        getattr(theirs, name)
+    with pytest.raises(ImportError, match=f"no {name!r}.*{advice}"):
+        exec(f"from verifiers.{module} import {name}")
+    assert getattr(theirs, name, None) is None
+
+
 @pytest.mark.parametrize(
     ("module", "reason"),
     [

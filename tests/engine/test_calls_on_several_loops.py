@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import threading
+import time
 from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
 
@@ -79,3 +82,21 @@ async def test_below_a_loop_that_runs_too(server: FaultServer) -> None:
         assert [one["error"] for one in got["outputs"]] == [None] * 4
     assert (await client.chat.completions.create(model="m", messages=[])).choices
     await client.close()
+
+
+def test_a_call_that_ends_leaves_another_calls_connections_alone(server: FaultServer) -> None:
+    answered = threading.Event()
+    held = Reply(body=chat_answer("yes"), hold=(10, answered))
+    server.script("/v1/chat/completions", [held, Reply(body=chat_answer("yes"))])
+    client = openai_client(server.url)
+    env = vf.SingleTurnEnv(dataset=[{"question": "q"}])
+    with ThreadPoolExecutor(1) as thread:
+        long = thread.submit(env.evaluate_sync, client, "m")
+        try:
+            while not server.requests and not long.done():
+                time.sleep(0.005)
+            short = env.evaluate_sync(client, "m")
+        finally:
+            answered.set()
+        for got in (short, long.result(), env.evaluate_sync(client, "m")):
+            assert [one["error"] for one in got["outputs"]] == [None]

@@ -18,10 +18,10 @@ ROWS = [{"question": "q"}]
 
 @pytest.fixture(autouse=True)
 def logging_as_it_was(monkeypatch):
-    """Puts the two loggers back, and forgets what was set up."""
+    """Puts the loggers back, and forgets what was set up."""
     monkeypatch.delenv("VF_LOG_LEVEL", raising=False)
     monkeypatch.setattr(author_logs, "_variable_heeded", False)
-    loggers = [logging.getLogger(), logging.getLogger("tui_eval")]
+    loggers = [logging.getLogger(name) for name in (None, "tui_eval", "verifiers")]
     before = [(logger, logger.level, logger.propagate, logger.handlers[:]) for logger in loggers]
     yield
     author_logs._remove_installed()
@@ -72,6 +72,20 @@ def test_the_variable_changes_the_default_only(capsys, monkeypatch):
     monkeypatch.setenv("VF_LOG_LEVEL", "WARNNIG")
     with pytest.raises(ValueError, match=r"VF_LOG_LEVEL.*'WARNNIG'.*WARNING"):
         vf.setup_logging()
+
+
+def test_loggers_of_an_authors_own_below_verifiers_are_heeded_too(capsys, tmp_path: Path):
+    theirs = logging.getLogger("verifiers.my_env")
+    vf.setup_logging("INFO", log_file=tmp_path / "log")
+    theirs.debug("unseen")
+    theirs.info("seen")
+    with vf.quiet_verifiers():
+        theirs.info("unseen")
+        theirs.warning("seen too")
+    theirs.info("seen again")
+    for written in (capsys.readouterr().err, (tmp_path / "log").read_text()):
+        messages = [line.rpartition(" - ")[2] for line in written.splitlines()]
+        assert messages == ["seen", "seen too", "seen again"]
 
 
 def test_the_first_environment_heeds_the_variable(capsys, monkeypatch):

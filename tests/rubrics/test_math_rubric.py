@@ -1,15 +1,15 @@
 from __future__ import annotations
 
-import asyncio
-import builtins
-import threading
-import time
+import math
+import subprocess
+import sys
 
 import pytest
 from made_states import rollout
 
 from tui_eval.parsers.parser import Parser
 from tui_eval.rubrics import math_rubric
+from tui_eval.rubrics.comparer import Comparers
 from tui_eval.rubrics.math_rubric import MathRubric
 
 
@@ -54,53 +54,50 @@ async def test_a_correct_answer_without_mathematics_is_an_error():
     assert "no mathematics in the correct answer ''" in str(state["error"])
 
 
-async def test_a_comparison_that_takes_too_long_is_an_error_and_no_zero(monkeypatch):
-    stopped = threading.Event()
+async def test_an_answer_that_takes_for_ever_is_an_error_and_holds_nothing_up():
+    endless, next_one = rollout("1", said=r"\boxed{10^{10^{10}}}"), rollout("42")
+    rubric = MathRubric(timeout_seconds=0.5)
+    await rubric.score_rollout(endless)
+    assert endless["metrics"] == {}
+    assert "'correct_answer' failed: TimeoutError" in str(endless["error"])
+    assert "longer than its time limit of 0.5 s" in str(endless["error"])
+    patient = MathRubric(timeout_seconds=math.inf)
+    await patient.score_rollout(next_one)
+    assert next_one["reward"] == 1.0
 
-    def spins(answer, response):
-        try:
-            while True:
-                time.sleep(0.001)
-        finally:
-            stopped.set()
 
-    monkeypatch.setattr(math_rubric, "_compare", spins)
-    state = rollout("42", said=r"\boxed{42}")
-    await MathRubric(timeout_seconds=0.1).score_rollout(state)
-    assert state["metrics"] == {}
-    assert "'correct_answer' failed: TimeoutError" in str(state["error"])
-    assert "longer than its time limit of 0.1 s" in str(state["error"])
-    assert await asyncio.to_thread(stopped.wait, 30)
+async def test_a_comparison_whose_process_is_killed_is_an_error_and_the_next_has_another():
+    comparers = Comparers()
+    assert comparers.compare("1", "1.0", 60) is True
+    (comparer,) = comparers._idle
+    comparer._process.kill()
+    with pytest.raises(ChildProcessError, match="ended with code -9"):
+        comparers.compare("1", "1", 60)
+    assert comparers.compare("1", "2", 60) is False
+
+
+def test_a_comparing_process_ends_with_a_program_that_is_killed():
+    code = (
+        "import os, signal; from tui_eval.rubrics.comparer import Comparers; c = Comparers();"
+        "c.compare('1', '1', 60); c._idle[0]._connection.send(('1', '10^{10^{10}}', 0.5));"
+        "os.kill(os.getpid(), signal.SIGKILL)"
+    )
+    # It has the same standard error, which is read until nobody is left who could write to it.
+    killed = subprocess.run([sys.executable, "-c", code], stderr=subprocess.PIPE, timeout=120)
+    assert (killed.returncode, killed.stderr) == (-9, b"")
 
 
 async def test_not_more_comparisons_run_at_once_than_asked_for(monkeypatch):
-    inside, most = 0, 0
-
-    def counts(answer, response):
-        nonlocal inside, most
-        inside += 1
-        most = max(most, inside)
-        time.sleep(0.002)
-        inside -= 1
-        return True
-
-    monkeypatch.setattr(math_rubric, "_compare", counts)
+    comparers = Comparers()
+    monkeypatch.setattr(math_rubric, "_COMPARERS", comparers)
     states = [rollout() for _ in range(12)]
     await MathRubric(max_workers=1).score_group(states)
     assert [state["reward"] for state in states] == [1.0] * 12
-    assert most == 1
+    assert len(comparers._idle) == 1
 
 
 async def test_a_missing_package_is_named_with_its_extra(monkeypatch):
-    real = builtins.__import__
-
-    def without(name, *args, **kwargs):
-        if name == "math_verify":
-            raise ModuleNotFoundError("No module named 'math_verify'", name=name)
-        return real(name, *args, **kwargs)
-
-    math_rubric._math_verify.cache_clear()
-    monkeypatch.setattr(builtins, "__import__", without)
+    monkeypatch.setitem(sys.modules, "math_verify", None)
     state = rollout()
     await MathRubric().score_rollout(state)
     assert "pip install 'tui-eval[math]'" in str(state["error"])

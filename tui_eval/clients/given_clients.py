@@ -5,12 +5,14 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import sys
+import threading
 import weakref
 from typing import Any
 
 _USED: weakref.WeakKeyDictionary[asyncio.AbstractEventLoop, weakref.WeakSet[Any]] = (
     weakref.WeakKeyDictionary()
 )
+_LOCK = threading.Lock()  # loops run on threads of their own
 
 
 def note_use(client: Any) -> None:
@@ -18,16 +20,22 @@ def note_use(client: Any) -> None:
     httpx2 = sys.modules.get("httpx2")
     http = getattr(client, "_client", None)
     if httpx2 is not None and isinstance(http, httpx2.AsyncClient):
-        _USED.setdefault(asyncio.get_running_loop(), weakref.WeakSet()).add(http)
+        with _LOCK:
+            _USED.setdefault(asyncio.get_running_loop(), weakref.WeakSet()).add(http)
 
 
 async def leave_loop() -> None:
     """Closes the connections that such clients have on the running loop, which ends now.
 
     Their pools would give them to the next call, on another loop, where they are of no use. The
-    clients stay open. Those over transports of another kind than the SDKs' own are left alone.
+    clients stay open. Those over transports of another kind than the SDKs' own are left alone, and
+    those that another loop uses now.
     """
-    used = _USED.pop(asyncio.get_running_loop(), None)
+    with _LOCK:
+        used = set(_USED.pop(asyncio.get_running_loop(), ()))
+        for loop, clients in _USED.items():
+            if loop.is_running():
+                used.difference_update(clients)
     if not used:
         return
     import httpx2
@@ -35,5 +43,6 @@ async def leave_loop() -> None:
     for http in used:
         for transport in (http._transport, *http._mounts.values()):
             if type(transport) is httpx2.AsyncHTTPTransport:
-                with contextlib.suppress(OSError, httpx2.TransportError):
+                # A RuntimeError is that of a connection whose own loop has ended before.
+                with contextlib.suppress(OSError, RuntimeError, httpx2.TransportError):
                     await transport.aclose()

@@ -7,8 +7,11 @@ import sys
 from collections.abc import Callable, Mapping, Sequence
 from importlib.abc import Loader
 from importlib.machinery import ModuleSpec, PathFinder
-from types import ModuleType
+from opcode import opmap
+from types import FrameType, ModuleType
 from typing import Any
+
+_IMPORT_FROM = opmap["IMPORT_FROM"]
 
 
 class AliasFinder:
@@ -162,4 +165,15 @@ class _Attributes:
             return importlib.import_module(f"{self.module}.{name}")
         if name.startswith("__"):
             raise AttributeError(f"module {self.module!r} has no attribute {name!r}")
-        return getattr(importlib.import_module(self._home), name)
+        try:
+            return getattr(importlib.import_module(self._home), name)
+        except AttributeError as error:
+            if _is_from_import(sys._getframe(1)):
+                # Python would say no more than that it cannot import the name.
+                raise ImportError(str(error)) from None
+            raise
+
+
+def _is_from_import(frame: FrameType) -> bool:
+    """Whether a frame is at the `name` of `from module import name`."""
+    return frame.f_code.co_code[frame.f_lasti] == _IMPORT_FROM

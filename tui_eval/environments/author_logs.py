@@ -58,7 +58,8 @@ class _Default(str):
 
 
 _DEFAULT = _Default("INFO")
-_ours = logging.getLogger("tui_eval")
+# Authors write to loggers below `verifiers`, as that library does.
+_loggers = [logging.getLogger(name) for name in ("tui_eval", "verifiers")]
 _lock = threading.RLock()
 _installed: list[logging.Handler] = []  # by setup_logging
 _asked: list[list[int]] = []  # levels that `log_level` asks for now, each in a box of its own
@@ -74,7 +75,7 @@ def setup_logging(
     log_file_level: Level | None = None,
     json_logging: bool = False,
 ) -> None:
-    """Sends the records of the logger `tui_eval` to standard error, and to no other handler.
+    """Sends the records of the loggers `tui_eval` and `verifiers` to standard error only.
 
     Calling it again replaces what it did before. Within a run of the program `tui-eval`, records
     go to engine.log at the level that its command line asks for, and only `log_file` is heeded.
@@ -113,11 +114,13 @@ def setup_logging(
         _remove_installed()
         for handler in handlers:
             handler.setFormatter(formatter)
-            _ours.addHandler(handler)
             _installed.append(handler)
-        if not in_a_run:
-            _ours.propagate = False
-            _ours.setLevel(min(handler.level for handler in handlers))
+        for logger in _loggers:
+            for handler in handlers:
+                logger.addHandler(handler)
+            if not in_a_run:
+                logger.propagate = False
+                logger.setLevel(min(handler.level for handler in handlers))
         if _asked:
             _remember_levels()
             _set_levels()
@@ -139,10 +142,12 @@ def heed_variable() -> None:
 def hand_over() -> None:
     """Gives the records back to the handlers of the root logger, but for an author's file."""
     with _lock:
-        for handler in [one for one in _installed if not isinstance(one, logging.FileHandler)]:
-            _ours.removeHandler(handler)
-            _installed.remove(handler)
-        _ours.propagate = True
+        given_back = [one for one in _installed if not isinstance(one, logging.FileHandler)]
+        _installed[:] = [one for one in _installed if one not in given_back]
+        for logger in _loggers:
+            for handler in given_back:
+                logger.removeHandler(handler)
+            logger.propagate = True
 
 
 @contextmanager
@@ -178,8 +183,8 @@ def quiet_verifiers() -> AbstractContextManager[None]:
 
 
 def _remember_levels() -> None:
-    screens = [(one, one.level) for one in _ours.handlers if isinstance(one, StandardError)]
-    _before[:] = [(_ours, _ours.level), *screens]
+    screens = [(one, one.level) for one in _installed if isinstance(one, StandardError)]
+    _before[:] = [*((one, one.level) for one in _loggers), *screens]
 
 
 def _set_levels() -> None:
@@ -190,7 +195,8 @@ def _set_levels() -> None:
 def _remove_installed() -> None:
     while _installed:
         handler = _installed.pop()
-        _ours.removeHandler(handler)
+        for logger in _loggers:
+            logger.removeHandler(handler)
         handler.close()
 
 

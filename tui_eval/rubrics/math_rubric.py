@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import functools
-import logging
+import importlib.util
 import math
 from collections.abc import Sequence
 from typing import Any
@@ -12,12 +12,14 @@ from tui_eval.messages import Messages
 from tui_eval.parsers.answers import extract_boxed_answer
 from tui_eval.parsers.maybe_think_parser import MaybeThinkParser
 from tui_eval.parsers.parser import Parser
+from tui_eval.rubrics.comparer import Comparers
 from tui_eval.rubrics.rubric import Rubric
 from tui_eval.rubrics.threads import Threads
 from tui_eval.types import RewardFunc
 
-# A comparison is pure Python: more of them at once make each slower, and none earlier.
-_MOST_AT_ONCE = 4
+# Each is a process, which takes long to start.
+_MOST_AT_ONCE = 2
+_COMPARERS = Comparers()
 
 
 class MathRubric(Rubric):
@@ -31,7 +33,7 @@ class MathRubric(Rubric):
         funcs, weights: As for `Rubric`.
         parser: Takes the answer out of a completion; by default what is in the last `\\boxed{}`
             after the last `</think>`, or all of the text where there is no box.
-        max_workers: Most comparisons at once; never more than 4.
+        max_workers: Most comparisons at once; never more than 2.
         timeout_seconds: What one comparison may take.
         kwargs: As for `Rubric`.
     """
@@ -58,42 +60,22 @@ class MathRubric(Rubric):
         Raises:
             TimeoutError: The comparison took too long.
             ValueError: There is no mathematics in the correct answer.
+            ChildProcessError: The process that compares ended.
             ModuleNotFoundError: math-verify is not installed.
         """
         response = parser.parse_answer(completion)
         if response is None or not str(response).strip():
             return 0.0
-        await self._threads.run(_math_verify)  # loading it takes longer than comparing
-        compare = functools.partial(_compare, str(answer), str(response))
-        return float(await self._threads.run(compare, self.timeout_seconds))
+        _require_math_verify()
+        compare = functools.partial(
+            _COMPARERS.compare, str(answer), str(response), self.timeout_seconds
+        )
+        return float(await self._threads.run(compare))
 
 
-def _compare(answer: str, response: str) -> bool:
-    verify = _math_verify()
-    gold = verify.parse(_boxed(answer), parsing_timeout=None)
-    if not gold:
-        raise ValueError(f"There is no mathematics in the correct answer {answer[:80]!r}")
-    given = verify.parse(_boxed(response), parsing_timeout=None)
-    return bool(verify.verify(gold, given, timeout_seconds=None))
-
-
-def _boxed(text: str) -> str:
-    return f"\\boxed{{{text}}}"
-
-
-@functools.cache
-def _math_verify() -> Any:
-    try:
-        import math_verify
-    except ModuleNotFoundError as error:
+def _require_math_verify() -> None:
+    if importlib.util.find_spec("math_verify") is None:
         raise ModuleNotFoundError(
             "MathRubric needs the package math-verify: pip install 'tui-eval[math]'",
-            name=error.name,
-        ) from error
-    for module in ("grader", "parser"):  # it warns that its own time limits are off, as they are
-        logging.getLogger(f"math_verify.{module}").addFilter(_is_not_about_limits)
-    return math_verify
-
-
-def _is_not_about_limits(record: logging.LogRecord) -> bool:
-    return not record.getMessage().startswith("Timeout is disabled")
+            name="math_verify",
+        )

@@ -73,6 +73,16 @@ async def test_illegal_moves_are_the_games_business():
     assert state["reward"] < 1
 
 
+async def test_a_game_that_tells_the_reward_of_an_invalid_move_first_is_understood():
+    env = env_with("ThreeCardMonte-v0")
+    state = await play(env, env.get_dataset()[0], "none", "none")
+    said = [message.content for message in state["completion"]]
+    assert "Reason: Bad action. Use `[k]`." in said[1]
+    assert said[-1] == "Invalid Move: Bad action. Use `[k]`."
+    assert state["error"] is None
+    assert state["reward"] == state["game_reward"] == 0.0
+
+
 async def test_an_answer_without_a_move_is_an_empty_one():
     env = env_with(max_turns=2)
     client = StubClient(answer("I will not say."), guess("5"))

@@ -129,6 +129,7 @@ class TextArenaEnv(MultiTurnEnv):
                 raise ValueError(f"{self.game!r} is no game for one player: {error}") from error
             finally:
                 random.setstate(before)
+        _take_in_either_order(game.state)
         return game, game.get_observation()[1]
 
     def _rows(self, first: int, count: int) -> list[dict[str, Any]]:
@@ -152,6 +153,17 @@ def _make_game(game: str) -> Any:
         hint = nearest(game, ENV_REGISTRY)
         raise ValueError(f"TextArena has no game with the id {game!r}. {hint}".strip())
     return textarena.make(game)
+
+
+def _take_in_either_order(state: Any) -> None:
+    """Some games tell an invalid move's reward before its reason, which has the first place."""
+    own = state.set_invalid_move
+
+    def set_invalid_move(*told: Any, **named: Any) -> None:
+        is_swapped = len(told) == 2 and isinstance(told[1], str)
+        own(*(reversed(told) if is_swapped else told), **named)
+
+    state.set_invalid_move = set_invalid_move
 
 
 def _move(game: Any, move: str) -> tuple[bool, str]:
