@@ -3,16 +3,18 @@
 from __future__ import annotations
 
 import asyncio
+import sys
 from collections.abc import Callable
 from typing import Any
 
 import pyte
 import pytest
+import textual._time
 from compared_runs import three_runs
 from scenes import comparing, live
 from scenes import over as saved_run
 from scripted_run import running_events
-from seeing import is_at_rest, press, until
+from seeing import is_at_rest, press, seen, until
 from textual.app import App
 from textual.widget import Widget
 
@@ -71,6 +73,29 @@ async def test_scrolling_one_pane_asks_nothing_of_the_others(
         app.live_screen.story.scroll_lines(1)
         await until(pilot, lambda: "story" in asked)
         assert not {"rollouts", "numbers", "reward", "Header", "KeyLine"} & set(asked)
+
+
+async def test_frames_go_on_where_the_loop_was_held_up_just_as_one_was_asked_for(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    app: Any = saved_run()
+    async with app.run_test(size=SIZE) as pilot:
+        await until(pilot, lambda: is_at_rest(app))
+        now, looked = textual._time.get_time, []
+
+        def held_up() -> float:
+            """The second look of a timer at the clock comes a second after the first."""
+            timer = sys._getframe(1).f_locals.get("self")
+            looked.append(timer) if getattr(timer, "name", "") == "gathering" else None
+            return now() + (1.0 if len(looked) == 2 and timer is looked[0] else 0.0)
+
+        monkeypatch.setattr("textual.timer._time.get_time", held_up)
+        await press(pilot, "2", "g", "j", "j")
+        monkeypatch.setattr("textual.timer._time.get_time", now)
+        assert len(looked) > 2
+        shown = seen(app)
+        await press(pilot, "G")
+        assert seen(app) != shown
 
 
 async def test_a_pane_that_cannot_be_drawn_ends_the_app_and_says_why(

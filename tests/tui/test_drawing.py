@@ -74,7 +74,7 @@ async def test_a_backlog_is_folded_by_one_timer_beside_the_clock(
     async with staged_app(running()) as stage:
         monkeypatch.setattr("tui_eval.tui.app.BUDGET_S", -1.0)
         begun: list[object] = []
-        monkeypatch.setattr(stage.app, "set_timer", lambda *args: begun.append(args))
+        monkeypatch.setattr("tui_eval.tui.app.after", lambda *args: begun.append(args))
         stage.feed.events += [staged(32, ev.Stage.MODEL)] * 3_000
         for _ in range(4):
             stage.app.tick()

@@ -19,6 +19,7 @@ from tui_eval.tui.preferences import Preferences
 from tui_eval.tui.rollouts.row_order import Sorting
 from tui_eval.tui.screens.live import LiveScreen
 from tui_eval.tui.terminal.browser import in_browser
+from tui_eval.tui.terminal.later import after
 from tui_eval.tui.watched import Silence, Watched
 from tui_eval.tui.widgets.arranged_list import ArrangedList
 
@@ -186,7 +187,7 @@ class TuiEvalApp(HouseApp[Leave]):
         """Before the clock's next tick; once, so that a backlog leaves room for keys."""
         if not self._more_is_due:
             self._more_is_due = True
-            self.set_timer(BUDGET_S, self._fold_more)
+            after(BUDGET_S, self, self._fold_more)
 
     def _fold_more(self) -> None:
         self._more_is_due = False

@@ -46,6 +46,7 @@ class DrawnScreen(Screen[ScreenResultType]):
         super().__init__(*arguments, **options)
         self._compositor = ChangedRowsCompositor()
         self._gathering: Timer | None = None
+        self._is_gathering = False
 
     def _on_timer_update(self) -> None:
         """Draws what one key changed in one frame.
@@ -58,8 +59,13 @@ class DrawnScreen(Screen[ScreenResultType]):
             return
         self._update_timer.pause()
         if self._gathering is None:
-            self._gathering = self.set_timer(GATHERS_S, self._draw_gathered, name="gathering")
+            self._gathering = self.set_interval(GATHERS_S, self._draw_gathered, name="gathering")
+        elif not self._is_gathering:
+            self._gathering.reset()
+        self._is_gathering = True
 
     def _draw_gathered(self) -> None:
-        self._gathering = None
+        assert self._gathering is not None
+        self._gathering.pause()
+        self._is_gathering = False
         super()._on_timer_update()

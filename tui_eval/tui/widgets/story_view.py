@@ -10,6 +10,7 @@ from textual.geometry import Region
 from textual.strip import Strip
 
 from tui_eval.tui.look.ink import EMPTY, Line
+from tui_eval.tui.terminal.later import after
 from tui_eval.tui.transcript.layout import Layout, keep
 from tui_eval.tui.transcript.marking import Texts
 from tui_eval.tui.transcript.parts import Part, parts_of, set_apart, tail_of
@@ -190,7 +191,7 @@ class StoryView(LineView):
     def _soon(self, do: Callable[[], None], seconds: float = SOON_S) -> None:
         if do not in self._due and self.is_mounted:
             self._due.add(do)
-            self.set_timer(seconds, do)
+            after(seconds, self, do)
 
     def _highlight(self) -> None:
         """Highlights what was not in time, unless frames come that do so anyway."""
