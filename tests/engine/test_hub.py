@@ -8,11 +8,11 @@ from contextlib import asynccontextmanager
 from pathlib import Path
 
 from tui_eval.commands import Command, Pause, encode_command
-from tui_eval.engine.gate import Gate
-from tui_eval.engine.hub import Hub
-from tui_eval.engine.limits import Held
-from tui_eval.engine.listener import listen
-from tui_eval.engine.sockets import bind_socket
+from tui_eval.engine.limiting.gate import Gate
+from tui_eval.engine.limiting.limits import Held
+from tui_eval.engine.seam.hub import Hub
+from tui_eval.engine.seam.listener import listen
+from tui_eval.engine.seam.sockets import bind_socket
 from tui_eval.engine.watch import RolloutWatch
 from tui_eval.events import (
     HEADER_BYTES,

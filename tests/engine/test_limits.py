@@ -11,10 +11,10 @@ from contextlib import contextmanager
 
 import pytest
 
-from tui_eval.engine.adaptive import Concurrency
-from tui_eval.engine.deadline import Deadline
-from tui_eval.engine.limits import Held, Limits, ScoringSlots, Shared
-from tui_eval.engine.slots import Slots
+from tui_eval.engine.limiting.adaptive import Concurrency
+from tui_eval.engine.limiting.deadline import Deadline
+from tui_eval.engine.limiting.limits import Held, Limits, ScoringSlots, Shared
+from tui_eval.engine.limiting.slots import Slots
 
 
 @pytest.mark.parametrize("seed", range(20))

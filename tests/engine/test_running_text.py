@@ -5,11 +5,11 @@ from __future__ import annotations
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tui_eval.engine.gate import Gate
-from tui_eval.engine.hub import Hub
-from tui_eval.engine.limits import Held
-from tui_eval.engine.listener import FULL_BYTES, Listener
-from tui_eval.engine.running_answer import RunningAnswer
+from tui_eval.engine.limiting.gate import Gate
+from tui_eval.engine.limiting.limits import Held
+from tui_eval.engine.seam.hub import Hub
+from tui_eval.engine.seam.listener import FULL_BYTES, Listener
+from tui_eval.engine.seam.running_answer import RunningAnswer
 from tui_eval.engine.watch import RolloutWatch
 from tui_eval.events import HEADER_BYTES, Event, MessagesAdded, RunStarted, TextAdded, decode_events
 from tui_eval.fold.transcript import GAP, Rollout

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from tui_eval.engine.sockets import socket_folder
+from tui_eval.engine.seam.sockets import socket_folder
 
 
 def test_the_runtime_directory_is_used(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -11,12 +11,12 @@ from types import SimpleNamespace
 
 import pytest
 
-from tui_eval.engine import hub as hub_module
-from tui_eval.engine.gate import Gate
-from tui_eval.engine.hub import Hub
-from tui_eval.engine.limits import Held
-from tui_eval.engine.listener import listen
-from tui_eval.engine.sockets import bind_socket
+from tui_eval.engine.limiting.gate import Gate
+from tui_eval.engine.limiting.limits import Held
+from tui_eval.engine.seam import hub as hub_module
+from tui_eval.engine.seam.hub import Hub
+from tui_eval.engine.seam.listener import listen
+from tui_eval.engine.seam.sockets import bind_socket
 from tui_eval.engine.watch import RolloutWatch
 from tui_eval.events import HEADER_BYTES, Event, Noticed, RunStarted, Stage, decode_events
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Callable, Iterator
-from importlib.util import find_spec
 
 import pytest
 from program import Program, chat_answer, wait_until
@@ -12,10 +11,6 @@ from servers import FaultServer, Reply
 from terminal import Terminal
 
 from tui_eval.runs.lock import holder
-
-pytestmark = pytest.mark.skipif(
-    find_spec("tui_eval.engine.suite") is None, reason="the engine works on one evaluation only"
-)
 
 CHAT = "/v1/chat/completions"
 SUITE = """

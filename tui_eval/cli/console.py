@@ -27,7 +27,7 @@ from tui_eval.cli.report import (
 from tui_eval.cli.suite_telling import QUIET_AT_MOST_S, STEPS, SuiteTelling
 from tui_eval.cli.summary_lines import result_lines
 from tui_eval.cli.waiting_lines import WaitingLines
-from tui_eval.engine.live_feed import LiveFeed
+from tui_eval.engine.seam.live_feed import LiveFeed
 from tui_eval.errors import Fault
 from tui_eval.events import Event, Noticed, RolloutFinished, RunStarted
 from tui_eval.fold.run_state import RunState

@@ -72,7 +72,7 @@ class EngineDesk:
 
     async def environments(self, environments_dir: str) -> list[Offer]:
         """See `Desk.environments`."""
-        from tui_eval.engine.asking import ask_engine
+        from tui_eval.engine.preparing.asking import ask_engine
 
         words = ("--list", "--env-dir-path", environments_dir)
         found = await ask_engine(*words, within=DESCRIBES_WITHIN_S)
@@ -85,7 +85,7 @@ class EngineDesk:
         self, env_id: str, environments_dir: str, *, no_alias: bool
     ) -> dict[str, Any]:
         """See `Desk.describe`."""
-        from tui_eval.engine.asking import ask_engine
+        from tui_eval.engine.preparing.asking import ask_engine
 
         words = ["--describe", env_id, "--env-dir-path", environments_dir]
         words += ["--no-alias"] if no_alias else []
@@ -93,7 +93,7 @@ class EngineDesk:
 
     async def estimate(self, request: Mapping[str, Any]) -> dict[str, Any]:
         """See `Desk.estimate`."""
-        from tui_eval.engine.asking import ask_engine
+        from tui_eval.engine.preparing.asking import ask_engine
 
         raw = {**request["raw"], "no_preflight": True}
         asked = {**request, "raw": raw}

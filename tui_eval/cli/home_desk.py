@@ -41,7 +41,7 @@ class FilesAndEngines:
     def runs(self) -> list[FoundRun]:
         """See `HomeDesk.runs`."""
         if self._lookout is None:
-            from tui_eval.engine import joined_feed  # noqa: F401  so that opening a run is quick
+            from tui_eval.engine.seam import joined_feed  # noqa: F401  so that opening a run is quick
             from tui_eval.runs.lookout import Lookout
 
             self._lookout = Lookout(self._paths)
@@ -62,8 +62,8 @@ class FilesAndEngines:
     async def environments(self) -> list[NearEnvironment]:
         """See `HomeDesk.environments`. An engine looks: this process imports no environment."""
         # In a thread: who imports waits for another thread that loads the same modules.
-        await asyncio.to_thread(import_module, "tui_eval.engine.asking")
-        from tui_eval.engine.asking import ask_engine
+        await asyncio.to_thread(import_module, "tui_eval.engine.preparing.asking")
+        from tui_eval.engine.preparing.asking import ask_engine
 
         found = await ask_engine("--list", within=LISTS_WITHIN_S)
         names = ("env_id", "origin", "path", "summary")
@@ -92,13 +92,13 @@ class FilesAndEngines:
 
     def unreachable(self, url: str) -> str:
         """See `HomeDesk.unreachable`. A connection is made and closed; nothing is sent."""
-        from tui_eval.engine.reaching import unreachable
+        from tui_eval.engine.preparing.reaching import unreachable
 
         return "; ".join(fault.what for fault in unreachable(url))
 
     def open(self, run: FoundRun) -> Feed:
         """See `HomeDesk.open`."""
-        from tui_eval.engine.joined_feed import feed_of
+        from tui_eval.engine.seam.joined_feed import feed_of
 
         return feed_of(run.run)
 

@@ -15,7 +15,7 @@ from tui_eval.cli.interrupting import interrupt_on_signals
 
 if TYPE_CHECKING:
     from tui_eval.config.draft import Draft
-    from tui_eval.engine.launcher import EngineProcess
+    from tui_eval.engine.seam.launcher import EngineProcess
     from tui_eval.fold.feed import Feed
     from tui_eval.fold.run_state import RunState
     from tui_eval.fold.suite_state import SuiteState
@@ -166,7 +166,7 @@ def _start_feed(request: Mapping[str, Any]) -> Feed:
 
 def _open_feed(path: str, socket: str) -> Feed:
     """The feed of one evaluation of a suite: joined while an engine is at work on it."""
-    from tui_eval.engine.live_feed import LiveFeed
+    from tui_eval.engine.seam.live_feed import LiveFeed
     from tui_eval.runs.layout import RunDir
     from tui_eval.runs.saved_feed import SavedFeed
 
@@ -300,7 +300,7 @@ def open_on_screen(run: RunDir) -> int:
     Returns:
         0, or the exit code of the run where it went on from there.
     """
-    from tui_eval.engine.joined_feed import feed_of
+    from tui_eval.engine.seam.joined_feed import feed_of
     from tui_eval.runs.lock import holder
 
     feed = feed_of(run)
@@ -320,8 +320,8 @@ def open_on_screen(run: RunDir) -> int:
 
 def open_suite_on_screen(file: Path, held: Holder) -> int:
     """Joins the engine that works on the evaluations of a file; returns 0, or 1 if it is gone."""
-    from tui_eval.engine.live_feed import LiveFeed
-    from tui_eval.engine.suites_at_work import at_work_on
+    from tui_eval.engine.seam.live_feed import LiveFeed
+    from tui_eval.engine.suites.at_work import at_work_on
 
     app = _app(LiveFeed(socket_path=held.socket), joined=True)
     leave = app.run()
@@ -353,7 +353,7 @@ def compare_on_screen(paths: Sequence[Path], only: str | None) -> int:
 
 def _wait_while(is_at_work: Callable[[], bool]) -> None:
     """Waits for an engine that was told to stop, as long as it may take."""
-    from tui_eval.engine.launcher import STOPS_WITHIN_S
+    from tui_eval.engine.seam.launcher import STOPS_WITHIN_S
 
     deadline = time.monotonic() + STOPS_WITHIN_S
     while is_at_work() and time.monotonic() < deadline:

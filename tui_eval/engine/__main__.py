@@ -22,15 +22,15 @@ from typing import Any
 from tui_eval.commands import Command, Stop
 from tui_eval.config.plan import Request
 from tui_eval.engine.attending import Job, let_listeners_read
-from tui_eval.engine.hub import Hub
-from tui_eval.engine.listener import listen
 from tui_eval.engine.one_run import OneRun
-from tui_eval.engine.preparing import check, prepare
+from tui_eval.engine.preparing.prepare import check, prepare
 from tui_eval.engine.sampling import sample_engine
-from tui_eval.engine.sockets import bind_socket, socket_folder
+from tui_eval.engine.seam.hub import Hub
+from tui_eval.engine.seam.listener import listen
+from tui_eval.engine.seam.sockets import bind_socket, socket_folder
 from tui_eval.engine.stopping import TimelyEnd
-from tui_eval.engine.suite import Suite
-from tui_eval.engine.survey import expand_several, survey
+from tui_eval.engine.suites.suite import Suite
+from tui_eval.engine.suites.survey import expand_several, survey
 from tui_eval.errors import RefusedError
 from tui_eval.events import Refused
 from tui_eval.runs.summary_json import VERSION, json_line
@@ -157,13 +157,13 @@ def _tell(find: Callable[[], dict[str, Any]]) -> int:
 
 
 def _tell_plan(request: Request) -> int:
-    from tui_eval.engine.dry_run import dry_run
+    from tui_eval.engine.preparing.dry_run import dry_run
 
     return _tell(lambda: dry_run(request))
 
 
 def _tell_environment(env_id: str, folder: Path, *, no_alias: bool) -> int:
-    from tui_eval.engine.describing import describe_environment
+    from tui_eval.engine.preparing.describing import describe_environment
 
     return _tell(lambda: describe_environment(env_id, folder, no_alias=no_alias))
 

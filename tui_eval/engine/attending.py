@@ -9,8 +9,8 @@ from typing import Protocol
 
 from tui_eval.commands import Command
 from tui_eval.engine.heartbeat import Heartbeat
-from tui_eval.engine.hub import Hub
-from tui_eval.engine.prepared import Prepared
+from tui_eval.engine.preparing.prepared import Prepared
+from tui_eval.engine.seam.hub import Hub
 from tui_eval.engine.session import Session
 from tui_eval.events import Noticed, RunFinished
 

@@ -11,11 +11,11 @@ from pydantic import ValidationError
 from tui_eval.config.changes import change_faults, changes, misfits
 from tui_eval.config.plan import RunPlan, read_plan
 from tui_eval.config.secret_values import hidden_names
-from tui_eval.engine.digests import examples_digest
-from tui_eval.engine.examples import Examples, GivenExamples, read_table
-from tui_eval.engine.prepared import Prepared
-from tui_eval.engine.preparing import lay_out, make_directory, run_started
-from tui_eval.engine.resuming import content_changes
+from tui_eval.engine.preparing.examples import Examples, GivenExamples, read_table
+from tui_eval.engine.preparing.prepare import lay_out, make_directory, run_started
+from tui_eval.engine.preparing.prepared import Prepared
+from tui_eval.engine.resuming.digests import examples_digest
+from tui_eval.engine.resuming.resume import content_changes
 from tui_eval.errors import Fault, RefusedError
 from tui_eval.runs.layout import RunDir, is_unsaved
 from tui_eval.runs.plain_json import Cleaner

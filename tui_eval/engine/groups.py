@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import defaultdict
 from typing import TypeAlias
 
-from tui_eval.engine.examples import Examples
+from tui_eval.engine.preparing.examples import Examples
 from tui_eval.engine.watch import RolloutWatch
 from tui_eval.state import State
 

@@ -6,7 +6,7 @@ import asyncio
 import logging
 from typing import TYPE_CHECKING
 
-from tui_eval.engine.prepared import Prepared
+from tui_eval.engine.preparing.prepared import Prepared
 from tui_eval.events import Event, RolloutFinished, RunFinished, RunStarted
 
 if TYPE_CHECKING:

@@ -6,11 +6,11 @@ from collections.abc import Callable
 
 from tui_eval.commands import Command
 from tui_eval.engine.attending import CANCELS_WITHIN_S, attend, spare_collector
-from tui_eval.engine.hub import Hub
 from tui_eval.engine.logs import print_to_log, set_up_logging
-from tui_eval.engine.prepared import Prepared
-from tui_eval.engine.preparing import client_config, key_of
+from tui_eval.engine.preparing.prepare import client_config, key_of
+from tui_eval.engine.preparing.prepared import Prepared
 from tui_eval.engine.replicas import Replicas
+from tui_eval.engine.seam.hub import Hub
 from tui_eval.engine.session import Host, Session
 from tui_eval.runs.redaction import Redactor
 

@@ -7,7 +7,7 @@ from collections import Counter, defaultdict
 from collections.abc import Callable, Iterable
 from typing import TYPE_CHECKING, Any, cast
 
-from tui_eval.engine.prepared import Prepared
+from tui_eval.engine.preparing.prepared import Prepared
 from tui_eval.events import Event, Noticed, RolloutFinished
 from tui_eval.runs.scan import decode_row
 from tui_eval.types import GenerateMetadata, RolloutOutput

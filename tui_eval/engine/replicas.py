@@ -9,7 +9,7 @@ from typing import Any, TypeAlias
 from tui_eval.clients import AnyClient, resolve_client
 from tui_eval.clients.base import key_of_client
 from tui_eval.config.endpoints import EMBEDDED
-from tui_eval.engine.embedded import EmbeddedEndpoint
+from tui_eval.engine.preparing.embedded import EmbeddedEndpoint
 from tui_eval.types import ClientConfig
 
 Source: TypeAlias = ClientConfig | Any

@@ -13,13 +13,13 @@ from typing import TYPE_CHECKING, Any
 
 from tui_eval.engine.cancelling import CANCELLED, EndedByCancelling, give_up
 from tui_eval.engine.columns_seen import ColumnsSeen
-from tui_eval.engine.deadline import Deadline
-from tui_eval.engine.examples import Examples
-from tui_eval.engine.gate import Gate
 from tui_eval.engine.groups import Groups, Member
-from tui_eval.engine.hub import Hub
-from tui_eval.engine.limits import Held, Limits
+from tui_eval.engine.limiting.deadline import Deadline
+from tui_eval.engine.limiting.gate import Gate
+from tui_eval.engine.limiting.limits import Held, Limits
 from tui_eval.engine.passing import may_pass
+from tui_eval.engine.preparing.examples import Examples
+from tui_eval.engine.seam.hub import Hub
 from tui_eval.engine.watch import RolloutWatch
 from tui_eval.environments.one_rollout import GoesOn, broken_state, lead, score
 from tui_eval.errors import ErrorChain

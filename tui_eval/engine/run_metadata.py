@@ -8,8 +8,8 @@ import time
 from collections.abc import Callable
 from typing import Any
 
-from tui_eval.engine.hub import Hub
-from tui_eval.engine.prepared import Prepared
+from tui_eval.engine.preparing.prepared import Prepared
+from tui_eval.engine.seam.hub import Hub
 from tui_eval.runs.metadata import build_metadata
 from tui_eval.runs.redaction import Redactor
 from tui_eval.runs.writer import write_metadata

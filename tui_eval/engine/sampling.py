@@ -8,7 +8,7 @@ import time
 from collections.abc import Callable, Iterable
 from pathlib import Path
 
-from tui_eval.engine.hub import Hub
+from tui_eval.engine.seam.hub import Hub
 from tui_eval.events import EngineSampled
 
 TICK_S = 0.05

@@ -7,7 +7,7 @@ from collections import deque
 from collections.abc import Awaitable, Callable, Coroutine, Iterable
 from typing import Any
 
-from tui_eval.engine.limits import Held
+from tui_eval.engine.limiting.limits import Held
 
 
 class Schedule:

@@ -11,14 +11,14 @@ from typing import Any
 
 from tui_eval.commands import Command, Pause, Resume, Stop
 from tui_eval.engine.columns_seen import ColumnsSeen
-from tui_eval.engine.gate import Gate
-from tui_eval.engine.hub import Hub
-from tui_eval.engine.limits import Held, Limits, Shared
-from tui_eval.engine.prepared import Prepared
+from tui_eval.engine.limiting.gate import Gate
+from tui_eval.engine.limiting.limits import Held, Limits, Shared
+from tui_eval.engine.preparing.prepared import Prepared
 from tui_eval.engine.replicas import Replicas
 from tui_eval.engine.rollouts import Rollouts, Work
 from tui_eval.engine.run_metadata import RunMetadata
 from tui_eval.engine.schedule import Schedule
+from tui_eval.engine.seam.hub import Hub
 from tui_eval.engine.steering import AtWork, Steering
 from tui_eval.errors import must_propagate
 from tui_eval.events import OUT_OF_BUDGET, CommandAnswered, Noticed, RunFinished, Stage

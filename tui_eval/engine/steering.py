@@ -10,12 +10,12 @@ from dataclasses import dataclass
 from tui_eval.commands import Cancel, Command, MoveLimit, Rerun, SaveNow
 from tui_eval.config.changes import change
 from tui_eval.config.plan import plan_to_toml
-from tui_eval.engine.hub import Hub
-from tui_eval.engine.limits import Held, Limits
-from tui_eval.engine.prepared import Prepared
-from tui_eval.engine.rerunning import Rerunning
+from tui_eval.engine.limiting.limits import Held, Limits
+from tui_eval.engine.preparing.prepared import Prepared
+from tui_eval.engine.resuming.rerunning import Rerunning
 from tui_eval.engine.rollouts import Rollouts
 from tui_eval.engine.schedule import Schedule
+from tui_eval.engine.seam.hub import Hub
 from tui_eval.events import CommandAnswered, LimitMoved, Stage
 from tui_eval.runs.journal import Journal
 from tui_eval.runs.writer import RunWriter, write_atomically

@@ -10,17 +10,17 @@ from contextlib import AbstractAsyncContextManager, asynccontextmanager
 from typing import TYPE_CHECKING, Any
 
 from tui_eval.config.secret_values import masked
-from tui_eval.engine.deadline import Deadline
-from tui_eval.engine.gate import Gate
-from tui_eval.engine.limits import Held
-from tui_eval.engine.running_answer import RunningAnswer
+from tui_eval.engine.limiting.deadline import Deadline
+from tui_eval.engine.limiting.gate import Gate
+from tui_eval.engine.limiting.limits import Held
+from tui_eval.engine.seam.running_answer import RunningAnswer
 from tui_eval.engine.state_log import StateLog
 from tui_eval.errors import CancelledByUserError
 from tui_eval.events import Event, MessagesAdded, RolloutStaged, Stage, ToolFinished
 from tui_eval.runs.row import message_dict
 
 if TYPE_CHECKING:
-    from tui_eval.engine.hub import Hub
+    from tui_eval.engine.seam.hub import Hub
     from tui_eval.state import State
 
 log = logging.getLogger("tui_eval.rollout")

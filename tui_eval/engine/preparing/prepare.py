@@ -19,14 +19,14 @@ from tui_eval.config.litellm_names import name_model
 from tui_eval.config.plan import Request, RunPlan, plan_to_toml, read_plan
 from tui_eval.config.planning import draft_plan
 from tui_eval.config.secret_values import masked, secret_texts, secrets_of_url
-from tui_eval.engine.column_faults import column_notices
-from tui_eval.engine.digests import examples_digest
-from tui_eval.engine.examples import Examples, pass_threshold, read_table
-from tui_eval.engine.overriding import override
-from tui_eval.engine.preflight import preflight
-from tui_eval.engine.prepared import Prepared
-from tui_eval.engine.resuming import content_changes, run_to_resume, take_up
-from tui_eval.engine.spending import budget_reached
+from tui_eval.engine.limiting.spending import budget_reached
+from tui_eval.engine.preparing.column_faults import column_notices
+from tui_eval.engine.preparing.examples import Examples, pass_threshold, read_table
+from tui_eval.engine.preparing.overriding import override
+from tui_eval.engine.preparing.preflight import preflight
+from tui_eval.engine.preparing.prepared import Prepared
+from tui_eval.engine.resuming.digests import examples_digest
+from tui_eval.engine.resuming.resume import content_changes, run_to_resume, take_up
 from tui_eval.environments.importing import keeping_names, local_roots
 from tui_eval.environments.loading import load
 from tui_eval.errors import Fault, Notice, RefusedError, warning

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from tui_eval.commands import Command, encode_command
-from tui_eval.engine.launcher import EngineProcess
+from tui_eval.engine.seam.launcher import EngineProcess
 from tui_eval.events import (
     HEADER_BYTES,
     OUT_OF_BUDGET,

@@ -14,11 +14,11 @@ from tui_eval.config.options import NEWEST
 from tui_eval.config.plan import Request, RunPlan, read_plan
 from tui_eval.config.planning import draft_plan, make_plan, resume_asked
 from tui_eval.config.values import parse_values
-from tui_eval.engine.digests import digest_now, version_of
-from tui_eval.engine.examples import Examples
-from tui_eval.engine.own_runs import rows_key
-from tui_eval.engine.prepared import Prepared
-from tui_eval.engine.spending import spent_on_superseded
+from tui_eval.engine.limiting.spending import spent_on_superseded
+from tui_eval.engine.preparing.examples import Examples
+from tui_eval.engine.preparing.prepared import Prepared
+from tui_eval.engine.resuming.digests import digest_now, version_of
+from tui_eval.engine.suites.own_runs import rows_key
 from tui_eval.errors import Notice, RefusedError, warning
 from tui_eval.messages import to_messages
 from tui_eval.runs.facts import read_metadata

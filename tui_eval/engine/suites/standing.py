@@ -6,7 +6,7 @@ import asyncio
 import time
 
 from tui_eval.config.plan import RunPlan
-from tui_eval.engine.hub import Hub
+from tui_eval.engine.seam.hub import Hub
 from tui_eval.events import EvaluationMoved, RunStarted
 from tui_eval.fold.run_state import RunState
 from tui_eval.stats.mean import half_of

@@ -17,8 +17,8 @@ from collections.abc import AsyncIterator, Callable, Sequence
 from contextlib import AsyncExitStack, asynccontextmanager
 from dataclasses import dataclass
 
-from tui_eval.engine.adaptive import Concurrency
-from tui_eval.engine.slots import Slots, lent
+from tui_eval.engine.limiting.adaptive import Concurrency
+from tui_eval.engine.limiting.slots import Slots, lent
 from tui_eval.events import ConcurrencyMoved
 
 TOLD_EVERY_S = 0.25

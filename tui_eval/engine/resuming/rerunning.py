@@ -22,11 +22,11 @@ import asyncio
 import time
 from collections.abc import Sequence
 
-from tui_eval.engine.hub import Hub
-from tui_eval.engine.prepared import Prepared
-from tui_eval.engine.resuming import repair_run, saved_member
+from tui_eval.engine.preparing.prepared import Prepared
+from tui_eval.engine.resuming.resume import repair_run, saved_member
 from tui_eval.engine.rollouts import Rollouts
 from tui_eval.engine.schedule import Schedule
+from tui_eval.engine.seam.hub import Hub
 from tui_eval.events import RolloutFinished, RowsTakenBack
 from tui_eval.runs.repair import Repaired
 from tui_eval.runs.scan import decode_row

@@ -10,9 +10,9 @@ from typing import TYPE_CHECKING, Any
 
 from tui_eval.config.explaining import plain_settings
 from tui_eval.config.planning import Expansion, expand
-from tui_eval.engine.preparing import Checked, check
-from tui_eval.engine.scoring_faults import rubrics_of
-from tui_eval.engine.survey import examine, expand_several, survey
+from tui_eval.engine.preparing.prepare import Checked, check
+from tui_eval.engine.preparing.scoring_faults import rubrics_of
+from tui_eval.engine.suites.survey import examine, expand_several, survey
 from tui_eval.environments.env_group import EnvGroup
 from tui_eval.errors import RefusedError
 from tui_eval.messages import to_messages

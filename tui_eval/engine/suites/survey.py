@@ -12,13 +12,13 @@ from tui_eval.config.env_file import load_env_file
 from tui_eval.config.options import NEWEST
 from tui_eval.config.plan import Request
 from tui_eval.config.planning import Expansion, expand
-from tui_eval.engine.column_faults import column_faults, column_notices
-from tui_eval.engine.digests import examples_digest
-from tui_eval.engine.own_runs import Planned, choose_runs
-from tui_eval.engine.preflight import endpoint_faults, outputs_fault
-from tui_eval.engine.preparing import Checked, changed_content, open_environment
-from tui_eval.engine.scoring_faults import scoring_faults
-from tui_eval.engine.suites_at_work import at_work_on
+from tui_eval.engine.preparing.column_faults import column_faults, column_notices
+from tui_eval.engine.preparing.preflight import endpoint_faults, outputs_fault
+from tui_eval.engine.preparing.prepare import Checked, changed_content, open_environment
+from tui_eval.engine.preparing.scoring_faults import scoring_faults
+from tui_eval.engine.resuming.digests import examples_digest
+from tui_eval.engine.suites.at_work import at_work_on
+from tui_eval.engine.suites.own_runs import Planned, choose_runs
 from tui_eval.errors import Fault, Notice, RefusedError
 
 if TYPE_CHECKING:

@@ -26,7 +26,7 @@ from tui_eval.fold.run_state import RunState
 from tui_eval.runs.redaction import Redactor
 
 if TYPE_CHECKING:
-    from tui_eval.engine.listener import Listener
+    from tui_eval.engine.seam.listener import Listener
     from tui_eval.engine.watch import RolloutWatch
 
 BATCH_S = 0.03

@@ -9,8 +9,8 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from tui_eval.engine.offered_models import ANYWAY
-from tui_eval.engine.scoring_faults import rubrics_of
+from tui_eval.engine.preparing.offered_models import ANYWAY
+from tui_eval.engine.preparing.scoring_faults import rubrics_of
 from tui_eval.environments.env_group import EnvGroup
 from tui_eval.errors import Fault, Notice, is_ours, warning
 from tui_eval.rubrics.calling import metric_names

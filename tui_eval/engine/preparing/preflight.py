@@ -13,10 +13,10 @@ from tui_eval.config.choosing import is_url
 from tui_eval.config.endpoints import EMBEDDED
 from tui_eval.config.plan import PlannedEndpoint, RunPlan
 from tui_eval.config.secret_values import HIDDEN
-from tui_eval.engine.column_faults import column_faults
-from tui_eval.engine.offered_models import unknown_model
-from tui_eval.engine.reaching import unreachable
-from tui_eval.engine.scoring_faults import scoring_faults
+from tui_eval.engine.preparing.column_faults import column_faults
+from tui_eval.engine.preparing.offered_models import unknown_model
+from tui_eval.engine.preparing.reaching import unreachable
+from tui_eval.engine.preparing.scoring_faults import scoring_faults
 from tui_eval.errors import Fault
 from tui_eval.runs.layout import outputs_root, unsaved_root
 from tui_eval.types import ClientConfig

@@ -16,28 +16,28 @@ from msgspec.structs import replace
 from tui_eval.commands import Cancel, Command, MoveLimit, Pause, Rerun, Resume, SaveNow, Stop
 from tui_eval.config.command_line import words_to_go_on
 from tui_eval.config.plan import Request
-from tui_eval.engine.adaptive import Concurrency
 from tui_eval.engine.attending import (
     CANCELS_WITHIN_S,
     attend,
     let_listeners_read,
     spare_collector,
 )
-from tui_eval.engine.gate import Gate
-from tui_eval.engine.hub import Hub
-from tui_eval.engine.limits import ScoringSlots, Shared
-from tui_eval.engine.listener import listen
+from tui_eval.engine.limiting.adaptive import Concurrency
+from tui_eval.engine.limiting.gate import Gate
+from tui_eval.engine.limiting.limits import ScoringSlots, Shared
+from tui_eval.engine.limiting.slots import Slots
+from tui_eval.engine.limiting.spending import spent_on_disk
 from tui_eval.engine.logs import CURRENT_LOG, RunLog, print_to_logs, set_up_logging, take_output
-from tui_eval.engine.preparing import client_config, key_of, prepare
+from tui_eval.engine.preparing.prepare import client_config, key_of, prepare
 from tui_eval.engine.replicas import Replicas
+from tui_eval.engine.seam.hub import Hub
+from tui_eval.engine.seam.listener import listen
+from tui_eval.engine.seam.sockets import bind_socket, socket_folder
 from tui_eval.engine.session import Host, Session
 from tui_eval.engine.shared_clients import SharedClients
-from tui_eval.engine.slots import Slots
-from tui_eval.engine.sockets import bind_socket, socket_folder
-from tui_eval.engine.spending import spent_on_disk
-from tui_eval.engine.standing import Standing
-from tui_eval.engine.suites_at_work import lock_suite
-from tui_eval.engine.survey import Survey, examine
+from tui_eval.engine.suites.at_work import lock_suite
+from tui_eval.engine.suites.standing import Standing
+from tui_eval.engine.suites.survey import Survey, examine
 from tui_eval.errors import RefusedError
 from tui_eval.events import (
     OUT_OF_BUDGET,

@@ -7,8 +7,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from tui_eval.config.plan import RunPlan
-from tui_eval.engine.digests import version_of
-from tui_eval.engine.examples import Examples
+from tui_eval.engine.preparing.examples import Examples
+from tui_eval.engine.resuming.digests import version_of
 from tui_eval.errors import Notice
 from tui_eval.events import RolloutFinished, RunStarted
 from tui_eval.messages import to_messages

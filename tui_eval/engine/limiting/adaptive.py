@@ -6,7 +6,7 @@ import asyncio
 import math
 from collections.abc import Callable, Sequence
 
-from tui_eval.engine.slots import Slots
+from tui_eval.engine.limiting.slots import Slots
 
 TOLERATED = 0.05
 """The share of refused requests up to which the limit still grows: where the endpoint lets a few

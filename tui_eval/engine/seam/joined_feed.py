@@ -7,7 +7,7 @@ import time
 from collections import deque
 
 from tui_eval.commands import Command
-from tui_eval.engine.live_feed import LiveFeed
+from tui_eval.engine.seam.live_feed import LiveFeed
 from tui_eval.events import Event, Noticed, RunFinished
 from tui_eval.fold.feed import Feed
 from tui_eval.fold.transcript import Rollout

@@ -9,7 +9,7 @@ from collections.abc import Callable, Sequence
 import msgspec
 
 from tui_eval.commands import Command, Detach, Subscribe, decode_command
-from tui_eval.engine.hub import Hub
+from tui_eval.engine.seam.hub import Hub
 from tui_eval.events import (
     HEADER_BYTES,
     Event,

@@ -1,0 +1,1 @@
+"""Going on with a run, and running its rollouts again."""
