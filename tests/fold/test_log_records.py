@@ -65,6 +65,32 @@ def test_a_printed_traceback_is_an_error_of_its_own() -> None:
     assert after.lines == ["printed"]
 
 
+def test_what_is_printed_has_its_time_where_the_log_tells() -> None:
+    records = parsed(
+        f"{STAMP} PRINT hello\n{STAMP} ERROR sums: it broke\n  in two\n"
+        f"{STAMP} PRINT   3 left\n{STAMP} PRINT \rMap: 1%\rMap: 2%\n"
+        f"{STAMP} PRINT WARNING:root:low on sand\n"
+    )
+    assert [(one.level, one.time, one.lines) for one in records] == [
+        (OUTPUT, "19:59:42", ["hello"]),
+        (ERROR, "19:59:42", ["it broke", "  in two"]),
+        (OUTPUT, "19:59:42", ["  3 left"]),
+        (OUTPUT, "19:59:42", ["Map: 2%"]),
+        (WARNING, "19:59:42", ["low on sand"]),
+    ]
+
+
+def test_a_traceback_that_is_printed_line_by_line_is_one_record() -> None:
+    printed = "".join(f"{STAMP} PRINT {line}\n" if line else "\n" for line in TRACEBACK.split("\n"))
+    logged, error, after = parsed(f"{STAMP} ERROR sums: it broke\n{printed}{STAMP} PRINT on\n")
+    assert logged.lines == ["it broke"]
+    assert (error.level, error.time) == (ERROR, "19:59:42")
+    assert [line for line in error.lines if line] == [
+        line for line in TRACEBACK.split("\n") if line
+    ]
+    assert after.lines == ["on"]
+
+
 def test_a_warning_of_python_has_its_source_line() -> None:
     (record,) = parsed("sums.py:3: DeprecationWarning: old\n  old()\n")
     assert (record.level, record.lines) == (
