@@ -6,7 +6,6 @@ import math
 from collections.abc import Callable, Hashable
 from typing import TYPE_CHECKING, ClassVar
 
-from textual import events
 from textual.binding import BindingType
 from textual.message import Message
 
@@ -194,17 +193,14 @@ class PairedExamples(LineView):
         else:
             self.select(index)
 
-    def on_click(self, event: events.Click) -> None:
+    def head_clicked(self, x: int, index: int) -> None:
         """An outcome shows only its examples; the names of the columns sort anew."""
-        offset = event.get_content_offset(self)
-        if offset is None or offset.y >= self.heads:
-            return
-        if offset.y == 1:
+        if index == 1:
             self.post_message(self.SortWanted())
             return
-        x = 1
+        end = 0
         for only, spans in self._chips():
-            x += line_width(spans)
-            if offset.x < x:
+            end += line_width(spans)
+            if x < end:
                 self.post_message(self.OnlyWanted(only))
                 return
