@@ -163,6 +163,17 @@ async def test_transcripts_are_searched_in_the_background(tmp_path: Path) -> Non
         await stage.until(lambda: stage.live.rollouts.row == 5)
 
 
+@pytest.mark.parametrize("gone", ["results.jsonl", ""], ids=["file", "folder"])
+async def test_a_search_whose_file_is_gone_says_so(tmp_path: Path, gone: str) -> None:
+    run = tmp_path / "run"
+    run.mkdir()
+    async with staged_app(on_disk(run)) as stage:
+        (run / gone).rename(tmp_path / "elsewhere")
+        await typed(stage, "text:needle")
+        await stage.press("enter")
+        await stage.until(lambda: "✗ transcripts cannot be searched" in shown(stage))
+
+
 async def test_escape_ends_a_search_before_it_takes_the_filter_away(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -135,6 +135,9 @@ class FilterEntry:
         if search is None:
             return [(("… transcripts will be searched", "muted"),)]
         told = search.progress
+        if search.fault:
+            text = f"✗ transcripts cannot be searched any more: {search.fault}"
+            return [((cut(text, width), "fault"),)]
         if told is None:
             return [(("… searching transcripts", "busy"),)] if listing.is_searching else []
         so_far = f"{told.searched:,} of {plural(told.total, 'transcript')}"
