@@ -172,6 +172,7 @@ async def test_a_search_whose_file_is_gone_says_so(tmp_path: Path, gone: str) ->
         await typed(stage, "text:needle")
         await stage.press("enter")
         await stage.until(lambda: "✗ transcripts cannot be searched" in shown(stage))
+        assert "none found so far" in shown(stage)
 
 
 async def test_escape_ends_a_search_before_it_takes_the_filter_away(
@@ -195,6 +196,7 @@ async def test_escape_ends_a_search_before_it_takes_the_filter_away(
         await typed(stage, "text:needle")
         await stage.press("enter")
         await stage.until(lambda: "searched 10 of 40" in shown(stage))
+        assert "esc cancels" in shown(stage)
         await stage.until(lambda: listed(stage) == [3])
         await stage.press("escape")
         go_on.set()

@@ -6,7 +6,6 @@ from itertools import accumulate
 
 from textual import events
 
-from tui_eval.tui.look.figures import plural
 from tui_eval.tui.look.ink import Line, Span, cut, line_width, spread
 from tui_eval.tui.look.text_line import TextLine
 from tui_eval.tui.look.wrap import shown_lines
@@ -126,9 +125,7 @@ class FilterEntry:
         listing = self.listing
         if listing.faults:
             column, text = listing.faults[0]
-            words, _ = shown_lines(f"column {column + 1}: {text}", width - 2, FAULT_LINES)
-            starts = ("✗ ", *["  "] * FAULT_LINES)
-            return [((s, "bad"), (part, "fault")) for s, part in zip(starts, words, strict=False)]
+            return _fault(f"column {column + 1}: {text}", width)
         if not listing.may_search:
             return []
         search = listing.search
@@ -136,18 +133,23 @@ class FilterEntry:
             return [(("… transcripts will be searched", "muted"),)]
         told = search.progress
         if search.fault:
-            text = f"✗ transcripts cannot be searched any more: {search.fault}"
-            return [((cut(text, width), "fault"),)]
+            return _fault(f"transcripts cannot be searched any more: {search.fault}", width)
         if told is None:
             return [(("… searching transcripts", "busy"),)] if listing.is_searching else []
-        so_far = f"{told.searched:,} of {plural(told.total, 'transcript')}"
+        so_far = f"{told.searched:,} of {told.total:,}"
         unread = f" · {told.unread:,} not readable" if told.unread else ""
         if listing.is_searching:
             text = f"… searched {so_far} · {told.found:,} found"
             return [spread(((text, "busy"),), (("  esc cancels", "faint"),), width)]
         if search.is_given_up:
-            return [((f"‖ stopped after {so_far}{unread}", "warn"),)]
+            return [((f"‖ stopped after {so_far} transcripts{unread}", "warn"),)]
         return [((f"! {unread[3:]}", "warn"),)] if unread else []
+
+
+def _fault(text: str, width: int) -> list[Line]:
+    words, _ = shown_lines(text, width - 2, FAULT_LINES)
+    starts = ("✗ ", *["  "] * FAULT_LINES)
+    return [((s, "bad"), (part, "fault")) for s, part in zip(starts, words, strict=False)]
 
 
 def _hint(width: int) -> str:
