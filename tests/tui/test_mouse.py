@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import pytest
 from seeing import seen
 from staging import Stage, over, staged_app
 from textual import events
@@ -81,3 +82,19 @@ async def test_a_click_on_a_title_goes_to_its_pane_and_the_wheel_scrolls_what_it
         await tell(stage, events.MouseScrollDown, *place(live.story, 3), 0)
         assert (live.story.scroll_offset.y, live.rollouts.scroll_offset.y) == (3, 0)
         assert stage.app.focused is live.rollouts
+
+
+@pytest.mark.parametrize(
+    "keys",
+    [("slash",), ("a",), ("C", "ctrl+u"), ("x", "tab", "tab", "ctrl+u")],
+    ids=["filter", "note", "path", "export"],
+)
+async def test_a_click_puts_the_caret_where_something_is_typed(keys: tuple[str, ...]) -> None:
+    async with staged_app(over()) as stage:
+        await stage.press(*keys, *"row<abcd")
+        lines = seen(stage.app).splitlines()
+        y = next(y for y, line in enumerate(lines) if "row<abcd" in line)
+        x = lines[y].index("row<abcd") + 4
+        await drag(stage, (x, y), (x, y))
+        await stage.press("7")
+        assert "row<7abcd" in seen(stage.app)

@@ -73,6 +73,7 @@ class FilterEntry:
         self.listing = listing
         self.typed = TextLine()
         self.is_open = False
+        self._room = 4
 
     @property
     def text(self) -> str:
@@ -84,6 +85,10 @@ class FilterEntry:
         self.is_open = True
         self.typed.put(self.listing.text)
 
+    def click(self, x: int) -> None:
+        """Puts the caret there, so many cells from the first of the line."""
+        self.typed.click(x - 2, self._room)
+
     def lines(self, width: int) -> list[Line]:
         """The filter with its number of matches; below it what is wrong, or how far it is."""
         listing = self.listing
@@ -93,7 +98,7 @@ class FilterEntry:
         total = state.expected if state.has_gaps else state.total
         count = f"{listing.count():,} of {total:,}" if total else ""
         end: Line = ((f"  {count}", "faint" if listing.faults else "strong"),)
-        room = max(width - line_width(end) - 2, 4)
+        room = self._room = max(width - line_width(end) - 2, 4)
         shown = self.typed.spans(room) if self.is_open else ((cut(listing.text, room), ""),)
         at = self.typed.caret - len(shown[0][0]) if self.is_open else 0
         found = [spread((("/ ", "key"), *self._marked(shown, at)), end, width, least=0)]

@@ -265,9 +265,13 @@ class RolloutList(ArrangedList):
             self._draw_anew()
 
     def head_clicked(self, x: int, index: int) -> None:
-        """Sorts by a column; a click on the filter lets somebody type."""
+        """Sorts by a column; a click on the filter lets somebody type, at the caret put there."""
         if index < len(self._filter_lines):
-            self.action_filter()
+            if not self.entry.is_open:
+                self.action_filter()
+            elif index == 0:
+                self.entry.click(x)
+                self.update()
         elif field := self.lines.field_at(x):
             self.sort(field)
 
