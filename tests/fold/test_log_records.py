@@ -42,6 +42,16 @@ def test_lines_of_loggers_have_their_time_level_and_name() -> None:
     ]
 
 
+def test_the_name_of_a_logger_may_have_dashes() -> None:
+    told = f"{STAMP} INFO my-env: a\n{STAMP} - my-env/tools - WARNING - b\nERROR:my-env:c\n"
+    found = [(one.level, one.name, one.lines) for one in parsed(told)]
+    assert found == [
+        (INFO, "my-env", ["a"]),
+        (WARNING, "my-env/tools", ["b"]),
+        (ERROR, "my-env", ["c"]),
+    ]
+
+
 def test_what_is_printed_is_a_record_a_line_and_blank_lines_are_none() -> None:
     records = parsed(f"{STAMP} INFO a: b\nhello\n\n  world\n")
     assert [(one.level, one.lines) for one in records] == [

@@ -13,10 +13,11 @@ DEBUG, OUTPUT, INFO, WARNING, ERROR = range(5)
 _LEVELS = {"DEBUG": DEBUG, "INFO": INFO, "WARNING": WARNING, "ERROR": ERROR, "CRITICAL": ERROR}
 _NAMES = "|".join(_LEVELS)
 _STAMP = r"\d{4}-\d\d-\d\d (?P<time>\d\d:\d\d:\d\d)(?:[,.]\d+)?"
+_NAME = r"[\w./-]+"
 _RECORD = re.compile(
-    rf"{_STAMP} (?P<level>{_NAMES}) (?P<name>[\w.]+): "
-    rf"|{_STAMP.replace('time', 'time2')} - (?P<name2>[\w.]+) - (?P<level2>{_NAMES}) - "
-    rf"|(?P<level3>{_NAMES}):(?P<name3>[\w.]+):"
+    rf"{_STAMP} (?P<level>{_NAMES}) (?P<name>{_NAME}): "
+    rf"|{_STAMP.replace('time', 'time2')} - (?P<name2>{_NAME}) - (?P<level2>{_NAMES}) - "
+    rf"|(?P<level3>{_NAMES}):(?P<name3>{_NAME}):"
 )
 _PRINTED = re.compile(rf"{_STAMP} PRINT ".encode())
 _PYTHON_WARNING = re.compile(r"\S+:\d+: \w*Warning: ")
