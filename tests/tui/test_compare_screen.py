@@ -229,6 +229,25 @@ async def test_enter_opens_the_two_transcripts_where_they_part(tmp_path: Path) -
         assert len(same) == 1 and "turn 1" in same[0]
 
 
+async def test_the_sides_of_two_transcripts_are_called_as_their_runs_are(tmp_path: Path) -> None:
+    paths = three_runs(tmp_path)
+    rows = [json.loads(line) for line in (paths[2] / "results.jsonl").read_text().splitlines()]
+    for row in rows:
+        row["completion"] += [{"role": "assistant", "content": "one turn more"}]
+    (paths[2] / "results.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows))
+    async with comparing(runs_screen(paths), (120, 90)) as stage:
+        await stage.press("greater_than_sign", "enter")
+        assert "only in C" in stage.text("transcripts")
+        await stage.press("v")
+        assert "\n C ●" in stage.text("transcripts")
+
+
+async def test_what_folds_no_further_says_so(tmp_path: Path) -> None:
+    async with comparing(runs_screen(two_runs(tmp_path))) as stage:
+        await stage.press("enter", "g", "j", "l", "l", "l")
+        assert "All of it is shown." in stage.text("keys")
+
+
 async def test_what_differs_is_unfolded_and_marked_and_what_is_the_same_is_not(
     tmp_path: Path,
 ) -> None:

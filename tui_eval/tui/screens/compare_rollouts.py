@@ -136,7 +136,8 @@ class TranscriptsScreen(ComparedScreen[int]):
             if rollout is None:
                 return f"✗ The rollout of {side.letter} cannot be read back from results.jsonl."
             found.append(rollout)
-        return two_of(found[0], found[1])
+        first, second = self.sides
+        return two_of(found[0], found[1], (first.letter, second.letter))
 
     def _draw(self) -> None:
         beside = self.size.width >= BESIDE_LEAST if self._beside is None else self._beside
