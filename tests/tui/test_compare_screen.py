@@ -242,6 +242,19 @@ async def test_the_sides_of_two_transcripts_are_called_as_their_runs_are(tmp_pat
         assert "\n C ●" in stage.text("transcripts")
 
 
+async def test_ids_of_examples_stand_in_their_column_however_wide_their_signs_are(
+    tmp_path: Path,
+) -> None:
+    paths = two_runs(tmp_path)
+    for path in paths:
+        rows = [json.loads(line) for line in (path / "results.jsonl").read_text().splitlines()]
+        for row in rows:
+            row["example_id"] = f"数学题{row['example_id'] % 10}"
+        (path / "results.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows))
+    async with comparing(runs_screen(paths)) as stage:
+        assert "数学题4" in stage.text("pairs")
+
+
 async def test_what_folds_no_further_says_so(tmp_path: Path) -> None:
     async with comparing(runs_screen(two_runs(tmp_path))) as stage:
         await stage.press("enter", "g", "j", "l", "l", "l")

@@ -6,6 +6,7 @@ import math
 from collections.abc import Callable, Hashable
 from typing import TYPE_CHECKING, ClassVar
 
+from rich.cells import cell_len
 from textual.binding import BindingType
 from textual.message import Message
 
@@ -64,7 +65,7 @@ class PairedExamples(LineView):
     def show(self, comparison: Comparison, letter: str) -> None:
         """Shows the examples of a comparison, from its first one on."""
         self.comparison, self.letter = comparison, letter
-        ids = (len(str(one.example_id)) for one in comparison.examples)
+        ids = (cell_len(one_line(str(one.example_id), ID_MOST)) for one in comparison.examples)
         self._id_width = max(2, min(max(ids, default=2), ID_MOST))
         self._differences = [one.difference for one in comparison.examples]
         self.cursor = 0
