@@ -361,3 +361,19 @@ def test_a_file_with_every_fault_is_shown_as_it_is(place: str) -> None:
     draft.request()
     draft.command()
     assert "num_exmples = 2" in draft.toml() and 'timeout = "soon"' in draft.toml()
+
+
+def test_a_file_that_cannot_be_written_is_as_it_was(tmp_path: Path) -> None:
+    path = tmp_path / "monday.toml"
+    path.write_text(COMMENTED)
+    path.chmod(0o600)
+    draft = Draft.load(path)
+    draft.form.put("name", "half a character: \ud800")
+    with pytest.raises(ValueError, match="surrogate"):
+        draft.save(path)
+    assert path.read_text() == COMMENTED
+    draft.form.put("name", "whole")
+    draft.save(path)
+    assert "whole" in path.read_text()
+    assert path.stat().st_mode & 0o777 == 0o600
+    assert list(tmp_path.iterdir()) == [path]

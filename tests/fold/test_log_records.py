@@ -42,6 +42,16 @@ def test_lines_of_loggers_have_their_time_level_and_name() -> None:
     ]
 
 
+def test_the_name_of_a_logger_may_have_dashes() -> None:
+    told = f"{STAMP} INFO my-env: a\n{STAMP} - my-env/tools - WARNING - b\nERROR:my-env:c\n"
+    found = [(one.level, one.name, one.lines) for one in parsed(told)]
+    assert found == [
+        (INFO, "my-env", ["a"]),
+        (WARNING, "my-env/tools", ["b"]),
+        (ERROR, "my-env", ["c"]),
+    ]
+
+
 def test_what_is_printed_is_a_record_a_line_and_blank_lines_are_none() -> None:
     records = parsed(f"{STAMP} INFO a: b\nhello\n\n  world\n")
     assert [(one.level, one.lines) for one in records] == [
@@ -63,6 +73,32 @@ def test_a_printed_traceback_is_an_error_of_its_own() -> None:
     assert before.lines == ["adds"]
     assert (error.level, len(error.lines)) == (ERROR, 10)
     assert after.lines == ["printed"]
+
+
+def test_what_is_printed_has_its_time_where_the_log_tells() -> None:
+    records = parsed(
+        f"{STAMP} PRINT hello\n{STAMP} ERROR sums: it broke\n  in two\n"
+        f"{STAMP} PRINT   3 left\n{STAMP} PRINT \rMap: 1%\rMap: 2%\n"
+        f"{STAMP} PRINT WARNING:root:low on sand\n"
+    )
+    assert [(one.level, one.time, one.lines) for one in records] == [
+        (OUTPUT, "19:59:42", ["hello"]),
+        (ERROR, "19:59:42", ["it broke", "  in two"]),
+        (OUTPUT, "19:59:42", ["  3 left"]),
+        (OUTPUT, "19:59:42", ["Map: 2%"]),
+        (WARNING, "19:59:42", ["low on sand"]),
+    ]
+
+
+def test_a_traceback_that_is_printed_line_by_line_is_one_record() -> None:
+    printed = "".join(f"{STAMP} PRINT {line}\n" if line else "\n" for line in TRACEBACK.split("\n"))
+    logged, error, after = parsed(f"{STAMP} ERROR sums: it broke\n{printed}{STAMP} PRINT on\n")
+    assert logged.lines == ["it broke"]
+    assert (error.level, error.time) == (ERROR, "19:59:42")
+    assert [line for line in error.lines if line] == [
+        line for line in TRACEBACK.split("\n") if line
+    ]
+    assert after.lines == ["on"]
 
 
 def test_a_warning_of_python_has_its_source_line() -> None:

@@ -72,6 +72,17 @@ def test_results_that_were_saved_without_an_id_go_to_the_calls_in_their_order() 
     assert shown(entries)[2:] == [("tool", 1, "", "42"), ("tool", 1, "", "43")]
 
 
+@pytest.mark.parametrize("call_id", [None, "", "call_9"])
+def test_calls_that_share_an_id_have_their_results_in_their_order(call_id: str | None) -> None:
+    call = {"id": call_id, "name": "add_one", "arguments": "{}"}
+    results = [{"role": "tool", "content": text} for text in ("42", "43")]
+    if call_id:
+        results = [{**one, "tool_call_id": call_id} for one in results]
+    again = {**results[0], "content": "44"}
+    entries = saved(asks(call, call), *results, asks(call), asks(call), again).entries()
+    assert [told[3] for told in shown(entries)[2:]] == ["42", "43", None, "44"]
+
+
 def test_two_calls_of_one_turn_have_their_own_results() -> None:
     second = {**CALL, "id": "call_10"}
     late = {**RESULT, "tool_call_id": "call_10", "content": "43"}

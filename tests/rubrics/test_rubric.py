@@ -109,6 +109,25 @@ async def test_scoring_time_is_added_to_the_generation():
     assert timing["total_ms"] == pytest.approx(5.0 + timing["scoring_ms"])
 
 
+async def test_scoring_that_is_cut_short_took_its_time_too():
+    begun = asyncio.Event()
+
+    async def judged(**_):
+        begun.set()
+        await asyncio.Event().wait()
+        return 1.0
+
+    state = rollout()
+    scoring = asyncio.create_task(Rubric([judged]).score_rollout(state))
+    await begun.wait()
+    scoring.cancel()
+    with pytest.raises(asyncio.CancelledError):
+        await scoring
+    timing = state["timing"]
+    assert timing["scoring_ms"] > 0
+    assert timing["total_ms"] == 5.0 + timing["scoring_ms"]
+
+
 def raises(**_):
     raise KeyError("lost")
 

@@ -10,9 +10,11 @@ import pytest
 from made_runs import row, write_run
 
 from tui_eval.cli.report import read_run
+from tui_eval.errors import RefusedError
 from tui_eval.fold.filtering import RowFilter
 from tui_eval.fold.run_state import RunState
 from tui_eval.runs.layout import RunDir
+from tui_eval.runs.selection import select_rows
 from tui_eval.runs.text_search import search_transcripts
 
 
@@ -78,5 +80,10 @@ def test_a_line_that_is_gone_is_counted(tmp_path: Path) -> None:
     run.results.write_bytes(run.results.read_bytes()[:300])
     wanted = RowFilter("text:/question/")
     assert list(search_transcripts(run, state, wanted))[-1].unread > 0
+
+
+def test_a_file_that_is_gone_is_told(tmp_path: Path) -> None:
+    run, state = saved(tmp_path)
     run.results.unlink()
-    assert list(search_transcripts(run, state, wanted)) == []
+    with pytest.raises(RefusedError, match="cannot be searched any more: No such file"):
+        select_rows(run, state, "text:question")

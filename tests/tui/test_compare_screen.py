@@ -229,6 +229,38 @@ async def test_enter_opens_the_two_transcripts_where_they_part(tmp_path: Path) -
         assert len(same) == 1 and "turn 1" in same[0]
 
 
+async def test_the_sides_of_two_transcripts_are_called_as_their_runs_are(tmp_path: Path) -> None:
+    paths = three_runs(tmp_path)
+    rows = [json.loads(line) for line in (paths[2] / "results.jsonl").read_text().splitlines()]
+    for row in rows:
+        row["completion"] += [{"role": "assistant", "content": "one turn more"}]
+    (paths[2] / "results.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows))
+    async with comparing(runs_screen(paths), (120, 90)) as stage:
+        await stage.press("greater_than_sign", "enter")
+        assert "only in C" in stage.text("transcripts")
+        await stage.press("v")
+        assert "\n C ●" in stage.text("transcripts")
+
+
+async def test_ids_of_examples_stand_in_their_column_however_wide_their_signs_are(
+    tmp_path: Path,
+) -> None:
+    paths = two_runs(tmp_path)
+    for path in paths:
+        rows = [json.loads(line) for line in (path / "results.jsonl").read_text().splitlines()]
+        for row in rows:
+            row["example_id"] = f"数学题{row['example_id'] % 10}"
+        (path / "results.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows))
+    async with comparing(runs_screen(paths)) as stage:
+        assert "数学题4" in stage.text("pairs")
+
+
+async def test_what_folds_no_further_says_so(tmp_path: Path) -> None:
+    async with comparing(runs_screen(two_runs(tmp_path))) as stage:
+        await stage.press("enter", "g", "j", "l", "l", "l")
+        assert "All of it is shown." in stage.text("keys")
+
+
 async def test_what_differs_is_unfolded_and_marked_and_what_is_the_same_is_not(
     tmp_path: Path,
 ) -> None:
@@ -466,3 +498,41 @@ async def test_a_comparison_is_read_in_the_pager(
         monkeypatch.setenv("PAGER", "cat")
         await stage.press("o")
         await stage.until(lambda: "cannot be lent" in stage.text("keys"))
+
+
+async def test_two_rollouts_are_exported_to_read_as_json_or_as_they_were_saved(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    paths = two_runs(tmp_path)
+    async with comparing(runs_screen(paths)) as stage:
+        await stage.press("enter", "x")
+        name = stage.screen.query_one("PathLine").typed.text.removesuffix(".md")
+        assert name == "A-example-4-0-B-example-4-0"
+        await stage.press("enter")
+        await stage.until(lambda: f"The pair is in {name}.md" in stage.text("keys"))
+        text = (tmp_path / f"{name}.md").read_text()
+        assert text.index("# A careful-prompt") < text.index("A quarter of 3 boxes of 36 is 27.")
+        assert "# B short-prompt" in text
+        for suffix in ("json", "jsonl"):
+            await stage.press("x", *["backspace"] * 2, *suffix, "enter")
+            await stage.until(lambda s=suffix: (tmp_path / f"{name}.{s}").exists())
+        lines = (tmp_path / f"{name}.jsonl").read_text().splitlines()
+        for path, line in zip(paths, lines, strict=True):
+            assert line in (path / "results.jsonl").read_text().splitlines()
+        told = json.loads((tmp_path / f"{name}.json").read_text())
+        assert told == {"A": json.loads(lines[0]), "B": json.loads(lines[1])}
+
+
+async def test_two_rollouts_are_read_in_the_pager_once_there_are_two(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setenv("PAGER", "cat")
+    async with comparing(CompareRollouts(*watched(), 29, 30)) as stage:
+        assert "o pager" in stage.text("keys")
+        await stage.press("o")
+        await stage.until(lambda: "cannot be lent" in stage.text("keys"))
+    async with comparing(CompareRollouts(*watched(ended=False), 29, 30)) as stage:
+        assert "o pager" not in stage.text("keys")
+        await stage.press("o")
+        assert "Nothing is compared yet that could be read." in stage.text("keys")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import os
 from collections.abc import AsyncIterator, Callable, Mapping
 from contextlib import asynccontextmanager
@@ -326,6 +327,74 @@ async def test_the_mouse_goes_to_a_field_and_turns_a_flag_over() -> None:
         await stage.pilot.pause()
         assert stage.screen.fields.name_here == "shuffle"
         assert stage.screen.draft.form.text("shuffle") == "true"
+
+
+async def test_a_click_into_the_text_of_a_field_puts_the_caret_there() -> None:
+    async with staged(form_app(draft_of(name="abcdef"))) as stage:
+        await stage.to("name")
+        lines = stage.text(stage.screen.fields).splitlines()
+        at = next(i for i, line in enumerate(lines) if "abcdef" in line)
+        await stage.pilot.click(stage.screen.fields, offset=(lines[at].index("abcdef") + 2, at + 1))
+        await stage.press("-")
+        assert stage.screen.draft.form.text("name") == "ab-cdef"
+
+
+class HeldDesk(ScriptedDesk):
+    """Whose engine answers when it may."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.may_answer = asyncio.Event()
+        self.may_answer.set()
+
+    async def estimate(self, request: Mapping[str, Any]) -> dict[str, Any]:
+        found = await super().estimate(request)
+        await self.may_answer.wait()
+        return found
+
+
+async def test_who_scrolled_away_is_left_there_when_the_engine_answers() -> None:
+    desk = HeldDesk()
+    draft = draft_of(env_id="reverse-text", model="demo")
+    async with staged(form_app(draft, desk), size=(120, 24)) as stage:
+        fields, asked = stage.screen.fields, len(desk.estimated)
+        desk.may_answer.clear()
+        await stage.to("name")
+        await stage.press("3")
+        await stage.until(lambda: len(desk.estimated) > asked)
+        assert fields.scroll_offset.y > 0
+        fields.scroll_lines(-100)
+        desk.may_answer.set()
+        await stage.settled()
+        await stage.pilot.pause()
+        assert fields.scroll_offset.y == 0
+        await stage.press("4")
+        assert fields.scroll_offset.y > 0
+
+
+async def test_leaving_asks_also_what_was_typed_just_now(monkeypatch: pytest.MonkeyPatch) -> None:
+    async with staged(form_app()) as stage:
+        monkeypatch.setattr(configure, "CHECKS_AFTER_S", 60)
+        await stage.to("name")
+        await stage.pilot.press("x")
+        await stage.pilot.press("escape")
+        await stage.until(lambda: isinstance(stage.app.screen, Question))
+
+
+async def test_loading_asks_where_something_would_be_lost(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    Path("monday.toml").write_text(MONDAY)
+    async with staged(ready()) as stage:
+        for answer, loaded in (("escape", False), ("l", True)):
+            await stage.press("ctrl+o")
+            await stage.picker()
+            await stage.press("enter")
+            await stage.until(lambda: isinstance(stage.app.screen, Question))
+            await stage.press(answer)
+            await stage.settled()
+            assert (stage.screen.draft.path is not None) is loaded
 
 
 async def test_leaving_asks_where_something_would_be_lost() -> None:

@@ -163,6 +163,26 @@ async def test_transcripts_are_searched_in_the_background(tmp_path: Path) -> Non
         await stage.until(lambda: stage.live.rollouts.row == 5)
 
 
+async def test_titles_have_the_numbers_that_the_list_has() -> None:
+    events = [run_started(), finished(0), finished(1, number=3)]
+    async with staged_app(ScriptedFeed(events, saved_rows(), live=False)) as stage:
+        await stage.press("j")
+        await stage.until(lambda: "0  3" in shown(stage))
+        await stage.until(lambda: "example 0 · rollout 3" in str(stage.live.story.border_title))
+
+
+@pytest.mark.parametrize("gone", ["results.jsonl", ""], ids=["file", "folder"])
+async def test_a_search_whose_file_is_gone_says_so(tmp_path: Path, gone: str) -> None:
+    run = tmp_path / "run"
+    run.mkdir()
+    async with staged_app(on_disk(run)) as stage:
+        (run / gone).rename(tmp_path / "elsewhere")
+        await typed(stage, "text:needle")
+        await stage.press("enter")
+        await stage.until(lambda: "✗ transcripts cannot be searched" in shown(stage))
+        assert "none found so far" in shown(stage)
+
+
 async def test_escape_ends_a_search_before_it_takes_the_filter_away(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -184,6 +204,7 @@ async def test_escape_ends_a_search_before_it_takes_the_filter_away(
         await typed(stage, "text:needle")
         await stage.press("enter")
         await stage.until(lambda: "searched 10 of 40" in shown(stage))
+        assert "esc cancels" in shown(stage)
         await stage.until(lambda: listed(stage) == [3])
         await stage.press("escape")
         go_on.set()

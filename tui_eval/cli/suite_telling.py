@@ -25,6 +25,7 @@ from tui_eval.cli.summary_lines import met, missing_column_lines
 from tui_eval.cli.table_lines import table_lines, table_width
 from tui_eval.cli.waiting_lines import WaitingLines
 from tui_eval.events import EvaluationMoved, Event, ListedEvaluation, SuiteStarted
+from tui_eval.fold.columns import number_of_row
 from tui_eval.fold.run_state import RunState
 from tui_eval.fold.suite_state import EvaluationState, SuiteState
 from tui_eval.fold.summary import summarize
@@ -125,7 +126,7 @@ class SuiteTelling:
         for row, kind in sorted(state.errors.items()):
             self._errors.tell(
                 kind,
-                f"{name}: example {state.example_id(row)}, rollout {row % state.per_example}",
+                f"{name}: example {state.example_id(row)}, rollout {number_of_row(state, row)}",
                 state.run.env_id if state.run else "",
                 functools.partial(read_rollout, run, row, state.offset[row], state.length[row]),
             )

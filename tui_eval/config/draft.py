@@ -13,6 +13,7 @@ from tui_eval.config.eval_file import read_eval_file
 from tui_eval.config.fields import ARGUMENT
 from tui_eval.config.form import Form
 from tui_eval.config.options import BY_NAME, OPTIONS
+from tui_eval.config.saving_settings import replace_text
 from tui_eval.config.toml_files import lines_of
 from tui_eval.errors import Fault
 
@@ -124,12 +125,12 @@ class Draft:
         """Writes the file; returns what it holds then.
 
         Raises:
-            ValueError: TOML cannot say it.
-            OSError: The file cannot be written.
+            ValueError: TOML cannot say it; the file is as it was.
+            OSError: The file cannot be written; it is as it was.
         """
         text = self.toml()
         path.parent.mkdir(parents=True, exist_ok=True)
-        path.write_text(text, "utf-8")
+        replace_text(path, text)
         return text
 
     def saved_at(self, path: Path, text: str) -> None:

@@ -1,4 +1,4 @@
-"""Writes single settings into people's own file, and leaves the rest of it as it stands."""
+"""Writes people's own files: single settings, and the rest as it stands; or all of a file."""
 
 from __future__ import annotations
 
@@ -24,12 +24,9 @@ def save_settings(path: Path, changes: Mapping[tuple[str, ...], Any]) -> None:
     import tomlkit
     from tomlkit.exceptions import TOMLKitError
 
-    from tui_eval.runs.writer import write_atomically
-
     path = path.resolve()
     path.parent.mkdir(parents=True, exist_ok=True)
     with _alone_in(path.parent):
-        mode = path.stat().st_mode & 0o777 if path.exists() else 0o644
         before = path.read_text("utf-8") if path.exists() else ""
         try:
             document = tomlkit.parse(before)
@@ -39,8 +36,25 @@ def save_settings(path: Path, changes: Mapping[tuple[str, ...], Any]) -> None:
         except TOMLKitError as error:
             raise ValueError(f"{path} is no TOML: {error}") from None
         if after != before:
-            write_atomically(path, after.encode())
-            path.chmod(mode)
+            replace_text(path, after)
+
+
+def replace_text(path: Path, text: str) -> None:
+    """Writes a file whole or not at all; what may be done with it stays.
+
+    Args:
+        path: Where it is a link, what it points to is written.
+
+    Raises:
+        OSError: It cannot be written.
+        ValueError: The text cannot be encoded.
+    """
+    from tui_eval.runs.writer import write_atomically
+
+    path = path.resolve()
+    mode = path.stat().st_mode & 0o777 if path.exists() else 0o644
+    write_atomically(path, text.encode())
+    path.chmod(mode)
 
 
 def _put(document: Any, keys: tuple[str, ...], value: Any) -> None:

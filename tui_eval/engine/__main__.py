@@ -22,6 +22,7 @@ from typing import Any
 from tui_eval.commands import Command, Stop
 from tui_eval.config.plan import Request
 from tui_eval.engine.attending import Job, let_listeners_read
+from tui_eval.engine.logs import early_output
 from tui_eval.engine.one_run import OneRun
 from tui_eval.engine.preparing.prepare import check, prepare
 from tui_eval.engine.sampling import sample_engine
@@ -90,9 +91,10 @@ class Engine:
         if several is not None:
             return Suite(request, survey(request, several), self._hub, self._socket_path)
         keep_errors = bool(request.raw.get("keep_errors"))
-        prepared = prepare(
-            check(request), self._socket_path, keep_errors=keep_errors, again=request.again
-        )
+        with early_output():
+            prepared = prepare(
+                check(request), self._socket_path, keep_errors=keep_errors, again=request.again
+            )
         return OneRun(prepared, self._hub, self._end.count_down)
 
     async def _launcher_connects(self) -> bool:

@@ -2,23 +2,68 @@
 
 from __future__ import annotations
 
+import contextlib
 import io
 import logging
 import os
+import re
 import sys
+import time
+from collections.abc import Callable, Iterator
 from contextvars import ContextVar
 from pathlib import Path
+from typing import Any
 
 from tui_eval.environments.author_logs import StandardError, hand_over
 from tui_eval.runs.redaction import Redactor
 
+_LINE = re.compile(rb"^(?=[^\n])", re.MULTILINE)
 
-class _RedactedOutput(io.TextIOBase):
-    """Standard output of people's code: a line at a time into the log."""
 
-    def __init__(self, fd: int, redact: Redactor) -> None:
+class _Lines:
+    """Lines of a log: what is printed has the time in front of each, records have it in them.
+
+    Args:
+        put: Appends to the log.
+    """
+
+    def __init__(self, put: Callable[[bytes], object]) -> None:
+        self._put = put
+        self._is_within = False
+
+    def print(self, data: bytes) -> None:
+        """Appends what was printed, which may be part of a line."""
+        begun = b""
+        if self._is_within:
+            begun, end, data = data.partition(b"\n")
+            begun += end
+            self._is_within = not end
+        if data:
+            self._is_within = not data.endswith(b"\n")
+            data = _LINE.sub(_stamp(), data)
+        self._put(begun + data)
+
+    def log(self, record: bytes) -> None:
+        """Appends whole lines as they are."""
+        self._put(b"\n" + record if self._is_within else record)
+        self._is_within = False
+
+
+def _stamp() -> bytes:
+    now = time.time()
+    date = time.strftime("%Y-%m-%d %H:%M:%S", time.localtime(now))
+    return f"{date},{int(now % 1 * 1000):03d} PRINT ".encode()
+
+
+class _Bytes(io.RawIOBase):
+    """What standard output of people's code writes its bytes to."""
+
+    name = "<engine.log>"
+
+    def __init__(self, fd: int, redact: Redactor, lines: Callable[[], _Lines]) -> None:
         self._fd = fd
         self._redact = redact
+        self._lines = lines
 
     def writable(self) -> bool:
         return True
@@ -26,9 +71,43 @@ class _RedactedOutput(io.TextIOBase):
     def fileno(self) -> int:
         return self._fd
 
-    def write(self, text: str) -> int:
-        os.write(self._fd, self._redact(text.encode("utf-8", "backslashreplace")))
-        return len(text)
+    def write(self, data: Any) -> int:
+        self._lines().print(self._redact(bytes(data)))
+        return len(data)
+
+    def log(self, record: bytes) -> None:
+        self._lines().log(self._redact(record))
+
+
+class _Output(io.TextIOWrapper):
+    """Standard output of people's code: into the log."""
+
+    def __init__(self, fd: int, redact: Redactor) -> None:
+        self._own = _Lines(lambda data: os.write(fd, data))
+        self._bytes = _Bytes(fd, redact, self.lines)
+        super().__init__(self._bytes, "utf-8", "backslashreplace", "\n", write_through=True)
+
+    def lines(self) -> _Lines:
+        """Where it goes now."""
+        return self._own
+
+    def log(self, record: str) -> None:
+        """Appends a record of a logger, of whole lines."""
+        self._bytes.log(record.encode("utf-8", "backslashreplace"))
+
+
+class _Records(StandardError):
+    """Records of loggers, which have their time in them."""
+
+    def emit(self, record: logging.LogRecord) -> None:
+        output = sys.stderr
+        if not isinstance(output, _Output):
+            super().emit(record)
+            return
+        try:
+            output.log(self.format(record) + self.terminator)
+        except Exception:
+            self.handleError(record)
 
 
 class RunLog:
@@ -40,16 +119,10 @@ class RunLog:
 
     def __init__(self, verbose: bool = False) -> None:
         self.verbose = verbose
+        self.lines = _Lines(self._write)
+        self.is_closed = False
         self._fd = -1
         self._early: list[bytes] = []
-        self.is_closed = False
-
-    def write(self, data: bytes) -> None:
-        """Appends to the log."""
-        if self._fd < 0:
-            self._early.append(data)
-        else:
-            os.write(self._fd, data)
 
     def open(self, path: Path) -> None:
         """From now on the log is this file.
@@ -68,6 +141,12 @@ class RunLog:
         else:
             self._flush(2)
 
+    def _write(self, data: bytes) -> None:
+        if self._fd < 0:
+            self._early.append(data)
+        else:
+            os.write(self._fd, data)
+
     def _flush(self, fd: int) -> None:
         early, self._early = self._early, []
         os.write(fd, b"".join(early))
@@ -77,15 +156,12 @@ CURRENT_LOG: ContextVar[RunLog | None] = ContextVar("log", default=None)
 """Where tasks and threads of a run print, where one process has several."""
 
 
-class _ManyOutputs(_RedactedOutput):
+class _ManyOutputs(_Output):
     """Standard output of people's code, into the log of the run that it belongs to."""
 
-    def write(self, text: str) -> int:
+    def lines(self) -> _Lines:
         log = CURRENT_LOG.get()
-        if log is None or log.is_closed:
-            return super().write(text)
-        log.write(self._redact(text.encode("utf-8", "backslashreplace")))
-        return len(text)
+        return super().lines() if log is None or log.is_closed else log.lines
 
 
 def print_to_logs(redact: Redactor) -> None:
@@ -95,13 +171,21 @@ def print_to_logs(redact: Redactor) -> None:
     sys.stdout = sys.stderr = _ManyOutputs(2, redact)
 
 
+@contextlib.contextmanager
+def early_output() -> Iterator[None]:
+    """Within the block, what Python code prints has its time, before there is a log."""
+    output = _Output(2, Redactor())
+    with contextlib.redirect_stdout(output), contextlib.redirect_stderr(output):
+        yield
+
+
 def print_to_log(path: Path, redact: Redactor) -> None:
     """From now on standard output and error of this process go to the end of a file.
 
     What went to the file they had before is put in front.
     """
     take_output(path, redact)
-    sys.stdout = sys.stderr = _RedactedOutput(1, redact)
+    sys.stdout = sys.stderr = _Output(1, redact)
 
 
 def take_output(path: Path, redact: Redactor) -> None:
@@ -129,7 +213,7 @@ def set_up_logging(verbose: bool) -> None:
     Args:
         verbose: Where a process has several runs: whether any of them is.
     """
-    handler = StandardError()
+    handler = _Records()
     handler.addFilter(_is_wanted)
     handler.setFormatter(logging.Formatter("%(asctime)s %(levelname)s %(name)s: %(message)s"))
     logging.basicConfig(level=logging.WARNING, handlers=[handler], force=True)

@@ -13,11 +13,13 @@ DEBUG, OUTPUT, INFO, WARNING, ERROR = range(5)
 _LEVELS = {"DEBUG": DEBUG, "INFO": INFO, "WARNING": WARNING, "ERROR": ERROR, "CRITICAL": ERROR}
 _NAMES = "|".join(_LEVELS)
 _STAMP = r"\d{4}-\d\d-\d\d (?P<time>\d\d:\d\d:\d\d)(?:[,.]\d+)?"
+_NAME = r"[\w./-]+"
 _RECORD = re.compile(
-    rf"{_STAMP} (?P<level>{_NAMES}) (?P<name>[\w.]+): "
-    rf"|{_STAMP.replace('time', 'time2')} - (?P<name2>[\w.]+) - (?P<level2>{_NAMES}) - "
-    rf"|(?P<level3>{_NAMES}):(?P<name3>[\w.]+):"
+    rf"{_STAMP} (?P<level>{_NAMES}) (?P<name>{_NAME}): "
+    rf"|{_STAMP.replace('time', 'time2')} - (?P<name2>{_NAME}) - (?P<level2>{_NAMES}) - "
+    rf"|(?P<level3>{_NAMES}):(?P<name3>{_NAME}):"
 )
+_PRINTED = re.compile(rf"{_STAMP} PRINT ".encode())
 _PYTHON_WARNING = re.compile(r"\S+:\d+: \w*Warning: ")
 _TRACEBACK = "Traceback (most recent call last)"
 _CAUSES = ("The above exception was the direct", "During handling of the above")
@@ -59,6 +61,8 @@ class LogParser:
         self._last: LogRecord | None = None
         self._traceback = ""
         """`within` one, after its `end`, or nothing."""
+        self._is_printed = False
+        """Whether the last record came from a line that was printed, with its time."""
 
     def parse(self, data: bytes, offset: int) -> tuple[list[str], list[LogRecord]]:
         """The records of whole lines.
@@ -73,8 +77,10 @@ class LogParser:
         late: list[str] = []
         found: list[LogRecord] = []
         for raw in data.removesuffix(b"\n").split(b"\n"):
-            line = _as_shown(raw)
-            if (record := self._begun(line, offset)) is not None:
+            printed = _PRINTED.match(raw)
+            line = _as_shown(raw[printed.end() :] if printed else raw)
+            time = printed["time"].decode() if printed else ""
+            if (record := self._begun(line, offset, time)) is not None:
                 self._last = record
                 found.append(record)
             elif self._last is not None and (line or self._traceback):
@@ -82,26 +88,36 @@ class LogParser:
             offset += len(raw) + 1
         return late, found
 
-    def _begun(self, line: str, offset: int) -> LogRecord | None:
-        """The record that a line begins; None where it goes on with the last one, or is blank."""
+    def _begun(self, line: str, offset: int, printed: str) -> LogRecord | None:
+        """The record that a line begins; None where it goes on with the last one, or is blank.
+
+        Args:
+            printed: When it was printed, where the log tells.
+        """
+        if not line:
+            return None
+        if bool(printed) != self._is_printed:
+            self._is_printed = bool(printed)
+            self._traceback, before = "", None
+        else:
+            before = self._last
         if found := _RECORD.match(line):
             self._traceback = ""
             parts = {name.rstrip("23"): part for name, part in found.groupdict().items() if part}
             name = parts["name"].removeprefix("tui_eval.")
             message = line[found.end() :]
-            return LogRecord(
-                offset, _LEVELS[parts["level"]], parts.get("time", ""), name, [message]
-            )
+            level = _LEVELS[parts["level"]]
+            return LogRecord(offset, level, parts.get("time", printed), name, [message])
         if line.startswith(_TRACEBACK):
-            goes_on = bool(self._traceback) or self._is_of_logger(WARNING)
+            goes_on = bool(self._traceback) or _is_of_logger(before, WARNING)
             self._traceback = "within"
-            return None if goes_on else LogRecord(offset, ERROR, "", "", [line])
-        if not line or self._goes_on(line):
+            return None if goes_on else LogRecord(offset, ERROR, printed, "", [line])
+        if self._goes_on(line, before):
             return None
         level = WARNING if _PYTHON_WARNING.match(line) else OUTPUT
-        return LogRecord(offset, level, "", "", [line])
+        return LogRecord(offset, level, printed, "", [line])
 
-    def _goes_on(self, line: str) -> bool:
+    def _goes_on(self, line: str, before: LogRecord | None) -> bool:
         if self._traceback:
             if line.startswith((" ", *_CAUSES)):
                 self._traceback = "within"
@@ -109,14 +125,14 @@ class LogParser:
             is_the_exception = self._traceback == "within"
             self._traceback = "end" if is_the_exception else ""
             return is_the_exception
-        is_of_another = self._is_of_logger(DEBUG) or (
-            self._last is not None and self._last.level == WARNING
+        is_of_another = _is_of_logger(before, DEBUG) or (
+            before is not None and before.level == WARNING
         )
         return is_of_another and line.startswith(" ")
 
-    def _is_of_logger(self, least: int) -> bool:
-        last = self._last
-        return last is not None and bool(last.name) and last.level >= least
+
+def _is_of_logger(record: LogRecord | None, least: int) -> bool:
+    return record is not None and bool(record.name) and record.level >= least
 
 
 def _as_shown(raw: bytes) -> str:

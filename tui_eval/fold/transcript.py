@@ -130,15 +130,16 @@ class Rollout:
     def entries(self) -> list[Entry]:
         """The conversation to show: every tool result stands with its call."""
         found: list[Entry] = []
-        uses: dict[str, ToolUse] = {}
+        unanswered: list[ToolUse] = []
         nth: Counter[str] = Counter()
         turn = 0
         for index, message in enumerate(self.messages):
             role = str(message.get("role", "?"))
             if role == "assistant" and index >= self.prompt_length:
                 turn += 1
-            use = _answered(message, uses) if role == "tool" else None
+            use = _answered(message, unanswered) if role == "tool" else None
             if use is not None:
+                unanswered = [one for one in unanswered if one is not use]
                 use.result = content_text(message.get("content"))
                 continue
             text = content_text(message.get("content"))
@@ -146,10 +147,10 @@ class Rollout:
             calls = listing(message.get("tool_calls"))
             if text or reasoning or not calls:
                 found.append(Entry(role, turn, text, reasoning))
-            for call in calls:
-                use = self._tool_use(call, nth)
-                uses[use.call_id] = use
-                found.append(Entry("tool", turn, "", tool=use))
+            uses = [self._tool_use(call, nth) for call in calls]
+            ids = {use.call_id for use in uses}
+            unanswered = [use for use in unanswered if use.call_id not in ids] + uses
+            found += [Entry("tool", turn, "", tool=use) for use in uses]
         return found
 
     def _tool_use(self, call: Any, nth: Counter[str]) -> ToolUse:
@@ -174,12 +175,11 @@ class Rollout:
         return ToolUse(call_id, str(inner.get("name") or "?"), arguments, text, ms, error)
 
 
-def _answered(message: Mapping[str, Any], uses: Mapping[str, ToolUse]) -> ToolUse | None:
-    """The call that a tool message answers; without an id, as some saved it, the first open one."""
+def _answered(message: Mapping[str, Any], unanswered: list[ToolUse]) -> ToolUse | None:
+    """The first call that a tool message may answer: some were saved without an id."""
     call_id = message.get("tool_call_id")
-    if call_id is not None:
-        return uses.get(str(call_id))
-    return next((use for use in uses.values() if use.result is None), None)
+    fitting = (use for use in unanswered if call_id is None or use.call_id == str(call_id))
+    return next(fitting, None)
 
 
 def _json_text(value: Any) -> str:

@@ -220,19 +220,22 @@ class Rubric:
             state["reward"] = 0.0
             state["metrics"] = {}
         ready = [state for state in states if state.get("error") is None]
-        if ready:
-            await self.add_scores(ready, alone)
+        try:
+            if ready:
+                await self.add_scores(ready, alone)
+        finally:  # also where it is cut short
+            if not WITHIN.get():
+                elapsed = (time.perf_counter() - began) * 1000
+                for state in states:
+                    _time(state, 0.0)
+                for state in ready:
+                    _time(state, elapsed)
         if WITHIN.get():
             return
         for state in ready:
             _settle_reward(state)
         if not alone:
             _set_advantages(states)
-        elapsed = (time.perf_counter() - began) * 1000
-        for state in states:
-            _time(state, 0.0)
-        for state in ready:
-            _time(state, elapsed)
 
 
 def _limit(seconds: float) -> float:

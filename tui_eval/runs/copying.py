@@ -7,6 +7,7 @@ from pathlib import Path
 
 from tui_eval.errors import Fault, RefusedError
 from tui_eval.runs.layout import RunDir
+from tui_eval.runs.lock import LockHeldError, RunLock
 from tui_eval.runs.scan import decode_row
 
 BLOCK = 1 << 20
@@ -21,22 +22,38 @@ def copy_run(run: RunDir, target: Path) -> RunDir:
     Raises:
         RefusedError: The target is there already or cannot be written.
     """
-    partial = target.with_name(f".{target.name}.partial")
+    partial = RunDir(target.with_name(f".{target.name}.partial"))
     try:
         if target.exists():
             raise FileExistsError("it is there already")
-        partial.mkdir(parents=True)
-        for path in (run.journal, run.superseded, run.plan, run.metadata, run.notes, run.log):
-            if path.exists():
-                shutil.copy2(path, partial / path.name)
-        _copy_lines(run.results, partial / run.results.name)
-        partial.rename(target)
+        partial.path.mkdir(parents=True, exist_ok=True)  # it may be there from one that was killed
+        lock = RunLock(partial.lock, "")
+        try:
+            _copy_files(run, partial)
+            partial.path.rename(target)
+            RunDir(target).lock.unlink()
+        except OSError:
+            shutil.rmtree(partial.path, ignore_errors=True)
+            raise
+        finally:
+            lock.release()
     except OSError as error:
-        if not isinstance(error, FileExistsError):
-            shutil.rmtree(partial, ignore_errors=True)
         what = f"the run could not be copied here: {error.strerror or error}"
         raise RefusedError([Fault(str(target), what, "Name another path")]) from error
+    except LockHeldError as error:
+        what = f"{error.held} is copying a run to this path"
+        raise RefusedError([Fault(str(target), what, "Name another path")]) from error
     return RunDir(target, run.name)
+
+
+def _copy_files(run: RunDir, copy: RunDir) -> None:
+    for path in copy.path.iterdir():
+        if path != copy.lock:
+            path.unlink()
+    for path in (run.journal, run.superseded, run.plan, run.metadata, run.notes, run.log):
+        if path.exists():
+            shutil.copy2(path, copy.path / path.name)
+    _copy_lines(run.results, copy.path / run.results.name)
 
 
 def _copy_lines(source: Path, target: Path) -> None:

@@ -31,7 +31,8 @@ def select_rows(
         tell: Hears how far the search of transcripts is.
 
     Raises:
-        RefusedError: The filter or the column makes no sense, or an expression takes too long.
+        RefusedError: The filter or the column makes no sense, an expression takes too long, or
+            transcripts cannot be read.
     """
     metrics = state.facts.metrics
     faults: list[Fault] = []
@@ -49,6 +50,9 @@ def select_rows(
         rows = wanted.rows(state, notes)
     except PatternTooSlowError as error:
         raise RefusedError([Fault("filter", str(error))]) from None
+    except OSError as error:
+        what = f"it cannot be searched any more: {error.strerror or error}"
+        raise RefusedError([Fault(str(run.results), what)]) from error
     if column:
         rows = ordered(state, rows, column, descending=sort.startswith("-"), notes=notes)
     return [int(row) for row in rows if state.stage[row] or not state.has_gaps]

@@ -36,6 +36,9 @@ def search_transcripts(
     Args:
         state: The run; a rollout that finishes meanwhile is left for the next search, and so are
             all that are left where the file is read from its beginning again.
+
+    Raises:
+        OSError: The file is gone or cannot be read.
     """
     reading = Columns(state).reading
     rows = sorted(
@@ -57,7 +60,7 @@ def search_transcripts(
                 unread += len(known) < len(wanted.text_conditions)
                 found += any(known.values())
                 yield SearchProgress(searched, len(rows), found, unread)
-    except (OSError, IndexError):  # the file is gone, or has fewer rollouts now
+    except IndexError:  # the file has fewer rollouts now
         return
     finally:
         for matcher in matchers.values():

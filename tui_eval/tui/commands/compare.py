@@ -59,14 +59,14 @@ COMMANDS = (
         rank=26, palette=True,
     ),
     Command(
-        "x", "export", "compare", PASS, "Export as Markdown, CSV or JSON", footer="export",
+        "x", "export", "compared", PASS, "Export as Markdown, JSON and more", footer="export",
         rank=27, palette=True,
     ),
     Command(
-        "o", "read_elsewhere(False)", "compare", PASS, "Read it in $PAGER; O: in $EDITOR",
+        "o", "read_elsewhere(False)", "compared", PASS, "Read it in $PAGER; O: in $EDITOR",
         footer="pager", rank=28, palette=True, name="pager",
     ),
-    Command("O", "read_elsewhere(True)", "compare", ABOVE, "Read it in $EDITOR", name="editor"),
+    Command("O", "read_elsewhere(True)", "compared", ABOVE, "Read it in $EDITOR", name="editor"),
     Command(
         "question_mark", "help", "compared", PANES, "Show the keys", footer="help", rank=2,
         palette=True,

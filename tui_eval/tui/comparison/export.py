@@ -7,15 +7,15 @@ import io
 import json
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import replace
-from pathlib import Path
+from functools import partial
 
-from tui_eval.errors import Fault, RefusedError
 from tui_eval.fold.comparison import Comparison
 from tui_eval.printable import one_line
 from tui_eval.runs.export.csv import safe_cell
 from tui_eval.runs.summary_json import json_line
 from tui_eval.tui.comparison.comparing import ComparedRuns
 from tui_eval.tui.comparison.text import ToldRun, comparison_object
+from tui_eval.tui.copying.whole_texts import WholeText
 from tui_eval.tui.look.figures import NONE, interval_text, reward_text, signed_text
 
 TEXT_MOST = 400
@@ -29,32 +29,17 @@ def told_runs(found: ComparedRuns) -> list[ToldRun]:
     return [runs[0], *(replace(one, comparison=compared) for one, compared in beside)]
 
 
-def default_name(found: ComparedRuns) -> str:
-    """What the file is called unless somebody names it."""
-    names = (one_line(one.name, 60).replace("/", "-") for one in found.runs)
-    return "-".join(names)[:120] + USUAL
-
-
-def write_comparison(found: ComparedRuns, only: str, path: Path) -> None:
-    """Writes a comparison as the ending of the file's name says; for a thread.
+def whole_text_of(found: ComparedRuns, only: str) -> WholeText:
+    """A comparison of runs.
 
     Args:
         only: Which examples; all for the empty text.
-
-    Raises:
-        RefusedError: The file is there already, or its name says no format.
-        OSError: It cannot be written.
     """
-    made = FORMATS.get(path.suffix.lower())
-    if made is None:
-        hint = f"End it with {', '.join(FORMATS)}"
-        raise RefusedError([Fault(str(path), "its name says no format", hint)])
-    text = made(found, only)
-    try:
-        with path.open("x", encoding="utf-8", newline="") as file:
-            file.write(text)
-    except FileExistsError:
-        raise RefusedError([Fault(str(path), "it is there already", "Name another file")]) from None
+    which = "The examples that are listed" if only else "All examples"
+    about = f"{which}. The ending says how: .md to read, .csv a table, .json."
+    name = "-".join(one_line(one.name, 60).replace("/", "-") for one in found.runs)[:120]
+    formats = {ending: partial(make, found, only) for ending, make in FORMATS.items()}
+    return WholeText("The comparison", about, name, formats, (USUAL, USUAL))
 
 
 def comparison_markdown(found: ComparedRuns, only: str) -> str:

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from textual.content import Content
 
-from tui_eval.fold.columns import Note
+from tui_eval.fold.columns import Note, number_of_row
 from tui_eval.fold.filter_fields import METRIC
 from tui_eval.printable import one_line
 from tui_eval.tui.commands.keymap import key_for
@@ -46,7 +46,7 @@ def rollout_name(state: RunState, row: int, short: bool = False) -> str:
     example = one_line(str(state.example_id(row)), 24)
     if state.per_example == 1:
         return f"example {example}"
-    number = row % state.per_example
+    number = number_of_row(state, row)
     return f"example {example}" + (f" #{number}" if short else f" · rollout {number}")
 
 

@@ -6,7 +6,6 @@ from itertools import accumulate
 
 from textual import events
 
-from tui_eval.tui.look.figures import plural
 from tui_eval.tui.look.ink import Line, Span, cut, line_width, spread
 from tui_eval.tui.look.text_line import TextLine
 from tui_eval.tui.look.wrap import shown_lines
@@ -74,6 +73,7 @@ class FilterEntry:
         self.listing = listing
         self.typed = TextLine()
         self.is_open = False
+        self._room = 4
 
     @property
     def text(self) -> str:
@@ -85,6 +85,10 @@ class FilterEntry:
         self.is_open = True
         self.typed.put(self.listing.text)
 
+    def click(self, x: int) -> None:
+        """Puts the caret there, so many cells from the first of the line."""
+        self.typed.click(x - 2, self._room)
+
     def lines(self, width: int) -> list[Line]:
         """The filter with its number of matches; below it what is wrong, or how far it is."""
         listing = self.listing
@@ -94,7 +98,7 @@ class FilterEntry:
         total = state.expected if state.has_gaps else state.total
         count = f"{listing.count():,} of {total:,}" if total else ""
         end: Line = ((f"  {count}", "faint" if listing.faults else "strong"),)
-        room = max(width - line_width(end) - 2, 4)
+        room = self._room = max(width - line_width(end) - 2, 4)
         shown = self.typed.spans(room) if self.is_open else ((cut(listing.text, room), ""),)
         at = self.typed.caret - len(shown[0][0]) if self.is_open else 0
         found = [spread((("/ ", "key"), *self._marked(shown, at)), end, width, least=0)]
@@ -126,25 +130,31 @@ class FilterEntry:
         listing = self.listing
         if listing.faults:
             column, text = listing.faults[0]
-            words, _ = shown_lines(f"column {column + 1}: {text}", width - 2, FAULT_LINES)
-            starts = ("✗ ", *["  "] * FAULT_LINES)
-            return [((s, "bad"), (part, "fault")) for s, part in zip(starts, words, strict=False)]
+            return _fault(f"column {column + 1}: {text}", width)
         if not listing.may_search:
             return []
         search = listing.search
         if search is None:
             return [(("… transcripts will be searched", "muted"),)]
         told = search.progress
+        if search.fault:
+            return _fault(f"transcripts cannot be searched any more: {search.fault}", width)
         if told is None:
             return [(("… searching transcripts", "busy"),)] if listing.is_searching else []
-        so_far = f"{told.searched:,} of {plural(told.total, 'transcript')}"
+        so_far = f"{told.searched:,} of {told.total:,}"
         unread = f" · {told.unread:,} not readable" if told.unread else ""
         if listing.is_searching:
             text = f"… searched {so_far} · {told.found:,} found"
             return [spread(((text, "busy"),), (("  esc cancels", "faint"),), width)]
         if search.is_given_up:
-            return [((f"‖ stopped after {so_far}{unread}", "warn"),)]
+            return [((f"‖ stopped after {so_far} transcripts{unread}", "warn"),)]
         return [((f"! {unread[3:]}", "warn"),)] if unread else []
+
+
+def _fault(text: str, width: int) -> list[Line]:
+    words, _ = shown_lines(text, width - 2, FAULT_LINES)
+    starts = ("✗ ", *["  "] * FAULT_LINES)
+    return [((s, "bad"), (part, "fault")) for s, part in zip(starts, words, strict=False)]
 
 
 def _hint(width: int) -> str:

@@ -216,6 +216,13 @@ class Listing:
         """Whether the filter asks for transcripts."""
         return self.wanted is not None and bool(self.wanted.text_conditions)
 
+    @property
+    def may_find_more(self) -> bool:
+        """Whether transcripts that were not searched may match."""
+        search = self.search
+        whole = search is not None and search.is_over and not search.is_given_up
+        return self.may_search and (search is None or not whole or bool(search.fault))
+
     def give_up(self) -> bool:
         """Ends a search; returns whether one went on."""
         if not self.is_searching or self.search is None:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 import time
 from collections.abc import Callable, Iterator, Sequence
 from itertools import chain
@@ -26,11 +25,9 @@ from tui_eval.tui.comparison.changes import LOOKS
 from tui_eval.tui.comparison.comparing import Reading
 from tui_eval.tui.look.figures import plural
 from tui_eval.tui.look.ink import EMPTY, Line
-from tui_eval.tui.look.paths import shown_path, typed_path
 from tui_eval.tui.preferences import drawn_every
+from tui_eval.tui.screens.compared import ComparedScreen
 from tui_eval.tui.screens.live import LiveScreen
-from tui_eval.tui.terminal.browser import in_browser, lies_in
-from tui_eval.tui.terminal.drawing import DrawnScreen
 from tui_eval.tui.terminal.keys_in_turn import focus_once_drawn
 from tui_eval.tui.widgets.compared_header import ComparedHeader
 from tui_eval.tui.widgets.differing_settings import DifferingSettings
@@ -41,12 +38,13 @@ from tui_eval.tui.widgets.paired_numbers import PairedNumbers, wrapped
 if TYPE_CHECKING:
     from tui_eval.fold.comparison import Comparison
     from tui_eval.tui.comparison.comparing import ComparedRuns
+    from tui_eval.tui.copying.whole_texts import WholeText
 
 TICK_S = 1 / 12
 PAIRED_BY = "Examples are paired by what they ask: prompt, answer and info."
 
 
-class CompareRuns(DrawnScreen[None]):
+class CompareRuns(ComparedScreen[None]):
     """Reads runs in a thread and shows each beside the first; esc and q leave it.
 
     Args:
@@ -295,59 +293,11 @@ class CompareRuns(DrawnScreen[None]):
         )
         offer_copies(self, [*chain(*of_runs)], self._say, "compared.copy")
 
-    def action_export(self) -> None:
-        """Asks for a file, and writes the comparison as its name says."""
-        found, only = self.found, self.examples.only
-        if found is None:
-            self._say("Nothing is compared yet that could be exported.")
-            return
-        from tui_eval.tui.comparison.export import default_name
-        from tui_eval.tui.screens.path_prompt import PathPrompt
+    def whole_text(self) -> WholeText | None:
+        """The comparison, with the examples that are listed."""
+        from tui_eval.tui.comparison.export import whole_text_of
 
-        def answered(path: str | None) -> None:
-            if path is not None:
-                self.run_worker(self._write(found, only, typed_path(path)), group="export")
-
-        which = "The examples that are listed" if only else "All examples"
-        about = f"{which}. The ending says how: .md to read, .csv a table, .json."
-        prompt = PathPrompt("Export the comparison", default_name(found), about, "writes it")
-        self.app.push_screen(prompt, answered)
-
-    async def _write(self, found: ComparedRuns, only: str, path: Path) -> None:
-        from tui_eval.errors import RefusedError
-        from tui_eval.tui.comparison.export import write_comparison
-        from tui_eval.tui.copying.exporting import deliver
-
-        try:
-            await asyncio.to_thread(write_comparison, found, only, path)
-        except RefusedError as error:
-            fault = error.faults[0]
-            self._say(f"Not written to {path}: {fault.what}. {fault.hint}.")
-        except OSError as error:
-            self._say(f"Not written to {path}: {error.strerror or error}.")
-        else:
-            told = f"{await deliver(self.app, path)}; also " if in_browser() else ""
-            self._say(f"The comparison is {told}{lies_in(shown_path(path))}.")
-
-    def action_read_elsewhere(self, editor: bool) -> None:
-        """Opens the comparison in the pager or the editor."""
-        if self.found is None:
-            self._say("Nothing is compared yet that could be read.")
-            return
-        from tui_eval.tui.comparison.export import USUAL, comparison_markdown
-        from tui_eval.tui.copying.elsewhere import NoProgramError, program, read_elsewhere
-
-        try:
-            words = program(editor)
-        except NoProgramError as error:
-            self._say(f"{error}.")
-            return
-        text = comparison_markdown(self.found, self.examples.only)
-        if fault := read_elsewhere(self.app, words, text.encode(), USUAL):
-            self._say(f"{fault[0].upper()}{fault[1:]}.")
-
-    def _say(self, text: str) -> None:
-        self.keys.say(text, self.now())
+        return whole_text_of(self.found, self.examples.only) if self.found is not None else None
 
     def action_help(self) -> None:
         """Shows the keys."""

@@ -18,7 +18,7 @@ from tui_eval.tui.commands.command import Scope
 from tui_eval.tui.commands.transcripts import GROUPS
 from tui_eval.tui.comparison.changes import LOOKS
 from tui_eval.tui.look.stages import DONE
-from tui_eval.tui.terminal.drawing import DrawnScreen
+from tui_eval.tui.screens.compared import ComparedScreen
 from tui_eval.tui.transcript.pairs import Pair, Source
 from tui_eval.tui.widgets.key_line import KeyLine
 from tui_eval.tui.widgets.line_view import LineView
@@ -30,13 +30,14 @@ if TYPE_CHECKING:
     from tui_eval.fold.run_state import RunState
     from tui_eval.fold.transcript import Rollout
     from tui_eval.tui.copying.copyable import Copyable
+    from tui_eval.tui.copying.whole_texts import WholeText
     from tui_eval.tui.transcript.side_by_side import Two
 
 BESIDE_LEAST = 100
 """Cells from which on two transcripts stand beside each other."""
 
 
-class TranscriptsScreen(DrawnScreen[int]):
+class TranscriptsScreen(ComparedScreen[int]):
     """Two rollouts, and those of other examples after them; left with the place last read.
 
     Args:
@@ -135,7 +136,8 @@ class TranscriptsScreen(DrawnScreen[int]):
             if rollout is None:
                 return f"✗ The rollout of {side.letter} cannot be read back from results.jsonl."
             found.append(rollout)
-        return two_of(found[0], found[1])
+        first, second = self.sides
+        return two_of(found[0], found[1], (first.letter, second.letter))
 
     def _draw(self) -> None:
         beside = self.size.width >= BESIDE_LEAST if self._beside is None else self._beside
@@ -150,6 +152,8 @@ class TranscriptsScreen(DrawnScreen[int]):
             "example(1)": "example" if self.count > 1 else "",
             "rollout(0)": "other rollout" if several else "",
             "difference(1)": "difference" if self.two and self.two.stops else "",
+            "export": "export" if self.two is not None else "",
+            "read_elsewhere(False)": "pager" if self.two is not None else "",
             "leave": "back" if len(self.app.screen_stack) > 1 else "quit",
         }
         self.keys.scopes = (*self.scopes, "view", "beside")
@@ -215,8 +219,14 @@ class TranscriptsScreen(DrawnScreen[int]):
             found += (one.of(side.letter, capital=bool(at)) for one in of_side)
         offer_copies(self, found, self._say, "compared.copy")
 
-    def _say(self, text: str) -> None:
-        self.keys.say(text, self.now())
+    def whole_text(self) -> WholeText | None:
+        """The two rollouts that are shown."""
+        from tui_eval.tui.transcript.two_texts import Side, whole_text_of
+
+        if self.two is None:
+            return None
+        rollouts = (self.two.first, self.two.second)
+        return whole_text_of([*map(Side, self.sides, self.rows, rollouts)])
 
     def action_help(self) -> None:
         """Shows the keys."""

@@ -32,7 +32,6 @@ from tui_eval.tui.form.texts import (
     title_of,
     toml_lines,
 )
-from tui_eval.tui.leaving import STAY, Choice, Leave
 from tui_eval.tui.look.figures import plural
 from tui_eval.tui.look.ink import Line, Span, spread
 from tui_eval.tui.screens.draft_files import DraftFilesScreen
@@ -332,12 +331,4 @@ class ConfigureScreen(DraftFilesScreen):
             self.room.set_classes("-in-1")
             focus_once_drawn(self, self.fields)
             return
-        if not self.looked.is_changed:
-            self.dismiss(None)
-            return
-        from tui_eval.tui.screens.question import Question
-
-        leave = Choice("l", "leave", "what was typed is lost", Leave("closed"))
-        text = ["It has not been run, and the TOML has not been saved."]
-        question = Question("Leave this evaluation?", text, [leave, STAY], about_running=False)
-        self.app.push_screen(question, lambda answer: answer and self.dismiss(None))
+        self.unless_lost("Leave this evaluation?", "leave", lambda: self.dismiss(None))

@@ -12,6 +12,7 @@ from tui_eval.config.draft import Draft
 from tui_eval.config.eval_document import Place
 from tui_eval.tui.form.desk import Desk, Offer
 from tui_eval.tui.form.looking import Looked
+from tui_eval.tui.leaving import STAY, Choice, Leave
 from tui_eval.tui.screens.pickers import load_picker, save_picker, table_picker
 from tui_eval.tui.terminal.drawing import DrawnScreen
 from tui_eval.tui.widgets.key_line import KeyLine
@@ -65,7 +66,28 @@ class DraftFilesScreen(DrawnScreen[dict[str, Any] | None]):
 
     def _load(self, offer: Offer | None) -> None:
         if offer is not None:
-            self.work("file", partial(self._load_file, Path(offer.name)))
+            load = partial(self._load_file, Path(offer.name))
+            self.unless_lost("Load another one?", "load", lambda: self.work("file", load))
+
+    def unless_lost(self, title: str, word: str, go_on: Callable[[], object]) -> None:
+        """Goes on; asks before where something that was typed would be lost.
+
+        Args:
+            word: For going on; its first letter is the key.
+        """
+        if not self.draft.is_changed():
+            go_on()
+            return
+        from tui_eval.tui.screens.question import Question
+
+        def answered(answer: Leave | None) -> None:
+            if answer is not None:
+                go_on()
+
+        going = Choice(word[0], word, "what was typed is lost", Leave("closed"))
+        text = ["It has not been run, and the TOML has not been saved."]
+        question = Question(title, text, [going, STAY], about_running=False)
+        self.app.push_screen(question, answered)
 
     async def _load_file(self, path: Path) -> None:
         try:

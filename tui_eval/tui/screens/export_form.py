@@ -215,10 +215,12 @@ class ExportLines(LineView):
             self.path.insert(event.text.strip())
             self._look()
 
-    def clicked(self, index: int) -> None:
-        """Chooses."""
+    def clicked_at(self, x: int, index: int) -> None:
+        """Chooses; puts the caret into the name of the file."""
         group, at = self._at(index)
         if group and self.export is None:
+            if group == self.group == FILE:
+                self.path.click(x - NAME, self.line_width - NAME)
             self._choose(group, at)
 
 

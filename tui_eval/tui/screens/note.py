@@ -71,12 +71,14 @@ class NoteLines(LineView):
         self.fields[self.at].insert(event.text)
         self.update()
 
-    def clicked(self, index: int) -> None:
-        """Goes to a line."""
-        if index < len(NAMES):
-            self.at = index
-            self.fields[index].put(self.fields[index].text)
-            self.update()
+    def clicked_at(self, x: int, index: int) -> None:
+        """Goes to a line; puts the caret into the one that is typed on."""
+        if index >= len(NAMES):
+            return
+        if index == self.at:
+            self.fields[index].click(x - NAME, self.line_width - NAME)
+        self.at = index
+        self.update()
 
 
 class NoteDialog(ModalScreen[Note | None]):

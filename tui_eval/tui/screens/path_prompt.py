@@ -41,6 +41,12 @@ class PathLine(LineView):
             return tuple(self.typed.spans(self.line_width))
         return (EMPTY, ((self._about, "muted"),), ((self._hint, "faint"),))[index - 1]
 
+    def clicked_at(self, x: int, index: int) -> None:
+        """Puts the caret there."""
+        if index == 0:
+            self.typed.click(x, self.line_width)
+            self.update()
+
     def on_key(self, event: events.Key) -> None:
         """Types."""
         if type_into(self.typed, event):

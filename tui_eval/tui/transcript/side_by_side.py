@@ -68,12 +68,17 @@ class Block:
 
 @dataclass(frozen=True, slots=True)
 class Two:
-    """Two rollouts, aligned, and the units that they are shown as."""
+    """Two rollouts, aligned, and the units that they are shown as.
+
+    Args:
+        letters: What the sides are called, one each.
+    """
 
     first: Rollout
     second: Rollout
     alignment: Alignment
     units: list[Unit]
+    letters: tuple[str, str]
 
     @property
     def stops(self) -> list[int]:
@@ -114,12 +119,16 @@ class Two:
         return message_piece(entry, step, View(limit), width)
 
 
-def two_of(first: Rollout, second: Rollout) -> Two:
-    """Aligns two finished rollouts; takes long for long ones."""
+def two_of(first: Rollout, second: Rollout, letters: tuple[str, str]) -> Two:
+    """Aligns two finished rollouts; takes long for long ones.
+
+    Args:
+        letters: See `Two`.
+    """
     from tui_eval.fold.alignment import align
 
     alignment = align(first, second)
-    return Two(first, second, alignment, list(_units(alignment)))
+    return Two(first, second, alignment, list(_units(alignment)), letters)
 
 
 def _units(alignment: Alignment) -> Iterator[Unit]:
@@ -166,7 +175,7 @@ def _head(two: Two, unit: Unit, width: int) -> Line:
     else:
         spans.append(("≠ differs " if turn.first and turn.second else "≠ ", "warn"))
     if not turn.first or not turn.second:
-        spans.append((f"only in {'B' if turn.second else 'A'} ", "warn"))
+        spans.append((f"only in {two.letters[bool(turn.second)]} ", "warn"))
     return _rule(tuple(spans), width)
 
 
@@ -194,7 +203,7 @@ def _above(two: Two, unit: Unit, limit: int | None, width: int) -> Block:
     if not unit.differs and not unit.is_ending:
         pieces = pieces[:1]
     lines: list[Line] = []
-    for letter, ink, piece in zip("AB", ("key", "accent"), pieces, strict=False):
+    for letter, ink, piece in zip(two.letters, ("key", "accent"), pieces, strict=False):
         for at, line in enumerate(_trimmed(piece)):
             margin = f"{letter} " if at == 0 else "│ "
             lines.append(((margin if len(pieces) > 1 else "  ", ink), *line))

@@ -20,6 +20,8 @@ class TranscriptSearch:
         self.wanted = wanted
         self._there = _transcripts(state)
         self.progress: SearchProgress | None = None
+        self.fault = ""
+        """Why it ended early."""
         self.is_over = False
         self._state = state
         self._notes = notes
@@ -54,8 +56,10 @@ class TranscriptSearch:
             for self.progress in steps:
                 if self.is_given_up:
                     break
-        except (ValueError, RefusedError):  # whoever told of the run told of no path, or it is gone
-            pass
+        except RefusedError as error:
+            self.fault = error.faults[0].what
+        except (OSError, ValueError) as error:  # no path has a NUL in it
+            self.fault = getattr(error, "strerror", None) or str(error)
         finally:
             self.is_over = True
 

@@ -72,10 +72,14 @@ class FormView(LineView, inherit_bindings=False):
         self.name_here = name
         self.typing.put(self.form.text(name))
         self.lay_out()
+        self._show_here()
 
     def lay_out(self) -> None:
-        """Takes in which fields there are, what stands in them and what is wrong."""
-        fields = self.form.fields()
+        """Takes in which fields there are, what stands in them and what is wrong.
+
+        Whoever has scrolled the cursor out of sight is left there.
+        """
+        fields, was_seen = self.form.fields(), self._is_seen
         if self.name_here not in {field.name for field in fields}:
             self.name_here = fields[0].name
         if self.typing.text != self.form.text(self.name_here):
@@ -92,6 +96,18 @@ class FormView(LineView, inherit_bindings=False):
                 for line in shown_lines(fault, width, MOST_FAULT_LINES)[0]:
                     self._rows.append(Row(line, field, is_fault=True))
         self.update()
+        if was_seen:
+            self._show_here()
+
+    @property
+    def _is_seen(self) -> bool:
+        """Whether the line under the cursor can be seen."""
+        rows = (row.field.name if row.field else "" for row in self._rows)
+        at = next((i for i, name in enumerate(rows) if name == self.name_here), 0)
+        top = self.scroll_offset.y
+        return top <= at < top + self.view_height
+
+    def _show_here(self) -> None:
         if self.size.height:
             at = self._row_of(self.name_here)
             first = at == next(i for i, row in enumerate(self._rows) if row.field)
@@ -179,6 +195,7 @@ class FormView(LineView, inherit_bindings=False):
         self.form.put(name, text)
         self.found = {key: fault for key, fault in self.found.items() if key != name}
         self.lay_out()
+        self._show_here()
         self.post_message(self.Changed(name))
 
     async def on_key(self, event: events.Key) -> None:
@@ -218,11 +235,17 @@ class FormView(LineView, inherit_bindings=False):
         self.go_to(names[min(max(at, 0), len(names) - 1)])
         self.post_message(self.Moved())
 
+    @property
+    def opens(self) -> bool:
+        """Whether there is something to choose from for the field, or more room to type in."""
+        here = self.here
+        return bool(here.choices) or here.name in PICKED or here.kind in ("json", "headers")
+
     def action_open(self) -> None:
         """Chooses, turns over, or goes on."""
         if self.here.kind == "flag":
             self._turn_over()
-        elif self.here.choices or self.name_here in PICKED or self.here.kind in ("json", "headers"):
+        elif self.opens:
             self.post_message(self.Picked(self.here))
         else:
             self.action_move(1)
@@ -265,18 +288,22 @@ class FormView(LineView, inherit_bindings=False):
         self.typing.delete_word()
         self._write()
 
-    def clicked(self, index: int) -> None:
-        """Goes to a field; a flag is turned over."""
+    def clicked_at(self, x: int, index: int) -> None:
+        """Goes to a field; turns a flag over; puts the caret into the text of the field."""
         field = self._rows[index].field
         if field is None:
             return
-        if field.name == self.name_here and field.kind != "flag":
-            self.action_open()
-            return
-        self.go_to(field.name)
-        self.post_message(self.Moved())
+        was_here = field.name == self.name_here
+        if not was_here:
+            self.go_to(field.name)
+            self.post_message(self.Moved())
         if field.kind == "flag":
             self._turn_over()
+        elif was_here and self.opens:
+            self.action_open()
+        elif was_here and x >= LABEL and not self._rows[index].is_fault:
+            self.typing.click(x - LABEL, self.line_width - LABEL)
+            self.update()
 
     def scroll_lines(self, lines: int) -> None:
         """The wheel moves what is shown, not the cursor."""

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
-from textual import events
 from textual.message import Message
 
 from tui_eval.printable import one_line
@@ -66,13 +65,13 @@ class HomeHeader(LineView, can_focus=False):
             found.append([(f"{number} ", "key"), name, ("     ", "")])
         return found
 
-    def on_click(self, event: events.Click) -> None:
+    def clicked_at(self, x: int, index: int) -> None:
         """Goes to the pane under the mouse."""
-        if event.y != 1:
+        if index != 1:
             return
-        x = 1
+        end = 0
         for number, spans in enumerate(self._tab_spans(), 1):
-            x += line_width(spans)
-            if event.x < x:
+            end += line_width(spans)
+            if x < end:
                 self.post_message(self.TabChosen(number))
                 return

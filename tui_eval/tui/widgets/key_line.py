@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from textual import events
-
 from tui_eval.tui.commands import COMMANDS
 from tui_eval.tui.commands.command import Command
 from tui_eval.tui.commands.keymap import keymap_of
@@ -70,11 +68,15 @@ class KeyLine(LineView, can_focus=False):
                 found.append((command, spans))
         return found
 
-    def on_click(self, event: events.Click) -> None:
-        """Does what the key under the mouse does."""
-        x = 1 + line_width(self._held_spans)
+    def clicked_at(self, x: int, index: int) -> None:
+        """Does what the key under the mouse does; takes a message away."""
+        if self.message:
+            self.message = ""
+            self.update()
+            return
+        end = line_width(self._held_spans)
         for command, spans in self._fitting():
-            x += line_width(spans)
-            if event.x < x:
+            end += line_width(spans)
+            if x < end:
                 self.app.simulate_key(keymap_of(self.app).keys(command)[0])
                 return

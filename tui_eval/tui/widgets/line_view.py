@@ -10,7 +10,7 @@ from textual import events
 from textual.binding import BindingType
 from textual.cache import LRUCache
 from textual.dom import DOMNode
-from textual.geometry import Region, Size
+from textual.geometry import Offset, Region, Size
 from textual.message import Message
 from textual.scroll_view import ScrollView
 from textual.scrollbar import ScrollBar
@@ -42,6 +42,20 @@ class Frame(NamedTuple):
     focused: bool
 
 
+class Pressed(NamedTuple):
+    """Where a button of the mouse was pressed.
+
+    Args:
+        y: On the screen.
+        offset: Within the view.
+        line: Which one stood there.
+    """
+
+    y: int
+    offset: Offset
+    line: int
+
+
 class LineView(ScrollView, can_focus=True):
     """Lines drawn on demand, below as many fixed ones as `heads` says.
 
@@ -70,6 +84,7 @@ class LineView(ScrollView, can_focus=True):
         self._strips: LRUCache[Hashable, Strip] = LRUCache(KEPT)
         self._shown: dict[int, Hashable] = {}
         self._line_wanted: tuple[int, int] | None = None
+        self._pressed: Pressed | None = None
         self._frame: Frame | None = None
         self._inks: dict[str, Style] = {}
         self.pill = ""
@@ -329,27 +344,32 @@ class LineView(ScrollView, can_focus=True):
     def clicked(self, index: int) -> None:
         """A line was clicked."""
 
+    def clicked_at(self, x: int, index: int) -> None:
+        """A line was clicked, so many cells from its first."""
+        self.clicked(index)
+
     def head_clicked(self, x: int, index: int) -> None:
         """A fixed line was clicked, so many cells from its first."""
 
     def pill_clicked(self) -> None:
         """The pill that counts what is new was clicked."""
 
-    def on_click(self, event: events.Click) -> None:
-        """Finds the line under the mouse."""
+    def on_mouse_down(self, event: events.MouseDown) -> None:
+        """Remembers what is under the mouse: it may move before the button is let go."""
         offset = event.get_content_offset(self)
-        if offset is None:
+        if offset is not None:
+            line = self.scroll_offset.y + offset.y - self.heads
+            self._pressed = Pressed(event.screen_y, offset, line)
+
+    def on_click(self, event: events.Click) -> None:
+        """Tells what was clicked; who lets go of the button on another line wants nothing."""
+        pressed, self._pressed = self._pressed, None
+        if pressed is None or pressed.y != event.screen_y:
             return
-        if offset.y < self.heads:
-            self.head_clicked(offset.x - 1, offset.y)
-            return
-        if (
-            self.pill
-            and offset.y == self.size.height - 1
-            and (offset.x >= self.size.width - len(self.pill) - 4)
-        ):
+        x, y = pressed.offset
+        if y < self.heads:
+            self.head_clicked(x - 1, y)
+        elif self.pill and y == self.size.height - 1 and x >= self.size.width - len(self.pill) - 4:
             self.pill_clicked()
-            return
-        index = self.scroll_offset.y + offset.y - self.heads
-        if index < self.count():
-            self.clicked(index)
+        elif pressed.line < self.count():
+            self.clicked_at(x - 1, pressed.line)

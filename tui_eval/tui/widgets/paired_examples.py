@@ -6,7 +6,7 @@ import math
 from collections.abc import Callable, Hashable
 from typing import TYPE_CHECKING, ClassVar
 
-from textual import events
+from rich.cells import cell_len
 from textual.binding import BindingType
 from textual.message import Message
 
@@ -65,7 +65,7 @@ class PairedExamples(LineView):
     def show(self, comparison: Comparison, letter: str) -> None:
         """Shows the examples of a comparison, from its first one on."""
         self.comparison, self.letter = comparison, letter
-        ids = (len(str(one.example_id)) for one in comparison.examples)
+        ids = (cell_len(one_line(str(one.example_id), ID_MOST)) for one in comparison.examples)
         self._id_width = max(2, min(max(ids, default=2), ID_MOST))
         self._differences = [one.difference for one in comparison.examples]
         self.cursor = 0
@@ -194,17 +194,14 @@ class PairedExamples(LineView):
         else:
             self.select(index)
 
-    def on_click(self, event: events.Click) -> None:
+    def head_clicked(self, x: int, index: int) -> None:
         """An outcome shows only its examples; the names of the columns sort anew."""
-        offset = event.get_content_offset(self)
-        if offset is None or offset.y >= self.heads:
-            return
-        if offset.y == 1:
+        if index == 1:
             self.post_message(self.SortWanted())
             return
-        x = 1
+        end = 0
         for only, spans in self._chips():
-            x += line_width(spans)
-            if offset.x < x:
+            end += line_width(spans)
+            if x < end:
                 self.post_message(self.OnlyWanted(only))
                 return

@@ -22,7 +22,7 @@ from tui_eval.tui.transcript.whole_search import TranscriptSearch
 from tui_eval.tui.widgets.arranged_list import ArrangedList
 
 SEARCH_TICK_S = 0.2
-NOTHING = "no rollout matches"
+NOTHING, NOTHING_YET = "no rollout matches", "none found so far"
 NO_ROLLOUTS = "  no rollouts yet"
 
 
@@ -125,7 +125,8 @@ class RolloutList(ArrangedList):
         if index < len(self._filter_lines):
             return self._filter_lines[index]
         if self.listing.text and not self.count() and self.state.total:
-            return ((f"  {NOTHING}", "muted"),)
+            words = NOTHING_YET if self.listing.may_find_more else NOTHING
+            return ((f"  {words}", "muted"),)
         if self.state.run is None:
             return ((f"starting engine…  {key_for('run.log')} shows its log", "faint"),)
         if not self.state.total:
@@ -264,9 +265,13 @@ class RolloutList(ArrangedList):
             self._draw_anew()
 
     def head_clicked(self, x: int, index: int) -> None:
-        """Sorts by a column; a click on the filter lets somebody type."""
+        """Sorts by a column; a click on the filter lets somebody type, at the caret put there."""
         if index < len(self._filter_lines):
-            self.action_filter()
+            if not self.entry.is_open:
+                self.action_filter()
+            elif index == 0:
+                self.entry.click(x)
+                self.update()
         elif field := self.lines.field_at(x):
             self.sort(field)
 

@@ -234,14 +234,15 @@ class Trajectory(StoryView):
             self.jump(start)
 
     def clicked(self, index: int) -> None:
-        """Selects a piece; a click on its head or on what says that there is more toggles it."""
+        """Selects a piece; a click on what says that there is more, or on the head of a tool call
+        or of what is selected already, unfolds or folds it."""
         if self.rollout is None or not self._layout.parts:
             return
         at = self._layout.at(index)
-        self.cursor = at
+        was_selected, self.cursor = at == self.cursor, at
         piece, start = self._layout.piece(at), self._layout.starts[at]
         text = "".join(text for text, _ in self.line(index)).lstrip(" │")
-        is_head = self._layout.parts[at].is_tool and index == start
+        is_head = index == start and (was_selected or self._layout.parts[at].is_tool)
         if is_head or (text.startswith("…") and (piece.hidden or self._view.skip)):
             self.action_switch_fold()
         self.update()

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
+from tui_eval.fold.columns import number_of_row
 from tui_eval.printable import one_line
 from tui_eval.tui.look.figures import count_text, plural, reward_text, span_text
 from tui_eval.tui.look.ink import Line, Span, line_width
@@ -55,7 +56,7 @@ class TranscriptHeads(LineView, can_focus=False):
         if row < 0:
             return [*spans, ("  no finished rollout", "warn")]
         if side.state.per_example > 1 or len(rows) > 1:
-            number = row % side.state.per_example
+            number = number_of_row(side.state, row)
             spans.append((f"  rollout {number}", "strong" if not side.name else ""))
             spans.append((f" · {at + 1} of {len(rows)}", "faint"))
         return spans

@@ -234,10 +234,13 @@ class Transcripts(LineView):
         if block is None:
             self.post_message(self.Missed(ALL_SHOWN))
             return
-        if self._is_folded(self.cursor) or len(block.lines) < TEXT_LINES:
+        is_short = len(block.lines) < TEXT_LINES
+        if self._is_folded(self.cursor) or (block.hidden and is_short):
             self._set_limit(self.cursor, TEXT_LINES)
         elif block.hidden:
             self._set_limit(self.cursor, self._limits.get(self.cursor, TEXT_LINES) + STEP)
+        else:
+            self.post_message(self.Missed(ALL_SHOWN))
 
     def action_fold(self) -> None:
         """Folds the selected unit."""
@@ -269,6 +272,8 @@ class Transcripts(LineView):
 
     def clicked(self, index: int) -> None:
         """Selects a unit; a click on the selected one unfolds or folds it."""
+        if not self._blocks:
+            return
         unit = self._unit_at(index)
         if unit == self.cursor:
             self.action_switch_fold()

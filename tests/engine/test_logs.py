@@ -1,0 +1,80 @@
+from __future__ import annotations
+
+import subprocess
+import sys
+from pathlib import Path
+
+from tui_eval.fold.log_records import ERROR, INFO, OUTPUT, LogParser, LogRecord
+
+BEGIN = """
+import logging, os, sys, traceback
+from pathlib import Path
+from tui_eval.engine.logs import early_output, print_to_log, set_up_logging
+from tui_eval.runs.redaction import Redactor
+with early_output():
+    sys.stdout.reconfigure(encoding="utf-8")  # as libraries do while they are imported
+    print("loading", 7)
+print_to_log(Path("engine.log"), Redactor(["sk-secret"]))
+set_up_logging(False)
+log = logging.getLogger("tui_eval.sums")
+"""
+
+
+def logged(folder: Path, code: str) -> list[LogRecord]:
+    """The records of the log of a process that runs this code; its own output is what is early."""
+    with open(folder / "early.log", "w+b") as early:
+        subprocess.run(
+            [sys.executable, "-c", BEGIN + code], cwd=folder, stdout=early, stderr=early, check=True
+        )
+    return LogParser().parse((folder / "engine.log").read_bytes(), 0)[1]
+
+
+def test_what_is_printed_has_its_time_and_records_have_it_once(tmp_path: Path) -> None:
+    code = """
+print("a", "b")
+print("key sk-secret", "\\n\\nmore", file=sys.stderr)
+sys.stdout.buffer.write(b"bytes\\n")
+log.info("rated")
+os.write(1, b"from C\\n")
+"""
+    records = logged(tmp_path, code)
+    assert [(one.level, one.lines, bool(one.time)) for one in records] == [
+        (OUTPUT, ["loading 7"], True),
+        (OUTPUT, ["a b"], True),
+        (OUTPUT, ["key *********"], True),
+        (OUTPUT, ["more"], True),
+        (OUTPUT, ["bytes"], True),
+        (INFO, ["rated"], True),
+        (OUTPUT, ["from C"], False),
+    ]
+
+
+def test_a_record_begins_a_line_also_where_one_was_not_ended(tmp_path: Path) -> None:
+    code = """
+print("50 %", end="")
+print(" done", end="")
+log.info("rated")
+print(" 60 %")
+"""
+    assert [(one.level, one.lines) for one in logged(tmp_path, code)[1:]] == [
+        (OUTPUT, ["50 % done"]),
+        (INFO, ["rated"]),
+        (OUTPUT, [" 60 %"]),
+    ]
+
+
+def test_tracebacks_are_whole_whether_logged_or_printed(tmp_path: Path) -> None:
+    code = """
+try:
+    1 / 0
+except ZeroDivisionError:
+    log.exception("it broke")
+    traceback.print_exc()
+print("on")
+"""
+    records = logged(tmp_path, code)[1:]
+    assert [(one.level, one.lines[0], one.lines[-1], bool(one.time)) for one in records] == [
+        (ERROR, "it broke", "ZeroDivisionError: division by zero", True),
+        (ERROR, "Traceback (most recent call last):", "ZeroDivisionError: division by zero", True),
+        (OUTPUT, "on", "on", True),
+    ]

@@ -1,0 +1,100 @@
+"""The mouse as a terminal tells of it: pressed at one place, let go at another."""
+
+from __future__ import annotations
+
+import pytest
+from seeing import seen
+from staging import Stage, over, staged_app
+from textual import events
+from textual.widget import Widget
+
+
+async def tell(stage: Stage, kind: type[events.MouseEvent], x: int, y: int, button: int) -> None:
+    stage.app.post_message(kind(None, x, y, 0, 0, button, False, False, False, x, y))
+    await stage.pilot.pause()
+
+
+async def drag(stage: Stage, start: tuple[int, int], end: tuple[int, int]) -> None:
+    await tell(stage, events.MouseDown, *start, 1)
+    if end != start:
+        await tell(stage, events.MouseMove, *end, 1)
+    await tell(stage, events.MouseUp, *end, 1)
+
+
+def place(view: Widget, line: int, x: int = 6) -> tuple[int, int]:
+    return view.content_region.x + x, view.content_region.y + line
+
+
+async def test_a_button_let_go_on_another_row_does_nothing() -> None:
+    async with staged_app(over()) as stage:
+        rollouts = stage.live.rollouts
+        await drag(stage, place(rollouts, 4), place(rollouts, 8))
+        assert rollouts.row == 0
+        await drag(stage, place(rollouts, 4), place(rollouts, 4, x=30))
+        assert rollouts.row == 3
+
+
+async def test_a_row_that_moves_away_while_the_button_is_down_is_the_one_that_was_pressed() -> None:
+    async with staged_app(over()) as stage:
+        rollouts = stage.live.rollouts
+        await tell(stage, events.MouseDown, *place(rollouts, 4), 1)
+        rollouts.jump(5)
+        await stage.pilot.pause()
+        await tell(stage, events.MouseUp, *place(rollouts, 4), 1)
+        assert rollouts.row == 3
+
+
+async def test_a_click_on_a_message_takes_it_away_and_presses_no_key_below_it() -> None:
+    async with staged_app(over()) as stage:
+        stage.live.keys.say("Nothing is wrong.", stage.clock)
+        await stage.pilot.click(stage.live.keys, offset=(2, 0))
+        await stage.pilot.pause()
+        assert not stage.live.keys.message
+        assert stage.app.is_running and stage.app.screen is stage.live
+        assert "q quit" in seen(stage.app)
+
+
+async def test_a_message_is_unfolded_and_folded_again_with_the_mouse() -> None:
+    async with staged_app(over()) as stage:
+
+        async def click(words: str) -> None:
+            lines = stage.text(stage.live.story).splitlines()
+            at = next(y for y, line in enumerate(lines) if words in line)
+            await drag(stage, place(stage.live.story, at), place(stage.live.story, at))
+
+        await click("… 8 more lines")
+        assert "When you are done" in stage.text(stage.live.story)
+        await click("▪ system")
+        assert "… 8 more lines" in stage.text(stage.live.story)
+        await click("▪ system")
+        assert "When you are done" in stage.text(stage.live.story)
+        await click("› user")
+        assert "A workshop makes" in stage.text(stage.live.story)
+
+
+async def test_a_click_on_a_title_goes_to_its_pane_and_the_wheel_scrolls_what_it_is_over() -> None:
+    async with staged_app(over()) as stage:
+        live = stage.live
+        for pane in (live.story, live.numbers, live.reward, live.rollouts):
+            title = pane.region.x + 4, pane.region.y
+            await drag(stage, title, title)
+            assert stage.app.focused is pane
+        await tell(stage, events.MouseScrollDown, *place(live.story, 3), 0)
+        assert (live.story.scroll_offset.y, live.rollouts.scroll_offset.y) == (3, 0)
+        assert stage.app.focused is live.rollouts
+
+
+@pytest.mark.parametrize(
+    "keys",
+    [("slash",), ("a",), ("C", "ctrl+u"), ("x", "tab", "tab", "ctrl+u")],
+    ids=["filter", "note", "path", "export"],
+)
+async def test_a_click_puts_the_caret_where_something_is_typed(keys: tuple[str, ...]) -> None:
+    async with staged_app(over()) as stage:
+        await stage.press(*keys, *"row<abcd")
+        lines = seen(stage.app).splitlines()
+        y = next(y for y, line in enumerate(lines) if "row<abcd" in line)
+        x = lines[y].index("row<abcd") + 4
+        await drag(stage, (x, y), (x, y))
+        await stage.press("7")
+        assert "row<7abcd" in seen(stage.app)
