@@ -161,7 +161,7 @@ async def test_a_complete_run_tells_its_errors() -> None:
             False,
         ]
         await stage.select("11aa22bb")
-        assert "n = 10  · 6 errored" in stage.about
+        assert "n = 10  ·  6 errored" in stage.about
         await stage.select("22bb33cc")
         assert "errored" not in stage.about
 
@@ -172,7 +172,7 @@ async def test_what_a_run_was_asked_tells_it_from_others_and_finds_it_without_it
     async with at_home(desk) as stage:
         await stage.press("slash", *"prompt=short", "enter")
         assert [one.run.path.name for one in stage.home.runs.shown] == ["11aa22bb"]
-        assert stage.about.startswith(" prompt=short, api_key=***  · outputs/evals/calculator")
+        assert stage.about.startswith(" prompt=short, api_key=***  ·  outputs/evals/calculator")
 
 
 async def test_environments_and_endpoints_say_how_they_are_and_never_a_key() -> None:
@@ -398,6 +398,7 @@ async def test_the_list_is_filtered_while_typing_and_whole_again_after_escape() 
         await stage.press("slash", *"INCOMP !qwq")
         assert [one.run.path.name for one in stage.home.runs.shown] == ["9e8d7c6b", "ffffffff"]
         assert "2 of 7" in str(stage.home.list.border_title)
+        assert stage.keys.split() == ["enter", "keep", "esc", "clear"]
         await stage.press("enter", "j")
         assert stage.selected == "ffffffff"
         await stage.press("escape")

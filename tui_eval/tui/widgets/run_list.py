@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Hashable
+from collections.abc import Callable, Hashable, Iterable
 from typing import TYPE_CHECKING, ClassVar, NamedTuple
 
 from textual import events
@@ -50,6 +50,12 @@ def _named(name: str, room: int) -> str:
     """A name, without its owner where there is no room for both."""
     whole = one_line(name, NAME_MOST)
     return whole if len(whole) <= room else _OWNER.sub("", whole)
+
+
+def _widest(names: Iterable[str]) -> tuple[int, int]:
+    """Cells of the longest of some names, and of the longest without its owner."""
+    whole = [one_line(name, NAME_MOST) for name in names]
+    return max(map(len, whole), default=0), max((len(_named(name, 0)) for name in whole), default=0)
 
 
 class RunList(LineView):
@@ -108,15 +114,17 @@ class RunList(LineView):
     @property
     def _columns(self) -> Columns:
         shown = self.runs.shown
-        env = max((len(one_line(one.env_id, NAME_MOST)) for one in shown), default=0)
-        model = max((len(one_line(one.model, NAME_MOST)) for one in shown), default=0)
+        env, model = _widest(one.env_id for one in shown), _widest(one.model for one in shown)
         wanted = (self.line_width, env, model, any(not one.saved for one in shown))
         if wanted != self._columns_of:
             self._columns_of, self._made = wanted, self._fit(*wanted)
         return self._made
 
-    def _fit(self, width: int, env: int, model: int, has_unsaved: bool) -> Columns:
+    def _fit(
+        self, width: int, envs: tuple[int, int], models: tuple[int, int], has_unsaved: bool
+    ) -> Columns:
         """Gives to the numbers what the names leave, then the names what is left."""
+        (env, bare_env), (model, bare_model) = envs, models
         room = width - 4 - 2 - REWARD - HALF - SHORT_DATE - 2 - SHORT_STATE
         extras = {"interval": INTERVAL - HALF, "n": N, "long_state": LONG_STATE - SHORT_STATE}
         extras |= {"unsaved": UNSAVED if has_unsaved else 0, "long_date": LONG_DATE - SHORT_DATE}
@@ -124,6 +132,8 @@ class RunList(LineView):
         for name, cells in extras.items():
             there[name] = room - cells >= min(max(env + model, 13 + 5), NAMES_LEAST)
             room -= cells if there[name] else 0
+        if env + model > room:
+            env, model = bare_env, bare_model
         least = min(env, room // 2)
         model = max(min(model, room - least), 5)
         return Columns(env=max(min(env, room - model), 11), model=model, **there)
