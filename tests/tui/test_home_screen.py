@@ -139,17 +139,24 @@ async def test_every_run_is_a_line_the_running_first_then_by_date() -> None:
             "reverse-text",
             "word-guess",
             "wordle",
-            "sv-env-network-l…",
+            "sv-env-network-logs",
         ]
 
 
-@pytest.mark.parametrize("size", [(80, 24), (120, 40), (200, 60)])
+@pytest.mark.parametrize(
+    ("size", "env", "model"),
+    [
+        ((80, 24), "sv-env-netwo…", "qwen3-235b-a2…"),
+        ((120, 40), "sv-env-network-logs", "qwen3-235b-a22b-instruct-2…"),
+        ((200, 60), "sv-env-network-logs", "qwen/qwen3-235b-a22b-instruct-2507"),
+    ],
+)
 async def test_a_name_too_long_for_its_column_is_told_without_its_owner(
-    size: tuple[int, int],
+    size: tuple[int, int], env: str, model: str
 ) -> None:
     async with at_home(size=size) as stage:
-        found = next(line for line in stage.list.splitlines() if "0.42" in line)
-        assert found.split()[2].startswith("qwen3-235b")
+        assert next(line for line in stage.list.splitlines() if "0.42" in line).split()[2] == model
+        assert stage.list.splitlines()[7].split()[1].rpartition("/")[2] == env
         assert "Qwen/Qwen3.5-2B" in stage.list or size[0] == 80
 
 
