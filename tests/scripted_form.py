@@ -71,9 +71,9 @@ PLAN: dict[str, Any] = {
     "notices": [],
 }  # fmt: skip
 ENVIRONMENTS = [
-    Offer("calculator", "bundled · Word problems with a calculator: several tools, several turns."),
-    Offer("reverse-text", "local · Reverse a sentence letter by letter."),
-    Offer("word-guess", "bundled · Guess a hidden five-letter word from clues."),
+    Offer("calculator", "Word problems with a calculator: several tools, several turns. · bundled"),
+    Offer("reverse-text", "Reverse a sentence letter by letter. · local"),
+    Offer("word-guess", "Guess a hidden five-letter word from clues. · bundled"),
 ]
 ELSEWHERE = {"endpoint_id": "", "provider": "", "api_base_url": ""}
 ENDPOINTS = [

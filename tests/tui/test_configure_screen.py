@@ -451,6 +451,15 @@ async def test_every_pane_is_reached_at_80_columns_with_one_key() -> None:
         assert seen == [[pane] for pane in stage.screen.panes]
 
 
+async def test_the_key_that_copies_a_pane_is_told_where_that_pane_stands() -> None:
+    async with staged(ready(), size=(80, 24)) as stage:
+        told = []
+        for _ in stage.screen.panes:
+            told.append(stage.text(stage.screen.keys).rpartition("  ")[2])
+            await stage.press("f2")
+        assert told[2:4] == ["F4 copy TOML", "F3 copy command"]
+
+
 async def test_what_people_wrote_cannot_steer_the_terminal() -> None:
     evil = "x\x1b]52;c;eA==\x07\x9b31m[/red]"
     desk = ScriptedDesk({**SEVERAL, "notices": [{"text": evil, "level": "warning"}]})

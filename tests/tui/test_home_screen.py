@@ -139,17 +139,24 @@ async def test_every_run_is_a_line_the_running_first_then_by_date() -> None:
             "reverse-text",
             "word-guess",
             "wordle",
-            "sv-env-network-l…",
+            "sv-env-network-logs",
         ]
 
 
-@pytest.mark.parametrize("size", [(80, 24), (120, 40), (200, 60)])
+@pytest.mark.parametrize(
+    ("size", "env", "model"),
+    [
+        ((80, 24), "sv-env-netwo…", "qwen3-235b-a2…"),
+        ((120, 40), "sv-env-network-logs", "qwen3-235b-a22b-instruct-2…"),
+        ((200, 60), "sv-env-network-logs", "qwen/qwen3-235b-a22b-instruct-2507"),
+    ],
+)
 async def test_a_name_too_long_for_its_column_is_told_without_its_owner(
-    size: tuple[int, int],
+    size: tuple[int, int], env: str, model: str
 ) -> None:
     async with at_home(size=size) as stage:
-        found = next(line for line in stage.list.splitlines() if "0.42" in line)
-        assert found.split()[2].startswith("qwen3-235b")
+        assert next(line for line in stage.list.splitlines() if "0.42" in line).split()[2] == model
+        assert stage.list.splitlines()[7].split()[1].rpartition("/")[2] == env
         assert "Qwen/Qwen3.5-2B" in stage.list or size[0] == 80
 
 
@@ -161,7 +168,7 @@ async def test_a_complete_run_tells_its_errors() -> None:
             False,
         ]
         await stage.select("11aa22bb")
-        assert "n = 10  · 6 errored" in stage.about
+        assert "n = 10  ·  6 errored" in stage.about
         await stage.select("22bb33cc")
         assert "errored" not in stage.about
 
@@ -172,7 +179,7 @@ async def test_what_a_run_was_asked_tells_it_from_others_and_finds_it_without_it
     async with at_home(desk) as stage:
         await stage.press("slash", *"prompt=short", "enter")
         assert [one.run.path.name for one in stage.home.runs.shown] == ["11aa22bb"]
-        assert stage.about.startswith(" prompt=short, api_key=***  · outputs/evals/calculator")
+        assert stage.about.startswith(" prompt=short, api_key=***  ·  outputs/evals/calculator")
 
 
 async def test_environments_and_endpoints_say_how_they_are_and_never_a_key() -> None:
@@ -398,6 +405,7 @@ async def test_the_list_is_filtered_while_typing_and_whole_again_after_escape() 
         await stage.press("slash", *"INCOMP !qwq")
         assert [one.run.path.name for one in stage.home.runs.shown] == ["9e8d7c6b", "ffffffff"]
         assert "2 of 7" in str(stage.home.list.border_title)
+        assert stage.keys.split() == ["enter", "keep", "esc", "clear"]
         await stage.press("enter", "j")
         assert stage.selected == "ffffffff"
         await stage.press("escape")

@@ -297,7 +297,7 @@ async def test_an_error_that_is_cut_never_reads_as_a_stage() -> None:
     feed = ScriptedFeed([*events, ev.RunFinished(0, NOW, "interrupted", 130)], saved_rows())
     async with staged_app(feed, size=(120, 40)) as stage:
         states = [line.split("  ")[-1].strip() for line in shown(stage).splitlines()[1:5]]
-        assert states == ["unscored", "Runtime…", "ModelEr…", "unscored"]
+        assert states == ["unscored", "Runtime", "ModelErr", "unscored"]
         await stage.press("z")
         states = [line.split("  ")[-1].strip() for line in shown(stage).splitlines()[1:3]]
         assert states == ["scoring error", "RuntimeError"]

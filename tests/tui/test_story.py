@@ -206,3 +206,25 @@ def test_a_traceback_has_the_whole_width_and_keeps_its_indentation() -> None:
         "  Traceback:",
         f"  {raised}",
     ]
+
+
+def test_how_a_rollout_stopped_is_told_in_the_room_that_there_is() -> None:
+    rollout = Rollout(0, stop_condition="no_tools_called", is_truncated=True, reward=0.9)
+    told = {width: words(ending_piece(rollout, View(), width).lines)[0] for width in (70, 56, 44)}
+    assert told == {
+        70: "✓ done · reward 0.90 · truncated · stopped by no_tools_called",
+        56: "✓ done · reward 0.90 · truncated · no_tools_called",
+        44: "✓ done · reward 0.90 · truncated · no_tools…",
+    }
+
+
+def test_a_folded_text_does_not_end_with_an_empty_line() -> None:
+    system = Part(
+        "message", None, 0, Entry("system", 0, "one\ntwo\nthree\n\nfive\nsix\nseven\neight")
+    )
+    assert words(system.lay_out(View(), 60).lines)[1:] == [
+        "  one",
+        "  two",
+        "  three",
+        "  … 5 more lines  enter to show",
+    ]

@@ -77,7 +77,7 @@ class EngineDesk:
         words = ("--list", "--env-dir-path", environments_dir)
         found = await ask_engine(*words, within=DESCRIBES_WITHIN_S)
         return [
-            Offer(one["env_id"], f"{one['origin']} · {one['summary']}")
+            Offer(one["env_id"], " · ".join(filter(None, (one["summary"], one["origin"]))))
             for one in found.get("environments", ())
         ]
 

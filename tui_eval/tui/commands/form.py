@@ -19,10 +19,13 @@ COMMANDS = (
         footer="panes", rank=22,
     ),
     Command(
-        "f3", "copy_command", "form", FORM, "Copy the command line", footer="command", rank=25,
+        "f3", "copy_command", "form", FORM, "Copy the command line", footer="copy command", rank=25,
         palette=True,
     ),
-    Command("f4", "copy_toml", "form", FORM, "Copy the TOML", footer="TOML", rank=26, palette=True),
+    Command(
+        "f4", "copy_toml", "form", FORM, "Copy the TOML", footer="copy TOML", rank=26,
+        palette=True,
+    ),
     Command(
         "f5", "table", "form", FORM, "Another table of the file", footer="table", rank=23,
         palette=True,

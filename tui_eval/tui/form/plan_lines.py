@@ -13,6 +13,8 @@ from tui_eval.tui.look.wrap import shown_lines
 
 MOST_LINES = 400
 LABEL = 10
+APART = "\u00a0"
+"""A space at which no line breaks."""
 
 
 def wrapped(text: str, width: int, ink: str = "", most: int = MOST_LINES) -> Iterator[Line]:
@@ -61,8 +63,8 @@ def plan_lines(found: Mapping[str, Any], width: int) -> Iterator[Line]:
     yield ((rollouts_text(found), "strong"),)
     estimate = found["estimate"]
     got, usd = estimate["output_tokens"], estimate["usd"]
-    answers = "unknown without max_tokens" if got is None else f"at most about {got:,}"
-    tokens = f"about {estimate['input_tokens']:,} of prompts; answers {answers}"
+    answers = "answers unknown without max_tokens" if got is None else f"at most {got:,} out"
+    tokens = f"about {estimate['input_tokens']:,} in, {answers}"
     yield from fact("tokens", tokens, width)
     yield from fact("cost", "unknown" if usd is None else f"about {money_text(usd)}", width)
     if "evaluations" in found:
@@ -94,7 +96,9 @@ def _one(found: Mapping[str, Any], width: int) -> Iterator[Line]:
     if found["goes_on"]:
         yield from fact("goes on", str(found["goes_on"]), width)
     functions = found["reward_functions"]
-    rewards = ", ".join(f"{one['name']} × {one['weight']:g}" for one in functions if one["weight"])
+    rewards = ", ".join(
+        f"{one['name']}{APART}×{APART}{one['weight']:g}" for one in functions if one["weight"]
+    )
     metrics = ", ".join(one["name"] for one in functions if not one["weight"])
     yield from fact("rewards", rewards or "none", width)
     if metrics:

@@ -44,7 +44,7 @@ def breakdown(rollout: Rollout | None, group: ExampleFigures | None, width: int)
     name_width = max(min(longest, NAME_MOST, width - TABLE), 6)
     if weighted:
         yield from _table(weighted, name_width, width)
-    yield _total(rollout, name_width)
+    yield _total(rollout, name_width + TABLE if weighted else 0)
     if group is not None:
         yield from _group(rollout, group, width)
     yield from _metrics(metrics, name_width, has_weights=bool(rollout.scores))
@@ -85,9 +85,10 @@ def _table(scores: list[Score], name_width: int, width: int) -> Iterator[Line]:
     yield (("─" * table, "rule"),)
 
 
-def _total(rollout: Rollout, name_width: int) -> Line:
-    total = "none: it errored" if rollout.error else right(reward_text(rollout.reward), ADDS)
-    gap = " " * (name_width - 6 + TABLE - len(total))
+def _total(rollout: Rollout, table: int) -> Line:
+    """The sum at the right of its table; where there is none, over what follows."""
+    total = "none: it errored" if rollout.error else reward_text(rollout.reward)
+    gap = " " * max(table - len("reward") - len(total), 5)
     return (("reward", "strong"), (gap, ""), (total, "bad" if rollout.error else "strong"))
 
 

@@ -19,7 +19,7 @@ GROUP, GROUP_LEAST = 19, 12
 """Cells of what an example came to: with pass@k, and where there is no room for that."""
 STATE_LEAST, STATE_GOOD, STATE_BEST = 8, 15, 36
 """Cells that the state keeps: for its longest word, beside metrics, and beside columns of text."""
-METRIC_MOST = 12
+METRIC_MOST = 16
 TEXT_MOST = 60
 
 

@@ -12,7 +12,15 @@ from tui_eval.stats.examples import ExampleFigures
 from tui_eval.tui.look.blocks import thread
 from tui_eval.tui.look.figures import clock_text, reward_text, span_text
 from tui_eval.tui.look.ink import EMPTY, Line, Span, cut, left, line_width, right
-from tui_eval.tui.look.stages import DONE, ERROR, SCORING_ERROR, WAITING, error_word, look_of
+from tui_eval.tui.look.stages import (
+    DONE,
+    ERROR,
+    LOOKS,
+    SCORING_ERROR,
+    WAITING,
+    error_word,
+    look_of,
+)
 from tui_eval.tui.rollouts.columns import (
     BAR,
     BAR_COLUMN,
@@ -31,6 +39,7 @@ NOTE_GLYPH = "✎"
 MARK_GLYPH = "A"
 UNSCORED = "unscored"
 """A scoring error where that has no room: its first word alone is a stage that goes on."""
+STAGE_WORDS = frozenset(look.word for look in LOOKS)
 
 
 class RolloutLines:
@@ -261,10 +270,12 @@ class RolloutLines:
 
 def _error(error: str, room: int) -> str:
     """An error's name in so many cells, never so that it reads as a stage."""
-    name = one_line(error_word(error), 60)
-    if line_width(((name, ""),)) <= room:
-        return name
     first = error.split(" -> ")[0]
-    word = error_word(first)
-    short = UNSCORED if first == SCORING_ERROR and len(word) > room else word
-    return cut(one_line(short, 60), room)
+    bare = first.removesuffix("Error")
+    shorter = f"{bare}Err" if bare.lower() in STAGE_WORDS else bare
+    shortest = UNSCORED if first == SCORING_ERROR else shorter
+    for name in (error_word(error), error_word(first), shortest):
+        word = one_line(name, 60)
+        if line_width(((word, ""),)) <= room:
+            return word
+    return cut(one_line(shortest, 60), room)

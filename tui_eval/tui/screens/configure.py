@@ -148,7 +148,7 @@ class ConfigureScreen(DraftFilesScreen):
         if self.focused in self.panes:
             self.room.set_classes(f"-in-{self.panes.index(self.focused) + 1}")
             self.keys.scopes = ("form", "fields" if self.focused is self.fields else "view")
-            self.keys.tick(self.now())
+            self._update_keys()
 
     def follow(self) -> None:
         """Looks at what is typed, soon."""
@@ -218,10 +218,16 @@ class ConfigureScreen(DraftFilesScreen):
         self.fields.lay_out()
         for panel in (self.top, self.does, self.toml, self.command, self.about_env, self.about):
             panel.lay_out()
-        self.keys.words = {"run": "run" if self.can_run else ""}
-        self.keys.words |= {
-            "table": "table" if self.draft.path and len(self.draft.places) > 1 else ""
+        self._update_keys()
+
+    def _update_keys(self) -> None:
+        """One key copies what stands here; where there is room, both are told."""
+        self.keys.words = {
+            "run": "run" if self.can_run else "",
+            "table": "table" if self.draft.path and len(self.draft.places) > 1 else "",
         }
+        if self.focused is self.toml and self.has_class("-narrow"):
+            self.keys.words["copy_command"] = ""
         self.keys.tick(self.now())
 
     def _top_lines(self, width: int) -> list[Line]:

@@ -174,7 +174,7 @@ class HomeScreen(LookingScreen):
             "sort": "sort" if one is not None else "",
             "compare": "compare" if can_compare else "",
             "resume": "resume" if one is not None and not can_resume(one) else "",
-            "keep": "keep" if one is not None and not one.saved and not one.running else "",
+            "keep": "keep" if self.list.typing or self._can_keep else "",
             "copy": "copy" if one is not None else "",
             "export": "export" if one is not None else "",
             "new": "new" if self._configure is not None else "",
@@ -183,6 +183,11 @@ class HomeScreen(LookingScreen):
         }
         self.keys.scopes = ("typing",) if self.list.typing else (*self.scopes, self._pane_scope)
         self.keys.tick(self.now())
+
+    @property
+    def _can_keep(self) -> bool:
+        one = self.runs.selected if self.focused is self.list else None
+        return one is not None and not one.saved and not one.running
 
     @property
     def _pane_scope(self) -> Scope:

@@ -29,8 +29,16 @@ NO_RUNS: tuple[Line, ...] = (
     (("  No runs under ./outputs yet, nor under ./environments/*/outputs.", ""),),
     EMPTY,
 )
-BY_COMMAND: Line = (("     ", ""), ("tui-eval ENVIRONMENT -m MODEL", "muted"), ("  run one", ""))
-ELSEWHERE: Line = (("     ", ""), ("tui-eval home PATH", "muted"), ("  look elsewhere too", ""))
+BY_COMMAND: Line = (
+    ("     ", ""),
+    ("tui-eval ENVIRONMENT -m MODEL", "muted"),
+    ("  runs one", "faint"),
+)
+ELSEWHERE: Line = (
+    ("     ", ""),
+    ("tui-eval home PATH", "muted"),
+    ("  looks elsewhere too", "faint"),
+)
 
 
 class LookingScreen(DrawnScreen[None]):

@@ -113,10 +113,12 @@ class OfferList(LineView, inherit_bindings=False):
         widest = max((line_width(((each.name, ""),)) for each in self.offers), default=8)
         width = max(min(widest, NAME_MOST), line_width(((one.name, ""),)) if self._free else 0)
         note = one_line(one.note, max(self.line_width - width - 2, 1))
+        lacks, dot, rest = ("", "", note) if one.good else note.partition(" · ")
         return (
             (left(one.name, width), "strong"),
             ("  ", ""),
-            (note, "muted" if one.good else "warn"),
+            (lacks, "warn"),
+            (dot + rest, "muted"),
         )
 
     async def on_key(self, event: events.Key) -> None:

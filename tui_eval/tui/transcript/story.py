@@ -121,6 +121,9 @@ def lay_out(head: Line, blocks: Iterable[Block], view: View, width: int) -> Piec
         found = shown(text, block.width(width), most)
         if 0 < found.rest <= 2 and view.limit is None:
             found = shown(text, block.width(width), most + 2)
+        while found.rest and view.limit is None and not found.lines[-1].strip():
+            found.lines.pop()
+            found.rest += 1
         if skip:
             hides = f"  {key_for('story.switch-fold')} hides"
             lines.append((*block.later, ("… earlier lines", "muted"), (hides, "faint")))
@@ -252,9 +255,9 @@ def step_note(step: dict[str, Any] | None) -> Line:
     told: list[Span] = [(" · ".join(notes), "faint")] if notes else []
     reason = step.get("finish_reason")
     if reason == "length" or step.get("is_truncated"):
-        told.append((" ✂ cut at the length limit", "warn"))
+        told.append(("  ✂ cut at the length limit", "warn"))
     elif reason not in _EXPECTED_REASONS:
-        told.append((f" ! {one_line(str(reason), 24)}", "warn"))
+        told.append((f"  ! {one_line(str(reason), 24)}", "warn"))
     return tuple(told)
 
 
@@ -336,10 +339,14 @@ def ending_piece(rollout: Rollout, view: View, width: int) -> Piece:
     if rollout.reward is not None:
         start += [(" · reward ", "muted"), (reward_text(rollout.reward), "strong")]
     if rollout.is_truncated:
-        start.append((" · truncated", "warn"))
+        start += [(" · ", "muted"), ("truncated", "warn")]
+    edge = min(width, MEASURE)
     if rollout.stop_condition:
-        start.append((f" · stopped by {one_line(str(rollout.stop_condition), 40)}", "muted"))
-    head = spread(tuple(start), _timing_note(rollout.timing), min(width, MEASURE))
+        stop = one_line(str(rollout.stop_condition), 40)
+        room = max(edge - line_width(start) - 3, 8)
+        words = f"stopped by {stop}" if cell_len(stop) + 11 <= room else cut(stop, room)
+        start.append((f" · {words}", "muted"))
+    head = spread(tuple(start), _timing_note(rollout.timing), edge)
     return lay_out(head, ending_blocks(rollout), view, width)
 
 

@@ -50,15 +50,15 @@ def about_run(one: FoundRun, marked: int) -> tuple[Line, Line]:
     """
     facts = [(f"{one_line(str(one.run.place), MOST)}", "muted")]
     if asked := asked_text(one):
-        facts.insert(0, (f"{one_line(asked, ASKED_MOST)}  · ", ""))
+        facts.insert(0, (f"{one_line(asked, ASKED_MOST)}  ·  ", ""))
     if one.format != OURS:
-        facts.append((f"  · written by {one_line(one.format, 40)}", "faint"))
+        facts.append((f"  ·  written by {one_line(one.format, 40)}", "faint"))
     if one.n is not None:
-        facts.append((f"  · n = {one.n:,}", "faint"))
+        facts.append((f"  ·  n = {one.n:,}", "faint"))
     if one.errored:
-        facts.append((f"  · {one.errored:,} errored", "bad"))
+        facts.append((f"  ·  {one.errored:,} errored", "bad"))
     if one.running and one.pid:
-        facts.append((f"  · process {one.pid}", "faint"))
+        facts.append((f"  ·  process {one.pid}", "faint"))
     compare, mark = key_for("home.compare"), key_for("runs.mark")
     enter, leave = key_for("runs.open"), key_for("run.leave")
     if marked == 1:

@@ -101,17 +101,16 @@ class ComparedHeader(LineView, can_focus=False):
                 (f" · {run.num_examples:,} × {state.per_example}{short}", "muted"),
                 (age, "faint"),
             ]
-        end = self._reward(place, one, comparison)
+        end = self._reward(one, comparison)
         for note in notes:
             if line_width((*start, note, *end)) + 2 > self.line_width:
                 break
             start.append(note)
         return spread(tuple(start), end, self.line_width)
 
-    def _reward(self, place: int, one: ComparedRun, comparison: Comparison | None) -> Line:
+    def _reward(self, one: ComparedRun, comparison: Comparison | None) -> Line:
         mean = one.state.reward_mean.result()
-        reward = f"reward {reward_text(mean.mean)}"
-        spans: list[Span] = [(reward, "strong" if place == 0 else "")]
+        spans: list[Span] = [("reward ", "muted"), (reward_text(mean.mean), "strong")]
         if len(self.reading.paths) < 3:
             return (*spans, (f" {interval_text(mean.low, mean.high)}", "muted"))
         if comparison is None:

@@ -141,9 +141,9 @@ class EvaluationList(LineView):
         columns = self._columns
         shown = columns.numbers
         text = left("  evaluation", 2 + columns.title)
-        varies = columns.names or "varies"
-        text += f"  {left(varies, columns.varies)}" if columns.varies else ""
-        text += " " * (columns.bar + 1) if "bar" in shown else ""
+        bar = columns.bar + 1 if "bar" in shown else 0
+        varies = left(columns.names or "varies", columns.varies + bar)
+        text += f"  {varies}" if columns.varies else " " * bar
         text += right("done", WIDTHS["done"]) + right("reward", WIDTHS["reward"])
         text += right("±", 2) + " " * (WIDTHS["±"] - 2) if "±" in shown else ""
         for name in ("errors", "tokens", "cost", "time"):

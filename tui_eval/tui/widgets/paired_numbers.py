@@ -47,7 +47,7 @@ class PairedNumbers(LineView):
 
 
 def number_lines(found: Comparison, letter: str, width: int) -> Iterator[Line]:
-    """Every number, the reward's test, what is not paired, and what to doubt.
+    """Every number, the reward's test, what to doubt, and what is not paired.
 
     Args:
         letter: What the second run is called.
@@ -56,10 +56,10 @@ def number_lines(found: Comparison, letter: str, width: int) -> Iterator[Line]:
         yield from _table(found, letter, width)
         yield EMPTY
         yield from _test(found, width)
-    for why, count in found.unpaired.items():
-        yield from wrapped("· ", f"not paired: {plural(count, 'example')} {why}", "muted", width)
     for doubt in found.doubts:
         yield from wrapped("! ", one_line(doubt, 400), "warn", width)
+    for why, count in found.unpaired.items():
+        yield from wrapped("· ", f"not paired: {plural(count, 'example')} {why}", "muted", width)
 
 
 UNITS = {"time": "time, seconds"}

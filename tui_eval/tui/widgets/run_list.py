@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Hashable
+from collections.abc import Callable, Hashable, Iterable, Sequence
 from typing import TYPE_CHECKING, ClassVar, NamedTuple
 
 from textual import events
@@ -28,7 +28,8 @@ NAME_MOST = 60
 NAMES_LEAST = 28
 REWARD, HALF, INTERVAL, N = 7, 7, 15, 6
 SHORT_DATE, LONG_DATE = 10, 14
-SHORT_STATE, LONG_STATE, UNSAVED = 18, 23, 9
+SHORT_STATE = 18
+UNSAVED = "  unsaved"
 
 
 class Columns(NamedTuple):
@@ -43,6 +44,15 @@ class Columns(NamedTuple):
     unsaved: bool
 
 
+class Needs(NamedTuple):
+    """Cells that the runs would take: names with and without owners, states alone and with more."""
+
+    envs: tuple[int, int]
+    models: tuple[int, int]
+    state: int
+    unsaved: int
+
+
 _OWNER = re.compile(r"^[\w.-]+/(?=\w)")
 
 
@@ -50,6 +60,22 @@ def _named(name: str, room: int) -> str:
     """A name, without its owner where there is no room for both."""
     whole = one_line(name, NAME_MOST)
     return whole if len(whole) <= room else _OWNER.sub("", whole)
+
+
+def _widest(names: Iterable[str]) -> tuple[int, int]:
+    """Cells of the longest of some names, and of the longest without its owner."""
+    whole = [one_line(name, NAME_MOST) for name in names]
+    return max(map(len, whole), default=0), max((len(_named(name, 0)) for name in whole), default=0)
+
+
+def _needs(runs: Sequence[FoundRun]) -> Needs:
+    states = [(len(state_text(one, True)), one.saved) for one in runs]
+    return Needs(
+        _widest(one.env_id for one in runs),
+        _widest(one.model for one in runs),
+        max((cells for cells, _ in states), default=0),
+        max((cells + len(UNSAVED) for cells, saved in states if not saved), default=0),
+    )
 
 
 class RunList(LineView):
@@ -74,6 +100,7 @@ class RunList(LineView):
         self.now = now
         self.empty: tuple[Line, ...] = ()
         self.typing = False
+        self._needs: Needs | None = None
         self._columns_of: Hashable = None
         self._made = Columns(0, 0, False, False, False, False, False)
 
@@ -107,23 +134,30 @@ class RunList(LineView):
 
     @property
     def _columns(self) -> Columns:
-        shown = self.runs.shown
-        env = max((len(one_line(one.env_id, NAME_MOST)) for one in shown), default=0)
-        model = max((len(one_line(one.model, NAME_MOST)) for one in shown), default=0)
-        wanted = (self.line_width, env, model, any(not one.saved for one in shown))
+        self._needs = self._needs or _needs(self.runs.shown)
+        wanted = (self.line_width, self._needs)
         if wanted != self._columns_of:
             self._columns_of, self._made = wanted, self._fit(*wanted)
         return self._made
 
-    def _fit(self, width: int, env: int, model: int, has_unsaved: bool) -> Columns:
+    def update(self) -> None:
+        """Measures the runs anew."""
+        self._needs = None
+        super().update()
+
+    def _fit(self, width: int, needs: Needs) -> Columns:
         """Gives to the numbers what the names leave, then the names what is left."""
+        (env, bare_env), (model, bare_model) = needs.envs, needs.models
         room = width - 4 - 2 - REWARD - HALF - SHORT_DATE - 2 - SHORT_STATE
-        extras = {"interval": INTERVAL - HALF, "n": N, "long_state": LONG_STATE - SHORT_STATE}
-        extras |= {"unsaved": UNSAVED if has_unsaved else 0, "long_date": LONG_DATE - SHORT_DATE}
+        state = max(needs.state, SHORT_STATE)
+        extras = {"interval": INTERVAL - HALF, "n": N, "long_state": state - SHORT_STATE}
+        extras |= {"unsaved": max(needs.unsaved - state, 0), "long_date": LONG_DATE - SHORT_DATE}
         there = {}
         for name, cells in extras.items():
             there[name] = room - cells >= min(max(env + model, 13 + 5), NAMES_LEAST)
             room -= cells if there[name] else 0
+        if env + model > room:
+            env, model = bare_env, bare_model
         least = min(env, room // 2)
         model = max(min(model, room - least), 5)
         return Columns(env=max(min(env, room - model), 11), model=model, **there)
@@ -176,7 +210,7 @@ class RunList(LineView):
         state, dot, errors = state_text(one, columns.long_state).partition(" · ")
         spans += [(f"  {state}", look.ink), (f"{dot}{errors}", "bad")]
         if columns.unsaved and not one.saved:
-            spans.append(("  unsaved", "warn"))
+            spans.append((UNSAVED, "warn"))
         return tuple(spans)
 
     def _numbers(self, one: FoundRun, columns: Columns) -> list[Span]:
