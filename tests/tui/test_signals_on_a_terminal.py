@@ -212,7 +212,7 @@ def test_a_signal_whose_interrupt_is_dropped_ends_the_program_all_the_same(
     paths = f"{program.folder}{os.pathsep}{os.environ.get('PYTHONPATH', '')}"
     program.env |= {"PYTHONPATH": paths, "DROPPED": str(int(number))}
     with closing(Terminal(program.folder, program.env, "demo")) as terminal:
-        # Where Ctrl-C comes inside of `exec` Python ends itself by it: a shell says 130 to that, too
+        # Python ends itself by a Ctrl-C that comes inside of `exec`: a shell says 130 to that, too
         assert terminal.finish() in (130, -signal.SIGINT)
         assert b"\x1b[?1049h" not in terminal.raw
 
