@@ -224,12 +224,14 @@ async def test_lines_are_laid_out_for_the_width_that_the_pane_has() -> None:
             assert "› print  note: per day 504, five days 2520, fallen 108" in shown(stage)
 
 
-async def test_a_log_with_nothing_in_it_says_so() -> None:
-    feed = ScriptedFeed(all_events(), saved_rows(), live=False)
+@pytest.mark.parametrize("live", [True, False])
+async def test_a_log_with_nothing_in_it_says_so(live: bool) -> None:
+    feed = ScriptedFeed(running_events() if live else all_events(), saved_rows(), live=live)
     feed.logged = b""
     async with staged_app(feed) as stage:
         await open_log(stage)
-        assert "nothing was logged yet" in shown(stage)
-        feed.logged = LOG.splitlines()[1].encode()
+        assert "nothing was logged" in shown(stage)
+        assert ("nothing was logged yet" in shown(stage)) == live
+        feed.logged = LOG.splitlines()[1].encode() + b"\n"
         stage.live.log_pane.poll()
         await stage.until(lambda: "seed 7" in shown(stage))

@@ -162,6 +162,7 @@ def test_no_line_is_wider_than_the_pane() -> None:
 
 
 def test_numbers_are_short() -> None:
+    assert reward_text((0.35 + 0.7) / 2) == reward_text((0.7 + 0.35) / 2 - 1e-16) == "0.53"
     assert [reward_text(v) for v in (0.5, -1.2, 123.4, None, float("nan"))] == [
         "0.50", "-1.20", "123", "–", "–",
     ]  # fmt: skip

@@ -13,6 +13,7 @@ def reward_text(value: float | None) -> str:
     """A reward or metric in at most six characters; a dash for none."""
     if value is None or math.isnan(value):
         return NONE
+    value = round(value, 9)  # sums of the same numbers in another order round alike
     if abs(value) < 100:
         return f"{value:.2f}"
     return f"{value:.0f}" if abs(value) < 1e5 else f"{value:.0e}".replace("e+0", "e")

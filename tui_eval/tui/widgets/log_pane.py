@@ -27,7 +27,8 @@ if TYPE_CHECKING:
 
 POLL_S = 0.4
 FILTERS = ((DEBUG, ""), (OUTPUT, "without debug"), (WARNING, "warnings, errors"), (ERROR, "errors"))
-EMPTY_LOG: Line = (("nothing was logged yet", "faint"),)
+EMPTY_LOG: Line = (("nothing was logged", "faint"),)
+EMPTY_SO_FAR: Line = (("nothing was logged yet", "faint"),)
 NOTHING_LEFT: Line = (("nothing of this level", "faint"), ("  L shows other levels", "faint"))
 
 
@@ -107,7 +108,8 @@ class LogPane(LineView):
     def line(self, index: int) -> Line:
         """One line of a record."""
         if not self._records:
-            return NOTHING_LEFT if self.window.records else EMPTY_LOG
+            empty = EMPTY_SO_FAR if self.feed.live else EMPTY_LOG
+            return NOTHING_LEFT if self.window.records else empty
         return self.lines.line(index, self.needle)
 
     def key(self, index: int) -> Hashable:
