@@ -49,7 +49,8 @@ def values_of(option: Option) -> st.SearchStrategy[Any]:
     if option.kind == "list":
         return st.lists(STRIPPED, min_size=1, max_size=3)
     if option.kind == "headers":
-        return st.dictionaries(st.just("X-Team") | st.just("X-Run"), NAMES, min_size=1)
+        values = NAMES.filter(str.isascii)
+        return st.dictionaries(st.just("X-Team") | st.just("X-Run"), values, min_size=1)
     if option.kind == "optional_path":
         return st.just(NEWEST) | NAMES
     return STRIPPED.filter(lambda text: text[0] not in "[{")

@@ -100,7 +100,8 @@ def test_an_unknown_provider_is_told_with_the_known() -> None:
         (["X-A"], "--header: 'X-A' is no header; expected 'Name: Value'"),
         ([": v"], "--header: '' is no name of a header"),
         (["a b: v"], "--header: 'a b' is no name of a header"),
-        (["X-A: b\nX-B: c"], "--header: the value of header X-A must be text of one line"),
+        (["X-A: b\nX-B: c"], "--header: the value of header X-A must be one line of ASCII text"),
+        (["X-A: café"], "--header: the value of header X-A must be one line of ASCII text"),
     ],
 )
 def test_what_is_no_header_is_told(given: list[str], told: str) -> None:

@@ -72,6 +72,9 @@ def test_what_is_right_becomes_a_value(name: str, text: Any, value: Any) -> None
         ("env_args", '{"a": "\\ud800"}', "-a/--env-args", "lone surrogate"),
         ("sampling_args", '{"temperature": NaN}', "-S/--sampling-args", "NaN is no JSON"),
         ("sampling_args", '{"x": -Infinity}', "-S/--sampling-args", "-Infinity is no JSON"),
+        ("sampling_args", '{"x": [1e999]}', "-S/--sampling-args", "1e999 is too large"),
+        ("max_concurrent", "9" * 23, "-c/--max-concurrent", "whole numbers have 64 bits"),
+        ("max_tokens", "9" * 23, "-t/--max-tokens", "whole numbers have 64 bits"),
     ],
 )
 def test_what_is_wrong_is_told_with_its_flag(name: str, text: str, flag: str, words: str) -> None:

@@ -96,7 +96,16 @@ def test_a_missing_key_is_told_by_the_name_of_its_variable(monkeypatch: pytest.M
 
 
 @pytest.mark.parametrize(
-    "url", ["localhost:8000", "ftp://x", "http://", "https:///v1", "http://[x"]
+    "url",
+    [
+        "localhost:8000",
+        "ftp://x",
+        "http://",
+        "https:///v1",
+        "http://[x",
+        "http://h:99999",
+        "http://h:v1",
+    ],
 )
 def test_what_is_no_url_is_refused(url: str) -> None:
     (fault,) = faults_of(model="m", api_base_url=url)

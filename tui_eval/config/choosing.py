@@ -250,6 +250,6 @@ def is_url(text: str) -> bool:
     """Whether a text is the URL of a web server."""
     try:
         parts = urlsplit(text)
-        return parts.scheme in ("http", "https") and bool(parts.hostname)
+        return parts.scheme in ("http", "https") and bool(parts.hostname) and parts.port != 0
     except ValueError:
         return False
