@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import subprocess
+import sys
 import tomllib
 from pathlib import Path
 from typing import Any
@@ -362,3 +364,37 @@ def test_a_file_with_every_fault_is_shown_as_it_is(place: str) -> None:
     draft.request()
     draft.command()
     assert "num_exmples = 2" in draft.toml() and 'timeout = "soon"' in draft.toml()
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        '[[ablation]]\nenv_id = "a"\n[ablation.sweep]\ntemperature = [0]\n',
+        'eval = [{ env_id = "a" }, { env_id = "b" }]\n',
+    ],
+)
+def test_evaluations_that_no_form_can_show_are_run_as_the_file_has_them(text: str) -> None:
+    draft = Draft(f'model = "demo"\n{text}', Path("e.toml"))
+    assert draft.form.faults() == {}
+    request = draft.request()
+    assert (request["env_id"], request["raw"], request["text"]) == ("e.toml", {}, draft.toml())
+    assert expand(Request(**request)).faults == []
+
+
+def test_a_file_that_cannot_be_written_whole_stays_as_it_was(tmp_path: Path) -> None:
+    path = tmp_path / "e.toml"
+    text = '# mine\nmodel = "demo"\n'
+    path.write_text(text)
+    path.chmod(0o600)
+    code = (
+        "import resource, sys; from pathlib import Path; from tui_eval.config.draft import Draft\n"
+        "draft = Draft.load(Path(sys.argv[1])); draft.form.put('output_dir', 'x' * 100)\n"
+        "resource.setrlimit(resource.RLIMIT_FSIZE, (50, 50))\n"
+        "try: draft.save(Path(sys.argv[1]))\n"
+        "except OSError as error: print(error.strerror)\n"
+    )
+    done = subprocess.run([sys.executable, "-c", code, path], capture_output=True, text=True)
+    assert done.stdout == "File too large\n", done
+    assert path.read_text() == text
+    Draft.load(path).save(path)
+    assert path.stat().st_mode & 0o777 == 0o600

@@ -13,6 +13,7 @@ from tui_eval.config.eval_file import read_eval_file
 from tui_eval.config.fields import ARGUMENT
 from tui_eval.config.form import Form
 from tui_eval.config.options import BY_NAME, OPTIONS
+from tui_eval.config.saving_settings import replace_file
 from tui_eval.config.toml_files import lines_of
 from tui_eval.errors import Fault
 
@@ -68,7 +69,7 @@ class Draft:
         document = EvalDocument(self._text)
         self.place = place
         inherited = {} if place is None else document.values(None, wrong_too=False)
-        needed = place is not None or len(self.places) == 1
+        needed = place is not None or not (self.several or len(self.places) > 1)
         self.form = Form(document.values(place), inherited, names_environment=needed)
 
     def select(self, place: Place) -> None:
@@ -129,7 +130,7 @@ class Draft:
         """
         text = self.toml()
         path.parent.mkdir(parents=True, exist_ok=True)
-        path.write_text(text, "utf-8")
+        replace_file(path, text)
         return text
 
     def saved_at(self, path: Path, text: str) -> None:

@@ -24,12 +24,9 @@ def save_settings(path: Path, changes: Mapping[tuple[str, ...], Any]) -> None:
     import tomlkit
     from tomlkit.exceptions import TOMLKitError
 
-    from tui_eval.runs.writer import write_atomically
-
     path = path.resolve()
     path.parent.mkdir(parents=True, exist_ok=True)
     with _alone_in(path.parent):
-        mode = path.stat().st_mode & 0o777 if path.exists() else 0o644
         before = path.read_text("utf-8") if path.exists() else ""
         try:
             document = tomlkit.parse(before)
@@ -39,8 +36,22 @@ def save_settings(path: Path, changes: Mapping[tuple[str, ...], Any]) -> None:
         except TOMLKitError as error:
             raise ValueError(f"{path} is no TOML: {error}") from None
         if after != before:
-            write_atomically(path, after.encode())
-            path.chmod(mode)
+            replace_file(path, after)
+
+
+def replace_file(path: Path, text: str) -> None:
+    """Writes a file of somebody's whole or not at all; its mode stays, and so does a link to it.
+
+    Raises:
+        OSError: It cannot be written.
+    """
+    from tui_eval.runs.writer import write_atomically
+
+    path = path.resolve()
+    mode = path.stat().st_mode & 0o777 if path.exists() else None
+    write_atomically(path, text.encode())
+    if mode is not None:
+        path.chmod(mode)
 
 
 def _put(document: Any, keys: tuple[str, ...], value: Any) -> None:
