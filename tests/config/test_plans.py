@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tui_eval.config.plan import Request, RunPlan, plan_to_toml, read_plan
-from tui_eval.config.planning import make_plan
+from tui_eval.config.planning import make_plan, resume_asked
 from tui_eval.config.secret_values import masked
 from tui_eval.errors import RefusedError
 
@@ -137,6 +137,12 @@ def test_a_named_folder_saves() -> None:
     assert planned(save_results=True).save
     plan = planned(output_dir="there")
     assert (plan.save, plan.output_dir) == (True, "there")
+
+
+@pytest.mark.parametrize("target", ["my-env", None])
+def test_the_run_to_go_on_with_may_be_set_like_any_setting(target: str | None) -> None:
+    asked = Request(env_id=target, raw={"model": "mini", "sets": ["resume=there"]})
+    assert resume_asked(asked) == "there"
 
 
 def test_a_resumed_run_keeps_what_is_not_typed() -> None:
