@@ -138,6 +138,9 @@ def test_transcripts_are_compared(program: Program) -> None:
     turns = json.loads(done.out)["turns"]
     assert turns[1]["first"][0]["text"].startswith("answer 0 1 one")
     assert turns[1]["second"][0]["text"].startswith("answer 0 0 two")
+    done = program.run("compare", a, "--example", "ex0", "--number", "1", "--json")
+    turns = json.loads(done.out)["turns"]
+    assert turns[1]["second"][0]["text"].startswith("answer 0 0 one"), "the other one"
     done = program.run("compare", a, "--example", "ex7")
     assert done.code == 2 and "no finished rollout 0 of an example ex7" in done.err
     done = program.run("compare", a)
