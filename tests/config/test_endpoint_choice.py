@@ -163,8 +163,10 @@ def serving(server: FaultServer, *models: str) -> int:
 def test_servers_on_this_machine_are_offered_where_a_model_is_not_found(
     fault_server: FaultServer, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    port = serving(fault_server, "a", "qwen", "c", "d")
+    port = serving(fault_server, "a", "qwen", "c", "d; ls")
     monkeypatch.setattr(local_servers, "LOCAL_SERVERS", [(port, "vLLM")])
+    (fault,) = faults(model="d; ls")
+    assert fault.endswith("-m 'd; ls'. Or name its URL with -b, or its provider with -p")
     (fault,) = faults(model="qwen")
     url = f"http://localhost:{port}"
     assert f"{url} (vLLM) serves 'qwen': -b {url}/v1 -m qwen." in fault
