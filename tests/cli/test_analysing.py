@@ -159,6 +159,10 @@ def test_what_is_chosen_is_exported(program: Program) -> None:
     (page,) = program.folder.glob("*-one.html")
     assert done.out == f"4 rollouts written to {page.name}\n"
     assert "<details" in page.read_text()
+    kept = (program.folder / "one" / "results.jsonl").read_bytes()
+    done = program.run("export", run, "-o", f"{run}/results.jsonl", "--overwrite")
+    assert done.code == 2 and "results.jsonl: this is a file of the run itself" in done.err
+    assert (program.folder / "one" / "results.jsonl").read_bytes() == kept
     done = program.run("export", run, "-o", "some.txt")
     assert done.code == 2 and "--format jsonl|csv" in done.err
     done = program.run("export", run, "-o", "some.jsonl")
