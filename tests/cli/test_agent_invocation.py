@@ -152,3 +152,15 @@ def test_a_number_past_64_bits_is_told_by_its_own_flag() -> None:
     what = f"{'9' * 23} is too large; whole numbers have 64 bits"
     assert request["faults"] == [("--max-turns", what, "")]
     assert "max_turns" not in json.loads(request["raw"]["env_args"])
+
+
+def test_scores_are_not_written_over_the_dataset(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    Path("rows.jsonl").write_text("{}\n")
+    typed = {"module": "m:x", "dataset": "rows.jsonl", "eval_fn": ("m:f",)}
+    request = make_request({**typed, "output": str(tmp_path / "rows.jsonl")})
+    assert request["faults"] == [
+        ("-o/--output", f"{tmp_path / 'rows.jsonl'} is the dataset; name another file", "")
+    ]

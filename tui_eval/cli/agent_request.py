@@ -106,7 +106,7 @@ def make_request(typed: Mapping[str, Any]) -> dict[str, Any]:
     before, faults = _before(_named_run(typed))
     values, wrong = _numbers(typed)
     output = typed.get("output") or before.get("scores_path") or None
-    faults += wrong + _not_text(given) + _output_faults(output)
+    faults += wrong + _not_text(given) + _output_faults(output, typed.get("dataset"))
     if not typed.get("resume"):
         values = {**_DEFAULTS, **values}
     raw: dict[str, Any] = {_PLAN[name]: str(values[name]) for name in _PLAN if name in values}
@@ -199,13 +199,15 @@ def _not_text(given: Mapping[str, Any]) -> list[Fault]:
     ]
 
 
-def _output_faults(output: str | None) -> list[Fault]:
+def _output_faults(output: str | None, dataset: str | None) -> list[Fault]:
     if output is None:
         return []
     path = Path(output)
     what = ""
     if path.is_dir():
         what = f"{output} is a folder; name a file"
+    elif dataset and path.resolve() == Path(dataset).resolve():
+        what = f"{output} is the dataset; name another file"
     elif not path.parent.is_dir():
         what = f"there is no folder {path.parent}"
     elif not os.access(path if path.exists() else path.parent, os.W_OK):
