@@ -112,6 +112,20 @@ def test_what_is_no_url_is_refused(url: str) -> None:
     assert fault.startswith(f"-b/--api-base-url: {url!r} is no URL")
 
 
+@pytest.mark.parametrize(
+    ("given", "told"),
+    [
+        ('{"model": "x"}', "-S/--sampling-args: model is a setting of its own. Say -m"),
+        ('{"messages": []}', "-S/--sampling-args: messages are the environment's own"),
+        ('{"stream": true}', "-S/--sampling-args: stream is a setting of its own. Say --stream"),
+        ('{"n": 2}', "-S/--sampling-args: n = 2: a rollout takes one answer"),
+    ],
+)
+def test_what_is_no_sampling_parameter_is_refused(given: str, told: str) -> None:
+    (fault,) = faults_of(model="mini", sampling_args=given)
+    assert fault.startswith(told)
+
+
 def test_all_faults_are_told_at_once() -> None:
     faults = faults_of(env_id=None, model="nope", num_examples="x", api_client_type="grpc")
     starts = ["-n/--num-examples", "--api-client-type", "ENVIRONMENT", "-m/--model"]
