@@ -178,7 +178,11 @@ def list_text(option: Option, values: Sequence[Any]) -> str:
     """The text that stands for a list: with commas between, or as JSON where that says another."""
     names = list(map(str, values))
     text = ",".join(names)
-    return text if _listed(option, text) == names else json.dumps(names, ensure_ascii=False)
+    try:
+        says_it = _listed(option, text) == names
+    except ValueError:  # as JSON it is a list of something else
+        says_it = False
+    return text if says_it else json.dumps(names, ensure_ascii=False)
 
 
 def _listed(option: Option, value: Any) -> list[str]:
