@@ -13,7 +13,7 @@ from servers import FaultServer, Reply
 from terminal import Terminal
 
 from tui_eval.cli.agent import command
-from tui_eval.cli.agent_request import SHARED
+from tui_eval.cli.agent_request import SHARED, make_request
 from tui_eval.cli.run import command as run_command
 
 PROJECT = Path(__file__).parents[1] / "osmosis_projects" / "calculator"
@@ -144,3 +144,23 @@ def test_an_agents_screen_is_asked_for_and_told_where_there_is_no_terminal(
         assert terminal.finish() == 0
     finally:
         terminal.close()
+
+
+def test_a_number_past_64_bits_is_told_by_its_own_flag() -> None:
+    typed = {"module": "m:x", "dataset": "d.csv", "eval_fn": ("m:f",), "max_turns": "9" * 23}
+    request = make_request(typed)
+    what = f"{'9' * 23} is too large; whole numbers have 64 bits"
+    assert request["faults"] == [("--max-turns", what, "")]
+    assert "max_turns" not in json.loads(request["raw"]["env_args"])
+
+
+def test_scores_are_not_written_over_the_dataset(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    Path("rows.jsonl").write_text("{}\n")
+    typed = {"module": "m:x", "dataset": "rows.jsonl", "eval_fn": ("m:f",)}
+    request = make_request({**typed, "output": str(tmp_path / "rows.jsonl")})
+    assert request["faults"] == [
+        ("-o/--output", f"{tmp_path / 'rows.jsonl'} is the dataset; name another file", "")
+    ]

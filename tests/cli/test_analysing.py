@@ -138,6 +138,9 @@ def test_transcripts_are_compared(program: Program) -> None:
     turns = json.loads(done.out)["turns"]
     assert turns[1]["first"][0]["text"].startswith("answer 0 1 one")
     assert turns[1]["second"][0]["text"].startswith("answer 0 0 two")
+    done = program.run("compare", a, "--example", "ex0", "--number", "1", "--json")
+    turns = json.loads(done.out)["turns"]
+    assert turns[1]["second"][0]["text"].startswith("answer 0 0 one"), "the other one"
     done = program.run("compare", a, "--example", "ex7")
     assert done.code == 2 and "no finished rollout 0 of an example ex7" in done.err
     done = program.run("compare", a)
@@ -156,6 +159,10 @@ def test_what_is_chosen_is_exported(program: Program) -> None:
     (page,) = program.folder.glob("*-one.html")
     assert done.out == f"4 rollouts written to {page.name}\n"
     assert "<details" in page.read_text()
+    kept = (program.folder / "one" / "results.jsonl").read_bytes()
+    done = program.run("export", run, "-o", f"{run}/results.jsonl", "--overwrite")
+    assert done.code == 2 and "results.jsonl: this is a file of the run itself" in done.err
+    assert (program.folder / "one" / "results.jsonl").read_bytes() == kept
     done = program.run("export", run, "-o", "some.txt")
     assert done.code == 2 and "--format jsonl|csv" in done.err
     done = program.run("export", run, "-o", "some.jsonl")

@@ -4,7 +4,10 @@ from __future__ import annotations
 
 import json
 
+import pytest
 from program import Program
+
+from tui_eval.cli.main import cli
 
 
 def test_the_newest_run_is_opened(program: Program) -> None:
@@ -39,3 +42,23 @@ def test_a_file_of_any_name_is_no_environment(program: Program) -> None:
     refused = program.run("notes.txt")
     assert refused.code == 2
     assert "notes.txt: no rollouts can be read from this" in refused.err
+
+
+def test_a_file_of_evaluations_that_is_not_there_is_told(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    assert cli(["open", "nowhere.toml"]) == 2
+    assert "nowhere.toml: there is no such file" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("words", [[], ["open"], ["compare", "--json", "a"]])
+def test_what_the_system_refuses_is_told_without_a_traceback(
+    words: list[str], capsys: pytest.CaptureFixture[str]
+) -> None:
+    name = "n" * 300
+    assert cli([*words, name]) == 1
+    said = capsys.readouterr()
+    assert said.err.startswith(f"error: {name}")
+    assert said.err.endswith(": File name too long\n")
+    if "--json" in words:
+        assert json.loads(said.out)["status"] == "failed"

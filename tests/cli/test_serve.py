@@ -92,14 +92,15 @@ async def test_a_token_of_ones_own_is_not_printed(program: Program) -> None:
 
 
 async def test_behind_a_proxy_its_name_and_its_pages_are_known(program: Program) -> None:
-    served = Served(program, "--no-token", "--public-url", "https://evals.example/tui/")
-    assert served.url == "https://evals.example/tui/"
+    served = Served(program, "--no-token", "--public-url", "https://evals.example:443/tui/")
+    assert served.url == "https://evals.example:443/tui/"
     async with aiohttp.ClientSession() as session:
         _, text = await status(session, served.local, Host="evals.example")
-        assert '"wss://evals.example/tui/ws"' in text
+        assert '"wss://evals.example:443/tui/ws"' in text
         page = "https://evals.example"
         headers = {"Host": "evals.example", "Origin": page}
         assert (await status(session, served.local, **headers))[0] == 200
+        assert (await status(session, served.local, Origin=page))[0] == 200
         assert (await status(session, served.local, Host="other.example"))[0] == 403
 
 

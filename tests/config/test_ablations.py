@@ -90,6 +90,23 @@ def test_what_is_wrong_with_a_sweep_is_told(sweep: str, told: str) -> None:
     assert [one for one in faults(write("e.toml", fixed + sweep)) if one.startswith(told)]
 
 
+@pytest.mark.parametrize(
+    ("table", "told"),
+    [
+        (
+            "sampling_args = { temperature = 0.5 }\n[ablation.sweep]\ntemperature = [0, 1]\n",
+            "e.toml:6: temperature is fixed and swept. Keep one",
+        ),
+        (
+            "[ablation.sweep]\ntemperature = [0, 1]\nsampling = { temperature = [2] }\n",
+            "e.toml:6: sampling_args.temperature is swept twice. Keep one",
+        ),
+    ],
+)
+def test_a_sampling_parameter_is_swept_in_one_place(table: str, told: str) -> None:
+    assert faults(write("e.toml", f'{TOP}[[ablation]]\nenv_id = "x"\n{table}')) == [told]
+
+
 def test_an_ablation_without_environment_is_told() -> None:
     path = write("e.toml", TOP + "[[ablation]]\n[ablation.sweep]\ntemperature = [0, 1]\n")
     assert faults(path) == ['e.toml:2: env_id is missing. Name the environment: env_id = "my-env"']

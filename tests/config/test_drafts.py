@@ -49,7 +49,8 @@ def values_of(option: Option) -> st.SearchStrategy[Any]:
     if option.kind == "list":
         return st.lists(STRIPPED, min_size=1, max_size=3)
     if option.kind == "headers":
-        return st.dictionaries(st.just("X-Team") | st.just("X-Run"), NAMES, min_size=1)
+        values = NAMES.filter(str.isascii)
+        return st.dictionaries(st.just("X-Team") | st.just("X-Run"), values, min_size=1)
     if option.kind == "optional_path":
         return st.just(NEWEST) | NAMES
     return STRIPPED.filter(lambda text: text[0] not in "[{")
@@ -361,6 +362,21 @@ def test_a_file_with_every_fault_is_shown_as_it_is(place: str) -> None:
     draft.request()
     draft.command()
     assert "num_exmples = 2" in draft.toml() and 'timeout = "soon"' in draft.toml()
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        '[[ablation]]\nenv_id = "a"\n[ablation.sweep]\ntemperature = [0]\n',
+        'eval = [{ env_id = "a" }, { env_id = "b" }]\n',
+    ],
+)
+def test_evaluations_that_no_form_can_show_are_run_as_the_file_has_them(text: str) -> None:
+    draft = Draft(f'model = "demo"\n{text}', Path("e.toml"))
+    assert draft.form.faults() == {}
+    request = draft.request()
+    assert (request["env_id"], request["raw"], request["text"]) == ("e.toml", {}, draft.toml())
+    assert expand(Request(**request)).faults == []
 
 
 def test_a_file_that_cannot_be_written_is_as_it_was(tmp_path: Path) -> None:

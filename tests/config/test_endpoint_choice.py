@@ -100,7 +100,8 @@ def test_an_unknown_provider_is_told_with_the_known() -> None:
         (["X-A"], "--header: 'X-A' is no header; expected 'Name: Value'"),
         ([": v"], "--header: '' is no name of a header"),
         (["a b: v"], "--header: 'a b' is no name of a header"),
-        (["X-A: b\nX-B: c"], "--header: the value of header X-A must be text of one line"),
+        (["X-A: b\nX-B: c"], "--header: the value of header X-A must be one line of ASCII text"),
+        (["X-A: café"], "--header: the value of header X-A must be one line of ASCII text"),
     ],
 )
 def test_what_is_no_header_is_told(given: list[str], told: str) -> None:
@@ -162,8 +163,10 @@ def serving(server: FaultServer, *models: str) -> int:
 def test_servers_on_this_machine_are_offered_where_a_model_is_not_found(
     fault_server: FaultServer, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    port = serving(fault_server, "a", "qwen", "c", "d")
+    port = serving(fault_server, "a", "qwen", "c", "d; ls")
     monkeypatch.setattr(local_servers, "LOCAL_SERVERS", [(port, "vLLM")])
+    (fault,) = faults(model="d; ls")
+    assert fault.endswith("-m 'd; ls'. Or name its URL with -b, or its provider with -p")
     (fault,) = faults(model="qwen")
     url = f"http://localhost:{port}"
     assert f"{url} (vLLM) serves 'qwen': -b {url}/v1 -m qwen." in fault

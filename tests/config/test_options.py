@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from tui_eval.config.options import BY_NAME, OPTIONS
-from tui_eval.config.values import parse_values
+from tui_eval.config.values import list_text, parse_text, parse_values
 
 
 @pytest.mark.parametrize(
@@ -72,6 +72,9 @@ def test_what_is_right_becomes_a_value(name: str, text: Any, value: Any) -> None
         ("env_args", '{"a": "\\ud800"}', "-a/--env-args", "lone surrogate"),
         ("sampling_args", '{"temperature": NaN}', "-S/--sampling-args", "NaN is no JSON"),
         ("sampling_args", '{"x": -Infinity}', "-S/--sampling-args", "-Infinity is no JSON"),
+        ("sampling_args", '{"x": [1e999]}', "-S/--sampling-args", "1e999 is too large"),
+        ("max_concurrent", "9" * 23, "-c/--max-concurrent", "whole numbers have 64 bits"),
+        ("max_tokens", "9" * 23, "-t/--max-tokens", "whole numbers have 64 bits"),
     ],
 )
 def test_what_is_wrong_is_told_with_its_flag(name: str, text: str, flag: str, words: str) -> None:
@@ -80,6 +83,12 @@ def test_what_is_wrong_is_told_with_its_flag(name: str, text: str, flag: str, wo
     (fault,) = faults
     assert fault.where == flag
     assert words in fault.what
+
+
+@pytest.mark.parametrize("names", [["7", "x"], ["a,b"], ["[1"], ["[true]"], ["[1,2]"], [" x "]])
+def test_the_text_of_a_list_says_the_list(names: list[str]) -> None:
+    option = BY_NAME["examples"]
+    assert parse_text(option, list_text(option, names)) == [name.strip() for name in names]
 
 
 def test_all_faults_are_told_at_once_and_the_rest_is_read() -> None:

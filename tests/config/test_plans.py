@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tui_eval.config.plan import Request, RunPlan, plan_to_toml, read_plan
-from tui_eval.config.planning import make_plan
+from tui_eval.config.planning import make_plan, resume_asked
 from tui_eval.config.secret_values import masked
 from tui_eval.errors import RefusedError
 
@@ -96,11 +96,34 @@ def test_a_missing_key_is_told_by_the_name_of_its_variable(monkeypatch: pytest.M
 
 
 @pytest.mark.parametrize(
-    "url", ["localhost:8000", "ftp://x", "http://", "https:///v1", "http://[x"]
+    "url",
+    [
+        "localhost:8000",
+        "ftp://x",
+        "http://",
+        "https:///v1",
+        "http://[x",
+        "http://h:99999",
+        "http://h:v1",
+    ],
 )
 def test_what_is_no_url_is_refused(url: str) -> None:
     (fault,) = faults_of(model="m", api_base_url=url)
     assert fault.startswith(f"-b/--api-base-url: {url!r} is no URL")
+
+
+@pytest.mark.parametrize(
+    ("given", "told"),
+    [
+        ('{"model": "x"}', "-S/--sampling-args: model is a setting of its own. Say -m"),
+        ('{"messages": []}', "-S/--sampling-args: messages are the environment's own"),
+        ('{"stream": true}', "-S/--sampling-args: stream is a setting of its own. Say --stream"),
+        ('{"n": 2}', "-S/--sampling-args: n = 2: a rollout takes one answer"),
+    ],
+)
+def test_what_is_no_sampling_parameter_is_refused(given: str, told: str) -> None:
+    (fault,) = faults_of(model="mini", sampling_args=given)
+    assert fault.startswith(told)
 
 
 def test_all_faults_are_told_at_once() -> None:
@@ -128,6 +151,12 @@ def test_a_named_folder_saves() -> None:
     assert planned(save_results=True).save
     plan = planned(output_dir="there")
     assert (plan.save, plan.output_dir) == (True, "there")
+
+
+@pytest.mark.parametrize("target", ["my-env", None])
+def test_the_run_to_go_on_with_may_be_set_like_any_setting(target: str | None) -> None:
+    asked = Request(env_id=target, raw={"model": "mini", "sets": ["resume=there"]})
+    assert resume_asked(asked) == "there"
 
 
 def test_a_resumed_run_keeps_what_is_not_typed() -> None:

@@ -86,7 +86,7 @@ def test_what_is_wrong_with_the_file_is_told(
         ("type = 3", "type must be text that is not empty"),
         ('headers = ""', "headers: '' is no header; expected 'Name: Value'"),
         ("headers = 3", "headers: 3 is not a list of texts"),
-        ("headers = { a = 3 }", "headers: the value of header a must be text of one line"),
+        ("headers = { a = 3 }", "headers: the value of header a must be one line of ASCII text"),
         ('extra_headers = { "a b" = "c" }', "extra_headers: 'a b' is no name of a header"),
         ("input_price = -1", "input_price must be a number from 0 on: USD per million tokens"),
         ('output_price = "1"', "output_price must be a number from 0 on"),
@@ -112,6 +112,13 @@ def test_a_registry_that_is_not_there_is_told(tmp_path: Path) -> None:
     found, faults = read_registry(tmp_path / "nothing.toml")
     assert found == {}
     assert "cannot be read: No such file" in str(faults[0])
+
+
+@pytest.mark.parametrize("name", ["e" * 300, "e\0"])
+def test_a_registry_that_can_have_no_such_name_is_told(name: str) -> None:
+    found, (fault,) = read_registry(registry_path(name))
+    assert found == {}
+    assert str(fault).startswith(f"{name}: the registry cannot be read: ")
 
 
 def test_the_shipped_registry_is_read_where_there_is_none_here(

@@ -12,7 +12,7 @@ from tui_eval.config.changes import changes
 from tui_eval.config.choosing import Surroundings
 from tui_eval.config.composing import compose
 from tui_eval.config.plan import plan_to_toml, read_plan
-from tui_eval.config.secret_values import masked_url, secrets_of_url
+from tui_eval.config.secret_values import masked, masked_url, secrets_of_url
 from tui_eval.config.settings import Setting
 
 KEY = "sk-proj-abcdef1234567890"
@@ -35,7 +35,7 @@ def test_a_variable_that_is_not_set_is_still_named() -> None:
     assert "NOT_SET_KEY" in told
 
 
-@pytest.mark.parametrize("url", ["http://h/v1?token=hush", "http://h/v1#hush"])
+@pytest.mark.parametrize("url", ["http://h/v1?token=hush", "http://h/v1#hush", "http://h/v1?"])
 def test_a_base_url_has_neither_query_nor_fragment(url: str) -> None:
     (told,) = faults(model="mini", api_base_url=url)
     assert "hush" not in told
@@ -127,6 +127,19 @@ def test_the_heartbeat_url_of_a_file_shows_no_secret_where_it_varies() -> None:
         '[[eval]]\nenv_id = "a"\nheartbeat_url = "https://hc-ping.com/other"\n'
     )
     assert token not in str([one.varies for one in plans(write("e.toml", text))])
+
+
+@pytest.mark.parametrize(
+    "name", ["api_keys", "passwords", "accessToken", "openaiApiKey", "clientSecret", "HFToken"]
+)
+def test_several_secrets_and_those_in_camel_case_are_hidden_too(name: str) -> None:
+    for value in (KEY, [KEY]):
+        assert masked({name: value}) == {name: "***"}
+
+
+@pytest.mark.parametrize("name", ["max_tokens", "maxTokens", "keys", "tokenizer"])
+def test_what_is_called_nearly_like_a_secret_is_shown(name: str) -> None:
+    assert masked({name: [1]}) == {name: [1]}
 
 
 @pytest.mark.parametrize("name", ["use_token", "skip_key", "password"])

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import os
+import shlex
 from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
@@ -188,7 +189,7 @@ class _Report:
         say = mutter if self._as_json else show
         if holder(run.lock) is not None:
             if self._output:
-                again = f"tui-eval agent --resume {run.path}"
+                again = f"tui-eval agent --resume {shlex.quote(str(run.path))}"
                 say([f"Scores are written when the run is over: {again}"])
             return
         results = self._read(run)

@@ -4,13 +4,15 @@ from __future__ import annotations
 
 import json
 import os
+import shlex
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
 from tui_eval.cli.going_on import AGENT, is_of_agent, newest_here
 from tui_eval.cli.run import typed_of
-from tui_eval.config.options import NEWEST, TYPED_KEY_VAR
+from tui_eval.config.options import NEWEST, TYPED_KEY_VAR, Option
+from tui_eval.config.values import parse_text
 from tui_eval.errors import Fault, RefusedError
 
 SHARED = (
@@ -29,13 +31,16 @@ SHARED = (
 )
 """Options that are those of `tui-eval run`."""
 
-NUMBERS: dict[str, tuple[str, type[int] | type[float], float | None]] = {
-    "n": ("--n", int, 1),
-    "pass_threshold": ("--pass-threshold", float, None),
-    "max_turns": ("--max-turns", int, 1),
-    "batch_size": ("--batch-size", int, 1),
-    "limit": ("--limit", int, 1),
-    "offset": ("--offset", int, 0),
+NUMBERS = {
+    option.name: option
+    for option in (
+        Option("n", ("--n",), "int", "", least=1),
+        Option("pass_threshold", ("--pass-threshold",), "float", ""),
+        Option("max_turns", ("--max-turns",), "int", "", least=1),
+        Option("batch_size", ("--batch-size",), "int", "", least=1),
+        Option("limit", ("--limit",), "int", "", least=1),
+        Option("offset", ("--offset",), "int", "", least=0),
+    )
 }
 """Flag, kind and smallest value of every number of its own."""
 
@@ -101,7 +106,7 @@ def make_request(typed: Mapping[str, Any]) -> dict[str, Any]:
     before, faults = _before(_named_run(typed))
     values, wrong = _numbers(typed)
     output = typed.get("output") or before.get("scores_path") or None
-    faults += wrong + _not_text(given) + _output_faults(output)
+    faults += wrong + _not_text(given) + _output_faults(output, typed.get("dataset"))
     if not typed.get("resume"):
         values = {**_DEFAULTS, **values}
     raw: dict[str, Any] = {_PLAN[name]: str(values[name]) for name in _PLAN if name in values}
@@ -124,7 +129,7 @@ def make_request(typed: Mapping[str, Any]) -> dict[str, Any]:
 def _flags(typed: Mapping[str, Any]) -> dict[str, str]:
     """What options of a run are called here, by their names; this command where nobody typed it."""
     sizes = {
-        _PLAN[name]: NUMBERS[name][0] if typed.get(name) is not None else "tui-eval agent"
+        _PLAN[name]: NUMBERS[name].shown if typed.get(name) is not None else "tui-eval agent"
         for name in _PLAN
     }
     key = {"api_key_var": "--api-key"} if typed.get("api_key") is not None else {}
@@ -145,7 +150,7 @@ def _before(path: str | None) -> tuple[Mapping[str, Any], list[Fault]]:
     asked = read_asked(run)
     if not asked or is_of_agent(asked.get("env_id", "")):
         return asked, []
-    hint = f"Go on: tui-eval run --resume {path}"
+    hint = f"Go on: tui-eval run --resume {shlex.quote(path)}"
     return {}, [Fault(path, "this is no run of tui-eval agent", hint)]
 
 
@@ -175,22 +180,12 @@ def _dataset(typed: Mapping[str, Any], before: Mapping[str, Any]) -> str | None:
 def _numbers(typed: Mapping[str, Any]) -> tuple[dict[str, Any], list[Fault]]:
     values: dict[str, Any] = {}
     faults: list[Fault] = []
-    for name, (flag, kind, least) in NUMBERS.items():
-        text = typed.get(name)
-        if text is None:
-            continue
-        try:
-            number = kind(text)
-            if number != number or number in (float("inf"), float("-inf")):
-                raise ValueError
-        except ValueError:
-            what = "a whole number" if kind is int else "a number"
-            faults.append(Fault(flag, f"{text!r} is not {what}"))
-            continue
-        if least is not None and number < least:
-            faults.append(Fault(flag, f"{text} is too small; expected {least:g} or more"))
-        else:
-            values[name] = number
+    for name, option in NUMBERS.items():
+        if typed.get(name) is not None:
+            try:
+                values[name] = parse_text(option, typed[name])
+            except ValueError as error:
+                faults.append(Fault(option.shown, str(error)))
     return values, faults
 
 
@@ -204,13 +199,15 @@ def _not_text(given: Mapping[str, Any]) -> list[Fault]:
     ]
 
 
-def _output_faults(output: str | None) -> list[Fault]:
+def _output_faults(output: str | None, dataset: str | None) -> list[Fault]:
     if output is None:
         return []
     path = Path(output)
     what = ""
     if path.is_dir():
         what = f"{output} is a folder; name a file"
+    elif dataset and path.resolve() == Path(dataset).resolve():
+        what = f"{output} is the dataset; name another file"
     elif not path.parent.is_dir():
         what = f"there is no folder {path.parent}"
     elif not os.access(path if path.exists() else path.parent, os.W_OK):

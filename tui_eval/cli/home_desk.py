@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import json
 import os
+import shlex
 import time
 from collections.abc import Iterator, Mapping, Sequence
 from importlib import import_module
@@ -84,7 +85,7 @@ class FilesAndEngines:
         found = [near for replicas in known.values() for near in _near(replicas)]
         for server in find_servers():
             url = f"http://localhost:{server.port}/v1"
-            use = f"{server.name}: -b {url} -m {server.models[0]}"
+            use = f"{server.name}: -b {url} -m {shlex.quote(server.models[0])}"
             more = f" and {len(server.models) - 1} more" if len(server.models) > 1 else ""
             models = server.models[0] + more
             found.append(NearEndpoint(f"localhost:{server.port}", models, url, "", True, use, True))

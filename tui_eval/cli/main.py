@@ -89,7 +89,10 @@ def _commands() -> None:
 
 
 def cli(args: list[str] | None = None) -> int:
-    """Runs a command; returns its exit code. Wrong usage is told on stderr and gives 2."""
+    """Runs a command; returns its exit code.
+
+    Wrong usage is told on stderr and gives 2, a file that the system refuses gives 1.
+    """
     try:
         code: Any = _commands.main(args, prog_name="tui-eval", standalone_mode=False)
     except click.ClickException as error:
@@ -102,14 +105,20 @@ def cli(args: list[str] | None = None) -> int:
         error.show()
         return error.exit_code
     except Exception as error:
+        told = ("interrupted", 130, "stopped before the run began")
         if not (isinstance(error, click.Abort) or was_interrupted(error)):
-            raise
+            if not (isinstance(error, OSError) and error.filename):
+                raise
+            told = ("failed", 1, f"{error.filename}: {error.strerror}")
+            from tui_eval.cli.report import complain
+
+            complain(f"error: {told[2]}")
         if _wants_json(args):
             from tui_eval.cli.report import show_json
             from tui_eval.runs.summary_json import unstarted_object
 
-            show_json(unstarted_object("interrupted", 130, "stopped before the run began"))
-        return 130
+            show_json(unstarted_object(*told))
+        return told[1]
     return code if isinstance(code, int) else 0
 
 

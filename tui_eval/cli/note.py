@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 from pathlib import Path
 
 import click
@@ -38,7 +39,7 @@ def command(
         state, _ = read_run(run)
         rows = [row for row in range(state.total) if note_key(state, row) == (example, number)]
         if not rows:
-            hint = f"See them: tui-eval ls {path}"
+            hint = f"See them: tui-eval ls {shlex.quote(str(path))}"
             what = f"there is no rollout {number} of an example {example}"
             raise RefusedError([Fault(str(path), what, hint)])
         before = read_notes(run).get((example, number), Note())

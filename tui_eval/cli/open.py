@@ -59,6 +59,8 @@ def _open_suite(file: Path) -> int:
         return open_suite_on_screen(file, held)
     suite = asyncio.run(_look(held.socket)) if held is not None else None
     if held is None or suite is None or suite.started is None:
+        if not file.exists():
+            return show_faults([Fault(str(file), "there is no such file")])
         hint = "Name the directory of a run, or go on: tui-eval run FILE --resume"
         return show_faults([Fault(str(file), "no engine is at work on these evaluations", hint)])
     from tui_eval.cli.suite_telling import show_at_work

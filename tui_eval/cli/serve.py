@@ -90,16 +90,10 @@ def _token(token: str | None, no_token: bool, faults: list[Fault]) -> str | None
 def _check_url(url: str | None, faults: list[Fault]) -> None:
     from urllib.parse import urlsplit
 
+    from tui_eval.config.choosing import is_url
     from tui_eval.errors import Fault
 
-    if url is None:
-        return
-    try:
-        parts = urlsplit(url)
-        is_good = parts.scheme in ("http", "https") and bool(parts.hostname) and parts.port != 0
-    except ValueError:
-        is_good = False
-    if not is_good or parts.query or parts.fragment:
+    if url is not None and (not is_url(url) or urlsplit(url).query or urlsplit(url).fragment):
         hint = "For example https://evals.example.org"
         faults.append(Fault("--public-url", f"{url!r} is no URL of a server", hint))
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
@@ -27,7 +28,8 @@ def find_two(
     """Two rollouts of an example: of one run, or one of each of two.
 
     Args:
-        numbers: Their numbers; without them the first one of each run, or the first two of one.
+        numbers: Their numbers; without them the first one of each run, or the first two of one;
+            beside one number of one run its first other one.
 
     Raises:
         RefusedError: There are no such rollouts.
@@ -35,7 +37,7 @@ def find_two(
     if len(paths) > 2 or len(numbers) > 2:
         raise RefusedError([Fault("--example", "two transcripts are compared, not more")])
     same = len(paths) == 1
-    wanted = [*numbers, *([0, 1] if same else [0, 0])[len(numbers) :]]
+    wanted = [*(numbers or [0]), *([1] if same and not any(numbers) else [0])][:2]
     sides = [paths[0], paths[-1]]
     faults: list[Fault] = []
     found: list[Rollout] = []
@@ -59,7 +61,9 @@ def _find(run: RunDir, example: str, number: int) -> Rollout:
                     return story
             break
     what = f"there is no finished rollout {number} of an example {example}"
-    raise RefusedError([Fault(str(run.path), what, f"See them: tui-eval ls {run.path}")])
+    raise RefusedError(
+        [Fault(str(run.path), what, f"See them: tui-eval ls {shlex.quote(str(run.path))}")]
+    )
 
 
 def alignment_lines(found: Alignment) -> Iterator[str]:

@@ -49,7 +49,9 @@ class Gate:
         self, token: str | None, host: str, port: int, public_url: str | None = None
     ) -> None:
         self._token = token
-        self._public = URL(public_url) if public_url else None
+        public = URL(public_url) if public_url else None
+        # as a browser names it: without the usual port
+        self._public = public.with_port(None) if public and public.is_default_port() else public
         self._cookie = f"tui-eval-{port}"
         self._known = secrets.token_urlsafe(32)
         names = {"localhost", host.lower(), socket.gethostname().lower(), socket.getfqdn().lower()}

@@ -7,7 +7,7 @@ from collections.abc import Iterator, Mapping
 from typing import Any, TypeAlias
 
 from tui_eval.config.options import FILE_KEYS, Option
-from tui_eval.config.settings import Setting, Settings, table_settings
+from tui_eval.config.settings import SAMPLING, Setting, Settings, table_settings
 from tui_eval.config.toml_files import TomlFile
 from tui_eval.config.values import check_toml
 from tui_eval.errors import Fault, nearest
@@ -106,13 +106,14 @@ def _clashes(fixed: Settings, axes: list[Axis]) -> list[Fault]:
     seen: set[tuple[str, str]] = set()
     for name, inside, _, where in axes:
         shown = f"{name}.{inside}" if inside else name
-        held = fixed.get(name)
-        is_fixed = held is not None and (not inside or inside in held.value)
-        if is_fixed:
+        own = ("sampling_args", name) if name in SAMPLING else (name, inside)
+        held = fixed.get(own[0])
+        is_fixed = held is not None and (not own[1] or own[1] in held.value)
+        if is_fixed or (not inside and name in fixed):
             faults.append(Fault(where, f"{shown} is fixed and swept", "Keep one"))
-        elif (name, inside) in seen or (inside and (name, "") in seen):
+        elif own in seen or (inside and (name, "") in seen):
             faults.append(Fault(where, f"{shown} is swept twice", "Keep one"))
-        seen.add((name, inside))
+        seen.add(own)
     swept = {name: where for name, _, _, where in axes if name in ("model", "endpoint_id")}
     if swept and {"model", "endpoint_id"} <= swept.keys() | fixed.keys():
         where = next(iter(swept.values()))

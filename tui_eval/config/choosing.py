@@ -207,7 +207,7 @@ def endpoint_faults(endpoint: Endpoint, settings: Settings, named: str) -> list[
         typed = settings.get("api_base_url")
         where = typed.where("api_base_url") if typed else endpoint.source or "--resume"
         return [Fault(where, what, "It begins with http:// or https:// and a host")]
-    if urlsplit(endpoint.url).query or urlsplit(endpoint.url).fragment:
+    if {"?", "#"} & set(endpoint.url):
         typed = settings.get("api_base_url")
         where = typed.where("api_base_url") if typed else endpoint.source or "--resume"
         hint = "Name the variable that holds a key with -k, or send it with --header"
@@ -250,6 +250,6 @@ def is_url(text: str) -> bool:
     """Whether a text is the URL of a web server."""
     try:
         parts = urlsplit(text)
-        return parts.scheme in ("http", "https") and bool(parts.hostname)
+        return parts.scheme in ("http", "https") and bool(parts.hostname) and parts.port != 0
     except ValueError:
         return False

@@ -177,6 +177,11 @@ def _sampling(settings: Settings) -> list[Fault]:
     if given.get("n") not in (None, 1):
         what = f"n = {given['n']!r}: a rollout takes one answer"
         faults.append(Fault(where, what, "For several rollouts of an example say -r"))
+    if "model" in given:
+        hint = "Say -m, or write model = outside of the table"
+        faults.append(Fault(where, "model is a setting of its own", hint))
+    if "messages" in given:
+        faults.append(Fault(where, "messages are the environment's own", "Leave them out"))
     if given.get("stream"):
         hint = "Say --stream, or write stream = true beside the model"
         faults.append(Fault(where, "stream is a setting of its own", hint))

@@ -69,7 +69,7 @@ class Draft:
         document = EvalDocument(self._text)
         self.place = place
         inherited = {} if place is None else document.values(None, wrong_too=False)
-        needed = place is not None or len(self.places) == 1
+        needed = place is not None or not (self.several or len(self.places) > 1)
         self.form = Form(document.values(place), inherited, names_environment=needed)
 
     def select(self, place: Place) -> None:

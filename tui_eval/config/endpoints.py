@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -84,12 +85,14 @@ def registry_path(asked: str | None) -> Path:
         asked: A file, or a folder that holds `endpoints.toml`, or else `endpoints.py`.
     """
     path = Path(asked or "configs")
-    if path.is_dir():
+    if os.path.isdir(path):  # noqa: PTH112  where nobody may look there is none
         for name in ("endpoints.toml", "endpoints.py"):
-            if (path / name).is_file():
+            if os.path.isfile(path / name):  # noqa: PTH113
                 return path / name
         path = path / "endpoints.toml"
-    return path if asked or path.is_file() else shipped("configs", "endpoints.toml")
+    if asked or os.path.isfile(path):  # noqa: PTH113
+        return path
+    return shipped("configs", "endpoints.toml")
 
 
 def kept_registry(path: Path) -> str:

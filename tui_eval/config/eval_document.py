@@ -46,8 +46,9 @@ class EvalDocument:
 
     @property
     def has_several(self) -> bool:
-        """Whether it amounts to more than one evaluation, or to sweeps."""
-        return len(self._evaluations) > 1 or "ablation" in self._toml
+        """Whether it amounts to more than one evaluation, sweeps, or what no form can show."""
+        inline = "eval" in self._toml and not isinstance(self._toml["eval"], AoT)
+        return len(self._evaluations) > 1 or inline or "ablation" in self._toml
 
     @property
     def _evaluations(self) -> list[Any]:

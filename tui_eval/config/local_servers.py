@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import http.client
 import json
+import shlex
 from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
@@ -48,7 +49,7 @@ class LocalServer:
         names = ", ".join(f"{one!r}" for one in shown)
         more = "" if has_it or len(self.models) <= NAMES_AT_MOST else " and others"
         written = f'api_base_url = "{url}/v1" and model = {json.dumps(model)}'
-        told = written if in_file else f"-b {url}/v1 {flag} {model}"
+        told = written if in_file else f"-b {url}/v1 {flag} {shlex.quote(model)}"
         return f"{url} ({self.name}) serves {names}{more}: {told}"
 
 

@@ -129,8 +129,8 @@ def draft_plan(
 
 
 def resume_asked(request: Request) -> str | None:
-    """The run that a request or its file goes on with: a path, `newest`, or None for a new one."""
-    if request.resume_path or not request.of_file:
+    """The run that a request goes on with: a path, `newest`, or None for a new one."""
+    if request.resume_path or not (request.of_file or request.raw.get("sets")):
         return request.resume_path or request.raw.get("resume")
     evaluations = expand(request).evaluations
     return evaluations[0].resume if evaluations else None

@@ -52,9 +52,10 @@ def replace_text(path: Path, text: str) -> None:
     from tui_eval.runs.writer import write_atomically
 
     path = path.resolve()
-    mode = path.stat().st_mode & 0o777 if path.exists() else 0o644
+    mode = path.stat().st_mode & 0o777 if path.exists() else None
     write_atomically(path, text.encode())
-    path.chmod(mode)
+    if mode is not None:
+        path.chmod(mode)
 
 
 def _put(document: Any, keys: tuple[str, ...], value: Any) -> None:

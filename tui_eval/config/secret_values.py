@@ -11,9 +11,12 @@ HIDDEN = "***"
 """Stands for a secret in run.toml and wherever settings are shown."""
 
 _SECRET = re.compile(
-    r"(?:^|[_-])(?:api[_-]?key|key|token|secrets?|password|passwd|credentials?|authorization|cookie)$",
+    r"(?:^|[_-])(?:api[_-]?keys?|key|token|secrets?|passwords?|passwd|credentials?|authorization"
+    r"|cookie)$",
     re.IGNORECASE,
 )
+_CAMEL = re.compile(r"(?<=[a-z0-9])(?=[A-Z])|(?<=[A-Z])(?=[A-Z][a-z])")
+"""Where a word begins in a name without underscores."""
 
 _PLAIN_KEY = re.compile(r"(?<!api)(?<!secret)(?<!access)(?<!private)[_-]key$", re.IGNORECASE)
 _COLUMN = re.compile(r"[A-Za-z]+(?:[_ ][A-Za-z]+)*")
@@ -27,6 +30,7 @@ LONG = 16
 
 def is_secret(name: str, value: Any) -> bool:
     """Whether a value is a secret by its name: no switch, and no column that `answer_key` names."""
+    name = _CAMEL.sub("_", name)
     if not value or value is True or not _SECRET.search(name):
         return False
     names_column = isinstance(value, str) and _COLUMN.fullmatch(value)

@@ -60,6 +60,8 @@ def read_toml(
         return None, [Fault(str(path), f"{what} cannot be read: {error.strerror}")]
     except UnicodeDecodeError as error:
         return None, [Fault(str(path), f"this is no TOML: {error}")]
+    except ValueError as error:  # a NUL in its name
+        return None, [Fault(str(path), f"{what} cannot be read: {error}")]
     try:
         tables = tomllib.loads(text)
     except tomllib.TOMLDecodeError as error:

@@ -120,8 +120,8 @@ def header_table(given: Any) -> dict[str, str]:
     if wrong:
         raise ValueError("; ".join([*wrong, "expected 'Name: Value'"]))
     for name, value in given.items():
-        if not isinstance(value, str) or not value.isprintable():
-            raise ValueError(f"the value of header {name} must be text of one line")
+        if not (isinstance(value, str) and value.isprintable() and value.isascii()):
+            raise ValueError(f"the value of header {name} must be one line of ASCII text")
     return dict(given)
 
 
@@ -139,6 +139,8 @@ def parse_set(option: Option, path: Sequence[str], text: str) -> Any:
             return check_toml(option, _json_or_text(text))
         return parse_text(option, text)
     if option.kind == "headers":
+        if len(path) > 1:
+            raise ValueError("a header has no keys below it")
         return header_table({path[0]: text})[path[0]]
     if option.kind != "json":
         raise ValueError(f"{option.name} has no keys below it")
@@ -176,7 +178,11 @@ def list_text(option: Option, values: Sequence[Any]) -> str:
     """The text that stands for a list: with commas between, or as JSON where that says another."""
     names = list(map(str, values))
     text = ",".join(names)
-    return text if _listed(option, text) == names else json.dumps(names, ensure_ascii=False)
+    try:
+        says_it = _listed(option, text) == names
+    except ValueError:  # as JSON it is a list of something else
+        says_it = False
+    return text if says_it else json.dumps(names, ensure_ascii=False)
 
 
 def _listed(option: Option, value: Any) -> list[str]:
@@ -227,7 +233,7 @@ def _plain(value: Any, where: str = "") -> Any:
 
 def _json_or_text(text: str) -> Any:
     try:
-        return json.loads(text, parse_constant=_no_constant, parse_int=_integer)
+        return _loads(text)
     except json.JSONDecodeError:
         return text
     except RecursionError:
@@ -238,7 +244,7 @@ def _json_object(text: Any) -> dict[str, Any]:
     if isinstance(text, dict):
         return text
     try:
-        value = json.loads(text, parse_constant=_no_constant, parse_int=_integer)
+        value = _loads(text)
         text.encode()
         json.dumps(value, ensure_ascii=False).encode()
     except json.JSONDecodeError as error:
@@ -255,6 +261,17 @@ def _json_object(text: Any) -> dict[str, Any]:
         what = kinds.get(type(value), "a number")
         raise ValueError(f"{text!r} is {what}; expected an object such as '{{\"key\": 1}}'")
     return value
+
+
+def _loads(text: str) -> Any:
+    return json.loads(text, parse_constant=_no_constant, parse_int=_integer, parse_float=_ordinary)
+
+
+def _ordinary(digits: str) -> float:
+    number = float(digits)
+    if number in (float("inf"), float("-inf")):
+        raise ValueError(f"{digits} is too large for a number")
+    return number
 
 
 def _integer(digits: str) -> int:
@@ -284,6 +301,8 @@ def _finite(number: float, kind: str) -> float:
 
 def _in_range(option: Option, number: float, text: Any) -> float:
     instead = f". {option.instead}" if option.instead else ""
+    if isinstance(number, int):
+        _integer(str(number))
     if option.above is not None and number <= option.above:
         raise ValueError(f"{text} is too small; expected more than {option.above:g}{instead}")
     if option.least is not None and number < option.least and number != option.also:

@@ -71,10 +71,15 @@ def write_export(
         kind: One of `FORMATS`.
 
     Raises:
-        RefusedError: A package is missing, the file is there already, or cannot be written.
+        RefusedError: A package is missing, the file is there already, is the run's own, or
+            cannot be written.
     """
     write = writer_of(kind)
     total = len(source.finished)
+    run = source.run
+    own = (run.results, run.plan, run.metadata, run.journal, run.superseded, run.notes, run.log)
+    if path.resolve() in {one.resolve() for one in own}:
+        raise RefusedError([Fault(str(path), "this is a file of the run itself", "Name another")])
     if path.exists() and not overwrite:
         hint = "Name another one, or overwrite it: --overwrite"
         raise RefusedError([Fault(str(path), "this file is there already", hint)])
