@@ -11,6 +11,7 @@ from servers import FaultServer
 
 from tui_eval.cli.home_desk import FilesAndEngines
 from tui_eval.config import local_servers
+from tui_eval.engine.preparing.reaching import unreachable
 
 REGISTRY = """
 [[endpoint]]
@@ -92,6 +93,18 @@ def test_asking_an_endpoint_connects_and_sends_nothing(fault_server: FaultServer
     assert desk.unreachable(f"{fault_server.url}/v1") == ""
     assert fault_server.requests == []
     assert "nothing listens on port 1" in desk.unreachable("http://127.0.0.1:1/v1")
+
+
+@pytest.mark.parametrize(
+    "url", ["http://h:v1", "http://[h", f"http://{'h' * 64}/v1", "http://h..h"]
+)
+def test_asking_what_is_no_address_says_so(url: str) -> None:
+    assert FilesAndEngines().unreachable(url)
+
+
+def test_where_nothing_listens_is_told_without_its_password() -> None:
+    (fault,) = unreachable("http://user:hunter2@127.0.0.1:1/v1")
+    assert "127.0.0.1:1/v1: nothing listens" in str(fault) and "hunter2" not in str(fault)
 
 
 async def test_environments_are_listed_and_none_is_imported(here: Path) -> None:

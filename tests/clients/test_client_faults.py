@@ -287,13 +287,20 @@ async def test_the_key_is_in_no_text_of_an_error(
     assert KEY not in shown
 
 
+@pytest.mark.parametrize(
+    ("name", "value"),
+    [
+        ("X-Proxy-Token", "hunter2-hunter2"),
+        ("Authorization", "bearer hunter2-hunter2"),
+        ("Authorization", "Api-Key hunter2-hunter2"),
+    ],
+)
 async def test_secret_headers_and_answers_that_echo_them_are_hidden_too(
-    connect: Connect, fault_server: FaultServer
+    connect: Connect, fault_server: FaultServer, name: str, value: str
 ) -> None:
     fault_server.script(CHAT, [Reply(body=b"your token hunter2-hunter2 is odd")])
 
-    headers = {"X-Proxy-Token": "hunter2-hunter2"}
-    async with connect(extra_headers=headers) as client:
+    async with connect(extra_headers={name: value}) as client:
         error = await fail(client, InvalidModelResponseError)
 
     assert "your token [redacted] is odd" in str(error)

@@ -143,6 +143,12 @@ def test_a_missing_key_is_refused_with_what_to_do(monkeypatch: pytest.MonkeyPatc
     assert "prime login" not in str(raised.value)
 
 
+@pytest.mark.parametrize("url", ["http://[x", "http://h:v1", "http://h:65536/v1"])
+def test_what_is_no_url_is_refused(url: str) -> None:
+    with pytest.raises(RefusedError, match="api_base_url: this is no URL"):
+        key_of(ClientConfig(api_base_url=url))
+
+
 def test_an_empty_variable_name_means_no_key(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("PRIME_API_KEY", PRIME_KEY)
     assert key_of(ClientConfig(api_base_url=PRIME_URL, api_key_var="")) == ""

@@ -7,6 +7,7 @@ import gc
 import gzip
 import json
 import logging
+import traceback
 import warnings
 from typing import Any
 
@@ -187,6 +188,25 @@ async def test_the_proxy_gets_its_password(
     assert request.headers["Host"] == "endpoint.invalid"
     assert request.headers["Proxy-Authorization"] == "Basic bWU6d29yZA=="
     assert request.headers["Authorization"] == f"Bearer {KEY}"
+
+
+async def test_a_proxy_that_refuses_is_told_of_without_its_password(
+    connect: Connect, way: str, no_proxy: pytest.MonkeyPatch
+) -> None:
+    async def refuse(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        await reader.readuntil(b"\r\n\r\n")
+        writer.write(b"HTTP/1.1 407 Who are you\r\nContent-Length: 0\r\n\r\n")
+        await writer.drain()
+        writer.close()
+
+    async with await asyncio.start_server(refuse, "127.0.0.1", 0) as proxy:
+        port = proxy.sockets[0].getsockname()[1]
+        no_proxy.setenv("HTTPS_PROXY", f"http://me:hunter2@127.0.0.1:{port}")
+        async with connect(api_base_url="https://a.test/v1", max_retries=0) as client:
+            with pytest.raises(ModelError, match="the proxy answers 407 Who are you") as raised:
+                await ask(take(way, client))
+
+    assert "hunter2" not in "".join(traceback.format_exception(raised.value))
 
 
 @pytest.mark.parametrize(

@@ -97,16 +97,9 @@ def test_a_missing_key_is_told_by_the_name_of_its_variable(monkeypatch: pytest.M
 
 @pytest.mark.parametrize(
     "url",
-    [
-        "localhost:8000",
-        "ftp://x",
-        "http://",
-        "https:///v1",
-        "http://[x",
-        "http://h:99999",
-        "http://h:v1",
-    ],
-)
+    ["localhost:8000", "ftp://x", "http://", "https:///v1", "http://[x", "http://h:v1", "http://h:0",
+     "http://h:65536/v1"],
+)  # fmt: skip
 def test_what_is_no_url_is_refused(url: str) -> None:
     (fault,) = faults_of(model="m", api_base_url=url)
     assert fault.startswith(f"-b/--api-base-url: {url!r} is no URL")
@@ -124,6 +117,11 @@ def test_what_is_no_url_is_refused(url: str) -> None:
 def test_what_is_no_sampling_parameter_is_refused(given: str, told: str) -> None:
     (fault,) = faults_of(model="mini", sampling_args=given)
     assert fault.startswith(told)
+
+
+def test_what_is_no_url_is_told_without_its_password() -> None:
+    (fault,) = faults_of(model="m", api_base_url="http://user:hunter2@h:v1")
+    assert "is no URL" in fault and "hunter2" not in fault
 
 
 def test_all_faults_are_told_at_once() -> None:

@@ -14,14 +14,17 @@ from staging import over, staged_app
 from textual.pilot import Pilot
 from textual.screen import Screen
 
+from tui_eval.fold.comparison import Change, Comparison, PairedExample, PairedFigure
 from tui_eval.fold.feed import Feed
 from tui_eval.fold.run_state import RunState
+from tui_eval.stats.paired import paired_difference
 from tui_eval.tui.screen_app import ScreenApp
 from tui_eval.tui.screens.compare import CompareRuns
 from tui_eval.tui.screens.compare_rollouts import CompareRollouts
 from tui_eval.tui.terminal.browser import DRIVER, in_browser
 from tui_eval.tui.watched import Watched
 from tui_eval.tui.widgets.line_view import LineView
+from tui_eval.tui.widgets.paired_numbers import number_lines
 
 
 class Comparing:
@@ -160,6 +163,17 @@ async def test_outcomes_columns_and_runs_can_be_clicked(tmp_path: Path) -> None:
         await stage.pilot.click("#compared", offset=(5, 2))
         await stage.pilot.pause()
         assert "A and C" in stage.title("paired-numbers")
+
+
+def test_a_chance_is_never_told_as_none() -> None:
+    first = [0.2 + step / 1000 for step in range(9)]
+    difference = paired_difference([0.9] * 9, first)
+    assert difference.p == 0.0  # as far as floats go
+    figure = PairedFigure("reward", 0.2, 0.9, difference)
+    example = PairedExample("1", 0.2, 0.9, Change.FIXED, [0], [0])
+    found = Comparison([example], [figure], {}, [], holm_p=1e-30)
+    told = "".join(text for line in number_lines(found, "B", 120) for text, _ in line)
+    assert "p < 1e-12, normal approximation; p < 1e-12 for all runs" in told
 
 
 async def test_more_than_two_runs_are_compared_with_the_first_one_by_one(tmp_path: Path) -> None:

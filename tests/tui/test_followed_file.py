@@ -17,6 +17,7 @@ from tui_eval.fold.run_state import RunState
 from tui_eval.fold.transcript import Rollout
 from tui_eval.runs import saved_feed, story
 from tui_eval.runs.opening import find_run, results_files
+from tui_eval.tui.screens.compare_rollouts import CompareRollouts
 from tui_eval.tui.transcript.reader import Reader
 
 
@@ -141,3 +142,35 @@ async def test_a_rollout_that_was_being_read_when_its_file_was_written_anew_is_r
     assert not await reading
     assert reader.must_read and await reader.read()
     assert reader.rollout is feed.read[1]
+
+
+async def test_rollouts_that_are_read_beside_each_other_may_go_with_their_file(
+    tmp_path: Path,
+) -> None:
+    file = tmp_path / "some.jsonl"
+    write(file, [0.5] * 9)
+    async with staged_app(FeedFromDisk(find_run(file)), size=(200, 60)) as stage:
+        await stage.until(lambda: stage.live.state.finished == 9)
+        await stage.press("G", "m", "k", "d")
+        beside = stage.app.screen
+        await stage.until(lambda: beside.is_ready)
+        write(file, [0.25] * 3)
+        await stage.until(lambda: stage.live.state.total == 3)
+        await stage.pilot.resize_terminal(90, 30)
+        await stage.press("v")
+        assert stage.text(beside.heads).count("no finished rollout") == 2
+
+
+async def test_a_file_that_is_written_anew_while_two_rollouts_are_read_of_it_is_told_of(
+    tmp_path: Path,
+) -> None:
+    class Shrinking(FeedFromDisk):
+        def saved(self, row: int, offset: int, length: int) -> Rollout | None:
+            state.apply(run_started(reading=1, num_examples=1, rollouts_per_example=4, total=4))
+            return Rollout(row=row, finished=True)
+
+    state = RunState()
+    for event in (run_started(), finished(7), finished(8)):
+        state.apply(event)
+    screen = CompareRollouts(Shrinking(run_on_disk(tmp_path / "run")), state, 7, 8)
+    assert screen._two(7, 8) == "✗ Their file was written anew and has fewer rollouts now."

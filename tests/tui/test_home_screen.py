@@ -17,6 +17,7 @@ from textual.screen import Screen
 
 from tui_eval import events as ev
 from tui_eval.commands import Detach, Stop
+from tui_eval.tui.home.near import NearEndpoint
 from tui_eval.tui.home_app import HomeApp, joined_text, left_text
 from tui_eval.tui.leaving import Leave
 from tui_eval.tui.screens import looking
@@ -192,6 +193,18 @@ async def test_environments_and_endpoints_say_how_they_are_and_never_a_key() -> 
         assert "✗ key not set" in claude and "not asked" in claude
         assert "no key needed" in house and "✗ not reachable" in house
         assert "in this program" in demo and "✓ reachable" in local
+
+
+async def test_a_password_in_the_url_of_an_endpoint_is_not_shown() -> None:
+    urls = ("http://user:hunter2@localhost/v1", "http://user:hunter2@[no.url")
+    desk = Desk(endpoints=[NearEndpoint("one", "m", url) for url in urls])
+    async with at_home(desk) as stage:
+        await stage.until(lambda: len(stage.desk.asked) == 2)
+        await stage.press("3")
+        assert "m at ***@localhost" in stage.about
+        await stage.press("enter", "j")
+        assert "m at ***" in stage.about
+        assert "hunter2" not in stage.about + stage.text(stage.home)
 
 
 async def test_only_endpoints_that_could_be_used_are_asked_by_themselves() -> None:

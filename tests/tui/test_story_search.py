@@ -8,10 +8,11 @@ import re
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from scripted_run import ScriptedFeed, all_events, saved_row, saved_rows
+from scripted_run import NOW, SELECTED, ScriptedFeed, all_events, saved_row, saved_rows
 from scripted_story import long_feed, rich_feed
 from staging import Stage, over, running, staged_app
 
+from tui_eval import events as ev
 from tui_eval.printable import printable
 from tui_eval.tui.transcript.finding import Match, TooSlowError, find, shown_source, wanted
 from tui_eval.tui.transcript.marking import Texts
@@ -43,6 +44,22 @@ async def test_words_are_found_in_any_case_counted_and_gone_through_around_the_e
         assert "2/2" in foot(stage)
         await stage.press("n", "n")
         assert "2/2" in foot(stage)
+
+
+async def test_what_a_running_rollout_says_later_is_found_as_well_and_the_place_stays() -> None:
+    async with staged_app(running()) as stage:
+        await stage.until(lambda: stage.live.story.count() > 20)
+        await stage.press("2")
+        await find_in(stage, "zebra")
+        assert "nothing found" in foot(stage)
+        said = {"role": "assistant", "content": "A zebra, and another zebra."}
+        await stage.tell(ev.MessagesAdded(0, NOW, SELECTED, 1, 6, 2, [said]))
+        await stage.until(lambda: "/2" in foot(stage))
+        await stage.press("n", "n")
+        assert "2/2" in foot(stage)
+        await stage.tell(ev.MessagesAdded(0, NOW, SELECTED, 1, 7, 2, [said]))
+        await stage.until(lambda: "/4" in foot(stage))
+        assert "2/4" in foot(stage)
 
 
 async def test_the_keys_give_way_to_the_words_that_are_looked_for() -> None:

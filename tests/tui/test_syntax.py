@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from itertools import pairwise
 
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from scripted_run import SELECTED
@@ -19,7 +20,7 @@ from tui_eval.tui.transcript.syntax import CODE, LONGEST_CODE, Inked, tokens
 
 
 def inks(text: str, language: str) -> list[tuple[str, str]]:
-    return [(text[start:end], ink) for start, end, ink in tokens(text, language)]
+    return [(text[start:end], ink) for start, end, ink in tokens(text, language) if ink]
 
 
 def test_json_has_inks_for_keys_strings_numbers_and_words() -> None:
@@ -48,13 +49,27 @@ def test_of_long_code_only_the_beginning_is_looked_at() -> None:
     looked: list[int] = []
     inked = Inked(text, "python")
     assert inked.reaches(50, lambda: bool(looked.append(1)) or True)
-    assert len(looked) < 30
+    assert len(looked) < 60
 
 
 def test_a_text_is_highlighted_no_farther_than_there_is_time() -> None:
     inked = Inked("x = 1\n" * 100, "python")
     assert not inked.reaches(300, lambda: False)
     assert inked.reaches(300, lambda: True)
+
+
+@pytest.mark.parametrize(
+    ("text", "language"),
+    [("a ." * 200, "python"), ("//" * 200, "c"), ("words\n" * 200, "markdown")],
+    ids=["names", "slashes", "prose"],
+)
+def test_what_has_no_ink_of_its_own_takes_no_more_than_its_time_either(
+    text: str, language: str
+) -> None:
+    turns = iter(range(20))
+    assert not Inked(text, language).reaches(len(text), lambda: next(turns, None) is not None)
+    turns = iter(range(20))
+    assert Inked(text, language).reaches(5, lambda: next(turns, None) is not None)
 
 
 def test_every_language_that_is_named_has_its_lexer() -> None:

@@ -89,7 +89,12 @@ def prime_config_path() -> Path:
 def _check_url(url: str) -> None:
     if not url:
         raise RefusedError([Fault("api_base_url", "the endpoint has no URL", "Set one")])
-    if "@" in urlsplit(url).netloc:
+    try:
+        netloc, _ = urlsplit(url).netloc, urlsplit(url).port
+    except ValueError as error:
+        hint = "It begins with http:// or https:// and a host"
+        raise RefusedError([Fault("api_base_url", f"this is no URL: {error}", hint)]) from error
+    if "@" in netloc:
         hint = "Put the credential into the variable that `api_key_var` names"
         raise RefusedError([Fault("api_base_url", "the URL holds a user or password", hint)])
 

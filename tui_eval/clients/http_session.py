@@ -27,7 +27,6 @@ _MEANINGS: tuple[tuple[type[aiohttp.ClientError], type[httpx2.TransportError]], 
     (aiohttp.ConnectionTimeoutError, httpx2.ConnectTimeout),
     (aiohttp.ServerTimeoutError, httpx2.ReadTimeout),
     (aiohttp.ClientProxyConnectionError, httpx2.ProxyError),
-    (aiohttp.ClientHttpProxyError, httpx2.ProxyError),
     (aiohttp.ClientConnectorError, httpx2.ConnectError),
     (aiohttp.ClientConnectionError, httpx2.ReadError),
     (aiohttp.ClientPayloadError, httpx2.ReadError),
@@ -225,6 +224,10 @@ class _Body(httpx2.AsyncByteStream):
 
 
 def _raise_as_httpx2(error: aiohttp.ClientError) -> NoReturn:
+    if isinstance(error, aiohttp.ClientHttpProxyError):
+        # Its own text has the proxy's URL with the password.
+        text = f"the proxy answers {error.status} {error.message}"
+        raise httpx2.ProxyError(text) from None
     for kind, meaning in _MEANINGS:
         if isinstance(error, kind):
             raise meaning(str(error)) from error

@@ -21,9 +21,10 @@ class Secrets:
     def of(cls, api_key: str | None, headers: Mapping[str, str]) -> Secrets:
         """The key, and the value of every header whose name tells that it is a credential."""
         told = [
-            value.removeprefix("Bearer ")
+            text
             for name, value in headers.items()
             if any(part in name.lower() for part in _TELLING)
+            for text in (value, value.rpartition(" ")[2])  # the second without `Bearer` or such
         ]
         return cls([api_key, *told])
 

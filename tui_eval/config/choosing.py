@@ -19,6 +19,7 @@ from tui_eval.config.endpoints import (
 from tui_eval.config.local_servers import LocalServer
 from tui_eval.config.options import TYPED_KEY_VAR
 from tui_eval.config.providers import PROVIDER_TABLE
+from tui_eval.config.secret_values import masked_url
 from tui_eval.config.settings import BUILT_IN, Setting, Settings
 from tui_eval.errors import Fault, RefusedError, nearest
 
@@ -203,7 +204,8 @@ def endpoint_faults(endpoint: Endpoint, settings: Settings, named: str) -> list[
         named: The setting that names the model.
     """
     if endpoint.url != EMBEDDED and not is_url(endpoint.url):
-        what = f"{endpoint.url!r} is no URL"
+        shown = masked_url(endpoint.url) if "@" in endpoint.url else endpoint.url
+        what = f"{shown!r} is no URL"
         typed = settings.get("api_base_url")
         where = typed.where("api_base_url") if typed else endpoint.source or "--resume"
         return [Fault(where, what, "It begins with http:// or https:// and a host")]

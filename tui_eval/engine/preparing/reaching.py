@@ -6,6 +6,8 @@ import socket
 from urllib.parse import urlsplit
 from urllib.request import getproxies, proxy_bypass
 
+from tui_eval.config.choosing import is_url
+from tui_eval.config.secret_values import masked_url
 from tui_eval.errors import Fault
 
 ANSWERS_WITHIN_S = 3.0
@@ -17,19 +19,21 @@ def unreachable(url: str) -> list[Fault]:
     Only a plain no counts: a refused connection or an unknown host. A slow network is left to
     the requests' own time-outs and retries.
     """
+    where = masked_url(url)
+    if not is_url(url):
+        return [Fault(where, "this is no URL of a server")]
     parts = urlsplit(url)
     host, port = parts.hostname, parts.port or (443 if parts.scheme == "https" else 80)
-    if not host:
-        return [Fault(url, "the URL names no host")]
+    assert host is not None
     if parts.scheme in getproxies() and not proxy_bypass(host):
         return []
     try:
         socket.create_connection((host, port), ANSWERS_WITHIN_S).close()
     except ConnectionRefusedError:
         hint = "Start the server, or name another URL with -b"
-        return [Fault(url, f"nothing listens on port {port} of {host}", hint)]
-    except socket.gaierror:
-        return [Fault(url, f"the host {host} is not known", "Check the URL and the network")]
+        return [Fault(where, f"nothing listens on port {port} of {host}", hint)]
+    except (socket.gaierror, UnicodeError):  # the second where it cannot be a name at all
+        return [Fault(where, f"the host {host} is not known", "Check the URL and the network")]
     except OSError:
         return []
     return []

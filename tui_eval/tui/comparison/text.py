@@ -18,6 +18,7 @@ from tui_eval.runs.layout import RunDir
 from tui_eval.runs.summary_json import VERSION
 from tui_eval.tui.look.figures import (
     NONE,
+    chance_text,
     interval_text,
     plural,
     reward_text,
@@ -101,8 +102,10 @@ def _figure_lines(first: str, second: str, found: Comparison) -> Iterator[str]:
         test = "McNemar's exact test" if reward.method == "newcombe" else "normal approximation"
         several = ""
         if found.holm_p is not None and found.holm_p != reward.p:
-            several = f"; {found.holm_p:.3g} for all runs at once (Holm)"
-        yield f"  reward: p = {reward.p:.3g}, {test}{several}"
+            several = (
+                f"; {chance_text(found.holm_p).removeprefix('p = ')} for all runs at once (Holm)"
+            )
+        yield f"  reward: {chance_text(reward.p)}, {test}{several}"
 
 
 def _cells(one: PairedFigure) -> tuple[str, ...]:

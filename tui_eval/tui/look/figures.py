@@ -7,6 +7,8 @@ import math
 from tui_eval.stats.cost import dollars_text
 
 NONE = "–"
+LEAST_CHANCE = 1e-12
+"""Smaller ones are not told apart."""
 
 
 def reward_text(value: float | None) -> str:
@@ -92,6 +94,11 @@ def signed_text(value: float | None) -> str:
     if not text.strip("-0."):
         return text.lstrip("-")
     return f"+{text}" if value is not None and value > 0 else text
+
+
+def chance_text(p: float) -> str:
+    """The chance that a test gives; never 0, which a float takes for what is very small."""
+    return f"p = {p:.3g}" if p >= LEAST_CHANCE else f"p < {LEAST_CHANCE:g}"
 
 
 def letter_of(place: int) -> str:

@@ -90,10 +90,10 @@ class TranscriptsScreen(ComparedScreen[int]):
 
     @property
     def rows(self) -> tuple[int, int]:
-        """The rows of the rollouts that are shown; -1 where there is none."""
+        """The rows of the rollouts that are shown; -1 where there is none, or no more."""
         first, second = (
-            rows[at] if at < len(rows) else -1
-            for rows, at in zip(self.pair.rows, self.at, strict=True)
+            rows[at] if at < len(rows) and rows[at] < side.state.total else -1
+            for side, rows, at in zip(self.sides, self.pair.rows, self.at, strict=True)
         )
         return first, second
 
@@ -130,9 +130,13 @@ class TranscriptsScreen(ComparedScreen[int]):
 
         found = []
         for side, row in zip(self.sides, rows, strict=True):
-            if row < 0 or side.state.stage[row] < DONE:
-                return f"✗ The rollout of {side.letter} is not finished: its transcript comes then."
-            rollout = side.read(row)
+            try:
+                if row < 0 or side.state.stage[row] < DONE:
+                    what = f"The rollout of {side.letter} is not finished"
+                    return f"✗ {what}: its transcript comes then."
+                rollout = side.read(row)
+            except IndexError:
+                return "✗ Their file was written anew and has fewer rollouts now."
             if rollout is None:
                 return f"✗ The rollout of {side.letter} cannot be read back from results.jsonl."
             found.append(rollout)

@@ -199,12 +199,12 @@ class LiveScreen(PassingOnScreen, SteeringScreen, FindingScreen, LeavableScreen)
 
     async def _read(self) -> None:
         reader, row = self.reader, self.reader.row
-        current = await reader.read()
-        if reader is not self.reader:
-            return
-        if self._reading == row:
-            self._reading = -1
-        if not current:
+        try:
+            current = await reader.read()
+        finally:  # also where the row was left before its reading began
+            if reader is self.reader and self._reading == row:
+                self._reading = -1
+        if reader is not self.reader or not current:
             return
         if reader.unreadable:
             self.story.empty = (((UNREADABLE, "bad"),),)

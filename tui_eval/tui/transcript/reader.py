@@ -125,7 +125,7 @@ class Reader:
         """Begins to read the row, unless that has begun already."""
         row, state = self.row, self.state
         place = row, state.offset[row]
-        if self._coming is None or self._coming[0] != place:
+        if self._coming is None or self._coming[0] != place or self._coming[1].cancelled():
             if self._coming is not None:
                 self._coming[1].cancel()
             self._coming = place, _threads.submit(self.feed.saved, *place, state.length[row])

@@ -90,11 +90,23 @@ class Search:
         Args:
             places: The part and the name of every text.
         """
+        here = self._place_of(self.here) if self.here is not None else None
         self.is_busy, self.places, self.matches = False, places, matches
+        where = (at for at, one in enumerate(matches) if self._place_of(one) == here)
+        self.current = next(where, -1)
         self._by_part = {}
         for match in matches:
             part, name = places[match.text]
             self._by_part.setdefault(part, []).append((name, match))
+
+    def _place_of(self, match: Match) -> tuple[int, str, int]:
+        return (*self.places[match.text], match.start)
+
+    @property
+    def matches_may_come(self) -> bool:
+        """Whether there is something to be found in what a story has from now on."""
+        wanted = self.wanted
+        return wanted is not None and not (wanted.fault or self.trouble)
 
     def in_part(self, part: int) -> Sequence[tuple[str, Match]]:
         """What was found in a part, with the names of the texts."""

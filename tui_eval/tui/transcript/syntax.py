@@ -48,7 +48,11 @@ _SPANS = re.compile(r"(?P<code>`[^`\n]+`)|(?P<bold>\*\*[^*\n]+\*\*)")
 
 
 def tokens(text: str, language: str) -> Iterator[Token]:
-    """The parts of a text that have an ink of their own, in their order."""
+    """The parts of a text in their order, with their inks.
+
+    Those without one of their own, of which the ink is empty, tell how far it was looked at:
+    whoever has no time left can stop there.
+    """
     language = _OTHER_NAMES.get(language, language)
     if language == "markdown":
         return _markdown(text)
@@ -65,6 +69,7 @@ def _markdown(text: str) -> Iterator[Token]:
     while at < end:
         stop = text.find("\n", at)
         stop = end if stop < 0 else stop
+        yield at, at, ""
         fence = _FENCE.match(text, at, min(stop, at + LONGEST_LINE))
         if fence:
             closing = re.compile(rf"^ {{0,3}}{fence[1]}", re.MULTILINE).search(text, stop)
@@ -101,8 +106,7 @@ def _code(text: str, start: int, end: int, language: str) -> Iterator[Token]:
         return
     code = text[start : min(end, start + LONGEST_CODE)]
     for at, kind, value in _lexer(language).get_tokens_unprocessed(code):
-        if ink := _ink_of(kind):
-            yield start + at, start + at + len(value), ink
+        yield start + at, start + at + len(value), _ink_of(kind)
 
 
 def _lexer(language: str) -> Lexer:
@@ -141,16 +145,19 @@ class Inked:
     def __init__(self, text: str, language: str) -> None:
         self._coming: Iterator[Token] | None = tokens(text, language)
         self._found: list[Token] = []
+        self._looked_to = -1
 
     def reaches(self, place: int, in_time: Callable[[], bool]) -> bool:
         """Whether all tokens before a place were found, or could be in time."""
-        while self._coming is not None and (not self._found or self._found[-1][0] < place):
+        while self._coming is not None and self._looked_to < place:
             if not in_time():
                 return False
             token = next(self._coming, None)
             if token is None:
                 self._coming = None
-            else:
+                continue
+            self._looked_to = token[0]
+            if token[2]:
                 self._found.append(token)
         return True
 

@@ -9,7 +9,14 @@ from textual.message import Message
 
 from tui_eval.printable import one_line
 from tui_eval.tui.commands.keymap import key_for
-from tui_eval.tui.look.figures import interval_text, letter_of, plural, reward_text, signed_text
+from tui_eval.tui.look.figures import (
+    chance_text,
+    interval_text,
+    letter_of,
+    plural,
+    reward_text,
+    signed_text,
+)
 from tui_eval.tui.look.ink import Line, Span, cut, left, line_width, spread
 from tui_eval.tui.widgets.line_view import LineView
 
@@ -141,7 +148,7 @@ class ComparedHeader(LineView, can_focus=False):
         p = found.holm_p
         if p is not None:
             holm = " (Holm)" if p != reward.p else ""
-            spans.append((f"  p = {p:.3g}{holm}", "muted"))
+            spans.append((f"  {chance_text(p)}{holm}", "muted"))
         spans.append((f"  {plural(len(found.examples), 'example')} in both", "muted"))
         while line_width(spans) > self.line_width:
             spans.pop()

@@ -8,6 +8,7 @@ from urllib.parse import urlsplit
 from textual.binding import BindingType
 from textual.message import Message
 
+from tui_eval.config.secret_values import masked_url
 from tui_eval.printable import one_line
 from tui_eval.tui.commands import bindings
 from tui_eval.tui.home.near import NearEndpoint, NearEndpoints, NearEnvironment
@@ -203,5 +204,6 @@ def key_span(one: NearEndpoint) -> Span:
 
 
 def host_of(url: str) -> str:
-    """The host and port of a URL."""
-    return one_line(urlsplit(url).netloc or url, 60)
+    """The host and port of a URL; never a password in it."""
+    shown = masked_url(url)
+    return one_line(urlsplit(shown).netloc or shown, 60)

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from tui_eval.printable import one_line
-from tui_eval.tui.look.figures import interval_text, plural, reward_text, signed_text
+from tui_eval.tui.look.figures import chance_text, interval_text, plural, reward_text, signed_text
 from tui_eval.tui.look.ink import EMPTY, Line, left, right
 from tui_eval.tui.look.wrap import shown_lines
 from tui_eval.tui.widgets.compared_header import verdict_of
@@ -122,9 +122,9 @@ def _test(found: Comparison, width: int) -> Iterator[Line]:
     reward = found.figures[0].difference
     if reward.p is None:
         return
-    text = f"reward: p = {reward.p:.3g}, {TESTS.get(reward.method, reward.method)}"
+    text = f"reward: {chance_text(reward.p)}, {TESTS.get(reward.method, reward.method)}"
     if found.holm_p is not None and found.holm_p != reward.p:
-        text += f"; {found.holm_p:.3g} for all runs at once (Holm)"
+        text += f"; {chance_text(found.holm_p).removeprefix('p = ')} for all runs at once (Holm)"
     yield from wrapped("· ", text, "muted", width)
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable
+from collections.abc import Callable, Hashable
 from dataclasses import replace
 from typing import TYPE_CHECKING, ClassVar
 
@@ -33,6 +33,10 @@ class Trajectory(StoryView):
 
     BINDINGS: ClassVar[list[BindingType]] = bindings("story")
 
+    _found_in: Hashable = None
+    """What was told of the story that was looked through last."""
+    _is_finding = False
+
     class Searched(Message):
         """Something is typed to be found, looked for, or not any more."""
 
@@ -46,6 +50,7 @@ class Trajectory(StoryView):
         """
         self.rollout = rollout
         self._told = None, []
+        self._is_finding = self.search.wanted is not None  # at the end of this, and once
         if anew:
             self._layout.forget()
             self._taken = None
@@ -62,6 +67,13 @@ class Trajectory(StoryView):
                 self._to_end()
         if self.search.wanted is not None:
             self._find(goes=False)
+
+    def update(self) -> None:
+        """Draws what changed; what a running rollout has said since is looked through as well."""
+        super().update()
+        told = self._told[0]
+        if told != self._found_in and self.search.matches_may_come and not self._is_finding:
+            self._look_through()
 
     def scroll_lines(self, lines: int) -> None:
         """Scrolls, and takes the cursor along into what can be seen."""
@@ -299,13 +311,19 @@ class Trajectory(StoryView):
             return
         self.search.forget()
         self.search.is_busy = True
+        self._look_through(goes)
+
+    def _look_through(self, goes: bool = False) -> None:
+        self._found_in, self._is_finding = self._told[0], True
         self.run_worker(self._found(goes), group="find", exclusive=True)
 
     async def _found(self, goes: bool) -> None:
         wanted, parts, rollout = self.search.wanted, self._layout.parts, self.rollout
         if wanted is None:
+            self._is_finding = False
             return
         places, matches, trouble = await asyncio.to_thread(search_parts, wanted.source, parts)
+        self._is_finding = False
         if wanted is not self.search.wanted or rollout is not self.rollout:
             return
         self.search.found(places, matches)

@@ -63,7 +63,7 @@ class TranscriptHeads(LineView, can_focus=False):
 
     def _facts(self, place: int) -> list[Span]:
         side, row, *_ = self.shown[place]
-        return _row_facts(side.state, row) if row >= 0 else []
+        return _row_facts(side.state, row) if 0 <= row < side.state.total else []
 
 
 def _row_facts(state: RunState, row: int) -> list[Span]:
