@@ -19,11 +19,14 @@ from scripted_run import (
     saved_rows,
     staged,
 )
+from seeing import until
 from staging import over, running, staged_app
 
 from tui_eval import events as ev
 from tui_eval.commands import Pause, Resume, Subscribe
 from tui_eval.fold.transcript import Rollout
+from tui_eval.tui.app import TuiEvalApp
+from tui_eval.tui.leaving import Leave
 
 
 def subscriptions(feed: ScriptedFeed) -> list[list[int]]:
@@ -342,6 +345,21 @@ async def test_a_tick_that_comes_after_the_end_draws_nothing() -> None:
         pass
     stage.feed.events.append(ev.Noticed(0, NOW, "warning", "too late"))
     stage.app.tick()
+
+
+async def test_a_run_that_is_gone_when_it_is_opened_has_failed_and_says_why() -> None:
+    feed = ScriptedFeed([], live=False)
+
+    async def gone() -> None:
+        raise FileNotFoundError("results.jsonl is gone")
+
+    feed.start = gone
+    app = TuiEvalApp(feed, saved=True)
+    async with app.run_test() as pilot:
+        await until(pilot, lambda: app.return_value)
+    assert app.return_value == Leave("closed")
+    assert app.state.end is not None
+    assert app.state.end.text == "this run cannot be read: results.jsonl is gone"
 
 
 async def test_a_slow_disk_is_asked_once_and_its_answer_is_shown() -> None:

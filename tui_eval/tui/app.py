@@ -124,7 +124,8 @@ class TuiEvalApp(HouseApp[Leave]):
             self.run_worker(self._begin(), group="feed")
 
     async def _begin(self) -> None:
-        await asyncio.gather(self.feed.start(), asyncio.to_thread(load_numbers))
+        begins = self.start_feed(self.feed, self.state)
+        await asyncio.gather(begins, asyncio.to_thread(load_numbers))
         self.set_interval(self.preferences.draws_every(TICK_S), self.tick)
         self.tick()
         await self._load_highlighting()
@@ -233,9 +234,21 @@ class TuiEvalApp(HouseApp[Leave]):
         async def change() -> None:
             await screen.close()
             await before.close()
-            await feed.start()
+            await self.start_feed(feed, self.state)
 
         self.run_worker(change(), group="feed")
+
+    async def start_feed(self, feed: Feed, state: RunState) -> bool:
+        """Whether a feed could begin; a run that cannot be read has failed, and says why."""
+        try:
+            await feed.start()
+        except (OSError, ValueError) as error:
+            from tui_eval.events import RunFinished
+
+            text = f"this run cannot be read: {error}"
+            state.apply(RunFinished(0, time.time(), "failed", 1, text))
+            return False
+        return True
 
     def _leave(self, leave: Leave) -> None:
         """Tells the engine, and goes."""

@@ -105,15 +105,9 @@ class HomeApp(TuiEvalApp):
 
     async def _open(self, feed: Feed) -> None:
         live, state = self.live_screen, self.state
-        try:
-            await feed.start()
-            if feed.live and live.joined and live is self.live_screen:
-                live.keys.say(joined_text(), self._now())
-        except (OSError, ValueError) as error:
-            from tui_eval.events import RunFinished
-
-            text = f"this run cannot be read: {error}"
-            state.apply(RunFinished(0, time.time(), "failed", 1, text))
+        has_begun = await self.start_feed(feed, state)
+        if has_begun and feed.live and live.joined and live is self.live_screen:
+            live.keys.say(joined_text(), self._now())
 
     def _become_suite(self) -> None:
         super()._become_suite()
