@@ -234,6 +234,18 @@ def test_another_environment_has_other_arguments() -> None:
     assert draft.request() == {"env_id": "reverse-text", "raw": {}}
 
 
+@pytest.mark.parametrize("is_described", [True, False])
+def test_a_slip_in_the_name_of_the_environment_costs_no_argument(is_described: bool) -> None:
+    draft = Draft(COMMENTED)
+    if is_described:
+        draft.form.describe(described(parameter("seed", "int", 0)))
+    for name in ("reverse-textx", "reverse-texty", "reverse-text"):
+        draft.form.put("env_id", name)
+    draft.form.describe(described(parameter("seed", "int", 0)))
+    assert draft.form.text("env_args.seed") == "7"
+    assert draft.toml() == COMMENTED
+
+
 def test_what_stands_in_a_line_of_the_file_is_told_at_its_field() -> None:
     text = COMMENTED.replace("num_examples = 8", "num_examples = 0").replace('"demo"', '"dem"')
     draft = Draft(text, Path("monday.toml"))

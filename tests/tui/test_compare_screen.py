@@ -289,6 +289,24 @@ async def test_what_differs_is_unfolded_and_marked_and_what_is_the_same_is_not(
         assert stage.text("transcripts").count("multiply(") == 4
 
 
+async def test_the_same_call_stands_beside_itself_where_one_side_says_nothing_before_it(
+    tmp_path: Path,
+) -> None:
+    paths = two_runs(tmp_path)
+    rows = [json.loads(line) for line in (paths[1] / "results.jsonl").read_text().splitlines()]
+    for row in rows:
+        row["completion"][0]["content"] = ""
+        row["prompt"] = row["prompt"][1:]
+    (paths[1] / "results.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows))
+    async with comparing(runs_screen(paths), (120, 60)) as stage:
+        await stage.press("enter", "g")
+        shown = stage.text("transcripts")
+        assert shown.count("multiply(a=14, b=36) → 504") == 2
+        assert "a = 14" not in shown
+        (asked,) = [line for line in shown.splitlines() if "› user" in line]
+        assert asked.count("› user") == 2
+
+
 async def test_differences_are_gone_through_and_both_sides_scroll_together(tmp_path: Path) -> None:
     async with comparing(runs_screen(two_runs(tmp_path)), (120, 20)) as stage:
         await stage.press("enter")

@@ -64,6 +64,17 @@ async def test_a_file_with_fewer_rows_than_before_is_shown_as_it_is(
         await stage.until(lambda: "third 0" in shown(stage) and "2 rollouts" in shown(stage))
 
 
+async def test_a_file_of_which_nothing_can_be_read_is_not_called_empty(tmp_path: Path) -> None:
+    file = tmp_path / "some.jsonl"
+    write(file, [0.5])
+    run = find_run(file)
+    file.write_text("no row\nneither\n")
+    async with staged_app(FeedFromDisk(run)) as stage:
+        await stage.until(lambda: "2 lines unreadable" in shown(stage))
+        assert "None of its lines can be read; 4 says why." in shown(stage)
+        assert "empty" not in shown(stage)
+
+
 async def test_rows_that_were_written_anew_are_read_anew(tmp_path: Path) -> None:
     file = tmp_path / "some.jsonl"
     write(file, [0.5] * 4)

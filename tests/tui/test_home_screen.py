@@ -174,6 +174,14 @@ async def test_a_complete_run_tells_its_errors() -> None:
         assert "errored" not in stage.about
 
 
+async def test_a_file_without_a_rollout_is_not_called_complete() -> None:
+    nothing = {"n": 0, "total": None, "reward": None, "low": None, "high": None}
+    desk = Desk([found_run("11aa22bb", format="verifiers", done=0, **nothing)])
+    async with at_home(desk) as stage:
+        assert stage.list.splitlines()[1].endswith("no rollouts")
+        assert "✓" not in stage.list
+
+
 async def test_what_a_run_was_asked_tells_it_from_others_and_finds_it_without_its_secrets() -> None:
     desk = Desk(several_runs())
     desk.found[0] = replace(desk.found[0], asked={"prompt": "short", "api_key": "sk-12345678"})

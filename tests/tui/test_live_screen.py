@@ -289,6 +289,17 @@ async def test_a_run_that_failed_says_why_and_nothing_runs_in_it() -> None:
         assert waiting
         assert not any(re.search(r"\d+s\b", line) for line in waiting), "no clock goes on"
         assert "3 says why" in stage.text(stage.live.keys)
+        assert "R goes on with it." in stage.text(stage.live.keys)
+
+
+async def test_tokens_that_are_told_as_one_number_are_not_called_those_of_answers() -> None:
+    start = run_started(total=2, num_examples=1, at=NOW, complete_at=NOW)
+    done = [finished(row, input_tokens=0, output_tokens=1_234) for row in range(2)]
+    feed = ScriptedFeed([start, *done, ev.RunFinished(0, NOW, "finished", 0)], {}, live=False)
+    async with staged_app(feed, size=(200, 60)) as stage:
+        shown = stage.text(stage.live.header) + stage.text(stage.live.numbers)
+        assert "2.5k tokens" in shown and "tokens  2.5k" in shown
+        assert "0 in" not in shown and "2.5k out" not in shown and "tokens in" not in shown
 
 
 async def test_what_an_older_file_does_not_tell_is_not_made_up() -> None:

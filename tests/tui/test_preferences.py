@@ -224,6 +224,19 @@ async def test_the_terminals_own_colours_follow_its_ground(
         assert stage.app.theme == "ansi-light"
 
 
+async def test_the_terminals_own_colours_give_way_where_no_colour_is_asked_for(
+    file: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("NO_COLOR", "1")
+    async with staged_app(over(), preferences=having(file, 'theme = "terminal"\n')) as stage:
+        rollouts = stage.live.rollouts
+        strips = rollouts.render_lines(rollouts.size.region)
+        styles = {one.style for strip in strips for one in strip if one.style is not None}
+        inks = {ink for style in styles for ink in (style.color, style.bgcolor)}
+        assert any(style.bold for style in styles) and any(style.dim for style in styles)
+        assert {ink.name for ink in inks if ink is not None} == {"default"}
+
+
 async def test_the_environments_theme_goes_before_the_files(
     file: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

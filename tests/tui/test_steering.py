@@ -191,6 +191,7 @@ async def test_a_run_of_which_nobody_told_how_many_rollouts_it_has_counts_those_
         await stage.tell(ev.ReadingMoved(0, NOW, 9, 9, 0, 26))
         header = stage.text(stage.live.header)
         assert "followed" in header and "~ line 26 unfinished" in header
+        assert stage.live.rollouts.count() == 25, "nobody knows whether any more will come"
         await stage.tell(ev.ReadingMoved(0, NOW, 9, 9), end)
         header = stage.text(stage.live.header)
         assert "25" in header and "finished" in header

@@ -128,13 +128,13 @@ def _spent(summary: Summary) -> Iterator[str]:
     tokens_in, tokens_out = summary.input_tokens, summary.output_tokens
     if not (tokens_in or tokens_out):
         return
+    parts = [f"{tokens_in:,} in", f"{tokens_out:,} out"] if tokens_in else []
     each = ""
     if n := summary.with_usage:
-        each = f"; a rollout {summary.used_in / n:,.0f} in, {summary.used_out / n:,.0f} out"
-    yield from _wrapped(
-        "Tokens", [f"{tokens_in:,} in", f"{tokens_out:,} out", f"{tokens_in + tokens_out:,} in all"
-                   + each]
-    )  # fmt: skip
+        each = f"; a rollout {summary.used_out / n:,.0f}"
+        if tokens_in:
+            each = f"; a rollout {summary.used_in / n:,.0f} in, {summary.used_out / n:,.0f} out"
+    yield from _wrapped("Tokens", [*parts, f"{tokens_in + tokens_out:,} in all{each}"])
     if lost := summary.lost_in + summary.lost_out:
         yield f"  {lost:,} of them in attempts that were run again"
     prices = summary.prices

@@ -46,6 +46,7 @@ class Form:
         self.description: Mapping[str, Any] | None = None
         self._options = {field.name: field for field in option_fields()}
         self._arguments: dict[str, Field] = {}
+        self._left: dict[str, str] = {}
         self.texts: dict[str, str] = {}
         for name, value in (values or {}).items():
             if name in self._options:
@@ -88,13 +89,16 @@ class Form:
         return self.texts.get(name, "")
 
     def put(self, name: str, text: str) -> None:
-        """Writes into a field; another environment has other arguments."""
-        if name == "env_id" and text != self.text("env_id"):
-            self._forget_arguments()
+        """Writes into a field; another environment has other arguments, and each keeps its own."""
+        other = name == "env_id" and text != self.text("env_id")
+        if other:
+            self._leave_arguments()
         if text:
             self.texts[name] = text
         else:
             self.texts.pop(name, None)
+        if other and (args := self._left.get(self.env_id)):
+            self.texts["env_args"] = args
 
     def switch(self, name: str) -> None:
         """Turns a flag over; where that is what holds anyway, it is not set."""
@@ -141,7 +145,9 @@ class Form:
                 self.put(field.name, text_of(field, args.pop(field.label)))
         self.put("env_args", json.dumps(args, ensure_ascii=False) if args else "")
 
-    def _forget_arguments(self) -> None:
+    def _leave_arguments(self) -> None:
+        args = self.arguments()
+        self._left[self.env_id] = json.dumps(args, ensure_ascii=False) if args else ""
         for name in [*self._arguments, "env_args"]:
             self.texts.pop(name, None)
         self._arguments = {}

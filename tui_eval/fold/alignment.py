@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections import Counter
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 import msgspec
@@ -63,6 +64,31 @@ def _first_difference(first: Sequence[Entry], second: Sequence[Entry]) -> int | 
         if not same(ours, theirs):
             return place
     return None if len(first) == len(second) else min(len(first), len(second))
+
+
+def beside(
+    first: Sequence[Entry], second: Sequence[Entry]
+) -> Iterator[tuple[Entry | None, Entry | None]]:
+    """Entries of one turn in pairs of a kind; None where only one side has something there."""
+    to_come = Counter(map(_kind, second))
+    place = 0
+    for ours in first:
+        if not to_come[_kind(ours)]:
+            yield ours, None
+            continue
+        while _kind(theirs := second[place]) != _kind(ours):
+            yield None, theirs
+            to_come[_kind(theirs)] -= 1
+            place += 1
+        yield ours, theirs
+        to_come[_kind(theirs)] -= 1
+        place += 1
+    for theirs in second[place:]:
+        yield None, theirs
+
+
+def _kind(entry: Entry) -> tuple[str, bool]:
+    return entry.role, entry.tool is not None
 
 
 def same(first: Entry | None, second: Entry | None) -> bool:

@@ -212,8 +212,8 @@ class RunState:
     @property
     def has_gaps(self) -> bool:
         """Whether there are places that no rollout ever had: they only make groups of one size."""
-        over = self.run is not None and not self.run.asked and self.end is not None
-        return over and self.by_stage[WAITING] > 0
+        unasked = self.run is not None and not self.run.asked and self.is_read
+        return unasked and self.by_stage[WAITING] > 0
 
     def example_id(self, row: int) -> Any:
         """The example's id as the dataset has it; its position until a rollout of it finished."""

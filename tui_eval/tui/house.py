@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import time
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from concurrent.futures import Future
 from functools import partial
 from typing import TYPE_CHECKING, Any, ClassVar, TypeVar
@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, TypeVar
 from textual import events
 from textual.app import SystemCommand
 from textual.binding import BindingType
+from textual.filter import LineFilter, Monochrome, NoColor
 from textual.screen import Screen
 
 from tui_eval.printable import one_line
@@ -30,6 +31,7 @@ if TYPE_CHECKING:
 
 Result = TypeVar("Result")
 MOST_TOLD = 500
+NO_COLOUR = NoColor()
 
 
 class HouseApp(InTurnApp[Result]):
@@ -63,6 +65,13 @@ class HouseApp(InTurnApp[Result]):
         from tui_eval.tui.terminal.driver import TerminalDriver
 
         return TerminalDriver
+
+    def get_line_filters(self) -> Sequence[LineFilter]:
+        """What every line goes through; no colour of the terminal's own has a grey of its own."""
+        filters = super().get_line_filters()
+        if not (self.no_color and self.native_ansi_color):
+            return filters
+        return [NO_COLOUR if isinstance(one, Monochrome) else one for one in filters]
 
     async def run_async(self, *, headless: bool = False, **options: Any) -> Result | None:
         """Runs the app; when that ends the terminal is whole, and signals mean what they did."""

@@ -19,6 +19,7 @@ if TYPE_CHECKING:
 RUNNING = Look("▶", "running", "busy")
 INCOMPLETE = Look("■", "incomplete", "warn")
 COMPLETE = Look("✓", "complete", "good")
+NOTHING = Look("·", "no rollouts", "muted")
 OURS = "tui-eval"
 """The format of runs that our engine wrote."""
 MOST_MARKED = 26
@@ -35,7 +36,9 @@ def look_of(one: FoundRun) -> Look:
     """Its glyph, word and ink."""
     if one.running:
         return RUNNING
-    return COMPLETE if one.complete else INCOMPLETE
+    if not one.complete:
+        return INCOMPLETE
+    return NOTHING if one.done == 0 else COMPLETE
 
 
 def done_text(one: FoundRun) -> str:
@@ -56,7 +59,8 @@ def state_text(one: FoundRun, long: bool) -> str:
         return f"running {done_text(one)}: attach" if long else "running: attach"
     if not one.complete:
         return f"{INCOMPLETE.word} {done_text(one)}"
-    return f"{COMPLETE.word} · {count_text(one.errored)} ✗" if one.errored else COMPLETE.word
+    word = look_of(one).word
+    return f"{word} · {count_text(one.errored)} ✗" if one.errored else word
 
 
 def can_resume(one: FoundRun) -> str:

@@ -34,6 +34,13 @@ def count_text(value: float) -> str:
     return f"{value:.0f}G"
 
 
+def tokens_text(read: int, written: int) -> str:
+    """Tokens of prompts and answers; one number where a file tells only that."""
+    if written and not read:
+        return f"{count_text(written)} tokens"
+    return f"{count_text(read)} in {count_text(written)} out"
+
+
 def span_text(seconds: float) -> str:
     """A finished span of time: 0.4s, 59.9s, 1:02, 1:02:03; a dash for one not measured, a 0."""
     if math.isnan(seconds) or seconds == 0:

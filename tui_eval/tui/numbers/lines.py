@@ -222,6 +222,8 @@ def _spending(state: RunState, width: int) -> Iterator[Line]:
         return
     yield EMPTY
     used = f"{count_text(state.tokens_in)} in  {count_text(state.tokens_out)} out"
+    if not state.tokens_in:
+        used = count_text(state.tokens_out)
     yield (("tokens  ", "faint"), (used, ""))
     if state.cost is None:
         return
@@ -239,11 +241,11 @@ def _quantiles(state: RunState, width: int) -> Iterator[Line]:
     )
     tokens = (
         ("tokens in", state.rollout_in.result()),
-        ("tokens out", state.rollout_out.result()),
+        ("tokens out" if state.tokens_in else "tokens", state.rollout_out.result()),
     )
     told: list[tuple[str, Quantiles, Callable[[float], str]]] = [
         *((name, one, _seconds_text) for name, one in seconds if one.p99),
-        *((name, one, count_text) for name, one in tokens if one.n),
+        *((name, one, count_text) for name, one in tokens if one.p99),
     ]
     if not told:
         return

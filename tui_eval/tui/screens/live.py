@@ -41,6 +41,7 @@ FOLLOWED = (
     (("The file is empty. What is written to it is shown here.", "faint"),),
     (("If nothing comes, see what its program says.", "faint"),),
 )
+NO_ROWS = "None of its lines can be read; {} says why."
 UNREADABLE = "This rollout cannot be read back from results.jsonl."
 
 
@@ -160,7 +161,9 @@ class LiveScreen(PassingOnScreen, SteeringScreen, FindingScreen, LeavableScreen)
             self._first_rollout()
         elif state.run is not None and not state.total:
             self.story.show(None, anew=self.story.rollout is not None)
-            self.story.empty = FOLLOWED
+            bad = state.unreadable_lines
+            why = NO_ROWS.format(key_for("run.log"))
+            self.story.empty = (((why, "bad"),),) if bad else FOLLOWED
         if self.reader.row >= 0:
             self._go_on(now)
             is_gone = self.rollouts.row >= state.total

@@ -78,9 +78,11 @@ class SteeringScreen(AnnotatingScreen):
         elif kind == "Noticed" and not self.feed.live:
             self._say(event.text)  # type: ignore[union-attr]
         elif kind == "RunFinished" and event.status == "failed":  # type: ignore[union-attr]
-            why = f"; {key_for('run.numbers')} says why" if self.noun == "run" else ""
-            kept = "What finished is on disk, and it can go on."
-            self._say(f"The {self.noun} failed{why}. {kept}")
+            why, on = "", "it can go on"
+            if self.noun == "run":
+                why = f"; {key_for('run.numbers')} says why"
+                on = f"{key_for('run.rerun')} goes on with it"
+            self._say(f"The {self.noun} failed{why}. What finished is on disk, and {on}.")
 
     def _why_not(self, to: str) -> str:
         """Why the engine cannot be asked for something; empty where it can."""

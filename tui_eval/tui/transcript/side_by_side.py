@@ -132,12 +132,12 @@ def two_of(first: Rollout, second: Rollout, letters: tuple[str, str]) -> Two:
 
 
 def _units(alignment: Alignment) -> Iterator[Unit]:
-    from tui_eval.fold.alignment import same
+    from tui_eval.fold.alignment import beside, same
 
     for place, turn in enumerate(alignment.turns):
         differs = turn.differs_at is not None
         yield Unit(place, differs=differs, is_head=True)
-        for ours, theirs in zip_longest(turn.first, turn.second):
+        for ours, theirs in beside(turn.first, turn.second):
             yield Unit(place, ours, theirs, differs and not same(ours, theirs))
     yield Unit(len(alignment.turns), is_ending=True)
 

@@ -18,6 +18,7 @@ from tui_eval.tui.look.figures import (
     plural,
     rate_text,
     reward_text,
+    tokens_text,
 )
 from tui_eval.tui.look.ink import EMPTY, Line, Span, line_width, spread
 from tui_eval.tui.look.stages import HELD
@@ -236,7 +237,7 @@ def _concurrency(state: RunState, words: int, terse: bool) -> Line:
 
 def _tokens(state: RunState, words: int) -> str:
     if words > 1:
-        return f"{count_text(state.tokens_in)} in {count_text(state.tokens_out)} out"
+        return tokens_text(state.tokens_in, state.tokens_out)
     return f"{count_text(state.tokens_in + state.tokens_out)} tok"
 
 
