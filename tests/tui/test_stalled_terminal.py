@@ -36,6 +36,21 @@ def test_a_signal_ends_the_program_and_leaves_the_terminal_whole(program: Progra
         assert on.is_whole()
 
 
+def test_what_is_typed_while_it_begins_to_take_more_is_not_lost(program: Program) -> None:
+    with stalled(program) as on:
+        on.type("x")
+        wait_until(lambda: on.has_taken_keys, "the key is taken")
+        until = time.monotonic() + 2 * STALLS_AFTER_S
+        wait_until(lambda: time.monotonic() > until, "what is drawn is left out")
+        for _ in range(20):
+            on.read(0.01)
+            on.type("@")
+        on.wait_for(lambda: on.text.count("@") == 20)
+        on.process.send_signal(signal.SIGTERM)
+        on.finish()
+        assert on.is_whole()
+
+
 def test_what_it_did_not_take_is_drawn_once_it_takes_more(program: Program) -> None:
     with stalled(program) as on:
         on.type("zzs")

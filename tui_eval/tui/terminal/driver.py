@@ -11,8 +11,14 @@ import termios
 import threading
 from typing import Any
 
+from textual import constants
 from textual.app import App
-from textual.drivers.linux_driver import LinuxDriver
+from textual.drivers.linux_driver import (
+    KITTY_DISAMBIGUATE_ESCAPE_CODES,
+    KITTY_REPORT_ALL_KEYS,
+    KITTY_REPORT_ASSOCIATED_TEXT,
+    LinuxDriver,
+)
 
 from tui_eval.tui.terminal.output import TerminalOutput
 
@@ -24,6 +30,15 @@ GIVEN_BACK = "".join(
     )
 )
 """What undoes everything that the driver asks of a terminal."""
+_KEYS = KITTY_DISAMBIGUATE_ESCAPE_CODES | KITTY_REPORT_ALL_KEYS | KITTY_REPORT_ASSOCIATED_TEXT
+ASKED_FOR = "".join(
+    (
+        *("\x1b[?1049h", "\x1b[?25l", "\x1b[?1004h"),  # screen, cursor, focus
+        *("\x1b[?2004h", "\x1b[?7l"),  # bracketed paste, line wrap
+        *(() if constants.DISABLE_KITTY_KEY else ("\x1b[<u", f"\x1b[>{_KEYS}u")),
+    )
+)
+"""What the driver asks of a terminal, but for the mouse."""
 LOOKS_EVERY_S = 1.0
 GONE_AFTER_S = 2.0
 """So long the signal that tells of the loss has to come, if the program is to hear of it."""
@@ -142,7 +157,14 @@ class TerminalDriver(LinuxDriver):
         self._loop.add_writer(self._output.fileno(), self._flows)
 
     def _flows(self) -> None:
-        """What was left out is drawn anew."""
+        """What was left out is asked for and drawn anew; what is typed meanwhile is not lost."""
         self._loop.remove_writer(self._output.fileno())
         self._output.flows()
-        self._take_again()
+        if not self._is_taken or self._is_undone or self._is_in_background():
+            return
+        self.write(ASKED_FOR)
+        self._enable_mouse_support()
+        if self._mouse_pixels:
+            self._enable_mouse_pixels()
+        self._query_in_band_window_resize()
+        self._app.post_message(self.SignalResume())
