@@ -17,9 +17,13 @@ settings.register_profile(
 )
 settings.load_profile("untimed")
 
-# A shell that starts the suite in the background ignores this signal, which programs inherit.
-if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
-    signal.signal(signal.SIGINT, signal.default_int_handler)
+# Who starts the suite in the background, or with nohup, ignores these, which programs inherit.
+for number, handler in (
+    (signal.SIGINT, signal.default_int_handler),
+    (signal.SIGHUP, signal.SIG_DFL),
+):
+    if signal.getsignal(number) is signal.SIG_IGN:
+        signal.signal(number, handler)
 
 
 @pytest.fixture(autouse=True, scope="session")

@@ -14,6 +14,7 @@ from servers import FaultServer, Reply
 
 CHAT = "/v1/chat/completions"
 GOOD = Reply(body=chat_answer("yes"))
+BAD = Reply(400, {"error": {"message": "no"}})
 
 ENV = """
     import tui_eval as vf
@@ -240,6 +241,37 @@ def test_resume_alone_takes_the_run_of_the_same_settings_not_a_newer_one(
     assert done.code == 0, done
     assert "3 of 3 done" in done.err
     assert Run(begun.path).places() == [(n, 0) for n in range(4)]
+
+
+@pytest.mark.parametrize("first", ["-1", "50"])
+def test_resume_alone_knows_how_many_examples_a_run_of_all_has(
+    program: Program, fault_server: FaultServer, first: str
+) -> None:
+    write(program)
+    fault_server.script(CHAT, [GOOD] * 9 + [BAD, GOOD])
+    evaluate(program, fault_server, "-n", first, "-s", "-c", "1")
+    run = program.only_run()
+    fault_server.script(CHAT, [GOOD, BAD, GOOD])
+    evaluate(program, fault_server, "-n", "2", "-s", "-c", "1")
+    less = evaluate(program, fault_server, "-n", "4", "--resume", str(run.path))
+    assert less.code == 2, less
+    assert "-n is 4, the run has 10 examples" in less.err
+    done = evaluate(program, fault_server, "-n", "10", "-s", "--resume")
+    assert done.code == 0, done
+    assert f"Resuming the run {run.path.relative_to(program.folder)}: 10 of 10 done" in done.err
+    assert not any(row["error"] for row in run.rows)
+    assert len(program.runs()) == 2
+
+
+def test_resume_alone_takes_no_saved_run_outside_of_the_folder_that_is_named(
+    program: Program, fault_server: FaultServer, begun: Run
+) -> None:
+    done = evaluate(program, fault_server, "-n", "3", "-o", "kept", "--resume")
+    assert done.code == 0, done
+    (new,) = program.runs(program.folder / "kept")
+    assert len(new.rows) == 3
+    again = evaluate(program, fault_server, "-n", "3", "-o", "kept", "--resume")
+    assert f"{new.path.relative_to(program.folder)}: 3 of 3 done" in again.err
 
 
 RANK = """

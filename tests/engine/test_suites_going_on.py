@@ -54,6 +54,29 @@ def test_a_run_that_a_table_names_is_gone_on_with_by_that_evaluation_alone(suite
     assert "two evaluations cannot go on with the same run" in done.err
 
 
+def test_each_goes_on_only_with_runs_of_the_folder_that_it_names(suite: Suites) -> None:
+    kept = suite.program.folder / "kept"
+    suite.write(marked("a"), marked("b"))
+    assert suite.run().code == 0
+    suite.write(f"{marked('a')}; output_dir = 'kept'", marked("b"))
+    done = suite.run("--resume")
+    assert done.code == 0, done
+    assert len(suite.program.runs(kept)) == 1, "a run elsewhere is not its own"
+    assert len(suite.program.runs()) == 2
+    assert suite.run("--resume").code == 0
+    assert (len(suite.program.runs(kept)), len(suite.program.runs())) == (1, 2)
+
+
+def test_an_evaluation_of_all_examples_goes_on_as_one_of_as_many(suite: Suites) -> None:
+    suite.write(f"{marked('a')}; num_examples = -1", f"{marked('b')}; num_examples = 50")
+    assert suite.run().code == 0
+    before = {run.path: len(run.rows) for run in suite.program.runs()}
+    assert list(before.values()) == [80, 80]
+    suite.write(*(f"{marked(mark)}; num_examples = 40" for mark in "ab"))
+    assert suite.run("--resume").code == 0
+    assert {run.path: len(run.rows) for run in suite.program.runs()} == before
+
+
 def test_a_budget_that_was_typed_is_one_for_all(suite: Suites) -> None:
     suite.write(*(marked(mark) for mark in "abc"), top="max_concurrent = 1")
     done = suite.run("--max-total-tokens", "90")

@@ -86,6 +86,18 @@ def change_faults(found: Iterable[Change], where: str, hint: str) -> list[Fault]
     return [Fault(where, str(one), hint) for one in found]
 
 
+def size_of(name: str, before: Mapping[str, Any]) -> int:
+    """Examples that a run has, or rollouts of each; -1 for all of a dataset that nobody counted."""
+    counted = before.get("examples_taken") if name == "num_examples" else None
+    return int(counted or before[name])
+
+
+def same_size(asked: Mapping[str, Any], before: Mapping[str, Any]) -> bool:
+    """Whether a run has as many examples and rollouts of each as are asked for."""
+    wanted = {name: asked[name] for name, _, _ in _SIZES if asked.get(name) is not None}
+    return all(now in (before[name], size_of(name, before)) for name, now in wanted.items())
+
+
 def misfits(
     env_id: str | None,
     asked: Mapping[str, Any],
@@ -109,10 +121,10 @@ def misfits(
         if asked.get(name) is not None and asked[name] != before.get(name):
             faults.append(Fault(where, str(change(name, before.get(name), asked[name])), hint))
     for name, flag, things in _SIZES:
-        now, then = asked.get(name), before[name]
-        if now is None or now < 0 or 0 <= then <= now:
+        now, has = asked.get(name), size_of(name, before)
+        if now is None or now < 0 or now == before[name] or 0 <= has <= now:
             continue
         shown = flags.get(name, flag) if where == "--resume" else name
-        have = "all" if then < 0 else then
+        have = "all" if has < 0 else has
         faults.append(Fault(where, f"{shown} is {now}, the run has {have} {things}", hint))
     return faults

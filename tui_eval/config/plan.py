@@ -135,6 +135,8 @@ class RunPlan(BaseModel):
     """Whether a program gave the inputs: then only a program can go on with the run."""
     groups: str = ""
     """JSON text of (example id, rollouts) of every example, where not all have as many."""
+    examples_taken: int = Field(default=0, ge=0)
+    """Examples that the run has, which are fewer where the dataset has no more; 0 if not known."""
     examples_digest: str = ""
     """What tells the examples of the run from others; empty where it is not known."""
     changes: list[Change] = Field(default_factory=list)

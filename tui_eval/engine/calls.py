@@ -14,7 +14,7 @@ from tui_eval.config.secret_values import hidden_names
 from tui_eval.engine.preparing.examples import Examples, GivenExamples, read_table
 from tui_eval.engine.preparing.prepare import lay_out, make_directory, run_started
 from tui_eval.engine.preparing.prepared import Prepared
-from tui_eval.engine.resuming.digests import examples_digest
+from tui_eval.engine.resuming.digests import keep_examples
 from tui_eval.engine.resuming.resume import content_changes
 from tui_eval.errors import Fault, RefusedError
 from tui_eval.runs.layout import RunDir, is_unsaved
@@ -48,7 +48,7 @@ def prepare_call(env: Environment, asked: Asked, base_url: str) -> Prepared:
     examples = _examples(env, asked)
     plan.rollouts_per_example = examples.per_example
     plan.groups = examples.groups
-    plan.examples_digest = examples_digest(_inputs(plan, examples))
+    keep_examples(plan, len(examples), _inputs(plan, examples))
     if run is not None and before is not None:
         plan.changes = list(before.changes)
         _check_it_is_the_same(plan, asked, run, before, examples)

@@ -25,7 +25,7 @@ from tui_eval.engine.preparing.examples import Examples, pass_threshold, read_ta
 from tui_eval.engine.preparing.overriding import override
 from tui_eval.engine.preparing.preflight import preflight
 from tui_eval.engine.preparing.prepared import Prepared
-from tui_eval.engine.resuming.digests import examples_digest
+from tui_eval.engine.resuming.digests import keep_examples
 from tui_eval.engine.resuming.resume import content_changes, run_to_resume, take_up
 from tui_eval.environments.importing import keeping_names, local_roots
 from tui_eval.environments.loading import load
@@ -93,7 +93,7 @@ def check(request: Request) -> Checked:
         faults += preflight(plan, env, is_new=run is None)
     if faults or plan is None or env is None or table is None:
         raise RefusedError(faults)
-    plan.examples_digest = examples_digest(table)
+    keep_examples(plan, len(table), table)
     plan.scores_path = request.scores_path or plan.scores_path
     new = plan.changes[len(before.changes) :] if before else []
     notices += [Notice(f"Accepted: {one}") for one in new]

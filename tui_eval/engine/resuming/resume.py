@@ -9,7 +9,7 @@ from typing import Any
 
 from msgspec.json import encode
 
-from tui_eval.config.changes import Change, change, changes
+from tui_eval.config.changes import Change, change, changes, misfits, same_size
 from tui_eval.config.options import NEWEST
 from tui_eval.config.plan import Request, RunPlan, read_plan
 from tui_eval.config.planning import draft_plan, make_plan, resume_asked
@@ -18,7 +18,7 @@ from tui_eval.engine.limiting.spending import spent_on_superseded
 from tui_eval.engine.preparing.examples import Examples
 from tui_eval.engine.preparing.prepared import Prepared
 from tui_eval.engine.resuming.digests import digest_now, version_of
-from tui_eval.engine.suites.own_runs import rows_key
+from tui_eval.engine.suites.own_runs import roots_of, rows_key
 from tui_eval.errors import Notice, RefusedError, warning
 from tui_eval.messages import to_messages
 from tui_eval.runs.facts import read_metadata
@@ -53,10 +53,7 @@ def run_to_resume(request: Request, notices: list[Notice]) -> RunDir | None:
     if asked != NEWEST:
         return _free(find_run(Path(asked)))
     plan, _ = make_plan(request)
-    roots = saved_roots(Path(plan.env_dir_path)) if plan else saved_roots()
-    if plan is not None and plan.output_dir:
-        roots.append(Path(plan.output_dir))
-    every = incomplete_runs(roots, all_of_them=True)
+    every = incomplete_runs(roots_of(plan) if plan else saved_roots(), all_of_them=True)
     one = _choose(every, request, plan, notices) if plan is not None else None
     if one is not None:
         notices.insert(0, Notice(one.resuming))
@@ -94,7 +91,7 @@ def _choose(
     same = [one for one, before in named if rows_key(before) == rows_key(plan)]
     fitting = [one for one in same if _matches(one, plan, sizes, may_be_complete=True)]
     if fitting:
-        return min(fitting, key=lambda one: any(now != then for now, then in _pairs(one, sizes)))
+        return min(fitting, key=lambda one: not same_size(sizes, _before(one)))
     for one, before in named:
         if _matches(one, plan, sizes):
             gone_on, _ = draft_plan(request, before)
@@ -116,43 +113,35 @@ def _free(run: RunDir) -> RunDir:
     return run
 
 
-def _sizes_asked(request: Request, plan: RunPlan) -> tuple[int | None, int | None]:
-    """Examples and rollouts of each that somebody named; None where nobody did."""
+def _sizes_asked(request: Request, plan: RunPlan) -> dict[str, int]:
+    """Examples (-1 for all) and rollouts of each, where somebody named them."""
     named = set(request.raw) | (plan.sources.keys() if request.of_file else set())
     named |= {".".join(path) for path, _ in parse_values(request.raw)[0].get("sets", [])}
-    return (
-        plan.num_examples if "num_examples" in named else None,
-        plan.rollouts_per_example if "rollouts_per_example" in named else None,
-    )
+    return plan.model_dump(include=named & {"num_examples", "rollouts_per_example"})
 
 
-def _pairs(one: Incomplete, sizes: tuple[int | None, int | None]) -> list[tuple[int, int]]:
-    """Sizes that are asked for, each with that of a run."""
-    before = read_plan(one.run.plan)
-    has = (before.num_examples, before.rollouts_per_example)
-    return [(now, then) for now, then in zip(sizes, has, strict=True) if now is not None]
+def _before(one: Incomplete) -> dict[str, Any]:
+    return read_plan(one.run.plan).model_dump()
 
 
 def _matches(
     one: Incomplete,
     plan: RunPlan,
-    sizes: tuple[int | None, int | None],
+    sizes: Mapping[str, int],
     *,
     may_be_complete: bool = False,
 ) -> bool:
     """Whether a run is what is asked for, or can be extended to it.
 
     Args:
-        sizes: Examples (-1 for all) and rollouts of each that are asked for, if they are.
+        sizes: Those that are asked for, by the names of their settings.
     """
     if (one.env_id, one.model) != (plan.env_id, plan.model) or not one.run.plan.exists():
         return False
-    before = read_plan(one.run.plan)
-    pairs = _pairs(one, sizes)
-    fits = all(now < 0 or 0 <= then <= now for now, then in pairs)
-    more = any(now != then for now, then in pairs)
-    open_ = more or may_be_complete or not one.is_complete
-    return fits and open_ and not before.given_inputs
+    before = _before(one)
+    fits = not misfits(None, sizes, before, "--resume")
+    open_ = may_be_complete or not (one.is_complete and same_size(sizes, before))
+    return fits and open_ and not before["given_inputs"]
 
 
 def content_changes(

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Container, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
-from tui_eval.config.changes import KEPT, change_faults, changes, misfits
+from tui_eval.config.changes import KEPT, change_faults, changes, misfits, same_size
 from tui_eval.config.composing import ACCEPT
 from tui_eval.config.options import NEWEST
 from tui_eval.config.plan import RunPlan, read_plan
@@ -64,13 +64,17 @@ def choose_runs(evaluations: Sequence[Planned], *, accept_changes: bool) -> list
                 _take_named(one, taken, accept_changes)
             except RefusedError as error:
                 faults += error.faults
-    seeking = [one for one in evaluations if one.resume == NEWEST]
-    if seeking:
-        candidates = [one for one in _candidates(seeking) if one.run.path.resolve() not in taken]
-        _assign(seeking, candidates, rows_key, _same_size)
-        _assign(seeking, candidates, rows_key, _fits)
+    seeking: dict[tuple[str | None, str], list[Planned]] = {}
+    for one in evaluations:
+        if one.resume == NEWEST:
+            seeking.setdefault((one.plan.output_dir, one.plan.env_dir_path), []).append(one)
+    for some in seeking.values():
+        candidates = _candidates(some, taken)
+        _assign(some, candidates, rows_key, _same_size)
+        _assign(some, candidates, rows_key, _fits)
         if accept_changes:
-            _assign(seeking, candidates, _called, _fits)
+            _assign(some, candidates, _called, _fits)
+        taken |= {one.run.path.resolve() for one in candidates if one.is_taken}
     return faults + [fault for one in evaluations for fault in _held(one)]
 
 
@@ -108,15 +112,22 @@ def _take(one: Planned, run: RunDir, before: RunPlan) -> None:
     one.plan.changes = [*before.changes, *changes(one.plan.model_dump(), before.model_dump())]
 
 
-def _candidates(seeking: Sequence[Planned]) -> list[_Candidate]:
-    """Runs that may be gone on with, the newest first and complete ones last."""
-    folders = dict.fromkeys(Path(one.plan.env_dir_path) for one in seeking)
-    roots = [root for folder in folders for root in saved_roots(folder)]
-    roots += [Path(one.plan.output_dir) for one in seeking if one.plan.output_dir]
+def roots_of(plan: RunPlan) -> list[Path]:
+    """The folders in which an evaluation's saved runs are: the one that it names, or all here."""
+    return [Path(plan.output_dir)] if plan.output_dir else saved_roots(Path(plan.env_dir_path))
+
+
+def _candidates(seeking: Sequence[Planned], taken: Container[Path]) -> list[_Candidate]:
+    """Runs that may be gone on with, the newest first and complete ones last.
+
+    Args:
+        seeking: Evaluations that look in the same folders.
+        taken: Runs that others have.
+    """
     env_ids = {one.plan.env_id for one in seeking}
     found = []
-    for one in incomplete_runs(list(dict.fromkeys(roots)), all_of_them=True):
-        if one.env_id in env_ids and one.run.plan.exists():
+    for one in incomplete_runs(roots_of(seeking[0].plan), all_of_them=True):
+        if one.env_id in env_ids and one.run.plan.exists() and one.run.path.resolve() not in taken:
             try:
                 before = read_plan(one.run.plan)
             except RefusedError:
@@ -156,8 +167,7 @@ def _called(plan: RunPlan) -> str:
 
 
 def _same_size(now: RunPlan, before: RunPlan) -> bool:
-    sizes = (now.num_examples, now.rollouts_per_example)
-    return sizes == (before.num_examples, before.rollouts_per_example)
+    return same_size(now.model_dump(), before.model_dump())
 
 
 def _fits(now: RunPlan, before: RunPlan) -> bool:

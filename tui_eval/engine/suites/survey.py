@@ -16,7 +16,7 @@ from tui_eval.engine.preparing.column_faults import column_faults, column_notice
 from tui_eval.engine.preparing.preflight import endpoint_faults, outputs_fault
 from tui_eval.engine.preparing.prepare import Checked, changed_content, open_environment
 from tui_eval.engine.preparing.scoring_faults import scoring_faults
-from tui_eval.engine.resuming.digests import examples_digest
+from tui_eval.engine.resuming.digests import keep_examples
 from tui_eval.engine.suites.at_work import at_work_on
 from tui_eval.engine.suites.own_runs import Planned, choose_runs
 from tui_eval.errors import Fault, Notice, RefusedError
@@ -121,7 +121,7 @@ def examine(request: Request, one: Planned) -> Checked:
             faults += scoring_faults(env) + column_faults(plan.state_columns, env)
     if faults or env is None or table is None:
         raise RefusedError(faults)
-    plan.examples_digest = examples_digest(table)
+    keep_examples(plan, len(table), table)
     new = plan.changes[len(before.changes) :] if before else []
     notices = [Notice(f"Accepted: {change}") for change in new]
     return Checked(plan, env, table, run, before, notices)
