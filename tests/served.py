@@ -113,8 +113,7 @@ class Tab:
         except TimeoutError:
             return
         if message.type is aiohttp.WSMsgType.BINARY:
-            # pyte knows no private modes with a dollar sign and prints such queries as text
-            self._stream.feed(message.data.replace(b"$p", b""))
+            self._stream.feed(message.data)
         elif message.type is not aiohttp.WSMsgType.TEXT:
             self.is_closed = True
 

@@ -58,8 +58,7 @@ class Terminal:
         if ready:
             data = os.read(self._fd, 1 << 16)
             self.raw += data
-            # pyte knows no private modes with a dollar sign and prints such queries as text
-            self._stream.feed(data.replace(b"$p", b""))
+            self._stream.feed(data)
 
     def read_all(self) -> None:
         """Takes in what a program that has stopped or ended wrote until then."""

@@ -32,7 +32,7 @@ async def text_of(page: Page) -> str:
     """What the terminal in a page was told to show."""
     await page.evaluate("0")
     screen = pyte.Screen(200, 60)
-    pyte.ByteStream(screen).feed(b"".join(page.received).replace(b"$p", b""))
+    pyte.ByteStream(screen).feed(b"".join(page.received))
     return "\n".join(screen.display)
 
 
