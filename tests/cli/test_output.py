@@ -96,3 +96,12 @@ def test_a_running_run_that_is_printed_is_said_to_run(
     assert "--resume" not in opened.out
     again = program.run("open", str(run.path))
     assert "Interrupted: 1 of 3 rollouts are done." in again.out
+
+
+@pytest.mark.parametrize("command", ["run reverse-text -m demo", "config explain reverse-text"])
+def test_a_folder_that_is_gone_is_told(program: Program, command: str) -> None:
+    done = in_shell(program, f"mkdir x && cd x && rmdir ../x && tui-eval {command} --json")
+    assert done.code == 2, done
+    assert "the working directory was removed" in done.err
+    assert "Traceback" not in done.err
+    assert not done.out or json.loads(done.out)["status"] == "refused"

@@ -53,6 +53,14 @@ class Commands(click.Group):
             args = [command_of(args[0]), *args]
         return super().parse_args(ctx, args)
 
+    def invoke(self, ctx: click.Context) -> Any:
+        """Refuses to work nowhere: paths are looked up from the working directory all over."""
+        try:
+            Path.cwd()
+        except FileNotFoundError:
+            raise click.UsageError("the working directory was removed; cd to another one") from None
+        return super().invoke(ctx)
+
 
 def command_of(word: str) -> str:
     """The command that a word which is none stands for: runs are opened, all else is run.
