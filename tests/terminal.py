@@ -110,11 +110,17 @@ class Terminal:
 
     def is_whole(self) -> bool:
         """Whether the terminal is as it was: its modes, the main screen, a visible cursor."""
-        modes = termios.tcgetattr(self._inner) == self.settings_before
-        left = self.raw.rfind(b"\x1b[?1049l") > self.raw.rfind(b"\x1b[?1049h")
-        mouse = self.raw.rfind(b"\x1b[?1000l") > self.raw.rfind(b"\x1b[?1000h")
-        cursor = self.raw.rfind(b"\x1b[?25h") > self.raw.rfind(b"\x1b[?25l")
-        return modes and left and mouse and cursor
+        undone = {"screen": (b"?1049l", b"?1049h"), "mouse": (b"?1000l", b"?1000h")}
+        undone["cursor"] = (b"?25h", b"?25l")
+        held = [what for what, (off, on) in undone.items() if self._last(off) <= self._last(on)]
+        if termios.tcgetattr(self._inner) != self.settings_before:
+            held.append("modes")
+        if held:
+            print(f"the program still holds {', '.join(held)}; it wrote last: {self.raw[-300:]!r}")
+        return not held
+
+    def _last(self, code: bytes) -> int:
+        return self.raw.rfind(b"\x1b[" + code)
 
     def close(self) -> None:
         """Ends the program if a test left it running."""
