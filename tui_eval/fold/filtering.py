@@ -245,5 +245,5 @@ def _chosen(column: TextColumn, found: Sequence[bool]) -> np.ndarray:
     """By row whether its text is one of the found ones."""
     import numpy as np
 
-    mask: np.ndarray = np.array(found, bool)[column.codes]
+    mask: np.ndarray = np.frombuffer(bytes(found), bool)[column.codes]
     return mask

@@ -15,6 +15,7 @@ import threading
 import time
 import warnings
 from collections.abc import Sequence
+from itertools import islice
 from types import TracebackType
 
 SHORT = 200
@@ -105,11 +106,11 @@ class Matcher:
         search, now = self._here.search, time.monotonic()
         end, many = now + self._patience, AT_ONCE
         found: list[bool] = []
-        while len(found) < len(texts):
+        left, total = iter(texts), len(texts)  # there may be more texts meanwhile
+        while len(found) < total:
             if now > end:
                 raise PatternTooSlowError(self._source)
-            some = texts[len(found) : len(found) + many]
-            found += [match is not None for match in map(search, some)]
+            found += [match is not None for match in map(search, islice(left, many))]
             before, now = now, time.monotonic()
             many = 2 * many if now - before < QUICK_S else AT_ONCE
         return found
