@@ -180,6 +180,15 @@ async def test_an_engine_that_dies_is_a_fault(
     assert found["faults"][0]["what"] == "the engine ended with 7 before it answered"
 
 
+async def test_an_engine_that_cannot_be_started_is_a_fault(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(sys, "executable", str(tmp_path / "python-that-is-gone"))
+    found = await ask_engine("--list", within=60.0)
+    told = "no process could be started: No such file or directory"
+    assert found["faults"][0]["what"] == told
+
+
 def sleeper(folder: Path) -> str:
     path = str(folder / "pid")
     return f"import os, time\nopen({path!r}, 'w').write(str(os.getpid()))\ntime.sleep(600)"

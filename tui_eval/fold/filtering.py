@@ -75,6 +75,7 @@ class RowFilter:
 
         Raises:
             PatternTooSlowError: A regular expression took too long.
+            OSError: One needs a process that could not be started.
         """
         import numpy as np
 

@@ -100,6 +100,7 @@ class Matcher:
 
         Raises:
             PatternTooSlowError: It took longer than it may.
+            OSError: No process could be started.
         """
         if self._here is None:
             return self._ask(list(map(_whole, texts)))
@@ -136,13 +137,7 @@ class Matcher:
         return [byte == 1 for byte in answer]
 
     def _start(self) -> subprocess.Popen[bytes]:
-        self._process = subprocess.Popen(
-            [sys.executable, "-I", "-S", "-c", _PROGRAM],
-            stdin=subprocess.PIPE,
-            stdout=subprocess.PIPE,
-            stderr=subprocess.DEVNULL,
-            start_new_session=True,
-        )
+        self._process = matching_process(_PROGRAM)
         if self._process.stdin is not None:
             marshal.dump((_whole(self._source), int(_flags(self._source))), self._process.stdin)
         return self._process
@@ -158,6 +153,24 @@ class Matcher:
                 except OSError:
                     pass
             process.wait()
+
+
+def matching_process(program: str) -> subprocess.Popen[bytes]:
+    """A Python that runs a program between two pipes, and imports nothing of anybody's.
+
+    Raises:
+        OSError: It could not be started; the text says so.
+    """
+    try:
+        return subprocess.Popen(
+            [sys.executable, "-I", "-S", "-c", program],
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.DEVNULL,
+            start_new_session=True,
+        )
+    except OSError as error:
+        raise OSError(f"no process could be started: {error.strerror or error}") from error
 
 
 _PROGRAM = """
