@@ -15,7 +15,8 @@ from tui_eval.tui.terminal.output import STALLS_AFTER_S
 
 
 @contextmanager
-def stalled(program: Program) -> Iterator[Terminal]:
+def stalled(program: Program, left_out: str = "") -> Iterator[Terminal]:
+    """A terminal that takes no more, also once what keys draw was left out."""
     runs = map(str, two_runs(program.folder))
     with closing(Terminal(program.folder, program.env, "compare", *runs)) as on:
         on.wait_for("greatest difference first")
@@ -25,6 +26,11 @@ def stalled(program: Program) -> Iterator[Terminal]:
             return not on.takes_more
 
         wait_until(is_full, "the terminal takes no more")
+        if left_out:
+            on.type(left_out)
+            wait_until(lambda: on.has_taken_keys, "the keys are taken")
+            until = time.monotonic() + 2 * STALLS_AFTER_S
+            wait_until(lambda: time.monotonic() > until, "what is drawn is left out")
         yield on
 
 
@@ -37,11 +43,7 @@ def test_a_signal_ends_the_program_and_leaves_the_terminal_whole(program: Progra
 
 
 def test_what_is_typed_while_it_begins_to_take_more_is_not_lost(program: Program) -> None:
-    with stalled(program) as on:
-        on.type("x")
-        wait_until(lambda: on.has_taken_keys, "the key is taken")
-        until = time.monotonic() + 2 * STALLS_AFTER_S
-        wait_until(lambda: time.monotonic() > until, "what is drawn is left out")
+    with stalled(program, "x") as on:
         for _ in range(20):
             on.read(0.01)
             on.type("@")
@@ -52,11 +54,7 @@ def test_what_is_typed_while_it_begins_to_take_more_is_not_lost(program: Program
 
 
 def test_what_it_did_not_take_is_drawn_once_it_takes_more(program: Program) -> None:
-    with stalled(program) as on:
-        on.type("zzs")
-        wait_until(lambda: on.has_taken_keys, "the keys are taken")
-        until = time.monotonic() + 2 * STALLS_AFTER_S
-        wait_until(lambda: time.monotonic() > until, "what is drawn is left out")
+    with stalled(program, "zzs") as on:
         on.wait_for("worst first")
         on.type("q")
         assert on.finish() == 0
