@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import os
 import signal
 import time
 from collections.abc import Iterator
 from contextlib import closing, contextmanager
+from pathlib import Path
 
 from compared_runs import two_runs
 from program import Program, wait_until
@@ -29,9 +31,13 @@ def stalled(program: Program, left_out: str = "") -> Iterator[Terminal]:
         if left_out:
             on.type(left_out)
             wait_until(lambda: on.has_taken_keys, "the keys are taken")
-            until = time.monotonic() + 2 * STALLS_AFTER_S
-            wait_until(lambda: time.monotonic() > until, "what is drawn is left out")
+            wait_until_left_out()
         yield on
+
+
+def wait_until_left_out() -> None:
+    until = time.monotonic() + 2 * STALLS_AFTER_S
+    wait_until(lambda: time.monotonic() > until, "what is drawn is left out")
 
 
 def test_a_signal_ends_the_program_and_leaves_the_terminal_whole(program: Program) -> None:
@@ -55,7 +61,36 @@ def test_what_is_typed_while_it_begins_to_take_more_is_not_lost(program: Program
 
 def test_what_it_did_not_take_is_drawn_once_it_takes_more(program: Program) -> None:
     with stalled(program, "zzs") as on:
+        title = on.screen.display[0]
         on.wait_for("worst first")
+        assert on.screen.display[0] == title
         on.type("q")
+        assert on.finish() == 0
+        assert on.is_whole()
+
+
+ENDS_SLOWLY = """
+import asyncio
+from tui_eval.tui.house import HouseApp
+
+class Busy(HouseApp):
+    def on_mount(self):
+        self.set_interval(0.01, self.refresh)
+
+    async def on_unmount(self):
+        while self._driver._output.has_stalled:
+            await asyncio.sleep(0.01)
+
+Busy().run()
+"""
+
+
+def test_one_that_takes_more_while_the_program_ends_is_left_whole(tmp_path: Path) -> None:
+    command = ["-c", ENDS_SLOWLY]
+    with closing(Terminal(tmp_path, dict(os.environ), command=command)) as on:
+        wait_until(lambda: not on.takes_more, "the terminal takes no more")
+        wait_until_left_out()
+        on.process.send_signal(signal.SIGTERM)
+        wait_until(lambda: on.has_its_modes, "the screen is over")
         assert on.finish() == 0
         assert on.is_whole()
