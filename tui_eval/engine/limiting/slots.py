@@ -9,7 +9,6 @@ from collections.abc import AsyncIterator, Sequence
 from contextlib import AbstractAsyncContextManager, asynccontextmanager
 from typing import Protocol
 
-
 LEAST_ASLEEP = 2
 """So many may sleep at least before nothing new begins: where only one is in flight at a time, it
 gives its slot to another one as well."""
