@@ -301,7 +301,7 @@ class Rollouts:
         row = self._row(watch, state)
         offset, line = self._writer.append(encode_row(row))
         if log.isEnabledFor(logging.DEBUG):
-            watch.log_state()
+            watch.log_state(state)
             for score in state.scores:
                 log.debug("%s: %s", watch, score)
             log.debug("%s: reward %s, timing %s", watch, row["reward"], row["timing"])
