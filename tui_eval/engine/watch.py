@@ -122,6 +122,12 @@ class RolloutWatch:
         if log.isEnabledFor(logging.DEBUG):
             log.debug("%s: answered, %d + %d tokens", self, input_tokens, output_tokens)
 
+    def answer_refused(self, input_tokens: int, output_tokens: int) -> None:
+        self.input_tokens += input_tokens
+        self.output_tokens += output_tokens
+        self._hub.touched(self)
+        log.debug("%s: no usable answer, %d + %d tokens", self, input_tokens, output_tokens)
+
     def answer_begins(self) -> Callable[[str, str], None]:
         self._answers += 1
         answer = self._answer = RunningAnswer(self.row, self._answers)
