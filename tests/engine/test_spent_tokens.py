@@ -59,6 +59,17 @@ def test_tokens_of_answers_that_are_of_no_use_are_counted(
     assert row["token_usage"] == {"input_tokens": 7, "output_tokens": 4}
 
 
+def test_a_rollout_that_slept_does_not_run_again_once_the_budget_is_spent(
+    program: Program, fault_server: FaultServer
+) -> None:
+    fault_server.script(CHAT, [BAD, GOOD])
+    asked = ("-m", "m", "-b", f"{fault_server.url}/v1", "-n", "2", "-r", "1", "-c", "1")
+    budget = ("--max-retries", "1", "--max-total-tokens", "10")
+    done = program.run("reverse-text", *asked, *budget)
+    assert done.code in (3, 4), done
+    assert len([one for one in fault_server.requests if one.path == CHAT]) == 2
+
+
 def test_the_cost_of_a_saved_run_is_told_from_the_prices_that_it_was_made_with(
     program: Program, fault_server: FaultServer
 ) -> None:
