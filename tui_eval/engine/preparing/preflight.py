@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 WITHIN_S = 5.0
 """What all endpoints together may take; who has not answered by then is left alone."""
 
-FIRST_FILES = 32 * 1024
+FIRST_FILES = 4096
 """Bytes for which there has to be room where a run begins."""
 
 
