@@ -26,6 +26,9 @@ class Observer(Protocol):
     def model_answered(self, input_tokens: int, output_tokens: int) -> None:
         """A model call came back; counts are 0 where the endpoint tells none."""
 
+    def answer_refused(self, input_tokens: int, output_tokens: int) -> None:
+        """A model call brought no usable answer, and used these tokens all the same."""
+
     def answer_begins(self) -> Callable[[str, str], None]:
         """A streamed answer begins; its text goes to what this returns, with its kind before it:
 
@@ -62,6 +65,8 @@ class SilentObserver:
     async def model_call(self) -> None: ...
 
     def model_answered(self, input_tokens: int, output_tokens: int) -> None: ...
+
+    def answer_refused(self, input_tokens: int, output_tokens: int) -> None: ...
 
     def answer_begins(self) -> Callable[[str, str], None]:
         return _unheard

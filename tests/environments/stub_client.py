@@ -68,6 +68,9 @@ class Recorder:
         self.answers.append((input_tokens, output_tokens))
         self.log.append("answered")
 
+    def answer_refused(self, input_tokens: int, output_tokens: int) -> None:
+        self.log.append("refused")
+
     def messages_added(self, messages) -> None:
         self.messages.extend(messages)
         self.log.append("+".join(message.role for message in messages))

@@ -89,10 +89,10 @@ class RolloutWatch:
         self.state = state
         self._state_log = StateLog(state) if log.isEnabledFor(logging.DEBUG) else None
 
-    def log_state(self) -> None:
-        """Logs what the environment changed in the state; nothing unless all is logged."""
-        if self._state_log is not None and self.state is not None:
-            for key, value in self._state_log.changes(self.state):
+    def log_state(self, state: State | None) -> None:
+        """Logs what people's code changed in the state; nothing unless all is logged."""
+        if self._state_log is not None and state is not None:
+            for key, value in self._state_log.changes(state):
                 log.debug("%s: state %s = %s", self, key, value)
 
     def staged(self, stage: Stage) -> None:
@@ -122,6 +122,12 @@ class RolloutWatch:
         if log.isEnabledFor(logging.DEBUG):
             log.debug("%s: answered, %d + %d tokens", self, input_tokens, output_tokens)
 
+    def answer_refused(self, input_tokens: int, output_tokens: int) -> None:
+        self.input_tokens += input_tokens
+        self.output_tokens += output_tokens
+        self._hub.touched(self)
+        log.debug("%s: no usable answer, %d + %d tokens", self, input_tokens, output_tokens)
+
     def answer_begins(self) -> Callable[[str, str], None]:
         self._answers += 1
         answer = self._answer = RunningAnswer(self.row, self._answers)
@@ -144,7 +150,7 @@ class RolloutWatch:
         if log.isEnabledFor(logging.DEBUG):
             for message in messages:
                 log.debug("%s: %s", self, message_dict(message))
-            self.log_state()
+            self.log_state(self.state)
 
     def tool_finished(
         self, call_id: str, name: str, ms: float, error: str | None, result: Any
@@ -157,7 +163,7 @@ class RolloutWatch:
             )
         if log.isEnabledFor(logging.DEBUG):
             log.debug("%s: tool %s took %.0f ms, error: %s", self, name, ms, error)
-            self.log_state()
+            self.log_state(self.state)
 
     def request_sleeps(self, seconds: float, reason: str) -> AbstractAsyncContextManager[Any]:
         log.warning("%s: %s; the request is tried again in %.1f s", self, reason, seconds)
