@@ -77,7 +77,7 @@ class TerminalOutput:
         self.has_stalled = False
 
     def write_last(self, text: str) -> None:
-        """Writes at once; where the terminal takes nothing, in place of what it did not take yet."""
+        """Writes at once; where nothing is taken, in place of what was not taken before."""
         data, fd = text.encode(), self.fileno()
         with contextlib.suppress(OSError, termios.error):
             if self._fd >= 0 and not self.has_stalled and self._takes(data):
