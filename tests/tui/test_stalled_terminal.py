@@ -2,16 +2,20 @@
 
 from __future__ import annotations
 
+import os
+import pty
 import signal
+import threading
 import time
 from collections.abc import Iterator
 from contextlib import closing, contextmanager
 
+import pytest
 from compared_runs import two_runs
 from program import Program, wait_until
 from terminal import PATIENCE_S, Terminal
 
-from tui_eval.tui.terminal.output import STALLS_AFTER_S
+from tui_eval.tui.terminal.output import STALLS_AFTER_S, TerminalOutput
 
 
 @contextmanager
@@ -61,3 +65,28 @@ def test_what_it_did_not_take_is_drawn_once_it_takes_more(program: Program) -> N
         on.type("q")
         assert on.finish() == 0
         assert on.is_whole()
+
+
+def test_a_frame_larger_than_the_terminal_holds_waits_for_its_reader_alone(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    slept: list[float] = []
+    monkeypatch.setattr(time, "sleep", slept.append)
+    reading, writing = pty.openpty()
+    frame = "x" * 300_000
+    taken: list[bytes] = []
+
+    def read() -> None:
+        while sum(map(len, taken)) < len(frame):
+            taken.append(os.read(reading, 1 << 16))
+
+    reader = threading.Thread(target=read)
+    with os.fdopen(writing, "w") as file:
+        output = TerminalOutput(file, lambda: None)
+        reader.start()
+        output.write(frame)
+        reader.join(PATIENCE_S)
+        output.close()
+    os.close(reading)
+    assert b"".join(taken) == frame.encode()
+    assert slept == []
