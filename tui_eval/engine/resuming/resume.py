@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeAlias
 
 from msgspec.json import encode
 
@@ -36,6 +36,8 @@ from tui_eval.state import State
 
 MOST_TOLD = 5
 """Incomplete runs that are named where none matches."""
+Sizes: TypeAlias = tuple[int | None, int | None]
+"""Examples, -1 for all, and rollouts of each that somebody asks for; None where nobody does."""
 
 
 def run_to_resume(request: Request, notices: list[Notice]) -> RunDir | None:
@@ -91,12 +93,12 @@ def _choose(
         for one in every
         if (one.env_id, one.model) == (plan.env_id, plan.model) and one.run.plan.exists()
     ]
-    same = [one for one, before in named if rows_key(before) == rows_key(plan)]
-    fitting = [one for one in same if _matches(one, plan, sizes, may_be_complete=True)]
+    same = [(one, before) for one, before in named if rows_key(before) == rows_key(plan)]
+    fitting = [(one, before) for one, before in same if _fits(before, sizes)]
     if fitting:
-        return min(fitting, key=lambda one: any(now != then for now, then in _pairs(one, sizes)))
+        return min(fitting, key=lambda found: _is_more(found[1], sizes))[0]
     for one, before in named:
-        if _matches(one, plan, sizes):
+        if _fits(before, sizes) and (_is_more(before, sizes) or not one.is_complete):
             gone_on, _ = draft_plan(request, before)
             found = changes(plan.model_dump(), gone_on.model_dump()) if gone_on else []
             notices += [Notice(f"It keeps its own {own.name}: {own.before}") for own in found]
@@ -116,8 +118,7 @@ def _free(run: RunDir) -> RunDir:
     return run
 
 
-def _sizes_asked(request: Request, plan: RunPlan) -> tuple[int | None, int | None]:
-    """Examples and rollouts of each that somebody named; None where nobody did."""
+def _sizes_asked(request: Request, plan: RunPlan) -> Sizes:
     named = set(request.raw) | (plan.sources.keys() if request.of_file else set())
     named |= {".".join(path) for path, _ in parse_values(request.raw)[0].get("sets", [])}
     return (
@@ -126,33 +127,21 @@ def _sizes_asked(request: Request, plan: RunPlan) -> tuple[int | None, int | Non
     )
 
 
-def _pairs(one: Incomplete, sizes: tuple[int | None, int | None]) -> list[tuple[int, int]]:
+def _fits(before: RunPlan, sizes: Sizes) -> bool:
+    """Whether a run has what is asked for, or can be extended to it."""
+    fits = all(now < 0 or 0 <= then <= now for now, then in _pairs(before, sizes))
+    return fits and not before.given_inputs
+
+
+def _is_more(before: RunPlan, sizes: Sizes) -> bool:
+    """Whether a run that fits would be extended."""
+    return any(now != then for now, then in _pairs(before, sizes))
+
+
+def _pairs(before: RunPlan, sizes: Sizes) -> list[tuple[int, int]]:
     """Sizes that are asked for, each with that of a run."""
-    before = read_plan(one.run.plan)
     has = (before.num_examples, before.rollouts_per_example)
     return [(now, then) for now, then in zip(sizes, has, strict=True) if now is not None]
-
-
-def _matches(
-    one: Incomplete,
-    plan: RunPlan,
-    sizes: tuple[int | None, int | None],
-    *,
-    may_be_complete: bool = False,
-) -> bool:
-    """Whether a run is what is asked for, or can be extended to it.
-
-    Args:
-        sizes: Examples (-1 for all) and rollouts of each that are asked for, if they are.
-    """
-    if (one.env_id, one.model) != (plan.env_id, plan.model) or not one.run.plan.exists():
-        return False
-    before = read_plan(one.run.plan)
-    pairs = _pairs(one, sizes)
-    fits = all(now < 0 or 0 <= then <= now for now, then in pairs)
-    more = any(now != then for now, then in pairs)
-    open_ = more or may_be_complete or not one.is_complete
-    return fits and open_ and not before.given_inputs
 
 
 def content_changes(
