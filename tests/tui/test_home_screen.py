@@ -11,6 +11,7 @@ from scripted_run import NOW
 
 from tui_eval.tui.home.near import NearEndpoint
 from tui_eval.tui.screens import looking
+from tui_eval.tui.widgets import run_list
 
 
 async def test_every_run_is_a_line_the_running_first_then_by_date() -> None:
@@ -44,6 +45,19 @@ async def test_a_name_too_long_for_its_column_is_told_without_its_owner(
         assert next(line for line in stage.list.splitlines() if "0.42" in line).split()[2] == model
         assert stage.list.splitlines()[7].split()[1].rpartition("/")[2] == env
         assert "Qwen/Qwen3.5-2B" in stage.list or size[0] == 80
+
+
+async def test_going_through_the_runs_measures_none_of_them_anew(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    async with at_home() as stage:
+        await stage.press("j")
+        measured: list[int] = []
+        monkeypatch.setattr(run_list, "_widest", lambda names: measured.append(1) or (1, 1))
+        await stage.press("j", "k")
+        assert measured == []
+        await stage.press("s")
+        assert measured
 
 
 async def test_a_complete_run_tells_its_errors() -> None:
