@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import AbstractAsyncContextManager, nullcontext
 from contextvars import ContextVar
 from typing import TYPE_CHECKING, Any, Protocol
@@ -20,8 +20,10 @@ class Observer(Protocol):
     def staged(self, stage: Stage) -> None:
         """The rollout went on to another stage."""
 
-    async def model_call(self) -> None:
-        """Waits until the gate before every model call is open."""
+    async def model_call(
+        self, model: str, sampling_args: Mapping[str, Any], tools: Sequence[Any]
+    ) -> None:
+        """Waits until the gate before every model call is open; hears what is asked with."""
 
     def model_answered(self, input_tokens: int, output_tokens: int) -> None:
         """A model call came back; counts are 0 where the endpoint tells none."""
@@ -62,7 +64,9 @@ class SilentObserver:
 
     def staged(self, stage: Stage) -> None: ...
 
-    async def model_call(self) -> None: ...
+    async def model_call(
+        self, model: str, sampling_args: Mapping[str, Any], tools: Sequence[Any]
+    ) -> None: ...
 
     def model_answered(self, input_tokens: int, output_tokens: int) -> None: ...
 

@@ -61,7 +61,7 @@ class Recorder:
         self.stages.append(stage)
         self.log.append(stage.name)
 
-    async def model_call(self) -> None:
+    async def model_call(self, *request: object) -> None:
         self.log.append("gate")
 
     def model_answered(self, input_tokens: int, output_tokens: int) -> None:

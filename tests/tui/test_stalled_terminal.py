@@ -3,17 +3,20 @@
 from __future__ import annotations
 
 import os
+import pty
 import signal
+import threading
 import time
 from collections.abc import Iterator
 from contextlib import closing, contextmanager
 from pathlib import Path
 
+import pytest
 from compared_runs import two_runs
 from program import Program, wait_until
 from terminal import PATIENCE_S, Terminal
 
-from tui_eval.tui.terminal.output import STALLS_AFTER_S
+from tui_eval.tui.terminal.output import STALLS_AFTER_S, TerminalOutput
 
 
 @contextmanager
@@ -94,3 +97,28 @@ def test_one_that_takes_more_while_the_program_ends_is_left_whole(tmp_path: Path
         wait_until(lambda: on.has_its_modes, "the screen is over")
         assert on.finish() == 0
         assert on.is_whole()
+
+
+def test_a_frame_larger_than_the_terminal_holds_waits_for_its_reader_alone(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    slept: list[float] = []
+    monkeypatch.setattr(time, "sleep", slept.append)
+    reading, writing = pty.openpty()
+    frame = "x" * 300_000
+    taken: list[bytes] = []
+
+    def read() -> None:
+        while sum(map(len, taken)) < len(frame):
+            taken.append(os.read(reading, 1 << 16))
+
+    reader = threading.Thread(target=read)
+    with os.fdopen(writing, "w") as file:
+        output = TerminalOutput(file, lambda: None)
+        reader.start()
+        output.write(frame)
+        reader.join(PATIENCE_S)
+        output.close()
+    os.close(reading)
+    assert b"".join(taken) == frame.encode()
+    assert slept == []

@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import logging
 import time
-from collections.abc import AsyncIterator, Callable, Sequence
+from collections.abc import AsyncIterator, Callable, Mapping, Sequence
 from contextlib import AbstractAsyncContextManager, asynccontextmanager
 from typing import TYPE_CHECKING, Any
 
@@ -101,15 +101,20 @@ class RolloutWatch:
         if stage in FOREIGN_CODE:
             self._hub.before_foreign_code()
 
-    async def model_call(self) -> None:
+    async def model_call(
+        self, model: str, sampling_args: Mapping[str, Any], tools: Sequence[Any]
+    ) -> None:
+        await self._pass_gate()
+        if log.isEnabledFor(logging.DEBUG):
+            log.debug("%s: asks %s", self, _request(model, sampling_args, tools))
+
+    async def _pass_gate(self) -> None:
         if not self._gate.is_open:
             self.staged(Stage.HELD)
             with self.deadline.held():
                 await self._gate.wait()
         self.deadline.check()
         self.staged(Stage.MODEL)
-        if log.isEnabledFor(logging.DEBUG) and self.state is not None:
-            log.debug("%s: asks %s", self, _request(self.state))
         self._asked_at = asyncio.get_running_loop().time()
 
     def model_answered(self, input_tokens: int, output_tokens: int) -> None:
@@ -189,7 +194,7 @@ class RolloutWatch:
                 yield
         self.woke()
         self.staged(before)
-        await self.model_call()
+        await self._pass_gate()
 
     def story(self) -> list[Event]:
         """The conversation so far, and the answer that is just coming."""
@@ -221,12 +226,12 @@ class RolloutWatch:
         return f"row {self.row}, rollout {self.number}, attempt {self.attempt}"
 
 
-def _request(state: State) -> str:
-    """What a rollout's requests have beside their messages."""
-    parts = [str(state["model"])]
-    if state["sampling_args"]:
-        parts.append(f"sampling {masked(state['sampling_args'])}")
-    if names := ", ".join(tool.name for tool in state["tool_defs"] or ()):
+def _request(model: str, sampling_args: Mapping[str, Any], tools: Sequence[Any]) -> str:
+    """What a request has beside its messages."""
+    parts = [model]
+    if sampling_args:
+        parts.append(f"sampling {masked(sampling_args)}")
+    if names := ", ".join(tool.name for tool in tools):
         parts.append(f"tools {names}")
     return ", ".join(parts)
 

@@ -252,13 +252,14 @@ class Environment(HasExamples, Evaluating, ABC):
         for tool in tools:
             if not isinstance(tool, Tool):
                 raise TypeError(f"tool_defs holds a {type(tool).__name__}; it takes Tool objects")
+        model = model or state["model"]
         if sampling_args is None:
             sampling_args = state["sampling_args"] or {}
         observer = state.observer
         observer.staged(Stage.MODEL)
         waiting = time.perf_counter()
         try:
-            await observer.model_call()
+            await observer.model_call(model, sampling_args, tools)
         finally:
             began = time.perf_counter()
             state.began += began - waiting
@@ -267,7 +268,7 @@ class Environment(HasExamples, Evaluating, ABC):
         try:
             response: Response = await one.get_response(
                 to_messages(prompt),
-                model or state["model"],
+                model,
                 sampling_args,
                 tools=tools or None,
                 state=state,

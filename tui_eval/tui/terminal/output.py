@@ -54,16 +54,18 @@ class TerminalOutput:
 
     def _takes(self, data: bytes) -> bool:
         """Writes all there is; False where the terminal takes nothing for too long."""
-        until = time.monotonic() + STALLS_AFTER_S
+        until, has_waited = time.monotonic() + STALLS_AFTER_S, False
         while data:
             try:
                 data = data[os.write(self._fd, data) :]
-                until = time.monotonic() + STALLS_AFTER_S
+                until, has_waited = time.monotonic() + STALLS_AFTER_S, False
             except BlockingIOError:
                 if time.monotonic() > until:
                     return False
+                if has_waited:  # it may have room for less than the next character
+                    time.sleep(LOOKS_AGAIN_S)
                 select.select([], [self._fd], [], STALLS_AFTER_S)
-                time.sleep(LOOKS_AGAIN_S)  # it may have room for less than the next character
+                has_waited = True
         return True
 
     def flush(self) -> None:
