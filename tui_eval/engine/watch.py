@@ -183,7 +183,10 @@ class RolloutWatch:
                 yield
         self.woke()
         self.staged(before)
+        waiting = time.perf_counter()
         await self.model_call()
+        if self.state is not None:
+            self.state.began += time.perf_counter() - waiting
 
     def story(self) -> list[Event]:
         """The conversation so far, and the answer that is just coming."""

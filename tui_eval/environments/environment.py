@@ -262,7 +262,7 @@ class Environment(HasExamples, Evaluating, ABC):
         finally:
             began = time.perf_counter()
             state.began += began - waiting
-        started = time.time()
+        started, clock = time.time(), state.began
         one = state["client"] if client is None else self._client_cache.resolve(client)
         response: Response = await one.get_response(
             to_messages(prompt),
@@ -271,7 +271,8 @@ class Environment(HasExamples, Evaluating, ABC):
             tools=tools or None,
             state=state,
         )
-        model_ms = (time.perf_counter() - began) * 1000
+        held = state.began - clock
+        model_ms = (time.perf_counter() - began - held) * 1000
         read, written = state["usage_tracker"].add(response.usage)
         state.steps.append(
             StepRecord(
