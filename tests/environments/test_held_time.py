@@ -1,4 +1,4 @@
-"""How long a rollout took, where a pause held it in the middle of a call."""
+"""What the engine notes of a rollout that is held in the middle of a call."""
 
 from __future__ import annotations
 
@@ -6,6 +6,7 @@ import asyncio
 import time
 from typing import Any
 
+import pytest
 from run_events import started
 from stub_client import StubClient, answer
 
@@ -15,6 +16,16 @@ from tui_eval.engine.limiting.limits import Held
 from tui_eval.engine.seam.hub import Hub
 from tui_eval.engine.watch import RolloutWatch
 from tui_eval.observer import CURRENT
+
+
+async def test_the_log_names_a_rollout_as_the_list_does(caplog: pytest.LogCaptureFixture) -> None:
+    hub = Hub()
+    hub.tell(started(1, 1))
+    watch = RolloutWatch(0, 2, hub, Gate(), Held())
+    watch.began(vf.State(input={"example_id": "seven"}))
+    async with watch.request_sleeps(0.0, "status 429"):
+        pass
+    assert "example seven, rollout 2, attempt 1: status 429" in caplog.text
 
 
 async def test_a_pause_between_two_tries_of_a_request_counts_for_no_rollout() -> None:

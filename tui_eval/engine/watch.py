@@ -215,7 +215,10 @@ class RolloutWatch:
         )
 
     def __str__(self) -> str:
-        return f"row {self.row}, rollout {self.number}, attempt {self.attempt}"
+        which = f"row {self.row}"
+        if self.state is not None:
+            which = f"example {self.state.get('example_id', self.row)}"
+        return f"{which}, rollout {self.number}, attempt {self.attempt}"
 
 
 def _request(state: State) -> str:
