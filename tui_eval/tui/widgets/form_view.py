@@ -181,7 +181,7 @@ class FormView(LineView, inherit_bindings=False):
 
     def _default(self, field: Field, width: int) -> Line:
         value, source = self.form.default(field.name)
-        if value is None and field.required:
+        if self._faults.get(field.name) == REQUIRED:
             return (("required", "warn"),)
         text = NONE if value is None else text_of(field, value) or '""'
         about = f"  {source}" if source else ""
