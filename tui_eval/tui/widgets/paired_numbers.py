@@ -52,10 +52,12 @@ def number_lines(found: Comparison, letter: str, width: int) -> Iterator[Line]:
     Args:
         letter: What the second run is called.
     """
-    if found.comparable:
-        yield from _table(found, letter, width)
-        yield EMPTY
-        yield from _test(found, width)
+    if not found.comparable:
+        yield from wrapped("· ", "no example is paired, so no number is", "muted", width)
+        return
+    yield from _table(found, letter, width)
+    yield EMPTY
+    yield from _test(found, width)
     for doubt in found.doubts:
         yield from wrapped("! ", one_line(doubt, 400), "warn", width)
     for why, count in found.unpaired.items():
