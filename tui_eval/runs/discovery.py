@@ -131,7 +131,9 @@ def describe(run: RunDir) -> FoundRun | None:
     except OSError:
         return None
     held = holder(run.lock) if run.is_ours else None
-    numbers = mapping(mapping(facts.get("numbers")).get("reward"))
+    figures = mapping(facts.get("numbers"))
+    numbers, told = mapping(figures.get("reward")), mapping(figures.get("counts")).get("finished")
+    is_behind = run.is_ours and held is None and isinstance(told, int) and told != done
     shape = told_shape(run, facts) or asked_shape(facts)
     total = shape[0] * shape[1] or None
     if not run.is_ours and total is not None and done is not None and done > total:
@@ -156,7 +158,9 @@ def describe(run: RunDir) -> FoundRun | None:
         asked=_asked(facts),
         errored=errored if isinstance(errored, int) else 0,
     )
-    return measured(found) if not run.is_ours and 0 < size <= MEASURED_BYTES else found
+    if run.is_ours:
+        return measured(found) if is_behind and done is not None else found
+    return measured(found) if 0 < size <= MEASURED_BYTES else found
 
 
 def measured(found: FoundRun) -> FoundRun:
@@ -173,7 +177,7 @@ def measured(found: FoundRun) -> FoundRun:
         reward=mean.mean,
         low=mean.low,
         high=mean.high,
-        n=mean.n,
+        n=mean.n or None,
         done=state.finished,
         errored=state.errored,
     )
