@@ -25,7 +25,7 @@ async def test_the_log_names_a_rollout_as_the_list_does(caplog: pytest.LogCaptur
     watch.began(vf.State(input={"example_id": "seven"}))
     async with watch.request_sleeps(0.0, "status 429"):
         pass
-    assert "example seven, rollout 2, attempt 1: status 429" in caplog.text
+    assert "example seven #2, attempt 1: status 429" in caplog.text
 
 
 async def test_a_pause_between_two_tries_of_a_request_counts_for_no_rollout() -> None:

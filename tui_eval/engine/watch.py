@@ -218,7 +218,7 @@ class RolloutWatch:
         which = f"row {self.row}"
         if self.state is not None:
             which = f"example {self.state.get('example_id', self.row)}"
-        return f"{which}, rollout {self.number}, attempt {self.attempt}"
+        return f"{which} #{self.number}, attempt {self.attempt}"
 
 
 def _request(state: State) -> str:
