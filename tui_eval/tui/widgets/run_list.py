@@ -208,9 +208,10 @@ class RunList(LineView):
         when = when_text(one.date, self.now(), columns.long_date)
         spans.append((f"  {left(when, width - 2)}", "muted"))
         state, dot, errors = state_text(one, columns.long_state).partition(" · ")
+        ink = look.ink
         if not (one.saved or one.running or columns.unsaved):
-            state = state.replace(look.word, UNSAVED.strip())  # its sign tells the rest
-        spans += [(f"  {state}", look.ink), (f"{dot}{errors}", "bad")]
+            state, ink = state.replace(look.word, UNSAVED.strip()), "warn"  # the sign tells the rest
+        spans += [(f"  {state}", ink), (f"{dot}{errors}", "bad")]
         if columns.unsaved and not one.saved:
             spans.append((UNSAVED, "warn"))
         return tuple(spans)
