@@ -210,7 +210,8 @@ class RunList(LineView):
         state, dot, errors = state_text(one, columns.long_state).partition(" · ")
         ink = look.ink
         if not (one.saved or one.running or columns.unsaved):
-            state, ink = state.replace(look.word, UNSAVED.strip()), "warn"  # the sign tells the rest
+            # Its sign tells the word that this one takes the place of.
+            state, ink = state.replace(look.word, UNSAVED.strip()), "warn"
         spans += [(f"  {state}", ink), (f"{dot}{errors}", "bad")]
         if columns.unsaved and not one.saved:
             spans.append((UNSAVED, "warn"))
