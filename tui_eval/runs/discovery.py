@@ -13,7 +13,14 @@ from typing import Any
 from tui_eval.errors import RefusedError
 from tui_eval.fold.run_state import RunState
 from tui_eval.fold.saved_values import mapping, number_of
-from tui_eval.runs.facts import asked_shape, env_id_of, modified, read_facts, told_shape
+from tui_eval.runs.facts import (
+    asked_shape,
+    asked_values,
+    env_id_of,
+    modified,
+    read_facts,
+    told_shape,
+)
 from tui_eval.runs.formats.recognising import Format, recognise
 from tui_eval.runs.layout import RunDir, is_unsaved, saved_roots, unsaved_root
 from tui_eval.runs.lock import holder
@@ -155,7 +162,7 @@ def describe(run: RunDir) -> FoundRun | None:
         pid=held.pid if held is not None else 0,
         socket=held.socket if held is not None else "",
         saved=not is_unsaved(run),
-        asked=_asked(facts),
+        asked=asked_values(facts),
         errored=errored if isinstance(errored, int) else 0,
     )
     if run.is_ours:
@@ -181,13 +188,6 @@ def measured(found: FoundRun) -> FoundRun:
         done=state.finished,
         errored=state.errored,
     )
-
-
-def _asked(facts: Mapping[str, Any]) -> dict[str, Any]:
-    sampling = {name: value for name, value in mapping(facts.get("sampling_args")).items()
-                if name != "n"}  # fmt: skip
-    both = {**mapping(facts.get("env_args")), **sampling}
-    return {name: value for name, value in both.items() if value not in (None, {}, [])}
 
 
 def _done(run: RunDir, format: Format, facts: Mapping[str, Any], size: int) -> int | None:
