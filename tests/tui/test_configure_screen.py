@@ -119,6 +119,22 @@ async def test_an_unknown_environment_is_told_at_its_field() -> None:
         assert stage.below("env_id").startswith("✗ there is no such environment. Did you mean")
 
 
+async def test_a_fault_is_whole_or_says_that_it_is_not() -> None:
+    class Lost(ScriptedDesk):
+        words = 30
+
+        async def describe(self, *_: object, **__: object) -> dict[str, Any]:
+            what = " ".join(f"place-{n:02}" for n in range(self.words))
+            return {"status": "refused", "faults": [{"where": "environment x", "what": what}]}
+
+    async with staged(form_app(draft_of(env_id="x", model="demo"), Lost())) as stage:
+        assert "place-29" in stage.text(stage.screen.fields)
+    Lost.words = 300
+    async with staged(form_app(draft_of(env_id="x", model="demo"), Lost())) as stage:
+        lines = stage.text(stage.screen.fields).splitlines()
+        assert [line for line in lines if "place-" in line][-1].endswith("…")
+
+
 async def test_toml_and_command_line_follow_what_is_typed() -> None:
     async with staged(ready()) as stage:
         await stage.to("num_examples")
