@@ -202,6 +202,16 @@ def test_a_wrong_text_stays_out_of_request_and_file() -> None:
     draft.form.put("num_examples", "many")
     assert draft.form.faults() == {"num_examples": "'many' is not a whole number"}
     assert draft.toml() == COMMENTED
+    assert draft.is_changed()
+    draft.form.put("num_examples", "8")
+    assert not draft.is_changed()
+
+
+def test_what_is_wrong_in_the_file_itself_has_not_been_typed() -> None:
+    draft = Draft(COMMENTED.replace("seed = 7", 'seed = "odd"').replace("= 8", '= "many"'))
+    draft.form.describe(described(parameter("seed", "int", 0)))
+    assert set(draft.form.faults()) == {"num_examples", "env_args.seed"}
+    assert not draft.is_changed()
 
 
 def test_null_cannot_be_written_and_says_so() -> None:
@@ -244,6 +254,17 @@ def test_a_slip_in_the_name_of_the_environment_costs_no_argument(is_described: b
     draft.form.describe(described(parameter("seed", "int", 0)))
     assert draft.form.text("env_args.seed") == "7"
     assert draft.toml() == COMMENTED
+
+
+def test_nor_does_it_cost_a_text_that_is_no_value_yet() -> None:
+    draft = Draft(COMMENTED)
+    draft.form.describe(described(parameter("seed", "int", 0)))
+    draft.form.put("env_args.seed", "1_000 or so")
+    for name in ("reverse-textx", "reverse-text"):
+        draft.form.put("env_id", name)
+    assert "env_args.seed" in draft.form.faults()
+    draft.form.describe(described(parameter("seed", "int", 0)))
+    assert draft.form.text("env_args.seed") == "1_000 or so"
 
 
 def test_what_stands_in_a_line_of_the_file_is_told_at_its_field() -> None:

@@ -29,6 +29,7 @@ from tui_eval.events import (
     decode_events,
     frame,
 )
+from tui_eval.fold.run_state import RunState
 
 TOTAL = 30_000
 
@@ -103,6 +104,27 @@ async def test_stages_within_a_batch_are_told_once_as_they_are_at_its_end() -> N
     (staged,) = (event for event in heard if isinstance(event, RolloutStaged))
     assert (staged.row, staged.stage, staged.turns) == (7, Stage.TOOL, 20)
     assert (staged.input_tokens, staged.output_tokens) == (200, 20)
+
+
+async def test_who_joins_late_hears_since_when_a_rollout_is_at_work() -> None:
+    hub = Hub()
+    async with listening(hub) as path:
+        hub.tell(started())
+        watch = RolloutWatch(7, 0, hub, Gate(), Held())
+        hub.active[7] = watch
+        hub.flush()
+        since = hub.state.since[7]
+        await asyncio.sleep(0.001)
+        reader, writer = await asyncio.open_unix_connection(path)
+        await hub.somebody_listens.wait()
+        hub.tell(RunFinished(0, 1.0, "finished", 0))
+        hub.flush()
+        heard = await read_all(reader)
+        writer.close()
+    late = RunState()
+    for event in heard:
+        late.apply(event)
+    assert late.since[7] == since
 
 
 async def test_a_listener_that_does_not_read_is_told_to_read_again_and_the_hub_goes_on() -> None:

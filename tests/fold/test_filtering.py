@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import gc
+import itertools
+
 import pytest
 from run_events import finished, staged, started
 
@@ -98,6 +101,27 @@ def test_a_rollout_that_ran_again_has_another_transcript() -> None:
     again.started_at += 60
     state.apply(again)
     assert list(wanted.undecided(state)) == [3]
+
+
+def test_a_search_may_tell_of_more_at_any_moment() -> None:
+    state, wanted, many = made(), RowFilter("text:den"), 20_000
+    (den,) = wanted.text_conditions
+    for row in range(many):
+        wanted.heard(den, row, row == 1, version(state, 1))
+    told = itertools.count(many)
+
+    def tell(*_: object) -> None:  # the moment at which another thread may come in
+        wanted.heard(den, next(told), True, version(state, 1))
+
+    before = gc.get_threshold()
+    gc.callbacks.append(tell)
+    gc.set_threshold(1)
+    try:
+        assert list(wanted.rows(state)) == [1]
+    finally:
+        gc.set_threshold(*before)
+        gc.callbacks.remove(tell)
+    assert next(told) > many + 1
 
 
 def test_a_run_without_rollouts_has_no_row() -> None:

@@ -391,7 +391,9 @@ def test_the_cost_of_the_whole_is_projected_from_what_has_finished() -> None:
         finished(0, 1.0, input_tokens=1, output_tokens=1),
         staged(1, Stage.MODEL, input_tokens=1_000_000),
     )
-    assert dear.projected_cost == dear.cost, "what is spent is spent"
+    assert dear.projected_cost is None, "more than that is spent already"
+    dear.apply(finished(1, 1.0, input_tokens=2_000_000))
+    assert dear.projected_cost == dear.cost
     assert folded(started(1, 1), finished(0, 1.0)).projected_cost is None, "no price"
 
 

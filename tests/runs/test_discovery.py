@@ -55,6 +55,24 @@ def test_a_file_of_rollouts_in_a_folder_hides_no_runs_below_it(tmp_path: Path) -
     assert runs == {"a.jsonl", "b.jsonl", "below/results.jsonl"}
 
 
+def test_a_file_without_rewards_tells_of_no_mean(tmp_path: Path) -> None:
+    chat = {"messages": [{"role": "user", "content": "hello"}]}
+    (tmp_path / "talk.jsonl").write_text(json.dumps(chat) + "\n", encoding="utf-8")
+    one = found(tmp_path / "talk.jsonl")["talk.jsonl"]
+    assert (one.done, one.reward, one.n) == (1, None, None)
+
+
+def test_what_an_engine_that_was_killed_did_not_tell_is_counted(here: Path) -> None:
+    write_run(
+        here / "outputs/evals/e--m/one",
+        [line(0, 0), line(0, 1, error=True), line(1, 0, error=True)],
+        numbers={"reward": {"mean": 1.0, "n": 1}, "counts": {"finished": 2}},
+        n_errored=1,
+    )
+    one = found()["one"]
+    assert (one.done, one.errored, one.n) == (3, 2, 1)
+
+
 def test_a_run_of_ours_is_told_from_its_metadata(here: Path) -> None:
     reward = {"mean": 0.75, "low": 0.5, "high": 1.0, "n": 3}
     write_run(

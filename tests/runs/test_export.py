@@ -49,9 +49,10 @@ def source(path: Path) -> ExportSource:
         row("b", 0, error=True),
     ]
     lines = [json.dumps(one).encode() + b"\n" for one in rows]
-    state, _ = read_run(write_run(path, lines, model="<script>m</script>"))
+    given = {"n": 1, "temperature": 0.2, "extra_body": {}}
+    run = write_run(path, lines, model="<script>m</script>", sampling_args=given)
+    state, _ = read_run(run)
     notes = {("=1+1", 1): Note("<b>odd</b>", ("=tag",))}
-    run = write_run(path, lines, model="<script>m</script>")
     return ExportSource(run, state, notes, [2, 0, 1, 3], "a & b")
 
 
@@ -153,6 +154,10 @@ def test_a_page_needs_nothing_else_and_shows_text_as_text(tmp_path: Path) -> Non
     assert "\n" + FENCES in page.blocks
     assert text.count("<details id=") == 3
     assert "prefers-color-scheme: dark" in text
+
+
+def test_an_export_tells_what_was_asked_for_and_nothing_empty(tmp_path: Path) -> None:
+    assert "- settings: temperature=0.2\n" in written(tmp_path, "markdown").decode()
 
 
 def test_markdown_keeps_text_in_its_fences(tmp_path: Path) -> None:

@@ -76,6 +76,14 @@ def test_a_run_is_saved_under_a_named_folder(state_dir: Path) -> None:
     assert saved.path == Path("elsewhere/evals/my-env--org--model/r1").resolve()
 
 
+def test_a_run_whose_name_was_given_to_a_copy_is_kept_under_another(state_dir: Path) -> None:
+    copy = keep(unsaved(state_dir, lines=()))
+    saved = keep(unsaved(state_dir))
+    assert saved.path == copy.path.with_name("r1-2")
+    assert keep(unsaved(state_dir)).path == copy.path.with_name("r1-3")
+    assert copy.results.read_bytes() == b"" and saved.results.read_bytes() == line(0, 0)
+
+
 def test_a_run_that_cannot_be_moved_stays_where_it_is(state_dir: Path) -> None:
     run = unsaved(state_dir)
     target = RunDir(Path("there").resolve())

@@ -124,6 +124,11 @@ async def test_more_than_two_runs_are_compared_with_the_first_one_by_one(tmp_pat
 async def test_runs_that_are_not_comparable_say_why(tmp_path: Path, size: tuple[int, int]) -> None:
     async with comparing(runs_screen(strangers(tmp_path)), size) as stage:
         assert "! not comparable" in stage.text("compared")
+        views = ("compared", "pairs", "paired-numbers")
+        everywhere = "".join(stage.text(name) for name in views)
+        assert everywhere.count("not comparable") == 1
+        assert "(1 more in 1)" in stage.text("compared")
+        assert "is paired" in stage.text("paired-numbers") or size[0] < 100
         shown = " ".join(stage.text("pairs").split())
         assert "12 examples only in the first run" in shown
         assert "the environments differ (calculator, geography): their rewards may not" in shown

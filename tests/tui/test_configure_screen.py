@@ -18,6 +18,7 @@ from textual.widgets import TextArea
 from tui_eval.config.draft import Draft
 from tui_eval.errors import Fault
 from tui_eval.tui.app import TuiEvalApp
+from tui_eval.tui.form.desk import Offer
 from tui_eval.tui.leaving import Leave
 from tui_eval.tui.screens import configure
 from tui_eval.tui.screens.configure import ConfigureScreen
@@ -116,6 +117,22 @@ async def test_what_only_the_registry_knows_is_told_at_its_field_a_moment_later(
 async def test_an_unknown_environment_is_told_at_its_field() -> None:
     async with staged(form_app(draft_of(env_id="nowhere", model="demo"))) as stage:
         assert stage.below("env_id").startswith("✗ there is no such environment. Did you mean")
+
+
+async def test_a_fault_is_whole_or_says_that_it_is_not() -> None:
+    class Lost(ScriptedDesk):
+        words = 30
+
+        async def describe(self, *_: object, **__: object) -> dict[str, Any]:
+            what = " ".join(f"place-{n:02}" for n in range(self.words))
+            return {"status": "refused", "faults": [{"where": "environment x", "what": what}]}
+
+    async with staged(form_app(draft_of(env_id="x", model="demo"), Lost())) as stage:
+        assert "place-29" in stage.text(stage.screen.fields)
+    Lost.words = 300
+    async with staged(form_app(draft_of(env_id="x", model="demo"), Lost())) as stage:
+        lines = stage.text(stage.screen.fields).splitlines()
+        assert [line for line in lines if "place-" in line][-1].endswith("…")
 
 
 async def test_toml_and_command_line_follow_what_is_typed() -> None:
@@ -261,6 +278,41 @@ async def test_an_environment_is_picked_by_a_part_of_its_name() -> None:
         await stage.press("enter")
         await stage.settled()
         assert stage.screen.draft.form.env_id == "word-guess"
+
+
+async def test_a_list_is_as_tall_as_what_there_is_to_choose_from() -> None:
+    async with staged(ready()) as stage:
+        for name, lines in (("provider", 9), ("resume", 1)):
+            await stage.to(name)
+            await stage.press("enter")
+            picker = await stage.picker()
+            await stage.pilot.pause()
+            assert len(picker.list.offers) == lines
+            assert lines <= picker.list.view_height <= lines + 1, "and a typed one"
+            await stage.press("escape")
+
+
+async def test_names_of_a_list_stand_in_one_column_while_their_notes_have_room() -> None:
+    class Runs(ScriptedDesk):
+        def resumable(self, environments_dir: str) -> list[Offer]:
+            long = "outputs/evals/reverse-text--demo-scripted-policy/1f"
+            return [Offer("newest", "the newest one"), Offer(long, "12 of 20")]
+
+    async with staged(form_app(desk=Runs()), size=(80, 24)) as stage:
+        await stage.to("resume")
+        await stage.press("enter")
+        picker = await stage.picker()
+        lines = [picker.list.line(at) for at in (0, 1)]
+        texts = ["".join(span[0] for span in line) for line in lines]
+        assert texts[0].index("the newest") == texts[1].index("12 of 20")
+
+
+async def test_a_run_that_goes_on_requires_no_environment() -> None:
+    async with staged(form_app()) as stage:
+        assert "required" in stage.text(stage.screen.fields)
+        stage.screen.fields.put_text("resume", "newest")
+        await stage.settled()
+        assert "required" not in stage.text(stage.screen.fields)
 
 
 async def test_picking_an_endpoint_clears_what_named_another() -> None:

@@ -14,6 +14,13 @@ from tui_eval.tui.screens import looking
 from tui_eval.tui.widgets import run_list
 
 
+async def test_an_unsaved_run_says_so_in_80_columns() -> None:
+    async with at_home(size=(80, 24)) as stage:
+        lines = stage.list.splitlines()
+        assert [line.rstrip().endswith("unsaved") for line in lines].count(True) == 1
+        assert lines[4].rstrip().endswith("unsaved")
+
+
 async def test_every_run_is_a_line_the_running_first_then_by_date() -> None:
     async with at_home() as stage:
         lines = stage.list.splitlines()

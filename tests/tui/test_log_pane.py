@@ -5,6 +5,7 @@ from scripted_run import LOG, ScriptedFeed, all_events, running_events, saved_ro
 from staging import Stage, over, staged_app, staged_suite
 
 from tui_eval.fold import log_window
+from tui_eval.tui.log.lines import MARGIN
 
 STAMP = "2026-10-09 10:54:00,000"
 
@@ -41,7 +42,7 @@ async def test_every_level_has_a_sign_and_a_word_and_prints_stand_among_them() -
         for words in (
             "10:53:46 • info   run  calculator with",
             "› print  calculator: 48 problems, seed 7",
-            "10:53:47 · debug  rollout  row 31",
+            "10:53:47 · debug  rollout  example 7",
             "10:53:49 ! warn   clients  RateLimitError",
             "10:53:53 ✗ error  environments  tool divide failed",
         ):
@@ -222,6 +223,20 @@ async def test_lines_are_laid_out_for_the_width_that_the_pane_has() -> None:
             await stage.press("4")
             await stage.until(lambda: "attempt 2 of 10" in shown(stage))
             assert "› print  note: per day 504, five days 2520, fallen 108" in shown(stage)
+
+
+async def test_long_lines_break_between_words_and_go_on_at_the_margin() -> None:
+    async with staged_app(running(), size=(80, 24)) as stage:
+        await open_log(stage)
+        url = "https://example.org/where/it/was/seen?page=2"
+        trace = f'Traceback (most recent call last):\n  File "{"a" * 44}.py", line 1, in sum_up'
+        await write(stage, f"{STAMP} ERROR sums: it broke, see {url}\n{trace}\nKeyError: 1\n")
+        await stage.press("G", "enter")
+        lines = [line[MARGIN + 1 :].rstrip() for line in shown(stage).splitlines()]
+        at = lines.index("sums  it broke, see")
+        assert lines[at + 1] == url
+        assert lines[at + 3].startswith('  File "aaa') and lines[at + 4] == "line 1, in sum_up"
+        assert lines[at + 5] == "KeyError: 1"
 
 
 @pytest.mark.parametrize("live", [True, False])

@@ -12,6 +12,9 @@ from scripted_run import (
 )
 from staging import Stage, running, staged_app
 
+from tui_eval.fold.transcript import from_row
+from tui_eval.tui.numbers.reward import breakdown
+
 
 def scored() -> ScriptedFeed:
     rows = saved_rows() | {0: judged_row(0), 1: unscored_row(1)}
@@ -72,3 +75,39 @@ async def test_a_function_that_failed_has_its_traceback_below() -> None:
         assert "style failed at" in shown(stage)
         assert "verdict = await judge(prompt, completion, answer, state)" in shown(stage)
         assert "from APITimeoutError: Request timed out." in shown(stage)
+
+
+SPOKEN = """\
+ValueError: two things are wrong:
+- the first is small
+- the second is not
+  File "sums.py", line 7, in picky
+    raise ValueError(what)
+from KeyError: 'x'"""
+
+
+def told(error: str, width: int = 60) -> list[str]:
+    row = unscored_row(1)
+    row["tui_eval"]["scores"][-1]["error"] = error
+    lines = breakdown(from_row(1, row), None, width)
+    return ["".join(span[0] for span in line).rstrip() for line in lines]
+
+
+def test_all_that_an_error_says_stands_before_where_it_came_from() -> None:
+    lines = told(SPOKEN)
+    at = lines.index("✗ ValueError: two things are wrong:")
+    assert lines[at + 1 : at + 3] == ["  - the first is small", "  - the second is not"]
+    below = lines.index("style failed at")
+    assert lines[below + 1 :] == [
+        '    File "sums.py", line 7, in picky',
+        "      raise ValueError(what)",
+        "  from KeyError: 'x'",
+    ]
+
+
+def test_a_long_error_is_whole_below_its_table() -> None:
+    lines = told("ValueError: " + "\n".join(f"line {n}" for n in range(20)))
+    assert lines.count("  line 1") == 2
+    assert lines.count("  line 19") == 1
+    assert "style failed with" in lines
+    assert "style failed at" not in lines

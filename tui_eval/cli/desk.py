@@ -65,7 +65,8 @@ class EngineDesk:
         found = [Offer(NEWEST, "the newest run that matches")]
         for one in incomplete_runs(saved_roots(Path(environments_dir))):
             kind = ", unsaved" if one.unsaved else ""
-            note = f"{one.env_id} with {one.model}, {one.done} of {one.total}{kind}"
+            wrong = f", {one.errored} errored" if one.errored else ""
+            note = f"{one.done} of {one.total}{wrong}{kind} · {one.env_id} with {one.model}"
             path = os.path.relpath(one.run.path)
             found.append(Offer(str(one.run.path) if path.startswith("..") else path, note))
         return found

@@ -140,7 +140,7 @@ class Draft:
     def is_changed(self) -> bool:
         """Whether the form says something that the file does not."""
         try:
-            return self.toml() != self._text
+            return self.toml() != self._text or self.form.has_vain_text()
         except ValueError:
             return True
 

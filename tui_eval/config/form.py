@@ -5,7 +5,7 @@ from __future__ import annotations
 import copy
 import json
 from collections.abc import Mapping
-from typing import Any
+from typing import Any, NamedTuple
 
 from tui_eval.config.fields import (
     ARGUMENT,
@@ -23,6 +23,14 @@ NOT_SHOWN = ("endpoint_id",)
 """Fields that stand in a form only where a file uses them."""
 
 REQUIRED = "it is required"
+
+
+class _Left(NamedTuple):
+    """What stood in the arguments of an environment when another one was named."""
+
+    texts: Mapping[str, str]
+    fields: dict[str, Field]
+    description: Mapping[str, Any] | None
 
 
 class Form:
@@ -46,7 +54,7 @@ class Form:
         self.description: Mapping[str, Any] | None = None
         self._options = {field.name: field for field in option_fields()}
         self._arguments: dict[str, Field] = {}
-        self._left: dict[str, str] = {}
+        self._left: dict[str, _Left] = {}
         self.texts: dict[str, str] = {}
         for name, value in (values or {}).items():
             if name in self._options:
@@ -97,8 +105,9 @@ class Form:
             self.texts[name] = text
         else:
             self.texts.pop(name, None)
-        if other and (args := self._left.get(self.env_id)):
-            self.texts["env_args"] = args
+        if other and (left := self._left.get(self.env_id)):
+            self.texts |= left.texts
+            self._arguments, self.description = left.fields, left.description
 
     def switch(self, name: str) -> None:
         """Turns a flag over; where that is what holds anyway, it is not set."""
@@ -143,13 +152,13 @@ class Form:
         for field in fields:
             if field.label in args:
                 self.put(field.name, text_of(field, args.pop(field.label)))
+                self._before.setdefault(field.name, self.text(field.name))
         self.put("env_args", json.dumps(args, ensure_ascii=False) if args else "")
 
     def _leave_arguments(self) -> None:
-        args = self.arguments()
-        self._left[self.env_id] = json.dumps(args, ensure_ascii=False) if args else ""
-        for name in [*self._arguments, "env_args"]:
-            self.texts.pop(name, None)
+        names = [name for name in (*self._arguments, "env_args") if name in self.texts]
+        texts = {name: self.texts.pop(name) for name in names}
+        self._left[self.env_id] = _Left(texts, self._arguments, self.description)
         self._arguments = {}
         self.description = None
 
@@ -200,6 +209,10 @@ class Form:
             except ValueError as error:
                 found[field.name] = str(error)
         return found
+
+    def has_vain_text(self) -> bool:
+        """Whether a text was typed that is no value, so that no file can hold it."""
+        return any(self.text(name) != self._before.get(name, "") for name in self.faults())
 
     def _is_missing(self, field: Field) -> bool:
         if field.name == "env_id":

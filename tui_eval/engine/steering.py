@@ -124,4 +124,4 @@ class Steering:
             self._answer(f"This could not be saved: {error.strerror or error}", False)
             return
         self._parts.write_metadata()
-        self._answer(f"Saved: {done:,} of {total:,} rollouts are on the disk for good.")
+        self._answer(f"{done:,} of {total:,} rollouts are on the disk now.")

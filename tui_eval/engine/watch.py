@@ -111,8 +111,13 @@ class RolloutWatch:
     async def _pass_gate(self) -> None:
         if not self._gate.is_open:
             self.staged(Stage.HELD)
-            with self.deadline.held():
-                await self._gate.wait()
+            closed_at = time.perf_counter()
+            try:
+                with self.deadline.held():
+                    await self._gate.wait()
+            finally:
+                if self.state is not None:  # a pause is no part of its time
+                    self.state.began += time.perf_counter() - closed_at
         self.deadline.check()
         self.staged(Stage.MODEL)
         self._asked_at = asyncio.get_running_loop().time()
@@ -223,7 +228,10 @@ class RolloutWatch:
         )
 
     def __str__(self) -> str:
-        return f"row {self.row}, rollout {self.number}, attempt {self.attempt}"
+        which = f"row {self.row}"
+        if self.state is not None:
+            which = f"example {self.state.get('example_id', self.row)}"
+        return f"{which} #{self.number}, attempt {self.attempt}"
 
 
 def _request(model: str, sampling_args: Mapping[str, Any], tools: Sequence[Any]) -> str:

@@ -257,13 +257,8 @@ class Environment(HasExamples, Evaluating, ABC):
             sampling_args = state["sampling_args"] or {}
         observer = state.observer
         observer.staged(Stage.MODEL)
-        waiting = time.perf_counter()
-        try:
-            await observer.model_call(model, sampling_args, tools)
-        finally:
-            began = time.perf_counter()
-            state.began += began - waiting
-        started = time.time()
+        await observer.model_call(model, sampling_args, tools)
+        started, began, clock = time.time(), time.perf_counter(), state.began
         one = state["client"] if client is None else self._client_cache.resolve(client)
         try:
             response: Response = await one.get_response(
@@ -276,7 +271,8 @@ class Environment(HasExamples, Evaluating, ABC):
         except InvalidModelResponseError as error:
             observer.answer_refused(*state["usage_tracker"].add(error.usage))
             raise
-        model_ms = (time.perf_counter() - began) * 1000
+        held = state.began - clock
+        model_ms = (time.perf_counter() - began - held) * 1000
         read, written = state["usage_tracker"].add(response.usage)
         state.steps.append(
             StepRecord(

@@ -105,7 +105,7 @@ class Columns:
         import numpy as np
 
         found = np.arange(self.total) % self.state.per_example
-        for row, number in list(self.state.facts.numbers.items()):
+        for row, number in self.state.facts.numbers.copy().items():
             if row < self.total:
                 found[row] = number
         return found

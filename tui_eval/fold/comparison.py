@@ -220,7 +220,7 @@ def _missing(side: Side) -> int:
 def _doubts(first: Side, second: Side, paired: int, of: int) -> Iterator[str]:
     a, b = first.state, second.state
     if not paired:
-        yield "not comparable: no example of one run is in the other with a reward in both"
+        yield "not comparable: no example has a reward in both runs"
     elif paired * 2 < of:
         yield f"only {paired} of {of} examples are in both runs with a reward"
     if a.run is not None and b.run is not None and a.run.env_id != b.run.env_id:

@@ -120,7 +120,8 @@ class RowFilter:
         sure = np.zeros(columns.total, bool)
         possible = columns.stages() >= _DONE  # only these have a transcript on disk
         started = columns.started()
-        for row, (version, holds) in list(self._heard[node].items()):  # a search may tell more
+        told = self._heard[node].copy()  # one call: a search in a thread tells of more
+        for row, (version, holds) in told.items():
             if row < columns.total and version == (columns.reading, started[row]):
                 sure[row] = possible[row] = holds
         return sure, possible

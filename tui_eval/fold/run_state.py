@@ -178,13 +178,15 @@ class RunState:
     def projected_cost(self) -> float | None:
         """US dollars for the whole run, if what is to come costs what is finished did.
 
-        None where a price is not known, or before one has finished; never less than `cost`.
+        None where a price is not known, before one has finished, and where what runs has cost
+        more than that already.
         """
         spent = self.cost
         used = cost_of(self.used_in + self.lost_in, self.used_out + self.lost_out, self.prices)
         if spent is None or used is None or not self.finished:
             return None
-        return max(used / self.finished * self.total, spent)
+        whole = used / self.finished * self.total
+        return whole if whole >= spent or self.finished == self.total else None
 
     @property
     def at_a_time(self) -> tuple[int, int]:

@@ -13,7 +13,14 @@ from typing import Any
 from tui_eval.errors import RefusedError
 from tui_eval.fold.run_state import RunState
 from tui_eval.fold.saved_values import mapping, number_of
-from tui_eval.runs.facts import asked_shape, env_id_of, modified, read_facts, told_shape
+from tui_eval.runs.facts import (
+    asked_shape,
+    asked_values,
+    env_id_of,
+    modified,
+    read_facts,
+    told_shape,
+)
 from tui_eval.runs.formats.recognising import Format, recognise
 from tui_eval.runs.layout import RunDir, is_unsaved, saved_roots, unsaved_root
 from tui_eval.runs.lock import holder
@@ -131,7 +138,9 @@ def describe(run: RunDir) -> FoundRun | None:
     except OSError:
         return None
     held = holder(run.lock) if run.is_ours else None
-    numbers = mapping(mapping(facts.get("numbers")).get("reward"))
+    figures = mapping(facts.get("numbers"))
+    numbers, told = mapping(figures.get("reward")), mapping(figures.get("counts")).get("finished")
+    is_behind = run.is_ours and held is None and isinstance(told, int) and told != done
     shape = told_shape(run, facts) or asked_shape(facts)
     total = shape[0] * shape[1] or None
     if not run.is_ours and total is not None and done is not None and done > total:
@@ -153,10 +162,12 @@ def describe(run: RunDir) -> FoundRun | None:
         pid=held.pid if held is not None else 0,
         socket=held.socket if held is not None else "",
         saved=not is_unsaved(run),
-        asked=_asked(facts),
+        asked=asked_values(facts),
         errored=errored if isinstance(errored, int) else 0,
     )
-    return measured(found) if not run.is_ours and 0 < size <= MEASURED_BYTES else found
+    if run.is_ours:
+        return measured(found) if is_behind and done is not None else found
+    return measured(found) if 0 < size <= MEASURED_BYTES else found
 
 
 def measured(found: FoundRun) -> FoundRun:
@@ -173,17 +184,10 @@ def measured(found: FoundRun) -> FoundRun:
         reward=mean.mean,
         low=mean.low,
         high=mean.high,
-        n=mean.n,
+        n=mean.n or None,
         done=state.finished,
         errored=state.errored,
     )
-
-
-def _asked(facts: Mapping[str, Any]) -> dict[str, Any]:
-    sampling = {name: value for name, value in mapping(facts.get("sampling_args")).items()
-                if name != "n"}  # fmt: skip
-    both = {**mapping(facts.get("env_args")), **sampling}
-    return {name: value for name, value in both.items() if value not in (None, {}, [])}
 
 
 def _done(run: RunDir, format: Format, facts: Mapping[str, Any], size: int) -> int | None:

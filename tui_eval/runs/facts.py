@@ -68,6 +68,14 @@ def asked_shape(facts: Mapping[str, Any]) -> tuple[int, int]:
     return shape if shape[0] * shape[1] <= MOST_ROLLOUTS else (0, 0)
 
 
+def asked_values(facts: Mapping[str, Any]) -> dict[str, Any]:
+    """Arguments of the environment and sampling parameters that were given, by name."""
+    sampling = dict(mapping(facts.get("sampling_args")))
+    sampling.pop("n", None)  # it is 1 in every run
+    both = {**mapping(facts.get("env_args")), **sampling}
+    return {name: value for name, value in both.items() if value not in (None, {}, [])}
+
+
 def _count(value: Any) -> int:
     return value if isinstance(value, int) and 0 < value < 1 << 31 else 0
 

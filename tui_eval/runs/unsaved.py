@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import errno
+import itertools
 import shutil
 import time
 from collections.abc import Iterator
@@ -171,9 +172,14 @@ def _incomplete(run: RunDir, meta: dict[str, Any]) -> Incomplete | None:
 def keep(run: RunDir, output_dir: str | None = None) -> RunDir:
     """Moves an unsaved run to its environment's outputs, or under another folder.
 
+    Where a copy of it has the name already, it gets a number behind its own.
+
     Raises:
         RefusedError: See `save_run`.
     """
     name = run.path.parent.name
     root = outputs_root(name.split("--")[0], output_dir, Path("environments"))
-    return save_run(run, RunDir(root.resolve() / "evals" / name / run.path.name))
+    target = root.resolve() / "evals" / name / run.path.name
+    others = (target.with_name(f"{target.name}-{n}") for n in itertools.count(2))
+    free = next(path for path in itertools.chain([target], others) if not path.exists())
+    return save_run(run, RunDir(free))

@@ -143,7 +143,8 @@ class Hub:
             events.append(self.state.run)
             events.append(GateMoved(0, now, self.gate_open, self._in_flight()))
             events += self.state.concurrency.values()
-            events += [watch.staged_event(now) for watch in self.active.values()]
+            since = self.state.since  # who joins takes a first event for the beginning
+            events += [watch.staged_event(since[row]) for row, watch in self.active.items()]
         if self.state.end is not None:
             events.append(self.state.end)
         self.listeners.add(listener)

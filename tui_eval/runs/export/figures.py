@@ -8,6 +8,7 @@ from tui_eval.fold.columns import Note, note_key
 from tui_eval.fold.summary import summarize
 from tui_eval.fold.transcript import Rollout
 from tui_eval.runs.export.source import ExportSource
+from tui_eval.runs.facts import asked_values
 from tui_eval.stats.mean import Mean
 
 
@@ -42,7 +43,7 @@ def summary_facts(source: ExportSource) -> dict[str, str]:
     found["tokens"] = f"{summary.input_tokens:,} in, {summary.output_tokens:,} out"
     if summary.cost is not None:
         found["cost"] = f"${summary.cost:,.4f}"
-    settings = {**run.sampling_args, **run.env_args}
+    settings = asked_values({"env_args": run.env_args, "sampling_args": run.sampling_args})
     if settings:
         found["settings"] = ", ".join(f"{name}={value}" for name, value in settings.items())
     shown = len(source.finished)

@@ -6,12 +6,11 @@ from collections.abc import Iterator
 from itertools import islice
 from typing import NamedTuple
 
-from rich.cells import cell_len, chop_cells
-
 from tui_eval.fold.log_records import DEBUG, ERROR, INFO, OUTPUT, WARNING, LogRecord
 from tui_eval.tui.commands.keymap import key_for
 from tui_eval.tui.look.figures import plural
 from tui_eval.tui.look.ink import Line, Span, cut, left, line_width
+from tui_eval.tui.look.wrap import wrap_line
 
 TIME, WORD = 8, 5
 MARGIN = TIME + WORD + 5
@@ -75,14 +74,14 @@ def _total(record: LogRecord, room: int, enough: int | None = None) -> int:
     """Lines of the whole record; no more than one more is counted than what is `enough`."""
     total = 0
     for text in _texts(record):
-        total += max(-(-len(text) // room), 1) if text.isascii() else len(_chop(text, room))
+        total += sum(1 for _ in islice(_cut(text, room), None if enough is None else enough + 1))
         if enough is not None and total > enough:
             break
     return total
 
 
-def _chop(text: str, room: int) -> list[str]:
-    return [text] if cell_len(text) <= room else chop_cells(text, room)
+def _cut(text: str, room: int) -> Iterator[str]:
+    return iter((text,)) if len(text) <= room and text.isascii() else wrap_line(text, room)
 
 
 def _shows_ends(record: LogRecord, total: int, most: int, limit: int | None) -> bool:
@@ -102,10 +101,7 @@ def body(record: LogRecord, room: int, limit: int | None) -> tuple[list[str], in
 
 def _parts(record: LogRecord, room: int) -> Iterator[str]:
     for text in _texts(record):
-        if text.isascii():
-            yield from (text[at : at + room] for at in range(0, max(len(text), 1), room))
-        else:
-            yield from _chop(text, room)
+        yield from _cut(text, room)
 
 
 def log_line(

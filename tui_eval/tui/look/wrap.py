@@ -90,7 +90,7 @@ def wrap(text: str, width: int, most: int) -> tuple[list[str], int]:
         if room > 0 and len(line) <= width and line.isascii():
             lines.append(line)
             continue
-        got = list(islice(_wrap_line(line[: (room + 1) * width * 4], width), room + 1))
+        got = list(islice(wrap_line(line[: (room + 1) * width * 4], width), room + 1))
         if len(got) > room:
             taken = sum(map(len, got[:room]))
             lines += got[:room]
@@ -107,7 +107,8 @@ def _count(text: str, width: int) -> int:
     return sum(max(1, -(-len(line) // width)) for line in text.split("\n"))
 
 
-def _wrap_line(line: str, width: int) -> Iterator[str]:
+def wrap_line(line: str, width: int) -> Iterator[str]:
+    """One printable line of text as the lines of a screen."""
     if line.isascii() or all(get_character_cell_size(char) == 1 for char in set(line)):
         yield from _wrap_narrow(line, width)
     else:

@@ -283,15 +283,15 @@ def _times(state: RunState, width: int) -> Iterator[Line]:
     if not generation.mean and not scoring.mean:
         return
     yield EMPTY
-    yield (("mean time", "faint"),)
     yield (
-        (f"  {ms_text(generation.mean or 0.0)}", "strong"),
+        ("mean time  ", "faint"),
+        (ms_text(generation.mean or 0.0), "strong"),
         (" generating", "muted"),
         (f"  {ms_text(scoring.mean or 0.0)}", "strong"),
         (" scoring", "muted"),
     )
     if state.truncated:
-        yield ((f"  {plural(state.truncated, 'rollout')} truncated", "warn"),)
+        yield ((f"{plural(state.truncated, 'rollout')} truncated", "warn"),)
 
 
 def _notices(state: RunState, width: int) -> Iterator[Line]:

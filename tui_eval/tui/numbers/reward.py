@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
@@ -21,6 +22,8 @@ NAME_MOST = 30
 FIRST_LINES = 6
 TEXT_LINES = 400
 """Lines that are shown of what failed, and of what a judge said."""
+
+_FRAME = re.compile(r'^  File "', re.MULTILINE)
 
 
 def breakdown(rollout: Rollout | None, group: ExampleFigures | None, width: int) -> Iterator[Line]:
@@ -52,9 +55,23 @@ def breakdown(rollout: Rollout | None, group: ExampleFigures | None, width: int)
         which = f" {number}" if len(rollout.judged) > 1 else ""
         yield from _text(f"the judge{which} said", verdict, "", width)
     for score in weighted:
-        _, _, frames = (score.error or "").strip().partition("\n")
+        name = one_line(score.name, NAME_MOST)
+        head, frames = _parted(score)
+        if _head_lines(head, width)[1]:
+            yield from _text(f"{name} failed with", head, "fault", width)
         if frames:
-            yield from _text(f"{one_line(score.name, NAME_MOST)} failed at", frames, "fault", width)
+            yield from _text(f"{name} failed at", frames, "fault", width)
+
+
+def _parted(score: Score) -> tuple[str, str]:
+    """What an error says, and where it came from."""
+    text = (score.error or "").strip()
+    frame = _FRAME.search(text)
+    return (text[: frame.start()].rstrip(), text[frame.start() :]) if frame else (text, "")
+
+
+def _head_lines(head: str, width: int) -> tuple[list[str], int]:
+    return shown_lines(head, max(width - 4, 10), FIRST_LINES)
 
 
 def _table(scores: list[Score], name_width: int, width: int) -> Iterator[Line]:
@@ -78,9 +95,7 @@ def _table(scores: list[Score], name_width: int, width: int) -> Iterator[Line]:
             spans += [("  ", ""), (bar(abs(adds) / most, room), ink)]
         yield tuple(spans)
         if score.error:
-            first = score.error.strip().partition("\n")[0]
-            words, _ = shown_lines(first, max(width - 4, 10), FIRST_LINES)
-            for at, part in enumerate(words):
+            for at, part in enumerate(_head_lines(_parted(score)[0], width)[0]):
                 yield (("✗ " if at == 0 else "  ", "bad"), (part, "fault"))
     yield (("─" * table, "rule"),)
 

@@ -140,7 +140,7 @@ class CompareRuns(ComparedScreen[None]):
         if comparison is None:
             lines += self._waiting()
         elif not comparison.comparable:
-            for doubt in comparison.doubts:
+            for doubt in comparison.doubts[1:]:  # the first one stands above
                 lines += wrapped("! ", one_line(doubt, 400), "warn", self.examples.line_width)
             for why, count in comparison.unpaired.items():
                 lines.append(((f"  {plural(count, 'example')} {why}", "muted"),))

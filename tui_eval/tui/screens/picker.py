@@ -23,6 +23,10 @@ from tui_eval.tui.widgets.line_view import LineView
 from tui_eval.tui.widgets.text_panel import TextPanel
 
 NAME_MOST = 32
+"""Cells of the longest name, where no more are left beside the notes."""
+NOTE_LEAST = 18
+AROUND = 3
+"""Lines of a box beside its offers: its border, and the line that is typed on."""
 KEYS = {
     "down": "move(1)", "tab": "move(1)", "up": "move(-1)", "shift+tab": "move(-1)",
     "pagedown": "move(10)", "pageup": "move(-10)", "enter": "choose", "backspace": "delete(-1)",
@@ -54,7 +58,7 @@ class OfferList(LineView, inherit_bindings=False):
         super().__init__(id=id)
         self.typing = TextLine(text, len(text))
         self.offers: Sequence[Offer] = ()
-        self._free = free
+        self.free = free
         self.found: list[Offer] = []
         self.cursor = 0
         self.is_waiting = True
@@ -73,8 +77,8 @@ class OfferList(LineView, inherit_bindings=False):
         self.found = [
             one for one in self.offers if all(w in f"{one.name} {one.note}".lower() for w in words)
         ]
-        if self._free and text and text not in [one.name for one in self.found]:
-            self.found.insert(0, Offer(text, self._free(text)))
+        if self.free and text and text not in [one.name for one in self.found]:
+            self.found.insert(0, Offer(text, self.free(text)))
         self._put(0)
 
     def _put(self, at: int) -> None:
@@ -111,7 +115,8 @@ class OfferList(LineView, inherit_bindings=False):
             return (("looking…" if self.is_waiting else "nothing fits", "faint"),)
         one = self.found[index]
         widest = max((line_width(((each.name, ""),)) for each in self.offers), default=8)
-        width = max(min(widest, NAME_MOST), line_width(((one.name, ""),)) if self._free else 0)
+        most = max(NAME_MOST, self.line_width - NOTE_LEAST)
+        width = max(min(widest, most), line_width(((one.name, ""),)) if self.free else 0)
         note = one_line(one.note, max(self.line_width - width - 2, 1))
         lacks, dot, rest = ("", "", note) if one.good else note.partition(" · ")
         return (
@@ -227,7 +232,11 @@ class Picker(ModalScreen[Offer | None]):
     async def _get(self) -> None:
         offers = await self._load()
         self.list.is_waiting = False
-        self.set_class(bool(self._about or any(one.about for one in offers)), "-with-about")
+        has_about = bool(self._about or any(one.about for one in offers))
+        self.set_class(has_about, "-with-about")
+        if not (has_about or self.has_class("-one")):
+            lines = max(len(offers) + bool(self.list.free), 1)
+            self.query_one("#picker").styles.height = lines + AROUND
         self.list.offer(offers, self._current)
         self.waits = False
 

@@ -134,7 +134,8 @@ class ComparedHeader(LineView, can_focus=False):
             yield self._difference(found, letter)
         for doubt in found.doubts[:1]:
             more = len(found.doubts) - 1
-            note = f" ({more} more in {key_for('compare.numbers')})" if more else ""
+            pane = "compare.numbers" if found.comparable else "compare.examples"
+            note = f" ({more} more in {key_for(pane)})" if more else ""
             room = self.line_width - 3 - len(note)
             yield ("! ", "warn"), (cut(one_line(doubt, 400), room), "warn"), (note, "faint")
 

@@ -19,7 +19,7 @@ from tui_eval.tui.widgets.line_view import LineView
 
 LABEL = 28
 """Cells of the names."""
-MOST_FAULT_LINES = 3
+MOST_FAULT_LINES = 8
 PICKED = frozenset(("env_id", "model", "resume"))
 """Fields that have something to choose from and take other text as well."""
 
@@ -93,8 +93,10 @@ class FormView(LineView, inherit_bindings=False):
             fault = self._faults.get(field.name, REQUIRED)
             if fault != REQUIRED:  # the empty field says that itself
                 width = max(self.line_width - 6, 20)
-                for line in shown_lines(fault, width, MOST_FAULT_LINES)[0]:
-                    self._rows.append(Row(line, field, is_fault=True))
+                lines, hidden = shown_lines(fault, width, MOST_FAULT_LINES)
+                if hidden:
+                    lines[-1] = cut(f"{lines[-1]} …", width)
+                self._rows += [Row(line, field, is_fault=True) for line in lines]
         self.update()
         if was_seen:
             self._show_here()
@@ -181,7 +183,7 @@ class FormView(LineView, inherit_bindings=False):
 
     def _default(self, field: Field, width: int) -> Line:
         value, source = self.form.default(field.name)
-        if value is None and field.required:
+        if self._faults.get(field.name) == REQUIRED:
             return (("required", "warn"),)
         text = NONE if value is None else text_of(field, value) or '""'
         about = f"  {source}" if source else ""

@@ -52,11 +52,13 @@ def number_lines(found: Comparison, letter: str, width: int) -> Iterator[Line]:
     Args:
         letter: What the second run is called.
     """
-    if found.comparable:
-        yield from _table(found, letter, width)
-        yield EMPTY
-        if told := reward_test(found):
-            yield from wrapped("· ", told, "muted", width)
+    if not found.comparable:
+        yield from wrapped("· ", "no example is paired, so no number is", "muted", width)
+        return
+    yield from _table(found, letter, width)
+    yield EMPTY
+    if told := reward_test(found):
+        yield from wrapped("· ", told, "muted", width)
     for doubt in found.doubts:
         yield from wrapped("! ", one_line(doubt, 400), "warn", width)
     for why, count in found.unpaired.items():

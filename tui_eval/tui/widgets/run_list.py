@@ -205,7 +205,11 @@ class RunList(LineView):
         when = when_text(one.date, self.now(), columns.long_date)
         spans.append((f"  {left(when, width - 2)}", "muted"))
         state, dot, errors = state_text(one, columns.long_state).partition(" · ")
-        spans += [(f"  {state}", look.ink), (f"{dot}{errors}", "bad")]
+        ink = look.ink
+        if not (one.saved or one.running or columns.unsaved):
+            # Its sign tells the word that this one takes the place of.
+            state, ink = state.replace(look.word, UNSAVED.strip()), "warn"
+        spans += [(f"  {state}", ink), (f"{dot}{errors}", "bad")]
         if columns.unsaved and not one.saved:
             spans.append((UNSAVED, "warn"))
         return tuple(spans)
