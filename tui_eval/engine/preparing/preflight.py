@@ -9,10 +9,10 @@ from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from tui_eval.config.choosing import is_url
 from tui_eval.config.endpoints import EMBEDDED
 from tui_eval.config.plan import PlannedEndpoint, RunPlan
 from tui_eval.config.secret_values import HIDDEN
+from tui_eval.config.values import is_url
 from tui_eval.engine.preparing.column_faults import column_faults
 from tui_eval.engine.preparing.offered_models import unknown_model
 from tui_eval.engine.preparing.reaching import unreachable
