@@ -87,12 +87,12 @@ def compose(
             what = "a program gave the inputs of this run"
             hint = "Go on with it there: give its directory to generate() as results_path"
             faults.append(Fault("--resume", what, hint))
+    told = {name: setting.source for name, setting in {**settings, **served}.items()}
+    values["sources"] = {**values.get("sources", {}), **told}
     if faults or chosen is None:
         unknown = {"env_id": "", "alias": "", "model": "", "base_url": ""}
         evaluation.draft = RunPlan(**{**unknown, **values})
     elif "env_id" in values:
-        told = {name: setting.source for name, setting in {**settings, **served}.items()}
-        values["sources"] = {**values.get("sources", {}), **told}
         evaluation.plan = RunPlan(**values)
     return evaluation, faults
 

@@ -32,6 +32,16 @@ class Setting(NamedTuple):
         return self.source.startswith("--") and self.source not in _FLAGS
 
 
+def place_of(sources: Mapping[str, str], name: str, flag: str) -> str:
+    """Where a fault of a setting is told: at its line, or at its flag where no file has it.
+
+    Args:
+        sources: Where settings came from.
+    """
+    source = sources.get(name, "")
+    return f"{source}, {name}" if ":" in source else flag
+
+
 Settings: TypeAlias = dict[str, Setting]
 """Settings by the names of their options."""
 

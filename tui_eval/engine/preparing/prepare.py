@@ -19,10 +19,12 @@ from tui_eval.config.litellm_names import name_model
 from tui_eval.config.plan import Request, RunPlan, plan_to_toml, read_plan
 from tui_eval.config.planning import draft_plan
 from tui_eval.config.secret_values import masked, secret_texts, secrets_of_url
+from tui_eval.config.settings import place_of
 from tui_eval.engine.limiting.spending import budget_reached
 from tui_eval.engine.preparing.column_faults import column_notices
 from tui_eval.engine.preparing.examples import Examples, pass_threshold, read_table
-from tui_eval.engine.preparing.overriding import override
+from tui_eval.engine.preparing.overriding import FLAG as REPLACED
+from tui_eval.engine.preparing.overriding import override, override_faults
 from tui_eval.engine.preparing.preflight import preflight
 from tui_eval.engine.preparing.prepared import Prepared
 from tui_eval.engine.resuming.digests import keep_examples
@@ -200,6 +202,7 @@ def _environment(
         num_examples=plan.num_examples,
         seed=plan.shuffle_seed if plan.shuffle else None,
         only=plan.examples,
+        sources=plan.sources,
     )
 
 
@@ -213,6 +216,8 @@ def open_environment(
     num_examples: int,
     seed: int | None,
     only: Sequence[str] = (),
+    sources: Mapping[str, str],
+    others: Sequence[Mapping[str, Any]] = (),
 ) -> tuple[Environment | None, ExampleTable | None, list[Fault]]:
     """Loads an environment with its examples; what is at fault is None.
 
@@ -220,17 +225,34 @@ def open_environment(
         replaced: Settings that replace those of its constructor.
         seed: Of the order of its examples; None for their own.
         only: Ids of the examples that are wanted alone; empty for the first `num_examples`.
+        sources: Where the settings came from, by their names.
+        others: Settings of further evaluations of it, whose faults are told as well. What they
+            replace is looked at where their arguments are the same.
     """
+    own = {"env_args": env_args, "extra_env_kwargs": replaced, "sources": sources}
     try:
         if not no_alias:
             install_alias()
         # One that is there already must still find what stands beside it.
         with keeping_names() if local_roots() else nullcontext():
-            env = load(env_id, folder, env_args)
-        faults = override(env, replaced)
+            env = load(env_id, folder, env_args, [_asked(one) for one in (own, *others)])
+        faults = override(env, replaced, _replaced_at(own))
+        for one in others:
+            if (one["env_args"] or {}) == env_args:
+                faults += override_faults(env, one["extra_env_kwargs"] or {}, _replaced_at(one))
         return env, read_table(env, num_examples, seed, only), faults
     except RefusedError as error:
         return None, None, error.faults
+
+
+def _asked(settings: Mapping[str, Any]) -> tuple[str, Mapping[str, Any]]:
+    """What faults of arguments begin with, and the arguments."""
+    place = place_of(settings["sources"], "env_args", "")
+    return f"{place}: " if place else "", settings["env_args"] or {}
+
+
+def _replaced_at(settings: Mapping[str, Any]) -> str:
+    return place_of(settings["sources"], "extra_env_kwargs", REPLACED)
 
 
 def install_alias() -> None:
