@@ -5,8 +5,9 @@ from __future__ import annotations
 import os
 import shutil
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from contextlib import nullcontext
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -94,7 +95,7 @@ def check(request: Request) -> Checked:
     if plan is not None and not plan.no_preflight:
         faults += preflight(plan, env, is_new=run is None)
     if faults or plan is None or env is None or table is None:
-        raise RefusedError(faults)
+        raise RefusedError(naming(run, faults))
     keep_examples(plan, len(table), table)
     plan.scores_path = request.scores_path or plan.scores_path
     new = plan.changes[len(before.changes) :] if before else []
@@ -102,6 +103,14 @@ def check(request: Request) -> Checked:
     if not request.raw.get("no_preflight"):
         notices += column_notices(plan.state_columns, env)
     return Checked(plan, env, table, run, before, notices)
+
+
+def naming(run: RunDir | None, faults: Iterable[Fault]) -> list[Fault]:
+    """Faults, those of going on with the run that they are about: nobody may have named it."""
+    return [
+        replace(one, where=f"--resume {run.path}") if run and one.where == "--resume" else one
+        for one in faults
+    ]
 
 
 def go_to_its_folder(request: Request, before: RunPlan) -> list[Notice]:

@@ -16,7 +16,7 @@ from tui_eval.config.settings import place_of
 from tui_eval.engine.preparing.column_faults import FLAG as COLUMNS
 from tui_eval.engine.preparing.column_faults import column_faults, column_notices
 from tui_eval.engine.preparing.preflight import endpoint_faults, outputs_fault
-from tui_eval.engine.preparing.prepare import Checked, changed_content, open_environment
+from tui_eval.engine.preparing.prepare import Checked, changed_content, naming, open_environment
 from tui_eval.engine.preparing.scoring_faults import scoring_faults
 from tui_eval.engine.resuming.digests import keep_examples
 from tui_eval.engine.suites.at_work import at_work_on
@@ -126,7 +126,7 @@ def examine(request: Request, one: Planned, others: Sequence[dict[str, Any]] = (
             where = place_of(plan.sources, "state_columns", COLUMNS)
             faults += scoring_faults(env) + column_faults(plan.state_columns, env, where)
     if faults or env is None or table is None:
-        raise RefusedError(faults)
+        raise RefusedError(naming(run, faults))
     keep_examples(plan, len(table), table)
     new = plan.changes[len(before.changes) :] if before else []
     notices = [Notice(f"Accepted: {change}") for change in new]
