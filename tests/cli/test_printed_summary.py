@@ -108,6 +108,9 @@ def test_the_examples_that_a_pass_rate_leaves_out_are_counted() -> None:
     assert "pass@k: 1=0.75, 2=1.00" in text
     assert "Examples left out, with too few rewards: 1 at k=2" in text
     assert "Complete examples: 1 of 2" in text
+    text = text_of(started(2, 4), *(finished(row, 1.0, per_example=4) for row in (0, 1, 4)))
+    assert "pass@k: 1=1.00, 2=1.00\n" in text
+    assert "Examples left out, with too few rewards: 1 at k=2, 2 at k=4" in text
 
 
 def test_a_run_without_any_reward_has_a_dash_and_no_number() -> None:
