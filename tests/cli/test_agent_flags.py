@@ -112,7 +112,7 @@ def test_a_run_goes_on(calculator: Program, fault_server: FaultServer, flag: str
     kept = agent(calculator, f"{flag} {run.path} --keep-errors")
     assert (kept.code, len(fault_server.requests)) == (3, asked), kept
     less = agent(calculator, f"{flag} {run.path} --limit 2 --n 1")
-    assert "--limit is 2, the run has all examples" in less.err
+    assert "--limit is 2, the run has 3 examples" in less.err
     changed = agent(calculator, f"{AGENT} {flag} {run.path} --temperature 0.5")
     assert changed.code == 2
     assert "Go on all the same with --accept-changes" in changed.err

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import signal
+import statistics
 from typing import Any
 
 import pytest
@@ -55,6 +56,19 @@ def test_a_finished_run_has_all_its_numbers(program: Program) -> None:
     assert reward["std"] == run.metadata["reward_std"]
     assert reward["low"] <= reward["mean"] <= reward["high"]
     assert (reward["n"], reward["examples"], reward["method"]) == (9, 3, "clustered")
+    assert found["per_example"] == [
+        {
+            "example_id": one,
+            "mean": pytest.approx(sum(own) / 3),
+            "std": pytest.approx(statistics.pstdev(own)),
+            "used": 3,
+            "errored": 0,
+            "passed": sum(reward >= 0.5 for reward in own),
+            "all_equal": len(set(own)) == 1,
+        }
+        for one in range(3)
+        for own in [[row["reward"] for row in run.rows if row["example_id"] == one]]
+    ]
     assert found["metrics"].keys() == run.metadata["avg_metrics"].keys()
     assert {k: v["value"] for k, v in found["pass_at_k"].items()} == run.metadata["pass_at_k"]
     assert {k: v["value"] for k, v in found["pass_all_k"].items()} == run.metadata["pass_all_k"]

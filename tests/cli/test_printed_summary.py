@@ -13,7 +13,6 @@ from servers import FaultServer, Reply
 from tui_eval.cli.summary_lines import money_text, result_lines
 from tui_eval.events import Event, RunFinished, Stage
 from tui_eval.fold.run_state import RunState
-from tui_eval.fold.summary import summarize
 from tui_eval.runs.summary_json import summary_object
 
 
@@ -99,9 +98,9 @@ def test_a_run_in_which_nothing_succeeded_names_the_last_cause() -> None:
     assert told in text_of(started(2, 1), finished(0, None, per_example=1), waits, end)
     assert "tried again" not in text_of(started(2, 1), finished(0, per_example=1), waits, end)
     assert "No rollout succeeded" not in text_of(started(2, 1), end)
-    object_ = summary_object(summarize(folded(started(2, 1), waits, end)))
+    object_ = summary_object(folded(started(2, 1), waits, end))
     assert object_["last_cause"] == "status 500"
-    assert summary_object(summarize(folded(started(2, 1), end)))["last_cause"] is None
+    assert summary_object(folded(started(2, 1), end))["last_cause"] is None
 
 
 def test_the_examples_that_a_pass_rate_leaves_out_are_counted() -> None:
@@ -109,6 +108,9 @@ def test_the_examples_that_a_pass_rate_leaves_out_are_counted() -> None:
     assert "pass@k: 1=0.75, 2=1.00" in text
     assert "Examples left out, with too few rewards: 1 at k=2" in text
     assert "Complete examples: 1 of 2" in text
+    text = text_of(started(2, 4), *(finished(row, 1.0, per_example=4) for row in (0, 1, 4)))
+    assert "pass@k: 1=1.00, 2=1.00\n" in text
+    assert "Examples left out, with too few rewards: 1 at k=2, 2 at k=4" in text
 
 
 def test_a_run_without_any_reward_has_a_dash_and_no_number() -> None:

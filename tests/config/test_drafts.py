@@ -283,6 +283,7 @@ def test_what_stands_in_a_line_of_the_file_is_told_at_its_field() -> None:
         ("--model gpt-9", "model"),
         ("environment calculator: argument max_turns", "env_args.max_turns"),
         ("environment calculator: argument other", "env_args"),
+        ("e.toml:3, env_args: environment calculator: argument max_turns", "env_args.max_turns"),
         ("environment calculator", "env_id"),
         ("--max-cost", "max_cost"),
         ("configs/endpoints.toml:3", None),

@@ -134,6 +134,19 @@ def test_a_folder_is_a_registry_too(monkeypatch: pytest.MonkeyPatch) -> None:
     ]
 
 
+def test_a_registry_with_a_fault_is_none_for_who_names_a_url_either() -> None:
+    write("r.toml", '[[endpoint]]\nendpoint_id = "x"\nmodle = "y"\nurl = "http://h"\n')
+    told = faults(model="x", endpoints_path="r.toml", api_base_url="http://127.0.0.1:9/v1")
+    assert told[0].startswith("r.toml:3: unknown key 'modle'")
+    assert faults(model="x", endpoints_path="r.toml", provider="local") == told
+
+
+def test_a_registry_in_python_stops_nobody_who_names_a_url() -> None:
+    write("old/endpoints.py", "ENDPOINTS = {}\n")
+    one = plan(model="x", endpoints_path="old", api_base_url="http://127.0.0.1:9/v1")
+    assert (one.model, one.base_url) == ("x", "http://127.0.0.1:9/v1")
+
+
 @pytest.mark.parametrize(
     ("second", "told"),
     [

@@ -93,6 +93,15 @@ def test_sampling_parameters_of_the_stronger_place_hold(
     assert plan(path).sampling_args == expected
 
 
+def test_a_sampling_parameter_is_told_at_the_place_that_it_came_from() -> None:
+    top = "sampling = { temperature = 1, a = 1 }\nmax_tokens = 9"
+    path = write("e.toml", f'model = "mini"\n{top}\n[[eval]]\nenv_id = "x"\ntemperature = 2\n')
+    found = asked(path)
+    assert source(found, "temperature") == (2, "e.toml:6")
+    assert source(found, "max_tokens") == (9, "e.toml:3")
+    assert source(found, "sampling_args") == ({"a": 1}, "e.toml:2")
+
+
 @pytest.mark.parametrize(
     ("assignment", "field", "value"),
     [

@@ -103,6 +103,21 @@ def test_a_wrong_key_is_told_with_its_line(tmp_path: Path, line: str, told: str)
     assert told in faults[0]
 
 
+@pytest.mark.parametrize("url", ["10.0.0.7:8000/v1", "ftp://h/v1", "http://", "embedded:other"])
+def test_what_is_no_url_is_told_with_its_line(tmp_path: Path, url: str) -> None:
+    text = f'[[endpoint]]\nendpoint_id = "a"\nmodel = "m"\nurl = "{url}"\n'
+    assert read(tmp_path, text) == (
+        {},
+        [f":4: {url!r} is no URL; it begins with http:// or https:// and a host"],
+    )
+
+
+def test_a_password_in_a_url_is_not_told(tmp_path: Path) -> None:
+    text = '[[endpoint]]\nendpoint_id = "a"\nmodel = "m"\nurl = "ftp://me:hunter2@h"\n'
+    _, (fault,) = read(tmp_path, text)
+    assert "is no URL" in fault and "hunter2" not in fault
+
+
 def test_all_faults_of_all_tables_are_told(tmp_path: Path) -> None:
     _, faults = read(tmp_path, '[[endpoint]]\nurl = 1\n[[endpoint]]\nfoo = "x"\n[other]\n')
     assert len(faults) == 8

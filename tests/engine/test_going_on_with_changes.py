@@ -133,9 +133,13 @@ def test_another_version_of_a_local_environment_is_noticed(
     run = Run(path)
     assert run.metadata["version_info"]["env_version"] == "0.3"
     project.write_text('[project]\nname = "kept"\nversion = "0.4"\n')
+    told = f'--resume {run.path}: env_version is "0.4", the run has "0.3"'
     refused = program.run("run", "--resume", str(run.path))
     assert refused.code == 2, refused
-    assert 'env_version is "0.4", the run has "0.3"' in refused.err
+    assert told in refused.err
+    newest = evaluate(program, fault_server, "-n", "1", "-s", "--resume")
+    assert newest.code == 2, newest
+    assert told.replace(f"{program.folder}/", "") in newest.err
 
 
 def test_another_protocol_is_listed_whether_it_was_typed_or_stands_in_the_registry(

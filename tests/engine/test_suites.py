@@ -140,9 +140,42 @@ def test_columns_of_every_evaluation_are_looked_at(suite: Suites, other: str) ->
     suite.write(other, 'state_columns = ["completoin"]')
     done = suite.run()
     assert done.code == 2, done
-    assert "-C completoin" in done.err
+    assert "state_columns completoin: a state has no such key" in done.err
     assert ("NO_SUCH_KEY" in done.err) == ("KEY" in other)
     assert ("argument nope" in done.err) == ("nope" in other)
+    assert not suite.program.runs()
+
+
+def test_what_is_wrong_for_an_environment_is_told_for_every_evaluation_with_its_line(
+    suite: Suites,
+) -> None:
+    suite.write(
+        marked("a", ", fial = true"),
+        marked("b", ", fial = true") + "; extra_env_kwargs = { max_turn = 3 }",
+        'env_args = { mrak = "c" }; state_columns = ["completoin"]',
+    )
+    done = suite.run()
+    assert done.code == 2, done
+    whose = "environment numbered: argument"
+    for told in (
+        f"suite.toml:9, env_args: {whose} fial: there is no such argument",
+        f"suite.toml:12, env_args: {whose} fial: there is no such argument",
+        f"suite.toml:16, env_args: {whose} mrak: there is no such argument",
+        "suite.toml:17, state_columns completoin: a state has no such key. Did you mean complet",
+    ):
+        assert told in done.err
+    assert not suite.program.runs()
+
+
+def test_settings_that_are_replaced_are_looked_at_for_every_evaluation_of_the_same_arguments(
+    suite: Suites,
+) -> None:
+    x = "extra_env_kwargs = { max_trns = 3 }"
+    suite.write(marked("a"), f"{marked('a')}; {x}", f"{marked('b')}; {x}")
+    done = suite.run()
+    assert done.code == 2, done
+    assert "suite.toml:13, extra_env_kwargs: numbered has no setting 'max_trns'" in done.err
+    assert "suite.toml:17" not in done.err  # an environment of other arguments may have it
     assert not suite.program.runs()
 
 

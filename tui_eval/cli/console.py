@@ -31,7 +31,6 @@ from tui_eval.engine.seam.live_feed import LiveFeed
 from tui_eval.errors import Fault
 from tui_eval.events import Event, Noticed, RolloutFinished, RunStarted
 from tui_eval.fold.run_state import RunState
-from tui_eval.fold.summary import summarize
 from tui_eval.runs.layout import RunDir
 from tui_eval.runs.summary_json import refused_object, summary_object, unstarted_object
 
@@ -207,7 +206,7 @@ class Console:
         if self._as_json and state.run is None:
             show_json(unstarted_object(end.status, end.exit_code, end.text))
         elif self._as_json:
-            show_json({**summary_object(summarize(state)), **beside})
+            show_json({**summary_object(state), **beside})
             mutter(ending_lines(state) if end.status != "finished" else ())
         elif state.run is not None:
             show([*result_lines(state, abbreviated=abbreviated), *ending_lines(state)])

@@ -58,10 +58,9 @@ def command(paths: tuple[Path, ...], as_json: bool, abbreviated: bool, examples:
 
 def _show_objects(runs: list[RunDir]) -> None:
     from tui_eval.cli.report import read_run, show_json
-    from tui_eval.fold.summary import summarize
     from tui_eval.runs.summary_json import several_object, summary_object
 
-    found = [summary_object(summarize(read_run(run)[0])) for run in runs]
+    found = [summary_object(read_run(run)[0]) for run in runs]
     show_json(several_object(found, 0) if len(found) > 1 else found[0])
 
 

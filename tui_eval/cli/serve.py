@@ -90,7 +90,7 @@ def _token(token: str | None, no_token: bool, faults: list[Fault]) -> str | None
 def _check_url(url: str | None, faults: list[Fault]) -> None:
     from urllib.parse import urlsplit
 
-    from tui_eval.config.choosing import is_url
+    from tui_eval.config.values import is_url
     from tui_eval.errors import Fault
 
     if url is not None and (not is_url(url) or urlsplit(url).query or urlsplit(url).fragment):

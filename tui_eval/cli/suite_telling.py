@@ -193,7 +193,7 @@ class SuiteTelling:
             title = {"title": one.listed.title, "varies": one.listed.varies}
             if state is not None:
                 hub = {"hub": hubs[place]} if place in hubs else {}
-                yield {**summary_object(summarize(state)), **title, **hub}
+                yield {**summary_object(state), **title, **hub}
                 continue
             status, text = one.last.status, one.last.text
             codes = {"refused": 2, "failed": 1}

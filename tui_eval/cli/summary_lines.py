@@ -12,6 +12,7 @@ from tui_eval.fold.summary import Summary, summarize, worst_examples
 from tui_eval.printable import one_line
 from tui_eval.stats.examples import ExampleFigures
 from tui_eval.stats.mean import Mean
+from tui_eval.stats.passk import ks_up_to
 from tui_eval.stats.quantiles import Quantiles
 from tui_eval.tui.look.figures import NONE, money_text, ms_text, plural, reward_text
 
@@ -84,6 +85,9 @@ def _reward_lines(summary: Summary) -> Iterator[str]:
         yield from _wrapped("pass@k", (f"{rate.k}={rate.any_passes:.2f}" for rate in rates))
         yield from _wrapped("pass^k", (f"{rate.k}={rate.all_pass:.2f}" for rate in rates))
     left_out = [f"{rate.left_out} at k={rate.k}" for rate in rates if rate.left_out]
+    if rates:
+        beyond = (k for k in ks_up_to(summary.run.rollouts_per_example) if k > rates[-1].k)
+        left_out += [f"{summary.examples} at k={k}" for k in beyond]
     if left_out:
         yield from _wrapped("Examples left out, with too few rewards", left_out)
     yield f"Complete examples: {summary.complete_examples} of {summary.examples}"

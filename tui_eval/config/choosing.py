@@ -6,7 +6,6 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, TypeAlias
-from urllib.parse import urlsplit
 
 from tui_eval.config.endpoints import (
     DEFAULT_TYPE,
@@ -21,6 +20,7 @@ from tui_eval.config.options import TYPED_KEY_VAR
 from tui_eval.config.providers import PROVIDER_TABLE
 from tui_eval.config.secret_values import masked_url
 from tui_eval.config.settings import BUILT_IN, Setting, Settings
+from tui_eval.config.values import is_url
 from tui_eval.errors import Fault, RefusedError, nearest
 
 Registry: TypeAlias = tuple[dict[str, list[Endpoint]], list[Fault]]
@@ -69,7 +69,8 @@ def choose(settings: Settings, around: Surroundings) -> tuple[Chosen | None, lis
     path = around.path(_value(settings, "endpoints_path"))
     registry, faults = around.registry(path)
     elsewhere = any(_value(settings, name) for name in ("api_base_url", "provider"))
-    if faults and not elsewhere:
+    unread = path.suffix == ".py"  # is no fault of who names the URL
+    if faults and not (elsewhere and unread):
         return None, list(faults)
     known = registry.get(alias, [])
     if not known and (not elsewhere or named == "endpoint_id"):
@@ -246,12 +247,3 @@ def _key_faults(endpoint: Endpoint, settings: Settings, named: str) -> list[Faul
             for fault in error.faults
         ]
     return []
-
-
-def is_url(text: str) -> bool:
-    """Whether a text is the URL of a web server."""
-    try:
-        parts = urlsplit(text)
-        return parts.scheme in ("http", "https") and bool(parts.hostname) and parts.port != 0
-    except ValueError:
-        return False

@@ -8,13 +8,14 @@ from pathlib import Path
 from typing import Any
 
 from tui_eval.config.changes import change_faults, changes, misfits
-from tui_eval.config.choosing import Chosen, Surroundings, choose, is_url
+from tui_eval.config.choosing import Chosen, Surroundings, choose
 from tui_eval.config.choosing_again import choose_again
 from tui_eval.config.endpoints import registry_at
 from tui_eval.config.options import BUDGETS
 from tui_eval.config.plan import AS_JSON, PlannedEndpoint, RunPlan
 from tui_eval.config.secret_values import HIDDEN, hidden_names, masked_url
 from tui_eval.config.settings import Setting, Settings, built_in_settings, sampling_args
+from tui_eval.config.values import is_url
 from tui_eval.errors import Fault
 
 ACCEPT = "Go on all the same with --accept-changes, or start a new run"
@@ -86,12 +87,12 @@ def compose(
             what = "a program gave the inputs of this run"
             hint = "Go on with it there: give its directory to generate() as results_path"
             faults.append(Fault("--resume", what, hint))
+    told = {name: setting.source for name, setting in {**settings, **served}.items()}
+    values["sources"] = {**values.get("sources", {}), **told}
     if faults or chosen is None:
         unknown = {"env_id": "", "alias": "", "model": "", "base_url": ""}
         evaluation.draft = RunPlan(**{**unknown, **values})
     elif "env_id" in values:
-        told = {name: setting.source for name, setting in {**settings, **served}.items()}
-        values["sources"] = {**values.get("sources", {}), **told}
         evaluation.plan = RunPlan(**values)
     return evaluation, faults
 

@@ -157,7 +157,7 @@ class Draft:
     def field_of(self, fault: Fault) -> str | None:
         """The name of the field that a fault is about; None where it is about none."""
         where = fault.where
-        argument = re.fullmatch(r"environment .*: argument (.+)", where)
+        argument = re.fullmatch(r"(?:.*, env_args: )?environment .*: argument (.+)", where)
         if argument:
             name = ARGUMENT + argument.group(1)
             shown = {field.name for field in self.form.fields()}

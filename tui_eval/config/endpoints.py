@@ -9,8 +9,9 @@ from pathlib import Path
 from typing import Any
 
 from tui_eval.config.options import CLIENT_TYPES
+from tui_eval.config.secret_values import masked_url
 from tui_eval.config.toml_files import TomlFile, read_toml
-from tui_eval.config.values import header_table
+from tui_eval.config.values import header_table, is_url
 from tui_eval.errors import Fault, nearest
 from tui_eval.shipped import shipped
 
@@ -221,6 +222,9 @@ def _value(key: str, name: str, value: Any) -> Any:
         return float(value)
     if not isinstance(value, str) or not value:
         raise ValueError(f"{name} must be text that is not empty")
+    if key == "url" and value != EMBEDDED and not is_url(value):
+        shown = masked_url(value) if "@" in value else value
+        raise ValueError(f"{shown!r} is no URL; it begins with http:// or https:// and a host")
     if key == "type" and value not in CLIENT_TYPES:
         raise ValueError(f"unknown client type {value!r}. Known are {', '.join(CLIENT_TYPES)}")
     return value

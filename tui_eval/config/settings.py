@@ -32,6 +32,16 @@ class Setting(NamedTuple):
         return self.source.startswith("--") and self.source not in _FLAGS
 
 
+def place_of(sources: Mapping[str, str], name: str, flag: str) -> str:
+    """Where a fault of a setting is told: at its line, or at its flag where no file has it.
+
+    Args:
+        sources: Where settings came from.
+    """
+    source = sources.get(name, "")
+    return f"{source}, {name}" if ":" in source else flag
+
+
 Settings: TypeAlias = dict[str, Setting]
 """Settings by the names of their options."""
 
@@ -110,7 +120,7 @@ def merged(layers: Sequence[Settings]) -> Settings:
     """Settings of several places as one.
 
     The last layer is the strongest. A table replaces a table; a sampling parameter of a weaker
-    layer than `sampling_args` gives way to it, one of a stronger layer is put into it.
+    layer than `sampling_args` gives way to it, one of a stronger layer is taken out of it.
     """
     together: Settings = {}
     ranks: dict[str, int] = {}
@@ -125,8 +135,8 @@ def merged(layers: Sequence[Settings]) -> Settings:
     for name in SAMPLING:
         if sampling and sampling.value and name in together and name in sampling.value:
             if ranks[name] > ranks["sampling_args"]:
-                value = {**sampling.value, name: together[name].value}
-                sampling = together["sampling_args"] = Setting(value, sampling.source)
+                rest = {key: value for key, value in sampling.value.items() if key != name}
+                sampling = together["sampling_args"] = Setting(rest or None, sampling.source)
             else:
                 together[name] = Setting(sampling.value[name], sampling.source)
     return together

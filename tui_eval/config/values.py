@@ -6,6 +6,7 @@ import json
 import re
 from collections.abc import Mapping, Sequence
 from typing import Any
+from urllib.parse import urlsplit
 
 from tui_eval.config.options import (
     BUDGETS,
@@ -309,3 +310,12 @@ def _in_range(option: Option, number: float, text: Any) -> float:
         also = f", or {option.also:g} {option.also_means}" if option.also is not None else ""
         raise ValueError(f"{text} is too small; expected {option.least:g} or more{also}{instead}")
     return number
+
+
+def is_url(text: str) -> bool:
+    """Whether a text is the URL of a web server."""
+    try:
+        parts = urlsplit(text)
+        return parts.scheme in ("http", "https") and bool(parts.hostname) and parts.port != 0
+    except ValueError:
+        return False

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import importlib
 import inspect
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from contextvars import ContextVar
 from inspect import Parameter
 from pathlib import Path
@@ -49,15 +49,24 @@ def load_environment(
         return load(env_id, folder, env_args)
 
 
-def load(env_id: str, folder: Path, env_args: Mapping[str, Any]) -> Environment:
+def load(
+    env_id: str,
+    folder: Path,
+    env_args: Mapping[str, Any],
+    asked: Sequence[tuple[str, Mapping[str, Any]]] = (),
+) -> Environment:
     """The same for arguments of any names, for the first environment that a program loads.
+
+    Args:
+        asked: All arguments that it will be made with, each behind what its faults begin with;
+            `env_args` alone if left out.
 
     Raises:
         RefusedError: As for `load_environment`.
     """
     token = _folder.set(folder)
     try:
-        return _load(env_id, folder, env_args)
+        return _load(env_id, folder, env_args, asked or [("", env_args)])
     finally:
         _folder.reset(token)
 
@@ -78,10 +87,19 @@ def import_environment(env_id: str, folder: Path) -> tuple[FoundEnvironment, Any
     return found, make
 
 
-def _load(env_id: str, folder: Path, env_args: Mapping[str, Any]) -> Environment:
+def _load(
+    env_id: str,
+    folder: Path,
+    env_args: Mapping[str, Any],
+    asked: Sequence[tuple[str, Mapping[str, Any]]],
+) -> Environment:
     where = f"environment {env_id}"
     found, make = import_environment(env_id, folder)
-    faults = _argument_faults(make, env_args, where)
+    faults = [
+        fault
+        for begins, arguments in asked
+        for fault in _argument_faults(make, arguments, f"{begins}{where}")
+    ]
     if faults:
         raise RefusedError(faults)
     env = _make(make, found, env_args, where)

@@ -136,13 +136,22 @@ def _seconds(run: RunStarted, end: RunFinished | None) -> float:
     return max(now - run.at, 0.0) + run.worked_ms / 1000
 
 
+def begun_examples(state: RunState) -> list[tuple[Any, ExampleFigures]]:
+    """The examples of which a rollout is finished, by id, in the order of the run."""
+    figures = ((place, state.examples.result(place)) for place in range(len(state.examples)))
+    return [
+        (state.example_id(place * state.per_example), one)
+        for place, one in figures
+        if one.n or one.errored
+    ]
+
+
 def worst_examples(state: RunState, most: int) -> list[tuple[Any, ExampleFigures]]:
     """The examples with the lowest mean rewards, by id; those without any reward come first.
 
     Args:
         most: So many at most. Examples of which no rollout is finished are left out.
     """
-    figures = [(place, state.examples.result(place)) for place in range(len(state.examples))]
-    begun = [(place, one) for place, one in figures if one.n or one.errored]
+    begun = begun_examples(state)
     begun.sort(key=lambda item: (item[1].mean is not None, item[1].mean or 0.0, -item[1].errored))
-    return [(state.example_id(place * state.per_example), one) for place, one in begun[:most]]
+    return begun[:most]

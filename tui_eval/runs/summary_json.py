@@ -4,23 +4,27 @@ from __future__ import annotations
 
 import json
 import math
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from tui_eval.errors import Fault
-from tui_eval.fold.summary import Summary
+from tui_eval.fold.summary import Summary, begun_examples, summarize
 from tui_eval.runs.layout import RunDir
 from tui_eval.runs.plain_json import Cleaner
 from tui_eval.stats.mean import Mean
 from tui_eval.stats.quantiles import Quantiles
 
+if TYPE_CHECKING:
+    from tui_eval.fold.run_state import RunState
+
 VERSION = 1
 """Grows when a key of the JSON summary is removed or changes its meaning."""
 
 
-def summary_object(summary: Summary) -> dict[str, Any]:
+def summary_object(state: RunState) -> dict[str, Any]:
     """The whole summary of one run; `docs/results.md` describes every key."""
+    summary = summarize(state)
     run, end = summary.run, summary.end
     return {
         "version": VERSION,
@@ -39,6 +43,7 @@ def summary_object(summary: Summary) -> dict[str, Any]:
             "pass_threshold": summary.threshold,
         },
         **numbers_object(summary),
+        "per_example": list(_examples(state)),
         "refused_requests": summary.refused_requests,
         "last_cause": summary.last_cause or None,
         "missing_columns": summary.missing_columns,
@@ -80,6 +85,19 @@ def numbers_object(summary: Summary) -> dict[str, Any]:
             for name, (calls, errors) in summary.tools.items()
         },
     }
+
+
+def _examples(state: RunState) -> Iterator[dict[str, Any]]:
+    for example_id, one in begun_examples(state):
+        yield {
+            "example_id": example_id,
+            "mean": one.mean,
+            "std": one.std,
+            "used": one.n,
+            "errored": one.errored,
+            "passed": one.passed,
+            "all_equal": one.all_equal,
+        }
 
 
 def mean_object(mean: Mean) -> dict[str, Any]:

@@ -19,6 +19,8 @@ from tui_eval.types import RolloutInput
 if TYPE_CHECKING:
     from tui_eval.environments.environment import Environment
 
+FLAG = "-C"
+
 CLOSE = 0.8
 """From which likeness on a name looks like a slip of another one, from 0 to 1."""
 
@@ -33,7 +35,9 @@ _STATE_KEYS = frozenset(
 """Keys that states of bundled classes have."""
 
 
-def column_faults(columns: Sequence[str], env: Environment | None) -> list[Fault]:
+def column_faults(
+    columns: Sequence[str], env: Environment | None, where: str = FLAG
+) -> list[Fault]:
     """One fault for each column that is nearly, but not quite, the name of a key or a metric.
 
     Environments set keys of their own, which only a rollout shows: a column that is like nothing
@@ -41,13 +45,14 @@ def column_faults(columns: Sequence[str], env: Environment | None) -> list[Fault
 
     Args:
         env: None where it could not be loaded.
+        where: Where faults are told.
     """
     found = []
     for name in _written_nowhere(columns, env):
         close = difflib.get_close_matches(name, _known(env), n=1, cutoff=CLOSE)
         if close:
             hint = f"Did you mean {close[0]}? {ANYWAY}"
-            found.append(Fault(f"-C {name}", "a state has no such key", hint))
+            found.append(Fault(f"{where} {name}", "a state has no such key", hint))
     return found
 
 

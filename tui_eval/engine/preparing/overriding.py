@@ -13,53 +13,66 @@ from tui_eval.errors import Fault, nearest
 if TYPE_CHECKING:
     from tui_eval.environments.environment import Environment
 
-WHERE = "-x/--extra-env-kwargs"
+FLAG = "-x/--extra-env-kwargs"
 
 _PLAIN = (type(None), bool, int, float, str, dict)
 
 
-def override(env: Environment, settings: Mapping[str, Any]) -> list[Fault]:
+def override(env: Environment, settings: Mapping[str, Any], where: str = FLAG) -> list[Fault]:
     """Replaces settings of an environment and, of a group, of its members.
 
     A setting is replaced through `set_<name>` where there is such a method, and otherwise as an
     attribute.
 
+    Args:
+        where: Where faults are told.
+
     Returns:
         What cannot be replaced, and why; nothing is replaced then.
     """
-    owners = [env, *(env.members if isinstance(env, EnvGroup) else ())]
-    faults = [fault for name, value in settings.items() for fault in _faults(owners, name, value)]
+    faults = override_faults(env, settings, where)
     if faults or not settings:
         return faults
     try:
         env.set_kwargs(**settings)
     except Exception as error:  # setters may be people's own
-        return [Fault(WHERE, f"{env.env_id} raised {type(error).__name__}: {error}")]
+        return [Fault(where, f"{env.env_id} raised {type(error).__name__}: {error}")]
     return []
 
 
-def _faults(owners: list[Environment], name: str, value: Any) -> list[Fault]:
+def override_faults(env: Environment, settings: Mapping[str, Any], where: str) -> list[Fault]:
+    """What of an environment cannot be replaced, and why; nothing is replaced."""
+    owners = [env, *(env.members if isinstance(env, EnvGroup) else ())]
+    return [
+        Fault(where, *told)
+        for name, value in settings.items()
+        if (told := _fault(owners, name, value))
+    ]
+
+
+def _fault(owners: list[Environment], name: str, value: Any) -> tuple[str, ...]:
+    """What is wrong with a setting, with a hint where there is one; empty where nothing is."""
     named = owners[0].env_id or type(owners[0]).__name__
     if name == "max_turns" and value != 1 and any(map(_has_one_turn, owners)):
         what = f"{named} asks once and has no second turn, so max_turns cannot be {value!r}"
-        return [Fault(WHERE, what, "Leave max_turns out; only a MultiTurnEnv has turns to limit")]
+        return what, "Leave max_turns out; only a MultiTurnEnv has turns to limit"
     having = [one for one in owners if not name.startswith("_") and _has(one, name)]
     if not having:
         arguments = {name for one in owners for name in _arguments(type(one))}
         if name in arguments:
             what = f"{name} is used while {named} is made, and cannot be replaced afterwards"
-            return [Fault(WHERE, what, "Give it with -a if load_environment takes it")]
+            return what, "Give it with -a if load_environment takes it"
         known = arguments | {name for one in owners for name in vars(one) if name[0] != "_"}
-        return [Fault(WHERE, f"{named} has no setting {name!r}", nearest(name, known))]
+        return f"{named} has no setting {name!r}", nearest(name, known)
     if any(callable(getattr(one, f"set_{name}", None)) for one in having):
-        return []
+        return ()
     for before in (getattr(one, name) for one in having):
         if not _is_plain(before):
-            what = f"{name} of {named} is a {type(before).__name__}, which JSON cannot replace"
-            return [Fault(WHERE, what)]
+            kind = type(before).__name__
+            return (f"{name} of {named} is a {kind}, which JSON cannot replace",)
         if _is_number(before) and not (value is None or _is_number(value)):
-            return [Fault(WHERE, f"{name} of {named} is a number, not {value!r}")]
-    return []
+            return (f"{name} of {named} is a number, not {value!r}",)
+    return ()
 
 
 def _has_one_turn(env: Environment) -> bool:

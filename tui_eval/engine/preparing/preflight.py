@@ -9,10 +9,12 @@ from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from tui_eval.config.choosing import is_url
 from tui_eval.config.endpoints import EMBEDDED
 from tui_eval.config.plan import PlannedEndpoint, RunPlan
 from tui_eval.config.secret_values import HIDDEN
+from tui_eval.config.settings import place_of
+from tui_eval.config.values import is_url
+from tui_eval.engine.preparing.column_faults import FLAG as COLUMNS
 from tui_eval.engine.preparing.column_faults import column_faults
 from tui_eval.engine.preparing.offered_models import unknown_model
 from tui_eval.engine.preparing.reaching import unreachable
@@ -44,7 +46,8 @@ def preflight(plan: RunPlan, env: Environment | None, *, is_new: bool) -> list[F
         faults += outputs_fault(plan)
     if env is not None:
         faults += scoring_faults(env)
-    return faults + column_faults(plan.state_columns, env)
+    where = place_of(plan.sources, "state_columns", COLUMNS)
+    return faults + column_faults(plan.state_columns, env, where)
 
 
 def endpoint_faults(plans: Iterable[RunPlan]) -> list[Fault]:

@@ -5,8 +5,9 @@ from __future__ import annotations
 import os
 import shutil
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from contextlib import nullcontext
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -19,10 +20,12 @@ from tui_eval.config.litellm_names import name_model
 from tui_eval.config.plan import Request, RunPlan, plan_to_toml, read_plan
 from tui_eval.config.planning import draft_plan
 from tui_eval.config.secret_values import masked, secret_texts, secrets_of_url
+from tui_eval.config.settings import place_of
 from tui_eval.engine.limiting.spending import budget_reached
 from tui_eval.engine.preparing.column_faults import column_notices
 from tui_eval.engine.preparing.examples import Examples, pass_threshold, read_table
-from tui_eval.engine.preparing.overriding import override
+from tui_eval.engine.preparing.overriding import FLAG as REPLACED
+from tui_eval.engine.preparing.overriding import override, override_faults
 from tui_eval.engine.preparing.preflight import preflight
 from tui_eval.engine.preparing.prepared import Prepared
 from tui_eval.engine.resuming.digests import keep_examples
@@ -92,7 +95,7 @@ def check(request: Request) -> Checked:
     if plan is not None and not plan.no_preflight:
         faults += preflight(plan, env, is_new=run is None)
     if faults or plan is None or env is None or table is None:
-        raise RefusedError(faults)
+        raise RefusedError(naming(run, faults))
     keep_examples(plan, len(table), table)
     plan.scores_path = request.scores_path or plan.scores_path
     new = plan.changes[len(before.changes) :] if before else []
@@ -100,6 +103,14 @@ def check(request: Request) -> Checked:
     if not request.raw.get("no_preflight"):
         notices += column_notices(plan.state_columns, env)
     return Checked(plan, env, table, run, before, notices)
+
+
+def naming(run: RunDir | None, faults: Iterable[Fault]) -> list[Fault]:
+    """Faults, those of going on with the run that they are about: nobody may have named it."""
+    return [
+        replace(one, where=f"--resume {run.path}") if run and one.where == "--resume" else one
+        for one in faults
+    ]
 
 
 def go_to_its_folder(request: Request, before: RunPlan) -> list[Notice]:
@@ -200,6 +211,7 @@ def _environment(
         num_examples=plan.num_examples,
         seed=plan.shuffle_seed if plan.shuffle else None,
         only=plan.examples,
+        sources=plan.sources,
     )
 
 
@@ -213,6 +225,8 @@ def open_environment(
     num_examples: int,
     seed: int | None,
     only: Sequence[str] = (),
+    sources: Mapping[str, str],
+    others: Sequence[Mapping[str, Any]] = (),
 ) -> tuple[Environment | None, ExampleTable | None, list[Fault]]:
     """Loads an environment with its examples; what is at fault is None.
 
@@ -220,17 +234,34 @@ def open_environment(
         replaced: Settings that replace those of its constructor.
         seed: Of the order of its examples; None for their own.
         only: Ids of the examples that are wanted alone; empty for the first `num_examples`.
+        sources: Where the settings came from, by their names.
+        others: Settings of further evaluations of it, whose faults are told as well. What they
+            replace is looked at where their arguments are the same.
     """
+    own = {"env_args": env_args, "extra_env_kwargs": replaced, "sources": sources}
     try:
         if not no_alias:
             install_alias()
         # One that is there already must still find what stands beside it.
         with keeping_names() if local_roots() else nullcontext():
-            env = load(env_id, folder, env_args)
-        faults = override(env, replaced)
+            env = load(env_id, folder, env_args, [_asked(one) for one in (own, *others)])
+        faults = override(env, replaced, _replaced_at(own))
+        for one in others:
+            if (one["env_args"] or {}) == env_args:
+                faults += override_faults(env, one["extra_env_kwargs"] or {}, _replaced_at(one))
         return env, read_table(env, num_examples, seed, only), faults
     except RefusedError as error:
         return None, None, error.faults
+
+
+def _asked(settings: Mapping[str, Any]) -> tuple[str, Mapping[str, Any]]:
+    """What faults of arguments begin with, and the arguments."""
+    place = place_of(settings["sources"], "env_args", "")
+    return f"{place}: " if place else "", settings["env_args"] or {}
+
+
+def _replaced_at(settings: Mapping[str, Any]) -> str:
+    return place_of(settings["sources"], "extra_env_kwargs", REPLACED)
 
 
 def install_alias() -> None:

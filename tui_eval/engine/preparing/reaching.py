@@ -6,8 +6,8 @@ import socket
 from urllib.parse import urlsplit
 from urllib.request import getproxies, proxy_bypass
 
-from tui_eval.config.choosing import is_url
 from tui_eval.config.secret_values import masked_url
+from tui_eval.config.values import is_url
 from tui_eval.errors import Fault
 
 ANSWERS_WITHIN_S = 3.0

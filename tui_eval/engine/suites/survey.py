@@ -12,9 +12,11 @@ from tui_eval.config.env_file import load_env_file
 from tui_eval.config.options import NEWEST
 from tui_eval.config.plan import Request
 from tui_eval.config.planning import Expansion, expand
+from tui_eval.config.settings import place_of
+from tui_eval.engine.preparing.column_faults import FLAG as COLUMNS
 from tui_eval.engine.preparing.column_faults import column_faults, column_notices
 from tui_eval.engine.preparing.preflight import endpoint_faults, outputs_fault
-from tui_eval.engine.preparing.prepare import Checked, changed_content, open_environment
+from tui_eval.engine.preparing.prepare import Checked, changed_content, naming, open_environment
 from tui_eval.engine.preparing.scoring_faults import scoring_faults
 from tui_eval.engine.resuming.digests import keep_examples
 from tui_eval.engine.suites.at_work import at_work_on
@@ -105,22 +107,26 @@ def _engine_faults(file: str) -> list[Fault]:
     return [Fault(file, f"{held} is working on these evaluations", hint)]
 
 
-def examine(request: Request, one: Planned) -> Checked:
+def examine(request: Request, one: Planned, others: Sequence[dict[str, Any]] = ()) -> Checked:
     """Looks at everything that one evaluation needs but its endpoint; writes nothing.
+
+    Args:
+        others: Settings of further evaluations of its environment: see `open_environment`.
 
     Raises:
         RefusedError: With everything that is wrong.
     """
     plan, run, before = one.plan, one.run, one.before
-    env, table, faults = _open(plan.model_dump())
+    env, table, faults = _open(plan.model_dump(), others)
     if before is not None and run is not None and table is not None:
         faults += changed_content(request, plan, run, before, table)
     if not request.raw.get("no_preflight"):
         faults += [] if run is not None else outputs_fault(plan)
         if env is not None:
-            faults += scoring_faults(env) + column_faults(plan.state_columns, env)
+            where = place_of(plan.sources, "state_columns", COLUMNS)
+            faults += scoring_faults(env) + column_faults(plan.state_columns, env, where)
     if faults or env is None or table is None:
-        raise RefusedError(faults)
+        raise RefusedError(naming(run, faults))
     keep_examples(plan, len(table), table)
     new = plan.changes[len(before.changes) :] if before else []
     notices = [Notice(f"Accepted: {change}") for change in new]
@@ -132,42 +138,54 @@ def _look_at_environments(
 ) -> list[Fault]:
     """Loads each environment once, with the arguments of its first evaluation.
 
-    The columns of every evaluation are looked for in that environment.
+    Arguments and columns of every evaluation are looked for in that environment.
     """
     faults: list[Fault] = []
-    known: dict[tuple[Any, Any], Environment | None] = {}
-    looked_at: set[tuple[Any, tuple[str, ...]]] = set()
     looks = not request.raw.get("no_preflight")
-    for place, one in enumerate(evaluations):
-        values = {name: setting.value for name, setting in one.settings.items()}
-        key = (values.get("env_id"), values["env_dir_path"])
-        if not key[0]:
-            continue
-        if key not in known:
-            if len(found.evaluations) == len(evaluations):
-                known[key], wrong = _examined(request, place, found)
-            else:
-                known[key], _, wrong = _open(values)
-            faults += wrong
-        columns = tuple(values["state_columns"] or ())
-        if looks and (key, columns) not in looked_at:
-            looked_at.add((key, columns))
-            faults += column_faults(columns, known[key])
-            found.notices += column_notices(columns, known[key])
+    for settings in _by_environment(evaluations).values():
+        (place, first), *further = settings.items()
+        others = [one for _, one in further]
+        if len(found.evaluations) == len(evaluations):
+            env, wrong = _examined(request, place, found, others)
+        else:
+            env, _, wrong = _open(first, others)
+        faults += wrong
+        looked_at: set[tuple[str, ...]] = set()
+        for one in settings.values() if looks else ():
+            columns = tuple(one["state_columns"] or ())
+            if columns not in looked_at:
+                looked_at.add(columns)
+                where = place_of(one["sources"], "state_columns", COLUMNS)
+                faults += column_faults(columns, env, where)
+                found.notices += column_notices(columns, env)
     return faults
 
 
+def _by_environment(
+    evaluations: Sequence[Evaluation],
+) -> dict[tuple[Any, Any], dict[int, dict[str, Any]]]:
+    """The settings of evaluations by their place, and `sources` of each; those of one together."""
+    found: dict[tuple[Any, Any], dict[int, dict[str, Any]]] = {}
+    for place, one in enumerate(evaluations):
+        values = {name: setting.value for name, setting in one.settings.items()}
+        values["sources"] = {name: setting.source for name, setting in one.settings.items()}
+        if values.get("env_id"):
+            key = (values["env_id"], values["env_dir_path"])
+            found.setdefault(key, {})[place] = values
+    return found
+
+
 def _examined(
-    request: Request, place: int, found: Survey
+    request: Request, place: int, found: Survey, others: Sequence[dict[str, Any]]
 ) -> tuple[Environment | None, list[Fault]]:
     try:
-        found.checked[place] = examine(request, found.evaluations[place])
+        found.checked[place] = examine(request, found.evaluations[place], others)
     except RefusedError as error:
         return None, error.faults
     return found.checked[place].env, []
 
 
-def _open(values: dict[str, Any]) -> Any:
+def _open(values: dict[str, Any], others: Sequence[dict[str, Any]]) -> Any:
     """The environment of settings, by their names: see `open_environment`."""
     return open_environment(
         values["env_id"],
@@ -178,6 +196,8 @@ def _open(values: dict[str, Any]) -> Any:
         num_examples=values["num_examples"],
         seed=values["shuffle_seed"] if values["shuffle"] else None,
         only=values["examples"] or (),
+        sources=values["sources"],
+        others=others,
     )
 
 
