@@ -12,7 +12,7 @@ import subprocess
 import sys
 import termios
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from pathlib import Path
 
 import pyte
@@ -21,13 +21,18 @@ PATIENCE_S = 30.0
 
 
 class Terminal:
-    """Runs `tui-eval` on a terminal of its own.
+    """Runs `tui-eval`, or what else Python is told, on a terminal of its own.
 
     `raw` holds every byte that the program wrote to it.
     """
 
     def __init__(
-        self, folder: Path, env: dict[str, str], *args: str, size: tuple[int, int] = (120, 40)
+        self,
+        folder: Path,
+        env: dict[str, str],
+        *args: str,
+        size: tuple[int, int] = (120, 40),
+        command: Sequence[str] = ("-m", "tui_eval"),
     ) -> None:
         columns, lines = size
         self.screen = pyte.Screen(columns, lines)
@@ -38,7 +43,7 @@ class Terminal:
         self.settings_before = termios.tcgetattr(inner)
         self._inner = inner
         self.process = subprocess.Popen(
-            [sys.executable, "-m", "tui_eval", *args],
+            [sys.executable, *command, *args],
             cwd=folder,
             env={**env, "TERM": "xterm-256color", "COLUMNS": "", "LINES": ""},
             stdin=inner,
@@ -110,11 +115,22 @@ class Terminal:
 
     def is_whole(self) -> bool:
         """Whether the terminal is as it was: its modes, the main screen, a visible cursor."""
-        modes = termios.tcgetattr(self._inner) == self.settings_before
-        left = self.raw.rfind(b"\x1b[?1049l") > self.raw.rfind(b"\x1b[?1049h")
-        mouse = self.raw.rfind(b"\x1b[?1000l") > self.raw.rfind(b"\x1b[?1000h")
-        cursor = self.raw.rfind(b"\x1b[?25h") > self.raw.rfind(b"\x1b[?25l")
-        return modes and left and mouse and cursor
+        undone = {"screen": (b"?1049l", b"?1049h"), "mouse": (b"?1000l", b"?1000h")}
+        undone["cursor"] = (b"?25h", b"?25l")
+        held = [what for what, (off, on) in undone.items() if self._last(off) <= self._last(on)]
+        if not self.has_its_modes:
+            held.append("modes")
+        if held:
+            print(f"the program still holds {', '.join(held)}; it wrote last: {self.raw[-300:]!r}")
+        return not held
+
+    @property
+    def has_its_modes(self) -> bool:
+        """Whether keys are taken as before the program began."""
+        return termios.tcgetattr(self._inner) == self.settings_before
+
+    def _last(self, code: bytes) -> int:
+        return self.raw.rfind(b"\x1b[" + code)
 
     def close(self) -> None:
         """Ends the program if a test left it running."""

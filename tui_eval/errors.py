@@ -7,6 +7,7 @@ import traceback
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 _OURS = str(Path(__file__).parent)
 _BUNDLED = str(Path(__file__).parent / "demo" / "environments")
@@ -21,7 +22,12 @@ class ModelError(Error):
 
 
 class InvalidModelResponseError(ModelError):
-    """The endpoint answered with something that is not one usable answer."""
+    """The endpoint answered with something that is not one usable answer.
+
+    `usage` is what it cost all the same, where it says so.
+    """
+
+    usage: Any = None
 
 
 class EmptyModelResponseError(InvalidModelResponseError):

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import AbstractAsyncContextManager, nullcontext
 from contextvars import ContextVar
 from typing import TYPE_CHECKING, Any, Protocol
@@ -20,11 +20,16 @@ class Observer(Protocol):
     def staged(self, stage: Stage) -> None:
         """The rollout went on to another stage."""
 
-    async def model_call(self) -> None:
-        """Waits until the gate before every model call is open."""
+    async def model_call(
+        self, model: str, sampling_args: Mapping[str, Any], tools: Sequence[Any]
+    ) -> None:
+        """Waits until the gate before every model call is open; hears what is asked with."""
 
     def model_answered(self, input_tokens: int, output_tokens: int) -> None:
         """A model call came back; counts are 0 where the endpoint tells none."""
+
+    def answer_refused(self, input_tokens: int, output_tokens: int) -> None:
+        """A model call brought no usable answer, and used these tokens all the same."""
 
     def answer_begins(self) -> Callable[[str, str], None]:
         """A streamed answer begins; its text goes to what this returns, with its kind before it:
@@ -59,9 +64,13 @@ class SilentObserver:
 
     def staged(self, stage: Stage) -> None: ...
 
-    async def model_call(self) -> None: ...
+    async def model_call(
+        self, model: str, sampling_args: Mapping[str, Any], tools: Sequence[Any]
+    ) -> None: ...
 
     def model_answered(self, input_tokens: int, output_tokens: int) -> None: ...
+
+    def answer_refused(self, input_tokens: int, output_tokens: int) -> None: ...
 
     def answer_begins(self) -> Callable[[str, str], None]:
         return _unheard

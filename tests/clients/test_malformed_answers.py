@@ -185,6 +185,8 @@ async def test_nothing_in_the_answer(
 
     assert isinstance(error, EmptyModelResponseError)
     assert "the answer has no text" in str(error)
+    used = (error.usage.prompt_tokens, error.usage.completion_tokens)
+    assert used == (3, 1), "it was paid for"
 
 
 @pytest.mark.parametrize("way", WAYS)

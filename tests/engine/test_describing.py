@@ -152,9 +152,14 @@ async def test_an_engine_that_takes_too_long_is_ended(
 ) -> None:
     monkeypatch.chdir(program.folder)
     program.environment("slow", sleeper(program.folder))
-    found = await ask_engine("--describe", "slow", within=3.0)
-    assert found["faults"][0]["what"] == "the engine has not answered within 3 s"
-    await ended(program.folder)
+    task = asyncio.create_task(ask_engine("--describe", "slow", within=600.0))
+    pid = await asleep(program.folder)
+    loop = asyncio.get_running_loop()
+    now = loop.time
+    monkeypatch.setattr(loop, "time", lambda: now() + 600.0)
+    found = await task
+    assert found["faults"][0]["what"] == "the engine has not answered within 600 s"
+    await ended(pid)
 
 
 async def test_an_engine_that_nobody_waits_for_is_ended(
@@ -163,12 +168,11 @@ async def test_an_engine_that_nobody_waits_for_is_ended(
     monkeypatch.chdir(program.folder)
     program.environment("slow", sleeper(program.folder))
     task = asyncio.create_task(ask_engine("--describe", "slow", within=60.0))
-    while not (program.folder / "pid").exists():
-        await asyncio.sleep(0.02)
+    pid = await asleep(program.folder)
     task.cancel()
     with pytest.raises(asyncio.CancelledError):
         await task
-    await ended(program.folder)
+    await ended(pid)
 
 
 async def test_an_engine_that_dies_is_a_fault(
@@ -180,15 +184,30 @@ async def test_an_engine_that_dies_is_a_fault(
     assert found["faults"][0]["what"] == "the engine ended with 7 before it answered"
 
 
+async def test_an_engine_that_cannot_be_started_is_a_fault(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(sys, "executable", str(tmp_path / "python-that-is-gone"))
+    found = await ask_engine("--list", within=60.0)
+    told = "no process could be started: No such file or directory"
+    assert found["faults"][0]["what"] == told
+
+
 def sleeper(folder: Path) -> str:
     path = str(folder / "pid")
     return f"import os, time\nopen({path!r}, 'w').write(str(os.getpid()))\ntime.sleep(600)"
 
 
-async def ended(folder: Path) -> None:
-    if not (folder / "pid").exists():
-        return  # it had not come so far
-    pid = int((folder / "pid").read_text())
+async def asleep(folder: Path) -> int:
+    """Waits until the environment sleeps; returns its process."""
+    path = folder / "pid"
+    async with asyncio.timeout(PATIENCE_S):
+        while not (path.exists() and path.read_text()):
+            await asyncio.sleep(0.02)
+    return int(path.read_text())
+
+
+async def ended(pid: int) -> None:
     async with asyncio.timeout(PATIENCE_S):
         while Path(f"/proc/{pid}").exists():
             await asyncio.sleep(0.01)

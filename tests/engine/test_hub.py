@@ -93,7 +93,7 @@ async def test_stages_within_a_batch_are_told_once_as_they_are_at_its_end() -> N
         hub.flush()  # facts that wait are told before people's code runs
         watch = RolloutWatch(7, 0, hub, gate, held)
         for _ in range(20):
-            await watch.model_call()
+            await watch.model_call("m", {}, ())
             watch.model_answered(10, 1)
             watch.staged(Stage.TOOL)
         hub.flush()

@@ -14,6 +14,7 @@ from tui_eval.runs.redaction import Redactor
 with early_output():
     sys.stdout.reconfigure(encoding="utf-8")  # as libraries do while they are imported
     print("loading", 7)
+    early = sys.stdout
 print_to_log(Path("engine.log"), Redactor(["sk-secret"]))
 set_up_logging(False)
 log = logging.getLogger("tui_eval.sums")
@@ -78,3 +79,8 @@ print("on")
         (ERROR, "Traceback (most recent call last):", "ZeroDivisionError: division by zero", True),
         (OUTPUT, "on", "on", True),
     ]
+
+
+def test_who_keeps_the_output_of_before_the_run_prints_no_secret_either(tmp_path: Path) -> None:
+    records = logged(tmp_path, 'print("key sk-secret", file=early)')
+    assert [one.lines for one in records] == [["loading 7"], ["key *********"]]

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import signal
 import socket
+from pathlib import Path
 
 import pytest
 from program import Finished, Program, chat_answer, wait_until
@@ -132,6 +133,19 @@ def test_all_that_is_wrong_is_told_at_once(program: Program, fault_server: Fault
         done, fault_server,
         "does not serve this model", "'anwser'", "Did you mean answer",
         "file/runs: the run cannot be written here", "file is no folder",
+    )  # fmt: skip
+
+
+@pytest.mark.skipif(not Path("/proc").is_dir(), reason="has no folder that takes no files")
+def test_a_folder_that_takes_no_files_is_told_with_everything_else(
+    program: Program, fault_server: FaultServer
+) -> None:
+    echo(program)
+    fault_server.script(MODELS, [listed("other")])
+    done = run(program, fault_server, "-o", "/proc/runs")
+    assert_refused_unpaid(
+        done, fault_server, "does not serve this model",
+        "/proc/runs: the run cannot be written here",
     )  # fmt: skip
 
 

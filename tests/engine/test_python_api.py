@@ -246,6 +246,24 @@ async def test_callbacks_hear_of_every_group_and_may_raise(
     assert "in on_progress" in caplog.text
 
 
+async def test_all_that_is_logged_of_a_request_is_what_an_environment_asked_with(
+    folder: Path, fault_server: FaultServer, caplog: pytest.LogCaptureFixture
+) -> None:
+    class Asking(vf.SingleTurnEnv):
+        async def get_model_response(self, state: Any, prompt: Any, **given: Any) -> vf.Response:
+            look = vf.Tool(name="look", description="", parameters={"type": "object"})
+            return await super().get_model_response(
+                state, prompt, model="another", sampling_args={"seed": 7}, tool_defs=[look]
+            )
+
+    fault_server.script(CHAT, [GOOD])
+    caplog.set_level(logging.DEBUG, "tui_eval.rollout")
+    got = await Asking(dataset=EXAMPLES[:1]).evaluate(config(fault_server), "m")
+    assert got["outputs"][0]["error"] is None
+    assert fault_server.requests[0].json()["model"] == "another"
+    assert "asks another, sampling {'seed': 7}, tools look" in caplog.text
+
+
 async def test_what_an_environment_raises_is_data(folder: Path, fault_server: FaultServer) -> None:
     class Foreign(vf.Environment):
         async def rollout(self, input: Any, client: Any, model: str, sampling_args: Any = None):

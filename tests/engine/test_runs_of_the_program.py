@@ -255,7 +255,8 @@ def test_verbose_logs_requests_tools_and_rewards(
             "Add."
             return x + y
 
-        def good(completion):
+        def good(completion, state):
+            state["parsed_answer"] = completion[-1]["content"][-1]
             return 1.0
 
         def load_environment():
@@ -272,7 +273,7 @@ def test_verbose_logs_requests_tools_and_rewards(
     done = program.run("tools", "-m", "m", "-b", url, "-n", "1", "-r", "1", "-v")
     assert done.code == 0, done
     log = program.only_run().log
-    for said in ("1 + 2?", "tool add", "it is 3", "good"):
+    for said in ("1 + 2?", "tool add", "it is 3", "good", "state parsed_answer = '3'"):
         assert said in log
     (row,) = program.only_run().rows
     (record,) = row["tui_eval"]["tool_calls"]

@@ -57,15 +57,30 @@ async def test_a_sleeper_lends_its_slot_and_comes_back_before_those_who_begin() 
     sleeping = asyncio.create_task(sleeper())
     await settle()
     assert slots.used == 0
+    others = [asyncio.create_task(beginner(name)) for name in ("a", "b")]
+    await asyncio.sleep(0)
+    wake.set()
+    await asyncio.gather(sleeping, *others)
+    assert order == ["a", "sleeper", "b"]
+    assert slots.used == slots.sleeping == 0
+
+
+@pytest.mark.parametrize(("limit", "asleep"), [(1, 2), (2, 2), (3, 3)])
+async def test_nothing_new_begins_while_as_many_sleep_as_may_be_in_flight(
+    limit: int, asleep: int
+) -> None:
+    slots = Slots(limit)
+    for _ in range(asleep):
+        beginning = asyncio.create_task(slots.acquire())
+        await settle()
+        assert beginning.done()
+        slots.lend()
     held = asyncio.create_task(slots.acquire())
     await settle()
-    assert not held.done(), "as many sleep as may be in flight: nothing new begins"
-    held.cancel()
-    wake.set()
-    await sleeping
-    await asyncio.gather(beginner("a"), beginner("b"))
-    assert order == ["sleeper", "a", "b"]
-    assert slots.used == slots.sleeping == 0
+    assert not held.done()
+    slots.rise()
+    slots.wake()
+    await held
 
 
 async def test_a_sleeper_that_is_cancelled_leaves_the_count_right() -> None:

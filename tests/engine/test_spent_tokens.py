@@ -43,6 +43,33 @@ def test_tokens_of_a_lost_attempt_are_counted(program: Program, fault_server: Fa
     assert "15 of them in attempts that were run again" in later.out
 
 
+def test_tokens_of_answers_that_are_of_no_use_are_counted(
+    program: Program, fault_server: FaultServer
+) -> None:
+    used = {"usage": {"prompt_tokens": 7, "completion_tokens": 4, "total_tokens": 11}}
+    refused = [Reply(body={"choices": [], **used}), Reply(body=chat_answer("") | used)]
+    fault_server.script(CHAT, refused)
+    asked = ("-m", "m", "-b", f"{fault_server.url}/v1", "-n", "1", "-r", "1", "--max-retries", "1")
+    done = program.run("reverse-text", *asked, "--json")
+    assert done.code == 3, done
+    tokens = json.loads(done.out)["tokens"]
+    assert (tokens["input"], tokens["output"], tokens["total"]) == (14, 8, 22)
+    assert tokens["lost"] == {"input": 7, "output": 4}
+    (row,) = program.only_run().rows
+    assert row["token_usage"] == {"input_tokens": 7, "output_tokens": 4}
+
+
+def test_a_rollout_that_slept_does_not_run_again_once_the_budget_is_spent(
+    program: Program, fault_server: FaultServer
+) -> None:
+    fault_server.script(CHAT, [BAD, GOOD])
+    asked = ("-m", "m", "-b", f"{fault_server.url}/v1", "-n", "2", "-r", "1", "-c", "1")
+    budget = ("--max-retries", "1", "--max-total-tokens", "10")
+    done = program.run("reverse-text", *asked, *budget)
+    assert done.code in (3, 4), done
+    assert len([one for one in fault_server.requests if one.path == CHAT]) == 2
+
+
 def test_the_cost_of_a_saved_run_is_told_from_the_prices_that_it_was_made_with(
     program: Program, fault_server: FaultServer
 ) -> None:

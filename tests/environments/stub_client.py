@@ -61,12 +61,15 @@ class Recorder:
         self.stages.append(stage)
         self.log.append(stage.name)
 
-    async def model_call(self) -> None:
+    async def model_call(self, *request: object) -> None:
         self.log.append("gate")
 
     def model_answered(self, input_tokens: int, output_tokens: int) -> None:
         self.answers.append((input_tokens, output_tokens))
         self.log.append("answered")
+
+    def answer_refused(self, input_tokens: int, output_tokens: int) -> None:
+        self.log.append("refused")
 
     def messages_added(self, messages) -> None:
         self.messages.extend(messages)

@@ -124,7 +124,7 @@ async def test_a_context_without_its_past_is_told_without_repeats(recorder: Reco
 
 async def test_time_at_the_gate_does_not_count():
     class Slow(Recorder):
-        async def model_call(self):
+        async def model_call(self, *request):
             await asyncio.sleep(0.2)
 
     token = CURRENT.set(Slow())

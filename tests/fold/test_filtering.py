@@ -178,6 +178,12 @@ def test_an_expression_that_explodes_is_ended() -> None:
         assert matcher.found_in(["a\udcff"]) == [False]
 
 
+def test_an_expression_is_looked_for_in_every_text() -> None:
+    texts = list(map(str, range(300)))
+    with Matcher("[7-8]1", short=True) as matcher:
+        assert matcher.found_in(texts) == ["71" in text or "81" in text for text in texts]
+
+
 def test_what_cannot_be_compiled_is_told() -> None:
     assert pattern_fault("(") and pattern_fault("") and pattern_fault("(?-i:A)")
     assert pattern_fault("a{99999999999999999999}")
@@ -197,9 +203,12 @@ def test_a_filter_says_whether_it_can_take_long() -> None:
 def test_a_run_may_grow_while_its_columns_are_held() -> None:
     state = made()
     columns = Columns(state)
-    held = [columns.numbers("reward"), columns.stages(), columns.text("error").codes]
+    held = [columns.numbers("reward"), columns.stages()]
+    held += [columns.text(name).codes for name in ("error", "answer", "question")]
     state.stage.extend(b"\x00")
     state.reward.append(1.0)
     state.facts.error.put(40, "later")
-    assert [len(one) for one in held] == [6, 6, 6]
+    state.facts.answers.put(40, "later")
+    assert [len(one) for one in held] == [6] * 5
     assert len(columns.numbers("reward")) == len(columns.text("error").codes) == 6
+    assert len(columns.text("answer").codes) == 6

@@ -76,6 +76,11 @@ async def test_a_comparison_whose_process_is_killed_is_an_error_and_the_next_has
     assert comparers.compare("1", "2", 60) is False
 
 
+def test_a_path_object_among_the_places_of_modules_is_passed_over(monkeypatch, tmp_path):
+    monkeypatch.setattr(sys, "path", [tmp_path, *sys.path])
+    assert Comparers().compare("1", "1.0", 60) is True
+
+
 def test_a_comparing_process_ends_with_a_program_that_is_killed():
     code = (
         "import os, signal; from tui_eval.rubrics.comparer import Comparers; c = Comparers();"

@@ -27,6 +27,16 @@ def test_the_last_note_of_a_rollout_holds(tmp_path: Path) -> None:
     assert len(run.notes.read_bytes().splitlines()) == 4
 
 
+def test_every_file_of_another_program_has_notes_of_its_own(tmp_path: Path) -> None:
+    names = ("results.jsonl", "one.jsonl", "one.json", "one.txt")
+    assert [RunDir(tmp_path, name).notes.name for name in names] == [
+        "notes.jsonl",
+        "one.notes.jsonl",
+        "one.json.notes.jsonl",
+        "one.txt.notes.jsonl",
+    ]
+
+
 def test_a_torn_line_and_strange_ones_take_no_note_with_them(tmp_path: Path) -> None:
     run = RunDir(tmp_path)
     write_note(run, 1, 0, Note("one"))

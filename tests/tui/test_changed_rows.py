@@ -15,6 +15,7 @@ from scenes import comparing, live
 from scenes import over as saved_run
 from scripted_run import running_events
 from seeing import is_at_rest, press, seen, until
+from staging import over, staged_app
 from textual.app import App
 from textual.widget import Widget
 
@@ -58,10 +59,8 @@ async def test_a_terminal_shows_after_many_small_frames_what_a_whole_one_would(n
 async def test_scrolling_one_pane_asks_nothing_of_the_others(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    app: Any = saved_run()
-    async with app.run_test(size=SIZE) as pilot:
-        await until(pilot, lambda: is_at_rest(app))
-        await press(pilot, "2", "g")
+    async with staged_app(over(), size=SIZE) as stage:
+        await press(stage.pilot, "2", "g")
         asked = []
         render_lines = Widget.render_lines
 
@@ -70,17 +69,16 @@ async def test_scrolling_one_pane_asks_nothing_of_the_others(
             return render_lines(widget, crop)
 
         monkeypatch.setattr(Widget, "render_lines", counted)
-        app.live_screen.story.scroll_lines(1)
-        await until(pilot, lambda: "story" in asked)
+        stage.live.story.scroll_lines(1)
+        await stage.until(lambda: "story" in asked)
         assert not {"rollouts", "numbers", "reward", "Header", "KeyLine"} & set(asked)
 
 
 async def test_frames_go_on_where_the_loop_was_held_up_just_as_one_was_asked_for(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    app: Any = saved_run()
-    async with app.run_test(size=SIZE) as pilot:
-        await until(pilot, lambda: is_at_rest(app))
+    async with staged_app(over(), size=SIZE) as stage:
+        await until(stage.pilot, lambda: is_at_rest(stage.app))
         now, looked = textual._time.get_time, []
 
         def held_up() -> float:
@@ -90,23 +88,21 @@ async def test_frames_go_on_where_the_loop_was_held_up_just_as_one_was_asked_for
             return now() + (1.0 if len(looked) == 2 and timer is looked[0] else 0.0)
 
         monkeypatch.setattr("textual.timer._time.get_time", held_up)
-        await press(pilot, "2", "g", "j", "j")
+        await press(stage.pilot, "2", "g", "j", "j")
         monkeypatch.setattr("textual.timer._time.get_time", now)
         assert len(looked) > 2
-        shown = seen(app)
-        await press(pilot, "G")
-        assert seen(app) != shown
+        shown = seen(stage.app)
+        await press(stage.pilot, "G")
+        assert seen(stage.app) != shown
 
 
 async def test_a_pane_that_cannot_be_drawn_ends_the_app_and_says_why(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    app: Any = saved_run()
     with pytest.raises(ZeroDivisionError):
-        async with app.run_test(size=SIZE) as pilot:
-            await until(pilot, lambda: is_at_rest(app))
-            rollouts = app.live_screen.rollouts
+        async with staged_app(over(), size=SIZE) as stage:
+            rollouts = stage.live.rollouts
             monkeypatch.setattr(rollouts, "render_lines", lambda crop: 1 / 0)
             rollouts.refresh()
-            while app.is_running:
+            while stage.app.is_running:
                 await asyncio.sleep(0.01)

@@ -1,131 +1,17 @@
-"""The home screen on a scripted desk: what is seen, what is opened, and how one comes back."""
+"""The home screen on a scripted desk: what is seen, found and marked."""
 
 from __future__ import annotations
 
-import asyncio
-from collections.abc import AsyncIterator, Callable
-from contextlib import asynccontextmanager
 from dataclasses import replace
-from pathlib import Path
-from typing import Any
 
 import pytest
-from scripted_home import UNREACHABLE, Desk, found_run, pin_time_zone, running_run, several_runs
-from scripted_run import ERRORS, NOW, ScriptedFeed, all_events
-from textual.pilot import Pilot
-from textual.screen import Screen
+from home_staging import at_home
+from scripted_home import UNREACHABLE, Desk, found_run, running_run, several_runs
+from scripted_run import NOW
 
-from tui_eval import events as ev
-from tui_eval.commands import Detach, Stop
 from tui_eval.tui.home.near import NearEndpoint
-from tui_eval.tui.home_app import HomeApp, joined_text, left_text
-from tui_eval.tui.leaving import Leave
 from tui_eval.tui.screens import looking
-from tui_eval.tui.screens.question import Question
-from tui_eval.tui.widgets.line_view import LineView
-
-
-class HomeStage:
-    """Home with what a test wants to press and to look at."""
-
-    pilot: Pilot[Any]
-
-    def __init__(self, desk: Desk) -> None:
-        self.desk = desk
-        self.compared: list[list[Path]] = []
-        self.configured: list[str] = []
-        self.started: list[dict[str, Any]] = []
-        self.form: Screen[Any] = Screen()
-        self.app = HomeApp(
-            desk,
-            now=lambda: NOW,
-            compare=self._compare,
-            configure=self._configure,
-            start=self._start,
-        )
-        self.home = self.app.home
-
-    def _compare(self, paths: Any) -> Screen[Any]:
-        self.compared.append(paths)
-        return Screen()
-
-    def _configure(
-        self, env_id: str, before: Screen[Any] | None = None, refused: Any = ()
-    ) -> Screen[Any]:
-        self.configured.append(env_id)
-        self.refused = [str(fault) for fault in refused]
-        return self.form
-
-    def _start(self, request: dict[str, Any]) -> ScriptedFeed:
-        self.started.append(request)
-        return ScriptedFeed(self.desk.refusal or all_events(), live=False)
-
-    async def until(self, condition: Callable[[], Any]) -> None:
-        for _ in range(3000):
-            await self.pilot.pause(0.01)
-            if condition():
-                return
-        raise AssertionError(f"this never came about; the list says\n{self.list}")
-
-    async def press(self, *keys: str) -> None:
-        await self.pilot.press(*keys)
-        await self.pilot.pause()
-
-    def text(self, view: LineView) -> str:
-        return "\n".join(view.render_line(y).text.rstrip() for y in range(view.size.height))
-
-    @property
-    def wanted(self) -> tuple[str, str]:
-        """What the desk was asked for last; endpoints are asked for at any moment."""
-        return [one for one in self.desk.asked if one[0] != "reach"][-1]
-
-    @property
-    def list(self) -> str:
-        return self.text(self.home.list)
-
-    @property
-    def about(self) -> str:
-        return self.text(self.home.about)
-
-    @property
-    def keys(self) -> str:
-        return self.text(self.home.keys)
-
-    @property
-    def selected(self) -> str:
-        one = self.home.runs.selected
-        assert one is not None
-        return one.run.path.name
-
-    @property
-    def is_home(self) -> bool:
-        return self.app.screen is self.home
-
-    async def into_run(self) -> Any:
-        """Opens the selected run; returns its screen once it is told what the run is."""
-        await self.press("enter")
-        await self.watching()
-        return self.app.live_screen
-
-    async def watching(self) -> None:
-        await self.until(lambda: self.app.watches and self.app.state.run is not None)
-        await self.until(lambda: self.app.screen is self.app.live_screen)
-
-    async def select(self, name: str) -> None:
-        names = [one.run.path.name for one in self.home.runs.shown]
-        self.home.list.select(names.index(name))
-        await self.pilot.pause()
-
-
-@asynccontextmanager
-async def at_home(
-    desk: Desk | None = None, size: tuple[int, int] = (120, 40)
-) -> AsyncIterator[HomeStage]:
-    pin_time_zone()
-    stage = HomeStage(desk or Desk(several_runs()))
-    async with stage.app.run_test(size=size) as stage.pilot:
-        await stage.until(lambda: stage.home.looked and stage.home.runs.told)
-        yield stage
+from tui_eval.tui.widgets import run_list
 
 
 async def test_every_run_is_a_line_the_running_first_then_by_date() -> None:
@@ -159,6 +45,19 @@ async def test_a_name_too_long_for_its_column_is_told_without_its_owner(
         assert next(line for line in stage.list.splitlines() if "0.42" in line).split()[2] == model
         assert stage.list.splitlines()[7].split()[1].rpartition("/")[2] == env
         assert "Qwen/Qwen3.5-2B" in stage.list or size[0] == 80
+
+
+async def test_going_through_the_runs_measures_none_of_them_anew(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    async with at_home() as stage:
+        await stage.press("j")
+        measured: list[int] = []
+        monkeypatch.setattr(run_list, "_widest", lambda names: measured.append(1) or (1, 1))
+        await stage.press("j", "k")
+        assert measured == []
+        await stage.press("s")
+        assert measured
 
 
 async def test_a_complete_run_tells_its_errors() -> None:
@@ -223,202 +122,6 @@ async def test_only_endpoints_that_could_be_used_are_asked_by_themselves() -> No
         await stage.press("3", "j", "enter")
         await stage.until(lambda: ("reach", "https://api.anthropic.com") in stage.desk.asked)
         assert "export ANTHROPIC_API_KEY=" in stage.about
-
-
-async def test_enter_opens_a_saved_run_and_q_comes_back_without_a_question() -> None:
-    async with at_home() as stage:
-        await stage.press("j")
-        live = await stage.into_run()
-        assert stage.wanted == ("open", "11aa22bb")
-        await stage.until(lambda: "✓ finished" in stage.text(live.header))
-        await stage.until(lambda: "home" in stage.text(live.keys))
-        await stage.press("q")
-        await stage.until(lambda: stage.is_home)
-        assert stage.selected == "11aa22bb"
-        await stage.until(lambda: stage.desk.feeds[0].closed)
-
-
-async def test_what_becomes_of_opening_a_run_that_was_left_is_not_told_of_the_next() -> None:
-    may_start = asyncio.Event()
-
-    async def start_late() -> None:
-        await may_start.wait()
-        raise OSError("the disk is gone")
-
-    async with at_home() as stage:
-        slow = stage.desk.open(running_run())
-        slow.start = start_late  # type: ignore[method-assign]
-        stage.home.post_message(stage.home.RunWanted(slow, True))
-        await stage.until(lambda: stage.app.watches)
-        await stage.press("q")
-        await stage.until(lambda: stage.is_home)
-        live = await stage.into_run()
-        await stage.until(lambda: "▶ running" in stage.text(live.header))
-        may_start.set()
-        await stage.until(lambda: slow.closed)
-        await stage.press("j")
-        assert stage.app.state.end is None
-        assert "▶ running" in stage.text(live.header)
-
-
-async def test_the_run_that_somebody_comes_back_from_is_selected_as_soon_as_it_is_listed() -> None:
-    desk = Desk(several_runs())
-    async with at_home(desk) as stage:
-        await stage.press("D")
-        await stage.watching()
-        demo = found_run("3f9a2c10", date=NOW - 1, written_at=NOW - 1)
-        desk.found = [demo, *several_runs()[1:]]
-        await stage.press("j", "q", "s")
-        await stage.until(lambda: stage.is_home and stage.selected == "3f9a2c10")
-        await stage.until(lambda: desk.seen == (demo.run.place, NOW))
-
-
-@pytest.mark.parametrize(("at", "selected"), [(NOW - 10, "0a1b2c3d"), (NOW - 4000, "11aa22bb")])
-async def test_what_was_seen_last_is_selected_at_first_unless_a_run_was_written_after(
-    at: float, selected: str
-) -> None:
-    desk = Desk([one for one in several_runs() if not one.running])
-    seen = next(one for one in desk.found if one.run.path.name == "0a1b2c3d")
-    desk.seen = (seen.run.place, at)
-    async with at_home(desk) as stage:
-        assert stage.selected == selected
-        await stage.press("k" if selected == "0a1b2c3d" else "j")
-        assert stage.selected != selected
-
-
-async def test_escape_leads_out_of_a_run_pane_by_pane() -> None:
-    async with at_home() as stage:
-        await stage.press("j")
-        await stage.into_run()
-        await stage.press("2")
-        await stage.press("escape")
-        assert not stage.is_home
-        await stage.press("escape")
-        await stage.until(lambda: stage.is_home)
-
-
-async def test_an_unsaved_run_is_looked_at_without_being_asked_whether_to_keep_it() -> None:
-    async with at_home() as stage:
-        await stage.select("77aa01ff")
-        await stage.into_run()
-        await stage.press("q")
-        await stage.until(lambda: stage.is_home)
-
-
-async def test_leaving_a_run_that_was_attached_to_lets_it_go_on() -> None:
-    async with at_home() as stage:
-        live = await stage.into_run()
-        assert stage.wanted == ("join", "3f9a2c10")
-        await stage.until(lambda: joined_text() in stage.text(live.keys))
-        await stage.press("q")
-        await stage.until(lambda: stage.desk.feeds[0].closed)
-        assert stage.is_home
-        assert [type(command) for command in stage.desk.feeds[0].sent][-1] is Detach
-        assert left_text(Leave("detach")) in stage.keys
-
-
-async def test_a_run_that_began_since_the_list_was_made_goes_on_without_a_question() -> None:
-    async with at_home() as stage:
-        running = stage.desk.open(running_run())
-        stage.desk.open = lambda run: running  # type: ignore[method-assign]
-        await stage.press("j")
-        live = await stage.into_run()
-        await stage.until(lambda: "▶ running" in stage.text(live.header))
-        await stage.press("q")
-        await stage.until(lambda: stage.is_home)
-        await stage.until(lambda: running.closed)
-        assert [type(command) for command in running.sent][-1] is Detach
-
-
-async def test_an_attached_run_can_be_stopped_on_purpose() -> None:
-    async with at_home() as stage:
-        await stage.into_run()
-        await stage.press("ctrl+c")
-        await stage.until(lambda: isinstance(stage.app.screen, Question))
-        await stage.press("s")
-        await stage.until(lambda: stage.desk.feeds[0].closed)
-        assert stage.is_home
-        assert Stop in [type(command) for command in stage.desk.feeds[0].sent]
-
-
-async def test_quitting_at_once_leaves_an_attached_run_alone() -> None:
-    async with at_home() as stage:
-        await stage.into_run()
-        await stage.press("ctrl+q")
-        await stage.until(lambda: not stage.app.is_running)
-        assert Stop not in [type(command) for command in stage.desk.feeds[0].sent]
-        assert Detach in [type(command) for command in stage.desk.feeds[0].sent]
-
-
-async def test_an_incomplete_run_is_resumed_and_leaving_it_asks() -> None:
-    async with at_home() as stage:
-        await stage.select("9e8d7c6b")
-        assert "r goes on with what is missing" in stage.about
-        await stage.press("r")
-        await stage.watching()
-        assert stage.wanted == ("resume", "9e8d7c6b")
-        await stage.press("q")
-        await stage.until(lambda: isinstance(stage.app.screen, Question))
-        await stage.press("s")
-        await stage.until(lambda: ("end", "") in stage.desk.asked)
-        assert stage.is_home
-        assert Stop in [type(command) for command in stage.desk.feeds[0].sent]
-
-
-async def test_errored_rollouts_of_a_saved_run_run_again_and_leaving_leads_home() -> None:
-    async with at_home() as stage:
-        await stage.select("11aa22bb")
-        saved = await stage.into_run()
-        await stage.until(lambda: saved.state.end is not None)
-        await stage.press("R", "a")
-        await stage.until(lambda: stage.app.watches and stage.app.live_screen is not saved)
-        (request,) = stage.started
-        assert request["raw"] == {"resume": saved.state.run.path}
-        assert request["again"] == sorted(ERRORS)
-        await stage.watching()
-        await stage.press("q")
-        await stage.until(lambda: stage.is_home)
-
-
-@pytest.mark.parametrize(
-    ("name", "why"),
-    [
-        ("3f9a2c10", "It is running"),
-        ("11aa22bb", "It is complete"),
-        ("0a1b2c3d", "Another program wrote it"),
-    ],
-)
-async def test_what_cannot_be_resumed_says_why(name: str, why: str) -> None:
-    async with at_home() as stage:
-        await stage.select(name)
-        await stage.press("r")
-        assert why in stage.keys
-        assert "resume" not in [what for what, _ in stage.desk.asked]
-
-
-async def test_a_refused_resume_comes_back_and_says_why() -> None:
-    desk = Desk(several_runs())
-    fault = ("model", "it was gpt-4.1-mini, now it is [red]m[/red]", "Use --accept-changes")
-    desk.refusal = [ev.Refused(1, [fault])]
-    async with at_home(desk) as stage:
-        await stage.select("9e8d7c6b")
-        await stage.press("r")
-        await stage.until(lambda: isinstance(stage.app.screen, Question))
-        seen = stage.app.export_screenshot(simplify=True).replace("&#160;", " ")
-        assert "[red]m[/red]" in seen
-        await stage.press("escape")
-        assert stage.is_home
-
-
-async def test_an_engine_that_does_not_answer_leads_back_with_its_reason() -> None:
-    desk = Desk([running_run()])
-    async with at_home(desk) as stage:
-        end = ev.RunFinished(0, NOW, "failed", 1, "no engine answers at run.sock: refused")
-        desk.open = lambda run: ScriptedFeed([end], live=False)  # type: ignore[method-assign]
-        await stage.press("enter")
-        await stage.until(lambda: isinstance(stage.app.screen, Question))
-        await stage.press("escape")
-        assert stage.is_home
 
 
 async def test_the_list_is_filtered_while_typing_and_whole_again_after_escape() -> None:
@@ -516,31 +219,6 @@ async def test_one_marked_run_is_compared_with_the_selected_one() -> None:
         await stage.press("d")
         (paths,) = stage.compared
         assert [path.name for path in paths] == ["9e8d7c6b", "11aa22bb"]
-
-
-async def test_a_form_is_opened_for_the_selected_environment_and_its_request_runs() -> None:
-    async with at_home() as stage:
-        await stage.press("n")
-        assert stage.configured == [""]
-        stage.form.dismiss(None)
-        await stage.until(lambda: stage.is_home)
-        stage.form = Screen()
-        await stage.press("2", "j", "enter")
-        assert stage.configured == ["", "triage-tickets"]
-        stage.form.dismiss({"env_id": "triage-tickets", "raw": {}})
-        await stage.watching()
-        assert stage.started == [{"env_id": "triage-tickets", "raw": {}}]
-
-
-async def test_a_refused_request_comes_back_to_its_form() -> None:
-    async with at_home() as stage:
-        stage.desk.refusal = [ev.Refused(1, [("model", "there is none", "")])]
-        await stage.press("n")
-        stage.form.dismiss({"env_id": "capitals", "raw": {}})
-        stage.form = Screen()
-        await stage.until(lambda: len(stage.configured) == 2)
-        assert stage.refused == ["model: there is none"]
-        await stage.until(lambda: stage.app.screen is stage.form)
 
 
 async def test_nothing_to_see_names_the_next_thing_to_do_and_does_it() -> None:

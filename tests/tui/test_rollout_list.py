@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import re
+import sys
 import threading
 from pathlib import Path
 from typing import Any
@@ -151,6 +152,22 @@ async def test_an_expression_that_takes_too_long_says_so(monkeypatch: pytest.Mon
     async with staged_app(ScriptedFeed(events, saved_rows(), live=False)) as stage:
         stage.live.rollouts.filter_by("/(a+)+b/")
         await stage.until(lambda: "takes too long" in " ".join(shown(stage).split()))
+
+
+@pytest.mark.parametrize("text", ["/(a+)+b/", "text:/needle/"])
+async def test_a_filter_for_which_no_process_can_be_started_says_so_and_the_screen_lives(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, text: str
+) -> None:
+    async with staged_app(on_disk(tmp_path)) as stage:
+        with monkeypatch.context() as without:
+            without.setattr(sys, "executable", str(tmp_path / "python-that-is-gone"))
+            await typed(stage, text)
+            await stage.press("enter")
+            told = "no process could be started: No such file or directory"
+            await stage.until(lambda: told in " ".join(shown(stage).split()))
+        await stage.press("escape")
+        await typed(stage, "text:/needle/")
+        await stage.until(lambda: listed(stage) == [5])
 
 
 async def test_transcripts_are_searched_in_the_background(tmp_path: Path) -> None:

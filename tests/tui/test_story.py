@@ -229,3 +229,8 @@ def test_a_folded_text_does_not_end_with_an_empty_line() -> None:
         "  three",
         "  … 5 more lines  enter to show",
     ]
+
+
+def test_a_folded_text_that_begins_with_empty_lines_only_shows_one_of_them() -> None:
+    system = Part("message", None, 0, Entry("system", 0, " \n" * 20 + "last"))
+    assert words(system.lay_out(View(), 60).lines)[1:] == ["", "  … 20 more lines  enter to show"]

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import asyncio
 import re
+import sys
+from pathlib import Path
 
 import pytest
 from hypothesis import given
@@ -124,6 +126,19 @@ async def test_an_expression_that_is_none_says_why() -> None:
         assert "✗ missing )" in foot(stage)
         await find_in(stage, "nowhere")
         assert "nothing found" in foot(stage)
+
+
+async def test_where_no_process_can_be_started_the_search_says_so_and_the_screen_lives(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    async with staged_app(rich_feed()) as stage:
+        await rich(stage)
+        with monkeypatch.context() as without:
+            without.setattr(sys, "executable", str(tmp_path / "python-that-is-gone"))
+            await find_in(stage, "candles")
+        assert "✗ no process could be started: No such file" in foot(stage)
+        await find_in(stage, "")
+        assert "/candles  1/19" in foot(stage)
 
 
 async def test_an_expression_that_takes_forever_is_given_up_and_the_screen_lives(

@@ -12,12 +12,13 @@ from tui_eval.clients.wire.anthropic_translation import (
     DEFAULT_MAX_TOKENS,
     check_anthropic_answer,
     from_anthropic_answer,
+    from_anthropic_usage,
     to_anthropic_body,
     to_anthropic_messages,
     to_anthropic_tool,
 )
 from tui_eval.messages import Messages
-from tui_eval.types import ClientConfig, Response, SamplingArgs, Tool
+from tui_eval.types import ClientConfig, Response, SamplingArgs, Tool, Usage
 
 if TYPE_CHECKING:
     from anthropic import AsyncAnthropic
@@ -116,3 +117,7 @@ class AnthropicMessagesClient(
     async def from_native_response(self, response: Any) -> Response:
         """The answer in our types."""
         return from_anthropic_answer(response)
+
+    def usage_of(self, response: Any) -> Usage | None:
+        """The tokens that an answer tells, usable or not."""
+        return from_anthropic_usage(getattr(response, "usage", None))

@@ -20,7 +20,7 @@ from tui_eval.errors import (
     RefusedError,
 )
 from tui_eval.messages import Messages
-from tui_eval.types import ClientConfig, Response, SamplingArgs, Tool
+from tui_eval.types import ClientConfig, Response, SamplingArgs, Tool, Usage
 
 ClientT = TypeVar("ClientT")
 MessagesT = TypeVar("MessagesT")
@@ -108,6 +108,10 @@ class Client(ABC, Generic[ClientT, MessagesT, ResponseT, ToolT]):
     async def from_native_response(self, response: ResponseT) -> Response:
         """The answer in our types."""
 
+    def usage_of(self, response: ResponseT) -> Usage | None:
+        """The tokens that an answer tells, usable or not; None where it tells none."""
+        return None
+
     @abstractmethod
     async def close(self) -> None:
         """Closes the connections; the client is of no use after this."""
@@ -164,10 +168,19 @@ class Client(ABC, Generic[ClientT, MessagesT, ResponseT, ToolT]):
         except InvalidModelResponseError as error:
             if self.config is not None:
                 error.args = (f"{error} (from {self.config.api_base_url})",)
+            error.usage = self._told_usage(native)
             raise
         except (AttributeError, LookupError, TypeError, ValueError) as error:
             text = f"the answer cannot be read: {type(error).__name__}: {error}"
-            raise InvalidModelResponseError(text) from error
+            unreadable = InvalidModelResponseError(text)
+            unreadable.usage = self._told_usage(native)
+            raise unreadable from error
+
+    def _told_usage(self, native: ResponseT) -> Usage | None:
+        try:
+            return self.usage_of(native)
+        except (AttributeError, LookupError, TypeError, ValueError):
+            return None
 
     def _failure(self, error: Exception) -> Error:
         timeout = self.config.timeout if self.config is not None else None

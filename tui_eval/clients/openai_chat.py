@@ -10,12 +10,13 @@ from tui_eval.clients.wire.chat_stream import ChatStream
 from tui_eval.clients.wire.chat_translation import (
     check_chat_answer,
     from_chat_answer,
+    from_chat_usage,
     to_chat_body,
     to_chat_messages,
     to_chat_tool,
 )
 from tui_eval.messages import Messages
-from tui_eval.types import Response, SamplingArgs, Tool
+from tui_eval.types import Response, SamplingArgs, Tool, Usage
 
 
 class OpenAIChatCompletionsClient(OpenAISdkClient[list[dict[str, Any]]]):
@@ -59,3 +60,7 @@ class OpenAIChatCompletionsClient(OpenAISdkClient[list[dict[str, Any]]]):
     async def from_native_response(self, response: Any) -> Response:
         """The answer in our types."""
         return from_chat_answer(response)
+
+    def usage_of(self, response: Any) -> Usage | None:
+        """The tokens that an answer tells, usable or not."""
+        return from_chat_usage(getattr(response, "usage", None))

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from tui_eval.clients.openai_sdk import OpenAISdkClient
+from tui_eval.clients.wire.chat_translation import from_chat_usage
 from tui_eval.clients.wire.completions_answer import CompletionAnswer
 from tui_eval.clients.wire.completions_stream import CompletionStream
 from tui_eval.clients.wire.completions_translation import (
@@ -14,7 +15,7 @@ from tui_eval.clients.wire.completions_translation import (
     to_completion_prompt,
 )
 from tui_eval.messages import Messages
-from tui_eval.types import Response, SamplingArgs, Tool
+from tui_eval.types import Response, SamplingArgs, Tool, Usage
 
 
 class OpenAICompletionsClient(OpenAISdkClient[str]):
@@ -67,3 +68,7 @@ class OpenAICompletionsClient(OpenAISdkClient[str]):
     async def from_native_response(self, response: Any) -> Response:
         """The answer in our types."""
         return from_completion_answer(response)
+
+    def usage_of(self, response: Any) -> Usage | None:
+        """The tokens that an answer tells, usable or not."""
+        return from_chat_usage(getattr(response, "usage", None))

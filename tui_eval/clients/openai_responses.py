@@ -11,11 +11,12 @@ from tui_eval.clients.wire.responses_stream import ResponsesStream
 from tui_eval.clients.wire.responses_translation import (
     check_responses_answer,
     from_responses_answer,
+    from_responses_usage,
     to_responses_body,
     to_responses_tool,
 )
 from tui_eval.messages import Messages
-from tui_eval.types import Response, SamplingArgs, Tool
+from tui_eval.types import Response, SamplingArgs, Tool, Usage
 
 
 class OpenAIResponsesClient(OpenAISdkClient[list[dict[str, Any]]]):
@@ -63,3 +64,7 @@ class OpenAIResponsesClient(OpenAISdkClient[list[dict[str, Any]]]):
     async def from_native_response(self, response: Any) -> Response:
         """The answer in our types."""
         return from_responses_answer(response)
+
+    def usage_of(self, response: Any) -> Usage | None:
+        """The tokens that an answer tells, usable or not."""
+        return from_responses_usage(getattr(response, "usage", None))

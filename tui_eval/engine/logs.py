@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import functools
 import io
 import logging
 import os
@@ -62,7 +63,7 @@ class _Bytes(io.RawIOBase):
 
     def __init__(self, fd: int, redact: Redactor, lines: Callable[[], _Lines]) -> None:
         self._fd = fd
-        self._redact = redact
+        self.redact = redact
         self._lines = lines
 
     def writable(self) -> bool:
@@ -72,11 +73,11 @@ class _Bytes(io.RawIOBase):
         return self._fd
 
     def write(self, data: Any) -> int:
-        self._lines().print(self._redact(bytes(data)))
+        self._lines().print(self.redact(bytes(data)))
         return len(data)
 
     def log(self, record: bytes) -> None:
-        self._lines().log(self._redact(record))
+        self._lines().log(self.redact(record))
 
 
 class _Output(io.TextIOWrapper):
@@ -90,6 +91,10 @@ class _Output(io.TextIOWrapper):
     def lines(self) -> _Lines:
         """Where it goes now."""
         return self._own
+
+    def redact(self, redact: Redactor) -> None:
+        """From now on these secrets are taken out."""
+        self._bytes.redact = redact
 
     def log(self, record: str) -> None:
         """Appends a record of a logger, of whole lines."""
@@ -174,9 +179,15 @@ def print_to_logs(redact: Redactor) -> None:
 @contextlib.contextmanager
 def early_output() -> Iterator[None]:
     """Within the block, what Python code prints has its time, before there is a log."""
-    output = _Output(2, Redactor())
+    output = _early()
     with contextlib.redirect_stdout(output), contextlib.redirect_stderr(output):
         yield
+
+
+@functools.cache
+def _early() -> _Output:
+    """Handlers that people's code makes while it is imported keep it for good."""
+    return _Output(2, Redactor())
 
 
 def print_to_log(path: Path, redact: Redactor) -> None:
@@ -185,6 +196,7 @@ def print_to_log(path: Path, redact: Redactor) -> None:
     What went to the file they had before is put in front.
     """
     take_output(path, redact)
+    _early().redact(redact)
     sys.stdout = sys.stderr = _Output(1, redact)
 
 

@@ -212,6 +212,9 @@ class Rollouts:
             state = await self._attempt(watch, client)
             while self._runs_again(watch, state):
                 await self._sleep(watch, state)
+                if self._work.out_of_budget():
+                    break
+                watch.begin_attempt()
                 state = await self._attempt(watch, client)
         if state is None:
             assert watch.cancelled is not None, "nothing else ends the block early"
@@ -235,7 +238,6 @@ class Rollouts:
         async with watch.held.lent():
             await asyncio.sleep(pause)
         watch.woke()
-        watch.begin_attempt()
 
     async def _attempt(self, watch: RolloutWatch, client: AnyClient) -> State:
         """Generates once; where that takes too long the state has what was said so far."""
@@ -301,7 +303,7 @@ class Rollouts:
         row = self._row(watch, state)
         offset, line = self._writer.append(encode_row(row))
         if log.isEnabledFor(logging.DEBUG):
-            watch.log_state()
+            watch.log_state(state)
             for score in state.scores:
                 log.debug("%s: %s", watch, score)
             log.debug("%s: reward %s, timing %s", watch, row["reward"], row["timing"])

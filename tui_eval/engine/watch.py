@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import logging
 import time
-from collections.abc import AsyncIterator, Callable, Sequence
+from collections.abc import AsyncIterator, Callable, Mapping, Sequence
 from contextlib import AbstractAsyncContextManager, asynccontextmanager
 from typing import TYPE_CHECKING, Any
 
@@ -89,10 +89,10 @@ class RolloutWatch:
         self.state = state
         self._state_log = StateLog(state) if log.isEnabledFor(logging.DEBUG) else None
 
-    def log_state(self) -> None:
-        """Logs what the environment changed in the state; nothing unless all is logged."""
-        if self._state_log is not None and self.state is not None:
-            for key, value in self._state_log.changes(self.state):
+    def log_state(self, state: State | None) -> None:
+        """Logs what people's code changed in the state; nothing unless all is logged."""
+        if self._state_log is not None and state is not None:
+            for key, value in self._state_log.changes(state):
                 log.debug("%s: state %s = %s", self, key, value)
 
     def staged(self, stage: Stage) -> None:
@@ -101,15 +101,20 @@ class RolloutWatch:
         if stage in FOREIGN_CODE:
             self._hub.before_foreign_code()
 
-    async def model_call(self) -> None:
+    async def model_call(
+        self, model: str, sampling_args: Mapping[str, Any], tools: Sequence[Any]
+    ) -> None:
+        await self._pass_gate()
+        if log.isEnabledFor(logging.DEBUG):
+            log.debug("%s: asks %s", self, _request(model, sampling_args, tools))
+
+    async def _pass_gate(self) -> None:
         if not self._gate.is_open:
             self.staged(Stage.HELD)
             with self.deadline.held():
                 await self._gate.wait()
         self.deadline.check()
         self.staged(Stage.MODEL)
-        if log.isEnabledFor(logging.DEBUG) and self.state is not None:
-            log.debug("%s: asks %s", self, _request(self.state))
         self._asked_at = asyncio.get_running_loop().time()
 
     def model_answered(self, input_tokens: int, output_tokens: int) -> None:
@@ -121,6 +126,12 @@ class RolloutWatch:
         self._hub.touched(self)
         if log.isEnabledFor(logging.DEBUG):
             log.debug("%s: answered, %d + %d tokens", self, input_tokens, output_tokens)
+
+    def answer_refused(self, input_tokens: int, output_tokens: int) -> None:
+        self.input_tokens += input_tokens
+        self.output_tokens += output_tokens
+        self._hub.touched(self)
+        log.debug("%s: no usable answer, %d + %d tokens", self, input_tokens, output_tokens)
 
     def answer_begins(self) -> Callable[[str, str], None]:
         self._answers += 1
@@ -144,7 +155,7 @@ class RolloutWatch:
         if log.isEnabledFor(logging.DEBUG):
             for message in messages:
                 log.debug("%s: %s", self, message_dict(message))
-            self.log_state()
+            self.log_state(self.state)
 
     def tool_finished(
         self, call_id: str, name: str, ms: float, error: str | None, result: Any
@@ -157,7 +168,7 @@ class RolloutWatch:
             )
         if log.isEnabledFor(logging.DEBUG):
             log.debug("%s: tool %s took %.0f ms, error: %s", self, name, ms, error)
-            self.log_state()
+            self.log_state(self.state)
 
     def request_sleeps(self, seconds: float, reason: str) -> AbstractAsyncContextManager[Any]:
         log.warning("%s: %s; the request is tried again in %.1f s", self, reason, seconds)
@@ -183,7 +194,7 @@ class RolloutWatch:
                 yield
         self.woke()
         self.staged(before)
-        await self.model_call()
+        await self._pass_gate()
 
     def story(self) -> list[Event]:
         """The conversation so far, and the answer that is just coming."""
@@ -215,12 +226,12 @@ class RolloutWatch:
         return f"row {self.row}, rollout {self.number}, attempt {self.attempt}"
 
 
-def _request(state: State) -> str:
-    """What a rollout's requests have beside their messages."""
-    parts = [str(state["model"])]
-    if state["sampling_args"]:
-        parts.append(f"sampling {masked(state['sampling_args'])}")
-    if names := ", ".join(tool.name for tool in state["tool_defs"] or ()):
+def _request(model: str, sampling_args: Mapping[str, Any], tools: Sequence[Any]) -> str:
+    """What a request has beside its messages."""
+    parts = [model]
+    if sampling_args:
+        parts.append(f"sampling {masked(sampling_args)}")
+    if names := ", ".join(tool.name for tool in tools):
         parts.append(f"tools {names}")
     return ", ".join(parts)
 

@@ -22,7 +22,7 @@ from tui_eval.environments.datasets.rows import Source
 from tui_eval.environments.decorators import marked_methods
 from tui_eval.environments.evaluating import Evaluating
 from tui_eval.environments.usage import UsageTracker
-from tui_eval.errors import must_propagate
+from tui_eval.errors import InvalidModelResponseError, must_propagate
 from tui_eval.events import Stage
 from tui_eval.messages import Messages, to_messages
 from tui_eval.observer import CURRENT
@@ -252,25 +252,30 @@ class Environment(HasExamples, Evaluating, ABC):
         for tool in tools:
             if not isinstance(tool, Tool):
                 raise TypeError(f"tool_defs holds a {type(tool).__name__}; it takes Tool objects")
+        model = model or state["model"]
         if sampling_args is None:
             sampling_args = state["sampling_args"] or {}
         observer = state.observer
         observer.staged(Stage.MODEL)
         waiting = time.perf_counter()
         try:
-            await observer.model_call()
+            await observer.model_call(model, sampling_args, tools)
         finally:
             began = time.perf_counter()
             state.began += began - waiting
         started = time.time()
         one = state["client"] if client is None else self._client_cache.resolve(client)
-        response: Response = await one.get_response(
-            to_messages(prompt),
-            model or state["model"],
-            sampling_args,
-            tools=tools or None,
-            state=state,
-        )
+        try:
+            response: Response = await one.get_response(
+                to_messages(prompt),
+                model,
+                sampling_args,
+                tools=tools or None,
+                state=state,
+            )
+        except InvalidModelResponseError as error:
+            observer.answer_refused(*state["usage_tracker"].add(error.usage))
+            raise
         model_ms = (time.perf_counter() - began) * 1000
         read, written = state["usage_tracker"].add(response.usage)
         state.steps.append(

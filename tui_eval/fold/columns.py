@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 import re
 from array import array
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from tui_eval.fold.filter_fields import METRIC, STAGES, kind_of
@@ -144,10 +144,10 @@ class Columns:
         if field == "example":
             return self._examples()
         if field == "question":
-            places = self._at(facts.questions.texts, self._positions())
-            return TextColumn(places[self._position_of_rows()], facts.questions.lower())
+            codes = self._array(facts.questions.codes)[self._position_of_rows()]
+            return TextColumn(codes, facts.questions.lower())
         if field == "answer":
-            return TextColumn(self._at(facts.answers.texts, self.total), facts.answers.lower())
+            return TextColumn(self._array(facts.answers.codes), facts.answers.lower())
         if field == "note":
             return self._by_row({row: note.text for row, note in self._noted()})
         if field == "tag":
@@ -170,17 +170,11 @@ class Columns:
         return TextColumn(self._position_of_rows(), texts or [""])
 
     def _by_row(self, texts: Mapping[int, str]) -> TextColumn:
-        return TextColumn(self._at(texts, self.total), ["", *texts.values()])
-
-    def _at(self, places: Collection[int], total: int) -> np.ndarray:
-        """From 1 on where a place comes in a collection, 0 for those that are not in it."""
         import numpy as np
 
-        codes = np.zeros(total, np.int64)
-        found = np.array(list(places), np.int64)  # one call copies them all
-        inside = found < total
-        codes[found[inside]] = np.arange(1, len(found) + 1)[inside]
-        return codes
+        codes = np.zeros(self.total, np.int64)
+        codes[list(texts)] = np.arange(1, len(texts) + 1)
+        return TextColumn(codes, ["", *texts.values()])
 
     def _noted(self) -> list[tuple[int, Note]]:
         examples = {example for example, _ in self.notes}

@@ -75,6 +75,7 @@ class RowFilter:
 
         Raises:
             PatternTooSlowError: A regular expression took too long.
+            OSError: One needs a process that could not be started.
         """
         import numpy as np
 
@@ -245,5 +246,5 @@ def _chosen(column: TextColumn, found: Sequence[bool]) -> np.ndarray:
     """By row whether its text is one of the found ones."""
     import numpy as np
 
-    mask: np.ndarray = np.array(found, bool)[column.codes]
+    mask: np.ndarray = np.frombuffer(bytes(found), bool)[column.codes]
     return mask

@@ -15,6 +15,7 @@ import threading
 import time
 import warnings
 from collections.abc import Sequence
+from itertools import islice
 from types import TracebackType
 
 SHORT = 200
@@ -99,17 +100,18 @@ class Matcher:
 
         Raises:
             PatternTooSlowError: It took longer than it may.
+            OSError: No process could be started.
         """
         if self._here is None:
             return self._ask(list(map(_whole, texts)))
         search, now = self._here.search, time.monotonic()
         end, many = now + self._patience, AT_ONCE
         found: list[bool] = []
-        while len(found) < len(texts):
+        left, total = iter(texts), len(texts)  # there may be more texts meanwhile
+        while len(found) < total:
             if now > end:
                 raise PatternTooSlowError(self._source)
-            some = texts[len(found) : len(found) + many]
-            found += [match is not None for match in map(search, some)]
+            found += [match is not None for match in map(search, islice(left, many))]
             before, now = now, time.monotonic()
             many = 2 * many if now - before < QUICK_S else AT_ONCE
         return found
@@ -135,13 +137,7 @@ class Matcher:
         return [byte == 1 for byte in answer]
 
     def _start(self) -> subprocess.Popen[bytes]:
-        self._process = subprocess.Popen(
-            [sys.executable, "-I", "-S", "-c", _PROGRAM],
-            stdin=subprocess.PIPE,
-            stdout=subprocess.PIPE,
-            stderr=subprocess.DEVNULL,
-            start_new_session=True,
-        )
+        self._process = matching_process(_PROGRAM)
         if self._process.stdin is not None:
             marshal.dump((_whole(self._source), int(_flags(self._source))), self._process.stdin)
         return self._process
@@ -157,6 +153,24 @@ class Matcher:
                 except OSError:
                     pass
             process.wait()
+
+
+def matching_process(program: str) -> subprocess.Popen[bytes]:
+    """A Python that runs a program between two pipes, and imports nothing of anybody's.
+
+    Raises:
+        OSError: It could not be started; the text says so.
+    """
+    try:
+        return subprocess.Popen(
+            [sys.executable, "-I", "-S", "-c", program],
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.DEVNULL,
+            start_new_session=True,
+        )
+    except OSError as error:
+        raise OSError(f"no process could be started: {error.strerror or error}") from error
 
 
 _PROGRAM = """

@@ -11,8 +11,8 @@ if TYPE_CHECKING:
     from tui_eval.events import RolloutFinished
 
 
-class Codes:
-    """A column of texts that often repeat: a small number a row, and the texts; 0 is no text.
+class _Texts:
+    """A column of texts: a small number a row, and the texts; 0 is no text.
 
     Rows behind the end of `codes` have no text.
     """
@@ -20,6 +20,31 @@ class Codes:
     def __init__(self) -> None:
         self.codes = array("I")
         self.texts: list[str] = [""]
+
+    @property
+    def has_any(self) -> bool:
+        """Whether a row has a text, or had one."""
+        return len(self.texts) > 1
+
+    def remove(self, row: int) -> None:
+        """Takes a row's text away."""
+        if row < len(self.codes):
+            self.codes[row] = 0
+
+    def get(self, row: int) -> str:
+        """A row's text; empty where there is none."""
+        return self.texts[self.codes[row]] if row < len(self.codes) else ""
+
+    def _set(self, row: int, code: int) -> None:
+        _reach(self.codes, row, 0)
+        self.codes[row] = code
+
+
+class Codes(_Texts):
+    """A column of texts that often repeat, each kept once."""
+
+    def __init__(self) -> None:
+        super().__init__()
         self._code_of = {"": 0}
 
     def put(self, row: int, text: str) -> None:
@@ -29,53 +54,27 @@ class Codes:
             code = self._code_of[text] = len(self.texts)
             self.texts.append(text)
         if code:
-            _reach(self.codes, row, 0)
-            self.codes[row] = code
-
-    def remove(self, row: int) -> None:
-        """Takes a row's text away."""
-        if row < len(self.codes):
-            self.codes[row] = 0
-
-    def get(self, row: int) -> str:
-        """A row's text."""
-        return self.texts[self.codes[row]] if row < len(self.codes) else ""
+            self._set(row, code)
 
 
-class Heads:
-    """Beginnings of texts, one a place, and the same in lower case once somebody searches."""
+class Heads(_Texts):
+    """A column of beginnings of texts, and the same in lower case once somebody searches."""
 
     def __init__(self) -> None:
-        self.texts: dict[int, str] = {}
-        self._lower: list[str] = [""]
+        super().__init__()
+        self._lower: list[str] = []
         self._lock = Lock()
 
-    def put(self, place: int, text: str) -> None:
-        """Sets the text of a place that has none yet."""
-        if text and not self.texts.get(place):
-            if place in self.texts:
-                self._forget_lower()
-            self.texts[place] = text
-
-    def remove(self, place: int) -> None:
-        """Takes a text away; its place in the order stays, so that who looks meanwhile is right."""
-        if self.texts.get(place):
-            self.texts[place] = ""
-            self._forget_lower()
-
-    def _forget_lower(self) -> None:
-        with self._lock:
-            self._lower = [""]
-
-    def get(self, place: int) -> str:
-        """The text of a place; empty where there is none."""
-        return self.texts.get(place, "")
+    def put(self, row: int, text: str) -> None:
+        """Sets the text of a row that has none yet."""
+        if text and not self.get(row):
+            self.texts.append(text)
+            self._set(row, len(self.texts) - 1)
 
     def lower(self) -> list[str]:
-        """An empty text, then all texts in lower case in the order in which they were put."""
+        """All texts in lower case, in their order."""
         with self._lock:  # several threads may filter at a time
-            new = list(self.texts.values())[len(self._lower) - 1 :]
-            self._lower += map(str.lower, new)
+            self._lower += map(str.lower, self.texts[len(self._lower) :])
             return self._lower
 
 

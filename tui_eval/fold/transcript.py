@@ -130,7 +130,7 @@ class Rollout:
     def entries(self) -> list[Entry]:
         """The conversation to show: every tool result stands with its call."""
         found: list[Entry] = []
-        unanswered: list[ToolUse] = []
+        unanswered: dict[str, list[ToolUse]] = {}
         nth: Counter[str] = Counter()
         turn = 0
         for index, message in enumerate(self.messages):
@@ -139,7 +139,6 @@ class Rollout:
                 turn += 1
             use = _answered(message, unanswered) if role == "tool" else None
             if use is not None:
-                unanswered = [one for one in unanswered if one is not use]
                 use.result = content_text(message.get("content"))
                 continue
             text = content_text(message.get("content"))
@@ -148,8 +147,10 @@ class Rollout:
             if text or reasoning or not calls:
                 found.append(Entry(role, turn, text, reasoning))
             uses = [self._tool_use(call, nth) for call in calls]
-            ids = {use.call_id for use in uses}
-            unanswered = [use for use in unanswered if use.call_id not in ids] + uses
+            for use in uses:
+                unanswered.pop(use.call_id, None)
+            for use in uses:
+                unanswered.setdefault(use.call_id, []).append(use)
             found += [Entry("tool", turn, "", tool=use) for use in uses]
         return found
 
@@ -175,11 +176,21 @@ class Rollout:
         return ToolUse(call_id, str(inner.get("name") or "?"), arguments, text, ms, error)
 
 
-def _answered(message: Mapping[str, Any], unanswered: list[ToolUse]) -> ToolUse | None:
-    """The first call that a tool message may answer: some were saved without an id."""
-    call_id = message.get("tool_call_id")
-    fitting = (use for use in unanswered if call_id is None or use.call_id == str(call_id))
-    return next(fitting, None)
+def _answered(message: Mapping[str, Any], unanswered: dict[str, list[ToolUse]]) -> ToolUse | None:
+    """The first call that a tool message may answer: some were saved without an id.
+
+    Args:
+        unanswered: Calls by their ids; the one that is answered is taken out.
+    """
+    told = message.get("tool_call_id")
+    call_id = next(iter(unanswered), "") if told is None else str(told)
+    uses = unanswered.get(call_id)
+    if not uses:
+        return None
+    use = uses.pop(0)
+    if not uses:
+        del unanswered[call_id]
+    return use
 
 
 def _json_text(value: Any) -> str:

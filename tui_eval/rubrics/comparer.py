@@ -56,7 +56,7 @@ class _Comparer:
             self._process = subprocess.Popen(
                 [sys.executable, "-P", "-m", __name__, str(theirs.fileno())],
                 pass_fds=[theirs.fileno()],
-                env={**os.environ, "PYTHONPATH": os.pathsep.join(filter(None, sys.path))},
+                env={**os.environ, "PYTHONPATH": os.pathsep.join(_places())},
                 stdin=subprocess.DEVNULL,
                 stdout=subprocess.DEVNULL,
                 start_new_session=True,  # a Ctrl-C in the terminal is not meant for it
@@ -77,6 +77,11 @@ class _Comparer:
             text = f"the process that compares ended with code {code}"
             raise ChildProcessError(text) from None
         return outcome
+
+
+def _places() -> list[str]:
+    """Where modules are, as the import of this process goes through it: of texts alone."""
+    return [place for place in sys.path if place and isinstance(place, str)]
 
 
 def _end(process: subprocess.Popen[bytes], connection: Connection) -> None:

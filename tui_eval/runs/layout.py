@@ -63,7 +63,7 @@ class RunDir:
 
         A folder may hold several files of other programs: each has notes of its own.
         """
-        before = "" if self.name == RESULTS else f"{Path(self.name).stem}."
+        before = "" if self.name == RESULTS else f"{self.name.removesuffix('.jsonl')}."
         return self.path / f"{before}{NOTES}"
 
     @property

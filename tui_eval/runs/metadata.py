@@ -30,6 +30,9 @@ def build_metadata(
         env_version: Version of the environment's package, where it has one.
         tools: Definitions of the tools, where every rollout has the same.
         extra: Further keys of ours.
+
+    Raises:
+        ValueError: The run has not started.
     """
     run = state.run
     if run is None:
@@ -52,19 +55,8 @@ def build_metadata(
         "pass_at_k": {str(rate.k): rate.any_passes for rate in rates},
         "pass_all_k": {str(rate.k): rate.all_pass for rate in rates},
         "pass_threshold": state.threshold,
-        "usage": {
-            "input_tokens": state.used_in / state.with_usage,
-            "output_tokens": state.used_out / state.with_usage,
-        }
-        if state.with_usage
-        else None,
-        "version_info": {
-            "vf_version": None,
-            "vf_commit": None,
-            "env_version": env_version,
-            "env_commit": None,
-            "tui_eval_version": __version__,
-        },
+        "usage": _usage(state),
+        "version_info": _versions(env_version),
         "state_columns": state_columns,
         "tools": tools,
         "date": datetime.fromtimestamp(run.at, UTC).isoformat(timespec="seconds"),
@@ -78,4 +70,24 @@ def build_metadata(
         "missing_columns": summary.missing_columns,
         "numbers": numbers_object(summary),
         **(extra or {}),
+    }
+
+
+def _usage(state: RunState) -> dict[str, float] | None:
+    """What a rollout used on average, of those that told it."""
+    if not state.with_usage:
+        return None
+    return {
+        "input_tokens": state.used_in / state.with_usage,
+        "output_tokens": state.used_out / state.with_usage,
+    }
+
+
+def _versions(env_version: str | None) -> dict[str, str | None]:
+    return {
+        "vf_version": None,
+        "vf_commit": None,
+        "env_version": env_version,
+        "env_commit": None,
+        "tui_eval_version": __version__,
     }

@@ -38,7 +38,7 @@ def search_transcripts(
             all that are left where the file is read from its beginning again.
 
     Raises:
-        OSError: The file is gone or cannot be read.
+        OSError: The file is gone or cannot be read, or no process could be started.
     """
     reading = Columns(state).reading
     rows = sorted(

@@ -20,7 +20,7 @@ from tui_eval.tui.rollouts.row_order import Sorting
 from tui_eval.tui.screens.live import LiveScreen
 from tui_eval.tui.terminal.browser import in_browser
 from tui_eval.tui.terminal.later import after
-from tui_eval.tui.watched import Silence, Watched
+from tui_eval.tui.watched import Silence, Watched, begin
 from tui_eval.tui.widgets.arranged_list import ArrangedList
 
 if TYPE_CHECKING:
@@ -124,8 +124,7 @@ class TuiEvalApp(HouseApp[Leave]):
             self.run_worker(self._begin(), group="feed")
 
     async def _begin(self) -> None:
-        begins = self.start_feed(self.feed, self.state)
-        await asyncio.gather(begins, asyncio.to_thread(load_numbers))
+        await asyncio.gather(begin(self.feed, self.state), asyncio.to_thread(load_numbers))
         self.set_interval(self.preferences.draws_every(TICK_S), self.tick)
         self.tick()
         await self._load_highlighting()
@@ -226,6 +225,7 @@ class TuiEvalApp(HouseApp[Leave]):
     def _replace(self, feed: Feed, row: int) -> None:
         before, screen = self.feed, self.live_screen
         self._turn_to(feed, screen.saved)
+        state = self.state
         self.live_screen.first_row = row
         # The first screen of all cannot be taken away: it stays below, unseen.
         show = self.push_screen if len(self.screen_stack) == 1 else self.switch_screen
@@ -234,21 +234,9 @@ class TuiEvalApp(HouseApp[Leave]):
         async def change() -> None:
             await screen.close()
             await before.close()
-            await self.start_feed(feed, self.state)
+            await begin(feed, state)
 
         self.run_worker(change(), group="feed")
-
-    async def start_feed(self, feed: Feed, state: RunState) -> bool:
-        """Whether a feed could begin; a run that cannot be read has failed, and says why."""
-        try:
-            await feed.start()
-        except (OSError, ValueError) as error:
-            from tui_eval.events import RunFinished
-
-            text = f"this run cannot be read: {error}"
-            state.apply(RunFinished(0, time.time(), "failed", 1, text))
-            return False
-        return True
 
     def _leave(self, leave: Leave) -> None:
         """Tells the engine, and goes."""

@@ -16,7 +16,7 @@ from tui_eval.tui.leaving import Leave
 from tui_eval.tui.preferences import Preferences
 from tui_eval.tui.screens.home import HomeScreen
 from tui_eval.tui.screens.live import LiveScreen
-from tui_eval.tui.watched import Silence
+from tui_eval.tui.watched import Silence, begin
 
 if TYPE_CHECKING:
     from textual.types import CSSPathType
@@ -105,7 +105,7 @@ class HomeApp(TuiEvalApp):
 
     async def _open(self, feed: Feed) -> None:
         live, state = self.live_screen, self.state
-        has_begun = await self.start_feed(feed, state)
+        has_begun = await begin(feed, state)
         if has_begun and feed.live and live.joined and live is self.live_screen:
             live.keys.say(joined_text(), self._now())
 

@@ -51,6 +51,19 @@ class Watched:
         return True
 
 
+async def begin(feed: Feed, state: RunState) -> bool:
+    """Whether a feed could begin; a run that cannot be read has failed, and says why."""
+    try:
+        await feed.start()
+    except (OSError, ValueError) as error:
+        from tui_eval.events import RunFinished
+
+        text = f"this run cannot be read: {error}"
+        state.apply(RunFinished(0, time.time(), "failed", 1, text))
+        return False
+    return True
+
+
 class Silence:
     """The feed of a run that there is not yet."""
 

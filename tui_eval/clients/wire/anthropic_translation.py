@@ -236,7 +236,7 @@ def from_anthropic_answer(answer: Any) -> Response:
         id=answer.id or "",
         created=int(time.time()),
         model=answer.model or "",
-        usage=_from_usage(answer.usage),
+        usage=from_anthropic_usage(answer.usage),
         message=ResponseMessage(
             content="".join(texts) if texts else None,
             reasoning_content="".join(thoughts) or None,
@@ -279,7 +279,8 @@ def _from_tool_use(block: Any, place: int) -> ToolCall:
     return ToolCall(id=block.id or "", name=block.name, arguments=arguments)
 
 
-def _from_usage(usage: Any) -> Usage | None:
+def from_anthropic_usage(usage: Any) -> Usage | None:
+    """The tokens of an answer, ours or the SDK's, in our type."""
     if usage is None:
         return None
     cached = (usage.cache_creation_input_tokens or 0) + (usage.cache_read_input_tokens or 0)

@@ -135,7 +135,7 @@ def from_responses_answer(answer: Any) -> Response:
         id=answer.id or "",
         created=int(answer.created_at or time.time()),
         model=answer.model or "",
-        usage=_from_usage(answer.usage),
+        usage=from_responses_usage(answer.usage),
         message=ResponseMessage(
             **fields,
             finish_reason=reason,
@@ -161,7 +161,8 @@ def _logprobs(items: list[Item]) -> list[Any]:
     return [token for part in parts for token in part.get("logprobs") or ()]
 
 
-def _from_usage(usage: Any) -> Usage | None:
+def from_responses_usage(usage: Any) -> Usage | None:
+    """The tokens of an answer, ours or the SDK's, in our type."""
     if usage is None:
         return None
     prompt, completion = usage.input_tokens or 0, usage.output_tokens or 0

@@ -9,6 +9,10 @@ from collections.abc import AsyncIterator, Sequence
 from contextlib import AbstractAsyncContextManager, asynccontextmanager
 from typing import Protocol
 
+LEAST_ASLEEP = 2
+"""So many may sleep at least before nothing new begins: where only one is in flight at a time, it
+gives its slot to another one as well."""
+
 
 class Lendable(Protocol):
     """What a sleeping rollout gives back and takes again: see `Slots`."""
@@ -67,7 +71,7 @@ class Slots:
     Args:
         limit: Rollouts in flight at most; 0 or less for no limit.
         most_asleep: While so many sleep nothing new begins, so that an endpoint that refuses work
-            is not flooded; `limit` if left out.
+            is not flooded; `limit` if left out, and `LEAST_ASLEEP` at least.
     """
 
     def __init__(self, limit: int, most_asleep: float | None = None) -> None:
@@ -81,7 +85,11 @@ class Slots:
     @property
     def has_room(self) -> bool:
         """Whether a rollout may begin at once."""
-        return self.used < self.limit and self.sleeping < self.most_asleep and not self._returning
+        return self.used < self.limit and self._lets_begin and not self._returning
+
+    @property
+    def _lets_begin(self) -> bool:
+        return self.sleeping < max(self.most_asleep, LEAST_ASLEEP)
 
     def move(self, limit: float) -> None:
         """From now on so many at most; those that are in flight stay there."""
@@ -150,7 +158,7 @@ class Slots:
         while self.used < self.limit:
             if self._returning:
                 waiter = self._returning.popleft()
-            elif self._starting and self.sleeping < self.most_asleep:
+            elif self._starting and self._lets_begin:
                 waiter = self._starting.popleft()
             else:
                 return

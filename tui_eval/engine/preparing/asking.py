@@ -28,13 +28,16 @@ async def ask_engine(
     Returns:
         Its object, or one with `faults` where it printed none.
     """
-    process = await asyncio.create_subprocess_exec(
-        *(sys.executable, "-m", "tui_eval.engine", *words),
-        stdin=asyncio.subprocess.PIPE,
-        stdout=asyncio.subprocess.PIPE,
-        stderr=asyncio.subprocess.DEVNULL,
-        start_new_session=True,
-    )
+    try:
+        process = await asyncio.create_subprocess_exec(
+            *(sys.executable, "-m", "tui_eval.engine", *words),
+            stdin=asyncio.subprocess.PIPE,
+            stdout=asyncio.subprocess.PIPE,
+            stderr=asyncio.subprocess.DEVNULL,
+            start_new_session=True,
+        )
+    except OSError as error:
+        return _fault(f"no process could be started: {error.strerror or error}")
     asked = b"" if request is None else json.dumps(request).encode()
     try:
         out, _ = await asyncio.wait_for(process.communicate(asked), within)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import os
+import tempfile
 import threading
 import time
 from collections.abc import Callable, Iterable, Sequence
@@ -28,6 +28,9 @@ if TYPE_CHECKING:
 
 WITHIN_S = 5.0
 """What all endpoints together may take; who has not answered by then is left alone."""
+
+FIRST_FILES = 4096
+"""Bytes for which there has to be room where a run begins."""
 
 
 def preflight(plan: RunPlan, env: Environment | None, *, is_new: bool) -> list[Fault]:
@@ -94,8 +97,18 @@ def outputs_fault(plan: RunPlan) -> list[Fault]:
     there = root.absolute()
     while not there.exists() and there != there.parent:
         there = there.parent
-    if there.is_dir() and os.access(there, os.W_OK | os.X_OK):
+    why = _unwritable(there) if there.is_dir() else f"{there} is no folder"
+    if not why:
         return []
-    why = "Permission denied" if there.is_dir() else f"{there} is no folder"
     what = f"the run cannot be written here: {why}"
     return [Fault(str(root), what, "Name another folder with -o")]
+
+
+def _unwritable(folder: Path) -> str:
+    """Why nothing can be written there; empty where it can."""
+    try:
+        with tempfile.NamedTemporaryFile(dir=folder) as file:
+            file.write(bytes(FIRST_FILES))
+    except OSError as error:
+        return error.strerror or str(error)
+    return ""

@@ -88,12 +88,12 @@ def _choose(
         for one in every
         if (one.env_id, one.model) == (plan.env_id, plan.model) and one.run.plan.exists()
     ]
-    same = [one for one, before in named if rows_key(before) == rows_key(plan)]
-    fitting = [one for one in same if _matches(one, plan, sizes, may_be_complete=True)]
+    same = [(one, before) for one, before in named if rows_key(before) == rows_key(plan)]
+    fitting = [(one, before) for one, before in same if _fits(before, sizes)]
     if fitting:
-        return min(fitting, key=lambda one: not same_size(sizes, _before(one)))
+        return min(fitting, key=lambda found: _is_more(found[1], sizes))[0]
     for one, before in named:
-        if _matches(one, plan, sizes):
+        if _fits(before, sizes) and (_is_more(before, sizes) or not one.is_complete):
             gone_on, _ = draft_plan(request, before)
             found = changes(plan.model_dump(), gone_on.model_dump()) if gone_on else []
             notices += [Notice(f"It keeps its own {own.name}: {own.before}") for own in found]
@@ -120,28 +120,14 @@ def _sizes_asked(request: Request, plan: RunPlan) -> dict[str, int]:
     return plan.model_dump(include=named & {"num_examples", "rollouts_per_example"})
 
 
-def _before(one: Incomplete) -> dict[str, Any]:
-    return read_plan(one.run.plan).model_dump()
+def _fits(before: RunPlan, sizes: Mapping[str, int]) -> bool:
+    """Whether a run has what is asked for, or can be extended to it."""
+    return not (before.given_inputs or misfits(None, sizes, before.model_dump(), "--resume"))
 
 
-def _matches(
-    one: Incomplete,
-    plan: RunPlan,
-    sizes: Mapping[str, int],
-    *,
-    may_be_complete: bool = False,
-) -> bool:
-    """Whether a run is what is asked for, or can be extended to it.
-
-    Args:
-        sizes: Those that are asked for, by the names of their settings.
-    """
-    if (one.env_id, one.model) != (plan.env_id, plan.model) or not one.run.plan.exists():
-        return False
-    before = _before(one)
-    fits = not misfits(None, sizes, before, "--resume")
-    open_ = may_be_complete or not (one.is_complete and same_size(sizes, before))
-    return fits and open_ and not before["given_inputs"]
+def _is_more(before: RunPlan, sizes: Mapping[str, int]) -> bool:
+    """Whether a run that fits would be extended."""
+    return not same_size(sizes, before.model_dump())
 
 
 def content_changes(

@@ -16,9 +16,9 @@ from tui_eval.fold.comparison import (
 from tui_eval.printable import one_line
 from tui_eval.runs.layout import RunDir
 from tui_eval.runs.summary_json import VERSION
+from tui_eval.tui.comparison.reward_test import reward_test
 from tui_eval.tui.look.figures import (
     NONE,
-    chance_text,
     interval_text,
     plural,
     reward_text,
@@ -97,15 +97,8 @@ def _figure_lines(first: str, second: str, found: Comparison) -> Iterator[str]:
         name, *cells, interval = row
         told = "  ".join(f"{c:>{w}}" for c, w in zip(cells, widths[1:-1], strict=True))
         yield f"  {name:<{widths[0]}}  {told}  {interval}".rstrip()
-    reward = found.figures[0].difference
-    if reward.p is not None:
-        test = "McNemar's exact test" if reward.method == "newcombe" else "normal approximation"
-        several = ""
-        if found.holm_p is not None and found.holm_p != reward.p:
-            several = (
-                f"; {chance_text(found.holm_p).removeprefix('p = ')} for all runs at once (Holm)"
-            )
-        yield f"  reward: {chance_text(reward.p)}, {test}{several}"
+    if told := reward_test(found):
+        yield f"  {told}"
 
 
 def _cells(one: PairedFigure) -> tuple[str, ...]:

@@ -327,7 +327,7 @@ def _examples_head(state: RunState, width: int) -> Iterator[Line]:
     if equal:
         yield ((f"= {equal:,} of {groups:,} examples have equal rewards", "warn"),)
     head = _row("example", "mean", "std", "passed", f"pass@{state.pass_rates.ks[-1]}")
-    has_questions = state.facts.questions.texts and width - FIGURES >= QUESTION_LEAST
+    has_questions = state.facts.questions.has_any and width - FIGURES >= QUESTION_LEAST
     head += " errors" if state.errored else " " * ERRORS if has_questions else ""
     yield ((f"{head}  question" if has_questions else head, "faint"),)
 

@@ -180,10 +180,10 @@ def _usual(state: RunState) -> list[str]:
     """By how much each is wanted, without what repeats another one and what is empty."""
     facts = state.facts
     texts = {
-        "stop": facts.stop.texts[1:],
-        "tool": facts.tools.texts[1:],
-        "answer": facts.answers.texts,
-        "question": facts.questions.texts,
+        "stop": facts.stop,
+        "tool": facts.tools,
+        "answer": facts.answers,
+        "question": facts.questions,
     }
     metrics = [METRIC + name for name in facts.metrics if name != "num_turns"]
-    return [*FIRST, *metrics, *(name for name, known in texts.items() if known)]
+    return [*FIRST, *metrics, *(name for name, known in texts.items() if known.has_any)]

@@ -74,8 +74,8 @@ class RolloutLines:
         state = self.state
         has_signs = self.mark >= 0 or bool(self.notes)
         facts = state.facts
-        texts = (len(facts.stop.texts) > 1, len(facts.tools.texts) > 1, bool(facts.questions.texts))
-        told = (len(facts.metrics), bool(facts.answers.texts), *texts)
+        texts = (facts.stop, facts.tools, facts.questions, facts.answers)
+        told = (len(facts.metrics), *(one.has_any for one in texts))
         made_of = (
             width,
             self._id_width,

@@ -169,7 +169,7 @@ class Listing:
         started = time.monotonic()
         try:
             order = await asyncio.to_thread(self._make)
-        except PatternTooSlowError as error:
+        except (PatternTooSlowError, OSError) as error:
             if state is self.state and wanted is self.wanted:
                 self.faults = [(0, str(error))]
                 self.wanted = None

@@ -39,6 +39,7 @@ def make_order(
 
     Raises:
         PatternTooSlowError: A regular expression took too long.
+        OSError: One needs a process that could not be started.
     """
     import numpy as np
 

@@ -25,7 +25,6 @@ if TYPE_CHECKING:
     from tui_eval.commands import Rerun
     from tui_eval.fold.feed import Feed
 
-ERRORS_LISTED = 4
 MISSING = "missing"
 """Answers that a run is to go on with what it lacks."""
 

@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 import asyncio
-import time
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
-from tui_eval.tui.watched import Watched
+from tui_eval.tui.watched import Watched, begin
 
 if TYPE_CHECKING:
     from tui_eval.fold.feed import OpenFeed
@@ -39,7 +38,7 @@ class Opened:
         self._open_feed = open_feed
         self._runs: dict[int, Watched] = {}
         self._joined: set[int] = set()
-        self._starts: dict[int, asyncio.Task[None]] = {}
+        self._starts: dict[int, asyncio.Task[bool]] = {}
         self._closing: set[asyncio.Task[None]] = set()
 
     def get(self, place: int) -> Watched | None:
@@ -57,7 +56,7 @@ class Opened:
         """Begins to open a run, in place of the one that was open there."""
         self.drop(place)
         run = self._runs[place] = Watched(self._open_feed(path, socket))
-        self._starts[place] = asyncio.create_task(self._start(run))
+        self._starts[place] = asyncio.create_task(begin(run.feed, run.state))
         if socket:
             self._joined.add(place)
         while len(self._runs) > KEPT:
@@ -73,15 +72,6 @@ class Opened:
             return True
         return one.is_over and run.state.end.status == "failed" != one.last.status
 
-    async def _start(self, run: Watched) -> None:
-        try:
-            await run.feed.start()
-        except (OSError, ValueError) as error:
-            from tui_eval.events import RunFinished
-
-            text = f"this run cannot be read: {error}"
-            run.state.apply(RunFinished(0, time.time(), "failed", 1, text))
-
     def drop(self, place: int) -> None:
         """Closes the run of an evaluation; it goes on without this listener."""
         run = self._runs.pop(place, None)
@@ -91,7 +81,7 @@ class Opened:
             self._closing.add(closing)
             closing.add_done_callback(self._closing.discard)
 
-    async def _close(self, run: Watched, start: asyncio.Task[None]) -> None:
+    async def _close(self, run: Watched, start: asyncio.Task[bool]) -> None:
         from tui_eval.commands import Detach
 
         await start

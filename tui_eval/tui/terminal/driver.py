@@ -79,8 +79,10 @@ class TerminalDriver(LinuxDriver):
     def close(self) -> None:
         """Waits until all is written that the terminal takes."""
         super().close()
-        is_whole = self._is_undone and not self._output.has_stalled
-        self._is_taken = self._is_taken and not is_whole
+        if self._is_undone and self._is_taken:
+            if self._output.has_left_out:  # what gives the terminal back, maybe
+                self._output.write_last(GIVEN_BACK)
+            self._is_taken = False
 
     def give_back(self) -> None:
         """Gives the terminal back where that was cut short, and lets go of it."""

@@ -25,14 +25,14 @@ class TerminalOutput:
     Args:
         file: Where the terminal is.
         stalled: Called by the thread that writes when the terminal takes no more. From then on
-            all is left out until `flows` is called.
+            all is left out until `flows` is called; `has_left_out` stays.
     """
 
     def __init__(self, file: TextIO, stalled: Callable[[], None]) -> None:
         self._file = file
         self._stalled = stalled
         self._fd = -1
-        self.has_stalled = False
+        self.has_stalled = self.has_left_out = False
         with contextlib.suppress(OSError):
             name = os.ttyname(file.fileno())
             self._fd = os.open(name, os.O_WRONLY | os.O_NOCTTY | os.O_NONBLOCK)
@@ -49,21 +49,23 @@ class TerminalOutput:
             if self._fd < 0:
                 self._file.write(text)
             elif not self._takes(text.encode("utf-8", "replace")):
-                self.has_stalled = True
+                self.has_stalled = self.has_left_out = True
                 self._stalled()
 
     def _takes(self, data: bytes) -> bool:
         """Writes all there is; False where the terminal takes nothing for too long."""
-        until = time.monotonic() + STALLS_AFTER_S
+        until, has_waited = time.monotonic() + STALLS_AFTER_S, False
         while data:
             try:
                 data = data[os.write(self._fd, data) :]
-                until = time.monotonic() + STALLS_AFTER_S
+                until, has_waited = time.monotonic() + STALLS_AFTER_S, False
             except BlockingIOError:
                 if time.monotonic() > until:
                     return False
+                if has_waited:  # it may have room for less than the next character
+                    time.sleep(LOOKS_AGAIN_S)
                 select.select([], [self._fd], [], STALLS_AFTER_S)
-                time.sleep(LOOKS_AGAIN_S)  # it may have room for less than the next character
+                has_waited = True
         return True
 
     def flush(self) -> None:
@@ -77,12 +79,14 @@ class TerminalOutput:
         self.has_stalled = False
 
     def write_last(self, text: str) -> None:
-        """Writes at once, in place of what a terminal that has stalled did not take yet."""
-        fd = self.fileno()
+        """Writes at once; where nothing is taken, in place of what was not taken before."""
+        data, fd = text.encode(), self.fileno()
         with contextlib.suppress(OSError, termios.error):
-            if self.has_stalled:
+            if self._fd >= 0 and not self.has_stalled and self._takes(data):
+                return
+            if self._fd >= 0:
                 termios.tcflush(fd, termios.TCOFLUSH)
-            os.write(fd, text.encode())
+            os.write(fd, data)
 
     def close(self) -> None:
         """Lets go of the terminal."""

@@ -7,12 +7,11 @@ from __future__ import annotations
 
 import marshal
 import re
-import subprocess
-import sys
 import threading
 from collections.abc import Sequence
 from typing import NamedTuple
 
+from tui_eval.fold.patterns import matching_process
 from tui_eval.printable import printable
 
 MOST = 10_000
@@ -66,14 +65,9 @@ def find(source: str, texts: Sequence[str], patience_s: float = PATIENCE_S) -> l
 
     Raises:
         TooSlowError: It took longer than it may.
+        OSError: No process could be started; the text says so.
     """
-    process = subprocess.Popen(
-        [sys.executable, "-I", "-S", "-c", _PROGRAM],
-        stdin=subprocess.PIPE,
-        stdout=subprocess.PIPE,
-        stderr=subprocess.DEVNULL,
-        start_new_session=True,
-    )
+    process = matching_process(_PROGRAM)
     timer = threading.Timer(patience_s, process.kill)
     timer.start()
     try:

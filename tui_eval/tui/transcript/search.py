@@ -183,3 +183,5 @@ def search_parts(
         return places, find(source, texts), ""
     except TooSlowError:
         return places, [], "it takes too long: repeats inside of repeats do that"
+    except OSError as error:
+        return places, [], str(error)

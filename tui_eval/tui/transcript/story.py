@@ -121,7 +121,8 @@ def lay_out(head: Line, blocks: Iterable[Block], view: View, width: int) -> Piec
         found = shown(text, block.width(width), most)
         if 0 < found.rest <= 2 and view.limit is None:
             found = shown(text, block.width(width), most + 2)
-        while found.rest and view.limit is None and not found.lines[-1].strip():
+        is_cut = found.rest and view.limit is None
+        while is_cut and len(found.lines) > 1 and not found.lines[-1].strip():
             found.lines.pop()
             found.rest += 1
         if skip:

@@ -6,7 +6,8 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from tui_eval.printable import one_line
-from tui_eval.tui.look.figures import chance_text, interval_text, plural, reward_text, signed_text
+from tui_eval.tui.comparison.reward_test import reward_test
+from tui_eval.tui.look.figures import interval_text, plural, reward_text, signed_text
 from tui_eval.tui.look.ink import EMPTY, Line, left, right
 from tui_eval.tui.look.wrap import shown_lines
 from tui_eval.tui.widgets.compared_header import verdict_of
@@ -18,7 +19,6 @@ if TYPE_CHECKING:
 NUMBER, DIFFERENCE, INTERVAL, VERDICT = 7, 8, 18, 11
 NAME_LEAST, NAME_MOST = 10, 26
 PICTURE = 23
-TESTS = {"newcombe": "McNemar's exact test", "paired": "normal approximation"}
 
 
 class PairedNumbers(LineView):
@@ -55,7 +55,8 @@ def number_lines(found: Comparison, letter: str, width: int) -> Iterator[Line]:
     if found.comparable:
         yield from _table(found, letter, width)
         yield EMPTY
-        yield from _test(found, width)
+        if told := reward_test(found):
+            yield from wrapped("· ", told, "muted", width)
     for doubt in found.doubts:
         yield from wrapped("! ", one_line(doubt, 400), "warn", width)
     for why, count in found.unpaired.items():
@@ -116,16 +117,6 @@ def interval_picture(one: PairedFigure, width: int) -> str:
     else:
         cells[middle] = "│"
     return "".join(cells)
-
-
-def _test(found: Comparison, width: int) -> Iterator[Line]:
-    reward = found.figures[0].difference
-    if reward.p is None:
-        return
-    text = f"reward: {chance_text(reward.p)}, {TESTS.get(reward.method, reward.method)}"
-    if found.holm_p is not None and found.holm_p != reward.p:
-        text += f"; {chance_text(found.holm_p).removeprefix('p = ')} for all runs at once (Holm)"
-    yield from wrapped("· ", text, "muted", width)
 
 
 def wrapped(sign: str, text: str, ink: str, width: int) -> Iterator[Line]:

@@ -100,7 +100,8 @@ class RunList(LineView):
         self.now = now
         self.empty: tuple[Line, ...] = ()
         self.typing = False
-        self._needs: Needs | None = None
+        self._measured: Sequence[FoundRun] = ()
+        self._needs = _needs(())
         self._columns_of: Hashable = None
         self._made = Columns(0, 0, False, False, False, False, False)
 
@@ -134,16 +135,12 @@ class RunList(LineView):
 
     @property
     def _columns(self) -> Columns:
-        self._needs = self._needs or _needs(self.runs.shown)
+        if self._measured is not self.runs.shown:
+            self._measured, self._needs = self.runs.shown, _needs(self.runs.shown)
         wanted = (self.line_width, self._needs)
         if wanted != self._columns_of:
             self._columns_of, self._made = wanted, self._fit(*wanted)
         return self._made
-
-    def update(self) -> None:
-        """Measures the runs anew."""
-        self._needs = None
-        super().update()
 
     def _fit(self, width: int, needs: Needs) -> Columns:
         """Gives to the numbers what the names leave, then the names what is left."""

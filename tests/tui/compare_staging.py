@@ -1,0 +1,82 @@
+"""An app with runs that are compared, and what a test wants to press and to look at."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import AsyncIterator, Callable
+from contextlib import asynccontextmanager
+from pathlib import Path
+from typing import Any
+
+from scripted_run import NOW, ScriptedFeed, all_events, running_events, saved_rows
+from textual.pilot import Pilot
+from textual.screen import Screen
+
+from tui_eval.fold.feed import Feed
+from tui_eval.fold.run_state import RunState
+from tui_eval.tui.screen_app import ScreenApp
+from tui_eval.tui.screens.compare import CompareRuns
+from tui_eval.tui.watched import Watched
+from tui_eval.tui.widgets.line_view import LineView
+
+
+class Comparing:
+    """A running app with a comparison, and what a test wants to look at."""
+
+    pilot: Pilot[Any]
+
+    def __init__(self, first: Screen[Any]) -> None:
+        self.app = ScreenApp(first)
+
+    @property
+    def screen(self) -> Any:
+        return self.app.screen
+
+    async def until(self, condition: Callable[[], Any]) -> None:
+        for _ in range(3000):
+            await self.pilot.pause(0.01)
+            if condition():
+                return
+        raise AssertionError("this never came about")
+
+    async def press(self, *keys: str) -> None:
+        await self.pilot.press(*keys)
+        await self.pilot.pause()
+        await self.until(lambda: getattr(self.screen, "is_ready", True))
+        await self.pilot.pause()
+
+    def text(self, view: str) -> str:
+        found = self.screen.query_one(f"#{view}", LineView)
+        lines = (found.render_line(y).text.rstrip() for y in range(found.size.height))
+        return "\n".join(lines).rstrip()
+
+    def rows(self) -> list[list[str]]:
+        """The cells of the visible examples: id, A, B, difference, outcome."""
+        lines = self.text("pairs").splitlines()[2:]
+        cells = [line[1:].replace("both ", "both-").split() for line in lines]
+        return [[one[0], *one[-5:-2], one[-1]] for one in cells if one]
+
+    def title(self, view: str) -> str:
+        return str(self.screen.query_one(f"#{view}").border_title)
+
+
+@asynccontextmanager
+async def comparing(
+    first: Screen[Any], size: tuple[int, int] = (120, 40)
+) -> AsyncIterator[Comparing]:
+    stage = Comparing(first)
+    async with stage.app.run_test(size=size) as stage.pilot:
+        await stage.until(lambda: stage.screen.is_ready)
+        await stage.pilot.pause()
+        yield stage
+
+
+def runs_screen(paths: list[Path], only: str = "") -> CompareRuns:
+    return CompareRuns(paths, only=only, now=lambda: NOW)
+
+
+def watched(*, ended: bool = True) -> tuple[Feed, RunState]:
+    events = all_events() if ended else running_events()
+    run = Watched(ScriptedFeed(events, saved_rows(), live=not ended))
+    run.fold(math.inf, lambda event: None)
+    return run.feed, run.state

@@ -1,0 +1,119 @@
+"""The home screen on a scripted desk, with what a test wants to press and to look at."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator, Callable
+from contextlib import asynccontextmanager
+from pathlib import Path
+from typing import Any
+
+from scripted_home import Desk, pin_time_zone, several_runs
+from scripted_run import NOW, ScriptedFeed, all_events
+from textual.pilot import Pilot
+from textual.screen import Screen
+
+from tui_eval.tui.home_app import HomeApp
+from tui_eval.tui.widgets.line_view import LineView
+
+
+class HomeStage:
+    """Home with what a test wants to press and to look at."""
+
+    pilot: Pilot[Any]
+
+    def __init__(self, desk: Desk) -> None:
+        self.desk = desk
+        self.compared: list[list[Path]] = []
+        self.configured: list[str] = []
+        self.started: list[dict[str, Any]] = []
+        self.form: Screen[Any] = Screen()
+        self.app = HomeApp(
+            desk,
+            now=lambda: NOW,
+            compare=self._compare,
+            configure=self._configure,
+            start=self._start,
+        )
+        self.home = self.app.home
+
+    def _compare(self, paths: Any) -> Screen[Any]:
+        self.compared.append(paths)
+        return Screen()
+
+    def _configure(
+        self, env_id: str, before: Screen[Any] | None = None, refused: Any = ()
+    ) -> Screen[Any]:
+        self.configured.append(env_id)
+        self.refused = [str(fault) for fault in refused]
+        return self.form
+
+    def _start(self, request: dict[str, Any]) -> ScriptedFeed:
+        self.started.append(request)
+        return ScriptedFeed(self.desk.refusal or all_events(), live=False)
+
+    async def until(self, condition: Callable[[], Any]) -> None:
+        for _ in range(3000):
+            await self.pilot.pause(0.01)
+            if condition():
+                return
+        raise AssertionError(f"this never came about; the list says\n{self.list}")
+
+    async def press(self, *keys: str) -> None:
+        await self.pilot.press(*keys)
+        await self.pilot.pause()
+
+    def text(self, view: LineView) -> str:
+        return "\n".join(view.render_line(y).text.rstrip() for y in range(view.size.height))
+
+    @property
+    def wanted(self) -> tuple[str, str]:
+        """What the desk was asked for last; endpoints are asked for at any moment."""
+        return [one for one in self.desk.asked if one[0] != "reach"][-1]
+
+    @property
+    def list(self) -> str:
+        return self.text(self.home.list)
+
+    @property
+    def about(self) -> str:
+        return self.text(self.home.about)
+
+    @property
+    def keys(self) -> str:
+        return self.text(self.home.keys)
+
+    @property
+    def selected(self) -> str:
+        one = self.home.runs.selected
+        assert one is not None
+        return one.run.path.name
+
+    @property
+    def is_home(self) -> bool:
+        return self.app.screen is self.home
+
+    async def into_run(self) -> Any:
+        """Opens the selected run; returns its screen once it is told what the run is."""
+        await self.press("enter")
+        await self.watching()
+        return self.app.live_screen
+
+    async def watching(self) -> None:
+        await self.until(lambda: self.app.watches and self.app.state.run is not None)
+        await self.until(lambda: self.app.screen is self.app.live_screen)
+
+    async def select(self, name: str) -> None:
+        names = [one.run.path.name for one in self.home.runs.shown]
+        self.home.list.select(names.index(name))
+        await self.pilot.pause()
+
+
+@asynccontextmanager
+async def at_home(
+    desk: Desk | None = None, size: tuple[int, int] = (120, 40)
+) -> AsyncIterator[HomeStage]:
+    pin_time_zone()
+    stage = HomeStage(desk or Desk(several_runs()))
+    async with stage.app.run_test(size=size) as stage.pilot:
+        await stage.until(lambda: stage.home.looked and stage.home.runs.told)
+        yield stage

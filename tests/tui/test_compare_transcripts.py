@@ -1,0 +1,194 @@
+"""Two transcripts that are read side by side."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+from compare_staging import comparing, runs_screen, watched
+from compared_runs import PASSES, three_runs, two_runs, write_run
+from scripted_run import ERRORS
+from staging import over, staged_app
+
+from tui_eval.tui.screens.compare import CompareRuns
+from tui_eval.tui.screens.compare_rollouts import CompareRollouts
+from tui_eval.tui.widgets.line_view import LineView
+
+
+async def test_enter_opens_the_two_transcripts_where_they_part(tmp_path: Path) -> None:
+    async with comparing(runs_screen(two_runs(tmp_path))) as stage:
+        await stage.press("enter")
+        assert "example 4 · 1 of 12 · ↑ fixed" in stage.title("transcripts")
+        names, facts = stage.text("heads").splitlines()
+        assert "A  careful-prompt" in names and "B  short-prompt" in names
+        assert facts.count("✓ done") == 2 and "0.10" in facts and "1.00" in facts
+        lines = stage.text("transcripts").splitlines()
+        (parting,) = [line for line in lines if "they part here" in line]
+        assert parting.startswith("▌") and "turn 2" in parting
+        (beside,) = [line for line in lines if "Three boxes fall" in line]
+        assert "A quarter of 3 boxes of 36 is 27." in beside
+        same = [line for line in lines if "= the same" in line]
+        assert len(same) == 1 and "turn 1" in same[0]
+
+
+async def test_the_sides_of_two_transcripts_are_called_as_their_runs_are(tmp_path: Path) -> None:
+    paths = three_runs(tmp_path)
+    rows = [json.loads(line) for line in (paths[2] / "results.jsonl").read_text().splitlines()]
+    for row in rows:
+        row["completion"] += [{"role": "assistant", "content": "one turn more"}]
+    (paths[2] / "results.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows))
+    async with comparing(runs_screen(paths), (120, 90)) as stage:
+        await stage.press("greater_than_sign", "enter")
+        assert "only in C" in stage.text("transcripts")
+        await stage.press("v")
+        assert "\n C ●" in stage.text("transcripts")
+
+
+async def test_what_folds_no_further_says_so(tmp_path: Path) -> None:
+    async with comparing(runs_screen(two_runs(tmp_path))) as stage:
+        await stage.press("enter", "g", "j", "l", "l", "l")
+        assert "All of it is shown." in stage.text("keys")
+
+
+async def test_what_differs_is_unfolded_and_marked_and_what_is_the_same_is_not(
+    tmp_path: Path,
+) -> None:
+    async with comparing(runs_screen(two_runs(tmp_path))) as stage:
+        await stage.press("enter")
+        lines = stage.text("transcripts").splitlines()
+        assert sum("multiply(a=14, b=36) → 504" in line and " │ " in line for line in lines) == 1
+        (arguments,) = [line for line in lines if "b = 4" in line]
+        assert "b = 5" in arguments and " ┃ " in arguments
+        await stage.press("t")
+        assert "b = 4" not in stage.text("transcripts").replace("(a=504, b=4)", "")
+        assert stage.text("transcripts").count("multiply(") == 4
+
+
+async def test_the_same_call_stands_beside_itself_where_one_side_says_nothing_before_it(
+    tmp_path: Path,
+) -> None:
+    paths = two_runs(tmp_path)
+    rows = [json.loads(line) for line in (paths[1] / "results.jsonl").read_text().splitlines()]
+    for row in rows:
+        row["completion"][0]["content"] = ""
+        row["prompt"] = row["prompt"][1:]
+    (paths[1] / "results.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows))
+    async with comparing(runs_screen(paths), (120, 60)) as stage:
+        await stage.press("enter", "g")
+        shown = stage.text("transcripts")
+        assert shown.count("multiply(a=14, b=36) → 504") == 2
+        assert "a = 14" not in shown
+        (asked,) = [line for line in shown.splitlines() if "› user" in line]
+        assert asked.count("› user") == 2
+
+
+async def test_differences_are_gone_through_and_both_sides_scroll_together(tmp_path: Path) -> None:
+    async with comparing(runs_screen(two_runs(tmp_path)), (120, 20)) as stage:
+        await stage.press("enter")
+        assert "prompt and 3 of 4 turns differ" in stage.title("transcripts")
+        found = []
+        for key in ("n", "n", "N", "N", "N"):
+            await stage.press(key)
+            (marked,) = [
+                line for line in stage.text("transcripts").splitlines() if line.startswith("▌")
+            ]
+            found.append(marked.strip("▌─ ").partition("≠")[0].strip())
+        assert found == ["turn 3", "turn 4", "turn 3", "turn 2", "prompt"]
+        await stage.press("G")
+        (expected,) = [ln for ln in stage.text("transcripts").splitlines() if "expected" in ln]
+        assert expected.count("2493") == 2
+
+
+async def test_one_above_the_other_tells_what_is_the_same_once(tmp_path: Path) -> None:
+    async with comparing(runs_screen(two_runs(tmp_path)), (80, 60)) as stage:
+        await stage.press("enter", "g")
+        shown = stage.text("transcripts")
+        assert shown.count("First the candles of one day.") == 1
+        lines = [line[1:] for line in shown.splitlines()]
+        ours = next(at for at, line in enumerate(lines) if "Three boxes fall" in line)
+        theirs = next(at for at, line in enumerate(lines) if "Now those of five days" in line)
+        assert lines[ours - 1].startswith("A ●") and ours < theirs
+        await stage.press("v")
+        assert stage.text("transcripts").count("First the candles of") == 2
+
+
+async def test_other_examples_and_rollouts_are_read_from_there(tmp_path: Path) -> None:
+    async with comparing(runs_screen(two_runs(tmp_path))) as stage:
+        await stage.press("enter", "right_square_bracket", "right_square_bracket")
+        assert "example 3 · 3 of 12 · ↓ broken" in stage.title("transcripts")
+        before = stage.text("heads")
+        await stage.press("a", "b")
+        after = stage.text("heads")
+        assert before.count("· 1 of 3") == 2 and after.count("· 2 of 3") == 2
+        await stage.press("escape")
+        assert isinstance(stage.screen, CompareRuns)
+        assert stage.screen.examples.cursor == 2
+
+
+async def test_q_leaves_one_screen_after_the_other(tmp_path: Path) -> None:
+    async with comparing(runs_screen(two_runs(tmp_path))) as stage:
+        await stage.press("enter", "q")
+        assert isinstance(stage.screen, CompareRuns)
+        await stage.pilot.press("q")
+        await stage.pilot.pause()
+        assert not stage.app.is_running
+
+
+async def test_two_rollouts_of_one_group_are_read_the_same_way() -> None:
+    errored = ERRORS[0]
+    async with comparing(CompareRollouts(*watched(), errored - 1, errored)) as stage:
+        names, facts = stage.text("heads").splitlines()
+        assert "rollout 0 · 1 of 4" in names and "rollout 1 · 2 of 4" in names
+        assert "✓ done" in facts and "✗ error" in facts
+        assert "2 of 4 turns differ" in stage.title("transcripts")
+        assert "≠ only in A" in stage.text("transcripts")
+        await stage.press("b")
+        assert "= both are the same" in stage.title("transcripts")
+        assert "rollout 2 · 3 of 4" in stage.text("heads")
+
+
+async def test_both_screens_stand_over_a_run_too_and_give_way_to_it(tmp_path: Path) -> None:
+    async with staged_app(over()) as stage:
+        first = CompareRollouts(stage.feed, stage.live.state, 0, 1)
+        for screen in (first, runs_screen(two_runs(tmp_path))):
+            stage.app.push_screen(screen)
+            await stage.until(lambda screen=screen: getattr(screen, "is_ready", False))
+            assert "q back" in stage.text(screen.query_one("#keys", LineView))
+            await stage.press("question_mark")
+            keys = stage.text(stage.app.screen.query_one(LineView))
+            assert "Next, previous" in keys and "Pause the engine" not in keys
+            await stage.press("escape", "escape")
+            assert stage.app.screen is stage.live
+        await stage.press("question_mark")
+        keys = stage.text(stage.app.screen.query_one(LineView))
+        assert "Pause the engine" in keys and "Settings that differ" not in keys
+
+
+async def test_a_rollout_that_is_not_finished_says_so() -> None:
+    async with comparing(CompareRollouts(*watched(ended=False), 29, 30)) as stage:
+        assert "The rollout of B is not finished" in stage.text("transcripts")
+
+
+async def test_a_rollout_that_cannot_be_read_says_so(tmp_path: Path) -> None:
+    paths = two_runs(tmp_path)
+    async with comparing(runs_screen(paths)) as stage:
+        (paths[1] / "results.jsonl").write_text("")
+        await stage.press("enter")
+        assert "The rollout of B cannot be read back" in stage.text("transcripts")
+
+
+async def test_long_transcripts_are_laid_out_beside_the_loop(tmp_path: Path) -> None:
+    paths = [write_run(tmp_path, name, PASSES["A"][:1], each=1) for name in ("one", "two")]
+    for path, word in zip(paths, ("first", "other"), strict=True):
+        row = json.loads((path / "results.jsonl").read_text())
+        row["completion"] = [
+            {"role": "assistant", "content": f"turn {n} {word if n == 700 else ''} " * 40}
+            for n in range(1, 1001)
+        ]
+        (path / "results.jsonl").write_text(json.dumps(row) + "\n")
+    async with comparing(runs_screen(paths)) as stage:
+        await stage.press("enter")
+        assert "1 of 1,000 turns differ" in stage.title("transcripts")
+        assert "turn 700  ≠ they part here" in stage.text("transcripts")
+        await stage.press("G")
+        assert "ending" in stage.text("transcripts")

@@ -1,0 +1,23 @@
+"""What the test of two runs' rewards says."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from tui_eval.tui.look.figures import chance_text
+
+if TYPE_CHECKING:
+    from tui_eval.fold.comparison import Comparison
+
+TESTS = {"newcombe": "McNemar's exact test", "paired": "normal approximation"}
+
+
+def reward_test(found: Comparison) -> str:
+    """The test of the rewards; empty where there is none."""
+    reward = found.figures[0].difference
+    if reward.p is None:
+        return ""
+    text = f"reward: {chance_text(reward.p)}, {TESTS.get(reward.method, reward.method)}"
+    if found.holm_p is not None and found.holm_p != reward.p:
+        text += f"; {chance_text(found.holm_p).removeprefix('p = ')} for all runs at once (Holm)"
+    return text
