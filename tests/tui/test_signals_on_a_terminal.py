@@ -224,13 +224,14 @@ def test_a_job_that_was_stopped_from_outside_draws_anew_and_leaves_the_terminal_
     with closing(Terminal(program.folder, program.env, "compare", *runs)) as on:
         on.wait_for("greatest difference first")
         pid = on.process.pid
-        for _ in range(2):
+        for order in ("worst first", "best first"):
             os.kill(pid, signal.SIGSTOP)
             on.wait_for(lambda: os.waitid(os.P_PID, pid, os.WSTOPPED | os.WNOHANG))
             on.read_all()
             on.screen.reset()
             os.kill(pid, signal.SIGCONT)
-            on.wait_for("greatest difference first")
+            on.type("s")
+            on.wait_for(order)
         on.type("q")
         assert on.finish() == 0
         assert on.is_whole()

@@ -59,6 +59,7 @@ class TerminalDriver(LinuxDriver):
         self._file = self._output  # type: ignore[assignment]
         self._is_taken = False
         self._is_undone = False
+        self._modes: list[Any] | None = None
         self._has_slept = False
         self._looking = self._loop.call_later(LOOKS_EVERY_S, self._look)
         self._loop.add_signal_handler(signal.SIGTSTP, self._sleep)
@@ -68,6 +69,8 @@ class TerminalDriver(LinuxDriver):
         """Takes the terminal."""
         self._is_taken, self._is_undone = True, False
         super().start_application_mode()  # type: ignore[no-untyped-call]
+        with contextlib.suppress(termios.error):
+            self._modes = termios.tcgetattr(self.fileno)
 
     def stop_application_mode(self) -> None:
         """Gives the terminal back, as far as what is written reaches it: see `close`."""
@@ -145,10 +148,18 @@ class TerminalDriver(LinuxDriver):
             self._take_again()
 
     def _take_again(self) -> None:
-        if self._is_taken and not self._is_undone and not self._is_in_background():
-            self.suspend_application_mode()
-            self._must_signal_resume = True
-            self.resume_application_mode()
+        """Asks for the terminal and draws all of it; what is typed meanwhile is not lost."""
+        if not self._is_taken or self._is_undone or self._is_in_background():
+            return
+        if self._modes is not None:
+            with contextlib.suppress(termios.error):
+                termios.tcsetattr(self.fileno, termios.TCSANOW, self._modes)
+        self.write(ASKED_FOR)
+        self._enable_mouse_support()
+        if self._mouse_pixels:
+            self._enable_mouse_pixels()
+        self._query_in_band_window_resize()
+        self._app.post_message(self.SignalResume())
 
     def _stalled(self) -> None:
         """The thread that writes tells of it."""
@@ -159,14 +170,7 @@ class TerminalDriver(LinuxDriver):
         self._loop.add_writer(self._output.fileno(), self._flows)
 
     def _flows(self) -> None:
-        """What was left out is asked for and drawn anew; what is typed meanwhile is not lost."""
+        """What was left out is asked for and drawn anew."""
         self._loop.remove_writer(self._output.fileno())
         self._output.flows()
-        if not self._is_taken or self._is_undone or self._is_in_background():
-            return
-        self.write(ASKED_FOR)
-        self._enable_mouse_support()
-        if self._mouse_pixels:
-            self._enable_mouse_pixels()
-        self._query_in_band_window_resize()
-        self._app.post_message(self.SignalResume())
+        self._take_again()
