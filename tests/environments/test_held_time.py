@@ -15,6 +15,7 @@ from tui_eval.engine.limiting.gate import Gate
 from tui_eval.engine.limiting.limits import Held
 from tui_eval.engine.seam.hub import Hub
 from tui_eval.engine.watch import RolloutWatch
+from tui_eval.events import Stage
 from tui_eval.observer import CURRENT
 
 
@@ -28,28 +29,59 @@ async def test_the_log_names_a_rollout_as_the_list_does(caplog: pytest.LogCaptur
     assert "example seven #2, attempt 1: status 429" in caplog.text
 
 
-async def test_a_pause_between_two_tries_of_a_request_counts_for_no_rollout() -> None:
-    gate, held_for = Gate(), 0.0
+class Paused:
+    """A rollout of one call, and a clock that goes on only while its gate is closed."""
 
+    def __init__(self) -> None:
+        self.now = 0.0
+        self.gate = Gate()
+        hub = Hub()
+        hub.tell(started(1, 1))
+        self.watch = RolloutWatch(0, 0, hub, self.gate, Held())
+
+    def pause(self) -> None:
+        """Closes the gate; it opens when the rollout waits there."""
+        self.gate.close()
+        asyncio.get_running_loop().call_soon(self._go_on)
+
+    def _go_on(self) -> None:
+        if self.watch.stage != Stage.HELD:
+            asyncio.get_running_loop().call_soon(self._go_on)
+            return
+        self.now += 100.0
+        self.gate.open()
+
+    async def check(self, client: StubClient) -> None:
+        """Runs it; the pause is no part of its time."""
+        CURRENT.set(self.watch)
+        env = vf.SingleTurnEnv(dataset=[{"question": "q", "answer": "a"}])
+        row = {"prompt": [{"role": "user", "content": "q"}], "example_id": 0, "task": "t"}
+        state = await env.rollout(row, client, "m", {})
+        assert self.now == 100.0
+        assert state["timing"]["generation_ms"] == state["timing"]["total_ms"] == 0.0
+        assert state.steps[0]["model_ms"] == 0.0
+
+
+@pytest.fixture
+async def rollout(monkeypatch: pytest.MonkeyPatch) -> Paused:
+    paused = Paused()
+    monkeypatch.setattr(time, "perf_counter", lambda: paused.now)
+    return paused
+
+
+async def test_a_pause_between_two_tries_of_a_request_counts_for_no_rollout(
+    rollout: Paused,
+) -> None:
     class RefusedOnce(StubClient):
         async def get_response(self, *args: Any, **more: Any) -> Any:
-            nonlocal held_for
-            gate.close()
-            paused = time.perf_counter()
-            asyncio.get_running_loop().call_later(0.2, gate.open)
-            async with watch.request_sleeps(0.0, "status 429"):
+            rollout.pause()
+            async with rollout.watch.request_sleeps(0.0, "status 429"):
                 pass
-            held_for = time.perf_counter() - paused
             return await super().get_response(*args, **more)
 
-    hub = Hub()
-    hub.tell(started(1, 1))
-    watch = RolloutWatch(0, 0, hub, gate, Held())
-    CURRENT.set(watch)
-    env = vf.SingleTurnEnv(dataset=[{"question": "q", "answer": "a"}])
-    row = {"prompt": [{"role": "user", "content": "q"}], "example_id": 0, "task": "t"}
-    began = time.perf_counter()
-    state = await env.rollout(row, RefusedOnce(answer("one")), "m", {})
-    most = (time.perf_counter() - began - held_for) * 1000 + 1
-    assert state["timing"]["generation_ms"] < most
-    assert state.steps[0]["model_ms"] < most
+    await rollout.check(RefusedOnce(answer("one")))
+
+
+async def test_a_pause_before_a_call_counts_for_no_rollout(rollout: Paused) -> None:
+    rollout.pause()
+    await rollout.check(StubClient(answer("one")))
