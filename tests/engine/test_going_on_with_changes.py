@@ -267,6 +267,22 @@ def test_resume_alone_knows_how_many_examples_a_run_of_all_has(
     assert len(program.runs()) == 2
 
 
+def test_resume_alone_takes_no_unsaved_run_of_another_folder(
+    program: Program, fault_server: FaultServer
+) -> None:
+    write(program)
+    fault_server.script(CHAT, [GOOD, BAD, GOOD])
+    assert evaluate(program, fault_server, "-n", "2", "-c", "1").code == 3
+    run = program.only_run()
+    program.folder = program.folder / "another"
+    program.folder.mkdir()
+    write(program)
+    done = evaluate(program, fault_server, "-n", "2", "--resume")
+    assert done.code == 0, done
+    assert "starting a new one" in done.err
+    assert f"Incomplete: kept with m, 2 of 2, 1 errored, unsaved: {run.path}" in done.err
+
+
 def test_resume_alone_takes_no_saved_run_outside_of_the_folder_that_is_named(
     program: Program, fault_server: FaultServer, begun: Run
 ) -> None:

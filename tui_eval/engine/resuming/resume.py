@@ -18,7 +18,7 @@ from tui_eval.engine.limiting.spending import spent_on_superseded
 from tui_eval.engine.preparing.examples import Examples
 from tui_eval.engine.preparing.prepared import Prepared
 from tui_eval.engine.resuming.digests import digest_now, version_of
-from tui_eval.engine.suites.own_runs import roots_of, rows_key
+from tui_eval.engine.suites.own_runs import is_of_here, roots_of, rows_key
 from tui_eval.errors import Notice, RefusedError, warning
 from tui_eval.messages import to_messages
 from tui_eval.runs.facts import read_metadata
@@ -88,6 +88,7 @@ def _choose(
         for one in every
         if (one.env_id, one.model) == (plan.env_id, plan.model) and one.run.plan.exists()
     ]
+    named = [(one, before) for one, before in named if is_of_here(one, before)]
     same = [(one, before) for one, before in named if rows_key(before) == rows_key(plan)]
     fitting = [(one, before) for one, before in same if _fits(before, sizes)]
     if fitting:

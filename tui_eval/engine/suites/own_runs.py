@@ -16,7 +16,7 @@ from tui_eval.errors import Fault, RefusedError
 from tui_eval.runs.layout import RunDir, saved_roots
 from tui_eval.runs.lock import holder
 from tui_eval.runs.opening import find_run
-from tui_eval.runs.unsaved import incomplete_runs
+from tui_eval.runs.unsaved import Incomplete, incomplete_runs
 
 _COMPARED = {"env_id", "shuffle", "shuffle_seed", "examples", *KEPT}
 
@@ -117,6 +117,11 @@ def roots_of(plan: RunPlan) -> list[Path]:
     return [Path(plan.output_dir)] if plan.output_dir else saved_roots(Path(plan.env_dir_path))
 
 
+def is_of_here(one: Incomplete, before: RunPlan) -> bool:
+    """Whether a run is saved here, or was begun in this folder: unsaved ones are all in one."""
+    return not one.unsaved or before.folder in ("", str(Path.cwd()))
+
+
 def _candidates(seeking: Sequence[Planned], taken: Container[Path]) -> list[_Candidate]:
     """Runs that may be gone on with, the newest first and complete ones last.
 
@@ -132,7 +137,7 @@ def _candidates(seeking: Sequence[Planned], taken: Container[Path]) -> list[_Can
                 before = read_plan(one.run.plan)
             except RefusedError:
                 continue
-            if not before.given_inputs:
+            if not before.given_inputs and is_of_here(one, before):
                 found.append(_Candidate(one.run, before))
     return found
 
