@@ -12,6 +12,7 @@ from textual.screen import Screen
 
 from tui_eval.tui.home_app import HomeApp
 from tui_eval.tui.screens.suite import SuiteScreen
+from tui_eval.tui.widgets.line_view import LineView
 
 
 def seen(app: App[Any]) -> str:
@@ -76,3 +77,17 @@ def is_at_rest(app: Any) -> bool:
         and not listing.is_searching
         and listing.is_answered
     )
+
+
+class Watching:
+    """The base of what a test has of an app that runs."""
+
+    pilot: Pilot[Any]
+
+    async def until(self, condition: Callable[[], Any]) -> None:
+        """Waits for what is about to happen."""
+        await until(self.pilot, condition, 30.0)
+
+    def text(self, view: LineView) -> str:
+        """What a pane shows."""
+        return "\n".join(view.render_line(y).text.rstrip() for y in range(view.size.height))

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import math
-from collections.abc import AsyncIterator, Callable
+from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from pathlib import Path
 from typing import Any
 
 from scripted_run import NOW, ScriptedFeed, all_events, running_events, saved_rows
-from textual.pilot import Pilot
+from seeing import Watching
 from textual.screen import Screen
 
 from tui_eval.fold.feed import Feed
@@ -20,10 +20,8 @@ from tui_eval.tui.watched import Watched
 from tui_eval.tui.widgets.line_view import LineView
 
 
-class Comparing:
+class Comparing(Watching):
     """A running app with a comparison, and what a test wants to look at."""
-
-    pilot: Pilot[Any]
 
     def __init__(self, first: Screen[Any]) -> None:
         self.app = ScreenApp(first)
@@ -31,13 +29,6 @@ class Comparing:
     @property
     def screen(self) -> Any:
         return self.app.screen
-
-    async def until(self, condition: Callable[[], Any]) -> None:
-        for _ in range(3000):
-            await self.pilot.pause(0.01)
-            if condition():
-                return
-        raise AssertionError("this never came about")
 
     async def press(self, *keys: str) -> None:
         await self.pilot.press(*keys)

@@ -2,24 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator, Callable
+from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from pathlib import Path
 from typing import Any
 
 from scripted_home import Desk, pin_time_zone, several_runs
 from scripted_run import NOW, ScriptedFeed, all_events
-from textual.pilot import Pilot
+from seeing import Watching
 from textual.screen import Screen
 
 from tui_eval.tui.home_app import HomeApp
-from tui_eval.tui.widgets.line_view import LineView
 
 
-class HomeStage:
+class HomeStage(Watching):
     """Home with what a test wants to press and to look at."""
-
-    pilot: Pilot[Any]
 
     def __init__(self, desk: Desk) -> None:
         self.desk = desk
@@ -51,19 +48,9 @@ class HomeStage:
         self.started.append(request)
         return ScriptedFeed(self.desk.refusal or all_events(), live=False)
 
-    async def until(self, condition: Callable[[], Any]) -> None:
-        for _ in range(3000):
-            await self.pilot.pause(0.01)
-            if condition():
-                return
-        raise AssertionError(f"this never came about; the list says\n{self.list}")
-
     async def press(self, *keys: str) -> None:
         await self.pilot.press(*keys)
         await self.pilot.pause()
-
-    def text(self, view: LineView) -> str:
-        return "\n".join(view.render_line(y).text.rstrip() for y in range(view.size.height))
 
     @property
     def wanted(self) -> tuple[str, str]:

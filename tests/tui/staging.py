@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator, Callable
+from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from typing import Any
 
 from run_on_disk import FeedFromDisk
 from scripted_run import NOW, SELECTED, ScriptedFeed, all_events, running_events, saved_rows, story
 from scripted_suite import Feeds, suite_events
-from textual.pilot import Pilot
+from seeing import Watching
 
 from tui_eval import events as ev
 from tui_eval.tui.app import TuiEvalApp
@@ -17,10 +17,8 @@ from tui_eval.tui.preferences import Preferences
 from tui_eval.tui.widgets.line_view import LineView
 
 
-class Stage:
+class Stage(Watching):
     """A running app with what a test wants to look at."""
-
-    pilot: Pilot[Any]
 
     def __init__(
         self,
@@ -44,13 +42,6 @@ class Stage:
     def live(self) -> Any:
         return self.app.live_screen
 
-    async def until(self, condition: Callable[[], Any]) -> None:
-        for _ in range(3000):
-            await self.pilot.pause(0.01)
-            if condition():
-                return
-        raise AssertionError("this never came about")
-
     async def tell(self, *events: ev.Event) -> None:
         self.feed.events += events
         await self.until(lambda: not self.feed.events)
@@ -69,9 +60,6 @@ class Stage:
     async def press(self, *keys: str) -> None:
         await self.pilot.press(*keys)
         await self.pilot.pause()
-
-    def text(self, view: LineView) -> str:
-        return "\n".join(view.render_line(y).text.rstrip() for y in range(view.size.height))
 
 
 @asynccontextmanager

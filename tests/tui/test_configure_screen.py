@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import os
-from collections.abc import AsyncIterator, Callable, Mapping
+from collections.abc import AsyncIterator, Mapping
 from contextlib import asynccontextmanager
 from pathlib import Path
 from typing import Any
@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 from scripted_form import MONDAY, SEVERAL, ScriptedDesk, draft_of, form_app, ready
 from scripted_run import ScriptedFeed
-from textual.pilot import Pilot
+from seeing import Watching
 from textual.widgets import TextArea
 
 from tui_eval.config.draft import Draft
@@ -25,7 +25,6 @@ from tui_eval.tui.screens.configure import ConfigureScreen
 from tui_eval.tui.screens.picker import Picker
 from tui_eval.tui.screens.question import Question
 from tui_eval.tui.screens.text_box import TextBox
-from tui_eval.tui.widgets.line_view import LineView
 
 
 @pytest.fixture(autouse=True)
@@ -35,10 +34,8 @@ def nobody_pauses(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(configure, "ASKS_AFTER_S", 0.01)
 
 
-class Stage:
+class Stage(Watching):
     """A form on the screen, with what a test wants to press and to look at."""
-
-    pilot: Pilot[Any]
 
     def __init__(self, app: TuiEvalApp) -> None:
         self.app = app
@@ -51,13 +48,6 @@ class Stage:
     def asked(self) -> list[dict[str, Any]]:
         """Requests that the app was told to begin with."""
         return self.app.asked  # type: ignore[attr-defined,no-any-return]
-
-    async def until(self, condition: Callable[[], Any]) -> None:
-        for _ in range(3000):
-            await self.pilot.pause(0.01)
-            if condition():
-                return
-        raise AssertionError("this never came about")
 
     async def settled(self) -> None:
         await self.until(lambda: self.screen.is_settled)
@@ -77,9 +67,6 @@ class Stage:
     async def to(self, name: str) -> None:
         self.screen.fields.go_to(name)
         await self.pilot.pause()
-
-    def text(self, view: LineView) -> str:
-        return "\n".join(view.render_line(y).text.rstrip() for y in range(view.size.height))
 
     def below(self, name: str) -> str:
         """The line below that of a field."""
