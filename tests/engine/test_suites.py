@@ -167,6 +167,15 @@ def test_what_is_wrong_for_an_environment_is_told_for_every_evaluation_with_its_
     assert not suite.program.runs()
 
 
+def test_an_environment_that_is_not_there_is_told_with_its_line(suite: Suites) -> None:
+    suite.write(marked("a"), 'env_id = "numberd"')
+    done = suite.run()
+    assert done.code == 2, done
+    wanted = "suite.toml:12, env_id: environment numberd: there is no such environment"
+    assert wanted in done.err
+    assert not suite.program.runs()
+
+
 def test_settings_that_are_replaced_are_looked_at_for_every_evaluation_of_the_same_arguments(
     suite: Suites,
 ) -> None:

@@ -162,7 +162,7 @@ class Draft:
             name = ARGUMENT + argument.group(1)
             shown = {field.name for field in self.form.fields()}
             return name if name in shown else "env_args"
-        if where == "ENVIRONMENT" or where.startswith("environment "):
+        if where == "ENVIRONMENT" or re.match(r"(?:.*, env_id: )?environment ", where):
             return "env_id"
         named = self._of_line(where) if self.path is not None else None
         if named:

@@ -251,7 +251,15 @@ def open_environment(
                 faults += override_faults(env, one["extra_env_kwargs"] or {}, _replaced_at(one))
         return env, read_table(env, num_examples, seed, only), faults
     except RefusedError as error:
-        return None, None, error.faults
+        return None, None, [_with_line(fault, env_id, sources) for fault in error.faults]
+
+
+def _with_line(fault: Fault, env_id: str, sources: Mapping[str, str]) -> Fault:
+    """A fault of the environment itself also says where a file names it."""
+    place = place_of(sources, "env_id", "")
+    if not place or fault.where != f"environment {env_id}":
+        return fault
+    return replace(fault, where=f"{place}: {fault.where}")
 
 
 def _asked(settings: Mapping[str, Any]) -> tuple[str, Mapping[str, Any]]:
