@@ -27,7 +27,7 @@ WATCHED_S = 30.0
 HELD_WITHIN_S = 20.0
 STOPS_WITHIN_S = 2.5
 """The clean stop may take 2 s, and the processes half a second to go."""
-ENDS_WITHIN_S = 1.0
+ENDS_WITHIN_S = 0.5
 """Asked a second time, it waits for nothing."""
 
 
