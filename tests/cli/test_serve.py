@@ -285,6 +285,7 @@ async def test_a_tab_that_is_closed_while_it_waits_for_another_starts_nothing(
             later = time.monotonic() + 4 * LOOKS_EVERY_S
             await last.wait_for(lambda: time.monotonic() > later)
             assert started.read_text() == "xx"
+        wait_until(lambda: len(processes_of(program)) == 1, "the last screen is gone")
 
 
 async def test_a_tab_that_waits_for_another_starts_nothing_once_the_server_ends(
