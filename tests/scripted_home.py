@@ -56,7 +56,7 @@ def running_run(**changes: Any) -> FoundRun:
 def several_runs() -> list[FoundRun]:
     """Every state that there is."""
     old = RunDir(Path("environments/wordle/outputs/evals/wordle--gpt-4.1-mini/0a1b2c3d"))
-    state = RunDir(Path("/home/ada/.local/state/tui-eval/evals/reverse-text--demo/77aa01ff"))
+    state = RunDir(Path("/srv/evals/state/tui-eval/evals/reverse-text--demo/77aa01ff"))
     narrow = {"reward": 0.42, "low": 0.33, "high": 0.51}
     qwen = "qwen/qwen3-235b-a22b-instruct-2507"
     return [

@@ -283,6 +283,17 @@ def test_resume_alone_takes_no_unsaved_run_of_another_folder(
     assert f"Incomplete: kept with m, 2 of 2, 1 errored, unsaved: {run.path}" in done.err
 
 
+def test_resume_alone_passes_over_a_run_whose_plan_cannot_be_read(
+    program: Program, fault_server: FaultServer, begun: Run
+) -> None:
+    evaluate(program, fault_server, "-n", "3", "-s")
+    (broken,) = [run for run in program.runs() if run.path != begun.path]
+    (broken.path / "run.toml").write_text("torn = ")
+    done = evaluate(program, fault_server, "-n", "3", "-s", "--resume")
+    assert done.code == 0, done
+    assert f"{begun.path.relative_to(program.folder)}: 3 of 3 done" in done.err
+
+
 def test_resume_alone_takes_no_saved_run_outside_of_the_folder_that_is_named(
     program: Program, fault_server: FaultServer, begun: Run
 ) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from typing import Any
 
 from program import Program, chat_answer
 from servers import FaultServer, Reply
@@ -26,13 +27,19 @@ def load_environment():
 """
 
 
+def spent(program: Program, server: FaultServer, env_id: str, code: int) -> dict[str, Any]:
+    """What is told of the tokens of one rollout that may be tried twice."""
+    asked = ("-m", "m", "-b", f"{server.url}/v1", "-n", "1", "-r", "1", "--max-retries", "1")
+    done = program.run(env_id, *asked, "--json")
+    assert done.code == code, done
+    found: dict[str, Any] = json.loads(done.out)["tokens"]
+    return found
+
+
 def test_tokens_of_a_lost_attempt_are_counted(program: Program, fault_server: FaultServer) -> None:
     program.environment("two-turns", TWO_TURNS)
     fault_server.script(CHAT, [GOOD, BAD, GOOD, GOOD])
-    asked = ("-m", "m", "-b", f"{fault_server.url}/v1", "-n", "1", "-r", "1", "--max-retries", "1")
-    done = program.run("two-turns", *asked, "--json")
-    assert done.code == 0, done
-    tokens = json.loads(done.out)["tokens"]
+    tokens = spent(program, fault_server, "two-turns", code=0)
     assert (tokens["input"], tokens["output"], tokens["total"]) == (30, 15, 45)
     assert tokens["lost"] == {"input": 10, "output": 5}
     assert tokens["per_rollout"] == {"input": 20, "output": 10}
@@ -49,10 +56,7 @@ def test_tokens_of_answers_that_are_of_no_use_are_counted(
     used = {"usage": {"prompt_tokens": 7, "completion_tokens": 4, "total_tokens": 11}}
     refused = [Reply(body={"choices": [], **used}), Reply(body=chat_answer("") | used)]
     fault_server.script(CHAT, refused)
-    asked = ("-m", "m", "-b", f"{fault_server.url}/v1", "-n", "1", "-r", "1", "--max-retries", "1")
-    done = program.run("reverse-text", *asked, "--json")
-    assert done.code == 3, done
-    tokens = json.loads(done.out)["tokens"]
+    tokens = spent(program, fault_server, "reverse-text", code=3)
     assert (tokens["input"], tokens["output"], tokens["total"]) == (14, 8, 22)
     assert tokens["lost"] == {"input": 7, "output": 4}
     (row,) = program.only_run().rows

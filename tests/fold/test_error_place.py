@@ -46,10 +46,10 @@ def test_the_last_frame_of_peoples_code_is_named(
 
 
 def test_of_a_chain_the_cause_counts() -> None:
-    told = text(frame("/home/me/tools.py", 7, "add")) + (
+    told = text(frame("/project/tools.py", 7, "add")) + (
         "\nThe above exception was the direct cause of the following exception:\n\n"
-    ) + text(frame("/home/me/env.py", 9, "env_response"), last="ToolCallError: add")  # fmt: skip
-    assert place_of(told) == "/home/me/tools.py:7 in add"
+    ) + text(frame("/project/env.py", 9, "env_response"), last="ToolCallError: add")  # fmt: skip
+    assert place_of(told) == "/project/tools.py:7 in add"
 
 
 def test_packages_and_our_own_code_are_not_peoples_but_the_environments_package_is() -> None:

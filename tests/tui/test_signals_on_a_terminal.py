@@ -235,7 +235,7 @@ def test_a_job_that_was_stopped_from_outside_draws_anew_and_leaves_the_terminal_
             for _ in range(20):
                 on.read(0.01)
                 on.type("@")
-            on.wait_for(lambda: on.text.count("@") == typed)  # noqa: B023
+            on.wait_for(lambda wanted=typed: on.text.count("@") == wanted)
             on.wait_for("greatest difference first")
         on.type("\x1b")
         on.wait_for(lambda: "@" not in on.text)

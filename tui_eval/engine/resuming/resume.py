@@ -11,14 +11,14 @@ from msgspec.json import encode
 
 from tui_eval.config.changes import Change, change, changes, misfits, same_size
 from tui_eval.config.options import NEWEST
-from tui_eval.config.plan import Request, RunPlan, read_plan
+from tui_eval.config.plan import Request, RunPlan
 from tui_eval.config.planning import draft_plan, make_plan, resume_asked
 from tui_eval.config.values import parse_values
 from tui_eval.engine.limiting.spending import spent_on_superseded
 from tui_eval.engine.preparing.examples import Examples
 from tui_eval.engine.preparing.prepared import Prepared
 from tui_eval.engine.resuming.digests import digest_now, version_of
-from tui_eval.engine.suites.own_runs import is_of_here, roots_of, rows_key
+from tui_eval.engine.suites.own_runs import plan_of, roots_of, rows_key
 from tui_eval.errors import Notice, RefusedError, warning
 from tui_eval.messages import to_messages
 from tui_eval.runs.facts import read_metadata
@@ -84,11 +84,10 @@ def _choose(
     """
     sizes = _sizes_asked(request, plan)
     named = [
-        (one, read_plan(one.run.plan))
+        (one, before)
         for one in every
-        if (one.env_id, one.model) == (plan.env_id, plan.model) and one.run.plan.exists()
+        if (one.env_id, one.model) == (plan.env_id, plan.model) and (before := plan_of(one))
     ]
-    named = [(one, before) for one, before in named if is_of_here(one, before)]
     same = [(one, before) for one, before in named if rows_key(before) == rows_key(plan)]
     fitting = [(one, before) for one, before in same if _fits(before, sizes)]
     if fitting:
@@ -123,7 +122,7 @@ def _sizes_asked(request: Request, plan: RunPlan) -> dict[str, int]:
 
 def _fits(before: RunPlan, sizes: Mapping[str, int]) -> bool:
     """Whether a run has what is asked for, or can be extended to it."""
-    return not (before.given_inputs or misfits(None, sizes, before.model_dump(), "--resume"))
+    return not misfits(None, sizes, before.model_dump(), "--resume")
 
 
 def _is_more(before: RunPlan, sizes: Mapping[str, int]) -> bool:

@@ -117,9 +117,18 @@ def roots_of(plan: RunPlan) -> list[Path]:
     return [Path(plan.output_dir)] if plan.output_dir else saved_roots(Path(plan.env_dir_path))
 
 
-def is_of_here(one: Incomplete, before: RunPlan) -> bool:
-    """Whether a run is saved here, or was begun in this folder: unsaved ones are all in one."""
-    return not one.unsaved or before.folder in ("", str(Path.cwd()))
+def plan_of(one: Incomplete) -> RunPlan | None:
+    """The plan of a run that one may go on with unasked; None where it is none of those.
+
+    Its plan can be read, no program gave its inputs, and it is saved here or was begun in this
+    folder: unsaved ones are all in one place.
+    """
+    try:
+        before = read_plan(one.run.plan)
+    except RefusedError:
+        return None
+    is_of_here = not one.unsaved or before.folder in ("", str(Path.cwd()))
+    return before if is_of_here and not before.given_inputs else None
 
 
 def _candidates(seeking: Sequence[Planned], taken: Container[Path]) -> list[_Candidate]:
@@ -132,12 +141,9 @@ def _candidates(seeking: Sequence[Planned], taken: Container[Path]) -> list[_Can
     env_ids = {one.plan.env_id for one in seeking}
     found = []
     for one in incomplete_runs(roots_of(seeking[0].plan), all_of_them=True):
-        if one.env_id in env_ids and one.run.plan.exists() and one.run.path.resolve() not in taken:
-            try:
-                before = read_plan(one.run.plan)
-            except RefusedError:
-                continue
-            if not before.given_inputs and is_of_here(one, before):
+        if one.env_id in env_ids and one.run.path.resolve() not in taken:
+            before = plan_of(one)
+            if before is not None:
                 found.append(_Candidate(one.run, before))
     return found
 
