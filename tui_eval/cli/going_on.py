@@ -53,7 +53,8 @@ def newest_here(is_sought: Callable[[str], bool]) -> tuple[Incomplete | None, st
         how = f"goes on with {_resuming(one.env_id, one.run)}"
         if one.at_work:
             how = f"is at work: tui-eval open {shlex.quote(str(one.run.path))}"
-        another = another or f". One that was begun in {folder} {how}"
+        which = f"One that was begun in {folder}" if folder else "Another one"
+        another = another or f". {which} {how}"
     return None, another
 
 
