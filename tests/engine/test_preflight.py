@@ -108,6 +108,18 @@ def test_a_refused_key_is_named_by_its_variable(
     assert fault_server.requests[0].headers["Authorization"] == "Bearer secret-value"
 
 
+def test_without_a_key_the_models_are_asked_for_as_the_requests_ask(
+    program: Program, fault_server: FaultServer
+) -> None:
+    echo(program)
+    fault_server.script(MODELS, [listed("qwen3")])
+    done = run(program, fault_server, "-k", "")
+    assert done.code == 0, done
+    asked = {one.path: one.headers.get("Authorization") for one in fault_server.requests}
+    assert len(asked) == 2, asked
+    assert len(set(asked.values())) == 1, asked
+
+
 def test_the_key_of_anthropics_protocol_goes_as_it_wants_it(
     program: Program, fault_server: FaultServer
 ) -> None:

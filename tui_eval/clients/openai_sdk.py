@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 # The SDK refuses to call without a key, or takes the one it finds in its own variable; this is
 # what servers without keys are used to.
-_NO_KEY = "EMPTY"
+NO_KEY = "EMPTY"
 _SETTINGS_OF_THE_SDK = ("OPENAI_ORG_ID", "OPENAI_PROJECT_ID", "OPENAI_CUSTOM_HEADERS")
 
 
@@ -51,7 +51,7 @@ class OpenAISdkClient(SdkClient["AsyncOpenAI", MessagesT, dict[str, Any]], Gener
             return super().sdk_headers(config)
         return text_headers(
             {
-                "Authorization": f"Bearer {self._api_key or _NO_KEY}",
+                "Authorization": f"Bearer {self._api_key or NO_KEY}",
                 "Accept": "application/json",
                 "Content-Type": "application/json",
                 "User-Agent": "tui-eval",
@@ -64,7 +64,7 @@ class OpenAISdkClient(SdkClient["AsyncOpenAI", MessagesT, dict[str, Any]], Gener
         from openai import AsyncOpenAI
 
         return AsyncOpenAI(
-            api_key=self._api_key or _NO_KEY,
+            api_key=self._api_key or NO_KEY,
             base_url=self.base_url(config),
             http_client=self._session.http_client(),
             max_retries=config.max_retries,

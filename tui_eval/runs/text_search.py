@@ -53,15 +53,16 @@ def search_transcripts(
     try:
         with SavedRows(run, state) as saved:
             for searched, row in enumerate(rows, 1):
-                version = Version(reading, state.since[row])
-                known = _answers(saved.line(row), wanted.text_conditions, matchers)
+                try:
+                    version, line = Version(reading, state.since[row]), saved.line(row)
+                except IndexError:  # the file has fewer rollouts now
+                    return
+                known = _answers(line, wanted.text_conditions, matchers)
                 for condition, holds in known.items():
                     wanted.heard(condition, row, holds, version)
                 unread += len(known) < len(wanted.text_conditions)
                 found += any(known.values())
                 yield SearchProgress(searched, len(rows), found, unread)
-    except IndexError:  # the file has fewer rollouts now
-        return
     finally:
         for matcher in matchers.values():
             matcher.close()

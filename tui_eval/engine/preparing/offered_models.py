@@ -6,6 +6,7 @@ import json
 from typing import Any
 
 from tui_eval.clients.credentials import credentials_of
+from tui_eval.clients.openai_sdk import NO_KEY
 from tui_eval.errors import Fault, RefusedError, nearest
 from tui_eval.types import ClientConfig
 
@@ -58,10 +59,10 @@ def _headers(endpoint: ClientConfig, client_type: str) -> dict[str, str]:
     headers = {"Accept": "application/json", "Accept-Encoding": "identity"}
     if client_type == _ANTHROPIC:
         headers["anthropic-version"] = "2023-06-01"
-        key = {"x-api-key": found.key}
+        key = {"x-api-key": found.key} if found.key else {}
     else:
-        key = {"Authorization": f"Bearer {found.key}"}
-    return {**headers, **(key if found.key else {}), **found.headers, **endpoint.extra_headers}
+        key = {"Authorization": f"Bearer {found.key or NO_KEY}"}
+    return {**headers, **key, **found.headers, **endpoint.extra_headers}
 
 
 def _get(url: str, headers: dict[str, str]) -> tuple[int, bytes]:

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import marshal
 import re
-import threading
+import subprocess
 from collections.abc import Sequence
 from typing import NamedTuple
 
@@ -67,13 +67,14 @@ def find(source: str, texts: Sequence[str], patience_s: float = PATIENCE_S) -> l
         TooSlowError: It took longer than it may.
         OSError: No process could be started; the text says so.
     """
-    process = matching_process(_PROGRAM)
-    timer = threading.Timer(patience_s, process.kill)
-    timer.start()
-    try:
-        answer, _ = process.communicate(marshal.dumps((source, MOST, list(texts))))
-    finally:
-        timer.cancel()
+    with matching_process(_PROGRAM) as process:
+        try:
+            answer, _ = process.communicate(
+                marshal.dumps((source, MOST, list(texts))), timeout=patience_s
+            )
+        except subprocess.TimeoutExpired:
+            process.kill()
+            raise TooSlowError from None
     if process.returncode != 0:
         raise TooSlowError
     return [Match(*found) for found in marshal.loads(answer)]
