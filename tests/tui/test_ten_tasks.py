@@ -115,6 +115,7 @@ def two_prompts(folder: Path) -> Desk:
         [
             found_run("", run=RunDir(newer), date=NOW - 2 * 3600),
             found_run("", run=RunDir(older), date=NOW - DAY),
+            found_run("9e8d7c6b", date=NOW - 2 * DAY),
         ]
     )
 

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, TypeVar
 
 from textual import events
 from textual.app import SystemCommand
+from textual.await_complete import AwaitComplete
 from textual.binding import BindingType
 from textual.filter import LineFilter, Monochrome, NoColor
 from textual.screen import Screen
@@ -84,6 +85,19 @@ class HouseApp(InTurnApp[Result]):
             if give_back := getattr(self._driver, "give_back", None):
                 give_back()
             self._signals.let_go()
+
+    def pop_screen(self) -> AwaitComplete:
+        """Takes the top screen away; what others do after a frame is done after the next one's.
+
+        Textual keeps that with the screen that is on top just then, and loses it with that screen.
+        """
+        gone = self.screen
+        popped = super().pop_screen()
+        waiting, gone._callbacks = gone._callbacks, []
+        for callback, sender in waiting:
+            if getattr(sender, "screen", None) is not gone:
+                self.screen._invoke_later(callback, sender)
+        return popped
 
     def tell_server(self, path: str) -> None:
         """Tells `tui-eval serve` which run or file of evaluations this app shows."""

@@ -1,0 +1,29 @@
+"""What every app of the house does for all of its screens."""
+
+from __future__ import annotations
+
+import asyncio
+
+from staging import over, staged_app
+from textual.screen import ModalScreen
+
+
+class Brief(ModalScreen[None]):
+    """A dialog that is taken away before it comes to what is done after a frame."""
+
+    async def _invoke_and_clear_callbacks(self) -> None:
+        pass
+
+
+async def test_what_waits_for_a_frame_outlives_the_dialog_on_top() -> None:
+    done: list[str] = []
+    async with staged_app(over()) as stage:
+        dialog = Brief()
+        await stage.app.push_screen(dialog)
+        for name, pump in (("screen", stage.live), ("app", stage.app), ("dialog", dialog)):
+            pump.call_later(pump.call_after_refresh, done.append, name)
+        while len(dialog._callbacks) < 3:
+            await asyncio.sleep(0.001)
+        await stage.app.pop_screen()
+        await stage.until(lambda: len(done) == 2)
+        assert sorted(done) == ["app", "screen"]
