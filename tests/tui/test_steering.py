@@ -165,6 +165,14 @@ async def test_what_a_finished_run_cannot_do_is_said() -> None:
         assert asked(feed) == []
 
 
+@pytest.mark.parametrize("key", ["e", "x", "R"])
+async def test_nothing_is_said_to_be_missing_of_a_run_that_is_still_loading(key: str) -> None:
+    app = TuiEvalApp(ScriptedFeed(starts=False), now=lambda: NOW, saved=True)
+    async with app.run_test(size=(120, 40)) as pilot:
+        await pilot.press(key)
+        assert str(app.live_screen.keys.message) == "Not yet: the run is still loading."
+
+
 async def test_the_run_of_another_program_says_what_cannot_be_read_and_no_more() -> None:
     bad = ev.LineUnreadable(0, NOW, "results.jsonl", 3, 10, 5, "junk")
     events = [run_started(format="verifiers"), finished(0), bad, ev.ReadingMoved(0, NOW, 9, 9, 2)]

@@ -154,6 +154,11 @@ class RunState:
         return self.read[0] >= self.read[1]
 
     @property
+    def is_loading(self) -> bool:
+        """Whether more of the run is about to be told, so that nothing is known to be missing."""
+        return self.run is None or not self.is_read
+
+    @property
     def is_foreign(self) -> bool:
         """Whether another program wrote the run: no engine of ours can go on with it."""
         return self.run is not None and self.run.format not in OURS

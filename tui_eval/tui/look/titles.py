@@ -27,6 +27,8 @@ COLOURS = {
     "accent": "$text-accent",
 }
 
+STILL_LOADING = "Not yet: the run is still loading."
+
 
 def rollouts_title(following: bool, goes_on: bool, sorting: Sorting) -> Content:
     """Says whether the view moves by itself, and how it is sorted."""

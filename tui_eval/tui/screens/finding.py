@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from tui_eval.tui.look.titles import STILL_LOADING
 from tui_eval.tui.rollouts.filter_entry import error_condition, tool_condition
 from tui_eval.tui.screens.annotating import AnnotatingScreen
 from tui_eval.tui.widgets.line_view import LineView
@@ -51,7 +52,7 @@ class FindingScreen(AnnotatingScreen):
         """Goes to the next or previous error."""
         row = self.rollouts.error_from(step)
         if row is None:
-            self._say("No rollout has errored.")
+            self._say(STILL_LOADING if self.state.is_loading else "No rollout has errored.")
         else:
             self.rollouts.select(row)
 

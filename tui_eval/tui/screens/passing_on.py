@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from tui_eval.tui.copying.copyable import Copyable, of_example, of_part, of_rollout, of_run
 from tui_eval.tui.copying.exporting import Part, part_of
 from tui_eval.tui.look.stages import DONE
-from tui_eval.tui.look.titles import rollout_name
+from tui_eval.tui.look.titles import STILL_LOADING, rollout_name
 from tui_eval.tui.screens.annotating import AnnotatingScreen
 from tui_eval.tui.screens.copy_menu import offer_copies
 from tui_eval.tui.transcript.reader import Reader
@@ -65,7 +65,8 @@ class PassingOnScreen(AnnotatingScreen):
 
         run = self.state.run
         if run is None or not self.state.finished:
-            self._say("Nothing has finished yet that could be exported.")
+            nothing = "Nothing has finished yet that could be exported."
+            self._say(STILL_LOADING if self.state.is_loading else nothing)
         else:
             name = f"{run.env_id} with {run.model}"
             offer_export(self, run.path, name, self.exportable(), self._say)

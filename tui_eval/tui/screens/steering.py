@@ -13,7 +13,7 @@ from tui_eval.tui.leaving import STAY, Choice
 from tui_eval.tui.look.figures import plural
 from tui_eval.tui.look.paths import typed_path
 from tui_eval.tui.look.stages import DONE
-from tui_eval.tui.look.titles import rollout_name
+from tui_eval.tui.look.titles import STILL_LOADING, rollout_name
 from tui_eval.tui.screens.annotating import AnnotatingScreen
 from tui_eval.tui.suite.limit_steps import next_limit
 from tui_eval.tui.terminal.browser import in_browser, lies_in
@@ -126,7 +126,9 @@ class SteeringScreen(AnnotatingScreen):
         from tui_eval.tui.screens.question import Question
 
         state, why = self.state, ""
-        if state.run is None or not (state.errors or self._is_resumable):
+        if state.is_loading and not state.errors:
+            why = STILL_LOADING
+        elif state.run is None or not (state.errors or self._is_resumable):
             why = "No rollout has errored: there is nothing to run again."
         elif not self.goes_on and state.end is None:
             why = "Another process writes this run: it can only be read."
