@@ -145,7 +145,8 @@ class MessagesAdded(msgspec.Struct, tag="msgs", array_like=True):
 
     `first` is the place of the first message in the conversation, the prompt included: 0 starts
     the conversation anew, as a subscription and a second attempt do. Messages are dicts in the
-    shape of results.jsonl.
+    shape of results.jsonl, and so are `steps`, the model calls from `first_step` on that they tell
+    the time and tokens of.
     """
 
     seq: int
@@ -155,6 +156,8 @@ class MessagesAdded(msgspec.Struct, tag="msgs", array_like=True):
     first: int
     prompt_length: int
     messages: list[dict[str, Any]]
+    first_step: int = 0
+    steps: list[dict[str, Any]] = []
 
 
 class ToolFinished(msgspec.Struct, tag="tool", array_like=True):

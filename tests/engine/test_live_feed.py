@@ -127,6 +127,8 @@ async def test_messages_come_only_for_subscribed_rollouts_and_tell_the_story_on_
         saved = one.feed.saved(1, one.state.offset[1], one.state.length[1])
         assert saved is not None
         assert live.messages == saved.messages
+        assert len(live.steps) == 2
+        assert live.steps == saved.steps
         assert [e.text for e in live.entries()] == [e.text for e in saved.entries()]
         tools = [entry.tool for entry in saved.entries() if entry.tool]
         assert [(use.name, use.result) for use in tools] == [("add", "3")]

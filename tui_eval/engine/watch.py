@@ -21,6 +21,7 @@ from tui_eval.runs.row import message_dict
 
 if TYPE_CHECKING:
     from tui_eval.engine.seam.hub import Hub
+    from tui_eval.rollout_data import StepRecord
     from tui_eval.state import State
 
 log = logging.getLogger("tui_eval.rollout")
@@ -80,6 +81,7 @@ class RolloutWatch:
         self.output_tokens = 0
         self.state = None
         self._state_log: StateLog | None = None
+        self._told_steps = 0
         self.prompt_length = 0
         self.messages: list[Any] = []
         self._answer: RunningAnswer | None = None
@@ -155,8 +157,9 @@ class RolloutWatch:
         self.messages.extend(messages)
         if first == 0:
             self.prompt_length = len(self.messages)
+        first_step, self._told_steps = self._told_steps, len(self._steps)
         if self._hub.is_watched(self.row):
-            self._hub.tell_watchers(self._added(first))
+            self._hub.tell_watchers(self._added(first, first_step))
         if log.isEnabledFor(logging.DEBUG):
             for message in messages:
                 log.debug("%s: %s", self, message_dict(message))
@@ -203,12 +206,17 @@ class RolloutWatch:
 
     def story(self) -> list[Event]:
         """The conversation so far, and the answer that is just coming."""
-        return [self._added(0), *(self._answer.told() if self._answer else ())]
+        return [self._added(0, 0), *(self._answer.told() if self._answer else ())]
 
-    def _added(self, first: int) -> MessagesAdded:
+    @property
+    def _steps(self) -> list[StepRecord]:
+        return [] if self.state is None else self.state.steps
+
+    def _added(self, first: int, first_step: int) -> MessagesAdded:
         added = [message_dict(message) for message in self.messages[first:]]
+        at, steps = time.time(), [{**step} for step in self._steps[first_step:]]
         return MessagesAdded(
-            0, time.time(), self.row, self.attempt, first, self.prompt_length, added
+            0, at, self.row, self.attempt, first, self.prompt_length, added, first_step, steps
         )
 
     def staged_event(self, at: float) -> RolloutStaged:

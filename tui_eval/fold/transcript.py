@@ -126,6 +126,7 @@ class Rollout:
         self.attempt = added.attempt
         self.prompt_length = added.prompt_length
         self.messages[added.first :] = added.messages
+        self.steps[added.first_step :] = added.steps
 
     def entries(self) -> list[Entry]:
         """The conversation to show: every tool result stands with its call."""
