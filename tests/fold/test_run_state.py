@@ -128,6 +128,15 @@ def test_a_second_attempt_starts_its_clock_and_its_tokens_anew() -> None:
     assert (state.since[0], state.attempt[0], state.tokens_in) == (1010.0, 2, 0)
 
 
+def test_a_pause_is_no_part_of_the_time_of_a_running_rollout() -> None:
+    state, passed = folded(started()), []
+    for at, stage in ((1.0, Stage.MODEL), (3.0, Stage.HELD), (5.0, Stage.HELD), (9.0, Stage.MODEL)):
+        state.apply(staged(0, stage, at=at))
+        passed.append(state.passed_s(0, at + 1.0))
+    assert passed == [1.0, 2.0, 2.0, 3.0]
+    assert math.isnan(state.passed_s(1, 9.0))
+
+
 def test_an_endpoint_that_tells_negative_tokens_breaks_nothing() -> None:
     state = RunState()
     state.apply(started())

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from tui_eval import events as ev
 
 NAN = math.nan
-WAITING, SLEEPING, DONE, ERROR = 0, 1, 8, 9
+WAITING, SLEEPING, HELD, DONE, ERROR = 0, 1, 4, 8, 9
 LIMITS_KEPT = 16
 OURS = ("", "tui-eval")
 """How a run's format is called that an engine of this program can go on with."""
@@ -93,6 +93,7 @@ class RunState:
         self.last_cause = ""
         self.errors: dict[int, str] = {}
         self.error_counts: Counter[str] = Counter()
+        self._held_at: dict[int, float] = {}
         self.stop_conditions: Counter[str] = Counter()
         self.truncated = 0
         self.facts = RowFacts()
@@ -222,6 +223,12 @@ class RunState:
         unasked = self.run is not None and not self.run.asked and self.is_read
         return unasked and self.by_stage[WAITING] > 0
 
+    def passed_s(self, row: int, now: float) -> float:
+        """Seconds that a running rollout has taken, without those of a pause; NaN for others."""
+        if not WAITING < self.stage[row] < DONE:
+            return NAN
+        return max(self._held_at.get(row, now) - self.since[row], 0.0)
+
     def example_id(self, row: int) -> Any:
         """The example's id as the dataset has it; its position until a rollout of it finished."""
         position = row // self.per_example
@@ -268,6 +275,10 @@ class RunState:
             return
         if before == WAITING or event.attempt != self.attempt[row]:
             self.since[row] = event.at
+        elif before == HELD:
+            self.since[row] += event.at - self._held_at.pop(row, event.at)
+        if event.stage == HELD and before != WAITING:
+            self._held_at[row] = event.at
         self._move(row, event.stage)
         self.attempt[row] = event.attempt
         if event.note:
@@ -301,6 +312,7 @@ class RunState:
             return
         self._move(row, DONE if event.error is None else ERROR)
         self._woke(row)
+        self._held_at.pop(row, None)
         self._use(row, event.turns, event.tool_calls, event.input_tokens, event.output_tokens)
         self.lost_in += event.lost_input
         self.lost_out += event.lost_output

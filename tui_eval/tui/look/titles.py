@@ -68,8 +68,8 @@ def story_title(
     if state.stage[row] >= DONE:
         if state.total_ms[row]:
             parts.append(f" · {span_text(state.total_ms[row] / 1000)}")
-    elif not math.isnan(state.since[row]):
-        parts.append(f" · {clock_text(now - state.since[row])}")
+    elif not math.isnan(passed := state.passed_s(row, now)):
+        parts.append(f" · {clock_text(passed)}")
     if note != Note():
         tags = " ".join(f"#{tag}" for tag in note.tags)
         parts += [" · ", (one_line(f"✎ {tags or note.text}", 24), COLOURS["accent"])]

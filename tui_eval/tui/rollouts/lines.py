@@ -117,8 +117,8 @@ class RolloutLines:
         state = self.state
         if state.stage[row] >= DONE:
             return state.total_ms[row] / 1000
-        since = state.since[row] if state.stage[row] != WAITING else math.nan
-        return since if math.isnan(since) else float(max(int(self.now() - since), 0))
+        passed = state.passed_s(row, self.now())
+        return passed if math.isnan(passed) else float(int(passed))
 
     # -- the names
 
