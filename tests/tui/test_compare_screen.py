@@ -18,10 +18,12 @@ from tui_eval.tui.widgets.paired_numbers import number_lines
 async def test_the_header_names_the_runs_and_tells_the_difference(tmp_path: Path) -> None:
     async with comparing(runs_screen(two_runs(tmp_path))) as stage:
         first, second, verdict = stage.text("compared").splitlines()
-        assert first.split()[:2] == ["A", "careful-prompt"] and "reward 0.62 [0.42, 0.83]" in first
-        assert "calculator · gpt-4.1-mini · 12 × 3 · 1 day ago" in first
+        assert (
+            first.split()[:2] == ["A", "careful-prompt"] and "reward 0.625 [0.419, 0.831]" in first
+        )
+        assert "calculator  gpt-4.1-mini  12 × 3  1 day ago" in first
         assert second.split()[:2] == ["B", "short-prompt"] and "2 hours ago" in second
-        assert "≈ unclear  reward B − A  +0.12 [-0.13, 0.38]  p = 0.338" in verdict
+        assert "≈ unclear  reward B − A +0.125 [-0.130, 0.380]  p = 0.338" in verdict
 
 
 async def test_a_run_is_called_as_it_was_named(tmp_path: Path) -> None:
@@ -34,10 +36,12 @@ async def test_a_run_is_called_as_it_was_named(tmp_path: Path) -> None:
 async def test_numbers_stand_beside_each_other_with_paired_intervals(tmp_path: Path) -> None:
     async with comparing(runs_screen(two_runs(tmp_path)), (200, 60)) as stage:
         lines = {line.split()[0]: line for line in stage.text("paired-numbers").splitlines()[1:8]}
-        assert lines["reward"].split()[1:4] == ["0.62", "0.75", "+0.12"]
+        assert lines["reward"].split()[1:4] == ["0.625", "0.750", "+0.125"]
         assert "seconds" in lines["time,"]
-        assert "[-3.32, -1.62]" in lines["time,"] and "▼ lower" in lines["time,"]
-        assert "= equal" in lines["calls"]
+        assert "[-3.321, -1.617]" in lines["time,"] and "▼ lower" in lines["time,"]
+        assert "= equal" in lines["calls"] and "●" in lines["calls"]
+        heads = stage.text("paired-numbers").splitlines()[0]
+        assert heads.endswith("B − A, each to its own scale")
         assert "┼" in lines["reward"] and "●" in lines["reward"]
 
 
@@ -127,8 +131,8 @@ async def test_runs_that_are_not_comparable_say_why(tmp_path: Path, size: tuple[
         views = ("compared", "pairs", "paired-numbers")
         everywhere = "".join(stage.text(name) for name in views)
         assert everywhere.count("not comparable") == 1
-        assert "(1 more in 1)" in stage.text("compared")
-        assert "is paired" in stage.text("paired-numbers") or size[0] < 100
+        assert "1 more in pane 1" in stage.text("compared")
+        assert "nothing to compare" in stage.text("paired-numbers") or size[0] < 100
         shown = " ".join(stage.text("pairs").split())
         assert "12 examples only in the first run" in shown
         assert "the environments differ (calculator, geography): their rewards may not" in shown
@@ -151,6 +155,7 @@ async def test_reading_tells_how_far_it_is_and_can_be_cancelled(tmp_path: Path) 
     stage = Comparing(runs_screen(paths))
     async with stage.app.run_test(size=(80, 24)) as stage.pilot:
         await stage.until(lambda: "▶ reading A" in stage.text("compared"))
+        assert stage.text("keys").split() == ["q", "quit", "?", "help", "esc", "cancel"]
         await stage.press("escape")
         await stage.until(lambda: "✗ Cancelled." in stage.text("pairs"))
         assert stage.screen.found is None
@@ -163,6 +168,14 @@ async def test_one_pane_at_a_time_where_there_is_little_room(tmp_path: Path) -> 
             await stage.press(key)
             assert [bool(pane.region) for pane in panes] == [at == shown for at in range(3)]
             assert stage.screen.focused is panes[shown]
+            assert "1 Examples 12     2 Numbers 7     3 Settings" in stage.text("pane-tabs")
+            keys = stage.text("keys")
+            assert "z zoom" not in keys and ("s sort" in keys) == (shown == 0)
+        await stage.pilot.click("#pane-tabs", offset=(22, 0))
+        await stage.pilot.pause()
+        assert stage.screen.focused is panes[1]
+        await stage.press("z")
+        assert not stage.screen.grid.has_class("-zoomed")
 
 
 async def test_ids_of_examples_stand_in_their_column_however_wide_their_signs_are(

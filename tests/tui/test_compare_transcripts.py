@@ -12,6 +12,7 @@ from staging import over, staged_app
 
 from tui_eval.tui.screens.compare import CompareRuns
 from tui_eval.tui.screens.compare_rollouts import CompareRollouts
+from tui_eval.tui.transcript.changed_words import changed_words
 from tui_eval.tui.widgets.line_view import LineView
 
 
@@ -44,6 +45,36 @@ async def test_the_sides_of_two_transcripts_are_called_as_their_runs_are(tmp_pat
         assert "\n C ●" in stage.text("transcripts")
 
 
+async def test_a_prompt_that_differs_is_shown_whole_with_its_changed_words_marked(
+    tmp_path: Path,
+) -> None:
+    async with comparing(runs_screen(two_runs(tmp_path)), (200, 60)) as stage:
+        await stage.press("enter")
+        shown = stage.text("transcripts")
+        assert "When you are done, answer with the number alone" in shown
+        assert "more lines" not in shown
+        view = stage.screen.transcripts
+        strips = [view.render_line(y) for y in range(view.size.height)]
+        marked = {
+            part.text.strip()
+            for strip in strips
+            for part in strip
+            if part.style is not None and part.style.underline
+        }
+        assert {"careful", "4", "5"} <= marked
+        assert not any("You are" in text or "504" in text for text in marked)
+
+
+def test_words_are_marked_where_most_of_two_texts_is_the_same() -> None:
+    first, second = "It has 2412 candles in all.", "It has 2493 candles left\nover in all."
+    ours, theirs = changed_words(first, second)
+    assert [first[start:end] for start, end in ours] == ["2412"]
+    assert [second[start:end] for start, end in theirs] == ["2493", "left", "over"]
+    assert changed_words("Three boxes fall.", "A quarter of them.") == ((), ())
+    long = "word " * 2000
+    assert changed_words(long, f"{long}more") == ((), ())
+
+
 async def test_what_folds_no_further_says_so(tmp_path: Path) -> None:
     async with comparing(runs_screen(two_runs(tmp_path))) as stage:
         await stage.press("enter", "g", "j", "l", "l", "l")
@@ -53,7 +84,7 @@ async def test_what_folds_no_further_says_so(tmp_path: Path) -> None:
 async def test_what_differs_is_unfolded_and_marked_and_what_is_the_same_is_not(
     tmp_path: Path,
 ) -> None:
-    async with comparing(runs_screen(two_runs(tmp_path))) as stage:
+    async with comparing(runs_screen(two_runs(tmp_path)), (120, 60)) as stage:
         await stage.press("enter")
         lines = stage.text("transcripts").splitlines()
         assert sum("multiply(a=14, b=36) → 504" in line and " │ " in line for line in lines) == 1
@@ -61,7 +92,7 @@ async def test_what_differs_is_unfolded_and_marked_and_what_is_the_same_is_not(
         assert "b = 5" in arguments and " ┃ " in arguments
         await stage.press("t")
         assert "b = 4" not in stage.text("transcripts").replace("(a=504, b=4)", "")
-        assert stage.text("transcripts").count("multiply(") == 4
+        assert stage.text("transcripts").count("▸ multiply(") == 4
 
 
 async def test_the_same_call_stands_beside_itself_where_one_side_says_nothing_before_it(
@@ -157,6 +188,7 @@ async def test_both_screens_stand_over_a_run_too_and_give_way_to_it(tmp_path: Pa
             await stage.press("question_mark")
             keys = stage.text(stage.app.screen.query_one(LineView))
             assert "Next, previous" in keys and "Pause the engine" not in keys
+            assert "To the end" in keys and "follow" not in keys
             await stage.press("escape", "escape")
             assert stage.app.screen is stage.live
         await stage.press("question_mark")

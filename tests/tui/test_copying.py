@@ -107,7 +107,7 @@ async def test_what_no_clipboard_takes_is_in_the_file_only(cache: Path) -> None:
     async with staged_app(ScriptedFeed(all_events(), rows, live=False)) as stage:
         await stage.press("2", "g")
         told = await copied(stage, "m")
-        assert told.startswith("Too long for a clipboard, 74 kB: the message of user is in ")
+        assert told.startswith("Too long for a clipboard, 74 kB: the user message is in ")
         assert stage.app.clipboard == ""
         assert len(kept(cache)) == MOST_BYTES + 1
 

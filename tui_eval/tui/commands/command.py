@@ -7,7 +7,8 @@ from typing import NamedTuple, TypeAlias
 Scope: TypeAlias = str
 """Where a command works: the name of a screen, of a pane, or `app` for everywhere."""
 
-RUN, MOVE, READ, PANES, LEAVE = "Run", "Moving", "Reading", "Panes", "Leaving"
+RUN, MOVE, READ, PANES = "Run", "Moving", "Reading", "Panes"
+HELP, LEAVE = "Help", "Leaving"
 PASS = "Passing on"
 """Groups that several screens have."""
 ABOVE = "above"

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from tui_eval.tui.commands.command import ABOVE, LEAVE, MOVE, PANES, PASS, Command
+from tui_eval.tui.commands.command import ABOVE, HELP, LEAVE, MOVE, PANES, PASS, Command
 
 COMPARE, EXAMPLES = "Runs", "Examples"
-GROUPS = (EXAMPLES, COMPARE, PASS, MOVE, PANES, LEAVE)
+GROUPS = (EXAMPLES, COMPARE, PASS, MOVE, PANES, HELP, LEAVE)
 TOGETHER = (frozenset(("pairs", "view", "compare", "compared")),)
 
 COMMANDS = (
@@ -68,14 +68,14 @@ COMMANDS = (
     ),
     Command("O", "read_elsewhere(True)", "compared", ABOVE, "Read it in $EDITOR", name="editor"),
     Command(
-        "question_mark", "help", "compared", PANES, "Show the keys", footer="help", rank=2,
+        "question_mark", "help", "compared", HELP, "Show the keys", footer="help", rank=2,
         palette=True,
     ),
     Command(
-        "colon", "app.command_palette", "compared", PANES, "Find a command or a theme",
+        "colon", "app.command_palette", "compared", HELP, "Find a command or a theme",
         name="palette",
     ),
-    Command("escape", "back", "compared", PANES, "Back"),
+    Command("escape", "back", "compared", PANES, "Back", footer="cancel", rank=3),
     Command(
         "q", "leave", "compared", LEAVE, "Leave this screen", footer="back", rank=1, palette=True,
     ),

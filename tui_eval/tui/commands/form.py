@@ -27,7 +27,7 @@ COMMANDS = (
         palette=True,
     ),
     Command(
-        "f5", "table", "form", FORM, "Another table of the file", footer="table", rank=23,
+        "f5", "table", "form", FORM, "Next evaluation of the file", footer="table", rank=23,
         palette=True,
     ),
     Command("f1", "help", "form", FORM, "Show the keys", footer="help", rank=21),
@@ -41,15 +41,17 @@ COMMANDS = (
     Command("ctrl+home", "move(-1000)", "fields", FIELDS, "First, last field", name="first"),
     Command("ctrl+end", "move(1000)", "fields", ABOVE, "Last field", name="last"),
     Command(
-        "enter", "open", "fields", FIELDS, "Choose, turn over, or the next field", footer="choose",
+        "enter", "open", "fields", FIELDS, "Choose, switch, or next field", footer="choose",
         rank=9,
     ),
     Command("ctrl+u", "clear", "fields", FIELDS, "Back to the default"),
-    Command("left", "caret(-1)", "fields", FIELDS, "Move in the text; turn a choice", name="left"),
+    Command(
+        "left", "caret(-1)", "fields", FIELDS, "Move in the text; change a choice", name="left",
+    ),
     Command("right", "caret(1)", "fields", ABOVE, "Right", name="right"),
     Command("ctrl+left", "word(-1)", "fields", FIELDS, "A word left, right", name="word-left"),
     Command("ctrl+right", "word(1)", "fields", ABOVE, "A word right", name="word-right"),
-    Command("home", "caret(-100000)", "fields", FIELDS, "Begin, end of the text", name="begin"),
+    Command("home", "caret(-100000)", "fields", FIELDS, "Start, end of the text", name="begin"),
     Command("end", "caret(100000)", "fields", ABOVE, "End of the text", name="end"),
     Command(
         "backspace", "delete(-1)", "fields", HIDDEN, "Delete before the caret",

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from tui_eval.tui.commands.command import (
     ABOVE,
+    HELP,
     HIDDEN,
     LEAVE,
     MOVE,
@@ -15,13 +16,13 @@ from tui_eval.tui.commands.command import (
 )
 
 LIST = "The list of rollouts"
-GROUPS = (RUN, MOVE, READ, LIST, PASS, PANES, LEAVE)
+GROUPS = (RUN, MOVE, READ, LIST, PASS, PANES, HELP, LEAVE)
 PANE_SCOPES = ("list", "story", "numbers", "log")
 TOGETHER = tuple(frozenset((pane, "view", "run")) for pane in PANE_SCOPES)
 
 COMMANDS = (
     Command(
-        "question_mark", "help", "run", PANES, "Show the keys", footer="help", rank=2,
+        "question_mark", "help", "run", HELP, "Show the keys", footer="help", rank=2,
         palette=True,
     ),
     Command(
@@ -179,7 +180,7 @@ COMMANDS = (
     ),
     Command("escape", "back", "run", PANES, "Back to the rollouts"),
     Command(
-        "colon", "app.command_palette", "run", PANES, "Find a command or a theme", name="palette",
+        "colon", "app.command_palette", "run", HELP, "Find a command or a theme", name="palette",
     ),
     Command(
         "q", "leave", "run", LEAVE, "Stop (resumable), detach, or quit", footer="quit", rank=1,

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from tui_eval.tui.commands.command import ABOVE, LEAVE, MOVE, PANES, PASS, READ, RUN, Command
+from tui_eval.tui.commands.command import ABOVE, HELP, LEAVE, MOVE, PANES, PASS, READ, RUN, Command
 from tui_eval.tui.commands.live import LIST, PANE_SCOPES
 
 SUITE = "Several evaluations"
-GROUPS = (RUN, MOVE, READ, LIST, PASS, PANES, SUITE, LEAVE)
+GROUPS = (RUN, MOVE, READ, LIST, PASS, PANES, SUITE, HELP, LEAVE)
 TOGETHER = tuple(
     frozenset((pane, "view", "run", "suite")) for pane in (*PANE_SCOPES, "evaluations")
 )

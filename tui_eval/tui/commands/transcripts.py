@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from tui_eval.tui.commands.command import ABOVE, LEAVE, MOVE, PANES, PASS, Command
+from tui_eval.tui.commands.command import ABOVE, HELP, LEAVE, MOVE, PANES, PASS, Command
 
 TRANSCRIPTS = "Transcripts"
-GROUPS = (TRANSCRIPTS, PASS, MOVE, PANES, LEAVE)
+GROUPS = (TRANSCRIPTS, PASS, MOVE, PANES, HELP, LEAVE)
 TOGETHER = (frozenset(("beside", "view", "transcripts", "compared")),)
 
 COMMANDS = (

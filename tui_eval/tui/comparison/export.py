@@ -16,7 +16,7 @@ from tui_eval.runs.summary_json import json_line
 from tui_eval.tui.comparison.comparing import ComparedRuns
 from tui_eval.tui.comparison.text import ToldRun, comparison_object
 from tui_eval.tui.copying.whole_texts import WholeText
-from tui_eval.tui.look.figures import NONE, interval_text, reward_text, signed_text
+from tui_eval.tui.look.figures import EXACT, NONE, interval_text, reward_text, signed_text
 
 TEXT_MOST = 400
 USUAL = ".md"
@@ -79,10 +79,10 @@ def _numbers(compared: Comparison, heads: list[str]) -> Iterator[str]:
         (
             [
                 one.name,
-                reward_text(one.first),
-                reward_text(one.second),
-                signed_text(one.difference.mean),
-                interval_text(one.difference.low, one.difference.high),
+                reward_text(one.first, EXACT),
+                reward_text(one.second, EXACT),
+                signed_text(one.difference.mean, EXACT),
+                interval_text(one.difference.low, one.difference.high, EXACT),
             ]
             for one in compared.figures
         ),

@@ -18,6 +18,7 @@ from tui_eval.runs.layout import RunDir
 from tui_eval.runs.summary_json import VERSION
 from tui_eval.tui.comparison.reward_test import reward_test
 from tui_eval.tui.look.figures import (
+    EXACT,
     NONE,
     interval_text,
     plural,
@@ -103,8 +104,9 @@ def _figure_lines(first: str, second: str, found: Comparison) -> Iterator[str]:
 
 def _cells(one: PairedFigure) -> tuple[str, ...]:
     difference = one.difference
-    interval = interval_text(difference.low, difference.high)
-    return reward_text(one.first), reward_text(one.second), signed_text(difference.mean), interval
+    means = reward_text(one.first, EXACT), reward_text(one.second, EXACT)
+    interval = interval_text(difference.low, difference.high, EXACT)
+    return *means, signed_text(difference.mean, EXACT), interval
 
 
 def _words(change: Change) -> str:

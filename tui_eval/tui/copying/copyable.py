@@ -47,7 +47,7 @@ class Copyable(NamedTuple):
     def of(self, side: str, *, capital: bool) -> Copyable:
         """The same of one of two rollouts, under a key of its own."""
         key = self.key.upper() if capital else self.key
-        return self._replace(key=key, label=f"{self.label} of {side}")
+        return self._replace(key=key, label=f"{side}: {self.label}")
 
 
 def given(key: str, label: str, text: str) -> Copyable:
@@ -82,7 +82,7 @@ def of_entry(entry: Entry) -> Iterator[Copyable]:
             yield given("o", "result of the call", result)
         return
     if entry.text:
-        yield given("m", f"message of {entry.role}", entry.text)
+        yield given("m", f"{entry.role} message", entry.text)
     if entry.reasoning:
         yield given("t", "reasoning", entry.reasoning)
 
@@ -167,7 +167,7 @@ def of_example(state: RunState, row: int, key: str = "x") -> Iterator[Copyable]:
         return
     path, example = state.run.path, str(state.example_id(row))
     about = f"runs example {example} alone, once"
-    yield Copyable(key, "example's command", about, lambda: command_of(path, example))
+    yield Copyable(key, "command of this example", about, lambda: command_of(path, example))
 
 
 def command_of(path: str, example: str | None = None) -> Made:

@@ -7,17 +7,23 @@ import math
 from tui_eval.stats.cost import dollars_text
 
 NONE = "–"
+EXACT = 3
+"""Places of rewards whose difference stands beside them: with two it may not be that of both."""
 LEAST_CHANCE = 1e-12
 """Smaller ones are not told apart."""
 
 
-def reward_text(value: float | None) -> str:
-    """A reward or metric in at most six characters; a dash for none."""
+def reward_text(value: float | None, places: int = 2) -> str:
+    """A reward or metric in at most six characters; a dash for none.
+
+    Args:
+        places: Of what is less than 10.
+    """
     if value is None or math.isnan(value):
         return NONE
     value = round(value, 9)  # sums of the same numbers in another order round alike
     if abs(value) < 100:
-        return f"{value:.2f}"
+        return f"{value:.{places if abs(value) < 9.9995 else 2}f}"
     return f"{value:.0f}" if abs(value) < 1e5 else f"{value:.0e}".replace("e+0", "e")
 
 
@@ -83,11 +89,11 @@ def money_text(dollars: float | None) -> str:
     return NONE if dollars is None else dollars_text(dollars)
 
 
-def interval_text(low: float | None, high: float | None) -> str:
+def interval_text(low: float | None, high: float | None, places: int = 2) -> str:
     """An interval in brackets, or nothing where there is none."""
     if low is None or high is None:
         return ""
-    return f"[{reward_text(low)}, {reward_text(high)}]"
+    return f"[{reward_text(low, places)}, {reward_text(high, places)}]"
 
 
 def plural(count: int, noun: str) -> str:
@@ -95,9 +101,9 @@ def plural(count: int, noun: str) -> str:
     return f"{count:,} {noun}" if count == 1 else f"{count:,} {noun}s"
 
 
-def signed_text(value: float | None) -> str:
+def signed_text(value: float | None, places: int = 2) -> str:
     """A difference of rewards or metrics with its sign; a difference of nothing has none."""
-    text = reward_text(value)
+    text = reward_text(value, places)
     if not text.strip("-0."):
         return text.lstrip("-")
     return f"+{text}" if value is not None and value > 0 else text

@@ -43,6 +43,7 @@ INKS = (
     "name",
     "code",
     "comment",
+    "changed",
     "match",
     "match-here",
     "caret",
@@ -52,6 +53,8 @@ INKS = (
 """Every ink; `cursor` and `cursor-blurred` are grounds laid under a line."""
 
 EMPTY: Line = ()
+LETTERS = ("key", "accent", "number", "string")
+"""Inks of the letters of runs that are compared, over and over."""
 
 
 def strip_of(line: Iterable[Span], width: int, ink: Callable[[str], Style], ground: Style) -> Strip:
@@ -71,6 +74,11 @@ def strip_of(line: Iterable[Span], width: int, ink: Callable[[str], Style], grou
         end = Segment("…", ink("muted") + ground)
         return Strip.join([strip.crop(0, width - 1), Strip([end])])
     return strip.adjust_cell_length(width, ink("") + ground)
+
+
+def letter_ink(letter: str) -> str:
+    """The ink of a run's letter."""
+    return LETTERS[(ord(letter[0]) - ord("A")) % len(LETTERS)]
 
 
 def line_width(line: Iterable[Span]) -> int:

@@ -31,9 +31,11 @@ from tui_eval.tui.screens.live import LiveScreen
 from tui_eval.tui.terminal.keys_in_turn import focus_once_drawn
 from tui_eval.tui.widgets.compared_header import ComparedHeader
 from tui_eval.tui.widgets.differing_settings import DifferingSettings
+from tui_eval.tui.widgets.home_header import Tab
 from tui_eval.tui.widgets.key_line import KeyLine
 from tui_eval.tui.widgets.paired_examples import SORTS, PairedExamples
 from tui_eval.tui.widgets.paired_numbers import PairedNumbers, wrapped
+from tui_eval.tui.widgets.pane_tabs import PaneTabs
 
 if TYPE_CHECKING:
     from tui_eval.fold.comparison import Comparison
@@ -72,6 +74,7 @@ class CompareRuns(ComparedScreen[None]):
         self.examples.only = only
         self.numbers = PairedNumbers(id="paired-numbers")
         self.settings = DifferingSettings(id="settings")
+        self.tabs = PaneTabs(id="pane-tabs")
         self.keys = KeyLine(id="keys")
         self.panes: list[Widget] = [self.examples, self.numbers, self.settings]
         self.grid = Container(id="compare", classes="-in-1")
@@ -79,6 +82,7 @@ class CompareRuns(ComparedScreen[None]):
     def compose(self) -> ComposeResult:
         """The runs on top, the panes, the keys."""
         yield self.header
+        yield self.tabs
         with self.grid:
             for pane in self.panes:
                 pane.add_class("card")
@@ -161,6 +165,12 @@ class CompareRuns(ComparedScreen[None]):
         count = len(self.found.settings) if self.found is not None else 0
         key = key_for("compare.settings")
         self.settings.border_title = Content(f" {key} Settings that differ · {count} ")
+        comparison = self.comparison
+        holds = (-1, -1, -1)
+        if comparison is not None:
+            holds = (len(comparison.examples), len(comparison.figures), count)
+        self.tabs.tabs = [*map(Tab, ("Examples", "Numbers", "Settings that differ"), holds)]
+        self.tabs.update()
         self._update_keys()
 
     def _examples_title(self) -> Content:
@@ -174,16 +184,26 @@ class CompareRuns(ComparedScreen[None]):
 
     def _update_keys(self) -> None:
         several = self.found is not None and len(self.found.runs) > 2
+        has_list = not self._has_one_pane or self.grid.has_class("-in-1")
+        can_zoom = self.found is not None and not self.has_class("-narrow")
         self.keys.words = {
             "run(1)": "run" if several else "",
             "open": "transcripts" if self.examples.shown else "",
-            "sort": "sort" if self.examples.shown else "",
+            "sort": "sort" if self.examples.shown and has_list else "",
+            "next_pane(1)": "pane" if self.found is not None else "",
+            "zoom": "zoom" if can_zoom else "",
+            "copy": "copy" if self.found is not None else "",
             "export": "export" if self.found is not None else "",
             "read_elsewhere(False)": "pager" if self.found is not None else "",
+            "back": "" if self.reading.over else "cancel",
             "leave": "back" if len(self.app.screen_stack) > 1 else "quit",
         }
         self.keys.scopes = (*self.scopes, "view", "pairs" if self.focused is self.examples else "")
         self.keys.tick(self.now())
+
+    @property
+    def _has_one_pane(self) -> bool:
+        return self.has_class("-narrow") or self.grid.has_class("-zoomed")
 
     def on_resize(self) -> None:
         """Lays out what depends on the width."""
@@ -202,6 +222,8 @@ class CompareRuns(ComparedScreen[None]):
     def _enter(self, number: int) -> None:
         zoomed = ["-zoomed"] if self.grid.has_class("-zoomed") else []
         self.grid.set_classes([f"-in-{number}", *zoomed])
+        self.tabs.current = number
+        self.tabs.update()
 
     def action_pane(self, number: int) -> None:
         """Goes to a pane."""
@@ -215,7 +237,9 @@ class CompareRuns(ComparedScreen[None]):
 
     def action_zoom(self) -> None:
         """Gives the whole screen to the pane with the focus, or takes it back."""
-        self.grid.toggle_class("-zoomed")
+        if self.grid.has_class("-zoomed") or not self.has_class("-narrow"):
+            self.grid.toggle_class("-zoomed")
+            self._update_keys()
 
     def action_only(self, only: str) -> None:
         """Shows the examples of one outcome; asked for the same again, all of them."""
@@ -248,6 +272,10 @@ class CompareRuns(ComparedScreen[None]):
     def on_compared_header_chosen(self, message: ComparedHeader.Chosen) -> None:
         """A run was clicked."""
         self._show(message.place)
+
+    def on_pane_tabs_chosen(self, message: PaneTabs.Chosen) -> None:
+        """A tab was clicked."""
+        self.action_pane(message.number)
 
     def on_paired_examples_only_wanted(self, message: PairedExamples.OnlyWanted) -> None:
         """An outcome was clicked."""

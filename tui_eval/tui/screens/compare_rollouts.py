@@ -158,6 +158,7 @@ class TranscriptsScreen(ComparedScreen[int]):
             "difference(1)": "difference" if self.two and self.two.stops else "",
             "export": "export" if self.two is not None else "",
             "read_elsewhere(False)": "pager" if self.two is not None else "",
+            "back": "",
             "leave": "back" if len(self.app.screen_stack) > 1 else "quit",
         }
         self.keys.scopes = (*self.scopes, "view", "beside")

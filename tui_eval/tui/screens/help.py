@@ -16,13 +16,15 @@ from textual.screen import ModalScreen
 from tui_eval.tui.commands import APART, COMMANDS
 from tui_eval.tui.commands.command import ABOVE, Command, Scope
 from tui_eval.tui.commands.form import FORM
-from tui_eval.tui.commands.keymap import Keymap, keymap_of
+from tui_eval.tui.commands.keymap import Keymap, key_for, keymap_of
 from tui_eval.tui.look.ink import EMPTY, Line, left, line_width
 from tui_eval.tui.look.stages import LOOKS, MEANINGS
 from tui_eval.tui.widgets.line_view import LineView
 
 HERE = "In this pane"
 KEYS = 13
+UNFOLLOWED = {"view.bottom": "To the end"}
+"""What the help says of commands where nothing is followed, in place of what they do in a run."""
 GAP = 3
 """Cells between two columns."""
 
@@ -51,14 +53,22 @@ def key_lines(
 ) -> Iterator[Line]:
     """The lines of `told_commands`, with a blank one between groups."""
     told = told_commands(groups, scopes, here)
+    others = {} if _of_run(groups, scopes) else UNFOLLOWED
     shown = {command.id: keymap.shown(command) for _, commands in told for command in commands}
     width = max(KEYS, *(cell_len(keys) + 2 for keys in shown.values()))
     for name, commands in told:
         yield ((name, "role"),)
         for command in commands:
-            yield ((f"  {left(shown[command.id], width)}", "key"), (command.help, ""))
+            yield (
+                (f"  {left(shown[command.id], width)}", "key"),
+                (others.get(command.id, command.help), ""),
+            )
         if name != told[-1][0]:
             yield EMPTY
+
+
+def _of_run(groups: Sequence[str], scopes: Collection[str]) -> bool:
+    return not scopes and FORM not in groups
 
 
 def sign_lines() -> Iterator[Line]:
@@ -81,7 +91,7 @@ def help_lines(
 ) -> list[Line]:
     """Keys and signs, in two columns where there is room; no signs for some scopes only."""
     lines = list(key_lines(groups, keymap, scopes, here))
-    if not scopes and FORM not in groups:
+    if _of_run(groups, scopes):
         lines += [EMPTY, *sign_lines()]
     ends = [at for at, line in enumerate(lines) if not line]
     middle = min(ends, key=lambda at: abs(at - len(lines) // 2), default=len(lines))
@@ -111,6 +121,8 @@ class HelpLines(LineView):
             self._groups, self.line_width, keymap_of(self.app), self._scopes, self._here
         )
         super().update()
+        keys = f"{key_for('view.down')} {key_for('view.up')}"
+        self.border_subtitle = f"{keys} scroll" if len(self._lines) > self.view_height else ""
 
     def count(self) -> int:
         """Lines of the help."""
@@ -150,7 +162,6 @@ class Help(ModalScreen[None]):
     def compose(self) -> ComposeResult:
         """The box."""
         box = HelpLines(self._groups, self._scopes, self._here)
-        has_signs = not self._scopes and FORM not in self._groups
-        what = "Keys and signs" if has_signs else "Keys"
+        what = "Keys and signs" if _of_run(self._groups, self._scopes) else "Keys"
         box.border_title = Content(f"{what} · esc closes")
         yield box

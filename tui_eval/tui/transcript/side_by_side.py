@@ -9,8 +9,11 @@ from typing import TYPE_CHECKING
 
 from rich.cells import cell_len
 
-from tui_eval.tui.look.ink import EMPTY, Line, Span, cut, line_width
+from tui_eval.tui.look.ink import EMPTY, Line, Span, cut, letter_ink, line_width
+from tui_eval.tui.transcript.changed_words import with_changes
 from tui_eval.tui.transcript.story import (
+    MEASURE,
+    TEXT_LINES,
     TOOL_LINES,
     Piece,
     View,
@@ -52,9 +55,15 @@ class Unit:
         return any(one is not None and one.tool is not None for one in (self.first, self.second))
 
     @property
+    def has_changes(self) -> bool:
+        """Whether the sides have texts here that are not the same."""
+        return self.differs and None not in (self.first, self.second)
+
+    @property
     def starts_unfolded(self) -> bool:
-        """Whether there are tool calls to be compared, so that all of them is shown."""
-        return self.is_tool and self.differs and None not in (self.first, self.second)
+        """Whether there are tool calls or prompts to be compared, so that all is shown of them."""
+        is_prompt = self.first is not None and self.first.turn == 0
+        return self.has_changes and (self.is_tool or is_prompt)
 
 
 @dataclass(frozen=True, slots=True)
@@ -142,26 +151,32 @@ def _units(alignment: Alignment) -> Iterator[Unit]:
     yield Unit(len(alignment.turns), is_ending=True)
 
 
-def block_of(two: Two, unit: Unit, limit: int | None, width: int, beside: bool) -> Block:
+def block_of(
+    two: Two, unit: Unit, limit: int | None, width: int, beside: bool, marks: bool = False
+) -> Block:
     """A unit laid out.
 
     Args:
         limit: Lines of a text to show; None for what is usual, 0 for folded. What differs in a
-            tool call is unfolded.
+            tool call or in the prompt is unfolded.
         beside: Whether the sides stand beside each other, and not one above the other.
+        marks: Whether the words are marked that differ: takes some milliseconds.
     """
+    edge = _half(width) + GUTTER + MEASURE if beside else MARGIN + MEASURE
     if unit.is_head:
-        return Block((_head(two, unit, width),))
-    if unit.is_ending:
-        body = _beside(two, unit, limit, width) if beside else _above(two, unit, limit, width)
-        return replace(
-            body, lines=(_rule((("──", "rule"), (" ending ", "muted")), width), *body.lines)
-        )
+        return Block((_head(two, unit, min(width, edge)),))
     if limit is None and unit.starts_unfolded:
-        limit = TOOL_LINES
-    if beside:
-        return _beside(two, unit, limit, width)
-    return _above(two, unit, limit, width)
+        limit = TOOL_LINES if unit.is_tool else TEXT_LINES
+    lay_out = _beside if beside else _above
+    body = lay_out(two, unit, limit, width, marks)
+    if not unit.is_ending:
+        return body
+    rule = _rule((("──", "rule"), (" ending ", "muted")), min(width, edge))
+    return replace(body, lines=(rule, *body.lines))
+
+
+def _half(width: int) -> int:
+    return max((width - GUTTER) // 2, 8)
 
 
 def _head(two: Two, unit: Unit, width: int) -> Line:
@@ -183,12 +198,11 @@ def _rule(line: Line, width: int) -> Line:
     return (*line, ("─" * max(width - line_width(line), 0), "rule"))
 
 
-def _beside(two: Two, unit: Unit, limit: int | None, width: int) -> Block:
-    half = max((width - GUTTER) // 2, 8)
+def _beside(two: Two, unit: Unit, limit: int | None, width: int, marks: bool) -> Block:
+    half = _half(width)
     pieces = [two.piece(unit, side, limit, half) for side in (False, True)]
     lines = []
-    sides = [_trimmed(piece) for piece in pieces]
-    for at, (ours, theirs) in enumerate(zip_longest(*sides, fillvalue=EMPTY)):
+    for at, (ours, theirs) in enumerate(zip_longest(*_sides(pieces, marks), fillvalue=EMPTY)):
         gutter: Span = (" │ ", "rule")
         if unit.differs:
             gutter = (" ≠ " if at == 0 else " ┃ ", "warn")
@@ -198,26 +212,31 @@ def _beside(two: Two, unit: Unit, limit: int | None, width: int) -> Block:
     return _block(lines if ends else [*lines, blank], pieces)
 
 
-def _above(two: Two, unit: Unit, limit: int | None, width: int) -> Block:
+def _above(two: Two, unit: Unit, limit: int | None, width: int, marks: bool) -> Block:
     pieces = [two.piece(unit, side, limit, width - MARGIN) for side in (False, True)]
     if not unit.differs and not unit.is_ending:
         pieces = pieces[:1]
     lines: list[Line] = []
-    for letter, ink, piece in zip(two.letters, ("key", "accent"), pieces, strict=False):
-        for at, line in enumerate(_trimmed(piece)):
+    sides = _sides(pieces, marks)
+    for letter, side in zip(two.letters, sides, strict=False):
+        for at, line in enumerate(side):
             margin = f"{letter} " if at == 0 else "│ "
-            lines.append(((margin if len(pieces) > 1 else "  ", ink), *line))
+            ink = letter_ink(letter) if len(pieces) > 1 else ""
+            lines.append(((margin if ink else "  ", ink), *line))
     if not unit.is_tool:
         lines.append(EMPTY)
     return _block(lines, pieces)
 
 
-def _trimmed(piece: Piece | None) -> list[Line]:
-    """The lines of a piece without the blank ones at its end."""
-    lines = [] if piece is None else list(piece.lines)
-    while lines and not lines[-1]:
-        lines.pop()
-    return lines
+def _sides(pieces: list[Piece | None], marks: bool) -> list[list[Line]]:
+    """The lines of the pieces without the blank ones at their ends."""
+    sides = [[] if piece is None else list(piece.lines) for piece in pieces]
+    if marks and len(pieces) == 2 and pieces[0] is not None and pieces[1] is not None:
+        sides = list(with_changes(pieces[0], pieces[1]))
+    for lines in sides:
+        while lines and not lines[-1]:
+            lines.pop()
+    return sides
 
 
 def _block(lines: list[Line], pieces: list[Piece | None]) -> Block:

@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from typing import TYPE_CHECKING
 
+from rich.cells import cell_len
 from textual.message import Message
 
 from tui_eval.printable import one_line
 from tui_eval.tui.commands.keymap import key_for
 from tui_eval.tui.look.figures import (
+    EXACT,
     chance_text,
     interval_text,
     letter_of,
@@ -17,7 +19,7 @@ from tui_eval.tui.look.figures import (
     reward_text,
     signed_text,
 )
-from tui_eval.tui.look.ink import Line, Span, cut, left, line_width, spread
+from tui_eval.tui.look.ink import Line, Span, cut, left, letter_ink, line_width, spread
 from tui_eval.tui.widgets.line_view import LineView
 
 if TYPE_CHECKING:
@@ -26,6 +28,8 @@ if TYPE_CHECKING:
     from tui_eval.tui.comparison.comparing import ComparedRun, ComparedRuns, Reading
 
 NAME_MOST = 28
+BESIDE = 31
+"""Cells of how a run's reward differs from the first one's."""
 MINUTE, HOUR, DAY = 60, 3600, 86400
 
 
@@ -83,51 +87,57 @@ class ComparedHeader(LineView, can_focus=False):
             elif reading.over:
                 state = ("", "")
             name = cut(one_line(str(path), 200), max(self.line_width - 24, 8))
-            yield (letter_of(place), letter_ink(place)), (f"  {name}  ", ""), state
+            yield (letter_of(place), letter_ink(letter_of(place))), (f"  {name}  ", ""), state
 
     def _all(self) -> Iterator[Line]:
         found = self.found
         assert found is not None
-        for place, one in enumerate(found.runs):
-            comparison = found.comparisons[place - 1] if place else None
-            yield self._run_line(place, one, comparison)
+        yield from self._run_lines(found)
         yield from self._verdict(found.comparisons[self.place - 1], found.runs[self.place].letter)
 
-    def _run_line(self, place: int, one: ComparedRun, comparison: Comparison | None) -> Line:
-        run, state = one.state.run, one.state
-        name = one_line(one.name, NAME_MOST)
-        start: list[Span] = [(one.letter, letter_ink(place)), (f"  {name}", "strong")]
-        notes: list[Span] = []
-        if run is not None:
-            missing = state.expected - state.finished
-            short = f" · {missing:,} not finished" if missing else ""
-            age = f" · {age_text(self.now() - run.complete_at)}" if run.complete_at else ""
-            notes = [
-                (f"  {one_line(run.env_id, NAME_MOST)}", "muted"),
-                (f" · {one_line(run.model, NAME_MOST)}", "muted"),
-                (f" · {run.num_examples:,} × {state.per_example}{short}", "muted"),
-                (age, "faint"),
+    def _run_lines(self, found: ComparedRuns) -> Iterator[Line]:
+        """Names, rewards, and between them the facts that there is room for in every line."""
+        runs = list(zip(found.runs, (None, *found.comparisons), strict=True))
+        ends = [self._reward(one, comparison) for one, comparison in runs]
+        names = padded([one_line(one.name, NAME_MOST) for one in found.runs])
+        columns = [padded(texts) for texts in zip(*map(self._facts, found.runs), strict=True)]
+        letters = max(len(one.letter) for one in found.runs)
+        room = self.line_width - letters - 4 - len(names[0]) - max(map(line_width, ends))
+        kept = _fitting(columns, room)
+        for place, one in enumerate(found.runs):
+            start: list[Span] = [
+                (left(one.letter, letters), letter_ink(one.letter)),
+                (f"  {names[place]}", "strong"),
             ]
-        end = self._reward(one, comparison)
-        for note in notes:
-            if line_width((*start, note, *end)) + 2 > self.line_width:
-                break
-            start.append(note)
-        return spread(tuple(start), end, self.line_width)
+            start += [(f"  {column[place]}", "muted") for column in kept]
+            yield spread(tuple(start), ends[place], self.line_width)
+
+    def _facts(self, one: ComparedRun) -> tuple[str, ...]:
+        run, state = one.state.run, one.state
+        if run is None:
+            return ("", "", "", "")
+        missing = state.expected - state.finished
+        short = f", {missing:,} not finished" if missing else ""
+        return (
+            one_line(run.env_id, NAME_MOST),
+            one_line(run.model, NAME_MOST),
+            f"{run.num_examples:,} × {state.per_example}{short}",
+            age_text(self.now() - run.complete_at) if run.complete_at else "",
+        )
 
     def _reward(self, one: ComparedRun, comparison: Comparison | None) -> Line:
         mean = one.state.reward_mean.result()
-        spans: list[Span] = [("reward ", "muted"), (reward_text(mean.mean), "strong")]
+        spans: list[Span] = [("reward ", "muted"), (reward_text(mean.mean, EXACT), "strong")]
         if len(self.reading.paths) < 3:
-            return (*spans, (f" {interval_text(mean.low, mean.high)}", "muted"))
+            return (*spans, (f" {interval_text(mean.low, mean.high, EXACT)}", "muted"))
         if comparison is None:
-            return (*spans, (" " * 24, ""))
+            return (*spans, (" " * BESIDE, ""))
         if not comparison.comparable:
-            return (*spans, (left("  not comparable", 24), "warn"))
+            return (*spans, (left("  not comparable", BESIDE), "warn"))
         found = comparison.figures[0].difference
-        interval = interval_text(found.low, found.high)
-        text = f"  {signed_text(found.mean)} {interval}"
-        return (*spans, (left(text, 24), "muted"))
+        interval = interval_text(found.low, found.high, EXACT)
+        text = f"  vs A {signed_text(found.mean, EXACT)} {interval}"
+        return (*spans, (left(text, BESIDE), "muted"))
 
     def _verdict(self, found: Comparison, letter: str) -> Iterator[Line]:
         if found.comparable:
@@ -135,17 +145,17 @@ class ComparedHeader(LineView, can_focus=False):
         for doubt in found.doubts[:1]:
             more = len(found.doubts) - 1
             pane = "compare.numbers" if found.comparable else "compare.examples"
-            note = f" ({more} more in {key_for(pane)})" if more else ""
+            note = f" · {more} more in pane {key_for(pane)}" if more else ""
             room = self.line_width - 3 - len(note)
             yield ("! ", "warn"), (cut(one_line(doubt, 400), room), "warn"), (note, "faint")
 
     def _difference(self, found: Comparison, letter: str) -> Line:
         reward = found.figures[0].difference
         spans: list[Span] = [verdict_of(reward, better=True)]
-        spans.append((f"  reward {letter} − A  ", "muted"))
-        spans.append((signed_text(reward.mean), "strong"))
+        spans.append((f"  reward {letter} − A ", "muted"))
+        spans.append((signed_text(reward.mean, EXACT), "strong"))
         if reward.low is not None:
-            spans.append((f" {interval_text(reward.low, reward.high)}", ""))
+            spans.append((f" {interval_text(reward.low, reward.high, EXACT)}", ""))
         p = found.holm_p
         if p is not None:
             holm = " (Holm)" if p != reward.p else ""
@@ -161,9 +171,23 @@ class ComparedHeader(LineView, can_focus=False):
             self.post_message(self.Chosen(index))
 
 
-def letter_ink(place: int) -> str:
-    """The ink of a run's letter."""
-    return "key" if place == 0 else "accent"
+def _fitting(columns: list[list[str]], room: int) -> list[list[str]]:
+    """The columns that there is room for: the age is the last to have any, what differs first."""
+    kept = set()
+    last = len(columns) - 1
+    for at in sorted(range(len(columns)), key=lambda at: (at == last, len(set(columns[at])) == 1)):
+        room -= cell_len(columns[at][0]) + 2
+        if room < 0:
+            break
+        kept.add(at)
+    return [columns[at] for at in sorted(kept)]
+
+
+def padded(texts: Iterable[str]) -> list[str]:
+    """Texts as wide as the widest of them."""
+    kept = list(texts)
+    width = max(map(cell_len, kept))
+    return [left(text, width) for text in kept]
 
 
 def verdict_of(found: PairedDifference, *, better: bool) -> Span:

@@ -8,9 +8,8 @@ from typing import TYPE_CHECKING
 
 from tui_eval.printable import one_line
 from tui_eval.tui.look.figures import NONE
-from tui_eval.tui.look.ink import EMPTY, Line, Span, left
+from tui_eval.tui.look.ink import EMPTY, Line, Span, left, letter_ink
 from tui_eval.tui.look.wrap import shown_lines
-from tui_eval.tui.widgets.compared_header import letter_ink
 from tui_eval.tui.widgets.line_view import LineView
 
 if TYPE_CHECKING:
@@ -57,7 +56,7 @@ def setting_lines(found: ComparedRuns, width: int) -> Iterator[Line]:
         yield from _stacked(found, letters, width)
         return
     head: list[Span] = [(" " * name, "")]
-    head += [("  " + left(one, column), letter_ink(at)) for at, one in enumerate(letters)]
+    head += [("  " + left(one, column), letter_ink(one)) for one in letters]
     yield tuple(head)
     for setting, values in found.settings.items():
         cells = [shown_lines(_text(value), column, VALUE_LINES)[0] for value in values]
@@ -72,9 +71,9 @@ def setting_lines(found: ComparedRuns, width: int) -> Iterator[Line]:
 def _stacked(found: ComparedRuns, letters: list[str], width: int) -> Iterator[Line]:
     for setting, values in found.settings.items():
         yield ((one_line(setting, NAME_MOST), "muted"),)
-        for place, (letter, value) in enumerate(zip(letters, values, strict=True)):
+        for letter, value in zip(letters, values, strict=True):
             for at, part in enumerate(shown_lines(_text(value), width - 5, VALUE_LINES)[0]):
-                yield (f"  {letter if at == 0 else ' '}  ", letter_ink(place)), (part, "")
+                yield (f"  {letter if at == 0 else ' '}  ", letter_ink(letter)), (part, "")
         yield EMPTY
 
 

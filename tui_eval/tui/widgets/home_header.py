@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import NamedTuple
 
 from textual.message import Message
@@ -20,6 +21,34 @@ class Tab(NamedTuple):
 
     name: str
     holds: int
+
+
+def tab_line(tabs: Sequence[Tab], current: int) -> Line:
+    """Tabs beside each other.
+
+    Args:
+        current: The one that is shown, from 1.
+    """
+    return tuple(
+        span
+        for number, tab in enumerate(tabs, 1)
+        for span in _tab_spans(number, tab, "strong" if number == current else "muted")
+    )
+
+
+def tab_at(tabs: Sequence[Tab], x: int) -> int:
+    """The number of the tab in this cell; 0 for none."""
+    end = 0
+    for number, tab in enumerate(tabs, 1):
+        end += line_width(_tab_spans(number, tab, ""))
+        if x < end:
+            return number
+    return 0
+
+
+def _tab_spans(number: int, tab: Tab, ink: str) -> Line:
+    count = f" {tab.holds:,}" if tab.holds >= 0 else ""
+    return (f"{number} ", "key"), (f"{tab.name}{count}", ink), ("     ", "")
 
 
 class HomeHeader(LineView, can_focus=False):
@@ -46,7 +75,7 @@ class HomeHeader(LineView, can_focus=False):
     def line(self, index: int) -> Line:
         """The title or the tabs."""
         if index == 1:
-            return tuple(span for pair in self._tab_spans() for span in pair)
+            return tab_line(self.tabs, self.current)
         running = self.runs.running
         state: list[Span] = [(f"▶ {running:,} running   ", "busy")] if running else []
         if self.runs.told:
@@ -56,22 +85,8 @@ class HomeHeader(LineView, can_focus=False):
         folder = folder if len(folder) <= room else f"…{folder[1 - room :]}"
         return spread(((NAME, "role"), (f"  {folder}", "faint")), tuple(state), self.line_width)
 
-    def _tab_spans(self) -> list[list[Span]]:
-        found = []
-        for number, tab in enumerate(self.tabs, 1):
-            here = number == self.current
-            count = f" {tab.holds:,}" if tab.holds >= 0 else ""
-            name: Span = (f"{tab.name}{count}", "strong" if here else "muted")
-            found.append([(f"{number} ", "key"), name, ("     ", "")])
-        return found
-
     def clicked_at(self, x: int, index: int) -> None:
         """Goes to the pane under the mouse."""
-        if index != 1:
-            return
-        end = 0
-        for number, spans in enumerate(self._tab_spans(), 1):
-            end += line_width(spans)
-            if x < end:
-                self.post_message(self.TabChosen(number))
-                return
+        number = tab_at(self.tabs, x) if index == 1 else 0
+        if number:
+            self.post_message(self.TabChosen(number))

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from tui_eval.printable import one_line
 from tui_eval.tui.comparison.reward_test import reward_test
-from tui_eval.tui.look.figures import interval_text, plural, reward_text, signed_text
+from tui_eval.tui.look.figures import EXACT, interval_text, plural, reward_text, signed_text
 from tui_eval.tui.look.ink import EMPTY, Line, left, right
 from tui_eval.tui.look.wrap import shown_lines
 from tui_eval.tui.widgets.compared_header import verdict_of
@@ -19,6 +19,7 @@ if TYPE_CHECKING:
 NUMBER, DIFFERENCE, INTERVAL, VERDICT = 7, 8, 18, 11
 NAME_LEAST, NAME_MOST = 10, 26
 PICTURE = 23
+NOTHING = "No example is in both runs, so there is nothing to compare."
 
 
 class PairedNumbers(LineView):
@@ -53,10 +54,9 @@ def number_lines(found: Comparison, letter: str, width: int) -> Iterator[Line]:
         letter: What the second run is called.
     """
     if not found.comparable:
-        yield from wrapped("· ", "no example is paired, so no number is", "muted", width)
+        yield from wrapped("· ", NOTHING, "muted", width)
         return
     yield from _table(found, letter, width)
-    yield EMPTY
     if told := reward_test(found):
         yield from wrapped("· ", told, "muted", width)
     for doubt in found.doubts:
@@ -76,21 +76,25 @@ def _table(found: Comparison, letter: str, width: int) -> Iterator[Line]:
     name = min(name, max(width - taken - INTERVAL, NAME_LEAST))
     has_interval = width >= name + taken + INTERVAL
     has_verdict = width >= name + taken + INTERVAL + VERDICT
-    has_picture = width >= name + taken + INTERVAL + VERDICT + PICTURE + 2
+    picture_at = name + taken + INTERVAL + VERDICT + 2
+    has_picture = width >= picture_at + PICTURE
     head = " " * name + right("A", NUMBER) + right(letter, NUMBER)
     head += right(f"{letter} − A", DIFFERENCE)
     head += "  95 % interval" if has_interval else ""
+    if has_picture:
+        scales = f"{letter} − A, each to its own scale"
+        head = left(head, picture_at + PICTURE - len(scales)) + scales
     yield ((head, "faint"),)
     for one, shown in zip(found.figures, names, strict=True):
         difference = one.difference
         line: Line = (
             (left(shown, name), "strong" if one is found.figures[0] else ""),
-            (right(reward_text(one.first), NUMBER), ""),
-            (right(reward_text(one.second), NUMBER), ""),
-            (right(signed_text(difference.mean), DIFFERENCE), "strong"),
+            (right(reward_text(one.first, EXACT), NUMBER), ""),
+            (right(reward_text(one.second, EXACT), NUMBER), ""),
+            (right(signed_text(difference.mean, EXACT), DIFFERENCE), "strong"),
         )
         if has_interval:
-            interval = interval_text(difference.low, difference.high)
+            interval = interval_text(difference.low, difference.high, EXACT)
             line = (*line, (f" {left(' ' + interval, INTERVAL)}", "muted"))
         if has_verdict:
             is_reward = one is found.figures[0]
@@ -99,6 +103,7 @@ def _table(found: Comparison, letter: str, width: int) -> Iterator[Line]:
         if has_picture:
             line = (*line, (f"  {interval_picture(one, PICTURE)}", "muted"))
         yield line
+    yield ((" " * (picture_at + PICTURE // 2) + "0", "faint"),) if has_picture else EMPTY
 
 
 def interval_picture(one: PairedFigure, width: int) -> str:
@@ -114,8 +119,7 @@ def interval_picture(one: PairedFigure, width: int) -> str:
         for cell in range(at[0], at[2] + 1):
             cells[cell] = "─"
         cells[middle] = "┼" if at[0] < middle < at[2] else "│"
-        if found.mean or at[0] != at[2]:
-            cells[at[1]] = "●"
+        cells[at[1]] = "●"
     else:
         cells[middle] = "│"
     return "".join(cells)

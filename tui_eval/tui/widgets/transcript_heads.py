@@ -5,13 +5,14 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
+from rich.cells import cell_len
+
 from tui_eval.fold.columns import number_of_row
 from tui_eval.printable import one_line
 from tui_eval.tui.look.figures import count_text, plural, reward_text, span_text
-from tui_eval.tui.look.ink import Line, Span, line_width
+from tui_eval.tui.look.ink import Line, Span, left, letter_ink, line_width
 from tui_eval.tui.look.stages import look_of
 from tui_eval.tui.transcript.side_by_side import GUTTER, fitted
-from tui_eval.tui.widgets.compared_header import letter_ink
 from tui_eval.tui.widgets.line_view import LineView
 
 if TYPE_CHECKING:
@@ -41,25 +42,30 @@ class TranscriptHeads(LineView, can_focus=False):
         if not self.shown:
             return ()
         width = self.line_width
+        facts = _columns([self._facts(side) for side in (0, 1)])
         if not self.beside:
-            return _filled([*self._who(index), *self._facts(index)], width)
+            names = [self._who(side) for side in (0, 1)]
+            most = max(map(line_width, names))
+            lines = [(*fitted(who, most), *what) for who, what in zip(names, facts, strict=True)]
+            return _filled(lines[index], width)
         half = max((width - GUTTER) // 2, 8)
-        sides = [self._who(side) if index == 0 else self._facts(side) for side in (0, 1)]
+        sides = [self._who(side) if index == 0 else facts[side] for side in (0, 1)]
         first, second = (_filled(spans, half) for spans in sides)
         return (*fitted(first, half), (" │ ", "rule"), *second)
 
-    def _who(self, place: int) -> list[Span]:
+    def _who(self, place: int) -> Line:
         side, row, rows, at = self.shown[place]
-        spans: list[Span] = [(side.letter, letter_ink(place))]
+        spans: list[Span] = [(side.letter, letter_ink(side.letter))]
+        names = [one_line(shown[0].name, NAME_MOST) for shown in self.shown]
         if side.name:
-            spans.append((f"  {one_line(side.name, NAME_MOST)}", "strong"))
+            spans.append((f"  {left(names[place], max(map(cell_len, names)))}", "strong"))
         if row < 0:
-            return [*spans, ("  no finished rollout", "warn")]
+            return (*spans, ("  no finished rollout", "warn"))
         if side.state.per_example > 1 or len(rows) > 1:
             number = number_of_row(side.state, row)
             spans.append((f"  rollout {number}", "strong" if not side.name else ""))
             spans.append((f" · {at + 1} of {len(rows)}", "faint"))
-        return spans
+        return tuple(spans)
 
     def _facts(self, place: int) -> list[Span]:
         side, row, *_ = self.shown[place]
@@ -77,6 +83,17 @@ def _row_facts(state: RunState, row: int) -> list[Span]:
         (f"  {plural(state.tool_calls[row], 'tool call')}", "muted"),
         (f"  {count_text(tokens)} tokens" if tokens else "", "muted"),
         (f"  {span_text(state.total_ms[row] / 1000)}", "muted"),
+    ]
+
+
+def _columns(sides: list[list[Span]]) -> list[list[Span]]:
+    """The facts of both sides as wide as the wider ones; those of one as they are."""
+    if not all(sides):
+        return sides
+    widths = [max(map(line_width, ([one], [other]))) for one, other in zip(*sides, strict=True)]
+    return [
+        [(left(text, width), ink) for (text, ink), width in zip(side, widths, strict=True)]
+        for side in sides
     ]
 
 

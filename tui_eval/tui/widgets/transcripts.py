@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 from bisect import bisect_right
 from collections.abc import Hashable, Mapping
-from typing import ClassVar
+from typing import ClassVar, TypeAlias
 
 from textual.binding import BindingType
 
@@ -17,6 +17,9 @@ from tui_eval.tui.widgets.line_view import ALL_SHOWN, NOT_FOLDED, LineView
 
 AT_ONCE = 60
 """Units that are laid out without a thread: more take longer than a frame."""
+
+Shape: TypeAlias = tuple[Two, int, bool, dict[int, int]]
+"""What blocks are laid out from: as the arguments of `lay_out`, but for the last."""
 
 
 class Transcripts(LineView):
@@ -35,6 +38,8 @@ class Transcripts(LineView):
         self._made: dict[Hashable, Block] = {}
         self._starts: list[int] = []
         self._lines: list[Line] = []
+        self._unmarked: set[int] = set()
+        self._shape: Shape | None = None
         self._laid_out: Hashable = None
         self._wanted: Hashable = None
         self._goes_to: int | None = None
@@ -45,8 +50,19 @@ class Transcripts(LineView):
         return len(self._lines)
 
     def line(self, index: int) -> Line:
-        """One line."""
+        """One line; the words that differ are marked once they are seen."""
+        unit = self._unit_at(index)
+        if unit in self._unmarked:
+            self._unmarked.discard(unit)
+            self._mark(unit)
         return self._lines[index]
+
+    def _mark(self, unit: int) -> None:
+        assert self._shape is not None
+        two, width, beside, limits = self._shape
+        start, end = self._span(unit)
+        block = block_of(two, two.units[unit], limits.get(unit), width, beside, marks=True)
+        self._lines[start:end] = block.lines
 
     def marked(self, index: int) -> bool:
         """The lines of the selected unit."""
@@ -59,6 +75,7 @@ class Transcripts(LineView):
         self._limits.clear()
         self._made.clear()
         self._blocks = []
+        self._unmarked.clear()
         self._laid_out = self._wanted = None
         self.cursor = 0
         self._goes_to = 0
@@ -91,25 +108,24 @@ class Transcripts(LineView):
             shape = (two, self.line_width, self.beside, dict(self._limits))
             missing = sum(key not in self._made for key in _keys(*shape))
             if missing <= AT_ONCE:
-                self._take(facts, lay_out(*shape, self._made))
+                self._take(facts, shape, lay_out(*shape, self._made))
             else:
-                self.run_worker(self._lay_out_far(facts, *shape), group="lay", exclusive=True)
+                self.run_worker(self._lay_out_far(facts, shape), group="lay", exclusive=True)
         super().update()
 
-    async def _lay_out_far(
-        self, facts: Hashable, two: Two, width: int, beside: bool, limits: dict[int, int]
-    ) -> None:
-        blocks = await asyncio.to_thread(lay_out, two, width, beside, limits, dict(self._made))
+    async def _lay_out_far(self, facts: Hashable, shape: Shape) -> None:
+        blocks = await asyncio.to_thread(lay_out, *shape, dict(self._made))
         if facts == self._wanted:
-            self._take(facts, blocks)
+            self._take(facts, shape, blocks)
             self.update()
 
-    def _take(self, facts: Hashable, blocks: dict[Hashable, Block]) -> None:
+    def _take(self, facts: Hashable, shape: Shape, blocks: dict[Hashable, Block]) -> None:
         """Shows what was laid out, at the place that was seen before."""
         place = self._place()
         self._made = blocks
         self._blocks = list(blocks.values())
-        self._laid_out = facts
+        self._laid_out, self._shape = facts, shape
+        self._unmarked = {at for at, one in enumerate(shape[0].units) if one.has_changes}
         self._starts, self._lines = [], []
         for block in self._blocks:
             self._starts.append(len(self._lines))
