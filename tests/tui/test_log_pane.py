@@ -40,10 +40,10 @@ async def test_every_level_has_a_sign_and_a_word_and_prints_stand_among_them() -
     async with staged_app(over()) as stage:
         await open_log(stage)
         for words in (
-            "10:53:46 • info   run  calculator with",
+            "10:53:46 • info   run           calculator with",
             "› print  calculator: 48 problems, seed 7",
-            "10:53:47 · debug  rollout  example 7",
-            "10:53:49 ! warn   clients  RateLimitError",
+            "10:53:47 · debug  rollout       example 7",
+            "10:53:49 ! warn   clients       RateLimitError",
             "10:53:53 ✗ error  environments  tool divide failed",
         ):
             assert words in shown(stage)
@@ -91,11 +91,22 @@ async def test_a_long_record_is_folded_and_enter_shows_all_of_it() -> None:
         await open_log(stage)
         await write(stage, f"{STAMP} DEBUG tui_eval.rollout: {'request ' * 60}the end\n")
         assert shown(stage).count("request") < 10
-        assert "lines" in selected(stage)
+        assert selected(stage).rstrip().endswith("…")
         await stage.press("enter")
         assert "the end" in shown(stage)
         await stage.press("enter")
         assert "the end" not in shown(stage)
+
+
+@pytest.mark.parametrize("width", [80, 120])
+async def test_a_folded_record_fills_its_line_and_counts_its_own_lines(width: int) -> None:
+    async with staged_app(running(), size=(width, 24)) as stage:
+        await open_log(stage)
+        words = "a-word-that-is-not-broken " * 20
+        await write(stage, f"{STAMP} DEBUG sums: {words}\n  {words}\n  the end\n")
+        line = shown(stage).rstrip().splitlines()[-1]
+        assert line.endswith("…  +2 lines")
+        assert len(line) > width - 4
 
 
 async def test_a_click_selects_a_record_and_another_unfolds_it() -> None:
@@ -112,7 +123,7 @@ async def test_search_goes_round_and_escape_ends_it_before_it_leaves() -> None:
     async with staged_app(over()) as stage:
         await open_log(stage)
         await stage.press("slash", *"Answered q", "backspace", "backspace", "enter")
-        assert "“answered” 1 of 2" in str(stage.live.log_pane.border_title)
+        assert "“answered” entry 1 of 2" in str(stage.live.log_pane.border_title)
         assert "390 + 48" in selected(stage)
         await stage.press("n")
         assert "550 + 57" in selected(stage)

@@ -69,16 +69,16 @@ async def test_every_example_has_its_numbers_and_equal_rewards_are_marked() -> N
 
 
 @pytest.mark.parametrize("is_over", [False, True])
-async def test_examples_without_a_pass_rate_are_unfinished_only_until_they_are(
-    is_over: bool,
+@pytest.mark.parametrize("size", [(80, 24), (120, 40)])
+async def test_pass_rates_say_of_how_many_examples_they_are(
+    is_over: bool, size: tuple[int, int]
 ) -> None:
     start = run_started(total=8, num_examples=2)
     events = [start, *(finished(row, reward=1.0) for row in range(7 if is_over else 6))]
     events += [failed(7), ev.RunFinished(0, 1_760_000_000.0, "finished", 0)] if is_over else []
-    async with staged_app(ScriptedFeed(events, saved_rows()), size=(200, 60)) as stage:
-        await stage.press("3", "z")
-        told = "1 with errors" if is_over else "1 unfinished"
-        assert f"pass^4 1.00 · {told}" in shown(stage)
+    async with staged_app(ScriptedFeed(events, saved_rows()), size=size) as stage:
+        await stage.press("3")
+        assert "pass^4 1.00 · @4 and ^4 over 1 of 2 examples" in shown(stage)
 
 
 def often_failed() -> ScriptedFeed:

@@ -97,18 +97,37 @@ async def test_enter_keeps_a_filter_and_the_next_keys_move_among_its_matches() -
         assert rollouts.row == max(ERRORS)
 
 
-async def test_a_fault_is_told_with_its_column_until_it_is_mended() -> None:
+async def test_a_fault_is_told_with_its_place_until_it_is_mended() -> None:
     async with staged_app(over()) as stage:
         await typed(stage, "turns>5")
         before = listed(stage)
         await stage.press("space", *"rewrd<1")
         told = " ".join(shown(stage).split())
-        assert "✗ column 9: there is no field rewrd" in told
-        assert "Did you mean reward" in told
-        assert listed(stage) == []  # what the word matched before it was a field
+        assert "✗ character 9: there is no field rewrd. Did you mean reward" in told
+        assert listed(stage) == before  # and not what the word matched before it was a field
+        assert "of 48" not in shown(stage)
         await stage.press(*["backspace"] * 8)
         assert listed(stage) == before
-        assert "column" not in shown(stage)
+        assert "character" not in shown(stage)
+
+
+async def test_a_fault_leaves_what_was_listed() -> None:
+    async with staged_app(over()) as stage:
+        await typed(stage, "turns>5")
+        before = listed(stage)
+        await stage.press("x")
+        assert "✗ character" in shown(stage)
+        assert listed(stage) == before
+
+
+async def test_a_filter_that_is_kept_says_how_it_is_cleared_while_keys_come_to_the_list() -> None:
+    async with staged_app(over()) as stage:
+        await typed(stage, "turns>5")
+        assert "esc clears" not in shown(stage)
+        await stage.press("enter")
+        await stage.until(lambda: "esc clears" in shown(stage))
+        await stage.press("3")
+        await stage.until(lambda: "esc clears" not in shown(stage))
 
 
 async def test_the_selection_stays_on_its_rollout_where_that_does_not_match() -> None:
@@ -185,7 +204,7 @@ async def test_titles_have_the_numbers_that_the_list_has() -> None:
     async with staged_app(ScriptedFeed(events, saved_rows(), live=False)) as stage:
         await stage.press("j")
         await stage.until(lambda: "0  3" in shown(stage))
-        await stage.until(lambda: "example 0 · rollout 3" in str(stage.live.story.border_title))
+        await stage.until(lambda: "example 0 #3" in str(stage.live.story.border_title))
 
 
 @pytest.mark.parametrize("gone", ["results.jsonl", ""], ids=["file", "folder"])
@@ -268,7 +287,7 @@ async def test_what_can_be_typed_is_told_in_whole_words(size: tuple[int, int]) -
     async with staged_app(over(), size=size) as stage:
         await stage.press("slash")
         told = next(line for line in shown(stage).splitlines() if "!word" in line)
-        assert set(told.split()) <= set(HINTS)
+        assert set(told.split()) <= {*HINTS, "…"}
         assert "reward<0.5" in told
 
 
@@ -314,7 +333,7 @@ async def test_an_error_that_is_cut_never_reads_as_a_stage() -> None:
     feed = ScriptedFeed([*events, ev.RunFinished(0, NOW, "interrupted", 130)], saved_rows())
     async with staged_app(feed, size=(120, 40)) as stage:
         states = [line.split("  ")[-1].strip() for line in shown(stage).splitlines()[1:5]]
-        assert states == ["unscored", "Runtime", "ModelErr", "unscored"]
+        assert states == ["unscored", "Runtime…", "ModelEr…", "unscored"]
         await stage.press("z")
         states = [line.split("  ")[-1].strip() for line in shown(stage).splitlines()[1:3]]
         assert states == ["scoring error", "RuntimeError"]
@@ -372,7 +391,8 @@ async def test_a_note_is_kept_beside_the_run_and_found_by_its_tag(tmp_path: Path
         await stage.until(lambda: read_notes(RunDir(tmp_path)))
         assert read_notes(RunDir(tmp_path)) == {("0", 1): Note("odd end", ("check",))}
         await stage.until(lambda: "✎" in shown(stage).splitlines()[2])
-        assert "✎ #check" in str(stage.live.story.border_title)
+        assert "Trajectory · example 0 #1" in str(stage.live.story.border_title)
+        assert stage.text(stage.live.reward).split()[:4] == ["✎", "#check", "odd", "end"]
         stage.live.rollouts.filter_by("tag:check")
         await stage.until(lambda: listed(stage) == [1])
         await stage.press("a", "ctrl+u", "tab", "ctrl+u", "enter")
@@ -380,10 +400,25 @@ async def test_a_note_is_kept_beside_the_run_and_found_by_its_tag(tmp_path: Path
         await stage.until(lambda: listed(stage) == [])
 
 
+@pytest.mark.parametrize("size", [(80, 24), (120, 40)])
+async def test_what_an_example_came_to_stays_beside_notes(
+    size: tuple[int, int], tmp_path: Path
+) -> None:
+    write_note(RunDir(tmp_path), 0, 2, Note("", ("odd", "check")))
+    async with staged_app(on_disk(tmp_path), size=size) as stage:
+        await stage.until(lambda: "#odd" in shown(stage).splitlines()[3])
+        assert shown(stage).splitlines()[3].rstrip().endswith("…")
+        assert "mean ±std" in shown(stage).splitlines()[0]
+
+
 async def test_notes_that_are_there_are_shown(tmp_path: Path) -> None:
     write_note(RunDir(tmp_path), 0, 2, Note("said twice", ("odd",)))
     async with staged_app(on_disk(tmp_path), size=(80, 24)) as stage:
-        await stage.until(lambda: "#odd  said tw" in shown(stage).splitlines()[3])
+        await stage.until(lambda: "#odd  said…" in shown(stage).splitlines()[3])
+        assert "mean ±std pass@4" in shown(stage).splitlines()[0]
+        await stage.press("j", "j", "5")
+        await stage.until(lambda: "✎ #odd" in stage.text(stage.live.reward))
+        assert "said twice" in stage.text(stage.live.reward)
 
 
 async def test_a_note_that_cannot_be_kept_says_why(tmp_path: Path) -> None:

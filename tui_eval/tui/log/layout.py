@@ -9,7 +9,7 @@ from textual.cache import LRUCache
 
 from tui_eval.fold.log_records import LogRecord
 from tui_eval.fold.log_window import LogWindow
-from tui_eval.tui.log.lines import body, height, holds, left_out, log_line
+from tui_eval.tui.log.lines import Body, body, height, holds, left_out, log_line
 from tui_eval.tui.look.ink import Line
 
 
@@ -32,7 +32,7 @@ class LogLayout:
         self._starts: list[int] = []
         self._used = 0
         self._laid_out: Hashable = None
-        self._bodies: LRUCache[Hashable, tuple[list[str], int]] = LRUCache(512)
+        self._bodies: LRUCache[Hashable, Body] = LRUCache(512)
         self._found_of: Hashable = None
         self._found: list[int] = []
 
@@ -78,11 +78,11 @@ class LogLayout:
         end = self._starts[at + 1] if at + 1 < len(self._starts) else self.count
         return self._starts[at], end
 
-    def hidden(self, record: LogRecord) -> int:
-        """Lines of a record that are not shown."""
-        return self._body(record)[1]
+    def is_cut(self, record: LogRecord) -> bool:
+        """Whether not all of a record is shown."""
+        return self._body(record).is_cut
 
-    def _body(self, record: LogRecord) -> tuple[list[str], int]:
+    def _body(self, record: LogRecord) -> Body:
         limit = self.limits.get(record.offset)
         key = (record.offset, len(record.lines), record.lines[0], self.room, limit)
         shown = self._bodies.get(key)
@@ -90,11 +90,16 @@ class LogLayout:
             shown = self._bodies[key] = body(record, self.room, limit)
         return shown
 
-    def line(self, index: int, needle: str) -> Line:
-        """One line, with what is searched for lit."""
+    def line(self, index: int, needle: str, cursor: int) -> Line:
+        """One line, with what is searched for lit.
+
+        Args:
+            cursor: Where the selected record begins in the log.
+        """
         at = self.at_line(index)
         record = self.records[at]
-        return log_line(record, self._body(record), index - self._starts[at], self.room, needle)
+        shown, place = self._body(record), index - self._starts[at]
+        return log_line(record, shown, place, self.room, needle, record.offset == cursor)
 
     def key(self, index: int) -> Hashable:
         """A value that determines the line, but for what is lit."""

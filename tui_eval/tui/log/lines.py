@@ -15,6 +15,8 @@ from tui_eval.tui.look.wrap import wrap_line
 TIME, WORD = 8, 5
 MARGIN = TIME + WORD + 5
 """Cells before the text: time, sign and word of the level."""
+NAME, WIDE = 12, 96
+"""Cells that the name of a logger takes at least where there are so many for it and the text."""
 UNFOLDED = 200
 """Lines of a record that are shown once it is unfolded, and how many more each time after."""
 STEP = 2000
@@ -51,6 +53,19 @@ def left_out(size: int) -> LogRecord:
     return LogRecord(-1, OUTPUT, "", "", [f"… {amount} before this  {key} reads more"])
 
 
+class Body(NamedTuple):
+    """What is shown of a record.
+
+    Args:
+        lines: Of the screen; the last of a record that is cut may be longer than that.
+        rest: Lines as they were logged of which nothing is shown.
+    """
+
+    lines: list[str]
+    is_cut: bool = False
+    rest: int = 0
+
+
 def height(record: LogRecord, room: int, limit: int | None) -> int:
     """How many lines a record takes.
 
@@ -59,23 +74,24 @@ def height(record: LogRecord, room: int, limit: int | None) -> int:
         limit: Lines that it may take; None for what is usual.
     """
     most = LEVELS[record.level].most if limit is None else limit
-    if len(record.lines) == 1 and len(record.lines[0]) + len(record.name) + 2 <= room // 2:
+    if len(record.lines) == 1 and len(record.lines[0]) + len(record.name) + NAME <= room // 2:
         return 1
     total = _total(record, room, most)
     return 2 if _shows_ends(record, total, most, limit) else min(total, most)
 
 
-def _texts(record: LogRecord) -> Iterator[str]:
-    yield f"{record.name}  {record.lines[0]}" if record.name else record.lines[0]
+def _texts(record: LogRecord, room: int) -> Iterator[str]:
+    name = record.name.ljust(NAME) if room >= WIDE else record.name
+    yield f"{name}  {record.lines[0]}" if record.name else record.lines[0]
     yield from record.lines[1:]
 
 
-def _total(record: LogRecord, room: int, enough: int | None = None) -> int:
+def _total(record: LogRecord, room: int, enough: int) -> int:
     """Lines of the whole record; no more than one more is counted than what is `enough`."""
     total = 0
-    for text in _texts(record):
-        total += sum(1 for _ in islice(_cut(text, room), None if enough is None else enough + 1))
-        if enough is not None and total > enough:
+    for text in _texts(record, room):
+        total += sum(1 for _ in islice(_cut(text, room), enough + 1))
+        if total > enough:
             break
     return total
 
@@ -89,36 +105,40 @@ def _shows_ends(record: LogRecord, total: int, most: int, limit: int | None) -> 
     return total > most and limit is None and record.level == ERROR and len(record.lines) > 2
 
 
-def body(record: LogRecord, room: int, limit: int | None) -> tuple[list[str], int]:
-    """The lines of a record that are shown, and how many are not."""
+def body(record: LogRecord, room: int, limit: int | None) -> Body:
+    """The lines of a record that are shown."""
     most = LEVELS[record.level].most if limit is None else limit
-    total = _total(record, room)
+    total = _total(record, room, most)
     if _shows_ends(record, total, most, limit):
-        first, *_, last = _texts(record)
-        return [cut(first, room), cut(last.strip(), room)], total - 2
-    return list(islice(_parts(record, room), most)), max(total - most, 0)
-
-
-def _parts(record: LogRecord, room: int) -> Iterator[str]:
-    for text in _texts(record):
-        yield from _cut(text, room)
+        first, *_, last = _texts(record, room)
+        return Body([cut(first, room), last.strip()], True, len(record.lines) - 2)
+    lines: list[str] = []
+    for number, text in enumerate(_texts(record, room), 1):
+        start = 0
+        for part in _cut(text, room):
+            start = text.find(part, start)
+            if total > most == len(lines) + 1:
+                end = text[start : start + 4 * room]
+                return Body([*lines, end], True, len(record.lines) - number)
+            lines.append(part)
+            start += len(part)
+    return Body(lines)
 
 
 def log_line(
-    record: LogRecord, shown: tuple[list[str], int], at: int, room: int, needle: str
+    record: LogRecord, shown: Body, at: int, room: int, needle: str, selected: bool
 ) -> Line:
     """One line of a record.
 
     Args:
         shown: Its body.
         at: Which line of the body.
-        needle: What is searched for, in small letters; it is lit.
+        needle: What is searched for, in small letters; it is lit, more so where one is.
     """
-    lines, hidden = shown
-    look = LEVELS[record.level]
-    text, note = lines[at], ""
-    if hidden and at == len(lines) - 1:
-        note = f"  +{plural(hidden, 'line')}"
+    look, found = LEVELS[record.level], "match-here" if selected else "match"
+    text, note = shown.lines[at], ""
+    if shown.is_cut and at == len(shown.lines) - 1:
+        note = f"  +{plural(shown.rest, 'line')}" if shown.rest else ""
         text = cut(text, max(room - line_width(((note, ""),)), 1))
     if record.offset < 0:
         return ((text, "faint"),)
@@ -127,22 +147,23 @@ def log_line(
         spans = [(left(record.time, TIME), "faint"), (f" {look.glyph} ", look.ink)]
         spans += [(left(look.word, WORD + 2), look.ink)]
         name = len(record.name) if record.name and text.startswith(record.name) else 0
-        spans += lit(text[:name], "faint", needle) + lit(text[name:], look.text, needle)
+        spans += lit(text[:name], "faint", needle, found)
+        spans += lit(text[name:], look.text, needle, found)
     else:
-        spans += lit(text, look.text, needle)
+        spans += lit(text, look.text, needle, found)
     return (*spans, (note, "faint"))
 
 
-def lit(text: str, ink: str, needle: str) -> list[Span]:
-    """A text with what is searched for in it lit."""
+def lit(text: str, ink: str, needle: str, found: str) -> list[Span]:
+    """A text with what is searched for in it in the ink of what was found."""
     lowered = text.lower()
     if not needle or needle not in lowered or len(lowered) != len(text):
         return [(text, ink)]
     spans: list[Span] = []
     start = 0
-    while (found := lowered.find(needle, start)) >= 0:
-        spans += [(text[start:found], ink), (text[found : found + len(needle)], "match")]
-        start = found + len(needle)
+    while (at := lowered.find(needle, start)) >= 0:
+        spans += [(text[start:at], ink), (text[at : at + len(needle)], found)]
+        start = at + len(needle)
     return [*spans, (text[start:], ink)]
 
 

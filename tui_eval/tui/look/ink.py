@@ -93,6 +93,22 @@ def cut(text: str, width: int) -> str:
     return set_cell_size(text, max(width - 1, 0)) + "…" * (width > 0)
 
 
+def cut_line(line: Iterable[Span], width: int) -> Line:
+    """A line cut with an ellipsis to at most `width` cells, of which there is one at least."""
+    line = tuple(line)
+    if line_width(line) <= width:
+        return line
+    spans: list[Span] = []
+    room, ink = width - 1, ""
+    for text, ink in line:
+        kept = set_cell_size(text, min(cell_len(text), room))
+        spans.append((kept, ink))
+        room -= cell_len(kept)
+        if len(kept) < len(text):
+            break
+    return (*spans, ("…", ink))
+
+
 def cut_start(text: str, width: int) -> str:
     """Text of which at most the last `width` cells are left, an ellipsis before them."""
     if cell_len(text) <= width:

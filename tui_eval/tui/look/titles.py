@@ -43,19 +43,17 @@ def rollouts_title(following: bool, goes_on: bool, sorting: Sorting) -> Content:
     return Content(f" {' · '.join(parts)} ")
 
 
-def rollout_name(state: RunState, row: int, short: bool = False) -> str:
+def rollout_name(state: RunState, row: int) -> str:
     """Which rollout of which example it is."""
-    example = one_line(str(state.example_id(row)), 24)
-    if state.per_example == 1:
-        return f"example {example}"
-    number = number_of_row(state, row)
-    return f"example {example}" + (f" #{number}" if short else f" · rollout {number}")
+    name = f"example {one_line(str(state.example_id(row)), 24)}"
+    return name if state.per_example == 1 else f"{name} #{number_of_row(state, row)}"
 
 
 def story_title(
     state: RunState, row: int, rollout: Rollout | None, now: float, width: int, note: Note
 ) -> Content:
-    """Which rollout it is, its attempt, stage, time and note; shorter where `width` is small."""
+    """Which rollout it is, its attempt, stage, time, and whether there is a note on it; shorter
+    where `width` is small."""
     number = key_for("run.trajectory")
     if row < 0 or row >= state.total:
         return Content(f" {number} Trajectory ")
@@ -71,14 +69,13 @@ def story_title(
     elif not math.isnan(passed := state.passed_s(row, now)):
         parts.append(f" · {clock_text(passed)}")
     if note != Note():
-        tags = " ".join(f"#{tag}" for tag in note.tags)
-        parts += [" · ", (one_line(f"✎ {tags or note.text}", 24), COLOURS["accent"])]
-    short = rollout_name(state, row, short=True)
-    for name in (f"Trajectory · {rollout_name(state, row)}", f"Trajectory · {short}", short):
-        title = Content.assemble(f" {number} {name} · ", *parts, " ")
-        if title.cell_length <= width - 4:
+        parts += [" · ", ("✎", COLOURS["accent"])]
+    name = rollout_name(state, row)
+    for title in (f"Trajectory · {name}", name):
+        found = Content.assemble(f" {number} {title} · ", *parts, " ")
+        if found.cell_length <= width - 4:
             break
-    return title
+    return found
 
 
 def reward_title(state: RunState, row: int) -> Content:

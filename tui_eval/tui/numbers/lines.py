@@ -22,7 +22,7 @@ from tui_eval.tui.look.figures import (
     plural,
     reward_text,
 )
-from tui_eval.tui.look.ink import EMPTY, Line, Span, left, line_width, right, spread
+from tui_eval.tui.look.ink import EMPTY, Line, Span, cut, left, line_width, right, spread
 from tui_eval.tui.look.stages import error_word
 from tui_eval.tui.look.wrap import shown_lines
 
@@ -31,9 +31,9 @@ MEASURE = 84
 BESIDE, APART = 100, 4
 """Cells from which on there are two columns, and those between the two."""
 NAME_MOST = 26
-EXAMPLE = 12
+EXAMPLE = 10
 """Cells for the name of an example."""
-ERRORS, FIGURES, QUESTION_LEAST = 7, 49, 20
+ERRORS, FIGURES, QUESTION_LEAST = 8, 49, 20
 """Cells for the errors of an example, for all its figures, and for its question at least."""
 HISTOGRAM_LINES = 3
 TREND_LINES = 2
@@ -127,9 +127,12 @@ def _pass_rates(state: RunState, width: int) -> Iterator[Line]:
     last = rates[-1]
     note = f"pass^{last.k} {reward_text(last.all_pass)}"
     if last.left_out:
-        why = "with errors" if state.finished >= state.expected else "unfinished"
-        note += f" · {last.left_out:,} {why}"
-    yield spread(tuple(spans), ((note, "faint"),), width)
+        note += f" · @{last.k} and ^{last.k} over {last.examples:,} of {examples:,} examples"
+    if line_width(spans) + len(note) <= width:
+        yield spread(tuple(spans), ((note, "faint"),), width)
+    else:
+        yield tuple(spans)
+        yield ((cut(note, width), "faint"),)
 
 
 def _histogram(state: RunState, width: int) -> Iterator[Line]:
@@ -328,12 +331,12 @@ def _examples_head(state: RunState, width: int) -> Iterator[Line]:
         yield ((f"= {equal:,} of {groups:,} examples have equal rewards", "warn"),)
     head = _row("example", "mean", "std", "passed", f"pass@{state.pass_rates.ks[-1]}")
     has_questions = state.facts.questions.has_any and width - FIGURES >= QUESTION_LEAST
-    head += " errors" if state.errored else " " * ERRORS if has_questions else ""
+    head += "  errors" if state.errored else " " * ERRORS if has_questions else ""
     yield ((f"{head}  question" if has_questions else head, "faint"),)
 
 
 def _row(name: str, mean: str, std: str, passed: str, rate: str) -> str:
-    return left(name, EXAMPLE) + right(mean, 7) + right(std, 6) + right(passed, 7) + right(rate, 8)
+    return left(name, EXAMPLE) + right(mean, 7) + right(std, 6) + right(passed, 8) + right(rate, 8)
 
 
 def example_line(state: RunState, place: int, width: int) -> Line:
@@ -351,7 +354,7 @@ def example_line(state: RunState, place: int, width: int) -> Line:
         (left(name, EXAMPLE), ""),
         (right(reward_text(one.mean), 7), "strong"),
         (right(reward_text(one.std), 6), "muted"),
-        (right(f"{one.passed}/{one.n}" if one.n else NONE, 7), ""),
+        (right(f"{one.passed}/{one.n}" if one.n else NONE, 8), ""),
         (right(rate, 8), "muted"),
         (" =" if one.all_equal else "  ", "warn"),
         (right(f"✗ {one.errored:,}" if one.errored else "", ERRORS - 2), "bad"),

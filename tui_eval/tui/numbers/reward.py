@@ -13,6 +13,7 @@ from tui_eval.tui.look.ink import EMPTY, Line, Span, left, right
 from tui_eval.tui.look.wrap import shown_lines
 
 if TYPE_CHECKING:
+    from tui_eval.fold.columns import Note
     from tui_eval.fold.transcript import Rollout, Score
     from tui_eval.stats.examples import ExampleFigures
 
@@ -24,6 +25,17 @@ TEXT_LINES = 400
 """Lines that are shown of what failed, and of what a judge said."""
 
 _FRAME = re.compile(r'^  File "', re.MULTILINE)
+
+
+def noted(note: Note, width: int) -> Iterator[Line]:
+    """The tags and the words of a note on a rollout, whole."""
+    start = "✎ "
+    for text, ink in ((" ".join(f"#{tag}" for tag in note.tags), "accent"), (note.text, "")):
+        for part in shown_lines(text, max(width - 2, 10), TEXT_LINES)[0] if text else ():
+            yield ((start, "accent"), (part, ink))
+            start = "  "
+    if start.isspace():
+        yield EMPTY
 
 
 def breakdown(rollout: Rollout | None, group: ExampleFigures | None, width: int) -> Iterator[Line]:

@@ -90,7 +90,7 @@ def _failed_tools(state: RunState, row: int) -> str:
 BAR_COLUMN = Column("bar", "", BAR + 1, "reward as a bar", lambda state, row: None)
 GROUP_COLUMN = Column("group", "", GROUP, "mean ± std and pass@k of the example", lambda *_: None)
 GROUP_SHORT = replace(GROUP_COLUMN, width=GROUP_LEAST)
-TIME_COLUMN = Column("time", "time", 7, "time that it took", _time)
+TIME_COLUMN = Column("time", "time", 7, FIELDS["time"].meaning, _time)
 """These are drawn by the list: by its colours, by the lines around, and by its clock."""
 
 COLUMNS = (
@@ -109,6 +109,10 @@ COLUMNS = (
     _text("question", 42, lambda state, row: state.facts.questions.get(row // state.per_example)),
     _text("answer", 32, lambda state, row: state.facts.answers.get(row)),
 )
+HEADS = {"example": "ex", "number": "#", "stage": "state"} | {
+    column.name: column.head for column in COLUMNS if column.head not in ("", column.name)
+}
+"""What stands over a column whose field has another name."""
 FIRST = ("time", "turns", "bar", "group", "calls", "tokens")
 """What stays longest where nobody chose, as a list gets narrow; metrics and texts come after."""
 
@@ -138,7 +142,6 @@ def fitting_columns(
     state: RunState,
     chosen: Sequence[str] | None,
     room: int,
-    has_notes: bool = False,
     grouped: bool = True,
 ) -> tuple[Column, ...]:
     """The columns to show.
@@ -148,7 +151,6 @@ def fitting_columns(
         room: Cells that there are beside the columns that are always shown; the state is the last
             of those and keeps some.
         grouped: The rollouts of an example stand together.
-        has_notes: The state tells of notes as well, and what an example came to gives way to them.
     """
     known, groups = known_columns(state), state.per_example > 1
     wanted = list(chosen) if chosen is not None else _usual(state)
@@ -160,20 +162,32 @@ def fitting_columns(
         kept = STATE_BEST if column.is_text else STATE_GOOD
         if chosen is not None or name in FIRST[:3] or (name in FIRST and not groups):
             kept = STATE_LEAST
-        gives_way = column is GROUP_COLUMN and has_notes and chosen is None
-        if gives_way and column.width + STATE_BEST > room:
-            continue
         if column is GROUP_COLUMN:
             after = wanted[wanted.index(name) + 1 :] if chosen is not None else []
             rest = sum(known[one].width for one in after if one in known)
             if column.width + rest + kept > room:
                 column, kept = GROUP_SHORT, STATE_LEAST
+            turns = shown.get("turns") if chosen is None else None
+            if turns and room < column.width + kept <= room + turns.width:
+                room += shown.pop("turns").width
         if column.width + kept > room:
             break
         room -= column.width
         shown[name] = column
     order: Iterable[str] = chosen if chosen is not None else known
-    return tuple(shown[name] for name in order if name in shown)
+    return _apart([shown[name] for name in order if name in shown], room - STATE_LEAST)
+
+
+def _apart(columns: list[Column], room: int) -> tuple[Column, ...]:
+    """Two cells between the names of columns, as far as there is room for them."""
+    found: list[Column] = []
+    before = "reward"
+    for column in columns:
+        if room > 0 and before and len(column.head) + 1 == column.width:
+            column, room = replace(column, width=column.width + 1), room - 1
+        found.append(column)
+        before = column.head
+    return tuple(found)
 
 
 def _usual(state: RunState) -> list[str]:

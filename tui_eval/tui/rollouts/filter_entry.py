@@ -89,15 +89,20 @@ class FilterEntry:
         """Puts the caret there, so many cells from the first of the line."""
         self.typed.click(x - 2, self._room)
 
-    def lines(self, width: int) -> list[Line]:
-        """The filter with its number of matches; below it what is wrong, or how far it is."""
+    def lines(self, width: int, focused: bool) -> list[Line]:
+        """The filter with its number of matches; below it what is wrong, or how far it is.
+
+        Args:
+            focused: Whether keys go to the list.
+        """
         listing = self.listing
         if not self.is_open and not listing.text:
             return []
         state = listing.state
         total = state.expected if state.has_gaps else state.total
-        count = f"{listing.count():,} of {total:,}" if total else ""
-        end: Line = ((f"  {count}", "faint" if listing.faults else "strong"),)
+        count = f"{listing.count():,} of {total:,}" if total and not listing.faults else ""
+        clears = "  esc clears" if focused and not self.is_open else ""
+        end: Line = ((clears, "faint"), (f"  {count}", "strong"))
         room = self._room = max(width - line_width(end) - 2, 4)
         shown = self.typed.spans(room) if self.is_open else ((cut(listing.text, room), ""),)
         at = self.typed.caret - len(shown[0][0]) if self.is_open else 0
@@ -130,7 +135,7 @@ class FilterEntry:
         listing = self.listing
         if listing.faults:
             column, text = listing.faults[0]
-            return _fault(f"column {column + 1}: {text}", width)
+            return _fault(f"character {column + 1}: {text}", width)
         if not listing.may_search:
             return []
         search = listing.search
@@ -159,8 +164,9 @@ def _fault(text: str, width: int) -> list[Line]:
 
 def _hint(width: int) -> str:
     """Of what can be typed as much as fits, none of it cut."""
-    fitting = accumulate(HINTS, lambda before, one: f"{before}  {one}")
-    return next((text for text in reversed(list(fitting)) if len(text) <= width), "")
+    *some, every = accumulate(HINTS, lambda before, one: f"{before}  {one}")
+    fitting = (every, *(f"{text}  …" for text in reversed(some)))
+    return next((text for text in fitting if len(text) <= width), "")
 
 
 def error_condition(name: str) -> str:

@@ -17,11 +17,16 @@ def group_head(state: RunState, width: int) -> str:
     return f"mean ±std pass@{state.pass_rates.ks[-1]} " if width >= GROUP else "mean ±std "
 
 
-def group_spans(state: RunState, one: ExampleFigures | None, width: int) -> list[Span]:
+def group_spans(
+    state: RunState, one: ExampleFigures | None, width: int, is_part: bool = False
+) -> list[Span]:
     """The numbers of an example; nothing before one of its rollouts has a reward.
 
     A spread that is none, of rewards that are all equal, stands out: such a group teaches nothing.
     One reward alone has no spread.
+
+    Args:
+        is_part: Not all of its rollouts are listed: the numbers are faint, being of all of them.
     """
     if one is None or one.mean is None:
         return [(" " * width, "")]
@@ -34,4 +39,4 @@ def group_spans(state: RunState, one: ExampleFigures | None, width: int) -> list
         k = state.pass_rates.ks[-1]
         rate = reward_text(pass_at_k(one.n, one.passed, k)) if one.n >= k else NONE
         spans.append((right(rate, GROUP - MEAN - SPREAD - 1) + " ", ""))
-    return spans
+    return [(text, "faint") for text, _ in spans] if is_part else spans

@@ -11,11 +11,10 @@ from tui_eval.printable import one_line
 from tui_eval.stats.examples import ExampleFigures
 from tui_eval.tui.look.blocks import thread
 from tui_eval.tui.look.figures import clock_text, reward_text, span_text
-from tui_eval.tui.look.ink import EMPTY, Line, Span, cut, left, line_width, right
+from tui_eval.tui.look.ink import EMPTY, Line, Span, cut, cut_line, left, line_width, right
 from tui_eval.tui.look.stages import (
     DONE,
     ERROR,
-    LOOKS,
     SCORING_ERROR,
     WAITING,
     error_word,
@@ -39,7 +38,6 @@ NOTE_GLYPH = "✎"
 MARK_GLYPH = "A"
 UNSCORED = "unscored"
 """A scoring error where that has no room: its first word alone is a stage that goes on."""
-STAGE_WORDS = frozenset(look.word for look in LOOKS)
 
 
 class RolloutLines:
@@ -50,6 +48,8 @@ class RolloutLines:
         self.chosen: tuple[str, ...] | None = None
         self.notes: Notes = {}
         self.mark = -1
+        self.is_part: Callable[[int], bool] = lambda row: False
+        """Whether others of a row's example are not listed."""
         self.show_run(state)
 
     def show_run(self, state: RunState) -> None:
@@ -80,7 +80,6 @@ class RolloutLines:
             width,
             self._id_width,
             has_signs,
-            bool(self.notes),
             grouped,
             self.chosen,
             state.per_example,
@@ -91,7 +90,7 @@ class RolloutLines:
         self._fitted = made_of
         self._signs = 3 if has_signs else 0
         room = width - self._start_width - REWARD - 2
-        self._columns = fitting_columns(state, self.chosen, room, bool(self.notes), grouped)
+        self._columns = fitting_columns(state, self.chosen, room, grouped)
         self._room = max(room - sum(column.width for column in self._columns), 1)
 
     _signs = 0
@@ -186,7 +185,8 @@ class RolloutLines:
             state.threshold,
             state.reward_most,
             tuple(column.value(state, row) for column in self._columns),
-            self._group(row, brace),
+            group := self._group(row, brace),
+            group is not None and self.is_part(row),
         )
 
     def line(self, row: int, brace: str) -> Line:
@@ -216,7 +216,9 @@ class RolloutLines:
         if column is BAR_COLUMN:
             return self._bar(row)
         if column.name == GROUP_COLUMN.name:
-            return group_spans(self.state, self._group(row, brace), column.width)
+            group = self._group(row, brace)
+            is_part = group is not None and self.is_part(row)
+            return group_spans(self.state, group, column.width, is_part)
         if column is TIME_COLUMN:
             return [(column.fit(self._time(row)), "muted")]
         return [(column.cell(column.value(self.state, row)), "muted")]
@@ -259,23 +261,22 @@ class RolloutLines:
             if attempt > 1 and line_width(spans) + 7 <= room:
                 spans.append((f"  try {attempt}", "warn"))
         note = self._note(row)
-        said = [(f"#{tag}", "accent") for tag in note.tags]
-        said += [(text, "muted") for text in (note.text, self.state.notes.get(row)) if text]
-        for text, ink in said:
-            left_over = room - line_width(spans) - 2
-            if left_over >= min(len(text), 8):
-                spans.append((f"  {cut(one_line(text, left_over), left_over)}", ink))
+        said: list[Span] = [(f"  #{tag}", "accent") for tag in note.tags]
+        if note.text:
+            said.append((f"  {one_line(note.text, room)}", "muted"))
+        if said and (left_over := room - line_width(spans)) > 2:
+            spans += cut_line(said, left_over)
+        waits, left_over = self.state.notes.get(row), room - line_width(spans) - 2
+        if waits and left_over >= min(len(waits), 8):
+            spans.append((f"  {cut(one_line(waits, left_over), left_over)}", "muted"))
         return spans
 
 
 def _error(error: str, room: int) -> str:
     """An error's name in so many cells, never so that it reads as a stage."""
     first = error.split(" -> ")[0]
-    bare = first.removesuffix("Error")
-    shorter = f"{bare}Err" if bare.lower() in STAGE_WORDS else bare
-    shortest = UNSCORED if first == SCORING_ERROR else shorter
-    for name in (error_word(error), error_word(first), shortest):
+    for name in (error_word(error), error_word(first)):
         word = one_line(name, 60)
         if line_width(((word, ""),)) <= room:
             return word
-    return cut(one_line(shortest, 60), room)
+    return cut(UNSCORED if first == SCORING_ERROR else word, room)

@@ -27,8 +27,8 @@ AGAIN_S = 1.0
 class Listing:
     """A filter and an order, and the rows that they come to.
 
-    While the filter has a fault the rows stay those of the last one without. `order` is None where
-    the rows are those of the run.
+    While the filter has a fault the rows stay as they are; where there are none they become those
+    of what stands before the fault. `order` is None where the rows are those of the run.
     """
 
     def __init__(self, state: RunState) -> None:
@@ -72,11 +72,18 @@ class Listing:
             found = RowFilter(text, self._metrics)
         except FilterError as error:
             self.faults = [
-                (column - 1, " · ".join(filter(None, (fault.what, fault.hint))))
+                (column - 1, ". ".join(filter(None, (fault.what, fault.hint))))
                 for column, fault in zip(error.columns, error.faults, strict=True)
             ]
-            return
-        self.faults = []
+            if self.is_answered and self.count():
+                return
+            before, _, _ = text[: error.columns[0] - 1].rpartition(" ")
+            try:
+                found = RowFilter(before, self._metrics)
+            except FilterError:
+                return
+        else:
+            self.faults = []
         self.wanted = found if found.node is not None else None
         self.search = None
         self._typed_at = time.monotonic()
@@ -112,6 +119,14 @@ class Listing:
         if self.order is None:
             return row if row < self.state.total else -1
         return int(self.order.lines[row]) if row < len(self.order.lines) else -1
+
+    def is_part(self, row: int) -> bool:
+        """Whether a filter leaves out others of a row's example."""
+        if self.wanted is None:
+            return False
+        each = self.state.per_example
+        first = row - row % each
+        return any(self.line(one) < 0 for one in range(first, first + each))
 
     # -- keeping up
 

@@ -92,7 +92,7 @@ class AnnotatingScreen(DrawnScreen[None]):
 
     def _tell_mark(self) -> None:
         mark = self.rollouts.lines.mark
-        name = rollout_name(self.state, mark, short=True) if mark >= 0 else ""
+        name = rollout_name(self.state, mark) if mark >= 0 else ""
         self.keys.held = f"A: {name}" if name else ""
         self.keys.update()
 

@@ -14,7 +14,7 @@ from tui_eval.fold.filter_fields import FIELDS, METRIC
 from tui_eval.fold.run_state import RunState
 from tui_eval.printable import one_line
 from tui_eval.tui.look.ink import Line, cut, left
-from tui_eval.tui.rollouts.columns import known_columns
+from tui_eval.tui.rollouts.columns import HEADS, known_columns
 from tui_eval.tui.rollouts.row_order import Sorting
 from tui_eval.tui.widgets.line_view import LineView
 
@@ -103,11 +103,17 @@ class SortLines(Picking):
         arrow = ("▼" if self._sorting.descending else "▲") if sorts and field else "•" * sorts
         name = one_line(field.removeprefix(METRIC), 60) if field else "as in the run"
         meaning = FIELDS[field].meaning if field in FIELDS else "metric" if field else ""
+        meaning += _headed(field)
         return (
             (f" {arrow or ' '} ", "key"),
             (left(name, NAME), "strong" if sorts else ""),
             (f"  {cut(meaning, self.line_width - NAME - 5)}", "muted"),
         )
+
+
+def _headed(field: str) -> str:
+    """What stands over the column of a field, where that is not its name."""
+    return f" · headed {HEADS[field]}" if field in HEADS else ""
 
 
 class SortMenu(ModalScreen[str | None]):
@@ -124,7 +130,7 @@ class SortMenu(ModalScreen[str | None]):
     def compose(self) -> ComposeResult:
         """The box."""
         self._box.border_title = Content("Sort by")
-        self._box.border_subtitle = Content("enter sorts, again the other way · esc closes")
+        self._box.border_subtitle = Content("enter sorts, again reverses · esc closes")
         yield self._box
 
     def on_picking_done(self) -> None:
@@ -160,7 +166,7 @@ class ColumnLines(Picking):
         return (
             (" [x] " if is_on else " [ ] ", "key" if is_on else "faint"),
             (left(name, NAME), "strong" if is_on else ""),
-            (f"  {column.meaning}", "muted"),
+            (f"  {column.meaning}{_headed(column.name)}", "muted"),
         )
 
     def action_switch(self) -> None:

@@ -257,7 +257,7 @@ class LiveScreen(PassingOnScreen, SteeringScreen, FindingScreen, LeavableScreen)
         place = self.reader.row // state.per_example
         is_group = state.per_example > 1 and 0 <= place < len(state.examples)
         group = state.examples.result(place) if is_group else None
-        self.reward.show(self.reader.rollout, group)
+        self.reward.show(self.reader.rollout, group, self.notebook.get(max(self.reader.row, 0)))
 
     def on_rollout_list_selected(self, message: RolloutList.Selected) -> None:
         """Another rollout was selected."""
@@ -283,6 +283,7 @@ class LiveScreen(PassingOnScreen, SteeringScreen, FindingScreen, LeavableScreen)
 
     def on_arranged_list_rearranged(self) -> None:
         """Other rollouts are listed, other notes are known, or a filter is typed."""
+        self._show_reward()
         self._retitle()
         self._update_keys()
 
@@ -310,21 +311,18 @@ class LiveScreen(PassingOnScreen, SteeringScreen, FindingScreen, LeavableScreen)
     def _retitle(self) -> None:
         going = self.goes_on and self.state.run is not None
         following = self.follower.on and going
-        row = self.reader.row
+        row, width = self.reader.row, self.story.size.width or self.size.width
+        note = self.notebook.get(max(row, 0))
+        story = story_title(self.state, row, self.reader.rollout, self.now(), width, note)
         titles = (
             (self.rollouts, rollouts_title(following, going, self.rollouts.listing.sorting)),
-            (self.story, self._story_title()),
+            (self.story, story),
             (self.numbers, Content(f" {key_for('run.numbers')} Numbers · 95 % intervals ")),
             (self.log_pane, self.log_pane.title()),
             (self.reward, reward_title(self.state, row)),
         )
         for view, text in titles:
             self.grid.entitle(view, text)
-
-    def _story_title(self) -> Content:
-        reader, width = self.reader, self.story.size.width or self.size.width
-        note = self.notebook.get(max(reader.row, 0))
-        return story_title(self.state, reader.row, reader.rollout, self.now(), width, note)
 
     @property
     def _is_searching(self) -> bool:

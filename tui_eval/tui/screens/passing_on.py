@@ -55,8 +55,8 @@ class PassingOnScreen(AnnotatingScreen):
         for one, what in ((row, "selected"), (mark, "marked")):
             if 0 <= one < state.total and state.stage[one] >= DONE:
                 name = rollout_name(state, one)
-                short = rollout_name(state, one, short=True).replace("#", "")
-                found.append(part_of(state, [one], f"the {what} one: {name}", name, short))
+                file = name.replace("#", "")
+                found.append(part_of(state, [one], f"the {what} one: {name}", name, file))
         return [part for part in found if part.offsets != []]
 
     def action_export(self) -> None:

@@ -29,10 +29,7 @@ class Side(NamedTuple):
 
 def whole_text_of(sides: Sequence[Side]) -> WholeText:
     """Two rollouts that have finished."""
-    names = (
-        f"{one.source.letter}-{rollout_name(one.source.state, one.row, short=True)}"
-        for one in sides
-    )
+    names = (f"{one.source.letter}-{rollout_name(one.source.state, one.row)}" for one in sides)
     made = {".md": _markdown, ".json": _object, ".jsonl": _lines}
     name = one_line("-".join(names), 80).replace("#", "").replace("/", "-").replace(" ", "-")
     about = "Both rollouts, whole. The ending says how: .md to read, .json, .jsonl as saved."

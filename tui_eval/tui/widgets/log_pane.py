@@ -110,7 +110,7 @@ class LogPane(LineView):
         if not self._records:
             empty = EMPTY_SO_FAR if self.feed.live else EMPTY_LOG
             return NOTHING_LEFT if self.window.records else empty
-        return self.lines.line(index, self.needle)
+        return self.lines.line(index, self.needle, self.cursor)
 
     def key(self, index: int) -> Hashable:
         """The record with its length, and which of its lines it is."""
@@ -248,7 +248,7 @@ class LogPane(LineView):
             return
         if record.offset < 0:
             self._read_older()
-        elif record.offset in self.lines.limits and not self.lines.hidden(record):
+        elif record.offset in self.lines.limits and not self.lines.is_cut(record):
             self.action_fold()
         else:
             self.action_unfold()
@@ -256,7 +256,7 @@ class LogPane(LineView):
     def action_unfold(self) -> None:
         """Shows more of the selected record."""
         record = self._selected
-        if record is None or not self.lines.hidden(record):
+        if record is None or not self.lines.is_cut(record):
             self.post_message(self.Missed(ALL_SHOWN))
         else:
             limit = self.lines.limits.get(record.offset)
@@ -381,5 +381,5 @@ class LogPane(LineView):
             found, here = self.lines.found(self.needle), self._here
             at = bisect_left(found, here)
             place = f"{at + 1:,}" if at < len(found) and found[at] == here else "–"
-            parts.append(f"“{self.needle}” {place} of {len(found):,}")
+            parts.append(f"“{self.needle}” entry {place} of {len(found):,}")
         return Content(" · ".join(parts) + " ")

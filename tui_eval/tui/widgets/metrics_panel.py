@@ -72,6 +72,10 @@ class MetricsPanel(LineView):
         """The line under the cursor."""
         return self.cursor is not None and self.target(index) == self.cursor
 
+    def lit(self, index: int) -> bool:
+        """The line under the cursor."""
+        return self.marked(index)
+
     def update(self) -> None:
         """Makes the lines anew where a rollout finished or the width changed."""
         state = self.state

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from tui_eval.fold.columns import Note
 from tui_eval.tui.look.ink import Line
-from tui_eval.tui.numbers.reward import breakdown
+from tui_eval.tui.numbers.reward import breakdown, noted
 from tui_eval.tui.widgets.line_view import LineView
 
 if TYPE_CHECKING:
@@ -14,12 +15,14 @@ if TYPE_CHECKING:
 
 
 class RewardPanel(LineView):
-    """How the reward came about, its group, the metrics, what judges said and what failed."""
+    """What somebody noted, how the reward came about, its group, the metrics, what judges said and
+    what failed."""
 
     def __init__(self, *, id: str) -> None:
         super().__init__(id=id)
         self.rollout: Rollout | None = None
         self.group: ExampleFigures | None = None
+        self.note = Note()
         self._lines: list[Line] = []
         self._made_for: Rollout | None = None
         self._made_of: tuple[object, ...] = ()
@@ -32,14 +35,14 @@ class RewardPanel(LineView):
         """One line of it."""
         return self._lines[index]
 
-    def show(self, rollout: Rollout | None, group: ExampleFigures | None) -> None:
+    def show(self, rollout: Rollout | None, group: ExampleFigures | None, note: Note) -> None:
         """Shows a rollout's reward, another one's from its begin.
 
         Args:
             group: What the rollouts of its example came to so far; None where it is alone.
         """
         is_another = (rollout and rollout.row) != (self.rollout and self.rollout.row)
-        self.rollout, self.group = rollout, group
+        self.rollout, self.group, self.note = rollout, group, note
         self.update()
         if is_another:
             self.jump(0)
@@ -47,8 +50,9 @@ class RewardPanel(LineView):
     def update(self) -> None:
         """Makes the lines anew where something changed."""
         rollout = self.rollout
-        made_of = (rollout and rollout.finished, self.group, self.line_width)
+        made_of = (rollout and rollout.finished, self.group, self.note, self.line_width)
         if rollout is not self._made_for or made_of != self._made_of:
             self._made_for, self._made_of = rollout, made_of
-            self._lines = list(breakdown(rollout, self.group, self.line_width))
+            told = breakdown(rollout, self.group, self.line_width)
+            self._lines = [*noted(self.note, self.line_width), *told]
         super().update()

@@ -53,6 +53,7 @@ class RolloutList(ArrangedList):
         self.listing = Listing(state)
         self.entry = FilterEntry(self.listing)
         self.lines = RolloutLines(state, now)
+        self.lines.is_part = self.listing.is_part
         self._last_line = 0
         self._filter_lines: list[Line] = []
         self._keeps_up = False
@@ -75,6 +76,11 @@ class RolloutList(ArrangedList):
     def on_mount(self) -> None:
         """Looks after searches of transcripts a few times a second."""
         self.set_interval(SEARCH_TICK_S, self._tend_search)
+
+    def watch_has_focus(self, has_focus: bool) -> None:
+        """Says how a filter is cleared only while keys come here."""
+        super().watch_has_focus(has_focus)
+        self.update()
 
     def on_unmount(self) -> None:
         """Nothing goes on reading."""
@@ -124,14 +130,15 @@ class RolloutList(ArrangedList):
         """The filter, then the names of the columns."""
         if index < len(self._filter_lines):
             return self._filter_lines[index]
-        if self.listing.text and not self.count() and self.state.total:
-            words = NOTHING_YET if self.listing.may_find_more else NOTHING
+        listing = self.listing
+        if listing.text and not listing.faults and not self.count() and self.state.total:
+            words = NOTHING_YET if listing.may_find_more else NOTHING
             return ((f"  {words}", "muted"),)
         if self.state.run is None:
             return ((f"starting engine…  {key_for('run.log')} shows its log", "faint"),)
         if not self.state.total:
             return ((NO_ROLLOUTS, "faint"),)
-        return self.lines.head(self.listing.sorting)
+        return self.lines.head(listing.sorting)
 
     def update(self) -> None:
         """Finds out what to list, then draws what changed."""
@@ -139,7 +146,7 @@ class RolloutList(ArrangedList):
         if self.listing.catch_up() and not self._keeps_up:
             self._keeps_up = True
             self.run_worker(self._keep_up(), group="listing")
-        self._filter_lines = self.entry.lines(self.line_width)
+        self._filter_lines = self.entry.lines(self.line_width, self.has_focus)
         self.heads = 1 + len(self._filter_lines)
         top = self.scroll_offset.y
         last = min(top + self.size.height, self.count())
