@@ -318,19 +318,29 @@ def test_everything_that_is_wrong_is_told_at_once(program: Program, project: Any
     assert program.runs() == []
 
 
+NEEDED = ["-m/--module: it is required", "--eval-fn: it is required", "--model", "-d/"]
+NO_ALIAS = ["Did you mean mistral/x", "--base-url"]
+
+
 @pytest.mark.parametrize(
     ("words", "told"),
     [
-        ("", ["-m/--module: it is required", "--eval-fn: it is required", "--model", "-d/"]),
-        ("-m nope:x", ["importing nope raised ModuleNotFoundError"]),
+        ("", NEEDED),
         ("-m troubles", ["this is not of the form module:name"]),
-        ("-m troubles:A_LIST", ["this is a list, no RolloutAgentLoop"]),
         ("-d rows.md", ["a dataset's name ends in .jsonl, .json, .csv, .parquet"]),
-        ("-d gone.jsonl", ["there is no file gone.jsonl"]),
-        ("--offset 5", ["rows.jsonl has no rows after the first 5"]),
-        ("--model mistal/x", ["Did you mean mistral/x", "--base-url"]),
-        ("--base-url nowhere", ["'nowhere' is no URL"]),
-        ("--model openai/gpt-5-mini", ["OPENAI_API_KEY"]),
+        ("-m nope:x --model mistal/x", ["importing nope raised ModuleNotFoundError", *NO_ALIAS]),
+        (
+            "-d gone.jsonl --base-url nowhere",
+            ["there is no file gone.jsonl", "'nowhere' is no URL"],
+        ),
+        (
+            "-m troubles:A_LIST --offset 5 --model openai/gpt-5-mini",
+            [
+                "this is a list, no RolloutAgentLoop",
+                "rows.jsonl has no rows after the first 5",
+                "OPENAI_API_KEY",
+            ],
+        ),
     ],
 )
 def test_refusals(program: Program, project: Any, words: str, told: list[str]) -> None:

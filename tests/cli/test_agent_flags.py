@@ -40,8 +40,6 @@ def results(program: Program) -> Any:
         "-m server:agent_loop -d test_data.jsonl -b URL -k MY_KEY -s -v -q",
         "--module server:agent_loop --dataset test_data.jsonl --base-url URL --api-key-var MY_KEY "
         "--save-results --verbose --quiet",
-        "--module server:agent_loop --dataset test_data.jsonl --api-base-url URL "
-        "--api-key-var MY_KEY --save-results --verbose --quiet",
     ],
 )
 def test_agent_everyday_flags(calculator: Program, fault_server: FaultServer, flags: str) -> None:
@@ -84,9 +82,8 @@ def test_registry_and_scores(
 
 def test_an_agent_is_told_its_turns(calculator: Program, fault_server: FaultServer) -> None:
     fault_server.script(CHAT, [CALLS])
-    done = agent(
-        calculator, f"{AGENT} --model m -b {fault_server.url}/v1 --limit 1 --max-turns 2 -s"
-    )
+    served = f"--api-base-url {fault_server.url}/v1"
+    done = agent(calculator, f"{AGENT} --model m {served} --limit 1 --max-turns 2 -s")
     assert done.code == 0, done
     assert len(fault_server.requests) == 2
     (row,) = calculator.only_run().rows
@@ -103,20 +100,19 @@ def test_a_run_that_failed_is_run_again(calculator: Program, fault_server: Fault
     assert (row["reward"], row["tui_eval"]["attempt"]) == (1.0, 2)
 
 
-@pytest.mark.parametrize("flag", ["-R", "--resume"])
-def test_a_run_goes_on(calculator: Program, fault_server: FaultServer, flag: str) -> None:
+def test_a_run_goes_on(calculator: Program, fault_server: FaultServer) -> None:
     fault_server.script(CHAT, [REFUSED, SEVEN])
     assert agent(calculator, f"{AGENT} --model m -b {fault_server.url}/v1 -s").code == 3
     run = calculator.only_run()
     asked = len(fault_server.requests)
-    kept = agent(calculator, f"{flag} {run.path} --keep-errors")
+    kept = agent(calculator, f"-R {run.path} --keep-errors")
     assert (kept.code, len(fault_server.requests)) == (3, asked), kept
-    less = agent(calculator, f"{flag} {run.path} --limit 2 --n 1")
+    less = agent(calculator, f"--resume {run.path} --limit 2 --n 1")
     assert "--limit is 2, the run has 3 examples" in less.err
-    changed = agent(calculator, f"{AGENT} {flag} {run.path} --temperature 0.5")
+    changed = agent(calculator, f"{AGENT} -R {run.path} --temperature 0.5")
     assert changed.code == 2
     assert "Go on all the same with --accept-changes" in changed.err
-    done = agent(calculator, f"{AGENT} {flag} {run.path} --temperature 0.5 --accept-changes")
+    done = agent(calculator, f"{AGENT} --resume {run.path} --temperature 0.5 --accept-changes")
     assert done.code == 0, done
     (request,) = fault_server.requests[asked:]
     assert request.json()["temperature"] == 0.5

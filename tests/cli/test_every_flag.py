@@ -91,7 +91,7 @@ AGENT: dict[str, list[str]] = {
     "dataset": ["agent_everyday_flags"],
     "eval_fn": ["registry_and_scores"],
     "model": ["agent_everyday_flags", "registry_and_scores"],
-    "base_url": ["agent_everyday_flags"],
+    "base_url": ["agent_everyday_flags", "an_agent_is_told_its_turns"],
     "api_key": ["an_endpoint_that_refuses_is_an_error_of_each_run"],
     "api_key_var": ["agent_everyday_flags"],
     "endpoints_path": ["registry_and_scores"],

@@ -34,12 +34,25 @@ def in_shell(program: Program, line: str) -> Finished:
 
 
 @pytest.mark.parametrize(
-    "streams", ["<&-", ">&-", "2>&-", "<&- >&- 2>&-", "> /dev/full", "| head -n 1"]
+    ("streams", "encoding"),
+    [
+        ("<&-", "ascii"),
+        ("", "latin-1"),
+        (">&-", "utf-8"),
+        ("2>&-", "utf-8"),
+        ("<&- >&- 2>&-", "utf-8"),
+        ("> /dev/full", "utf-8"),
+        ("| head -n 1", "utf-8"),
+    ],
 )
-def test_a_run_needs_nobody_at_its_streams(program: Program, streams: str) -> None:
+def test_a_run_needs_nobody_at_its_streams_and_any_encoding_will_do(
+    program: Program, streams: str, encoding: str
+) -> None:
+    program.env["PYTHONIOENCODING"] = encoding
     done = in_shell(program, f"tui-eval reverse-text {' '.join(DEMO)} {streams}")
     assert done.code == 0, done
     assert "Traceback" not in done.err
+    assert ("Reward:" in done.out) == (streams in ("", "<&-", "2>&-"))
     assert len(program.only_run().rows) == 2
 
 
@@ -52,15 +65,6 @@ def test_errors_that_nobody_reads_do_not_end_the_run(
     done = in_shell(program, f"tui-eval reverse-text {asked} {streams}")
     assert done.code == 3, done
     assert len(program.only_run().rows) == 3
-
-
-@pytest.mark.parametrize("encoding", ["ascii", "latin-1", "utf-8"])
-def test_any_encoding_will_do(program: Program, encoding: str) -> None:
-    program.env["PYTHONIOENCODING"] = encoding
-    done = in_shell(program, f"tui-eval reverse-text {' '.join(DEMO)}")
-    assert done.code == 0, done
-    assert "Reward:" in done.out
-    assert "Traceback" not in done.err
 
 
 @pytest.mark.parametrize("place", ["ENVIRONMENT", "-o/--output-dir"])

@@ -5,7 +5,8 @@ from __future__ import annotations
 import json
 import subprocess
 import sys
-from collections.abc import Callable
+from collections.abc import Iterator
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -18,36 +19,94 @@ from tui_eval.parsers.xml_parser import XMLParser
 ENVIRONMENTS = Path(__file__).parents[1] / "verifiers_environments"
 
 Rows = list[dict[str, Any]]
-RunIt = Callable[..., Rows]
+
+# Examples, rollouts of each, and what load_environment gets.
+EVALUATIONS: list[tuple[str, int, int, dict[str, Any]]] = [
+    ("reverse-letters", 5, 2, {}),
+    ("boxed-sums", 4, 2, {"count": 8}),
+    ("proverb-ends", 2, 2, {"dataset_name": "proverbs"}),
+    ("guess-the-number", 4, 2, {}),
+    ("double-check", 4, 2, {}),
+    ("shop-tools", 4, 3, {}),
+    ("notebook-session", 4, 3, {}),
+    ("mixed-sums", 4, 2, {}),
+    ("judged-titles", 2, 2, {"judge_base_url": "URL"}),
+    ("original-names", 3, 3, {}),
+    ("thinking-quiz", 2, 3, {"use_think": True}),
+    ("thinking-quiz", 2, 3, {"use_think": False}),
+    ("serial-story", 2, 2, {}),
+    ("counting-gym", 3, 2, {}),
+]
+MORE = {"guess-the-number": 'state_columns = ["seen_at_cleanup"]'}
+PROVERBS = {"a stitch in time": "saves nine", "all that glitters": "is not gold", "no pain": "no"}
 
 
-@pytest.fixture
-def run_it(program: Program) -> RunIt:
-    """Runs an environment on the embedded endpoint; returns its rows, none of them errored."""
+@dataclass(frozen=True)
+class Evaluated:
+    """What a run of all of them on the embedded endpoint has left."""
 
-    def run(env_id: str, examples: int, rollouts: int = 2, **env_args: Any) -> Rows:
-        done = program.run(
-            *(env_id, "-m", "demo", "-n", str(examples), "-r", str(rollouts), "-T", "0"),
-            *("--env-dir-path", str(ENVIRONMENTS), "-a", json.dumps(env_args)),
-        )
-        assert done.code == 0, done
-        assert done.err == ""
-        rows = sorted(program.only_run().rows, key=lambda row: row["example_id"])
-        assert len(rows) == examples * rollouts
+    runs: dict[tuple[str, bool | None], Run]
+    judge: FaultServer
+
+    def rows(self, env_id: str, use_think: bool | None = None) -> Rows:
+        """The rows of one, none of them errored, in the order of the examples."""
+        rows = sorted(self.runs[env_id, use_think].rows, key=lambda row: row["example_id"])
+        (asked,) = [
+            examples * rollouts
+            for name, examples, rollouts, given in EVALUATIONS
+            if (name, given.get("use_think")) == (env_id, use_think)
+        ]
+        assert len(rows) == asked
         assert [(row["error"], row["is_completed"]) for row in rows] == [(None, True)] * len(rows)
         scores = [score for row in rows for score in row["tui_eval"]["scores"]]
         assert [score for score in scores if score.get("error")] == []
         return rows
 
-    return run
+
+def table(env_id: str, examples: int, rollouts: int, env_args: dict[str, Any], judge: str) -> str:
+    given = ", ".join(f"{name} = {json.dumps(value)}" for name, value in env_args.items())
+    return f"""
+[[eval]]
+env_id = "{env_id}"
+num_examples = {examples}
+rollouts_per_example = {rollouts}
+env_args = {{ {given.replace("URL", judge)} }}
+{MORE.get(env_id, "")}
+"""
+
+
+@pytest.fixture(scope="module")
+def evaluated(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Evaluated]:
+    """All of them in one file, run once."""
+    program = Program(tmp_path_factory.mktemp("evaluated"))
+    folder = program.folder / "proverbs"
+    folder.mkdir()
+    rows = [{"start": s, "end": e, "source": "old"} for s, e in PROVERBS.items()]
+    (folder / "train.jsonl").write_text("".join(json.dumps(row) + "\n" for row in [*rows, rows[0]]))
+    program.env |= {"HF_HOME": str(program.folder / "hf"), "HF_HUB_OFFLINE": "1"}
+    program.env["JUDGE_API_KEY"] = "sk-of-a-judge"
+    with FaultServer() as judge:
+        judge.script("/v1/chat/completions", [Reply(body=chat_answer("Yes, it does."))])
+        top = f'model = "demo"\ntemperature = 0.0\nenv_dir_path = {json.dumps(str(ENVIRONMENTS))}\n'
+        tables = [table(*one, judge=f"{judge.url}/v1") for one in EVALUATIONS]
+        (program.folder / "all.toml").write_text(top + "".join(tables))
+        done = program.run("all.toml")
+        program.end_all()
+        assert done.code == 0, done
+        assert done.err == ""
+        runs = {
+            (run.metadata["env_id"], run.metadata["env_args"].get("use_think")): run
+            for run in program.runs()
+        }
+        yield Evaluated(runs, judge)
 
 
 def said(row: dict[str, Any]) -> str:
     return row["completion"][-1]["content"]
 
 
-def test_a_single_file_with_a_hugging_face_dataset(run_it: RunIt) -> None:
-    rows = run_it("reverse-letters", 5)
+def test_a_single_file_with_a_hugging_face_dataset(evaluated: Evaluated) -> None:
+    rows = evaluated.rows("reverse-letters")
     parser = XMLParser(["reasoning", "answer"])
     for row in rows:
         answer = parser.parse_answer(said(row)) or ""
@@ -64,8 +123,8 @@ def test_a_single_file_with_a_hugging_face_dataset(run_it: RunIt) -> None:
     assert max(row["metrics"]["format_reward_func"] for row in rows) == 1.0
 
 
-def test_a_package_with_a_pin_and_dataset_builders(run_it: RunIt) -> None:
-    rows = run_it("boxed-sums", 4, count=8)
+def test_a_package_with_a_pin_and_dataset_builders(evaluated: Evaluated) -> None:
+    rows = evaluated.rows("boxed-sums")
     assert {row["answer"] for row in rows} <= {str(8 * i + 3) for i in range(8)}
     for row in rows:
         right = f"\\boxed{{{row['answer']}}}" in said(row)
@@ -75,16 +134,10 @@ def test_a_package_with_a_pin_and_dataset_builders(run_it: RunIt) -> None:
     assert sum(row["reward"] for row in rows) >= 6
 
 
-def test_a_dataset_by_its_name_with_prompts_made_by_map(run_it: RunIt, program: Program) -> None:
-    starts = {"a stitch in time": "saves nine", "all that glitters": "is not gold", "no pain": "no"}
-    rows = [{"start": s, "end": e, "source": "old"} for s, e in starts.items()]
-    folder = program.folder / "proverbs"
-    folder.mkdir()
-    (folder / "train.jsonl").write_text("".join(json.dumps(row) + "\n" for row in [*rows, rows[0]]))
-    program.env |= {"HF_HOME": str(program.folder / "hf"), "HF_HUB_OFFLINE": "1"}
-    for row in run_it("proverb-ends", 2, dataset_name=str(folder)):
+def test_a_dataset_by_its_name_with_prompts_made_by_map(evaluated: Evaluated) -> None:
+    for row in evaluated.rows("proverb-ends"):
         start = row["prompt"][1]["content"].removesuffix(" ...")
-        assert row["answer"] == starts[start]
+        assert row["answer"] == PROVERBS[start]
         assert row["info"] == {"source": "old", "words": len(row["answer"].split())}
         assert row["metrics"]["has_end"] == ("<end>" in said(row))
         assert row["reward"] == 0.5 * row["metrics"]["has_end"]
@@ -98,8 +151,8 @@ def test_an_installed_environment(program: Program) -> None:
     assert [row["error"] for row in program.only_run().rows] == [None, None]
 
 
-def test_a_game_over_several_turns(run_it: RunIt) -> None:
-    rows = run_it("guess-the-number", 4)
+def test_a_game_over_several_turns(evaluated: Evaluated) -> None:
+    rows = evaluated.rows("guess-the-number")
     for row in rows:
         won = row["stop_condition"] == "has_final_env_response"
         assert row["reward"] == row["metrics"]["won"] == won
@@ -111,21 +164,17 @@ def test_a_game_over_several_turns(run_it: RunIt) -> None:
     assert any(row["reward"] for row in rows)
 
 
-def test_cleanup_and_teardown_of_a_game(program: Program) -> None:
-    done = program.run(
-        *("guess-the-number", "-m", "demo", "-n", "2", "-r", "1", "-C", "seen_at_cleanup"),
-        *("--env-dir-path", str(ENVIRONMENTS)),
-    )
-    assert done.code == 0, done
-    for row in program.only_run().rows:
+def test_cleanup_and_teardown_of_a_game(evaluated: Evaluated) -> None:
+    for row in evaluated.rows("guess-the-number"):
         won = row["stop_condition"] == "has_final_env_response"
         assert row["seen_at_cleanup"] == ["won" if won else "guessing", True]
-    printed = [line.partition(" PRINT ")[2] for line in program.only_run().log.splitlines()]
-    assert printed[printed.index("Games: 2") + 1] == "The table is closed."
+    log = evaluated.runs["guess-the-number", None].log
+    printed = [line.partition(" PRINT ")[2] for line in log.splitlines()]
+    assert printed[printed.index("Games: 8") + 1] == "The table is closed."
 
 
-def test_a_package_in_src_that_asks_twice_in_plain_text(run_it: RunIt) -> None:
-    rows = run_it("double-check", 4)
+def test_a_package_in_src_that_asks_twice_in_plain_text(evaluated: Evaluated) -> None:
+    rows = evaluated.rows("double-check")
     for row in rows:
         assert row["stop_condition"] in ("asked_twice", "max_turns_reached")
         assert row["metrics"]["num_turns"] == 2
@@ -137,8 +186,8 @@ def test_a_package_in_src_that_asks_twice_in_plain_text(run_it: RunIt) -> None:
         assert row["metrics"]["changed_mind"] == (boxes[0] != boxes[1])
 
 
-def test_tools_with_dicts_that_are_async_or_raise(run_it: RunIt) -> None:
-    rows = run_it("shop-tools", 4, 3)
+def test_tools_with_dicts_that_are_async_or_raise(evaluated: Evaluated) -> None:
+    rows = evaluated.rows("shop-tools")
     results: list[str] = []
     for row in rows:
         names = {tool["name"] for tool in row["tool_defs"]}
@@ -154,8 +203,8 @@ def test_tools_with_dicts_that_are_async_or_raise(run_it: RunIt) -> None:
     assert any(text == "The shop could not do that (KeyError)." for text in results)
 
 
-def test_tools_with_hidden_arguments(run_it: RunIt) -> None:
-    rows = run_it("notebook-session", 4, 3)
+def test_tools_with_hidden_arguments(evaluated: Evaluated) -> None:
+    rows = evaluated.rows("notebook-session")
     for row in rows:
         assert all("notebook" not in tool["parameters"]["properties"] for tool in row["tool_defs"])
         assert row["reward"] == (row["metrics"]["write_note_calls"] > 0)
@@ -165,8 +214,8 @@ def test_tools_with_hidden_arguments(run_it: RunIt) -> None:
     assert any("Note 1 written." in json.dumps(row["completion"]) for row in rows)
 
 
-def test_a_group_of_environments(run_it: RunIt) -> None:
-    rows = run_it("mixed-sums", 4)
+def test_a_group_of_environments(evaluated: Evaluated) -> None:
+    rows = evaluated.rows("mixed-sums")
     assert [(row["example_id"], row["task"]) for row in rows[::2]] == [
         (0, "plus"),
         (1, "plus"),
@@ -181,19 +230,16 @@ def test_a_group_of_environments(run_it: RunIt) -> None:
     assert sum(row["reward"] for row in rows) >= 6
 
 
-def test_a_judge_on_another_endpoint(
-    run_it: RunIt, program: Program, fault_server: FaultServer
-) -> None:
-    fault_server.script("/v1/chat/completions", [Reply(body=chat_answer("Yes, it does."))])
-    program.env["JUDGE_API_KEY"] = "sk-of-a-judge"
-    rows = run_it("judged-titles", 2, judge_base_url=f"{fault_server.url}/v1")
+def test_a_judge_on_another_endpoint(evaluated: Evaluated) -> None:
+    rows = evaluated.rows("judged-titles")
     assert [(row["reward"], row["metrics"]["said_something"]) for row in rows] == [(1.0, 1.0)] * 4
-    asked = [request.json()["messages"][-1]["content"] for request in fault_server.requests]
+    requests = evaluated.judge.requests
+    asked = [request.json()["messages"][-1]["content"] for request in requests]
     assert len(asked) == 4
     for row in rows:
         question = row["prompt"][-1]["content"]
         assert any(f"Story: {question}" in text and said(row) in text for text in asked)
-    assert {r.headers["authorization"] for r in fault_server.requests} == {"Bearer sk-of-a-judge"}
+    assert {r.headers["authorization"] for r in requests} == {"Bearer sk-of-a-judge"}
 
 
 def test_a_judge_without_its_key_is_refused_with_the_keys_name(program: Program) -> None:
@@ -206,8 +252,8 @@ def test_a_judge_without_its_key_is_refused_with_the_keys_name(program: Program)
     assert "MissingKeyError" in done.err
 
 
-def test_rewards_of_a_group_few_shot_and_a_stop_string(run_it: RunIt) -> None:
-    rows = run_it("original-names", 3, 3)
+def test_rewards_of_a_group_few_shot_and_a_stop_string(evaluated: Evaluated) -> None:
+    rows = evaluated.rows("original-names")
     for example in range(3):
         group = [row for row in rows if row["example_id"] == example]
         texts = [said(row) for row in group]
@@ -222,8 +268,8 @@ def test_rewards_of_a_group_few_shot_and_a_stop_string(run_it: RunIt) -> None:
 
 
 @pytest.mark.parametrize("use_think", [True, False])
-def test_think_parsers_and_a_rubric_of_ones_own(run_it: RunIt, use_think: bool) -> None:
-    rows = run_it("thinking-quiz", 2, 3, use_think=use_think)
+def test_think_parsers_and_a_rubric_of_ones_own(evaluated: Evaluated, use_think: bool) -> None:
+    rows = evaluated.rows("thinking-quiz", use_think)
     for row in rows:
         has_end = "</think>" in said(row)
         tail = said(row).split("</think>")[-1].strip() if has_end or not use_think else ""
@@ -233,8 +279,8 @@ def test_think_parsers_and_a_rubric_of_ones_own(run_it: RunIt, use_think: bool) 
         assert row["metrics"]["format_reward_func"] in ({0.0, 1.0} if use_think else {1.0})
 
 
-def test_hooks_of_a_rollout(run_it: RunIt) -> None:
-    rows = run_it("serial-story", 2)
+def test_hooks_of_a_rollout(evaluated: Evaluated) -> None:
+    rows = evaluated.rows("serial-story")
     for row in rows:
         assert (row["reward"], row["stop_condition"]) == (1.0, "max_turns_reached")
         assert row["metrics"]["short_prompts"] == 4
@@ -242,8 +288,8 @@ def test_hooks_of_a_rollout(run_it: RunIt) -> None:
         assert said(row).count("\n") >= 2
 
 
-def test_an_object_like_those_of_gym(run_it: RunIt) -> None:
-    rows = run_it("counting-gym", 3)
+def test_an_object_like_those_of_gym(evaluated: Evaluated) -> None:
+    rows = evaluated.rows("counting-gym")
     for row in rows:
         assert row["reward"] == pytest.approx(1.5)
         assert row["metrics"]["num_turns"] == 3

@@ -101,7 +101,8 @@ VALUES: Any = st.recursive(
     lambda inner: st.lists(inner, max_size=3) | st.dictionaries(KEYS, inner, max_size=3),
     max_leaves=8,
 )
-TABLES = st.dictionaries(KEYS, VALUES | st.lists(st.dictionaries(KEYS, VALUES, max_size=3)))
+ARRAYS = st.lists(st.dictionaries(KEYS, VALUES, max_size=3), max_size=3)
+TABLES = st.dictionaries(KEYS, VALUES | ARRAYS, max_size=5)
 
 
 @given(TABLES)

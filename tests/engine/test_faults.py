@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 import json
-import textwrap
+from collections.abc import Iterable
 from typing import Any
 
-import pytest
 from program import Finished, Program, Run, chat_answer, tool_call
 from servers import FaultServer, Reply
 
@@ -14,173 +13,192 @@ CHAT = "/v1/chat/completions"
 
 GOOD = Reply(body=chat_answer("yes"))
 
-PLAIN = """
+
+def plain(examples: int) -> str:
+    return f"""
     import tui_eval as vf
 
     def load_environment():
         return vf.SingleTurnEnv(
-            dataset=[{"question": "?"}], rubric=vf.Rubric(funcs=[lambda completion: 1.0])
+            dataset=[{{"question": "?"}}] * {examples},
+            rubric=vf.Rubric(funcs=[lambda completion: 1.0]),
         )
-"""
+    """
 
 
-def run_one(
+def run_each(
     program: Program, server: FaultServer, environment: str, *replies: Reply, args: Any = ()
-) -> tuple[Finished, Run, dict[str, Any]]:
-    """Runs one rollout and returns how it ended, the run, and its row."""
+) -> tuple[Finished, Run, list[dict[str, Any]]]:
+    """Runs one rollout of each example, one after the other.
+
+    Returns how the run ended, the run, and its rows in the order of the examples.
+    """
     program.environment("one", environment)
     server.script(CHAT, replies)
     url = f"{server.url}/v1"
-    done = program.run("one", "-m", "m", "-b", url, "-n", "1", "-r", "1", *args)
+    done = program.run("one", "-m", "m", "-b", url, "-n", "-1", "-r", "1", "-c", "1", *args)
     run = program.only_run()
-    (row,) = run.rows
-    assert isinstance(row["completion"][-1]["content"], str)
-    return done, run, row
+    rows = sorted(run.rows, key=lambda row: row["example_id"])
+    assert [row["example_id"] for row in rows] == list(range(len(rows)))
+    assert all(isinstance(row["completion"][-1]["content"], str) for row in rows)
+    return done, run, rows
 
 
-@pytest.mark.parametrize(
-    ("reply", "chain", "said"),
-    [
-        (Reply(401, {"error": {"message": "bad key"}}), "AuthenticationError", "bad key"),
-        (Reply(400, {"error": {"message": "no such"}}), "BadRequestError", "no such"),
-        (Reply(500, b"oops", {"Retry-After": "0.01"}), "InternalServerError", "500"),
-        (Reply(200, b'{"choices": [{"mess'), "InvalidModelResponseError", "JSON"),
-        (Reply(200, {"choices": []}), "InvalidModelResponseError", "choices"),
-        (Reply(200, chat_answer("")), "EmptyModelResponseError", ""),
-    ],
-    ids=["401", "400", "500", "truncated", "no-choices", "empty"],
-)
+UNUSABLE = {
+    "401": (Reply(401, {"error": {"message": "bad key"}}), "AuthenticationError", "bad key"),
+    "400": (Reply(400, {"error": {"message": "no such"}}), "BadRequestError", "no such"),
+    "truncated": (Reply(200, b'{"choices": [{"mess'), "InvalidModelResponseError", "JSON"),
+    "no-choices": (Reply(200, {"choices": []}), "InvalidModelResponseError", "choices"),
+    "empty": (Reply(200, chat_answer("")), "EmptyModelResponseError", ""),
+    # It is given again and again, as often as it is asked for.
+    "500": (Reply(500, b"oops", {"Retry-After": "0.01"}), "InternalServerError", "500"),
+}
+
+
 def test_an_answer_that_cannot_be_used_is_the_rollouts_error(
-    program: Program, fault_server: FaultServer, reply: Reply, chain: str, said: str
+    program: Program, fault_server: FaultServer
 ) -> None:
-    done, run, row = run_one(program, fault_server, PLAIN, reply)
+    replies = [reply for reply, _, _ in UNUSABLE.values()]
+    done, run, rows = run_each(program, fault_server, plain(len(UNUSABLE)), *replies)
     assert done.code == 3, done
-    assert chain in row["error"]["error_chain_str"]
-    assert said in row["error"]["error_chain_repr"]
-    assert row["reward"] == 0.0
-    assert (run.metadata["n_used"], run.metadata["n_errored"]) == (0, 1)
-    assert chain in done.err
+    for row, (fault, (_, chain, said)) in zip(rows, UNUSABLE.items(), strict=True):
+        assert chain in row["error"]["error_chain_str"], fault
+        assert said in row["error"]["error_chain_repr"], fault
+        assert row["reward"] == 0.0, fault
+        assert chain in done.err
+    assert (run.metadata["n_used"], run.metadata["n_errored"]) == (0, len(UNUSABLE))
     assert "Reward: –" in done.out
 
 
-@pytest.mark.parametrize(
-    "fault",
-    [
-        Reply(429, b"slow down", {"Retry-After": "0.05"}),
-        Reply(500, b"oops", {"retry-after-ms": "10"}),
-        Reply(reset=True),
-        Reply(body=chat_answer("yes"), cut=40),
-    ],
-    ids=["429", "500", "reset", "cut"],
-)
-def test_a_passing_fault_is_tried_again(
-    program: Program, fault_server: FaultServer, fault: Reply
-) -> None:
-    done, run, row = run_one(program, fault_server, PLAIN, fault, GOOD)
+PASSING = [
+    Reply(429, b"slow down", {"Retry-After": "0.05"}),
+    Reply(500, b"oops", {"retry-after-ms": "10"}),
+    Reply(reset=True),
+    Reply(body=chat_answer("yes"), cut=40),
+]
+
+
+def test_a_passing_fault_is_tried_again(program: Program, fault_server: FaultServer) -> None:
+    replies = [reply for fault in PASSING for reply in (fault, GOOD)]
+    done, run, rows = run_each(program, fault_server, plain(len(PASSING)), *replies)
     assert done.code == 0, done
-    assert row["reward"] == 1.0
-    assert len(fault_server.requests) == 2
-    assert "tried again in" in run.log
+    assert [row["reward"] for row in rows] == [1.0] * len(PASSING)
+    assert len(fault_server.requests) == 2 * len(PASSING)
+    assert run.log.count("tried again in") == len(PASSING)
 
 
 def test_a_rollout_is_run_again_as_often_as_asked(
     program: Program, fault_server: FaultServer
 ) -> None:
     bad = Reply(200, {"choices": []})
-    done, _, row = run_one(program, fault_server, PLAIN, bad, GOOD, args=["--max-retries", "1"])
+    again = ("--max-retries", "1")
+    done, _, (row,) = run_each(program, fault_server, plain(1), bad, GOOD, args=again)
     assert done.code == 0, done
     assert row["tui_eval"]["attempt"] == 2
 
 
-@pytest.mark.parametrize(
-    ("body", "said"),
-    [
-        ("raise KeyError('x')", "KeyError"),
-        ("return None", "None"),
-        ("return float('nan')", "nan"),
-        ("return 'good'", "good"),
-        ("import sys; sys.exit(1)", "SystemExit"),
-    ],
-)
+BROKEN = {
+    "raise KeyError('x')": "KeyError",
+    "return None": "None",
+    "return float('nan')": "nan",
+    "return 'good'": "good",
+    "import sys; sys.exit(1)": "SystemExit",
+}
+
+
+def cases(bodies: Iterable[str], indent: int) -> str:
+    """Statements that do one of the bodies, by the value of `case`."""
+    lines = (f"if case == {case}: {body}" for case, body in enumerate(bodies))
+    return ("\n" + " " * indent).join(lines)
+
+
 def test_a_reward_function_that_fails_is_a_scoring_error(
-    program: Program, fault_server: FaultServer, body: str, said: str
+    program: Program, fault_server: FaultServer
 ) -> None:
     environment = f"""
     import tui_eval as vf
 
-    def broken(completion):
-        {body}
+    def broken(completion, info):
+        case = info["case"]
+        {cases(BROKEN, 8)}
 
     def fine(completion):
         return 0.5
 
     def load_environment():
-        return vf.SingleTurnEnv(
-            dataset=[{{"question": "?"}}], rubric=vf.Rubric(funcs=[broken, fine])
-        )
+        rows = [{{"question": "?", "info": {{"case": case}}}} for case in range({len(BROKEN)})]
+        return vf.SingleTurnEnv(dataset=rows, rubric=vf.Rubric(funcs=[broken, fine]))
     """
-    done, run, row = run_one(program, fault_server, environment, GOOD)
+    done, run, rows = run_each(program, fault_server, environment, GOOD)
     assert done.code == 3, done
-    assert row["error"]["error"] == "ScoringError"
-    assert "broken" in row["error"]["error_chain_repr"]
-    scores = {score["name"]: score for score in row["tui_eval"]["scores"]}
-    assert scores["broken"]["raw"] is None
-    assert said in scores["broken"]["error"]
-    assert scores["fine"] == {"name": "fine", "raw": 0.5, "weight": 1.0, "error": None}
-    assert run.metadata["n_errored"] == 1
-    assert "NaN" not in json.dumps(row)
+    for row, (body, said) in zip(rows, BROKEN.items(), strict=True):
+        assert row["error"]["error"] == "ScoringError", body
+        assert "broken" in row["error"]["error_chain_repr"], body
+        scores = {score["name"]: score for score in row["tui_eval"]["scores"]}
+        assert scores["broken"]["raw"] is None, body
+        assert said in scores["broken"]["error"], body
+        assert scores["fine"] == {"name": "fine", "raw": 0.5, "weight": 1.0, "error": None}
+        assert "NaN" not in json.dumps(row)
+    assert run.metadata["n_errored"] == len(BROKEN)
 
 
 TOOLS = """
     import tui_eval as vf
 
-    def tool():
+    def tool({parameters}):
         "A tool."
         {body}
 
     def load_environment():
         return vf.ToolEnv(
             tools=[tool],
-            dataset=[{{"question": "?"}}],
+            dataset=[{{"question": "?"}}] * {examples},
             rubric=vf.Rubric(funcs=[lambda completion: 1.0]),
         )
 """
 
+RESULTS = {
+    "raise OSError('disk on fire')": "disk on fire",
+    r"return b'\x00abc\xff'": "\x00abc",
+    "return 'x' * 10_000_000": "x" * 10_000_000,
+    "return {'a': object}": "<class 'object'>",
+    r"return '\ud800'": r"\ud800",
+}
 
-@pytest.mark.parametrize(
-    ("body", "content"),
-    [
-        ("raise OSError('disk on fire')", "disk on fire"),
-        ("return b'\\\\x00abc\\\\xff'", "\x00abc"),
-        ("return 'x' * 10_000_000", "x" * 10_000_000),
-        ("return {'a': object}", "<class 'object'>"),
-        ("return '\\\\ud800'", r"\ud800"),
-    ],
-    ids=["raises", "bytes", "10MB", "object", "surrogate"],
-)
+
 def test_whatever_a_tool_does_its_result_is_kept(
-    program: Program, fault_server: FaultServer, body: str, content: str
+    program: Program, fault_server: FaultServer
 ) -> None:
-    calls = Reply(body=chat_answer("", tool_calls=[tool_call("tool", "{}")]))
-    environment = textwrap.dedent(TOOLS).format(body=body.replace("\\\\", "\\"))
-    done, _, row = run_one(program, fault_server, environment, calls, GOOD)
+    calls = [tool_call("tool", json.dumps({"case": case})) for case in range(len(RESULTS))]
+    replies = [
+        reply for call in calls for reply in (Reply(body=chat_answer("", tool_calls=[call])), GOOD)
+    ]
+    environment = TOOLS.format(
+        parameters="case: int", body=cases(RESULTS, 8), examples=len(RESULTS)
+    )
+    done, _, rows = run_each(program, fault_server, environment, *replies)
     assert done.code == 0, done
-    result = next(m for m in row["completion"] if m["role"] == "tool")
-    assert content in result["content"]
-    (record,) = row["tui_eval"]["tool_calls"]
-    assert (record["error"] is not None) == ("raise" in body)
+    for row, (body, content) in zip(rows, RESULTS.items(), strict=True):
+        result = next(m for m in row["completion"] if m["role"] == "tool")
+        assert content in result["content"], body
+        (record,) = row["tui_eval"]["tool_calls"]
+        assert (record["error"] is not None) == ("raise" in body), body
 
 
-@pytest.mark.parametrize("arguments", ["{", "[1]", '{"unknown": 1}'])
 def test_arguments_that_no_tool_takes_are_answered_and_the_rollout_goes_on(
-    program: Program, fault_server: FaultServer, arguments: str
+    program: Program, fault_server: FaultServer
 ) -> None:
-    calls = [tool_call("tool", arguments), tool_call("nothing", "{}", "call_2")]
-    asks = Reply(body=chat_answer("", tool_calls=calls))
-    environment = textwrap.dedent(TOOLS).format(body="return 1")
-    done, _, row = run_one(program, fault_server, environment, asks, GOOD)
+    odd = ["{", "[1]", '{"unknown": 1}']
+    replies = []
+    for arguments in odd:
+        calls = [tool_call("tool", arguments), tool_call("nothing", "{}", "call_2")]
+        replies += [Reply(body=chat_answer("", tool_calls=calls)), GOOD]
+    environment = TOOLS.format(parameters="", body="return 1", examples=len(odd))
+    done, _, rows = run_each(program, fault_server, environment, *replies)
     assert done.code == 0, done
-    assert [record["error"] is not None for record in row["tui_eval"]["tool_calls"]] == [True, True]
+    for row, arguments in zip(rows, odd, strict=True):
+        errors = [record["error"] for record in row["tui_eval"]["tool_calls"]]
+        assert [error is not None for error in errors] == [True, True], arguments
 
 
 def test_an_environment_that_kills_the_engine_loses_only_what_was_in_flight(
@@ -243,19 +261,17 @@ def test_a_full_disk_ends_the_run_with_whole_lines(
     assert 0 < len(run.rows) < 20
 
 
-@pytest.mark.parametrize(
-    ("body", "chain"),
-    [
-        ("state['error'] = 'a text'", ""),
-        ("state['metrics'] = 3", ""),
-        ("state['timing'] = None", ""),
-        ("return None", "TypeError"),
-        ("state.clear()", ""),
-    ],
-    ids=["error", "metrics", "timing", "no-state", "nothing-left"],
-)
-def test_a_state_that_makes_no_row_is_an_errored_row(
-    program: Program, fault_server: FaultServer, body: str, chain: str
+ODD_STATES = {
+    "state['error'] = 'a text'": "AttributeError",
+    "state['metrics'] = 3": None,
+    "state['timing'] = None": None,
+    "return None": "TypeError",
+    "state.clear()": "KeyError",
+}
+
+
+def test_a_state_that_makes_no_row_is_an_errored_row_and_any_other_is_a_row(
+    program: Program, fault_server: FaultServer
 ) -> None:
     environment = f"""
     import tui_eval as vf
@@ -263,14 +279,15 @@ def test_a_state_that_makes_no_row_is_an_errored_row(
     class Env(vf.SingleTurnEnv):
         async def rollout(self, *args, **kwargs):
             state = await super().rollout(*args, **kwargs)
-            {body}
+            case = state["example_id"]
+            {cases(ODD_STATES, 12)}
             return state
 
     def load_environment():
-        return Env(dataset=[{{"question": "?"}}], rubric=vf.Rubric())
+        return Env(dataset=[{{"question": "?"}}] * {len(ODD_STATES)}, rubric=vf.Rubric())
     """
-    done, run, row = run_one(program, fault_server, environment, GOOD)
-    assert done.code in (0, 3), done
-    assert row["example_id"] == 0
-    assert chain in json.dumps(row["error"])
-    assert run.metadata["n_errored"] == (done.code == 3)
+    done, run, rows = run_each(program, fault_server, environment, GOOD)
+    assert done.code == 3, done
+    errors = [row["error"] and row["error"]["error_chain_str"] for row in rows]
+    assert dict(zip(ODD_STATES, errors, strict=True)) == ODD_STATES
+    assert run.metadata["n_errored"] == 3

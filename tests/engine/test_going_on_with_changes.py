@@ -3,9 +3,13 @@
 from __future__ import annotations
 
 import os
+import shutil
 import signal
 import textwrap
 import tomllib
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -29,13 +33,51 @@ def write(program: Program, word: str = "", function: str = "lambda answer: 1.0"
     program.environment("kept", ENV.replace("WORD", word).replace("FUNCTION", function))
 
 
-@pytest.fixture
-def begun(program: Program, fault_server: FaultServer) -> Run:
-    """A finished run of three examples."""
+@dataclass(frozen=True)
+class Kept:
+    """A folder with a finished run of three examples, the server that was asked, and a copy."""
+
+    folder: Path
+    server: FaultServer
+    copy: Path
+
+
+@pytest.fixture(scope="module")
+def kept(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Kept]:
+    """The run is made once; every test finds it, or nothing, in the same folder."""
+    folder = tmp_path_factory.mktemp("kept")
+    program = Program(folder)
     write(program)
-    fault_server.script(CHAT, [GOOD])
-    done = evaluate(program, fault_server, "-n", "3", "-s")
-    assert done.code == 0, done
+    with FaultServer() as server:
+        server.script(CHAT, [GOOD])
+        done = evaluate(program, server, "-n", "3", "-s")
+        program.end_all()
+        assert done.code == 0, done
+        copy = tmp_path_factory.mktemp("copy")
+        shutil.copytree(folder, copy, dirs_exist_ok=True)
+        yield Kept(folder, server, copy)
+
+
+@pytest.fixture
+def fault_server(kept: Kept) -> FaultServer:
+    kept.server.script(CHAT, [GOOD])
+    kept.server.requests.clear()
+    return kept.server
+
+
+@pytest.fixture
+def program(kept: Kept) -> Iterator[Program]:
+    for path in kept.folder.iterdir():
+        shutil.rmtree(path) if path.is_dir() else path.unlink()
+    program = Program(kept.folder)
+    yield program
+    program.end_all()
+
+
+@pytest.fixture
+def begun(kept: Kept, program: Program) -> Run:
+    """The finished run of three examples."""
+    shutil.copytree(kept.copy, kept.folder, dirs_exist_ok=True)
     return program.only_run()
 
 
@@ -197,11 +239,11 @@ def test_resume_alone_extends_a_finished_run_to_more_examples_and_rollouts(
     done = evaluate(program, fault_server, "-n", "5", "-s", "--resume")
     assert done.code == 0, done
     assert program.only_run().path == begun.path
-    assert len(fault_server.requests) == 5
+    assert len(fault_server.requests) == 2
     done = evaluate(program, fault_server, "-n", "5", "-r", "2", "-s", "--resume")
     assert done.code == 0, done
     assert program.only_run().places() == [(n, r) for n in range(5) for r in range(2)]
-    assert len(fault_server.requests) == 10
+    assert len(fault_server.requests) == 7
     assert begun.metadata["rollouts_per_example"] == 2
 
 

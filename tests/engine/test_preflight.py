@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import signal
 import socket
+from collections.abc import Iterable
 from pathlib import Path
 
 import pytest
@@ -60,9 +61,34 @@ def test_a_model_that_the_endpoint_does_not_list_is_refused_with_the_nearest(
     assert run(program, fault_server, "--no-preflight").code == 0
 
 
-@pytest.mark.parametrize(
-    "reply",
-    [
+def run_all(program: Program, *own: str) -> Finished:
+    """One evaluation of one rollout for each text, as one run."""
+    top = 'model = "qwen3"\nnum_examples = 1\nrollouts_per_example = 1\n'
+    tables = "\n".join(f"[[eval]]\n{one}" for one in own)
+    (program.folder / "all.toml").write_text(top + tables)
+    return program.run("all.toml")
+
+
+def assert_used(program: Program, server: FaultServer, replies: list[Reply]) -> None:
+    """Each endpoint is asked for its models, and then for its answer."""
+    echo(program)
+    own = []
+    for number, reply in enumerate(replies):
+        server.script(f"/{number}{MODELS}", [reply])
+        server.script(f"/{number}{CHAT}", [Reply(body=chat_answer("yes"))])
+        own.append(f'env_id = "echo"\napi_base_url = "{server.url}/{number}/v1"')
+    done = run_all(program, *own)
+    assert done.code == 0, done
+    paths = [one.path for one in server.requests]
+    for number in range(len(replies)):
+        assert f"/{number}{MODELS}" in paths
+        assert paths.count(f"/{number}{CHAT}") == 1
+
+
+def test_an_endpoint_that_does_not_say_no_is_used(
+    program: Program, fault_server: FaultServer
+) -> None:
+    answers = [
         listed("other", "qwen3"),
         listed("qwen3:latest"),
         listed("models/qwen3"),
@@ -74,25 +100,15 @@ def test_a_model_that_the_endpoint_does_not_list_is_refused_with_the_nearest(
         Reply(body=b"<html>"),
         Reply(body={"data": [{"id": "first page"}], "has_more": True}),
         Reply(reset=True),
-    ],
-)
-def test_an_endpoint_that_does_not_say_no_is_used(
-    program: Program, fault_server: FaultServer, reply: Reply
-) -> None:
-    echo(program)
-    fault_server.script(MODELS, [reply])
-    done = run(program, fault_server)
-    assert done.code == 0, done
+    ]
+    assert_used(program, fault_server, answers)
 
 
-@pytest.mark.parametrize("reply", [Reply(hang=True), Reply(body=b" " * 10_000, drip=0.1)])
 def test_an_endpoint_that_lists_its_models_slowly_is_used_soon(
-    program: Program, fault_server: FaultServer, reply: Reply
+    program: Program, fault_server: FaultServer
 ) -> None:
-    echo(program)
-    fault_server.script(MODELS, [reply])
-    done = run(program, fault_server)
-    assert done.code == 0, done
+    slow = [Reply(hang=True), Reply(body=b" " * 10_000, drip=0.1)]
+    assert_used(program, fault_server, slow)
 
 
 @pytest.mark.parametrize("status", [401, 403])
@@ -161,22 +177,31 @@ def test_a_folder_that_takes_no_files_is_told_with_everything_else(
     )  # fmt: skip
 
 
-@pytest.mark.parametrize(
-    ("rubric", "said"),
-    [
-        ("vf.Rubric(funcs=[f])", "reward function f: nothing is known for its parameter 'wanted'"),
-        ("vf.RubricGroup([vf.Rubric(), vf.RubricGroup([vf.Rubric(funcs=[f])])])", "'wanted'"),
-        ("vf.JudgeRubric(funcs=[f])", "judge_prompt"),
-        ("vf.Rubric(funcs=[g])", "Known are prompts, completions, answers"),
-    ],
-)
+UNCALLABLE = {
+    "vf.Rubric(funcs=[f])": "reward function f: nothing is known for its parameter 'wanted'",
+    "vf.RubricGroup([vf.Rubric(), vf.RubricGroup([vf.Rubric(funcs=[g])])])": "function g: nothing",
+    "vf.JudgeRubric(funcs=[h])": "judge_prompt",
+    "vf.Rubric(funcs=[i])": "Known are prompts, completions, answers",
+}
+
+
+def echoes(program: Program, server: FaultServer, rubrics: Iterable[str], before: str) -> Finished:
+    """Runs an environment with each of the rubrics: `echo-0`, `echo-1` and so on."""
+    server.script(CHAT, [Reply(body=chat_answer("yes"))])
+    own = []
+    for number, rubric in enumerate(rubrics):
+        program.environment(f"echo-{number}", ECHO.format(rubric=rubric, before=before))
+        own.append(f'env_id = "echo-{number}"\napi_base_url = "{server.url}/v1"')
+    return run_all(program, *own)
+
+
 def test_a_reward_function_that_cannot_be_called_is_refused(
-    program: Program, fault_server: FaultServer, rubric: str, said: str
+    program: Program, fault_server: FaultServer
 ) -> None:
-    functions = "f = lambda completion, wanted: 1.0\n    f.__name__ = 'f'\n    "
-    functions += "g = lambda completions, answer: [1.0]"
-    echo(program, rubric, functions)
-    assert_refused_unpaid(run(program, fault_server), fault_server, said)
+    functions = "\n    ".join(f"def {name}(completion, wanted): ..." for name in "fgh")
+    functions += "\n    def i(completions, answer): ..."
+    done = echoes(program, fault_server, UNCALLABLE, functions)
+    assert_refused_unpaid(done, fault_server, *UNCALLABLE.values())
 
 
 def test_reward_functions_of_a_groups_members_are_looked_at(
@@ -198,18 +223,15 @@ def test_reward_functions_of_a_groups_members_are_looked_at(
     assert_refused_unpaid(run(program, fault_server), fault_server, "'nothing'")
 
 
-@pytest.mark.parametrize(
-    "rubric",
-    [
+def test_reward_functions_that_get_all_they_need_are_called(
+    program: Program, fault_server: FaultServer
+) -> None:
+    rubrics = [
         "vf.Rubric(funcs=[lambda completion, extra=1: 1.0])",
         "vf.Rubric(funcs=[lambda *args, **kwargs: 1.0])",
         "given",
         "Own(funcs=[lambda mine: 1.0])",
-    ],
-)
-def test_reward_functions_that_get_all_they_need_are_called(
-    program: Program, fault_server: FaultServer, rubric: str
-) -> None:
+    ]
     before = """
     given = vf.Rubric(funcs=[lambda mine: 1.0])
     given.add_class_object("mine", 1)
@@ -219,9 +241,9 @@ def test_reward_functions_that_get_all_they_need_are_called(
             state["reward"] = self.funcs[0](1)
             state["metrics"] = {}
     """
-    echo(program, rubric, before.strip())
-    done = run(program, fault_server)
+    done = echoes(program, fault_server, rubrics, before.strip())
     assert done.code == 0, done
+    assert [row["reward"] for one in program.runs() for row in one.rows] == [1.0] * len(rubrics)
 
 
 def test_a_missing_package_of_math_is_named(program: Program, fault_server: FaultServer) -> None:

@@ -58,23 +58,30 @@ def test_settings_of_the_environment_replace_those_of_its_constructor(
         assert row["prompt"][0] == {"role": "system", "content": "new"}
 
 
-@pytest.mark.parametrize(
-    ("settings", "said"),
-    [
-        ({"max_trns": 2}, "talk has no setting 'max_trns'. Did you mean max_turns"),
-        ({"_stops": []}, "talk has no setting '_stops'"),
-        ({"size": 2}, "size is used while talk is made, and cannot be replaced afterwards"),
-        ({"rubric": {}}, "which JSON cannot replace"),
-        ({"rollout": 1}, "rollout of talk is a method, which JSON cannot replace"),
-        ({"max_turns": "2"}, "max_turns of talk is a number, not '2'"),
-    ],
-)
+IRREPLACEABLE = {
+    "{ max_trns = 2 }": "talk has no setting 'max_trns'. Did you mean max_turns",
+    "{ _stops = [] }": "talk has no setting '_stops'",
+    "{ size = 2 }": "size is used while talk is made, and cannot be replaced afterwards",
+    "{ rubric = {} }": "which JSON cannot replace",
+    "{ rollout = 1 }": "rollout of talk is a method, which JSON cannot replace",
+    '{ max_turns = "2" }': "max_turns of talk is a number, not '2'",
+}
+
+
 def test_settings_that_cannot_be_replaced_are_refused(
-    talk: Program, fault_server: FaultServer, settings: dict[str, object], said: str
+    talk: Program, fault_server: FaultServer
 ) -> None:
-    done = talk.run(*at(fault_server, "-x", json.dumps(settings)))
+    lines = ['model = "m"', 'env_id = "talk"', f'api_base_url = "{fault_server.url}/v1"']
+    lines += [f"[[eval]]\nextra_env_kwargs = {settings}" for settings in IRREPLACEABLE]
+    (talk.folder / "all.toml").write_text("\n".join(lines))
+    done = talk.run("all.toml")
     assert done.code == 2, done
-    assert said in done.err
+    for number, said in enumerate(IRREPLACEABLE.values()):
+        place = f"all.toml:{5 + 2 * number}, extra_env_kwargs"
+        assert [line for line in done.err.splitlines() if place in line and said in line], done
+    done = talk.run(*at(fault_server, "-x", '{"max_trns": 2}'))
+    assert done.code == 2, done
+    assert IRREPLACEABLE["{ max_trns = 2 }"] in done.err
     assert not talk.runs()
 
 

@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import os
 import sys
-import time
 from typing import Any
 
 try:
@@ -38,38 +36,7 @@ def picture() -> list[Any]:
     return ["look", Image(data=PIXEL, format="png")]
 
 
-@server.tool()
-def environment(name: str) -> str:
-    """A variable of the server's environment."""
-    return os.environ.get(name, "not there")
-
-
-@server.tool()
-def pid() -> int:
-    """The server's process."""
-    return os.getpid()
-
-
-@server.tool()
-def sleep(seconds: float) -> str:
-    """Answers late."""
-    time.sleep(seconds)
-    return "awake"
-
-
-@server.tool()
-def leave(code: int = 3) -> str:
-    """Ends the server in the middle of a call."""
-    os._exit(code)
-
-
 if __name__ == "__main__":
-    if "--broken" in sys.argv:
-        print("the key SHOP_KEY is missing", file=sys.stderr)
-        sys.exit(4)
-    if "--silent" in sys.argv:
-        print(f"process {os.getpid()}", file=sys.stderr, flush=True)
-        time.sleep(600)
     if sys.argv[1] == "stdio":
         server.run("stdio")
     elif hasattr(server, "settings") and hasattr(server.settings, "port"):

@@ -23,18 +23,26 @@ from tui_eval.environments.adapters.mcp_connection import Connections, _Held
 from tui_eval.environments.adapters.mcp_env import MCPServerConfig, MCPServerError
 from tui_eval.environments.adapters.mcp_sdk import content_of
 
-pytest.importorskip("mcp")
-
 SERVER = str(Path(__file__).parent / "mcp_test_server.py")
+PLAIN_SERVER = str(Path(__file__).parent / "mcp_plain_server.py")
 # The SDK that is tested may stand on the path instead of among the installed packages.
 PATHS = {"PYTHONPATH": os.environ.get("PYTHONPATH", "")}
 ROW = {"prompt": [{"role": "user", "content": "q"}], "example_id": 0, "task": "t"}
 
 
-def stdio(*flags: str, **config: Any) -> dict[str, Any]:
-    env = {**PATHS, **config.pop("env", {})}
-    args = [SERVER, "stdio", *flags]
-    return {"name": "sums", "command": sys.executable, "args": args, "env": env, **config}
+def stdio() -> dict[str, Any]:
+    """A server written with the SDK, which takes long to begin."""
+    return {"name": "sums", "command": sys.executable, "args": [SERVER, "stdio"], "env": PATHS}
+
+
+def plain(*flags: str, **config: Any) -> dict[str, Any]:
+    """A server that begins at once, for what is the same whatever a server is written with."""
+    return {"name": "sums", "command": sys.executable, "args": [PLAIN_SERVER, *flags], **config}
+
+
+@pytest.fixture(autouse=True)
+def the_package() -> None:
+    pytest.importorskip("mcp")
 
 
 @pytest.fixture
@@ -146,14 +154,14 @@ async def test_tool_errors_can_end_the_rollout(environment):
 
 async def test_a_server_sees_its_own_variables_and_no_others(environment, monkeypatch):
     monkeypatch.setenv("OPENAI_API_KEY", "sk-of-a-test")
-    env = environment(stdio(env={"SHOP_KEY": "open"}))
+    env = environment(plain(env={"SHOP_KEY": "open"}))
     assert await content(env, "environment", name="SHOP_KEY") == "open"
     assert await content(env, "environment", name="OPENAI_API_KEY") == "not there"
     assert await content(env, "environment", name="PATH") == os.environ["PATH"]
 
 
 async def test_calls_do_not_wait_for_each_other(environment):
-    env = environment(stdio(), stdio(name="others", prefix="other_"))
+    env = environment(plain(), plain(name="others", prefix="other_"))
     pids = {int(await content(env, name)) for name in ("pid", "other_pid")}
     assert len(pids) == 2
     slow = asyncio.create_task(content(env, "sleep", seconds=60))
@@ -165,7 +173,7 @@ async def test_calls_do_not_wait_for_each_other(environment):
 
 def test_one_environment_serves_several_loops_and_comes_back_after_teardown():
     async def within_a_loop() -> vf.MCPEnv:
-        return vf.MCPEnv([stdio()], dataset=[{"question": "q"}])
+        return vf.MCPEnv([plain()], dataset=[{"question": "q"}])
 
     env = asyncio.run(within_a_loop())
     first = int(asyncio.run(content(env, "pid")))
@@ -182,7 +190,7 @@ def test_a_script_that_forgets_teardown_leaves_no_process(tmp_path):
     script = f"""
 import asyncio, sys
 import tui_eval as vf
-env = vf.MCPEnv([{stdio()!r}], dataset=[{{"question": "q"}}])
+env = vf.MCPEnv([{plain()!r}], dataset=[{{"question": "q"}}])
 print(asyncio.run(env.call_tool("pid", {{}}, "c")).content)
 """
     done = subprocess.run(
@@ -193,7 +201,7 @@ print(asyncio.run(env.call_tool("pid", {{}}, "c")).content)
 
 
 async def test_a_server_that_dies_during_a_call_is_a_tool_error_and_is_started_again(environment):
-    env = environment(stdio())
+    env = environment(plain())
     before = await content(env, "pid")
     state = await use(env, ("leave", {}))
     assert "The MCP server 'sums' went away during the call" in state["completion"][1].content
@@ -202,7 +210,7 @@ async def test_a_server_that_dies_during_a_call_is_a_tool_error_and_is_started_a
 
 
 async def test_a_server_that_was_killed_between_calls_is_started_again(environment):
-    env = environment(stdio())
+    env = environment(plain())
     before = int(await content(env, "pid"))
     os.kill(before, signal.SIGKILL)
     with pytest.raises(MCPServerError, match="connects to it anew"):
@@ -232,7 +240,7 @@ async def test_a_server_at_a_url_is_used_and_found_again(environment, http_serve
 @pytest.mark.parametrize(
     ("server", "said"),
     [
-        (stdio("--broken", name="shop"), ["'shop'", "by hand", "the key SHOP_KEY is missing"]),
+        (plain("--broken", name="shop"), ["'shop'", "by hand", "the key SHOP_KEY is missing"]),
         (
             {"name": "shop", "command": "no-such-command"},
             ["'shop'", "no command 'no-such-command'"],
@@ -249,17 +257,17 @@ def test_a_server_that_cannot_be_had_is_refused_with_its_name_and_why(server, sa
 
 
 def test_a_server_that_does_not_answer_is_given_up_and_ended():
-    others = stdio(name="others")
+    others = plain(name="others")
     with pytest.raises(MCPServerError, match=r"'shop'.*no answer within 2 s") as caught:
         vf.MCPEnv(
-            [others, stdio("--silent", name="shop", start_timeout=2.0)], dataset=[{"question": "q"}]
+            [others, plain("--silent", name="shop", start_timeout=2.0)], dataset=[{"question": "q"}]
         )
     printed = re.search(r"process (\d+)", str(caught.value))
     assert printed and gone(int(printed[1]))
 
 
 def test_closing_does_not_wait_for_a_server_that_is_starting():
-    connections = Connections([MCPServerConfig(**stdio("--silent", start_timeout=600))])
+    connections = Connections([MCPServerConfig(**plain("--silent", start_timeout=600))])
     with ThreadPoolExecutor() as threads:
         opening = threads.submit(connections.open)
         wait_until(lambda: connections._loop is not None, "it is connecting")
@@ -269,7 +277,7 @@ def test_closing_does_not_wait_for_a_server_that_is_starting():
 
 
 async def test_a_connection_that_is_given_up_before_it_began_says_so():
-    held = _Held(MCPServerConfig(**stdio("--silent")))
+    held = _Held(MCPServerConfig(**plain("--silent")))
     held.end()
     with pytest.raises(MCPServerError, match="closed before it answered"):
         await asyncio.wait_for(held.session(), 10)
@@ -291,7 +299,7 @@ def test_a_wrong_description_is_refused(server, said):
 
 
 def test_two_tools_of_one_name_are_refused_with_both_owners():
-    servers = [MCPServerConfig(**stdio()), stdio(name="more")]
+    servers = [MCPServerConfig(**plain()), plain(name="more")]
     with pytest.raises(ValueError, match=r"'add'.*'more'.*'sums'.*prefix"):
         vf.MCPEnv(servers, dataset=[{"question": "q"}])
 
@@ -301,7 +309,7 @@ async def test_python_functions_stand_beside_the_servers_tools(environment):
         """Doubles."""
         return 2 * x
 
-    env = environment(stdio(), tools=[double])
+    env = environment(plain(), tools=[double])
     assert env.tool_defs[0].name == "double"
     assert await content(env, "double", x=4) == "8"
     assert await content(env, "add", a=4) == "5"

@@ -8,7 +8,10 @@ from stub_client import StubClient, answer
 
 import tui_eval as vf
 
-pytest.importorskip("reasoning_gym")
+
+@pytest.fixture(autouse=True)
+def the_package() -> None:
+    pytest.importorskip("reasoning_gym")
 
 
 async def score(env: vf.ReasoningGymEnv, row: dict, text: str) -> vf.State:

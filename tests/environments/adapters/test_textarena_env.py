@@ -10,7 +10,11 @@ from stub_client import StubClient, answer
 
 import tui_eval as vf
 
-pytest.importorskip("textarena")
+
+@pytest.fixture(autouse=True)
+def the_package() -> None:
+    pytest.importorskip("textarena")
+
 
 GAME = "GuessTheNumber-v0"
 

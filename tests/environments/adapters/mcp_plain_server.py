@@ -1,0 +1,61 @@
+"""An MCP server on standard input and output without the SDK, which takes long to import.
+
+It has few tools, and knows of the protocol what a client asks of such a server.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import sys
+import time
+from typing import Any
+
+EMPTY = {"type": "object", "properties": {}}
+TOOLS = {
+    "add": lambda given: int(given["a"]) + int(given.get("b", 1)),
+    "environment": lambda given: os.environ.get(given["name"], "not there"),
+    "pid": lambda given: os.getpid(),
+    "sleep": lambda given: time.sleep(given["seconds"]),
+    "leave": lambda given: os._exit(3),
+}
+
+
+def answer(method: str, given: dict[str, Any]) -> dict[str, Any] | None:
+    """The result of a request; None for what this server does not know."""
+    if method == "initialize":
+        return {
+            "protocolVersion": given["protocolVersion"],
+            "capabilities": {"tools": {}},
+            "serverInfo": {"name": "plain", "version": "1"},
+        }
+    if method == "tools/list":
+        return {"tools": [{"name": name, "inputSchema": EMPTY} for name in TOOLS]}
+    if method == "tools/call":
+        text = str(TOOLS[given["name"]](given["arguments"]))
+        return {"content": [{"type": "text", "text": text}]}
+    return {} if method == "ping" else None
+
+
+def main() -> None:
+    if "--broken" in sys.argv:
+        print("the key SHOP_KEY is missing", file=sys.stderr)
+        sys.exit(4)
+    if "--silent" in sys.argv:
+        print(f"process {os.getpid()}", file=sys.stderr, flush=True)
+        time.sleep(600)
+    for line in sys.stdin:
+        asked = json.loads(line)
+        if "id" not in asked:
+            continue
+        reply = {"jsonrpc": "2.0", "id": asked["id"]}
+        result = answer(asked["method"], asked.get("params") or {})
+        if result is None:
+            reply["error"] = {"code": -32601, "message": "Method not found"}
+        else:
+            reply["result"] = result
+        print(json.dumps(reply), flush=True)
+
+
+if __name__ == "__main__":
+    main()
