@@ -12,7 +12,7 @@ from textual.app import ComposeResult
 from textual.binding import Binding, BindingType
 from textual.content import Content
 from textual.message import Message
-from textual.screen import ModalScreen, Screen
+from textual.screen import Screen
 
 from tui_eval.printable import printable
 from tui_eval.runs.export.writing import FORMATS, SUFFIXES, default_path
@@ -24,6 +24,7 @@ from tui_eval.tui.look.paths import shown_path, typed_path
 from tui_eval.tui.look.text_line import TextLine
 from tui_eval.tui.preferences import drawn_every
 from tui_eval.tui.rollouts.filter_entry import type_into
+from tui_eval.tui.screens.dialog import Dialog
 from tui_eval.tui.terminal.browser import in_browser, lies_in
 from tui_eval.tui.widgets.line_view import LineView
 
@@ -224,7 +225,7 @@ class ExportLines(LineView):
             self._choose(group, at)
 
 
-class ExportDialog(ModalScreen[str]):
+class ExportDialog(Dialog[str]):
     """Dismissed with a sentence that says where the export is; None where there is none.
 
     Args:
