@@ -33,7 +33,8 @@ KINDS = list(FORMATS)
 USUAL, OF_LISTED = "html", "jsonl"
 """Formats to begin with: a page for a whole run, rows for those that somebody filtered out."""
 DOWNLOADS = "the file stays on the server; your browser downloads a copy"
-HINT = "↑ ↓ choose · tab goes on · enter writes · esc closes"
+HINT = "tab goes on · enter writes · esc closes"
+CURRENT = "in the current folder"
 GROUPS = FORMAT, WHICH, FILE = "format", "rollouts", "file"
 BAR = 28
 
@@ -162,7 +163,10 @@ class ExportLines(LineView):
         export = self.export
         if export is None:
             about: Line = ((DOWNLOADS, "faint"),) if in_browser() else EMPTY
-            return self.told, about, ((HINT, "faint"),)
+            hint = HINT if self.group == FILE else f"↑ ↓ choose · {HINT}"
+            is_here = not (about or typed_path(self.path.text).parent.parts)
+            told = self.told or (((CURRENT, "faint"),) if is_here else EMPTY)
+            return told, about, ((hint, "faint"),)
         if not export.total:
             return (("reading the run…", "busy"),), EMPTY, (("esc cancels", "faint"),)
         drawn, rest = thread(export.written / export.total, BAR)

@@ -68,8 +68,8 @@ class Menu(Dialog[int]):
         self._again = again
         self.lines = MenuLines(items)
         self.lines.border_title = Content(printable(title))
-        again_too = f"{again} or " if again else ""
-        self.lines.border_subtitle = Content(f"a key, or {again_too}enter · esc closes")
+        keys = f"its letter, enter or {again}" if again else "its letter, or enter"
+        self.lines.border_subtitle = Content(f"{keys} · esc closes")
 
     def compose(self) -> ComposeResult:
         """The box."""
