@@ -18,6 +18,7 @@ from scripted_run import (
     SELECTED,
     ScriptedFeed,
     all_events,
+    failed,
     judged_row,
     paused_events,
     running_events,
@@ -94,7 +95,9 @@ def without_log() -> TuiEvalApp:
 
 def scored() -> TuiEvalApp:
     rows = saved_rows() | {0: judged_row(0), 1: unscored_row(1)}
-    return app_of(ScriptedFeed(all_events(), rows, live=False))
+    events = all_events()
+    events[2] = failed(1, rows[1]["error"])
+    return app_of(ScriptedFeed(events, rows, live=False))
 
 
 def moved_events() -> list[ev.Event]:

@@ -30,13 +30,13 @@ error: None
 2026-10-09 10:53:49,020 WARNING tui_eval.clients: RateLimitError (429) from \
 http://127.0.0.1:41873/v1: again in 4 s, attempt 2 of 10
 2026-10-09 10:53:53,871 DEBUG tui_eval.rollout: example 7 #3, attempt 1: answered, 550 + 57 tokens
-2026-10-09 10:53:53,880 ERROR tui_eval.environments: tool divide failed in row 31
+2026-10-09 10:53:53,880 ERROR tui_eval.environments: tool divide failed in example 7 #3
 Traceback (most recent call last):
   File "environments/calculator/calculator.py", line 88, in divide
     return str(Fraction(a) / Fraction(b))
 ZeroDivisionError: Fraction(108, 0)
 note: per day 504, five days 2520, fallen 108
-2026-10-09 10:53:55,102 DEBUG tui_eval.rollout: example 7 #2, attempt 1: reward 0.83 in 41 ms
+2026-10-09 10:53:55,102 DEBUG tui_eval.rollout: example 7 #1, attempt 1: reward 1.00 in 41 ms
 """
 
 
@@ -375,14 +375,14 @@ def running_events() -> list[ev.Event]:
 
 def throttled_events() -> list[ev.Event]:
     """The same, with an endpoint that refuses what is too much for it."""
-    limits = (64, 40, 21, 22, 23, 24, 19, 20, 21, 22, 23, 24)
+    limits = (16, 10, 5, 6, 7, 8, 4, 5, 6, 3, 4, 5)
     moved = [
-        ev.ConcurrencyMoved(0, NOW - 12 + at, 0, limit, 64, 2 * at + 9)
+        ev.ConcurrencyMoved(0, NOW - 12 + at, 0, limit, 16, 2 * at + 9)
         for at, limit in enumerate(limits)
     ]
     first, *others = running_events()
     assert isinstance(first, ev.RunStarted)
-    first.max_concurrent = 64
+    first.max_concurrent = 16
     return [first, *others, *moved]
 
 

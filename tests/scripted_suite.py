@@ -52,12 +52,12 @@ def moved(place: int, status: str, **changes: Any) -> ev.EvaluationMoved:
         facts["path"] = run_path(place)
     if status == "running":
         facts |= {"socket": f"run{place}.sock", "finished": 30, "running": 5, "errored": 2}
-        facts |= {"reward": 0.58, "half_width": 0.13, "elapsed_s": 74.0}
-        facts |= {"input_tokens": 48_000, "output_tokens": 7_000, "cost": 0.0304}
+        facts |= {"reward": 0.58, "half_width": 0.14, "elapsed_s": 74.0}
+        facts |= {"input_tokens": 57_428, "output_tokens": 8_349, "cost": 0.0363}
     if status == "finished":
-        facts |= {"finished": 48, "errored": 2, "reward": 0.61, "half_width": 0.11}
-        facts |= {"input_tokens": 79_000, "output_tokens": 11_000, "cost": 0.0492}
-        facts["elapsed_s"] = 118.0
+        facts |= {"finished": 48, "errored": 2, "reward": 0.65, "half_width": 0.11}
+        facts |= {"input_tokens": 89_460, "output_tokens": 12_993, "cost": 0.0566}
+        facts["elapsed_s"] = 74.0
     return ev.EvaluationMoved(
         **{"seq": 0, "at": NOW, "index": place, "status": status} | facts | changes
     )

@@ -179,7 +179,7 @@ async def test_a_bar_shows_how_far_a_throttled_run_is_on_a_small_screen() -> Non
     feed = ScriptedFeed(throttled_events(), saved_rows())
     async with staged_app(feed, size=(80, 24)) as stage:
         header = stage.text(stage.live.header)
-        assert "24 of 64" in header and "━━━" in header
+        assert "limit 5 of 16" in header and "━━━" in header
 
 
 async def test_a_small_screen_still_says_how_the_run_is() -> None:

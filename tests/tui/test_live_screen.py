@@ -316,7 +316,7 @@ async def test_what_an_older_file_does_not_tell_is_not_made_up() -> None:
         assert header.endswith("4/4 finished")
         assert "0.0s" not in stage.text(stage.live.rollouts)
         assert "mean time" not in stage.text(stage.live.numbers)
-        assert str(stage.live.story.border_title).split("✓ ")[1] == "done[/$text-success] "
+        assert str(stage.live.story.border_title).split("✓ ")[1] == "done[/$text-success not dim] "
 
 
 async def test_the_time_of_earlier_sessions_counts() -> None:

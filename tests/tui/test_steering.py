@@ -115,19 +115,19 @@ async def test_the_limit_is_shown_at_once_and_stays_for_a_while() -> None:
     async with staged_app(running(), size=(140, 40)) as stage:
         await stage.press("+")
         assert asked(stage.feed) == [MoveLimit(6)]
-        assert "4 → 6 in flight" in stage.text(stage.live.header)
+        assert "limit 4 → 6" in stage.text(stage.live.header)
         await stage.press("+")
         assert asked(stage.feed)[1:] == [MoveLimit(8)]
         await stage.tell(ev.LimitMoved(0, NOW, 8, 4))
-        assert "4 → 8 in flight" in stage.text(stage.live.header)
+        assert "limit 4 → 8" in stage.text(stage.live.header)
         stage.clock = NOW + 11
         await stage.tell(staged(36, ev.Stage.MODEL))
-        assert "in flight" not in stage.text(stage.live.header)
+        assert "limit" not in stage.text(stage.live.header)
         await stage.press("-", "-", "-", "-", "-", "-", "-", "-")
         assert asked(stage.feed)[-1] == MoveLimit(1)
         assert "One rollout at a time is the least" in said(stage)
         await stage.tell(ev.LimitMoved(0, NOW, 1, 8))
-        assert "8 → 1 in flight" in stage.text(stage.live.header), "more than one still are"
+        assert "limit 8 → 1" in stage.text(stage.live.header), "more than one still are"
 
 
 async def test_without_a_limit_there_is_nothing_to_raise_but_it_can_be_lowered() -> None:

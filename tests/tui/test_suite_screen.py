@@ -33,25 +33,38 @@ async def test_the_list_tells_of_every_evaluation_what_it_is_and_how_far() -> No
     async with staged_suite(size=(200, 60)) as stage:
         done, running, waiting, *_, refused = rows(stage)[: len(CASES)]
         assert done.split()[:4] == ["✓", "calculator", "gpt-4.1-mini,", "temperature=0.2"]
-        for fact in ("48/48", "0.61", "±0.11", "✗ 2", "90.0k", "$0.0492", "1:58", "finished"):
+        for fact in ("48/48", "0.65", "±0.11", "✗ 2", "102k", "$0.0566", "1:14", "finished"):
             assert fact in done
         assert "30/48" in running and "running" in running
         assert waiting.split()[0] == "·" and waiting.split()[-1] == "waiting"
-        assert refused.split()[0] == "✗" and refused.split()[-1] == "refused"
+        assert refused.split()[:4] == ["✗", "broken", "gpt-4.1-mini", "–"]
+        assert refused.partition("refused")[2].strip() == REFUSAL.splitlines()[0]
+
+
+@pytest.mark.parametrize("width", [80, 100, 120, 200])
+async def test_the_names_of_the_settings_stand_over_their_values_alone(width: int) -> None:
+    async with staged_suite(size=(width, 40)) as stage:
+        head, *lines = stage.text(stage.live.evaluations).splitlines()
+        start = lines[0].index("gpt-4.1-mini")
+        bars = [line.index(glyph) for line in lines[:2] for glyph in "━" if glyph in line]
+        end = min([*bars, head.index("done")])
+        settings = head[start:end].strip()
+        assert settings == "settings" or settings.startswith("model, temperature")
+        assert head[end - 1] == " "
 
 
 async def test_the_header_sums_up_all_evaluations() -> None:
     async with staged_suite() as stage:
         title, progress = stage.text(stage.live.top).splitlines()
-        assert "benchmark.toml · 2/8 evaluations" in title
+        assert "benchmark.toml · 1/8 evaluations done · 1 refused" in title
         assert "▶ running 3:14" in title
-        for fact in ("78/336 rollouts", "▶ 5 running", "✗ 4 errors", "145k tokens", "$0.0796"):
+        for fact in ("78/336 rollouts", "▶ 5 running", "✗ 4 errors", "168k tokens", "$0.0929"):
             assert fact in progress
 
 
 async def test_a_cost_that_is_not_known_for_all_is_a_least_one() -> None:
     async with staged_suite([*suite_events(), moved(0, "finished", cost=None)]) as stage:
-        assert "≥ $0.0304" in stage.text(stage.live.top)
+        assert "≥ $0.0363" in stage.text(stage.live.top)
 
 
 async def test_the_running_evaluation_is_joined_and_shown() -> None:

@@ -78,7 +78,7 @@ def test_stopping_a_suite_is_resumable(on_terminal: Callable[..., Terminal]) -> 
     terminal = on_terminal(answers=threading.Event())
     terminal.wait_for("▶ 2 running")
     terminal.type("q")
-    terminal.wait_for("Leave the running suite")
+    terminal.wait_for("Leave while it runs")
     terminal.type("s")
     assert terminal.finish() == 130
     assert "Go on: tui-eval run suite.toml --resume" in terminal.text
@@ -97,7 +97,7 @@ def test_a_detached_suite_goes_on_to_its_end(
     terminal.wait_for("▶ 2 running")
     terminal.type("<")
     terminal.type("q")
-    terminal.wait_for("Leave the running suite")
+    terminal.wait_for("Leave while it runs")
     terminal.type("d")
     assert terminal.finish() == 0
     assert "Join it: tui-eval open suite.toml" in terminal.text
@@ -135,6 +135,6 @@ def test_a_detached_suite_is_joined_as_a_whole(
 
 def leave(terminal: Terminal, how: str) -> None:
     terminal.type("q")
-    terminal.wait_for("Leave the running suite")
+    terminal.wait_for("Leave while it runs")
     terminal.type(how)
     assert terminal.finish() == (0 if how == "d" or "open" in terminal.process.args else 130)

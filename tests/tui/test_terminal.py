@@ -251,7 +251,7 @@ def test_code_that_holds_the_engine_does_not_hold_the_screen(
     terminal.type("\x1b")
     terminal.wait_for(lambda: "Keys and signs" not in terminal.text)
     terminal.type("q")
-    terminal.wait_for("Leave the running run")
+    terminal.wait_for("Leave while it runs")
     terminal.type("s")
     assert terminal.finish() == 130
 

@@ -40,7 +40,7 @@ def leave_question(goes_on: bool, on_disk: str, noun: str) -> tuple[str, list[st
         noun: `run`, or `suite` for several of them.
     """
     if goes_on:
-        return f"Leave the running {noun}?", [on_disk]
+        return "Leave while it runs?", [on_disk]
     whose, runs = ("Their", "these runs") if noun == "suite" else ("Its", "this run")
     return f"Save {runs}?", [f"{whose} rollouts are on disk, but not among your outputs."]
 

@@ -34,7 +34,7 @@ COMMANDS = (
         palette=True,
     ),
     Command(
-        "e", "error(1)", "run", RUN, "Next, previous error", footer="errors", rank=17,
+        "e", "error(1)", "run", RUN, "Next, previous error", footer="next error", rank=17,
         palette=True, name="next-error",
     ),
     Command("E", "error(-1)", "run", ABOVE, "Previous error", name="previous-error"),
@@ -106,7 +106,7 @@ COMMANDS = (
     ),
     Command(
         "w", "failure(1)", "story", MOVE, "Next, previous thing that went wrong",
-        footer="what failed", rank=17, name="next-failure",
+        footer="failed step", rank=17, name="next-failure",
     ),
     Command(
         "W", "failure(-1)", "story", ABOVE, "Previous thing that went wrong",

@@ -58,7 +58,7 @@ def story_title(
     if row < 0 or row >= state.total:
         return Content(f" {number} Trajectory ")
     look = look_of(state, row)
-    stage = (f"{look.glyph} {look.word}", COLOURS.get(look.ink, ""))
+    stage = (f"{look.glyph} {look.word}", f"{COLOURS.get(look.ink, '')} not dim".lstrip())
     parts: list[tuple[str, str] | str] = [stage]
     attempt = max(state.attempt[row], rollout.attempt if rollout is not None else 1)
     if attempt > 1:

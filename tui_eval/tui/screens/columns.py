@@ -8,7 +8,6 @@ from textual.app import ComposeResult
 from textual.binding import Binding, BindingType
 from textual.content import Content
 from textual.message import Message
-from textual.screen import ModalScreen
 
 from tui_eval.fold.filter_fields import FIELDS, METRIC
 from tui_eval.fold.run_state import RunState
@@ -16,6 +15,7 @@ from tui_eval.printable import one_line
 from tui_eval.tui.look.ink import Line, cut, left
 from tui_eval.tui.rollouts.columns import HEADS, known_columns
 from tui_eval.tui.rollouts.row_order import Sorting
+from tui_eval.tui.screens.dialog import Dialog
 from tui_eval.tui.widgets.line_view import LineView
 
 NAME = 18
@@ -116,7 +116,7 @@ def _headed(field: str) -> str:
     return f" · headed {HEADS[field]}" if field in HEADS else ""
 
 
-class SortMenu(ModalScreen[str | None]):
+class SortMenu(Dialog[str | None]):
     """Answers with a field, the empty one for the order of the run."""
 
     BINDINGS: ClassVar[list[BindingType]] = [
@@ -188,7 +188,7 @@ class ColumnLines(Picking):
         self.action_switch()
 
 
-class ColumnChooser(ModalScreen[Chosen | None]):
+class ColumnChooser(Dialog[Chosen | None]):
     """Answers with the columns to show, in their order."""
 
     BINDINGS: ClassVar[list[BindingType]] = [

@@ -28,6 +28,7 @@ from tui_eval.tui.look.ink import EMPTY, Line
 from tui_eval.tui.preferences import drawn_every
 from tui_eval.tui.screens.compared import ComparedScreen
 from tui_eval.tui.screens.live import LiveScreen
+from tui_eval.tui.screens.zooming import ZoomingScreen
 from tui_eval.tui.terminal.keys_in_turn import focus_once_drawn
 from tui_eval.tui.widgets.compared_header import ComparedHeader
 from tui_eval.tui.widgets.differing_settings import DifferingSettings
@@ -46,7 +47,7 @@ TICK_S = 1 / 12
 PAIRED_BY = "Examples are paired by what they ask: prompt, answer and info."
 
 
-class CompareRuns(ComparedScreen[None]):
+class CompareRuns(ComparedScreen[None], ZoomingScreen):
     """Reads runs in a thread and shows each beside the first; esc and q leave it.
 
     Args:
@@ -185,13 +186,12 @@ class CompareRuns(ComparedScreen[None]):
     def _update_keys(self) -> None:
         several = self.found is not None and len(self.found.runs) > 2
         has_list = not self._has_one_pane or self.grid.has_class("-in-1")
-        can_zoom = self.found is not None and not self.has_class("-narrow")
         self.keys.words = {
             "run(1)": "run" if several else "",
             "open": "transcripts" if self.examples.shown else "",
             "sort": "sort" if self.examples.shown and has_list else "",
             "next_pane(1)": "pane" if self.found is not None else "",
-            "zoom": "zoom" if can_zoom else "",
+            "zoom": self.zoom_word if self.found is not None else "",
             "copy": "copy" if self.found is not None else "",
             "export": "export" if self.found is not None else "",
             "read_elsewhere(False)": "pager" if self.found is not None else "",
@@ -234,12 +234,6 @@ class CompareRuns(ComparedScreen[None]):
         """Goes to the next or previous pane."""
         here = self.panes.index(self.focused) if self.focused in self.panes else 0
         self.action_pane((here + by) % len(self.panes) + 1)
-
-    def action_zoom(self) -> None:
-        """Gives the whole screen to the pane with the focus, or takes it back."""
-        if self.grid.has_class("-zoomed") or not self.has_class("-narrow"):
-            self.grid.toggle_class("-zoomed")
-            self._update_keys()
 
     def action_only(self, only: str) -> None:
         """Shows the examples of one outcome; asked for the same again, all of them."""
@@ -337,7 +331,7 @@ class CompareRuns(ComparedScreen[None]):
         """Cancels the reading; out of the zoom, to all examples, to the examples, then away."""
         if not self.reading.over:
             self.reading.cancel()
-        elif self.grid.has_class("-zoomed"):
+        elif self.is_zoomed:
             self.action_zoom()
         elif self.focused is not self.examples:
             self.action_pane(1)

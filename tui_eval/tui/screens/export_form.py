@@ -12,7 +12,7 @@ from textual.app import ComposeResult
 from textual.binding import Binding, BindingType
 from textual.content import Content
 from textual.message import Message
-from textual.screen import ModalScreen, Screen
+from textual.screen import Screen
 
 from tui_eval.printable import printable
 from tui_eval.runs.export.writing import FORMATS, SUFFIXES, default_path
@@ -24,6 +24,7 @@ from tui_eval.tui.look.paths import shown_path, typed_path
 from tui_eval.tui.look.text_line import TextLine
 from tui_eval.tui.preferences import drawn_every
 from tui_eval.tui.rollouts.filter_entry import type_into
+from tui_eval.tui.screens.dialog import Dialog
 from tui_eval.tui.terminal.browser import in_browser, lies_in
 from tui_eval.tui.widgets.line_view import LineView
 
@@ -32,7 +33,8 @@ KINDS = list(FORMATS)
 USUAL, OF_LISTED = "html", "jsonl"
 """Formats to begin with: a page for a whole run, rows for those that somebody filtered out."""
 DOWNLOADS = "the file stays on the server; your browser downloads a copy"
-HINT = "↑ ↓ choose · tab goes on · enter writes · esc closes"
+HINT = "tab goes on · enter writes · esc closes"
+CURRENT = "in the current folder"
 GROUPS = FORMAT, WHICH, FILE = "format", "rollouts", "file"
 BAR = 28
 
@@ -161,7 +163,10 @@ class ExportLines(LineView):
         export = self.export
         if export is None:
             about: Line = ((DOWNLOADS, "faint"),) if in_browser() else EMPTY
-            return self.told, about, ((HINT, "faint"),)
+            hint = HINT if self.group == FILE else f"↑ ↓ choose · {HINT}"
+            is_here = not (about or typed_path(self.path.text).parent.parts)
+            told = self.told or (((CURRENT, "faint"),) if is_here else EMPTY)
+            return told, about, ((hint, "faint"),)
         if not export.total:
             return (("reading the run…", "busy"),), EMPTY, (("esc cancels", "faint"),)
         drawn, rest = thread(export.written / export.total, BAR)
@@ -224,7 +229,7 @@ class ExportLines(LineView):
             self._choose(group, at)
 
 
-class ExportDialog(ModalScreen[str]):
+class ExportDialog(Dialog[str]):
     """Dismissed with a sentence that says where the export is; None where there is none.
 
     Args:

@@ -11,7 +11,6 @@ from textual import events
 from textual.app import ComposeResult
 from textual.binding import Binding, BindingType
 from textual.content import Content
-from textual.screen import ModalScreen
 
 from tui_eval.tui.commands import APART, COMMANDS
 from tui_eval.tui.commands.command import ABOVE, Command, Scope
@@ -19,6 +18,7 @@ from tui_eval.tui.commands.form import FORM
 from tui_eval.tui.commands.keymap import Keymap, key_for, keymap_of
 from tui_eval.tui.look.ink import EMPTY, Line, left, line_width
 from tui_eval.tui.look.stages import LOOKS, MEANINGS
+from tui_eval.tui.screens.dialog import Dialog
 from tui_eval.tui.widgets.line_view import LineView
 
 HERE = "In this pane"
@@ -133,7 +133,7 @@ class HelpLines(LineView):
         return self._lines[index]
 
 
-class Help(ModalScreen[None]):
+class Help(Dialog[None]):
     """Closed by the keys that opened it, and by those that close things.
 
     Args:

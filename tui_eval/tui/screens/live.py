@@ -19,8 +19,10 @@ from tui_eval.tui.leaving import Leave
 from tui_eval.tui.look.titles import reward_title, rollouts_title, story_title
 from tui_eval.tui.screens.finding import FindingScreen
 from tui_eval.tui.screens.leavable import LeavableScreen
+from tui_eval.tui.screens.pane_words import words_for
 from tui_eval.tui.screens.passing_on import PassingOnScreen
 from tui_eval.tui.screens.steering import SteeringScreen
+from tui_eval.tui.screens.zooming import ZoomingScreen
 from tui_eval.tui.terminal.keys_in_turn import focus_once_drawn
 from tui_eval.tui.watched import Watched
 from tui_eval.tui.widgets.header import Header
@@ -45,7 +47,7 @@ NO_ROWS = "None of its lines can be read; {} says why."
 UNREADABLE = "This rollout cannot be read back from results.jsonl."
 
 
-class LiveScreen(PassingOnScreen, SteeringScreen, FindingScreen, LeavableScreen):
+class LiveScreen(PassingOnScreen, SteeringScreen, FindingScreen, LeavableScreen, ZoomingScreen):
     """Five panes over one fold; `refresh_run` draws what changed since it was called last.
 
     Commands that concern all that the engine does go to `root`: the feed of the first run.
@@ -54,6 +56,7 @@ class LiveScreen(PassingOnScreen, SteeringScreen, FindingScreen, LeavableScreen)
     scopes: ClassVar[tuple[Scope, ...]] = ("run",)
     groups: ClassVar[tuple[str, ...]] = GROUPS
     noun: ClassVar[str] = "run"
+    grid: Panes
     BINDINGS: ClassVar[list[BindingType]] = bindings("run")
     HORIZONTAL_BREAKPOINTS = [  # noqa: RUF012
         (0, "-narrow"),
@@ -127,7 +130,8 @@ class LiveScreen(PassingOnScreen, SteeringScreen, FindingScreen, LeavableScreen)
     def on_mount(self) -> None:
         """Draws the first frame: there is no run yet."""
         self.set_focus(self.first_focus)
-        self.story.empty = ((("starting engine…", "faint"),),)
+        self.story.empty = ((("no rollout yet", "faint"),),)
+        self.screen_layout_refresh_signal.subscribe(self, lambda _: self._retitle())
         self._retitle()
         self._update_keys()
         for view in (self.header, self.story):
@@ -288,8 +292,8 @@ class LiveScreen(PassingOnScreen, SteeringScreen, FindingScreen, LeavableScreen)
         self._update_keys()
 
     def on_log_pane_retitled(self) -> None:
-        """Another level, or something is searched for."""
-        self.grid.entitle(self.log_pane, self.log_pane.title())
+        """Another level, something is searched for, or enter does something else."""
+        self._retitle()
         self._update_keys()
 
     def on_rollout_list_opened(self) -> None:
@@ -315,14 +319,13 @@ class LiveScreen(PassingOnScreen, SteeringScreen, FindingScreen, LeavableScreen)
         note = self.notebook.get(max(row, 0))
         story = story_title(self.state, row, self.reader.rollout, self.now(), width, note)
         titles = (
-            (self.rollouts, rollouts_title(following, going, self.rollouts.listing.sorting)),
-            (self.story, story),
-            (self.numbers, Content(f" {key_for('run.numbers')} Numbers · 95 % intervals ")),
-            (self.log_pane, self.log_pane.title()),
-            (self.reward, reward_title(self.state, row)),
+            rollouts_title(following, going, self.rollouts.listing.sorting),
+            story,
+            Content(f" {key_for('run.numbers')} Numbers · 95 % intervals "),
+            self.log_pane.title(),
+            reward_title(self.state, row),
         )
-        for view, text in titles:
-            self.grid.entitle(view, text)
+        self.grid.entitle_all(titles)
 
     @property
     def _is_searching(self) -> bool:
@@ -332,7 +335,7 @@ class LiveScreen(PassingOnScreen, SteeringScreen, FindingScreen, LeavableScreen)
         return self.focused is self.log_pane and self.log_pane.typed is not None
 
     def on_trajectory_searched(self) -> None:
-        """Something is typed, looked for, or not any more."""
+        """Something is looked for, or not any more, or enter does something else."""
         self._update_keys()
 
     @property
@@ -349,13 +352,14 @@ class LiveScreen(PassingOnScreen, SteeringScreen, FindingScreen, LeavableScreen)
             "follow": ("freeze" if self.follower.on else "follow") if going else "",
             "open": "open" if self.state.total else "",
             "limit(1)": "concurrency" if can_pause else "",
-            "failure(1)": "what failed" if self.story.has_failure else "",
+            "failure(1)": "failed step" if self.story.has_failure else "",
             "enter": self.numbers.enter_word,
             "compare": "compare" if self.rollouts.lines.mark >= 0 else "",
-            "error(1)": "errors" if self.state.errors else "",
+            "error(1)": "next error" if self.state.errors else "",
+            "zoom": self.zoom_word,
             "rerun": "rerun" if self.state.errors else "go on" if self._is_resumable else "",
             "leave": self._leave_word,
-        }
+        } | words_for(self.state, self.focused)
         self.keys.scopes = (*self.scopes, "view", self.pane_scope)
         if self.rollouts.entry.is_open or self._is_searching:
             self.keys.scopes = ("typing",)
@@ -379,14 +383,10 @@ class LiveScreen(PassingOnScreen, SteeringScreen, FindingScreen, LeavableScreen)
         here = self.panes.index(self.focused) if self.focused in self.panes else 0
         self.action_pane((here + by) % len(self.panes) + 1)
 
-    def action_zoom(self) -> None:
-        """Gives the whole screen to the pane with the focus, or takes it back."""
-        self.grid.toggle_class("-zoomed")
-
     def action_back(self) -> None:
         """Out of the zoom, then to the list; there it lets go of the mark."""
-        if self.grid.has_class("-zoomed"):
-            self.grid.remove_class("-zoomed")
+        if self.is_zoomed:
+            self.action_zoom()
         elif self.focused is self.rollouts and self.rollouts.lines.mark >= 0:
             self.put_mark(-1)
         elif self.over_home and self.focused is self.panes[0]:

@@ -9,12 +9,12 @@ from textual import events
 from textual.app import ComposeResult
 from textual.binding import Binding, BindingType
 from textual.content import Content
-from textual.screen import ModalScreen
 
 from tui_eval.printable import one_line, printable
 from tui_eval.tui.commands.key_names import sign_of
 from tui_eval.tui.look.ink import Line, cut, cut_start, left, line_width
 from tui_eval.tui.screens.columns import Picking
+from tui_eval.tui.screens.dialog import Dialog
 
 LABEL_MOST, NOTE_MOST = 28, 200
 
@@ -51,7 +51,7 @@ class MenuLines(Picking):
         )
 
 
-class Menu(ModalScreen[int]):
+class Menu(Dialog[int]):
     """Dismissed with the place of the item that was chosen; None for none.
 
     Args:
@@ -68,8 +68,8 @@ class Menu(ModalScreen[int]):
         self._again = again
         self.lines = MenuLines(items)
         self.lines.border_title = Content(printable(title))
-        again_too = f"{again} or " if again else ""
-        self.lines.border_subtitle = Content(f"a key, or {again_too}enter · esc closes")
+        keys = f"its letter, enter or {again}" if again else "its letter, or enter"
+        self.lines.border_subtitle = Content(f"{keys} · esc closes")
 
     def compose(self) -> ComposeResult:
         """The box."""

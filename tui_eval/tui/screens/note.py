@@ -8,13 +8,13 @@ from textual import events
 from textual.app import ComposeResult
 from textual.binding import Binding, BindingType
 from textual.content import Content
-from textual.screen import ModalScreen
 
 from tui_eval.fold.columns import Note
 from tui_eval.printable import printable
 from tui_eval.tui.look.ink import EMPTY, Line
 from tui_eval.tui.look.text_line import TextLine
 from tui_eval.tui.rollouts.filter_entry import type_into
+from tui_eval.tui.screens.dialog import Dialog
 from tui_eval.tui.widgets.line_view import LineView
 
 NAMES = ("note", "tags")
@@ -81,7 +81,7 @@ class NoteLines(LineView):
         self.update()
 
 
-class NoteDialog(ModalScreen[Note | None]):
+class NoteDialog(Dialog[Note | None]):
     """Answers with the note; with an empty one to take it away.
 
     Args:

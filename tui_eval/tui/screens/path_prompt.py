@@ -8,12 +8,12 @@ from textual import events
 from textual.app import ComposeResult
 from textual.binding import Binding, BindingType
 from textual.content import Content
-from textual.screen import ModalScreen
 
 from tui_eval.printable import printable
 from tui_eval.tui.look.ink import EMPTY, Line
 from tui_eval.tui.look.text_line import TextLine
 from tui_eval.tui.rollouts.filter_entry import type_into
+from tui_eval.tui.screens.dialog import Dialog
 from tui_eval.tui.widgets.line_view import LineView
 
 
@@ -61,7 +61,7 @@ class PathLine(LineView):
         self.update()
 
 
-class PathPrompt(ModalScreen[str | None]):
+class PathPrompt(Dialog[str | None]):
     """Comes back with the path, or None.
 
     Args:

@@ -12,13 +12,13 @@ from textual.binding import Binding, BindingType
 from textual.containers import Container
 from textual.content import Content
 from textual.message import Message
-from textual.screen import ModalScreen
 
 from tui_eval.printable import one_line
 from tui_eval.tui.form.desk import Offer
 from tui_eval.tui.form.texts import readme_lines
 from tui_eval.tui.look.ink import Line, left, line_width
 from tui_eval.tui.look.text_line import TextLine
+from tui_eval.tui.screens.dialog import Dialog
 from tui_eval.tui.widgets.line_view import LineView
 from tui_eval.tui.widgets.text_panel import TextPanel
 
@@ -178,7 +178,7 @@ class OfferList(LineView, inherit_bindings=False):
         self.jump(self.scroll_offset.y + lines)
 
 
-class Picker(ModalScreen[Offer | None]):
+class Picker(Dialog[Offer | None]):
     """A list of offers with a text on the one under the cursor.
 
     Args:

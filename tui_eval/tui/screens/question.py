@@ -10,11 +10,11 @@ from textual.app import ComposeResult
 from textual.binding import Binding, BindingType
 from textual.content import Content
 from textual.message import Message
-from textual.screen import ModalScreen
 
 from tui_eval.printable import printable
 from tui_eval.tui.leaving import Choice
 from tui_eval.tui.look.ink import EMPTY, Line, left
+from tui_eval.tui.screens.dialog import Dialog
 from tui_eval.tui.widgets.line_view import LineView
 
 LABEL = 16
@@ -97,7 +97,7 @@ def closing_question(title: str, text: str) -> Question:
     return Question(title, list(lines), [closes], about_running=False)
 
 
-class Question(ModalScreen[Any]):
+class Question(Dialog[Any]):
     """Comes back with the answer that was chosen.
 
     Args:

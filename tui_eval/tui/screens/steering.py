@@ -114,7 +114,10 @@ class SteeringScreen(AnnotatingScreen):
                 self.feed.send(Cancel(row))
 
         later = f"{key_for('run.rerun')} runs it again later"
-        choices = [Choice("y", "yes, cancel it", later, True), STAY]
+        choices = [
+            Choice("y", "yes, cancel it", later, True),
+            STAY._replace(label="keep it running"),
+        ]
         text = ["The others go on. Its row will say that it was cancelled."]
         title = f"Cancel {rollout_name(state, row)}?"
         self.app.push_screen(Question(title, text, choices, about_running=True), answered)
@@ -141,7 +144,7 @@ class SteeringScreen(AnnotatingScreen):
             return
         kept = "; old rows are kept in superseded.jsonl" if state.errors else ""
         text = [f"The run goes on{kept}."]
-        choices = [*self._rerun_choices(), STAY]
+        choices = [*self._rerun_choices(), STAY._replace(label="back")]
         title = "Run again?" if state.errors else "Go on with the run?"
         question = Question(title, text, choices, about_running=self.goes_on)
         self.app.push_screen(question, self._rerun)
@@ -251,8 +254,9 @@ class SteeringScreen(AnnotatingScreen):
             return
         source = Path(run.path)
         name = source.stem if source.suffix else source.name
-        what = "As it is now; it goes on" if self.goes_on else "All of it; it stays"
-        about = f"{what} where it is{', on the server' if in_browser() else ''}."
+        now, on = (" as it is now", "goes on") if self.goes_on else ("", "stays")
+        where = ", on the server" if in_browser() else ""
+        about = f"Copies the run{now}{where}; the original {on}."
         offered = str(Path("outputs") / "evals" / source.parent.name / name)
         if run.saved and not source.suffix:
             offered = f"{run.path}-copy"

@@ -310,10 +310,23 @@ class SuiteScreen(LiveScreen):
         if was_there and not self._is_blank:
             self.action_pane(1)
 
+    @property
+    def can_zoom(self) -> bool:
+        """Whether there is a pane that would have the place of the list, or the list all of it."""
+        return self.focused is self.evaluations or not self._is_blank
+
+    @property
+    def is_zoomed(self) -> bool:
+        """Whether the list or a pane has the whole screen."""
+        if self.focused is self.evaluations:
+            return self.has_class("-list")
+        return self.grid.has_class("-zoomed")
+
     def action_zoom(self) -> None:
         """Gives the whole screen to the list or the pane with the focus, or takes it back."""
         if self.focused is self.evaluations:
             self.toggle_class("-list")
+            self._update_keys()
         elif not self._is_blank:
             self.set_class(not self.grid.has_class("-zoomed"), "-pane")
             super().action_zoom()

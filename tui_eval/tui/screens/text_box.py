@@ -9,16 +9,16 @@ from textual.app import ComposeResult
 from textual.binding import Binding, BindingType
 from textual.containers import Container
 from textual.content import Content
-from textual.screen import ModalScreen
 from textual.widgets import TextArea
 
 from tui_eval.config.fields import Field, value_of
 from tui_eval.printable import printable
 from tui_eval.tui.form.plan_lines import wrapped
+from tui_eval.tui.screens.dialog import Dialog
 from tui_eval.tui.widgets.text_panel import TextPanel
 
 
-class TextBox(ModalScreen[str]):
+class TextBox(Dialog[str]):
     """Gives the text back as one line; what is wrong with it stands below while it is typed."""
 
     BINDINGS: ClassVar[list[BindingType]] = [

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from pathlib import PurePath
 from typing import TYPE_CHECKING
 
 from tui_eval.events import OUT_OF_BUDGET
 from tui_eval.printable import one_line
-from tui_eval.tui.look.figures import count_text, money_text, plural
+from tui_eval.tui.look.figures import NONE, count_text, money_text, plural
 from tui_eval.tui.look.stages import Look
 
 if TYPE_CHECKING:
@@ -70,8 +71,18 @@ def variation_of(one: EvaluationState, suite: SuiteState, most: int, short: bool
     return one_line(", ".join(told), most)
 
 
+def tally(suite: SuiteState) -> str:
+    """How many of its evaluations have finished, and how many ended otherwise."""
+    ends = Counter(look_of(one, suite).word for one in suite.evaluations if one.is_over)
+    done = ends.pop(LOOKS["finished"].word, 0)
+    others = [f"{count:,} {word}" for word, count in ends.items()]
+    return " · ".join([f"{done:,}/{plural(len(suite.evaluations), 'evaluation')} done", *others])
+
+
 def done_text(one: EvaluationState) -> str:
-    """How many of its rollouts have finished."""
+    """How many of its rollouts have finished; none are to where it was refused."""
+    if one.last.status == "refused":
+        return NONE
     if not one.total:
         return ""
     if one.total >= 10_000:

@@ -11,7 +11,7 @@ from textual.message import Message
 from tui_eval.printable import one_line
 from tui_eval.tui.commands import bindings
 from tui_eval.tui.look.figures import clock_text, count_text, money_text, reward_text
-from tui_eval.tui.look.ink import Line, Span, left, right
+from tui_eval.tui.look.ink import Line, Span, left, line_width, right
 from tui_eval.tui.suite.standing import (
     WORD,
     done_text,
@@ -27,12 +27,14 @@ from tui_eval.tui.widgets.line_view import LineView
 if TYPE_CHECKING:
     from tui_eval.fold.suite_state import EvaluationState, SuiteState
 
-TITLE_MOST, VARIES_MOST = 48, 64
+TITLE_MOST, VARIES_MOST, HEAD_MOST = 48, 64, 32
 NAMES_SHARE = 0.5
 """Of the width: what title and variation keep before a column of numbers goes."""
 BAR, WIDE_BAR = 8, 16
 WIDTHS = {"reward": 8, "done": 8, "bar": BAR + 1, "±": 6, "time": 8, "errors": 7}
 WIDTHS |= {"tokens": 8, "cost": 9}
+LEAST_WHY = 16
+"""Cells that a reason is worth showing in."""
 OPTIONAL = ("cost", "tokens", "errors", "time", "bar", "±")
 """Columns that a narrow list does without, first to go first."""
 
@@ -98,7 +100,7 @@ class EvaluationList(LineView):
         told = (last.finished, last.errored, last.running, last.total, last.reward, last.cost)
         tokens = last.input_tokens + last.output_tokens
         used = (last.half_width, tokens, int(last.elapsed_s))
-        return (index, last.status, suite.end is None, suite.gate_open, *told, *used)
+        return (index, last.status, last.text, suite.end is None, suite.gate_open, *told, *used)
 
     @property
     def _columns(self) -> Columns:
@@ -109,7 +111,8 @@ class EvaluationList(LineView):
 
     def _fit(self, width: int) -> Columns:
         titles = max((len(title_of(one, TITLE_MOST)) for one in self.suite.evaluations), default=0)
-        varies, least = self._variation(False), self._variation(True)
+        head = min(len(self._names()), HEAD_MOST)
+        varies, least = self._variation(False), max(self._variation(True), head)
         names = titles + 2 + least
         shown = list(WIDTHS)
         room = width - 2 - WORD - 2
@@ -141,9 +144,9 @@ class EvaluationList(LineView):
         columns = self._columns
         shown = columns.numbers
         text = left("  evaluation", 2 + columns.title)
-        bar = columns.bar + 1 if "bar" in shown else 0
-        varies = left(columns.names or "varies", columns.varies + bar)
-        text += f"  {varies}" if columns.varies else " " * bar
+        names = left(columns.names or "settings", columns.varies)
+        text += f"  {names}" if columns.varies else ""
+        text += " " * (columns.bar + 1) if "bar" in shown else ""
         text += right("done", WIDTHS["done"]) + right("reward", WIDTHS["reward"])
         text += right("±", 2) + " " * (WIDTHS["±"] - 2) if "±" in shown else ""
         for name in ("errors", "tokens", "cost", "time"):
@@ -161,7 +164,12 @@ class EvaluationList(LineView):
             varies = variation_of(one, self.suite, VARIES_MOST, bool(columns.names))
             spans.append((f"  {left(varies, columns.varies)}", "faint" if waits else "muted"))
         spans += self._numbers(one, columns)
-        return (*spans, (f"  {left(look.word, WORD)}", look.ink))
+        spans.append((f"  {left(look.word, WORD)}", look.ink))
+        room = self.line_width - line_width(spans) - 2
+        if room >= LEAST_WHY:
+            why, _, _ = one.last.text.partition("\n")
+            spans.append((f"  {one_line(why, room)}", "muted"))
+        return tuple(spans)
 
     def _numbers(self, one: EvaluationState, columns: Columns) -> list[Span]:
         last, shown, begun = one.last, columns.numbers, bool(one.last.path)

@@ -26,7 +26,7 @@ from tui_eval.tui.widgets.line_view import LineView
 
 WIDE = 100
 LEAST_BAR, SHORT_BAR = 10, 6
-"""Cells of the bar, and where all numbers are as short as they get."""
+"""Cells of the bar, and where the numbers are without words."""
 LEAST_NAME, GOOD_NAME = 6, 10
 """Cells that the name of the environment keeps beside the reward, and beside its interval."""
 MOVED_S = 10.0
@@ -137,7 +137,7 @@ def progress(state: RunState, now: float, width: int, asked_limit: int | None = 
     for words, terse in ((3, False), (2, False), (1, False), (0, False), (0, True)):
         facts = _facts(state, now, words, terse, moved)
         room = width - line_width(facts) - 2
-        least = SHORT_BAR if terse else LEAST_BAR
+        least = SHORT_BAR if words < 2 else LEAST_BAR
         if room >= (least if words < 3 else WIDE // 4):
             counts = (state.finished, state.errored, state.running, state.expected)
             return (*bar_spans(*counts, room), ("  ", ""), *facts)
@@ -183,7 +183,7 @@ def limit_text(limit: int) -> str:
 def _facts(state: RunState, now: float, words: int, terse: bool, moved: str) -> Line:
     """The numbers beside the bar: 3 with all words, 2 with most, 1 and 0 with signs only.
 
-    What not every run has is shorter still where it must be `terse`.
+    Where it must be `terse` there are no tokens.
     """
     asked = state.run is None or state.run.asked
     of = f"/{state.expected:,}" if asked else ""
@@ -203,12 +203,12 @@ def _facts(state: RunState, now: float, words: int, terse: bool, moved: str) -> 
     if lines := _lines_that_are_no_rows(state, words):
         facts.append(lines)
     if moved:
-        facts.append(((moved, "warn"), ("" if terse else " in flight", "muted")))
+        facts.append((("limit ", "muted"), (moved, "warn")))
     elif state.end is None and (gives_way := _concurrency(state, words, terse)):
         facts.append(gives_way)
     facts += [((text, "muted"),) for text in _pace(state, now, words)]
     comes = state.end is None and not state.is_foreign
-    if comes or state.tokens_in or state.tokens_out:
+    if not terse and (comes or state.tokens_in or state.tokens_out):
         facts.append(((_tokens(state, words), "muted"),))
     if cost := _cost(state, words):
         facts.append(((cost, "muted"),))
@@ -229,9 +229,9 @@ def _concurrency(state: RunState, words: int, terse: bool) -> Line:
     if limit and limit != most:
         of = f" of {most:,}" if most else ""
         shown = [(columns(state.limits, 1)[0] + " ", "faint")] if words == 3 else []
-        shown += [(f"{limit:,}{of}", "warn"), ("" if terse else " at a time", "muted")]
+        shown += [("limit ", "muted"), (f"{limit:,}{of}", "warn")]
     if not (terse and shown):
-        shown.append((f"{' · ' if shown else ''}{refused:,} refused", "muted"))
+        shown.append((f"{' · ' if shown else ''}{plural(refused, 'request')} refused", "muted"))
     return tuple(shown)
 
 

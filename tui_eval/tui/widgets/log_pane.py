@@ -41,7 +41,7 @@ class LogPane(LineView):
     BINDINGS: ClassVar[list[BindingType]] = bindings("log")
 
     class Retitled(Message):
-        """The level, what is searched for or the place among what was found has changed."""
+        """The level, what is searched for, the place in it or what enter does has changed."""
 
     def __init__(self, feed: Feed, *, id: str) -> None:
         super().__init__(id=id)
@@ -63,6 +63,7 @@ class LogPane(LineView):
         self.pill = ""
         self._reading = False
         self._seen = -1
+        self._told_word = ""
 
     def on_mount(self) -> None:
         """Looks for what was added a few times a second, while the pane can be seen."""
@@ -150,6 +151,9 @@ class LogPane(LineView):
         elif moved and top is not None and self._records:
             start, end = self.lines.span(self.lines.at_offset(top[0]))
             self.jump(min(start + top[1], end - 1))
+        if self.has_focus and (word := self.fold_word) != self._told_word:
+            self._told_word = word
+            self.post_message(self.Retitled())
 
     def _top(self) -> tuple[int, int] | None:
         """Where the first record that can be seen begins, and how much of it is above."""
@@ -240,6 +244,15 @@ class LogPane(LineView):
         self.action_bottom()
 
     # -- folding and levels
+
+    @property
+    def fold_word(self) -> str:
+        """What enter does with the selected record, in a word; empty where it does nothing."""
+        record = self._selected
+        if record is None or record.offset < 0:
+            return "" if record is None else "read older"
+        can_be_folded = record.offset in self.lines.limits
+        return "unfold" if self.lines.hidden(record) else "fold" if can_be_folded else ""
 
     def action_switch_fold(self) -> None:
         """Shows all of the selected record, or less again; reads on where that is what it says."""

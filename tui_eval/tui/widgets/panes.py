@@ -9,6 +9,10 @@ from textual.containers import Container
 from textual.content import Content
 from textual.widget import Widget
 
+from tui_eval.tui.commands.keymap import key_for
+
+NAMES = ("Rollouts", "Trajectory", "Numbers", "Log", "Reward")
+
 
 class Panes(Container):
     """Panes by their numbers; the style sheet lays them out for the one that is in.
@@ -44,6 +48,18 @@ class Panes(Container):
         self.add_class(f"-in-{number}")
         if abs(number - self._log) <= 1:
             self.set_class(number == self._log, "-log")
+
+    def entitle_all(self, titles: Sequence[Content]) -> None:
+        """Puts a title over each pane; the first that is shown names, as far as there is room,
+        those that are not."""
+        shown = [pane for pane in self._order if pane.size.height]
+        hidden = (name for pane, name in zip(self._panes, NAMES, strict=True) if pane not in shown)
+        others = "".join(f" {key_for(f'run.{name.lower()}')} {name} " for name in hidden)
+        style = "not bold dim" if self.app.native_ansi_color else "not bold $foreground 68%"
+        for pane, title in zip(self._panes, titles, strict=True):
+            room = pane.size.width - 4 - title.cell_length if pane in shown[:1] else 0
+            named = others and len(others) <= room
+            self.entitle(pane, Content.assemble(title, (others, style)) if named else title)
 
     def entitle(self, pane: Widget, title: Content) -> None:
         """Puts a title over a pane, unless it is there already."""

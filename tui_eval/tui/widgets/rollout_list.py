@@ -135,7 +135,7 @@ class RolloutList(ArrangedList):
             words = NOTHING_YET if listing.may_find_more else NOTHING
             return ((f"  {words}", "muted"),)
         if self.state.run is None:
-            return ((f"starting engine…  {key_for('run.log')} shows its log", "faint"),)
+            return ((f"no rollouts yet  {key_for('run.log')} shows the engine's log", "faint"),)
         if not self.state.total:
             return ((NO_ROLLOUTS, "faint"),)
         return self.lines.head(listing.sorting)

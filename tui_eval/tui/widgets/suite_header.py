@@ -6,10 +6,10 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING
 
 from tui_eval.events import OUT_OF_BUDGET
-from tui_eval.tui.look.figures import clock_text, plural
+from tui_eval.tui.look.figures import clock_text
 from tui_eval.tui.look.ink import Line, Span, line_width, spread
 from tui_eval.tui.look.wrap import shown_lines
-from tui_eval.tui.suite.standing import name_of, spent_text
+from tui_eval.tui.suite.standing import name_of, spent_text, tally
 from tui_eval.tui.widgets.header import LEAST_BAR, bar_spans
 from tui_eval.tui.widgets.line_view import LineView
 
@@ -47,7 +47,7 @@ class SuiteHeader(LineView, can_focus=False):
     def _title(self) -> Line:
         suite, width = self.suite, self.line_width
         how = status(suite, self.live, self.asked_pause, self.now(), self.in_flight)
-        over = f"{suite.over:,}/{plural(len(suite.evaluations), 'evaluation')}"
+        over = tally(suite)
         room = max(width - line_width((how,)) - len(over) - GAP - 3, 8)
         start: Line = ((name_of(suite, min(room, 48)), "role"), (" · ", "faint"), (over, "strong"))
         return spread(start, (how,), width)

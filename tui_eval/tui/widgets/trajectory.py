@@ -37,8 +37,11 @@ class Trajectory(StoryView):
     """What was told of the story that was looked through last."""
     _is_finding = False
 
+    _told_word = ""
+    """What enter did when that was told last."""
+
     class Searched(Message):
-        """Something is typed to be found, looked for, or not any more."""
+        """Something is typed to be found, looked for, or not any more; or enter folds otherwise."""
 
     def show(self, rollout: Rollout | None, *, anew: bool, sticks: bool = False) -> None:
         """Shows a rollout.
@@ -74,6 +77,9 @@ class Trajectory(StoryView):
         told = self._told[0]
         if told != self._found_in and self.search.matches_may_come and not self._is_finding:
             self._look_through()
+        if self.has_focus and (word := self.fold_word) != self._told_word:
+            self._told_word = word
+            self.post_message(self.Searched())
 
     def scroll_lines(self, lines: int) -> None:
         """Scrolls, and takes the cursor along into what can be seen."""
@@ -184,16 +190,25 @@ class Trajectory(StoryView):
         if piece is None:
             self.post_message(self.Missed(ALL_SHOWN))
             return
-        view, is_tool = self._view, self._layout.parts[self.cursor].is_tool
-        folded = is_tool and len(piece.lines) == 1
-        if view.skip:
+        if self._view.skip:
             self._set_view(USUAL)
-        elif piece.hidden or folded:
+        elif self._unfolds(piece):
             self.action_unfold()
-        elif not is_tool and view.limit is not None:
+        elif not self._layout.parts[self.cursor].is_tool and self._view.limit is not None:
             self._set_view(USUAL)
         else:
             self.action_fold()
+
+    def _unfolds(self, piece: Piece) -> bool:
+        """Whether there is more of the selected piece, below what is shown of it."""
+        is_folded = self._layout.parts[self.cursor].is_tool and len(piece.lines) == 1
+        return not self._view.skip and (piece.hidden > 0 or is_folded)
+
+    @property
+    def fold_word(self) -> str:
+        """What enter does with the selected piece, in a word; empty where it does nothing."""
+        piece = self._selected()
+        return "" if piece is None else "unfold" if self._unfolds(piece) else "fold"
 
     def action_unfold(self) -> None:
         """Shows more of the selected piece."""

@@ -1,0 +1,23 @@
+"""What opens over a screen stands out from it."""
+
+from __future__ import annotations
+
+import pytest
+from staging import over, staged_app
+
+
+@pytest.mark.parametrize("theme", ["ansi-dark", "ansi-light"])
+async def test_in_the_terminals_colours_only_the_dialog_has_a_cursor_and_is_not_dim(
+    theme: str,
+) -> None:
+    async with staged_app(over()) as stage:
+        stage.app.theme = theme
+        await stage.press("c")
+        screen = stage.app.screen
+        box = screen.children[0].region
+        shown = screen._compositor.render_strips()
+        drawn = [[segment.style for segment in strip if segment.text.strip()] for strip in shown]
+        behind = [style for line in drawn[: box.y] + drawn[box.bottom :] for style in line if style]
+        assert behind and all(style.dim and not style.reverse for style in behind)
+        inside = [style for line in drawn[box.y : box.bottom] for style in line if style]
+        assert any(style.reverse for style in inside)

@@ -1,0 +1,37 @@
+"""What opens over a screen, which is dimmed behind it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import TypeVar
+
+from rich.console import RenderableType
+from rich.segment import Segment
+from rich.style import Style
+from textual.color import Color
+from textual.renderables.background_screen import BackgroundScreen
+from textual.screen import ModalScreen
+
+Result = TypeVar("Result")
+DIM = Style(color="default", bgcolor="default", dim=True)
+
+
+class DimmedScreen(BackgroundScreen):
+    """A screen without its colours, none of its lines under a cursor."""
+
+    @classmethod
+    def process_segments(cls, segments: Iterable[Segment], color: Color) -> Iterable[Segment]:
+        """The same text, dim."""
+        for segment in segments:
+            yield segment if segment.control else Segment(segment.text, DIM)
+
+
+class Dialog(ModalScreen[Result]):
+    """A box in the middle; the terminal's own colours cannot be tinted, they are left out."""
+
+    def render(self) -> RenderableType:
+        """What is behind the box."""
+        shown = super().render()
+        if isinstance(shown, BackgroundScreen) and not shown.color.a:
+            return DimmedScreen(shown.screen, shown.color)
+        return shown
