@@ -78,8 +78,7 @@ class RunState:
         self.tool_calls = array("I", bytes(4 * total))
         self.input_tokens = array("q", bytes(8 * total))
         self.output_tokens = array("q", bytes(8 * total))
-        self.tokens_in = self.tokens_out = 0
-        self.lost_in = self.lost_out = 0
+        self.tokens_in = self.tokens_out = self.lost_in = self.lost_out = 0
         self.with_usage = 0
         self.used_in = self.used_out = 0
         self.reward = array("d", [NAN]) * total
@@ -334,9 +333,10 @@ class RunState:
             self._score(row, example, event)
 
     def _score(self, row: int, example: int, event: ev.RolloutFinished) -> None:
-        self.generation_ms.add(example, event.generation_ms)
-        self.scoring_ms.add(example, event.scoring_ms)
-        self.rollout_s.add(event.total_ms / 1000)
+        if event.generation_ms or event.scoring_ms:  # 0 is a time that nobody told
+            self.generation_ms.add(example, event.generation_ms)
+            self.scoring_ms.add(example, event.scoring_ms)
+        self.rollout_s.add(event.total_ms / 1000 or NAN)
         if event.reward is not None:
             self.reward[row] = event.reward
             self.reward_mean.add(example, event.reward)
