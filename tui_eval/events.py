@@ -49,6 +49,7 @@ class RunStarted(msgspec.Struct, tag="run", array_like=True):
         format: What wrote a run that is read from disk, as `runs.formats` calls it.
         asked: False where nobody told how many rollouts there are to be: `total` is then the
             places that those take which are there, in groups of one size.
+        env_told: False where `env_id` is only how a file or its folder is called.
     """
 
     seq: int
@@ -72,6 +73,7 @@ class RunStarted(msgspec.Struct, tag="run", array_like=True):
     reading: int = 0
     format: str = ""
     asked: bool = True
+    env_told: bool = True
 
 
 class RolloutStaged(msgspec.Struct, tag="stage", array_like=True, gc=False):

@@ -127,6 +127,7 @@ def started_event(
         input_price=number_of(facts.get("input_price")),
         output_price=number_of(facts.get("output_price")),
         format=format.value,
+        env_told=bool(_told_env(facts)),
     )
 
 
@@ -135,8 +136,7 @@ def env_id_of(run: RunDir, facts: Mapping[str, Any]) -> str:
 
     The folder of runs is `env--model`; another folder's own name says more than that above it.
     """
-    told = facts.get("env_id") or facts.get("env")
-    if told:
+    if told := _told_env(facts):
         return str(told)
     stem = Path(run.name).stem
     if stem != Path(RESULTS).stem:
@@ -144,3 +144,7 @@ def env_id_of(run: RunDir, facts: Mapping[str, Any]) -> str:
     folder = run.path.absolute()
     env_id, dashes, _ = folder.parent.name.partition("--")
     return env_id if dashes else folder.name
+
+
+def _told_env(facts: Mapping[str, Any]) -> Any:
+    return facts.get("env_id") or facts.get("env")
