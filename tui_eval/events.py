@@ -352,13 +352,14 @@ class ReadingMoved(msgspec.Struct, tag="read", array_like=True):
 
 
 class LineUnreadable(msgspec.Struct, tag="bad", array_like=True):
-    """A line of a saved run that is no row, and why; the rest is shown.
+    """A line of a saved run that is no row or one with a fault, and which; the rest is shown.
 
     Args:
         file: The file's name.
         line: Its number, from 1.
         offset, length: Where it is, in bytes.
         ends: False for a last line that may still be written.
+        shown: Whether it is a row all the same.
     """
 
     seq: int
@@ -369,6 +370,7 @@ class LineUnreadable(msgspec.Struct, tag="bad", array_like=True):
     length: int
     why: str
     ends: bool = True
+    shown: bool = False
 
 
 class Noticed(msgspec.Struct, tag="note", array_like=True):

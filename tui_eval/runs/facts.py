@@ -13,7 +13,7 @@ from tui_eval.fold.saved_values import mapping, number_of
 from tui_eval.runs.formats import osmosis, prime
 from tui_eval.runs.formats.recognising import Format
 from tui_eval.runs.layout import RESULTS, RunDir, is_unsaved
-from tui_eval.runs.scan import decode_row
+from tui_eval.runs.scan import decode_row, line_of
 
 MOST_ROLLOUTS = 10_000_000
 """Metadata that tells of more is wrong: every rollout takes memory, finished or not."""
@@ -24,6 +24,18 @@ def read_metadata(run: RunDir) -> dict[str, Any]:
     if run.name != RESULTS and (run.path / RESULTS).exists():
         return {}
     return _read(run.metadata)
+
+
+def metadata_fault(run: RunDir) -> str:
+    """Why a metadata.json says nothing though it is there; empty where all is well."""
+    if run.name != RESULTS and (run.path / RESULTS).exists():
+        return ""
+    try:
+        found = line_of(1, 0, run.metadata.read_bytes().rstrip() + b"\n")
+    except OSError:
+        return ""
+    why = "it is empty" if found is None else found.fault
+    return f"{run.metadata.name}: {why}; what it tells is left out" if why else ""
 
 
 def _read(path: Path) -> dict[str, Any]:
