@@ -49,6 +49,7 @@ class RunStarted(msgspec.Struct, tag="run", array_like=True):
         format: What wrote a run that is read from disk, as `runs.formats` calls it.
         asked: False where nobody told how many rollouts there are to be: `total` is then the
             places that those take which are there, in groups of one size.
+        env_told: False where `env_id` is only how a file or its folder is called.
     """
 
     seq: int
@@ -72,6 +73,7 @@ class RunStarted(msgspec.Struct, tag="run", array_like=True):
     reading: int = 0
     format: str = ""
     asked: bool = True
+    env_told: bool = True
 
 
 class RolloutStaged(msgspec.Struct, tag="stage", array_like=True, gc=False):
@@ -353,13 +355,14 @@ class ReadingMoved(msgspec.Struct, tag="read", array_like=True):
 
 
 class LineUnreadable(msgspec.Struct, tag="bad", array_like=True):
-    """A line of a saved run that is no row, and why; the rest is shown.
+    """A line of a saved run that is no row or one with a fault, and which; the rest is shown.
 
     Args:
         file: The file's name.
         line: Its number, from 1.
         offset, length: Where it is, in bytes.
         ends: False for a last line that may still be written.
+        shown: Whether it is a row all the same.
     """
 
     seq: int
@@ -370,6 +373,7 @@ class LineUnreadable(msgspec.Struct, tag="bad", array_like=True):
     length: int
     why: str
     ends: bool = True
+    shown: bool = False
 
 
 class Noticed(msgspec.Struct, tag="note", array_like=True):

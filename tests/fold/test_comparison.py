@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -11,15 +12,23 @@ from tui_eval.fold.alignment import align
 from tui_eval.fold.comparison import Change, Side, compare_runs, differing_settings
 from tui_eval.fold.run_state import RunState
 from tui_eval.fold.transcript import Rollout
+from tui_eval.tui.comparison.reward_test import reward_test
+from tui_eval.tui.widgets.compared_header import verdict_of
 
 
-def side(rewards: dict[str, list[float | None]], system: str = "", **fields: Any) -> Side:
+def side(
+    rewards: dict[str, list[float | None]],
+    system: str = "",
+    spent: dict[str, Any] | None = None,
+    **fields: Any,
+) -> Side:
     """A run with two rollouts an example; an example is named by its content."""
     state = RunState()
     state.apply(started(len(rewards), 2, **fields))
     for place, (name, pair) in enumerate(rewards.items()):
         for number, reward in enumerate(pair):
-            state.apply(finished(2 * place + number, reward, example_id=f"id-{name}", turns=place))
+            told = {"example_id": f"id-{name}", "turns": place, **(spent or {})}
+            state.apply(finished(2 * place + number, reward, **told))
     digests = {place: name.encode() for place, name in enumerate(rewards)}
     return Side(state, digests, frozenset([system]) - {""})
 
@@ -53,6 +62,23 @@ def test_pass_or_fail_has_newcombes_interval() -> None:
     assert (difference.method, difference.n) == ("newcombe", 6)
 
 
+def test_where_every_example_agrees_the_test_says_so() -> None:
+    first = side({"a": [1, 1], "b": [0, 0]})
+    (found,) = compare_runs([first, first])
+    assert reward_test(found) == "reward: no discordant examples for McNemar's exact test"
+
+
+def test_what_is_not_known_is_not_equal() -> None:
+    untold = {"total_ms": 0.0, "input_tokens": 0, "output_tokens": 0}
+    one = side({"a": [1, 1], "b": [0, 0]}, spent=untold)
+    (found,) = compare_runs([one, side({"a": [1, 1], "b": [0, 0]})])
+    figures = {figure.name: figure for figure in found.figures}
+    for name in ("tokens", "time"):
+        figure = figures[name]
+        assert (figure.first, figure.second, figure.difference.n) == (None, None, 0)
+        assert verdict_of(figure.difference, better=False)[0] == "· unknown"
+
+
 def test_runs_that_cannot_be_compared_say_so() -> None:
     first = side({"a": [1, 1], "b": [None, None]})
     second = side({"x": [1, 1], "b": [1, 1]}, env_id="another")
@@ -62,6 +88,16 @@ def test_runs_that_cannot_be_compared_say_so() -> None:
     assert found.doubts[0].startswith("not comparable: no example")
     assert "environments differ (my-env, another)" in found.doubts[1]
     assert found.unpaired["without a reward in one of them"] == 1
+
+
+def test_rows_of_one_run_that_do_not_say_what_was_asked_are_paired_with_none() -> None:
+    first = side({"a": [1, 1]})
+    second = replace(side({"id 0": [1, 1]}), untold=1)
+    (found,) = compare_runs([first, second])
+    assert not found.comparable
+    assert (
+        "the rows of the second run do not say what was asked, and cannot be paired" in found.doubts
+    )
 
 
 def test_what_is_not_on_disk_yet_is_counted() -> None:
@@ -89,6 +125,13 @@ def test_settings_that_differ_are_found() -> None:
         "system prompt": ["short", "long"],
     }
     assert differing_settings([first, first]) == {}
+
+
+def test_names_of_files_are_no_environments() -> None:
+    first, second = (side({"a": [1, 1]}, env_id=name, env_told=False) for name in ("c1", "c2"))
+    (found,) = compare_runs([first, second])
+    assert found.doubts == []
+    assert differing_settings([first, second]) == {}
 
 
 def story(*answers: str, arguments: str = "{}", result: str = "ok") -> Rollout:

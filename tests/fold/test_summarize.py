@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import replace
 from typing import Any
 
@@ -9,8 +10,11 @@ import pytest
 from run_events import finished, staged, started
 
 from tui_eval.events import Event, RunFinished, Stage
+from tui_eval.fold.columns import Columns
+from tui_eval.fold.row_object import row_object
 from tui_eval.fold.run_state import RunState
 from tui_eval.fold.summary import Summary, summarize, worst_examples
+from tui_eval.runs.summary_json import numbers_object
 from tui_eval.stats.quantiles import Quantiles
 
 
@@ -48,6 +52,33 @@ def test_durations_are_of_rollouts_without_error_and_of_every_answered_call() ->
     )
     assert found.rollout_s == Quantiles(2, 2.0, pytest.approx(2.8), pytest.approx(2.98))
     assert (found.model_call_s.n, found.model_call_s.p50) == (4, pytest.approx(0.25))
+
+
+def test_times_and_tokens_that_nobody_told_are_none() -> None:
+    untold = {"total_ms": 0.0, "generation_ms": 0.0, "scoring_ms": 0.0}
+    silent = {**untold, "input_tokens": 0, "output_tokens": 0}
+    state = folded(started(1, 2, input_price=1.0, output_price=1.0), finished(0, 1.0, **silent))
+    found = summarize(state)
+    assert found.rollout_s == Quantiles(0) and found.told_tokens == (None, None)
+    assert found.cost is None
+    numbers = numbers_object(found)
+    assert [numbers["tokens"][name] for name in ("input", "output", "total")] == [None] * 3
+    assert numbers["latency"]["rollout_s"] == {"n": 0, "p50": None, "p90": None, "p99": None}
+    told = row_object(state, 0, {})
+    assert (told["input_tokens"], told["output_tokens"], told["time_s"]) == (None, None, None)
+    for name in ("input", "output", "tokens", "time"):
+        assert math.isnan(Columns(state).numbers(name)[0])
+    state.apply(finished(1, 1.0))
+    assert state.generation_ms.result().mean == 300.0, "what nobody told is not averaged"
+    assert summarize(state).rollout_s.p50 == pytest.approx(0.301)
+
+
+def test_a_file_that_tells_only_all_tokens_does_not_tell_those_of_prompts() -> None:
+    state = folded(started(1, 1), finished(0, 1.0, per_example=1, input_tokens=0))
+    assert summarize(state).told_tokens == (None, 5)
+    assert numbers_object(summarize(state))["tokens"]["total"] == 5
+    assert row_object(state, 0, {})["input_tokens"] is None
+    assert Columns(state).numbers("tokens").tolist() == [5.0]
 
 
 def test_tool_calls_are_added_up_by_name_the_busiest_first() -> None:

@@ -6,11 +6,15 @@ import json
 from pathlib import Path
 from typing import Any
 
-from made_runs import row, write_run
+from made_runs import row, tool_state, write_run
 
 from tui_eval.cli.report import read_run
+from tui_eval.fold.comparison import Change, compare_runs
+from tui_eval.messages import UserMessage
 from tui_eval.runs.comparing import read_side
 from tui_eval.runs.example_contents import content_of
+from tui_eval.runs.opening import find_run
+from tui_eval.runs.row import build_row, encode_row
 
 ASKED: dict[str, Any] = {
     "prompt": [{"role": "system", "content": "be brief"}, {"role": "user", "content": "1 + 1?"}],
@@ -57,6 +61,40 @@ def test_a_run_is_read_by_one_rollout_an_example(tmp_path: Path) -> None:
     assert read_side(run, state).digests == {}
 
 
+def test_rows_that_do_not_say_what_was_asked_are_told_apart_by_their_ids(tmp_path: Path) -> None:
+    assert content_of({"example_id": 1, "prompt": [], "answer": "", "info": {}}).digest == b""
+    both = []
+    for name, rewards in (("a", (0, 0)), ("b", (1, 0))):
+        path = tmp_path / f"{name}.jsonl"
+        rows = [{"example_id": place, "reward": reward} for place, reward in enumerate(rewards)]
+        path.write_text("".join(json.dumps(one) + "\n" for one in rows))
+        run = find_run(path)
+        both.append(read_side(run, read_run(run)[0]))
+    (found,) = compare_runs(both)
+    assert [one.change for one in found.examples] == [Change.FIXED, Change.BOTH_WRONG]
+    assert found.doubts == ["the rows do not say what was asked: examples are paired by their ids"]
+
+
+def test_the_same_words_with_another_picture_are_another_example() -> None:
+    def asked(data: str) -> dict[str, Any]:
+        url = f"data:image/png;base64,{data}"
+        words, picture = {"type": "text", "text": "What is this?"}, {"url": url}
+        return {"role": "user", "content": [words, {"type": "image_url", "image_url": picture}]}
+
+    cat, dog = asked("AAAA"), asked("BBBB")
+    assert digest(prompt=[cat]) == digest(prompt=[asked("AAAA")]) != digest(prompt=[dog])
+    ours = []
+    for message in (cat, dog):
+        state = tool_state(prompt=[UserMessage(content=message["content"])])
+        saved = json.loads(encode_row(build_row(state, number=0, attempt=1)))
+        ours.append(content_of(saved).digest)
+    assert ours[0] != ours[1], "also where a row of ours keeps it beside the prompt"
+
+
 def test_strange_rows_have_a_content() -> None:
-    for strange in ({}, {"prompt": 3, "answer": [1], "info": "x"}, {"prompt": [None, "\ud800"]}):
+    for strange in (
+        {"answer": "4"},
+        {"prompt": 3, "answer": [1], "info": "x"},
+        {"prompt": [None, "\ud800"]},
+    ):
         assert len(content_of(strange).digest) == 16

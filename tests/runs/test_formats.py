@@ -13,6 +13,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from made_runs import row, write_run
 
+from tui_eval.cli.report import tell_unreadable
 from tui_eval.errors import RefusedError
 from tui_eval.events import HEAD, LineUnreadable, RolloutFinished
 from tui_eval.fold.run_state import RunState
@@ -384,6 +385,9 @@ def test_fast_and_careful_reading_agree(saved: dict[str, Any]) -> None:
     assert line is not None and line.row is not None
     expected = told(Line(1, 0, len(raw), line.row))
     read = read_row(1, 0, memoryview(raw))
+    if isinstance(read, Line):  # a row all the same, with a reward that is no number
+        assert read.fault.startswith("its reward is no number")
+        read = told(read)
     assert isinstance(read, RolloutFinished)
     assert len(read.question) <= HEAD and len(read.answer) <= HEAD
     assert read == expected
@@ -394,6 +398,46 @@ LINES = [
     for path in [*sorted(RUNS.glob("*/results.jsonl")), OTHERS / "conversations.jsonl"]
     for line in path.read_bytes().splitlines(keepends=True)[:1]
 ]
+
+
+def test_a_row_with_a_fault_is_shown_and_the_fault_is_told(tmp_path: Path) -> None:
+    good = b'{"example_id": %d, "completion": "ok", "reward": %s}\n'
+    lines = [
+        good % (0, b"1"),
+        good % (1, b'"high"'),
+        good % (2, b"Infinity"),
+        good.replace(b"ok", b"caf\xe9") % (3, b"1"),
+        good % (4, b"null"),
+    ]
+    path = tmp_path / "r.jsonl"
+    path.write_bytes(b"".join(lines))
+    state = opened(path)
+    assert (state.finished, state.reward_mean.n, state.unreadable) == (5, 2, [])
+    assert state.notices == [
+        ("warning", 'r.jsonl, line 2: its reward is no number: "high"'),
+        ("warning", "r.jsonl, line 3: its reward is no number: Infinity"),
+        ("warning", "r.jsonl, line 4: not UTF-8 at byte 37; shown with \ufffd"),
+    ]
+
+
+def test_metadata_that_is_no_json_is_told(tmp_path: Path) -> None:
+    (tmp_path / "results.jsonl").write_bytes(LINES[0])
+    (tmp_path / "metadata.json").write_text('{"env_id": "e",\n oops}')
+    told = "metadata.json: not JSON at character 18: expecting property name enclosed in double"
+    ((level, text),) = opened(tmp_path).notices
+    assert level == "warning" and text.startswith(told)
+
+
+def test_lines_beyond_those_that_are_told_are_counted_with_the_way_to_see_them(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    path = tmp_path / "r.jsonl"
+    path.write_bytes(LINES[0] + b"null\n[]\n3\n" + b'"x"\n' * 3)
+    tell_unreadable(opened(path))
+    told = capsys.readouterr().err.splitlines()
+    assert [line.rpartition(" ")[2] for line in told[:3]] == ["null", "list", "number"]
+    assert told[0] == "warning: r.jsonl, line 2: not a row: a row is an object, this is null"
+    assert told[5:] == [f"warning: 1 more line like that: see the log (4) of tui-eval open {path}"]
 
 
 @given(st.sampled_from(LINES), st.data())

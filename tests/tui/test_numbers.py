@@ -30,6 +30,15 @@ async def test_tools_percentiles_and_stops_are_counted() -> None:
             assert name in shown(stage)
 
 
+async def test_rollouts_without_a_reward_are_counted_beside_the_mean() -> None:
+    start = run_started(total=8, num_examples=2)
+    rows = [*(finished(row, reward=1.0) for row in range(4)), finished(4, reward=None), failed(5)]
+    async with staged_app(ScriptedFeed([start, *rows], saved_rows()), size=(120, 40)) as stage:
+        assert "4 used · 1 errored · 1 missing" in shown(stage)
+        await stage.tell(ev.RunFinished(0, 1_760_000_000.0, "interrupted", 130))
+        assert "4 used · 1 errored · 3 missing" in shown(stage)
+
+
 async def test_the_cost_is_told_so_far_and_projected_while_the_run_goes_on() -> None:
     start = run_started(total=8, num_examples=2, input_price=2.0, output_price=0.0)
     half = [finished(row, reward=1.0, input_tokens=500_000) for row in range(4)]

@@ -19,6 +19,7 @@ from tui_eval.tui.look.figures import (
     rate_text,
     reward_text,
     span_text,
+    took_text,
 )
 from tui_eval.tui.look.ink import Line, line_width
 from tui_eval.tui.look.stages import LOOKS, MEANINGS, error_word
@@ -171,6 +172,7 @@ def test_numbers_are_short() -> None:
     ]  # fmt: skip
     assert [span_text(v) for v in (0.04, 59.9, 62, 3723)] == ["0.0s", "59.9s", "1:02", "1:02:03"]
     assert [clock_text(v) for v in (-3, 12.9, 61)] == ["0s", "12s", "1:01"]
+    assert [took_text(v) for v in (0.82, 9.7, 12.9, 61)] == ["0.8s", "9.7s", "12s", "1:01"]
     assert [ms_text(v) for v in (3.2, 980, 1234, 62_000)] == ["3 ms", "980 ms", "1.2 s", "1:02"]
     assert [rate_text(v) for v in (0, 0.2, 3, 450)] == ["–/s", "12.0/min", "3.0/s", "450/s"]
 

@@ -13,7 +13,7 @@ from tui_eval.cli.going_on import go_on_lines
 from tui_eval.cli.summary_lines import result_lines
 from tui_eval.errors import Fault
 from tui_eval.events import OUT_OF_BUDGET, RunFinished
-from tui_eval.fold.run_state import RunState, line_text
+from tui_eval.fold.run_state import RunState
 from tui_eval.printable import printable
 from tui_eval.runs.layout import RunDir
 from tui_eval.runs.lock import holder
@@ -145,13 +145,15 @@ def read_run(run: RunDir) -> tuple[RunState, int]:
 
 
 def tell_unreadable(state: RunState) -> None:
-    """Says on stderr which lines of a run are no rows, and why."""
-    told = state.unreadable[:LINES_TOLD]
-    for line in told:
-        complain(f"warning: {line_text(line)}")
-    more = max(state.unreadable_lines, len(state.unreadable)) - len(told)
-    if more > 0:
-        complain(f"warning: {more:,} more lines are no rows")
+    """Says on stderr which lines of a run are no rows or have a fault, and why."""
+    told = [text for level, text in state.notices if level == "warning"]
+    for text in told[:LINES_TOLD]:
+        complain(f"warning: {text}")
+    unseen = max(state.unreadable_lines - len(state.unreadable), 0)
+    more = len(told[LINES_TOLD:]) + unseen
+    if more > 0 and state.run is not None:
+        where = f"see the log (4) of tui-eval open {shlex.quote(state.run.path)}"
+        complain(f"warning: {plural(more, 'more line')} like that: {where}")
 
 
 def report_run(run: RunDir, seen: RunState | None = None, **how: Any) -> int:

@@ -9,7 +9,7 @@ from typing import Any
 from tui_eval.events import OUT_OF_BUDGET
 from tui_eval.fold.summary import Summary
 from tui_eval.printable import one_line
-from tui_eval.tui.look.figures import NONE, clock_text, count_text, money_text, reward_text
+from tui_eval.tui.look.figures import NONE, count_text, money_text, reward_text, took_text
 
 NARROWEST = 8
 """Columns of names are not cut below so many characters."""
@@ -87,6 +87,7 @@ def _cells(summary: Summary, varies: str) -> dict[str, str]:
         interval = f" {reward_text(reward.low)}–{reward_text(reward.high)}"
     last = summary.pass_rates[-1] if summary.pass_rates else None
     whole = last is not None and last.k == summary.run.rollouts_per_example
+    untold = summary.told_tokens[1] is None
     return {
         "environment": one_line(summary.run.env_id, 60),
         "varies": one_line(varies, 200),
@@ -94,10 +95,10 @@ def _cells(summary: Summary, varies: str) -> dict[str, str]:
         "rolls": count_text(summary.total),
         "reward": reward_text(reward.mean) + interval,
         "pass@r": f"{last.any_passes:.2f}" if last is not None and whole else NONE,
-        "tokens": count_text(summary.input_tokens + summary.output_tokens),
+        "tokens": NONE if untold else count_text(summary.input_tokens + summary.output_tokens),
         "cost": money_text(summary.cost),
         "err": count_text(summary.errored),
-        "time": clock_text(summary.seconds),
+        "time": took_text(summary.seconds) if summary.seconds else NONE,
         "": _UNFINISHED.get(summary.status, ""),
     }
 

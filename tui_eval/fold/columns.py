@@ -11,11 +11,12 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from tui_eval.fold.filter_fields import METRIC, STAGES, kind_of
 from tui_eval.fold.patterns import SHORT
 from tui_eval.fold.row_facts import TOOLS_APART
+from tui_eval.fold.run_state import DONE, RunState
 
 if TYPE_CHECKING:
     import numpy as np
 
-    from tui_eval.fold.run_state import RunState
+SPENT = ("input", "output", "tokens", "time")
 
 
 class Note(NamedTuple):
@@ -99,6 +100,9 @@ class Columns:
             found = self._array(metric, math.nan).copy()
         if field in ("turns", "calls", "input", "output", "tokens", "attempt"):
             found[self.stages() == 0] = np.nan  # what has not begun has none
+        if field in SPENT:  # 0 once it is finished: nobody told
+            untold = self.numbers("tokens") if field == "output" else found
+            found[(self.stages() >= DONE) & ~(untold > 0)] = np.nan
         return found
 
     def _numbers(self) -> np.ndarray:
@@ -188,6 +192,20 @@ class Columns:
             for row in range(place * each, min((place + 1) * each, self.total))
             if (note := self.notes.get(note_key(self.state, row))) is not None
         ]
+
+
+def tokens_of(state: RunState, row: int) -> tuple[int | None, int | None]:
+    """Input and output tokens of a rollout; None for what a finished one does not tell."""
+    read, written = state.input_tokens[row], state.output_tokens[row]
+    if state.stage[row] < DONE:
+        return read, written
+    return read or None, written if read or written else None
+
+
+def seconds_of(state: RunState, row: int) -> float | None:
+    """How long a finished rollout took; None where nobody told."""
+    ms = state.total_ms[row]
+    return ms / 1000 if state.stage[row] >= DONE and ms > 0 else None
 
 
 def number_of_row(state: RunState, row: int) -> int:

@@ -35,13 +35,16 @@ class Side:
     """A run to compare.
 
     Args:
-        digests: The content of each example, by its place in the run.
+        digests: What tells each example from the others, by its place in the run: its content, or
+            its id where its row does not say what was asked.
         system: The system prompts that its examples have.
+        untold: How many examples have only their ids.
     """
 
     state: RunState
     digests: Mapping[int, bytes]
     system: frozenset[str] = frozenset()
+    untold: int = 0
 
     def rows_by_content(self) -> dict[bytes, list[int]]:
         """The rows of every example; examples of the same content count as one."""
@@ -223,11 +226,15 @@ def _doubts(first: Side, second: Side, paired: int, of: int) -> Iterator[str]:
         yield "not comparable: no example has a reward in both runs"
     elif paired * 2 < of:
         yield f"only {paired} of {of} examples are in both runs with a reward"
-    if a.run is not None and b.run is not None and a.run.env_id != b.run.env_id:
-        yield (
-            f"the environments differ ({a.run.env_id}, {b.run.env_id}): "
-            "their rewards may not mean the same"
-        )
+    if first.untold and second.untold:
+        yield "the rows do not say what was asked: examples are paired by their ids"
+    elif first.untold or second.untold:
+        which = "first" if first.untold else "second"
+        yield f"the rows of the {which} run do not say what was asked, and cannot be paired"
+    environments = [_environment(side) for side in (first, second)]
+    if all(environments) and environments[0] != environments[1]:
+        names = ", ".join(map(str, environments))
+        yield f"the environments differ ({names}): their rewards may not mean the same"
     if a.threshold != b.threshold:
         yield f"an example passes from {a.threshold:g} on in one, from {b.threshold:g} in the other"
     if a.waiting or b.waiting or a.running or b.running:
@@ -246,12 +253,18 @@ def differing_settings(sides: Sequence[Side]) -> dict[str, list[Any]]:
     }
 
 
+def _environment(side: Side) -> str | None:
+    """The environment that a run was of, where its files tell that."""
+    run = side.state.run
+    return run.env_id if run is not None and run.env_told else None
+
+
 def _settings(side: Side) -> dict[str, Any]:
     run = side.state.run
     if run is None:
         return {}
     return {
-        "environment": run.env_id,
+        "environment": _environment(side),
         "model": run.model,
         "base_url": run.base_url,
         "examples": run.num_examples,

@@ -5,7 +5,14 @@ from __future__ import annotations
 import math
 from typing import Any
 
-from tui_eval.fold.columns import Note, Notes, note_key, number_of_row
+from tui_eval.fold.columns import (
+    Note,
+    Notes,
+    note_key,
+    number_of_row,
+    seconds_of,
+    tokens_of,
+)
 from tui_eval.fold.filter_fields import STAGES
 from tui_eval.fold.row_facts import TOOLS_APART
 from tui_eval.fold.run_state import DONE, RunState
@@ -17,6 +24,7 @@ def row_object(state: RunState, row: int, notes: Notes) -> dict[str, Any]:
     stage = state.stage[row]
     note = notes.get(note_key(state, row), Note())
     finished = stage >= DONE
+    read, written = tokens_of(state, row)
     return {
         "row": row,
         "example_id": state.example_id(row),
@@ -30,9 +38,9 @@ def row_object(state: RunState, row: int, notes: Notes) -> dict[str, Any]:
         "turns": state.turns[row],
         "tool_calls": state.tool_calls[row],
         "tools": [name for name in facts.tools.get(row).split(TOOLS_APART) if name],
-        "input_tokens": state.input_tokens[row],
-        "output_tokens": state.output_tokens[row],
-        "time_s": state.total_ms[row] / 1000 if finished else None,
+        "input_tokens": read,
+        "output_tokens": written,
+        "time_s": seconds_of(state, row),
         "metrics": {
             name: value
             for name in facts.metrics

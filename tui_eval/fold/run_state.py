@@ -45,8 +45,8 @@ class RunState:
     rows were taken back to run again. `notes` says why rollouts sleep, `again_at` until when, and
     `last_cause` why the last one had to. `facts` has what filters and sorting need of every
     finished rollout. `read` is how much of a saved run's file is read, in bytes of bytes, and
-    `unreadable` has the first lines of it that were no rows, of `unreadable_lines`; `unfinished`
-    is the number of its last line where that is not whole.
+    `unreadable` has the first lines of it that were no rows, of `unreadable_lines`, `doubtful` rows
+    with a fault; `unfinished` is the number of its last line where that is not whole.
     """
 
     def __init__(self) -> None:
@@ -56,8 +56,8 @@ class RunState:
         self.notices: list[tuple[str, str]] = []
         self.read = (0, 0)
         self.unreadable: list[ev.LineUnreadable] = []
-        self.unreadable_lines = 0
-        self.unfinished = 0
+        self.doubtful: list[ev.LineUnreadable] = []
+        self.unreadable_lines = self.unfinished = 0
         self.gate_open = True
         self.in_flight = 0
         self.concurrency: dict[int, ev.ConcurrencyMoved] = {}
@@ -78,8 +78,7 @@ class RunState:
         self.tool_calls = array("I", bytes(4 * total))
         self.input_tokens = array("q", bytes(8 * total))
         self.output_tokens = array("q", bytes(8 * total))
-        self.tokens_in = self.tokens_out = 0
-        self.lost_in = self.lost_out = 0
+        self.tokens_in = self.tokens_out = self.lost_in = self.lost_out = 0
         self.with_usage = 0
         self.used_in = self.used_out = 0
         self.reward = array("d", [NAN]) * total
@@ -247,7 +246,7 @@ class RunState:
         again = before is not None and event.reading != before.reading
         self.end = None
         if again:
-            self.notices, self.unreadable, self.unfinished = [], [], 0
+            self.notices, self.unreadable, self.doubtful, self.unfinished = [], [], [], 0
         if again or shape[1:] != (self.per_example, self.threshold) or event.total < self.total:
             self._reset(*shape)
         elif event.total > self.total:
@@ -351,9 +350,10 @@ class RunState:
             self._score(row, example, event)
 
     def _score(self, row: int, example: int, event: ev.RolloutFinished) -> None:
-        self.generation_ms.add(example, event.generation_ms)
-        self.scoring_ms.add(example, event.scoring_ms)
-        self.rollout_s.add(event.total_ms / 1000)
+        if event.generation_ms or event.scoring_ms:  # 0 is a time that nobody told
+            self.generation_ms.add(example, event.generation_ms)
+            self.scoring_ms.add(example, event.scoring_ms)
+        self.rollout_s.add(event.total_ms / 1000 or NAN)
         if event.reward is not None:
             self.reward[row] = event.reward
             self.reward_mean.add(example, event.reward)
@@ -434,7 +434,7 @@ class RunState:
     def _on_LineUnreadable(self, event: ev.LineUnreadable) -> None:
         if event.line == self.unfinished:
             self._take_back_line(event.line)
-        self.unreadable.append(event)
+        (self.doubtful if event.shown else self.unreadable).append(event)
         self.notices.append(("warning", line_text(event)))
 
     def _take_back_line(self, line: int) -> None:
@@ -458,7 +458,7 @@ class RunState:
 
 
 def line_text(line: ev.LineUnreadable) -> str:
-    """Which line of a file is no row, and why."""
+    """Which line of a file is no row or has a fault, and which."""
     return f"{line.file}, line {line.line}: {line.why}"
 
 

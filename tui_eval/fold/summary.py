@@ -77,6 +77,14 @@ class Summary:
     seconds: float
 
     @property
+    def told_tokens(self) -> tuple[int | None, int | None]:
+        """Input and output tokens; None for what no finished rollout told."""
+        read, written = self.input_tokens, self.output_tokens
+        if not self.finished:
+            return read, written
+        return read or None, written if read or written else None
+
+    @property
     def status(self) -> str:
         """`running`, or what `RunFinished` says."""
         return self.end.status if self.end is not None else "running"
@@ -119,7 +127,7 @@ def summarize(state: RunState) -> Summary:
         used_in=state.used_in,
         used_out=state.used_out,
         prices=state.prices,
-        cost=state.cost,
+        cost=state.cost if state.tokens or not state.finished else None,
         rollout_s=state.rollout_s.result(),
         model_call_s=state.model_call_s.result(),
         tools=dict(sorted(state.tool_uses.items(), key=lambda item: -item[1][0])),

@@ -19,7 +19,10 @@ def side_of(state: RunState, contents: Iterator[tuple[int, ExampleContent]]) -> 
     """A side from contents that were read, by an example's place."""
     digests: dict[int, bytes] = {}
     system: set[str] = set()
+    untold = 0
     for place, content in contents:
-        digests[place] = content.digest
+        own_id = f"id {state.example_id(place * state.per_example)}".encode()
+        digests[place] = content.digest or own_id
+        untold += not content.digest
         system.add(content.system)
-    return Side(state, digests, frozenset(system - {""}))
+    return Side(state, digests, frozenset(system - {""}), untold)

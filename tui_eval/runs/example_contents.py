@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from hashlib import blake2b
 from typing import Any, NamedTuple
 
 from tui_eval.fold.run_state import DONE, RunState
-from tui_eval.fold.saved_values import mapping
+from tui_eval.fold.saved_values import listing, mapping
 from tui_eval.fold.transcript import content_text, from_row
 from tui_eval.runs.layout import RunDir
 from tui_eval.runs.saved_rows import SavedRows
@@ -18,7 +18,8 @@ class ExampleContent(NamedTuple):
     """What one example asks.
 
     Args:
-        digest: Of prompt, answer and info, without the system's messages, which are a setting.
+        digest: Of prompt, answer and info, without the system's messages, which are a setting;
+            empty where the row says nothing of all that.
         system: The system's messages.
         question: The beginning of the last message of the prompt.
     """
@@ -58,7 +59,21 @@ def content_of(row: Mapping[str, Any]) -> ExampleContent:
     ]
     system = "\n".join(text for role, text in said if role == "system")
     asked = [part for part in said if part[0] != "system"] or said
-    parts = [asked, story.answer, mapping(row.get("info"))]
-    written = json.dumps(parts, sort_keys=True).encode()
-    digest = blake2b(written, digest_size=16).digest()
+    parts: list[Any] = [asked, story.answer, mapping(row.get("info")), _media(row, story.messages)]
+    says = any(text for _, text in asked) or any(parts[1:])
+    digest = _digest(parts) if says else b""
     return ExampleContent(digest, system, asked[-1][1][:200] if asked else "")
+
+
+def _media(row: Mapping[str, Any], messages: Iterable[Mapping[str, Any]]) -> list[str]:
+    """A digest of every picture or sound of a prompt: in it, or beside it as our rows have them."""
+    contents = [message.get("content") for message in messages]
+    beside = map(mapping, listing(mapping(row.get("tui_eval")).get("media")))
+    contents += [one.get("parts") for one in beside if one.get("where") == "prompt"]
+    parts = [part for content in contents if isinstance(content, list) for part in content]
+    is_media = (isinstance(part, Mapping) and part.get("type") != "text" for part in parts)
+    return [_digest(part).hex() for part, wanted in zip(parts, is_media, strict=True) if wanted]
+
+
+def _digest(value: Any) -> bytes:
+    return blake2b(json.dumps(value, sort_keys=True).encode(), digest_size=16).digest()

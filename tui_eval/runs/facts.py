@@ -13,7 +13,7 @@ from tui_eval.fold.saved_values import mapping, number_of
 from tui_eval.runs.formats import osmosis, prime
 from tui_eval.runs.formats.recognising import Format
 from tui_eval.runs.layout import RESULTS, RunDir, is_unsaved
-from tui_eval.runs.scan import decode_row
+from tui_eval.runs.scan import decode_row, line_of
 
 MOST_ROLLOUTS = 10_000_000
 """Metadata that tells of more is wrong: every rollout takes memory, finished or not."""
@@ -24,6 +24,18 @@ def read_metadata(run: RunDir) -> dict[str, Any]:
     if run.name != RESULTS and (run.path / RESULTS).exists():
         return {}
     return _read(run.metadata)
+
+
+def metadata_fault(run: RunDir) -> str:
+    """Why a metadata.json says nothing though it is there; empty where all is well."""
+    if run.name != RESULTS and (run.path / RESULTS).exists():
+        return ""
+    try:
+        found = line_of(1, 0, run.metadata.read_bytes().rstrip() + b"\n")
+    except OSError:
+        return ""
+    why = "it is empty" if found is None else found.fault
+    return f"{run.metadata.name}: {why}; what it tells is left out" if why else ""
 
 
 def _read(path: Path) -> dict[str, Any]:
@@ -127,6 +139,7 @@ def started_event(
         input_price=number_of(facts.get("input_price")),
         output_price=number_of(facts.get("output_price")),
         format=format.value,
+        env_told=bool(_told_env(facts)),
     )
 
 
@@ -135,8 +148,7 @@ def env_id_of(run: RunDir, facts: Mapping[str, Any]) -> str:
 
     The folder of runs is `env--model`; another folder's own name says more than that above it.
     """
-    told = facts.get("env_id") or facts.get("env")
-    if told:
+    if told := _told_env(facts):
         return str(told)
     stem = Path(run.name).stem
     if stem != Path(RESULTS).stem:
@@ -144,3 +156,7 @@ def env_id_of(run: RunDir, facts: Mapping[str, Any]) -> str:
     folder = run.path.absolute()
     env_id, dashes, _ = folder.parent.name.partition("--")
     return env_id if dashes else folder.name
+
+
+def _told_env(facts: Mapping[str, Any]) -> Any:
+    return facts.get("env_id") or facts.get("env")

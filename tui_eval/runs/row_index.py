@@ -15,13 +15,13 @@ from typing import BinaryIO
 import msgspec
 
 from tui_eval.events import HEADER_BYTES, LineUnreadable, RolloutFinished, frame
-from tui_eval.runs.formats.rows import read_row
+from tui_eval.runs.formats.rows import read_row, told
 from tui_eval.runs.index import IndexReader, encode_entry
 from tui_eval.runs.layout import RunDir, cache_root
 from tui_eval.runs.scan import BLOCK, Line, lines_of
 from tui_eval.runs.writer import write_atomically
 
-VERSION = 1
+VERSION = 2
 TAIL_BYTES = 4096
 BATCH = 500
 SLICE = 1 << 23
@@ -31,6 +31,8 @@ CACHED_BYTES = 1 << 21
 """A smaller file is read again each time."""
 MOST_FAULTS = 1000
 """Unreadable lines that are told one by one; the others are only counted."""
+MOST_DOUBTS = 200
+"""Rows with a fault that are told one by one."""
 FORGOTTEN_S = 60 * 24 * 3600.0
 
 
@@ -183,7 +185,10 @@ class RowIndex:
             for offset, raw in lines:
                 read = read_row(self.lines + 1, offset, raw)
                 ends = raw[-1] == 10
-                if isinstance(read, Line):
+                if isinstance(read, Line) and read.row is not None:
+                    found.append(told(read))
+                    self._doubt(read)
+                elif isinstance(read, Line):
                     fault = self._fault(read)
                     if not ends:
                         self.torn = fault
@@ -202,10 +207,18 @@ class RowIndex:
         self._read_tail = self._tail(self.covered)
         yield found
 
+    def _doubt(self, line: Line) -> None:
+        doubts = sum(fault.shown for fault in self.faults)
+        if doubts < MOST_DOUBTS:
+            fault = self._fault(line)
+            if doubts == MOST_DOUBTS - 1:
+                fault.why += "; further lines like this are shown and not told"
+            self.faults.append(fault)
+
     def _fault(self, line: Line) -> LineUnreadable:
         name, why = self._run.name, line.fault
         place = line.number, line.offset, line.length
-        return LineUnreadable(0, 0.0, name, *place, why, line.ends)
+        return LineUnreadable(0, 0.0, name, *place, why, line.ends, line.row is not None)
 
     def keep(self, events: list[RolloutFinished]) -> None:
         """Writes events behind the others; in memory where the disk refuses."""

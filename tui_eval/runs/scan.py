@@ -17,7 +17,7 @@ BLOCK = 1 << 20
 
 @dataclass(frozen=True, slots=True)
 class Line:
-    """One line of results.jsonl: its place in bytes, and its row or why there is none."""
+    """One line of results.jsonl: its place in bytes, its row, and why it has none or a fault."""
 
     number: int
     offset: int
@@ -39,8 +39,26 @@ def decode_row(line: bytes) -> dict[str, Any]:
     except (msgspec.DecodeError, UnicodeDecodeError):
         row = json.loads(_text(line), parse_int=_number_from)
     if not isinstance(row, dict):
-        raise ValueError(f"a row is an object, this is {type(row).__name__}")
+        raise ValueError(f"a row is an object, this is {_kind(row)}")
     return row
+
+
+def _kind(value: Any) -> str:
+    """What JSON calls a value."""
+    if value is None or isinstance(value, bool):
+        return json.dumps(value)
+    return (
+        "a list" if isinstance(value, list) else "a text" if isinstance(value, str) else "a number"
+    )
+
+
+def encoding_fault(line: bytes) -> str:
+    """Where a line is no UTF-8; empty where it is."""
+    try:
+        line.decode("utf-8", "surrogatepass")
+    except UnicodeDecodeError as error:
+        return f"not UTF-8 at byte {error.start + 1}; shown with \ufffd"
+    return ""
 
 
 def _text(line: bytes) -> str:

@@ -17,7 +17,14 @@ from tui_eval.events import (
     RolloutFinished,
     RunFinished,
 )
-from tui_eval.runs.facts import asked_shape, modified, read_facts, started_event, told_shape
+from tui_eval.runs.facts import (
+    asked_shape,
+    metadata_fault,
+    modified,
+    read_facts,
+    started_event,
+    told_shape,
+)
 from tui_eval.runs.formats import osmosis
 from tui_eval.runs.formats.recognising import Format, recognise
 from tui_eval.runs.formats.rows import told
@@ -140,7 +147,9 @@ class Story:
         self._started.reading = self._reading
         self._started.asked = self._trusted or self._asked_holds()
         self._told_faults = 0
-        return [self._started]
+        fault = metadata_fault(self.run)
+        told = [Noticed(0, time.time(), "warning", fault)] if fault else []
+        return [self._started, *told]
 
     def _told(self, batch: list[RolloutFinished], known: bool = False) -> list[Event]:
         """The events of some rows; before them more places, where there are too few."""

@@ -47,7 +47,7 @@ def summary_object(state: RunState) -> dict[str, Any]:
         "refused_requests": summary.refused_requests,
         "last_cause": summary.last_cause or None,
         "missing_columns": summary.missing_columns,
-        "time_s": summary.seconds,
+        "time_s": summary.seconds or None,
         "path": str(Path(run.path).absolute()),
         "saved": run.saved,
         "resumable": summary.status != "finished" and RunDir(Path(run.path)).plan.exists(),
@@ -127,11 +127,12 @@ def _pass_rates(summary: Summary, name: str) -> dict[str, Any]:
 
 def _tokens(summary: Summary) -> dict[str, Any]:
     n = summary.with_usage
-    each = {"input": summary.used_in / n, "output": summary.used_out / n} if n else None
+    read, written = summary.told_tokens
+    each = {"input": summary.used_in / n or None, "output": summary.used_out / n} if n else None
     return {
-        "input": summary.input_tokens,
-        "output": summary.output_tokens,
-        "total": summary.input_tokens + summary.output_tokens,
+        "input": read,
+        "output": written,
+        "total": None if written is None else (read or 0) + written,
         "lost": {"input": summary.lost_in, "output": summary.lost_out},
         "per_rollout": each,
         "rollouts_with_usage": n,

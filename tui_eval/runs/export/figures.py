@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import math
-
-from tui_eval.fold.columns import Note, note_key
+from tui_eval.fold.columns import Note, note_key, seconds_of, tokens_of
 from tui_eval.fold.summary import summarize
 from tui_eval.fold.transcript import Rollout
 from tui_eval.runs.export.source import ExportSource
@@ -24,6 +22,12 @@ def mean_text(mean: Mean) -> str:
     return f"{number_text(mean.mean)} (95 %: {number_text(mean.low)} to {number_text(mean.high)})"
 
 
+def _tokens_text(read: int | None, written: int | None) -> str:
+    if read is None:
+        return "–" if written is None else f"{written:,}"
+    return f"{read:,} in, {written or 0:,} out"
+
+
 def summary_facts(source: ExportSource) -> dict[str, str]:
     """What a run is and came to; `title` first."""
     state = source.state
@@ -40,7 +44,7 @@ def summary_facts(source: ExportSource) -> dict[str, str]:
     }
     for rate in summary.pass_rates:
         found[f"pass@{rate.k}"] = number_text(rate.any_passes)
-    found["tokens"] = f"{summary.input_tokens:,} in, {summary.output_tokens:,} out"
+    found["tokens"] = _tokens_text(*summary.told_tokens)
     if summary.cost is not None:
         found["cost"] = f"${summary.cost:,.4f}"
     settings = asked_values({"env_args": run.env_args, "sampling_args": run.sampling_args})
@@ -69,11 +73,10 @@ def facts_of(source: ExportSource, rollout: Rollout) -> dict[str, str]:
         found["stopped by"] = rollout.stop_condition
     if rollout.is_truncated:
         found["truncated"] = "yes"
-    tokens = f"{state.input_tokens[row]:,} in, {state.output_tokens[row]:,} out"
     found |= {"turns": str(state.turns[row]), "tool calls": str(state.tool_calls[row])}
-    found["tokens"] = tokens
-    if not math.isnan(state.total_ms[row]):
-        found["time"] = f"{state.total_ms[row] / 1000:.1f} s"
+    found["tokens"] = _tokens_text(*tokens_of(state, row))
+    if (seconds := seconds_of(state, row)) is not None:
+        found["time"] = f"{seconds:.1f} s"
     for score in rollout.scores:
         if not score.weight and not score.error:
             continue  # a metric

@@ -2,22 +2,25 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import json
+from collections.abc import Mapping, Sequence
 from typing import Annotated, Any, Literal, TypeAlias
 
 import msgspec
 
 from tui_eval.events import HEAD, RolloutFinished
-from tui_eval.fold.saved_values import mapping
+from tui_eval.fold.saved_values import mapping, number_of
 from tui_eval.fold.transcript import content_text
 from tui_eval.runs.formats.recognising import as_row, format_of
 from tui_eval.runs.places import example_id_of
 from tui_eval.runs.row_events import event_of
-from tui_eval.runs.scan import Line, line_of
+from tui_eval.runs.scan import Line, encoding_fault, line_of
 
 UNTOLD = -1
 """Place and number of a rollout whose row does not tell them."""
 IMPOSSIBLE = -2
+TOLD = 40
+"""Characters that are told of what should be a reward."""
 HEAD_BYTES = 2 * HEAD
 """Enough for the first characters of most texts."""
 
@@ -112,7 +115,7 @@ _NO_OURS, _NO_TIMING, _NO_TOKENS = _Ours(), _Timing(), _Tokens()
 
 
 def read_row(number: int, offset: int, raw: memoryview) -> RolloutFinished | Line | None:
-    """The event of one line; the line with its fault where it is no row; None for a blank one.
+    """The event of one line; the line where it has a fault; None for a blank one.
 
     The event's `row` and `number` are what its row tells, or `UNTOLD`.
 
@@ -136,7 +139,18 @@ def _read_slowly(number: int, offset: int, raw: bytes) -> RolloutFinished | Line
         return Line(number, offset, len(raw), None, "not a rollout of a known program", line.ends)
     if "tui_eval" not in record and example_id_of(record) is None:
         record = {**record, "example_id": number - 1}
-    return told(Line(number, offset, len(raw), dict(record)))
+    faults = [fault for fault in (encoding_fault(raw), _reward_fault(record)) if fault]
+    whole = Line(number, offset, len(raw), dict(record), "; ".join(faults), line.ends)
+    return whole if faults else told(whole)
+
+
+def _reward_fault(record: Mapping[str, Any]) -> str:
+    """What a row has in place of a reward; empty for a number and where there is none."""
+    reward = record.get("reward")
+    if reward is None or reward != reward or number_of(reward) is not None or record.get("error"):
+        return ""
+    shown = json.dumps(reward)
+    return f"its reward is no number: {shown if len(shown) <= TOLD else shown[:TOLD] + '…'}"
 
 
 def told(line: Line) -> RolloutFinished:

@@ -14,6 +14,7 @@ from tui_eval.printable import one_line
 from tui_eval.runs.export.csv import safe_cell
 from tui_eval.runs.summary_json import json_line
 from tui_eval.tui.comparison.comparing import ComparedRuns
+from tui_eval.tui.comparison.reward_test import reward_test
 from tui_eval.tui.comparison.text import ToldRun, comparison_object
 from tui_eval.tui.copying.whole_texts import WholeText
 from tui_eval.tui.look.figures import EXACT, NONE, interval_text, reward_text, signed_text
@@ -87,6 +88,9 @@ def _numbers(compared: Comparison, heads: list[str]) -> Iterator[str]:
             for one in compared.figures
         ),
     )
+    if told := reward_test(compared):
+        yield ""
+        yield _cell(told)
 
 
 def _examples(

@@ -16,7 +16,8 @@ def reward_test(found: Comparison) -> str:
     """The test of the rewards; empty where there is none."""
     reward = found.figures[0].difference
     if reward.p is None:
-        return ""
+        agrees = reward.method == "newcombe"
+        return "reward: no discordant examples for McNemar's exact test" if agrees else ""
     text = f"reward: {chance_text(reward.p)}, {TESTS.get(reward.method, reward.method)}"
     if found.holm_p is not None and found.holm_p != reward.p:
         text += f"; {chance_text(found.holm_p).removeprefix('p = ')} for all runs at once (Holm)"

@@ -68,6 +68,11 @@ def clock_text(seconds: float) -> str:
     return f"{hours}:{minutes:02}:{rest:02}"
 
 
+def took_text(seconds: float) -> str:
+    """What a run took: 0.8s, 9.7s, and in whole seconds from ten on."""
+    return f"{seconds:.1f}s" if 0 < seconds < 9.95 else clock_text(seconds)
+
+
 def ms_text(ms: float) -> str:
     """The duration of one call: 3 ms, 980 ms, 1.2 s, 1:02."""
     if ms < 999.5:

@@ -96,8 +96,13 @@ def _failure(state: RunState, width: int) -> Iterator[Line]:
 
 
 def _used(state: RunState, reward: Mean) -> str:
-    used = f"{reward.n:,} used"
-    return f"{used} · {state.errored:,} errored" if state.errored else used
+    told = [f"{reward.n:,} used"]
+    if state.errored:
+        told.append(f"{state.errored:,} errored")
+    all_told = state.expected if state.end is not None else state.finished
+    if (missing := all_told - reward.n - state.errored) > 0:
+        told.append(f"{missing:,} missing")
+    return " · ".join(told)
 
 
 def _reward(state: RunState, width: int) -> Iterator[Line]:

@@ -198,7 +198,7 @@ def verdict_of(found: PairedDifference, *, better: bool) -> Span:
     """
     up, down = ("better", "worse") if better else ("higher", "lower")
     if found.low is None or found.high is None:
-        return ("· unknown", "muted") if found.mean else ("= equal", "muted")
+        return ("= equal" if found.mean == 0 else "· unknown"), "muted"
     if found.low > 0:
         return f"▲ {up}", "good" if better else "strong"
     if found.high < 0:

@@ -19,6 +19,7 @@ from tui_eval.tui.look.figures import (
     rate_text,
     reward_text,
     tokens_text,
+    took_text,
 )
 from tui_eval.tui.look.ink import EMPTY, Line, Span, line_width, spread
 from tui_eval.tui.look.stages import HELD
@@ -72,16 +73,15 @@ def status(state: RunState, live: bool, asked_pause: bool | None, now: float) ->
     if state.run is None:
         return ("starting engine…", "muted")
     seconds = elapsed(state, now)
-    took = clock_text(seconds) if seconds else ""
     if state.end is not None or not live:
-        return _end_status(state, took)
+        return _end_status(state, took_text(seconds) if seconds else "")
     if not state.gate_open:
         if state.in_flight:
             return (f"‖ pausing… {state.in_flight:,} in flight", "warn")
         return ("‖ paused", "warn")
     if asked_pause:
         return ("‖ pausing…", "warn")
-    return (f"▶ running {took or '0s'}", "busy")
+    return (f"▶ running {clock_text(seconds)}", "busy")
 
 
 def _end_status(state: RunState, took: str) -> Span:

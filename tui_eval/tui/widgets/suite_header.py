@@ -6,7 +6,7 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING
 
 from tui_eval.events import OUT_OF_BUDGET
-from tui_eval.tui.look.figures import clock_text
+from tui_eval.tui.look.figures import clock_text, took_text
 from tui_eval.tui.look.ink import Line, Span, line_width, spread
 from tui_eval.tui.look.wrap import shown_lines
 from tui_eval.tui.suite.standing import name_of, spent_text, tally
@@ -69,7 +69,7 @@ def status(
     """How the suite is, in the words that a run has for it."""
     end = suite.end
     began = suite.started.at if suite.started is not None else now
-    took = clock_text((end.at if end is not None else now) - began)
+    took = clock_text(now - began) if end is None else took_text(end.at - began)
     if end is None and live:
         if not suite.gate_open:
             pausing = f"‖ pausing… {in_flight:,} in flight"
