@@ -64,16 +64,16 @@ PLAN: dict[str, Any] = {
         {"name": "format_reward", "weight": 0.1},
     ],
     "estimate": {
-        "how": "an estimate for one model call a rollout: characters of prompt and tools / 4, and "
-        "max_tokens for each answer",
+        "how": "Estimated for one model call per rollout: characters of prompt and tools / 4, and "
+        "max_tokens for each answer; further turns cost more",
         "input_tokens": 12_345, "output_tokens": 76_800, "usd": 0.0432,
     },
     "notices": [],
 }  # fmt: skip
 ENVIRONMENTS = [
-    Offer("calculator", "Word problems with a calculator: several tools, several turns. · bundled"),
-    Offer("reverse-text", "Reverse a sentence letter by letter. · local"),
-    Offer("word-guess", "Guess a hidden five-letter word from clues. · bundled"),
+    Offer("calculator", "bundled  Word problems with a calculator: several tools, several turns."),
+    Offer("reverse-text", "local    Reverse a sentence letter by letter."),
+    Offer("word-guess", "bundled  Guess a hidden five-letter word from clues."),
 ]
 ELSEWHERE = {"endpoint_id": "", "provider": "", "api_base_url": ""}
 ENDPOINTS = [

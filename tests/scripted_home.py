@@ -20,6 +20,9 @@ DAY = 24 * 3600.0
 UNREACHABLE = "https://broken.example/v1"
 
 
+USUAL = {"env_id": "calculator", "model": "gpt-4.1-mini"}
+
+
 def pin_time_zone() -> None:
     """Dates are told in the machine's time: here in one."""
     os.environ["TZ"] = "UTC"
@@ -28,11 +31,12 @@ def pin_time_zone() -> None:
 
 def found_run(name: str, **changes: Any) -> FoundRun:
     """A complete run of ours, unless told otherwise."""
+    env, model = (changes.get(key, usual) for key, usual in USUAL.items())
+    folder = f"{env}--{model}".replace("/", "--")
     facts: dict[str, Any] = {
-        "run": RunDir(Path(f"outputs/evals/calculator--gpt-4.1-mini/{name}")),
+        "run": RunDir(Path(f"outputs/evals/{folder}/{name}")),
         "format": "tui-eval",
-        "env_id": "calculator",
-        "model": "gpt-4.1-mini",
+        **USUAL,
         "reward": 0.61,
         "low": 0.47,
         "high": 0.75,
@@ -89,14 +93,14 @@ ENVIRONMENTS = [
     NearEnvironment("triage-tickets", "local", "environments/triage_tickets/__init__.py"),
     NearEnvironment("word-guess", "bundled"),
 ]
-REGISTRY = "in configs/endpoints.toml:9"
+REGISTRY = "in configs/endpoints.toml:"
 ENDPOINTS = [
     NearEndpoint("gpt-4.1-mini", "gpt-4.1-mini", "https://api.openai.com/v1", "OPENAI_API_KEY",
-                 True, REGISTRY),
+                 True, f"{REGISTRY}1"),
     NearEndpoint("claude-sonnet", "claude-sonnet-4-5-20250929", "https://api.anthropic.com",
-                 "ANTHROPIC_API_KEY", False, REGISTRY),
-    NearEndpoint("house-model", "house/model-7b", UNREACHABLE, "", True, REGISTRY),
-    NearEndpoint("demo", "demo-scripted-policy", "", "", True, REGISTRY),
+                 "ANTHROPIC_API_KEY", False, f"{REGISTRY}6"),
+    NearEndpoint("house-model", "house/model-7b", UNREACHABLE, "", True, f"{REGISTRY}11"),
+    NearEndpoint("demo", "demo-scripted-policy", "", "", True, f"{REGISTRY}16"),
     NearEndpoint("localhost:11434", "qwen3:8b and 2 more", "http://localhost:11434/v1", "", True,
                  "Ollama: -b http://localhost:11434/v1 -m qwen3:8b", True),
 ]  # fmt: skip

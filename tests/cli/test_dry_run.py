@@ -89,7 +89,7 @@ def test_the_plan_is_told_whole_as_json(priced: Program) -> None:
     assert estimate["output_tokens"] == 50 * 8
     usd = (estimate["input_tokens"] * 2.0 + 400 * 8.0) / 1e6
     assert estimate["usd"] == pytest.approx(usd)
-    assert "estimate" in estimate["how"]
+    assert "Estimated" in estimate["how"]
     assert "people print here" in done.err
 
 
@@ -105,7 +105,7 @@ def test_the_plan_is_told_to_people(priced: Program) -> None:
         "long, weight 0.25",
         "answers at most about 400",
         "USD",
-        "That is an estimate",
+        "Estimated for one model call",
         "Nothing was run",
     ):
         assert said in done.out, said

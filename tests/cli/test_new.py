@@ -43,7 +43,7 @@ def test_a_form_is_filled_in_saved_and_run(
     terminal: Terminal, program: Program, fault_server: FaultServer
 ) -> None:
     terminal.wait_for("words")
-    terminal.wait_for("2 examples x 3 = 6 rollouts")
+    terminal.wait_for("2 examples × 3 = 6 rollouts")
     assert not fault_server.requests, "nothing is sent before it runs"
     # The environment and its argument come first.
     terminal.type(DOWN)
@@ -72,7 +72,7 @@ def test_what_the_engine_refuses_comes_back_to_the_form(
     terminal: Terminal, program: Program
 ) -> None:
     terminal.wait_for("✓ ready")
-    terminal.wait_for("2 examples x 3 = 6 rollouts")
+    terminal.wait_for("2 examples × 3 = 6 rollouts")
     (program.folder / "outputs").write_text("no folder")
     os.unlink(program.folder / "environments" / "echo.py")
     terminal.type("\x12")

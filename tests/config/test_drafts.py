@@ -175,7 +175,7 @@ def test_changes_of_one_table_are_kept_when_another_is_shown() -> None:
     draft.form.put("model", "other")
     draft.select(0)
     assert draft.form.text("num_examples") == "9"
-    assert draft.form.default("model") == ("other", "top of the file")
+    assert draft.form.default("model") == ("other", "the top of the file")
     assert draft.request()["text"] == draft.toml()
 
 

@@ -59,7 +59,7 @@ def test_every_fault_is_told_at_once(program: Program) -> None:
         "-r/--rollouts-per-example: 'many' is not a whole number",
         "-T/--temperature: 'nan' is not a number",
         "-a/--env-args: '[1]' is an array; expected an object",
-        "-S/--sampling-args: '{' is no JSON",
+        "-S/--sampling-args: '{' is not valid JSON",
         "-c/--max-concurrent: -7 is too small",
         "-t/--max-tokens: '1.5' is not a whole number",
         "gpt-4.1-mini",

@@ -4,25 +4,21 @@ from __future__ import annotations
 
 import asyncio
 import os
-from collections.abc import AsyncIterator, Mapping
-from contextlib import asynccontextmanager
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
 import pytest
+from form_staging import staged
 from scripted_form import MONDAY, SEVERAL, ScriptedDesk, draft_of, form_app, ready
 from scripted_run import ScriptedFeed
-from seeing import Watching
 from textual.widgets import TextArea
 
 from tui_eval.config.draft import Draft
 from tui_eval.errors import Fault
-from tui_eval.tui.app import TuiEvalApp
 from tui_eval.tui.form.desk import Offer
 from tui_eval.tui.leaving import Leave
 from tui_eval.tui.screens import configure
-from tui_eval.tui.screens.configure import ConfigureScreen
-from tui_eval.tui.screens.picker import Picker
 from tui_eval.tui.screens.question import Question
 from tui_eval.tui.screens.text_box import TextBox
 
@@ -32,55 +28,6 @@ def nobody_pauses(monkeypatch: pytest.MonkeyPatch) -> None:
     """What is typed is looked at at once."""
     monkeypatch.setattr(configure, "CHECKS_AFTER_S", 0.01)
     monkeypatch.setattr(configure, "ASKS_AFTER_S", 0.01)
-
-
-class Stage(Watching):
-    """A form on the screen, with what a test wants to press and to look at."""
-
-    def __init__(self, app: TuiEvalApp) -> None:
-        self.app = app
-
-    @property
-    def screen(self) -> ConfigureScreen:
-        return self.app.configure  # type: ignore[attr-defined,no-any-return]
-
-    @property
-    def asked(self) -> list[dict[str, Any]]:
-        """Requests that the app was told to begin with."""
-        return self.app.asked  # type: ignore[attr-defined,no-any-return]
-
-    async def settled(self) -> None:
-        await self.until(lambda: self.screen.is_settled)
-
-    async def picker(self) -> Picker:
-        """The list that was opened, once it has its offers."""
-        await self.until(lambda: isinstance(self.app.screen, Picker))
-        picker = self.app.screen
-        assert isinstance(picker, Picker)
-        await self.until(lambda: not picker.waits)
-        return picker
-
-    async def press(self, *keys: str) -> None:
-        await self.pilot.press(*keys)
-        await self.pilot.pause()
-
-    async def to(self, name: str) -> None:
-        self.screen.fields.go_to(name)
-        await self.pilot.pause()
-
-    def below(self, name: str) -> str:
-        """The line below that of a field."""
-        lines = self.text(self.screen.fields).splitlines()
-        at = next(i for i, line in enumerate(lines) if line[1:].split()[:1] == [name])
-        return lines[at + 1].strip()
-
-
-@asynccontextmanager
-async def staged(app: TuiEvalApp, size: tuple[int, int] = (120, 60)) -> AsyncIterator[Stage]:
-    stage = Stage(app)
-    async with app.run_test(size=size) as stage.pilot:
-        await stage.settled()
-        yield stage
 
 
 async def test_a_fault_stands_at_its_field_while_it_is_typed() -> None:
@@ -141,7 +88,7 @@ async def test_toml_and_command_line_follow_what_is_typed() -> None:
 async def test_what_it_will_do_is_asked_anew_when_the_form_changes() -> None:
     desk = ScriptedDesk()
     async with staged(form_app(draft_of(env_id="reverse-text", model="demo"), desk)) as stage:
-        assert "50 examples x 3 = 150 rollouts" in stage.text(stage.screen.top)
+        assert "50 examples × 3 = 150 rollouts" in stage.text(stage.screen.top)
         assert "$0.0432" in stage.text(stage.screen.does)
         before = len(desk.estimated)
         await stage.to("num_examples")
@@ -155,7 +102,7 @@ async def test_what_it_will_do_is_asked_anew_when_the_form_changes() -> None:
 async def test_nothing_is_estimated_of_a_form_with_a_fault() -> None:
     desk = ScriptedDesk()
     async with staged(form_app(draft_of(env_id="reverse-text", model="dem"), desk)) as stage:
-        assert "To mend first: model" in stage.text(stage.screen.does)
+        assert "Fix first: model" in stage.text(stage.screen.does)
     assert not desk.estimated
 
 
@@ -324,7 +271,7 @@ async def test_json_is_typed_with_room_and_its_fault_follows() -> None:
         box = stage.app.screen
         assert isinstance(box, TextBox)
         await stage.press("backspace")
-        assert "is no JSON" in stage.text(box.fault)
+        assert "is not valid JSON" in stage.text(box.fault)
         area = box.query_one(TextArea)
         area.text = '{\n  "top_p": 0.9,\n  "stop": ["x"]\n}'
         await stage.press("escape")

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import pytest
+from home_staging import at_home
+from rich.style import Style
 from staging import over, staged_app
 from textual.color import Color
 
@@ -22,7 +24,10 @@ def luminance(color: Color) -> float:
 
 
 def contrast_of(view: LineView, name: str) -> float:
-    style = view.rich_style + view.ink(name)
+    return contrast(view.rich_style + view.ink(name))
+
+
+def contrast(style: Style) -> float:
     assert style.color is not None and style.bgcolor is not None
     colors = (Color.from_rich_color(style.color), Color.from_rich_color(style.bgcolor))
     dark, light = sorted(map(luminance, colors))
@@ -38,6 +43,17 @@ async def test_every_ink_of_words_can_be_read(theme: str) -> None:
         words = [name for name in INKS if name not in DRAWN]
         found = {(w, name): contrast_of(view, name) for w, view in views.items() for name in words}
         assert {what: round(one, 2) for what, one in found.items() if one < LEAST} == {}
+
+
+@pytest.mark.parametrize("theme", ["tui-eval-dark", "tui-eval-light"])
+async def test_what_is_selected_can_be_read(theme: str) -> None:
+    async with at_home() as stage:
+        stage.app.theme = theme
+        await stage.press("3", "j")
+        strip = stage.home.endpoints.render_line(1)
+        found = {one.text: contrast(one.style) for one in strip if one.style and one.text.strip()}
+        assert any("not checked" in text for text in found)
+        assert {text: round(one, 2) for text, one in found.items() if one < LEAST} == {}
 
 
 @pytest.mark.parametrize("theme", ["tui-eval-dark", "tui-eval-light", "ansi-dark", "ansi-light"])

@@ -70,7 +70,7 @@ async def test_going_through_the_runs_measures_none_of_them_anew(
 async def test_a_complete_run_tells_its_errors() -> None:
     desk = Desk([found_run("11aa22bb", n=10, done=16, total=16, errored=6), found_run("22bb33cc")])
     async with at_home(desk) as stage:
-        assert [line.endswith("complete · 6 ✗") for line in stage.list.splitlines()[1:3]] == [
+        assert [line.endswith("complete  ✗ 6") for line in stage.list.splitlines()[1:3]] == [
             True,
             False,
         ]
@@ -104,9 +104,9 @@ async def test_environments_and_endpoints_say_how_they_are_and_never_a_key() -> 
         assert environments.index("triage-tickets") < environments.index("calculator")
         gpt, claude, house, demo, local = stage.text(stage.home.endpoints).splitlines()[:5]
         assert "✓ key is set" in gpt and "✓ reachable" in gpt
-        assert "✗ key not set" in claude and "not asked" in claude
+        assert "✗ key not set" in claude and "not checked" in claude
         assert "no key needed" in house and "✗ not reachable" in house
-        assert "in this program" in demo and "✓ reachable" in local
+        assert "built in" in demo and "✓ reachable" in local
 
 
 async def test_a_password_in_the_url_of_an_endpoint_is_not_shown() -> None:
@@ -146,7 +146,7 @@ async def test_the_list_is_filtered_while_typing_and_whole_again_after_escape() 
 async def test_a_filter_that_nothing_matches_says_so() -> None:
     async with at_home() as stage:
         await stage.press("slash", *"nowhere")
-        assert "None of 7 runs has these words." in stage.list
+        assert "None of the 7 runs has these words." in stage.list
         await stage.press("backspace", "ctrl+u")
         assert len(stage.home.runs.shown) == 7
 
@@ -277,3 +277,41 @@ async def test_q_quits_and_what_runs_is_left_alone() -> None:
         await stage.press("q")
         await stage.until(lambda: not stage.app.is_running)
         assert not stage.desk.feeds
+
+
+@pytest.mark.parametrize(("low", "told"), [(0.71, False), (0.865, True), (0.87, True)])
+async def test_a_half_width_stands_for_even_intervals_only(low: float, told: bool) -> None:
+    desk = Desk([found_run("11aa22bb", reward=0.93, low=low, high=0.99)])
+    async with at_home(desk, (80, 24)) as stage:
+        assert ("±" in stage.list.splitlines()[1]) is told
+
+
+async def test_the_footer_tells_how_all_runs_come_back() -> None:
+    async with at_home(size=(80, 24)) as stage:
+        assert "esc all" not in stage.keys
+        await stage.press("slash", *"gpx", "enter")
+        assert "esc all" in stage.keys
+        await stage.press("escape")
+        assert "esc all" not in stage.keys
+
+
+async def test_marking_is_told_while_runs_are_marked() -> None:
+    async with at_home(size=(80, 24)) as stage:
+        await stage.press("m", "m")
+        assert "m mark" in stage.keys and "d compare" in stage.keys
+
+
+async def test_what_there_is_nothing_to_check_of_is_not_told_to_be_checked() -> None:
+    async with at_home() as stage:
+        await stage.press("3")
+        assert "enter check" in stage.keys
+        await stage.press("j", "j", "j")
+        assert "demo" in stage.about and "enter" not in stage.keys
+
+
+async def test_what_is_told_of_an_endpoint_ends_before_the_edge() -> None:
+    one = NearEndpoint("long", "m" * 60, "https://long.example/v1", source="in configs/long.toml:9")
+    async with at_home(Desk(endpoints=[one]), (80, 24)) as stage:
+        await stage.press("3")
+        first = stage.about.splitlines()[0]
+        assert first.endswith("…") and len(first) < 80

@@ -77,9 +77,11 @@ class EngineDesk:
 
         words = ("--list", "--env-dir-path", environments_dir)
         found = await ask_engine(*words, within=DESCRIBES_WITHIN_S)
+        listed = found.get("environments", ())
+        column = max((len(one["origin"]) for one in listed), default=0)
         return [
-            Offer(one["env_id"], " · ".join(filter(None, (one["summary"], one["origin"]))))
-            for one in found.get("environments", ())
+            Offer(one["env_id"], f"{one['origin']:<{column}}  {one['summary'] or ''}".rstrip())
+            for one in listed
         ]
 
     async def describe(

@@ -107,4 +107,4 @@ def _estimate(estimate: Mapping[str, Any]) -> Iterator[str]:
     answers = "unknown without max_tokens" if got is None else f"at most about {got:,}"
     yield f"Tokens: about {put:,} of prompts, answers {answers}"
     yield f"Cost: {'unknown' if usd is None else f'about {usd:.4f} USD'}"
-    yield f"That is {estimate['how']}. Further turns come on top."
+    yield f"{estimate['how']}."

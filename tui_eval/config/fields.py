@@ -137,7 +137,7 @@ def value_of(field: Field, text: str) -> Any:
         except ValueError as error:
             if field.kind == "any":
                 return _unquoted(text)
-            raise ValueError(f"this is no JSON; expected {field.type}") from error
+            raise ValueError(f"this is not valid JSON; expected {field.type}") from error
     return parse_text(Option(field.name, (), _kind(field), ""), text)
 
 

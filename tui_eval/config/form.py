@@ -16,7 +16,7 @@ from tui_eval.config.fields import (
     value_of,
 )
 from tui_eval.config.options import OPTIONS, Option
-from tui_eval.config.settings import Setting, Settings, merged
+from tui_eval.config.settings import SAMPLING, Setting, Settings, merged
 from tui_eval.config.values import list_text
 
 NOT_SHOWN = ("endpoint_id",)
@@ -128,9 +128,17 @@ class Form:
                 return args[field.label], "default"
             return field.default, field.source
         if self.inherited.get(name) is not None:
-            return self.inherited[name], "top of the file"
+            return self.inherited[name], "the top of the file"
         brought = (self.description or {}).get("defaults", {}).get(name)
         return (brought["value"], brought["source"]) if brought else (field.default, field.source)
+
+    def sampled(self, name: str) -> Any:
+        """What `sampling_args` makes of a sampling parameter; None where it says nothing of it."""
+        if name not in SAMPLING:
+            return None
+        setting = self.settings().get("sampling_args")
+        brought = {} if self.inherited.get(name) is not None else self.default("sampling_args")[0]
+        return ((setting.value if setting else brought) or {}).get(name)
 
     def effective(self, name: str) -> Any:
         """The value that holds; the default where what stands in the field cannot be."""

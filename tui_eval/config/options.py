@@ -106,7 +106,8 @@ OPTIONS: tuple[Option, ...] = (
     Option("max_tokens", ("-t", "--max-tokens"), "int", "Tokens of one answer at most.", None,
            "N", 1, **_SAMPLING),
     Option("sampling_args", ("-S", "--sampling-args"), "json", "Sampling parameters as a JSON "
-           "object; they win over -T and -t.", None, "JSON", spellings=("sampling",), **_SAMPLING),
+           "object; they win over temperature and max_tokens.", None, "JSON",
+           spellings=("sampling",), **_SAMPLING),
     Option("env_args", ("-a", "--env-args"), "json", "Arguments of load_environment as a JSON "
            "object.", None, "JSON", spellings=("args",), **_ENVIRONMENT),
     Option("extra_env_kwargs", ("-x", "--extra-env-kwargs"), "json", "Settings of the environment "

@@ -250,8 +250,8 @@ def _json_object(text: Any) -> dict[str, Any]:
         json.dumps(value, ensure_ascii=False).encode()
     except json.JSONDecodeError as error:
         raise ValueError(
-            f"{text!r} is no JSON: {error.msg} at character {error.pos + 1}; expected an object "
-            """such as '{"key": 1}'"""
+            f"{text!r} is not valid JSON at character {error.pos + 1} ({error.msg}). "
+            """Example: '{"key": 1}'"""
         ) from None
     except UnicodeEncodeError:
         raise ValueError(f"{text!r} holds half a character (a lone surrogate)") from None
@@ -282,7 +282,7 @@ def _integer(digits: str) -> int:
 
 
 def _no_constant(name: str) -> None:
-    raise ValueError(f"{name} is no JSON; expected an object of ordinary numbers and text")
+    raise ValueError(f"{name} is not valid JSON; expected an object of ordinary numbers and text")
 
 
 def _number(option: Option, text: Any) -> float:

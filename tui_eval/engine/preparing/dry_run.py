@@ -30,8 +30,8 @@ if TYPE_CHECKING:
 
 CHARACTERS_PER_TOKEN = 4
 HOW = (
-    "an estimate for one model call a rollout: characters of prompt and tools / "
-    f"{CHARACTERS_PER_TOKEN}, and max_tokens for each answer"
+    "Estimated for one model call per rollout: characters of prompt and tools / "
+    f"{CHARACTERS_PER_TOKEN}, and max_tokens for each answer; further turns cost more"
 )
 MEASURED_AT_MOST = 1000
 """Prompts that are measured; the others count as their mean."""

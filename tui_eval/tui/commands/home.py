@@ -18,11 +18,11 @@ COMMANDS = (
         rank=15,
     ),
     Command(
-        "s", "sort", "runs", RUNS, "Sort by the next column; the other way", footer="sort",
+        "s", "sort", "runs", RUNS, "Sort by the next column; reverse", footer="sort",
         rank=11,
     ),
     Command("S", "reverse", "runs", ABOVE, "Sort the other way round"),
-    Command("m,space", "mark", "runs", RUNS, "Mark a run to compare it", footer="mark", rank=28),
+    Command("m,space", "mark", "runs", RUNS, "Mark a run to compare it", footer="mark", rank=14),
     Command(
         "d", "compare", "home", RUNS, "Compare the marked run with this one",
         footer="compare", rank=8, palette=True,
@@ -51,7 +51,7 @@ COMMANDS = (
         palette=True,
     ),
     Command(
-        "enter", "choose", "near", AROUND, "Evaluate it, or ask the endpoint",
+        "enter", "choose", "near", AROUND, "Evaluate the environment, or check the endpoint",
         footer="choose", rank=9,
     ),
     Command("1", "pane(1)", "home", AROUND, "Runs, environments, endpoints", name="runs"),
@@ -62,8 +62,10 @@ COMMANDS = (
         name="next-pane",
     ),
     Command("shift+tab", "next_pane(-1)", "home", ABOVE, "Previous pane", name="previous-pane"),
-    Command("f5", "look_again", "home", AROUND, "Look around again", palette=True),
-    Command("escape", "back", "home", AROUND, "All runs again; back to the runs"),
+    Command("f5", "look_again", "home", AROUND, "Reload", palette=True),
+    Command(
+        "escape", "back", "home", AROUND, "All runs again; back to the runs", footer="all", rank=13,
+    ),
     Command(
         "colon", "app.command_palette", "home", AROUND, "Find a command or a theme",
         name="palette",

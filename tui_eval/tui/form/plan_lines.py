@@ -23,10 +23,10 @@ def wrapped(text: str, width: int, ink: str = "", most: int = MOST_LINES) -> Ite
         yield ((line, ink),)
 
 
-def fact(label: str, text: str, width: int, ink: str = "") -> Iterator[Line]:
-    """A label and its text, which hangs below itself."""
-    for number, (span,) in enumerate(wrapped(text, width - LABEL, ink)):
-        yield ((f"{'' if number else label:<{LABEL}}", "muted"), span)
+def fact(label: str, text: str, width: int, ink: str = "", column: int = LABEL) -> Iterator[Line]:
+    """A label in its column and its text, which hangs below itself."""
+    for number, (span,) in enumerate(wrapped(text, width - column, ink)):
+        yield ((f"{'' if number else label:<{column}}", "muted"), span)
 
 
 def fault_lines(faults: Iterable[Fault], width: int) -> Iterator[Line]:
@@ -40,12 +40,12 @@ def fault_lines(faults: Iterable[Fault], width: int) -> Iterator[Line]:
 
 
 def rollouts_text(found: Mapping[str, Any]) -> str:
-    """`50 examples x 3 = 150 rollouts`, or how many evaluations there are."""
+    """`50 examples × 3 = 150 rollouts`, or how many evaluations there are."""
     if "evaluations" in found:
         several = plural(len(found["evaluations"]), "evaluation")
         return f"{several}, {found['rollouts']:,} rollouts"
     return (
-        f"{found['examples']:,} examples x {found['rollouts_per_example']} = "
+        f"{found['examples']:,} examples × {found['rollouts_per_example']} = "
         f"{found['rollouts']:,} rollouts"
     )
 
@@ -73,7 +73,7 @@ def plan_lines(found: Mapping[str, Any], width: int) -> Iterator[Line]:
         yield from _one(found, width)
     yield from notice_lines(found.get("notices") or (), width)
     yield EMPTY
-    yield from wrapped(f"This is {estimate['how']}. Further turns come on top.", width, "faint")
+    yield from wrapped(f"{estimate['how']}.", width, "faint")
 
 
 def notice_lines(notices: Sequence[Mapping[str, Any]], width: int) -> Iterator[Line]:
@@ -85,10 +85,12 @@ def notice_lines(notices: Sequence[Mapping[str, Any]], width: int) -> Iterator[L
 
 def _evaluations(plans: Sequence[Mapping[str, Any]], width: int) -> Iterator[Line]:
     yield EMPTY
+    column = len(str(len(plans))) + 2
     for number, plan in enumerate(plans[:MOST_LINES], 1):
         varies = ", ".join(f"{name}={value}" for name, value in plan["varies"].items())
         text = plan["title"] + (f" ({varies})" if varies else "")
-        yield from fact(f"{number}", f"{text}: {rollouts_text(plan)}", width)
+        much = rollouts_text(plan).replace(" ", APART)
+        yield from fact(f"{number}", f"{text}: {much}", width, column=column)
 
 
 def _one(found: Mapping[str, Any], width: int) -> Iterator[Line]:

@@ -32,17 +32,28 @@ def title_of(draft: Draft, is_changed: bool) -> Line:
     return tuple(spans)
 
 
-def figures_line(form: Form, plan: Mapping[str, Any] | None) -> Line:
-    """How much it will be: as an engine said, or before one has."""
+SCOPE = ("num_examples", "examples", "rollouts_per_example")
+"""Fields that say how much it will be."""
+
+
+def figures_line(form: Form, faults: Mapping[str, str], plan: Mapping[str, Any] | None) -> Line:
+    """How much it will be: as an engine said, or before one has.
+
+    Args:
+        faults: What is wrong with fields, by their names.
+    """
+    for name in SCOPE:
+        if name in faults:
+            return ((f"{name}: {faults[name]}", "fault"),)
     if plan is not None:
         return ((rollouts_text(plan), "strong"), (f"  {spent_text(plan)}", "muted"))
     examples, each = (form.effective(name) for name in ("num_examples", "rollouts_per_example"))
     if not form.env_id:
         text = "Choose an environment and an endpoint."
     elif examples == -1:
-        text = f"all examples x {each} rollouts"
+        text = f"all examples × {each} rollouts"
     else:
-        text = f"{examples:,} examples x {each} = {examples * each:,} rollouts at most"
+        text = f"{examples:,} examples × {each} = {examples * each:,} rollouts at most"
     return ((text, "muted"),)
 
 
@@ -59,7 +70,7 @@ def pane_lines(
     if plan is not None:
         yield from plan_lines(plan, width)
     elif wrong:
-        yield from wrapped(f"To mend first: {', '.join(wrong)}", width, "warn")
+        yield from wrapped(f"Fix first: {', '.join(wrong)}", width, "warn")
     elif not others:
         yield from wrapped("Asking the engine what it would do…", width, "faint")
 
@@ -67,8 +78,8 @@ def pane_lines(
 _HOW = {
     "flag": "space turns it over",
     "choice": "← → turn it, enter shows all",
-    "json": "enter opens it in lines",
-    "headers": "enter opens it in lines",
+    "json": "enter opens an editor",
+    "headers": "enter opens an editor",
 }
 
 

@@ -60,7 +60,7 @@ def state_text(one: FoundRun, long: bool) -> str:
     if not one.complete:
         return f"{INCOMPLETE.word} {done_text(one)}"
     word = look_of(one).word
-    return f"{word} · {count_text(one.errored)} ✗" if one.errored else word
+    return f"{word}  ✗ {count_text(one.errored)}" if one.errored else word
 
 
 def can_resume(one: FoundRun) -> str:

@@ -146,7 +146,7 @@ class ConfigureScreen(DraftFilesScreen):
     def on_descendant_focus(self) -> None:
         """Shows the pane that has the focus where there is room for one only."""
         if self.focused in self.panes:
-            self.room.set_classes(f"-in-{self.panes.index(self.focused) + 1}")
+            self._show_pane(self.focused)
             self.keys.scopes = ("form", "fields" if self.focused is self.fields else "view")
             self._update_keys()
 
@@ -238,7 +238,8 @@ class ConfigureScreen(DraftFilesScreen):
             state = (f"✗ {plural(wrong, 'problem')}", "bad")
         elif self._waiting:
             state = ("… asking the engine", "muted")
-        return [spread(title, (state,), width), figures_line(self.draft.form, self.plan)]
+        figures = figures_line(self.draft.form, self.fields.faults, self.plan)
+        return [spread(title, (state,), width), figures]
 
     def _plan_lines(self, width: int) -> list[Line]:
         wrong = [self.draft.form.field(name).label for name in self.fields.faults]
@@ -256,7 +257,7 @@ class ConfigureScreen(DraftFilesScreen):
         return lines
 
     def _readme_lines(self, width: int) -> list[Line]:
-        return list(readme_lines(self.readme or "No environment is described yet.", width))
+        return list(readme_lines(self.readme or "Choose an environment to read about it.", width))
 
     def _about_lines(self, width: int) -> list[Line]:
         return list(about_field(self.fields.here, width))
@@ -321,8 +322,13 @@ class ConfigureScreen(DraftFilesScreen):
         """Goes to the next pane."""
         here = self.panes.index(self.focused) if self.focused in self.panes else -1
         pane = self.panes[(here + 1) % len(self.panes)]
-        self.room.set_classes(f"-in-{self.panes.index(pane) + 1}")
+        self._show_pane(pane)
         focus_once_drawn(self, pane)
+
+    def _show_pane(self, pane: Widget) -> None:
+        """Shows a pane where there is room for one only; the help of a field with the fields."""
+        self.room.set_classes(f"-in-{self.panes.index(pane) + 1}")
+        self.about.set_class(pane is not self.fields, "-elsewhere")
 
     def action_help(self) -> None:
         """Shows the keys."""
@@ -334,7 +340,7 @@ class ConfigureScreen(DraftFilesScreen):
     def action_leave(self) -> None:
         """Back to the form, then out of it; asks where something would be lost."""
         if self.focused is not self.fields:
-            self.room.set_classes("-in-1")
+            self._show_pane(self.fields)
             focus_once_drawn(self, self.fields)
             return
         self.unless_lost("Leave this evaluation?", "leave", lambda: self.dismiss(None))

@@ -81,12 +81,15 @@ class DraftFilesScreen(DrawnScreen[dict[str, Any] | None]):
         from tui_eval.tui.screens.question import Question
 
         def answered(answer: Leave | None) -> None:
-            if answer is not None:
+            if answer is not None and answer.save:
+                self.action_save(go_on)
+            elif answer is not None:
                 go_on()
 
         going = Choice(word[0], word, "what was typed is lost", Leave("closed"))
+        saving = Choice("w", f"save and {word}", "", Leave("closed", save=True))
         text = ["It has not been run, and the TOML has not been saved."]
-        question = Question(title, text, [going, STAY], about_running=False)
+        question = Question(title, text, [STAY, saving, going], about_running=False)
         self.app.push_screen(question, answered)
 
     async def _load_file(self, path: Path) -> None:
@@ -97,15 +100,19 @@ class DraftFilesScreen(DrawnScreen[dict[str, Any] | None]):
         else:
             self.show_draft(draft)
 
-    def action_save(self) -> None:
-        """Saves the TOML."""
-        self.app.push_screen(save_picker(self.draft), self._save)
+    def action_save(self, then: Callable[[], object] | None = None) -> None:
+        """Saves the TOML.
 
-    def _save(self, offer: Offer | None) -> None:
+        Args:
+            then: What is done once it is saved.
+        """
+        self.app.push_screen(save_picker(self.draft), partial(self._save, then))
+
+    def _save(self, then: Callable[[], object] | None, offer: Offer | None) -> None:
         if offer is not None:
-            self.work("file", partial(self._save_file, Path(offer.name)))
+            self.work("file", partial(self._save_file, Path(offer.name), then))
 
-    async def _save_file(self, path: Path) -> None:
+    async def _save_file(self, path: Path, then: Callable[[], object] | None) -> None:
         try:
             text = await asyncio.to_thread(self.draft.copy().save, path)
         except (ValueError, OSError) as error:
@@ -114,6 +121,8 @@ class DraftFilesScreen(DrawnScreen[dict[str, Any] | None]):
             self.draft.saved_at(path, text)
             self.follow()
             self.keys.say(f"Saved {path}.", self.now())
+            if then is not None:
+                then()
 
     def action_copy_command(self) -> None:
         """Copies the command line."""

@@ -39,7 +39,7 @@ if TYPE_CHECKING:
 
 SCOPES = {"runs": "runs", "environments": "near", "endpoints": "near"}
 TYPING: tuple[Line, Line] = (
-    (("words of environment, model, arguments, state, path; !word: without it", "muted"),),
+    (("words of environment, model, arguments, state, path; !word leaves out", "muted"),),
     EMPTY,
 )
 
@@ -172,6 +172,7 @@ class HomeScreen(LookingScreen):
             "filter": "filter" if self.runs.all else "",
             "mark": "mark" if one is not None and self._compare is not None else "",
             "sort": "sort" if one is not None else "",
+            "back": "all" if self.runs.words and self.focused is self.list else "",
             "compare": "compare" if can_compare else "",
             "resume": "resume" if one is not None and not can_resume(one) else "",
             "keep": "keep" if self.list.typing or self._can_keep else "",
@@ -195,7 +196,8 @@ class HomeScreen(LookingScreen):
 
     def _choice_word(self) -> str:
         if self.focused is self.endpoints:
-            return "ask" if self.endpoints.selected is not None else ""
+            one = self.endpoints.selected
+            return "check" if one is not None and one.url else ""
         return "evaluate" if self._configure is not None else ""
 
     def on_descendant_focus(self) -> None:
@@ -252,7 +254,7 @@ class HomeScreen(LookingScreen):
             if one is not None and one.url:
                 self.run_worker(self._ask_and_tell(one.url), group="asked")
             elif one is not None:
-                self.say("It is in this program: there is nobody to ask.")
+                self.say("It is built in: there is nothing to check.")
         elif self.environments.selected is not None:
             self._configure_for(self.environments.selected.env_id)
 

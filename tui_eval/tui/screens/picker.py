@@ -188,6 +188,7 @@ class Picker(Dialog[Offer | None]):
         text: What the filter begins with.
         free: See `OfferList`.
         label: What is typed.
+        how: What typing and enter do.
     """
 
     HORIZONTAL_BREAKPOINTS = [(0, "-narrow"), (110, "-normal")]  # noqa: RUF012
@@ -203,9 +204,11 @@ class Picker(Dialog[Offer | None]):
         text: str = "",
         free: Callable[[str], str] | None = None,
         label: str = "filter",
+        how: str = "type to filter · enter chooses",
     ) -> None:
         super().__init__()
         self._title = title
+        self._how = how
         self._load = load
         self._current = current
         self._about = about
@@ -221,7 +224,7 @@ class Picker(Dialog[Offer | None]):
         """The list, and the text beside or below it."""
         box = Container(self.list, self.text, id="picker")
         box.border_title = Content(self._title)
-        box.border_subtitle = Content("type · enter chooses · esc closes")
+        box.border_subtitle = Content(f"{self._how} · esc closes")
         yield box
 
     def on_mount(self) -> None:

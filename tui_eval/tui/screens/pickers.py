@@ -68,7 +68,11 @@ def table_picker(draft: Draft) -> Picker:
 def load_picker(desk: Desk) -> Picker:
     """Files to load, or any path."""
     return Picker(
-        "Load a TOML file", lambda: asyncio.to_thread(desk.files), free=_exists, label="path"
+        "Load a TOML file",
+        lambda: asyncio.to_thread(desk.files),
+        free=_exists,
+        label="path",
+        how="type a path or a part of one · enter loads",
     )
 
 
@@ -76,7 +80,14 @@ def save_picker(draft: Draft) -> Picker:
     """Where to save."""
     name = f"configs/eval/{draft.form.env_id or 'new'}.toml"
     text = str(draft.path or name)
-    return Picker("Save as", lambda: _these(()), text=text, free=_replaces, label="path")
+    return Picker(
+        "Save as",
+        lambda: _these(()),
+        text=text,
+        free=_replaces,
+        label="path",
+        how="enter saves",
+    )
 
 
 def _picker_of(title: str, names: Sequence[str], current: str) -> Picker:

@@ -68,7 +68,7 @@ def about_run(one: FoundRun, marked: int) -> tuple[Line, Line]:
         return tuple(facts), ((f"{plural(marked, 'run')} marked: {compare} compares them", "warn"),)
     if one.running:
         stop = key_for("app.interrupt")
-        what = f"{enter} attaches; {leave} comes back and leaves it running, {stop} asks to stop it"
+        what = f"{enter} attaches; {leave} returns here, the run goes on; {stop} asks to stop it"
         return tuple(facts), ((what, "faint"),)
     words = [f"{enter} opens it"]
     if not can_resume(one):
@@ -82,12 +82,13 @@ def about_run(one: FoundRun, marked: int) -> tuple[Line, Line]:
 
 
 def about_environment(one: NearEnvironment, can_configure: bool) -> tuple[Line, Line]:
-    """Where an environment is, and how it is run."""
+    """Where an environment is, what it says of itself, and how it is run."""
     where = one.path or f"an {one.origin}"
     enter = key_for("near.choose")
     command = f"tui-eval {one_line(one.env_id, 80)} -m MODEL"
     start: Line = ((f"{enter} puts an evaluation of it together, or ", "faint"),)
-    return ((one_line(where, MOST), "muted"),), (
+    summary = ((f"  ·  {one_line(one.summary, MOST)}", "faint"),) if one.summary else ()
+    return ((one_line(where, MOST), "muted"), *summary), (
         *(start if can_configure else (("run it: ", "faint"),)),
         (command, "muted"),
     )
@@ -100,7 +101,7 @@ def about_endpoint(one: NearEndpoint, answer: str | None) -> tuple[Line, Line]:
         answer: See `EndpointList.answers`.
     """
     where = f" at {host_of(one.url)}" if one.url else ", on this machine"
-    first: Line = ((one_line(one.model, 80), "muted"), (f"{where}  ·  {one.source}", "faint"))
+    first: Line = ((one_line(one.model, 80), "muted"), (f"{where} · {one.source}", "faint"))
     if not one.has_key:
         return first, (
             ("its key is not set: ", "warn"),
@@ -109,5 +110,5 @@ def about_endpoint(one: NearEndpoint, answer: str | None) -> tuple[Line, Line]:
     if answer and answer != ASKING:
         return first, ((f"✗ {one_line(answer, MOST)}", "fault"),)
     enter = key_for("near.choose")
-    words = f"{enter} asks whether anything answers; nothing else is sent" if one.url else ""
+    words = f"{enter} checks whether anything answers; nothing else is sent" if one.url else ""
     return first, ((words, "faint"),)

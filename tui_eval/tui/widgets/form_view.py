@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Hashable, Mapping
 from typing import NamedTuple
 
+from rich.cells import cell_len
 from textual import events
 from textual.message import Message
 
@@ -12,13 +14,14 @@ from tui_eval.config.fields import Field, text_of
 from tui_eval.config.form import REQUIRED, Form
 from tui_eval.tui.commands.keymap import keymap_of
 from tui_eval.tui.look.figures import NONE
-from tui_eval.tui.look.ink import EMPTY, Line, cut, left
+from tui_eval.tui.look.ink import EMPTY, Line, cut, cut_start, left
 from tui_eval.tui.look.text_line import TextLine
 from tui_eval.tui.look.wrap import shown_lines
 from tui_eval.tui.widgets.line_view import LineView
 
 LABEL = 28
 """Cells of the names."""
+SOURCE_LEAST = 8
 MOST_FAULT_LINES = 8
 PICKED = frozenset(("env_id", "model", "resume"))
 """Fields that have something to choose from and take other text as well."""
@@ -30,6 +33,19 @@ class Row(NamedTuple):
     text: str = ""
     field: Field | None = None
     is_fault: bool = False
+
+
+def _origin(source: str, room: int) -> str:
+    """Where a default comes from, by its end where there is little room."""
+    if not source or room < SOURCE_LEAST:
+        return ""
+    whole = f"from {source}"
+    if cell_len(whole) <= room:
+        return f"  {whole}"
+    end = cut_start(source, room)[1:]
+    if source[-len(end) - 1] not in " /":
+        end = re.sub("^[^ /]*[ /]", "", end)
+    return f"  …{end}"
 
 
 class FormView(LineView, inherit_bindings=False):
@@ -113,7 +129,8 @@ class FormView(LineView, inherit_bindings=False):
         if self.size.height:
             at = self._row_of(self.name_here)
             first = at == next(i for i, row in enumerate(self._rows) if row.field)
-            self.show_line(0 if first else at, margin=2)
+            told = sum(row.is_fault and row.field is self.here for row in self._rows)
+            self.show_line(0 if first else at, margin=max(told, 2))
 
     @property
     def faults(self) -> Mapping[str, str]:
@@ -185,8 +202,10 @@ class FormView(LineView, inherit_bindings=False):
         value, source = self.form.default(field.name)
         if self._faults.get(field.name) == REQUIRED:
             return (("required", "warn"),)
+        if (sampled := self.form.sampled(field.name)) is not None:
+            value, source = sampled, "sampling_args"
         text = NONE if value is None else text_of(field, value) or '""'
-        about = f"  {source}" if source else ""
+        about = _origin(source, width - cell_len(text) - 2)
         return ((cut(text + about, width), "faint"),)
 
     def _write(self) -> None:

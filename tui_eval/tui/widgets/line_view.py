@@ -195,7 +195,7 @@ class LineView(ScrollView, can_focus=True):
 
     def _build(self, y: int, frame: Frame) -> Strip:
         index, width = frame.top + y - self.heads, frame.width + 2
-        is_last, ground = y == frame.height - 1, NO_STYLE
+        is_last, ground, ink = y == frame.height - 1, NO_STYLE, self.ink
         if y < self.heads:
             line: Line = ((" ", ""), *self.head(y))
         elif is_last and (foot := self.foot()):
@@ -205,10 +205,11 @@ class LineView(ScrollView, can_focus=True):
         else:
             if self.lit(index):
                 ground = self._ground("cursor" if frame.focused else "cursor-blurred")
+                ink = self._lit_ink
             mark = MARK if self.marked(index) and not ground.reverse else " "
             line = ((mark, "busy" if frame.focused else "faint"), *self.line(index))
         plain = self.rich_style
-        strip = strip_of(line, width, (lambda _: plain) if ground.reverse else self.ink, ground)
+        strip = strip_of(line, width, (lambda _: plain) if ground.reverse else ink, ground)
         if self.pill and is_last:
             pill = ((f" {self.pill} ", "pill"),)
             kept = max(width - line_width(pill) - 1, 0)
@@ -232,6 +233,10 @@ class LineView(ScrollView, can_focus=True):
                 style = _STYLES[place] = self._styled(name)
             self._inks[name] = style
         return style
+
+    def _lit_ink(self, name: str) -> Style:
+        """What is faint stands out too little from the ground of the cursor."""
+        return self.ink("muted" if name == "faint" else name)
 
     def _styled(self, name: str) -> Style:
         assert name in INKS, f"there is no ink {name!r}"

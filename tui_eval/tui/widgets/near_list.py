@@ -18,7 +18,7 @@ from tui_eval.tui.widgets.line_view import LineView
 NAME_MOST = 40
 LOOKING: Line = (("  looking…", "faint"),)
 NONE_OF_YOUR_OWN = "None of your own under ./environments yet."
-ASKING = "asking…"
+ASKING = "checking…"
 ORIGIN = 9
 
 
@@ -187,10 +187,10 @@ class EndpointList(NearList):
     def answer_span(self, one: NearEndpoint) -> Span:
         """Whether it answers, in few words."""
         if not one.url:
-            return ("✓ in this program", "good")
+            return ("✓ built in", "good")
         why = self.answers.get(one.url)
         if why is None:
-            return ("· not asked", "faint")
+            return ("· not checked", "faint")
         if why == ASKING:
             return (f"… {ASKING}", "muted")
         return ("✗ not reachable", "bad") if why else ("✓ reachable", "good")

@@ -30,6 +30,8 @@ REWARD, HALF, INTERVAL, N = 7, 7, 15, 6
 SHORT_DATE, LONG_DATE = 10, 14
 SHORT_STATE = 18
 UNSAVED = "  unsaved"
+EVEN = 0.9
+"""How much of the longer side of an interval the shorter one is, at least, behind one ±."""
 
 
 class Columns(NamedTuple):
@@ -66,6 +68,14 @@ def _widest(names: Iterable[str]) -> tuple[int, int]:
     """Cells of the longest of some names, and of the longest without its owner."""
     whole = [one_line(name, NAME_MOST) for name in names]
     return max(map(len, whole), default=0), max((len(_named(name, 0)) for name in whole), default=0)
+
+
+def _is_even(one: FoundRun) -> bool:
+    """Whether the sides of its interval look alike, so that one number can stand for both."""
+    if one.reward is None or one.low is None or one.high is None:
+        return True
+    short, long = sorted((one.reward - one.low, one.high - one.reward))
+    return short > long * EVEN or reward_text(short) == reward_text(long)
 
 
 def _needs(runs: Sequence[FoundRun]) -> Needs:
@@ -112,7 +122,7 @@ class RunList(LineView):
     @property
     def _instead(self) -> tuple[Line, ...]:
         if self.runs.all and not self.runs.shown:
-            nothing = f"None of {plural(len(self.runs.all), 'run')} has these words."
+            nothing = f"None of the {plural(len(self.runs.all), 'run')} has these words."
             shows_all = f"  {key_for('home.back')} shows all"
             return (EMPTY, ((f"  {nothing}", ""), (shows_all, "muted")))
         return self.empty
@@ -204,7 +214,7 @@ class RunList(LineView):
         width = LONG_DATE if columns.long_date else SHORT_DATE
         when = when_text(one.date, self.now(), columns.long_date)
         spans.append((f"  {left(when, width - 2)}", "muted"))
-        state, dot, errors = state_text(one, columns.long_state).partition(" · ")
+        state, dot, errors = state_text(one, columns.long_state).partition("  ")
         ink = look.ink
         if not (one.saved or one.running or columns.unsaved):
             # Its sign tells the word that this one takes the place of.
@@ -221,7 +231,7 @@ class RunList(LineView):
             spans.append((f"  {left(interval, INTERVAL - 2)}", "muted"))
         else:
             half = ""
-            if one.low is not None and one.high is not None:
+            if one.low is not None and one.high is not None and _is_even(one):
                 half = f" ±{reward_text(half_of(one.reward, one.low, one.high))}"
             spans.append((left(half, HALF), "muted"))
         if columns.n:

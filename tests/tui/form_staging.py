@@ -1,0 +1,62 @@
+"""A form on a scripted desk, with what a test wants to press and to look at."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from typing import Any
+
+from seeing import Watching
+
+from tui_eval.tui.app import TuiEvalApp
+from tui_eval.tui.screens.configure import ConfigureScreen
+from tui_eval.tui.screens.picker import Picker
+
+
+class Stage(Watching):
+    """A form on the screen, with what a test wants to press and to look at."""
+
+    def __init__(self, app: TuiEvalApp) -> None:
+        self.app = app
+
+    @property
+    def screen(self) -> ConfigureScreen:
+        return self.app.configure  # type: ignore[attr-defined,no-any-return]
+
+    @property
+    def asked(self) -> list[dict[str, Any]]:
+        """Requests that the app was told to begin with."""
+        return self.app.asked  # type: ignore[attr-defined,no-any-return]
+
+    async def settled(self) -> None:
+        await self.until(lambda: self.screen.is_settled)
+
+    async def picker(self) -> Picker:
+        """The list that was opened, once it has its offers."""
+        await self.until(lambda: isinstance(self.app.screen, Picker))
+        picker = self.app.screen
+        assert isinstance(picker, Picker)
+        await self.until(lambda: not picker.waits)
+        return picker
+
+    async def press(self, *keys: str) -> None:
+        await self.pilot.press(*keys)
+        await self.pilot.pause()
+
+    async def to(self, name: str) -> None:
+        self.screen.fields.go_to(name)
+        await self.pilot.pause()
+
+    def below(self, name: str) -> str:
+        """The line below that of a field."""
+        lines = self.text(self.screen.fields).splitlines()
+        at = next(i for i, line in enumerate(lines) if line[1:].split()[:1] == [name])
+        return lines[at + 1].strip()
+
+
+@asynccontextmanager
+async def staged(app: TuiEvalApp, size: tuple[int, int] = (120, 60)) -> AsyncIterator[Stage]:
+    stage = Stage(app)
+    async with app.run_test(size=size) as stage.pilot:
+        await stage.settled()
+        yield stage
