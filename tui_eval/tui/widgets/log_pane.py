@@ -252,7 +252,7 @@ class LogPane(LineView):
         if record is None or record.offset < 0:
             return "" if record is None else "read older"
         can_be_folded = record.offset in self.lines.limits
-        return "unfold" if self.lines.hidden(record) else "fold" if can_be_folded else ""
+        return "unfold" if self.lines.is_cut(record) else "fold" if can_be_folded else ""
 
     def action_switch_fold(self) -> None:
         """Shows all of the selected record, or less again; reads on where that is what it says."""
