@@ -405,7 +405,7 @@ async def test_leaving_asks_what_becomes_of_the_suite(
 
 async def test_a_suite_that_is_over_is_left_without_a_question() -> None:
     async with staged_suite(ended_events(), live=False) as stage:
-        assert "✓ finished in" in stage.text(stage.live.top)
+        assert "! over after" in stage.text(stage.live.top)
         await stage.press("q")
     assert stage.app.return_value == Leave("closed")
 

@@ -77,6 +77,8 @@ def status(
         return ("‖ pausing…", "warn") if asked_pause else (f"▶ running {took}", "busy")
     word = end.status if end is not None else ""
     if word == "finished":
+        if any(one.last.status != "finished" for one in suite.evaluations):
+            return (f"! over after {took}", "warn")
         return (f"✓ finished in {took}", "good")
     if word == "failed":
         return (f"✗ failed after {took}", "bad")
