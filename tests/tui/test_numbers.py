@@ -63,6 +63,16 @@ async def test_reward_over_time_is_in_the_order_of_finishing() -> None:
         assert lines[at + 1] == " 1.00 " + " " * 12 + "█" * 12
 
 
+async def test_negative_rewards_stand_over_the_least_of_them() -> None:
+    start = run_started(total=4, num_examples=1)
+    rewards = [finished(row, reward=-3.0 if row < 2 else 1.0) for row in range(4)]
+    async with staged_app(ScriptedFeed([start, *rewards], saved_rows()), size=(200, 60)) as stage:
+        lines = shown(stage).splitlines()
+        at = next(at for at, line in enumerate(lines) if "reward over time" in line)
+        assert lines[at + 1] == "  1.00 " + " " * 6 + "█" * 6
+        assert lines[at + 3].startswith(" -3.00 ──")
+
+
 async def test_every_example_has_its_numbers_and_equal_rewards_are_marked() -> None:
     start = run_started(total=12, num_examples=3)
     rewards = [*(finished(row, reward=1.0) for row in range(4)), failed(4)]

@@ -276,14 +276,17 @@ def _trend(state: RunState, width: int) -> Iterator[Line]:
     means = state.trend.result()
     if len(means) < 2:
         return
-    cells = max(min((width - 6) // len(means), 3), 1)
-    top, each = reward_text(state.reward_most), state.trend.each
+    least, each = min(0.0, *means), state.trend.each
+    top, base = reward_text(state.reward_most), reward_text(least)
+    label = max(len(top), len(base))
+    cells = max(min((width - label - 2) // len(means), 3), 1)
     what = "a column is one rollout" if each == 1 else f"a column is the mean of {each:,}"
     yield EMPTY
     yield spread((("reward over time", "faint"),), ((what, "faint"),), width, 2)
-    for at, row in enumerate(columns(means, TREND_LINES, cells, state.reward_most)):
-        yield ((f"{right(top, 4) if at == 0 else '    '} ", "faint"), (row, "histogram"))
-    yield (("0.00 ", "faint"), ("─" * (len(means) * cells), "rule"))
+    heights = [mean - least for mean in means]
+    for at, row in enumerate(columns(heights, TREND_LINES, cells, state.reward_most - least)):
+        yield ((f"{right('' if at else top, label)} ", "faint"), (row, "histogram"))
+    yield ((f"{right(base, label)} ", "faint"), ("─" * (len(means) * cells), "rule"))
 
 
 def _times(state: RunState, width: int) -> Iterator[Line]:

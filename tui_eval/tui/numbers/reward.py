@@ -91,7 +91,8 @@ def _table(scores: list[Score], name_width: int, width: int) -> Iterator[Line]:
     head = left("function", name_width) + right("raw", RAW) + right("weight", WEIGHT + 3)
     yield ((head + right("adds", ADDS + 1), "faint"),)
     room = min(max(width - table - 2, 0), 24)
-    most = sum(abs(score.weight) for score in scores) or 1.0
+    parts = [abs(score.contribution or 0.0) for score in scores]
+    most = max(sum(abs(score.weight) for score in scores), *parts, 0.0) or 1.0
     for score in scores:
         adds = score.contribution
         spans: list[Span] = [

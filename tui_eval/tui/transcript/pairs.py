@@ -48,11 +48,14 @@ class Pair:
     def of(cls, example: PairedExample, first: RunState, second: RunState) -> Pair:
         """The rollouts that show best what became of an example."""
         ours, theirs = _done(first, example.first_rows), _done(second, example.second_rows)
-        change = example.change
-        at = (
-            _extreme(first, ours, least=change in (Change.FIXED, Change.BOTH_WRONG)),
-            _extreme(second, theirs, least=change in (Change.BROKEN, Change.BOTH_WRONG)),
-        )
+        change, more = example.change, example.difference
+        if change is Change.FIXED or (change is not Change.BROKEN and more > 0):
+            least = (True, False)
+        elif change is Change.BROKEN or more < 0:
+            least = (False, True)
+        else:
+            least = (change is Change.BOTH_WRONG,) * 2
+        at = (_extreme(first, ours, least[0]), _extreme(second, theirs, least[1]))
         return cls(example.example_id, (ours, theirs), at, change)
 
     @classmethod
@@ -66,7 +69,7 @@ def _done(state: RunState, rows: Sequence[int]) -> list[int]:
     return [row for row in rows if state.stage[row] == DONE]
 
 
-def _extreme(state: RunState, rows: Sequence[int], *, least: bool) -> int:
+def _extreme(state: RunState, rows: Sequence[int], least: bool) -> int:
     """The place of the row with the least or the greatest reward, the first of several."""
     rewards = [state.reward[row] for row in rows]
     return rewards.index(min(rewards) if least else max(rewards)) if rows else 0
