@@ -224,11 +224,12 @@ async def test_the_terminals_own_colours_follow_its_ground(
         assert stage.app.theme == "ansi-light"
 
 
-async def test_the_terminals_own_colours_give_way_where_no_colour_is_asked_for(
-    file: Path, monkeypatch: pytest.MonkeyPatch
+@pytest.mark.parametrize("theme", ["terminal", "dark", "light"])
+async def test_where_no_colour_is_asked_for_there_is_none(
+    file: Path, monkeypatch: pytest.MonkeyPatch, theme: str
 ) -> None:
     monkeypatch.setenv("NO_COLOR", "1")
-    async with staged_app(over(), preferences=having(file, 'theme = "terminal"\n')) as stage:
+    async with staged_app(over(), preferences=having(file, f'theme = "{theme}"\n')) as stage:
         rollouts = stage.live.rollouts
         strips = rollouts.render_lines(rollouts.size.region)
         styles = {one.style for strip in strips for one in strip if one.style is not None}

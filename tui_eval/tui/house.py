@@ -56,7 +56,8 @@ class HouseApp(InTurnApp[Result]):
         self.set_keymap({name: ",".join(keys) for name, keys in self.keymap.changed.items()})
         if self.preferences.is_still:
             self.animation_level = "none"
-        dress(self, self.preferences.settings.theme)
+        # The greys of the other themes are colours as well.
+        dress(self, "terminal" if self.no_color else self.preferences.settings.theme)
 
     def get_driver_class(self) -> type[Driver]:
         """The one of the house where Textual would take its own for a terminal."""
