@@ -87,7 +87,7 @@ def test_runs_that_cannot_be_compared_say_so() -> None:
     assert found.figures == []
     assert found.doubts[0].startswith("not comparable: no example")
     assert "environments differ (my-env, another)" in found.doubts[1]
-    assert found.unpaired["without a reward in one of them"] == 1
+    assert found.unpaired["without a reward in one or both"] == 1
 
 
 def test_rows_of_one_run_that_do_not_say_what_was_asked_are_paired_with_none() -> None:

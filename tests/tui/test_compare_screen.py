@@ -15,6 +15,26 @@ from tui_eval.tui.screens.compare import CompareRuns
 from tui_eval.tui.widgets.paired_numbers import number_lines
 
 
+def selected_id(stage: Comparing) -> str:
+    """The example under the cursor, as it is seen."""
+    lines = stage.text("pairs").splitlines()
+    return next(line for line in lines if line.startswith("▌"))[1:].split()[0]
+
+
+async def test_a_run_that_grows_is_compared_as_it_is_now(tmp_path: Path) -> None:
+    older, newer = two_runs(tmp_path)
+    lines = (newer / "results.jsonl").read_text().splitlines(keepends=True)
+    (newer / "results.jsonl").write_text("".join(lines[:15]))
+    async with comparing(CompareRuns([older, newer])) as stage:
+        assert "5 examples in both" in stage.text("compared")
+        await stage.press("j", "j")
+        selected = stage.rows()[2]
+        with (newer / "results.jsonl").open("a") as file:
+            file.write("".join(lines[15:]))
+        await stage.until(lambda: "12 examples in both" in stage.text("compared"))
+        assert selected_id(stage) == selected[0]
+
+
 async def test_the_header_names_the_runs_and_tells_the_difference(tmp_path: Path) -> None:
     async with comparing(runs_screen(two_runs(tmp_path))) as stage:
         first, second, verdict = stage.text("compared").splitlines()

@@ -279,6 +279,18 @@ async def test_q_quits_and_what_runs_is_left_alone() -> None:
         assert not stage.desk.feeds
 
 
+@pytest.mark.parametrize(
+    ("low", "high", "text"),
+    [(-1.34, -0.44, "[-1.3, -0.4]"), (11.28, 13.85, "[11.3, 13.8]"), (-0.5, 0.25, "[-0.50, 0.25]")],
+)
+async def test_an_interval_has_as_many_decimals_as_there_is_room_for(
+    low: float, high: float, text: str
+) -> None:
+    desk = Desk([found_run("11aa22bb", reward=(low + high) / 2, low=low, high=high)])
+    async with at_home(desk, (120, 40)) as stage:
+        assert f" {text} " in stage.list.splitlines()[1]
+
+
 @pytest.mark.parametrize(("low", "told"), [(0.71, False), (0.865, True), (0.87, True)])
 async def test_a_half_width_stands_for_even_intervals_only(low: float, told: bool) -> None:
     desk = Desk([found_run("11aa22bb", reward=0.93, low=low, high=0.99)])

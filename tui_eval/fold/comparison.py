@@ -209,7 +209,7 @@ def _unpaired(
     found = {
         "only in the first run": sum(digest not in theirs for digest in ours),
         "only in the second run": sum(digest not in ours for digest in theirs),
-        "without a reward in one of them": without_reward,
+        "without a reward in one or both": without_reward,
         "not finished or not readable in the first run": _missing(first),
         "not finished or not readable in the second run": _missing(second),
     }

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import gc
 import threading
+import time
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -81,6 +82,9 @@ class Reading:
         self.found: ComparedRuns | None = None
         self.faults: list[str] = []
         self.over = False
+        self.took_s = 0.0
+        self._began = 0.0
+        self._sizes: dict[RunDir, int] = {}
         self._cancelled = threading.Event()
         self._thread = threading.Thread(target=self._work, name="comparing", daemon=True)
 
@@ -93,7 +97,14 @@ class Reading:
 
     def start(self) -> None:
         """Begins."""
+        self._began = time.monotonic()
         self._thread.start()
+
+    @property
+    def again(self) -> Reading | None:
+        """The same runs to be read once more; None where nothing was written to them since."""
+        changed = [one for one in self._sizes if _size(one) != self._sizes[one]]
+        return Reading(self.paths) if changed else None
 
     def cancel(self) -> None:
         """Ends the reading at the next row; nothing is found then."""
@@ -116,6 +127,7 @@ class Reading:
         finally:
             gc.freeze()
             gc.enable()
+            self.took_s = time.monotonic() - self._began
             self.over = True
 
     def _compare(self) -> ComparedRuns:
@@ -151,7 +163,8 @@ class Reading:
         from tui_eval.runs.opening import saved_events
 
         held = holder(run.lock)
-        size = max(run.results.stat().st_size, 1) if run.results.exists() else 1
+        self._sizes[run] = _size(run)
+        size = max(self._sizes[run], 1)
         state = RunState()
         for event in saved_events(run):
             if isinstance(event, RolloutFinished):
@@ -164,3 +177,11 @@ class Reading:
         if self._cancelled.is_set():
             raise _CancelledError
         self.share = max(self.share, share)
+
+
+def _size(run: RunDir) -> int:
+    """Bytes of a run's results; 0 where there are none."""
+    try:
+        return run.results.stat().st_size
+    except OSError:
+        return 0

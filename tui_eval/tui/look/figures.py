@@ -23,7 +23,7 @@ def reward_text(value: float | None, places: int = 2) -> str:
         return NONE
     value = round(value, 9)  # sums of the same numbers in another order round alike
     if abs(value) < 100:
-        return f"{value:.{places if abs(value) < 9.9995 else 2}f}"
+        return f"{value:.{places if abs(value) < 9.9995 else min(places, 2)}f}"
     return f"{value:.0f}" if abs(value) < 1e5 else f"{value:.0e}".replace("e+0", "e")
 
 

@@ -44,6 +44,9 @@ if TYPE_CHECKING:
     from tui_eval.tui.copying.whole_texts import WholeText
 
 TICK_S = 1 / 12
+LOOKS_EVERY_S = 3.0
+RESTS = 10
+"""How many times as long as the last reading took there is none."""
 PAIRED_BY = "Examples are paired by what they ask: prompt, answer and info."
 
 
@@ -67,6 +70,8 @@ class CompareRuns(ComparedScreen[None], ZoomingScreen):
         super().__init__()
         self.now = now
         self.reading = Reading(paths)
+        self.again: Reading | None = None
+        self.look_at = 0.0
         self.found: ComparedRuns | None = None
         self.is_ready = False
         self.place = 1
@@ -100,11 +105,14 @@ class CompareRuns(ComparedScreen[None], ZoomingScreen):
     def on_unmount(self) -> None:
         """Whoever leaves wants nothing read any more."""
         self.reading.cancel()
+        if self.again is not None:
+            self.again.cancel()
 
     def _tick(self) -> None:
         """Shows how far the reading is, then what it found."""
         if self.is_ready:
             self.keys.tick(self.now())
+            self._follow()
             return
         self.is_ready = self.reading.over
         self.found = self.header.found = self.settings.found = self.reading.found
@@ -114,6 +122,23 @@ class CompareRuns(ComparedScreen[None], ZoomingScreen):
         else:
             self._say_why_empty()
             self._draw()
+
+    def _follow(self) -> None:
+        """Now and then reads runs again that have grown; until that is over nothing changes."""
+        if self.again is None:
+            if self.found is not None and self.now() >= self.look_at:
+                self.look_at = self.now() + LOOKS_EVERY_S
+                self.again = self.reading.again
+                if self.again is not None:
+                    self.again.start()
+        elif self.again.over:
+            again, self.again = self.again, None
+            self.look_at = self.now() + max(LOOKS_EVERY_S, again.took_s * RESTS)
+            if again.found is not None:
+                self.reading = self.header.reading = again
+                self.found = self.header.found = self.settings.found = again.found
+                self.examples.question = again.found.question
+                self._show(self.place)
 
     def _waiting(self) -> Iterator[Line]:
         if not self.reading.over:

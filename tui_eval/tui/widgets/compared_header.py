@@ -161,6 +161,8 @@ class ComparedHeader(LineView, can_focus=False):
             holm = " (Holm)" if p != reward.p else ""
             spans.append((f"  {chance_text(p)}{holm}", "muted"))
         spans.append((f"  {plural(len(found.examples), 'example')} in both", "muted"))
+        if found.unpaired:
+            spans.append((", others not paired", "warn"))
         while line_width(spans) > self.line_width:
             spans.pop()
         return tuple(spans)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Hashable
-from typing import TYPE_CHECKING, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar
 
 from rich.cells import cell_len
 from textual.binding import BindingType
@@ -63,7 +63,8 @@ class PairedExamples(LineView):
         self._differences: list[float] = []
 
     def show(self, comparison: Comparison, letter: str) -> None:
-        """Shows the examples of a comparison, from its first one on."""
+        """Shows the examples of a comparison; the selected one stays selected if it has it too."""
+        before = self._selected_id
         self.comparison, self.letter = comparison, letter
         ids = (cell_len(one_line(str(one.example_id), ID_MOST)) for one in comparison.examples)
         self._id_width = max(2, min(max(ids, default=2), ID_MOST))
@@ -71,6 +72,8 @@ class PairedExamples(LineView):
         self.cursor = 0
         self.shown = []
         self.put_in_order()
+        ids_shown = [comparison.examples[at].example_id for at in self.shown]
+        self.cursor = ids_shown.index(before) if before in ids_shown else 0
         self._strips.clear()
         self._shown.clear()
         self.update()
@@ -92,6 +95,13 @@ class PairedExamples(LineView):
     def selected(self) -> int | None:
         """The place of the selected example in the comparison."""
         return self.shown[self.cursor] if self.cursor < len(self.shown) else None
+
+    @property
+    def _selected_id(self) -> Any:
+        place = self.selected
+        if self.comparison is None or place is None:
+            return None
+        return self.comparison.examples[place].example_id
 
     def count(self) -> int:
         """One line an example, or why there is none."""

@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 
 NAME_MOST = 60
 NAMES_LEAST = 28
-REWARD, HALF, INTERVAL, N = 7, 7, 17, 6
+REWARD, HALF, INTERVAL, N = 7, 7, 15, 6
 SHORT_DATE, LONG_DATE = 10, 14
 SHORT_STATE = 18
 UNSAVED = "  unsaved"
@@ -228,6 +228,8 @@ class RunList(LineView):
         spans: list[Span] = [(right(reward_text(one.reward), REWARD), "strong")]
         if columns.interval:
             interval = interval_text(one.low, one.high)
+            if len(interval) > INTERVAL - 2:
+                interval = interval_text(one.low, one.high, 1)
             spans.append((f"  {left(interval, INTERVAL - 2)}", "muted"))
         else:
             half = ""
