@@ -272,10 +272,11 @@ class RunState:
         before = self.stage[row]
         if before >= DONE:
             return
+        held_at = self._held_at.pop(row, event.at)
         if before == WAITING or event.attempt != self.attempt[row]:
             self.since[row] = event.at
-        elif before == HELD:
-            self.since[row] += event.at - self._held_at.pop(row, event.at)
+        else:
+            self.since[row] += event.at - held_at
         if event.stage == HELD and before != WAITING:
             self._held_at[row] = event.at
         self._move(row, event.stage)

@@ -84,6 +84,7 @@ class RowIndex:
         """Newlines in them."""
         self.unreadable = 0
         self.faults: list[LineUnreadable] = []
+        self._doubts = 0
         self.torn: LineUnreadable | None = None
         """The last line, where it is not finished."""
         self.shape: tuple[int, int] | None = None
@@ -112,6 +113,7 @@ class RowIndex:
             return
         self.covered, self.lines, self._entries = kept.covered, kept.lines, kept.entries
         self.unreadable, self.faults = kept.unreadable, kept.faults
+        self._doubts = sum(fault.shown for fault in self.faults)
         self.shape = (kept.examples, kept.most)
 
     def _check_beside(self) -> None:
@@ -208,10 +210,10 @@ class RowIndex:
         yield found
 
     def _doubt(self, line: Line) -> None:
-        doubts = sum(fault.shown for fault in self.faults)
-        if doubts < MOST_DOUBTS:
+        self._doubts += 1
+        if self._doubts <= MOST_DOUBTS:
             fault = self._fault(line)
-            if doubts == MOST_DOUBTS - 1:
+            if self._doubts == MOST_DOUBTS:
                 fault.why += "; further lines like this are shown and not told"
             self.faults.append(fault)
 
