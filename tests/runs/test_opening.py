@@ -214,7 +214,7 @@ def test_a_row_with_a_field_of_any_type_can_be_opened(tmp_path: Path, key: str) 
     lines = [(json.dumps({**row(0, n), key: junk}) + "\n").encode() for n, junk in enumerate(JUNK)]
     run = write_run(tmp_path, lines, examples=20, per_example=20)
     state = opened(run)
-    assert state.finished + len(state.notices) == len(JUNK)
+    assert state.finished + len(state.unreadable) == len(JUNK)
     for place in range(state.total):
         if state.offset[place] >= 0:
             rollout = read_rollout(run, place, state.offset[place], state.length[place])
