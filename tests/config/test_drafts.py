@@ -276,6 +276,14 @@ def test_what_stands_in_a_line_of_the_file_is_told_at_its_field() -> None:
     assert "model" in {draft.field_of(fault) for fault in faults}
 
 
+def test_the_fault_of_a_run_that_is_not_there_is_that_of_the_field_that_names_it() -> None:
+    draft = draft_of({})
+    missing = Fault("f541", "there is no such file or directory")
+    assert draft.field_of(missing) is None
+    draft.form.texts["resume"] = "f541"
+    assert draft.field_of(missing) == "resume"
+
+
 @pytest.mark.parametrize(
     ("where", "field"),
     [

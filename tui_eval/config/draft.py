@@ -157,6 +157,8 @@ class Draft:
     def field_of(self, fault: Fault) -> str | None:
         """The name of the field that a fault is about; None where it is about none."""
         where = fault.where
+        if where and where == self.form.text("resume"):
+            return "resume"
         argument = re.fullmatch(r"(?:.*, env_args: )?environment .*: argument (.+)", where)
         if argument:
             name = ARGUMENT + argument.group(1)
