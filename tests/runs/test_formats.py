@@ -185,6 +185,8 @@ def test_a_file_of_something_else_is_refused(tmp_path: Path) -> None:
         (b"PAR1\x15\x04\x15", "a Parquet table", "as JSON, a rollout a line"),
         ('{"completion": []}\n'.encode("utf-16"), "UTF-16", "iconv -f UTF-16"),
         (bytes(range(256)), "a binary file", "Name a text file"),
+        ('{"completion": []}\n'.encode("utf-32"), "UTF-32", "iconv -f UTF-32"),
+        (b'[[eval]]\nenv_id = "a"\n', "its lines are no JSON", "A rollout is a line"),
         (b'[{"completion": []}]', "one JSON list", "jq -c '.\\[\\]' "),
         (b'[\n {\n  "completion": []\n }\n]\n', "one JSON list", "jq -c"),
         (

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 import shlex
 from pathlib import Path
 
@@ -17,7 +18,13 @@ PACKED = (
 )
 """How a compressed file begins, what it is called, and what unpacks it beside itself."""
 TABLES = ((b"PAR1", "a Parquet table"), (b"SQLite format 3\x00", "an SQLite database"))
-UTF_16 = (b"\xff\xfe", b"\xfe\xff")
+UTF = (
+    (b"\xff\xfe\x00\x00", "UTF-32"),
+    (b"\x00\x00\xfe\xff", "UTF-32"),
+    (b"\xff\xfe", "UTF-16"),
+    (b"\xfe\xff", "UTF-16"),
+)
+LIST = re.compile(rb"(?:\xef\xbb\xbf)?\s*\[\s*\{")
 LOOKED_AT = 1 << 16
 KEYS_TOLD = 6
 LINES = "A rollout is a line with completion, messages, or reward and example_id"
@@ -38,15 +45,14 @@ def what_it_is(path: Path) -> tuple[str, str]:
     for begins, kind in TABLES:
         if head.startswith(begins):
             return f"it is {kind}", f"Write it as JSON, a rollout a line. {LINES}"
-    if head.startswith(UTF_16):
-        new = shlex.quote(str(path.with_suffix(".utf8.jsonl")))
-        return (
-            "this is text in UTF-16",
-            f"Write it as UTF-8: iconv -f UTF-16 -t UTF-8 {name} > {new}",
-        )
+    for begins, coding in UTF:
+        if head.startswith(begins):
+            new = shlex.quote(str(path.with_suffix(".utf8.jsonl")))
+            hint = f"Write it as UTF-8: iconv -f {coding} -t UTF-8 {name} > {new}"
+            return f"this is text in {coding}", hint
     if b"\x00" in head:
         return "it is a binary file", f"Name a text file of JSON. {LINES}"
-    if head.removeprefix(b"\xef\xbb\xbf").lstrip().startswith(b"["):
+    if LIST.match(head):
         new = shlex.quote(str(path.with_suffix(".lines.jsonl")))
         hint = f"Write a line for each: jq -c '.[]' {name} > {new}"
         return "it is one JSON list, not a line for each rollout", hint
