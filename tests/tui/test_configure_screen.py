@@ -385,10 +385,11 @@ async def test_loading_asks_where_something_would_be_lost(
 
 async def test_leaving_asks_where_something_would_be_lost() -> None:
     async with staged(ready()) as stage:
-        await stage.press("escape")
-        assert isinstance(stage.app.screen, Question)
-        await stage.press("escape")
-        assert stage.app.screen is stage.screen
+        for stays in ("escape", "enter"):
+            await stage.press("escape")
+            assert isinstance(stage.app.screen, Question)
+            await stage.press(stays)
+            assert stage.app.screen is stage.screen
         await stage.press("escape", "l")
     assert stage.app.return_value == Leave("closed")
     assert stage.asked == []

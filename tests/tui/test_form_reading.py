@@ -14,7 +14,6 @@ from textual.widget import Widget
 from tui_eval.config.draft import Draft
 from tui_eval.tui.leaving import Leave
 from tui_eval.tui.screens import configure
-from tui_eval.tui.screens.question import Question
 
 
 @pytest.fixture(autouse=True)
@@ -81,14 +80,6 @@ async def test_the_help_of_a_field_leaves_other_panes_their_room() -> None:
 
 def _is_seen(widget: Widget) -> bool:
     return widget.display and widget.region.height > 0
-
-
-async def test_enter_does_not_lose_what_was_typed() -> None:
-    async with staged(ready()) as stage:
-        await stage.press("escape")
-        assert isinstance(stage.app.screen, Question)
-        await stage.press("enter")
-        assert stage.app.screen is stage.screen
 
 
 async def test_a_form_is_saved_on_the_way_out(
