@@ -13,6 +13,8 @@ from tui_eval.tui.widgets.line_view import LineView
 
 LEAST = 4.5
 """WCAG 2.2, 1.4.3: the contrast of text at level AA."""
+SEEN = 1.9
+"""What a line or a bar needs at least to be seen, decided by eye in both themes."""
 DRAWN = {"rule", "histogram", "bar-good", "cursor", "cursor-blurred"}
 """Inks of lines, bars and grounds, not of words."""
 
@@ -43,6 +45,16 @@ async def test_every_ink_of_words_can_be_read(theme: str) -> None:
         words = [name for name in INKS if name not in DRAWN]
         found = {(w, name): contrast_of(view, name) for w, view in views.items() for name in words}
         assert {what: round(one, 2) for what, one in found.items() if one < LEAST} == {}
+
+
+@pytest.mark.parametrize("theme", ["tui-eval-dark", "tui-eval-light"])
+async def test_lines_and_bars_can_be_seen(theme: str) -> None:
+    async with staged_app(over()) as stage:
+        stage.app.theme = theme
+        await stage.pilot.pause()
+        view = stage.live.rollouts
+        found = {name: contrast_of(view, name) for name in ("rule", "histogram", "bar-good")}
+        assert {what: round(one, 2) for what, one in found.items() if one < SEEN} == {}
 
 
 @pytest.mark.parametrize("theme", ["tui-eval-dark", "tui-eval-light"])
