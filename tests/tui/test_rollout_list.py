@@ -327,16 +327,15 @@ async def test_columns_are_chosen_and_carried_and_the_usual_ones_come_back() -> 
         assert shown(stage).splitlines()[0].split() == before
 
 
-async def test_an_error_that_is_cut_never_reads_as_a_stage() -> None:
-    errors = ("ScoringError", "RuntimeError", "ModelError", "ScoringError -> KeyError")
+@pytest.mark.parametrize("width", [80, 100, 104, 112, 120, 200])
+async def test_the_name_of_an_error_has_room(width: int) -> None:
+    errors = ("ScoringError", "RuntimeError", "ToolCallError", "ScoringError -> KeyError")
     events = [run_started(), *(failed(row, error) for row, error in enumerate(errors))]
     feed = ScriptedFeed([*events, ev.RunFinished(0, NOW, "interrupted", 130)], saved_rows())
-    async with staged_app(feed, size=(120, 40)) as stage:
+    async with staged_app(feed, size=(width, 40)) as stage:
         states = [line.split("  ")[-1].strip() for line in shown(stage).splitlines()[1:5]]
-        assert states == ["unscored", "Runtime…", "ModelEr…", "unscored"]
-        await stage.press("z")
-        states = [line.split("  ")[-1].strip() for line in shown(stage).splitlines()[1:3]]
-        assert states == ["scoring error", "RuntimeError"]
+        assert states[:3] == ["scoring error", "RuntimeError", "ToolCallError"]
+        assert states[3].removesuffix(" -> KeyError") == "scoring error"
 
 
 async def test_a_wide_list_shows_metrics() -> None:

@@ -37,6 +37,7 @@ INKS = (
     "histogram",
     "pill",
     "key",
+    "second",
     "string",
     "number",
     "keyword",
@@ -53,7 +54,7 @@ INKS = (
 """Every ink; `cursor` and `cursor-blurred` are grounds laid under a line."""
 
 EMPTY: Line = ()
-LETTERS = ("key", "accent", "number", "string")
+LETTERS = ("key", "second", "strong", "muted")
 """Inks of the letters of runs that are compared, over and over."""
 
 

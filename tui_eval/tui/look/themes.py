@@ -66,10 +66,10 @@ LIGHT = Theme(
     },
 )
 
-TERMINAL_DARK = replace(BUILTIN_THEMES["ansi-dark"], accent="ansi_magenta")
+TERMINAL_DARK = replace(BUILTIN_THEMES["ansi-dark"], primary="ansi_cyan", accent="ansi_magenta")
 TERMINAL_LIGHT = replace(BUILTIN_THEMES["ansi-light"], warning="ansi_magenta", accent="ansi_blue")
 """What is good, what warns and what failed have a colour each; on a light ground bold yellow, which
-many terminals brighten, cannot be read."""
+many terminals brighten, cannot be read, and on a dark one neither can the blue that most have."""
 
 THEMES = (DARK, LIGHT, TERMINAL_DARK, TERMINAL_LIGHT)
 

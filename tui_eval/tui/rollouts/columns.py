@@ -17,8 +17,8 @@ from tui_eval.tui.look.stages import DONE, WAITING
 BAR = 5
 GROUP, GROUP_LEAST = 19, 12
 """Cells of what an example came to: with pass@k, and where there is no room for that."""
-STATE_LEAST, STATE_GOOD, STATE_BEST = 8, 15, 36
-"""Cells that the state keeps: for its longest word, beside metrics, and beside columns of text."""
+STATE_LEAST, STATE_GOOD, STATE_BEST = 13, 15, 36
+"""Cells that the state keeps: for an error's name, beside metrics, and beside columns of text."""
 METRIC_MOST = 16
 TEXT_MOST = 60
 

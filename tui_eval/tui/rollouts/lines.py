@@ -15,7 +15,6 @@ from tui_eval.tui.look.ink import EMPTY, Line, Span, cut, cut_line, left, line_w
 from tui_eval.tui.look.stages import (
     DONE,
     ERROR,
-    SCORING_ERROR,
     WAITING,
     error_word,
     look_of,
@@ -36,8 +35,8 @@ ID_LEAST, ID_MOST = 3, 14
 REWARD = 7
 NOTE_GLYPH = "✎"
 MARK_GLYPH = "A"
-UNSCORED = "unscored"
-"""A scoring error where that has no room: its first word alone is a stage that goes on."""
+NOTE_LEAST = 8
+"""Cells in which a note is told beside its sign, the gap before it included."""
 
 
 class RolloutLines:
@@ -264,7 +263,8 @@ class RolloutLines:
         said: list[Span] = [(f"  #{tag}", "accent") for tag in note.tags]
         if note.text:
             said.append((f"  {one_line(note.text, room)}", "muted"))
-        if said and (left_over := room - line_width(spans)) > 2:
+        left_over = room - line_width(spans)
+        if said and left_over >= min(line_width(said), NOTE_LEAST):
             spans += cut_line(said, left_over)
         waits, left_over = self.state.notes.get(row), room - line_width(spans) - 2
         if waits and left_over >= min(len(waits), 8):
@@ -273,10 +273,8 @@ class RolloutLines:
 
 
 def _error(error: str, room: int) -> str:
-    """An error's name in so many cells, never so that it reads as a stage."""
-    first = error.split(" -> ")[0]
-    for name in (error_word(error), error_word(first)):
-        word = one_line(name, 60)
-        if line_width(((word, ""),)) <= room:
-            return word
-    return cut(UNSCORED if first == SCORING_ERROR else word, room)
+    """An error's name in so many cells, with its causes where they fit."""
+    whole = one_line(error_word(error), 60)
+    if line_width(((whole, ""),)) <= room:
+        return whole
+    return cut(one_line(error_word(error.split(" -> ")[0]), 60), room)
