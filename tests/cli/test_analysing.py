@@ -147,6 +147,20 @@ def test_transcripts_are_compared(program: Program) -> None:
     assert done.code == 2 and "there is only one run" in done.err
 
 
+def test_a_byte_that_is_no_utf_8_is_told_where_its_text_is_printed_or_exported(
+    program: Program,
+) -> None:
+    run = saved(program.folder, "one")
+    results = program.folder / "one" / "results.jsonl"
+    results.write_bytes(results.read_bytes().replace(b"answer 0 1", b"x" * 5000 + b"\xff"))
+    told = "warning: results.jsonl, line 2: not UTF-8 at byte "
+    done = program.run("compare", run, "--example", "ex0")
+    assert done.code == 0 and told in done.err
+    for name, counted in (("out.csv", 1), ("out.jsonl", 0)):
+        done = program.run("export", run, "-o", name)
+        assert done.code == 0 and done.err.count(told) == counted
+
+
 def test_what_is_chosen_is_exported(program: Program) -> None:
     run = saved(program.folder, "one")
     done = program.run("export", run, "--where", "reward<1", "-o", "some.jsonl")
