@@ -9,6 +9,10 @@ from typing import Any
 import pytest
 from program import Program
 
+from tui_eval.cli.transcript_lines import alignment_lines
+from tui_eval.fold.alignment import align
+from tui_eval.fold.transcript import from_row
+
 ROWS = [(0, 0, 1.0), (0, 1, 0.0), (1, 0, 0.25), (1, 1, None)]
 
 
@@ -145,6 +149,42 @@ def test_transcripts_are_compared(program: Program) -> None:
     assert done.code == 2 and "no finished rollout 0 of an example ex7" in done.err
     done = program.run("compare", a)
     assert done.code == 2 and "there is only one run" in done.err
+
+
+def test_long_lines_of_compared_transcripts_show_where_they_part() -> None:
+    common = "They begin alike and go on so for a long time,\nfor many words, "
+    sides = []
+    for number, end in ((4, "and 17 is what comes of it in the end"), (5, "and 19")):
+        call = {"id": "c", "name": "look", "arguments": json.dumps({"q": common, "page": number})}
+        said = {"role": "assistant", "content": common * 9 + end, "tool_calls": [call]}
+        said["reasoning_content"] = f"{number} it is, so {common}"
+        result = {"role": "tool", "tool_call_id": "c", "content": common * 2}
+        sides.append(from_row(0, {"completion": [said, result]}))
+    assert list(alignment_lines(align(*sides))) == [
+        "≠ turn 1  <- they part here",
+        "  A reasoning: 4 it is, so They begin alike and go on so for a long time, for ma…",
+        "  A assistant: …or many words, and 17 is what comes of it in the end",
+        '  A tool: …y words, ", "page": 4}',
+        "  A    -> They begin alike and go on so for a long time, for many words, Th…",
+        "  B reasoning: 5 it is, so They begin alike and go on so for a long time, for ma…",
+        "  B assistant: …or many words, and 19",
+        '  B tool: …y words, ", "page": 5}',
+        "  B    -> They begin alike and go on so for a long time, for many words, Th…",
+    ]
+
+
+def test_a_byte_that_is_no_utf_8_is_told_where_its_text_is_printed_or_exported(
+    program: Program,
+) -> None:
+    run = saved(program.folder, "one")
+    results = program.folder / "one" / "results.jsonl"
+    results.write_bytes(results.read_bytes().replace(b"answer 0 1", b"x" * 5000 + b"\xff"))
+    told = "warning: results.jsonl, line 2: not UTF-8 at byte "
+    done = program.run("compare", run, "--example", "ex0")
+    assert done.code == 0 and told in done.err
+    for name, counted in (("out.csv", 1), ("out.jsonl", 0)):
+        done = program.run("export", run, "-o", name)
+        assert done.code == 0 and done.err.count(told) == counted
 
 
 def test_what_is_chosen_is_exported(program: Program) -> None:

@@ -17,6 +17,9 @@ from tui_eval.cli.report import tell_unreadable
 from tui_eval.errors import RefusedError
 from tui_eval.events import HEAD, LineUnreadable, RolloutFinished
 from tui_eval.fold.run_state import RunState
+from tui_eval.runs.export.markdown import plain
+from tui_eval.runs.export.source import ExportSource
+from tui_eval.runs.export.writing import write_export
 from tui_eval.runs.formats.recognising import Format, recognise
 from tui_eval.runs.formats.rows import read_row, told
 from tui_eval.runs.opening import find_run, read_rollout, saved_events
@@ -420,6 +423,23 @@ def test_a_row_with_a_fault_is_shown_and_the_fault_is_told(tmp_path: Path) -> No
         ("warning", "r.jsonl, line 3: its reward is no number: Infinity"),
         ("warning", "r.jsonl, line 4: not UTF-8 at byte 37; shown with \ufffd"),
     ]
+
+
+def test_a_byte_that_is_no_utf_8_is_told_with_its_line_wherever_the_rollout_is_shown(
+    tmp_path: Path,
+) -> None:
+    good = b'{"example_id": %d, "metrics": {}, "completion": "%s", "reward": 1}\n'
+    deep = good % (1, b"x" * 5000 + b"caf\xe9")
+    path = tmp_path / "r.jsonl"
+    path.write_bytes(good % (0, b"caf\xc3\xa9") + b"\n" + deep + good % (2, b"ok"))
+    run, state = find_run(path), opened(path)
+    stories = [read_rollout(run, n, state.offset[n], state.length[n]) for n in range(3)]
+    told = "r.jsonl, line 3: not UTF-8 at byte 5052; shown with \ufffd"
+    assert [story and story.doubt for story in stories] == ["", told, ""]
+    source = ExportSource(run, state, {}, [0, 1, 2])
+    written = [progress.written for progress in write_export(source, "markdown", tmp_path / "m")]
+    assert written == [1, 2, 3] and list(source.doubts.values()) == [told]
+    assert (tmp_path / "m").read_text().count(plain(told)) == 1
 
 
 def test_metadata_that_is_no_json_is_told(tmp_path: Path) -> None:

@@ -89,7 +89,7 @@ async def test_what_differs_is_unfolded_and_marked_and_what_is_the_same_is_not(
         lines = stage.text("transcripts").splitlines()
         assert sum("multiply(a=14, b=36) → 504" in line and " │ " in line for line in lines) == 1
         (arguments,) = [line for line in lines if "b = 4" in line]
-        assert "b = 5" in arguments and " ┃ " in arguments
+        assert "b = 5" in arguments and " ≠ " in arguments
         await stage.press("t")
         assert "b = 4" not in stage.text("transcripts").replace("(a=504, b=4)", "")
         assert stage.text("transcripts").count("▸ multiply(") == 4
@@ -224,3 +224,35 @@ async def test_long_transcripts_are_laid_out_beside_the_loop(tmp_path: Path) -> 
         assert "turn 700  ≠ they part here" in stage.text("transcripts")
         await stage.press("G")
         assert "ending" in stage.text("transcripts")
+
+
+def long_answers(tmp_path: Path, *parting: int) -> list[Path]:
+    """Two runs whose answers part at these lines; the last one in what was thought."""
+    paths = [write_run(tmp_path, name, PASSES["A"][:1], each=1) for name in ("one", "two")]
+    for path, word in zip(paths, ("ours", "theirs"), strict=True):
+        texts = [
+            "\n".join(f"turn {turn} {word if n == at else 'line'} {n}" for n in range(at + 30))
+            for turn, at in enumerate(parting, 1)
+        ]
+        row = json.loads((path / "results.jsonl").read_text())
+        row["completion"] = [{"role": "assistant", "content": text} for text in texts]
+        row["completion"][-1] |= {"content": "So it is.", "reasoning_content": texts[-1]}
+        (path / "results.jsonl").write_text(json.dumps(row) + "\n")
+    return paths
+
+
+async def test_the_line_in_which_two_long_answers_part_is_shown(tmp_path: Path) -> None:
+    paths = long_answers(tmp_path, 60, 3, 700, 15)
+    async with comparing(runs_screen(paths)) as stage:
+        await stage.press("enter")
+        turns = [(1, 60), (2, 3), (3, 700), (4, 15), (3, 700), (2, 3), (1, 60)]
+        for key, (turn, line) in zip("nnnNNNN", turns, strict=True):
+            lines = stage.text("transcripts").splitlines()
+            (parting,) = [one for one in lines if f"turn {turn} ours {line}" in one]
+            assert f"turn {turn} theirs {line}" in parting.partition(" ≠ ")[2]
+            assert (f"── turn {turn}" in "\n".join(lines)) == (line < 30)
+            await stage.press(key)
+        assert "There is no other difference this way." in stage.text("keys")
+    async with comparing(runs_screen(paths), (80, 24)) as stage:
+        await stage.press("enter")
+        assert "\n▌≠   turn 1 ours 60" in stage.text("transcripts")

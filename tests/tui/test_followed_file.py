@@ -185,3 +185,23 @@ async def test_a_file_that_is_written_anew_while_two_rollouts_are_read_of_it_is_
         state.apply(event)
     screen = CompareRollouts(Shrinking(run_on_disk(tmp_path / "run")), state, 7, 8)
     assert screen._two(7, 8) == "✗ Their file was written anew and has fewer rollouts now."
+
+
+async def test_a_byte_that_is_no_utf_8_is_told_above_the_transcript_that_has_it(
+    tmp_path: Path,
+) -> None:
+    file = tmp_path / "some.jsonl"
+    write(file, [0.5] * 3, "x" * 1000)
+    lines = file.read_bytes().splitlines(keepends=True)
+    file.write_bytes(lines[0] + lines[1].replace(b"x 1", b"x \xff") + lines[2])
+    told = "some.jsonl, line 2: not UTF-8 at byte 1"
+    async with staged_app(FeedFromDisk(find_run(file)), size=(200, 60)) as stage:
+        await stage.until(lambda: stage.live.state.finished == 3)
+        await stage.press("j")
+        await stage.until(lambda: told in stage.text(stage.live.story).splitlines()[0])
+        await stage.press("j")
+        await stage.until(lambda: "x 2" in stage.text(stage.live.story))
+        assert "UTF-8" not in shown(stage)
+        screen = CompareRollouts(stage.feed, stage.live.state, 0, 1)
+        stage.app.push_screen(screen)
+        await stage.until(lambda: f"B: {told}" in stage.text(screen.keys))

@@ -53,7 +53,7 @@ def command(
     two rollouts of the same example are compared.
     """
     from tui_eval.cli.compared_runs import read_runs
-    from tui_eval.cli.report import show, show_faults, show_json
+    from tui_eval.cli.report import complain, show, show_faults, show_json
     from tui_eval.cli.screen import compare_on_screen, has_terminal
     from tui_eval.cli.transcript_lines import alignment_lines, alignment_object, find_two
     from tui_eval.errors import Fault, RefusedError
@@ -64,7 +64,11 @@ def command(
 
     try:
         if example is not None:
-            found = align(*find_two(paths, example, numbers))
+            two = find_two(paths, example, numbers)
+            for story in two:
+                if story.doubt:
+                    complain(f"warning: {story.doubt}")
+            found = align(*two)
             if as_json:
                 show_json(alignment_object(found))
             else:

@@ -9,7 +9,7 @@ from typing import Any
 
 from tui_eval.cli.report import read_run
 from tui_eval.errors import Fault, RefusedError
-from tui_eval.fold.alignment import Alignment
+from tui_eval.fold.alignment import Alignment, beside
 from tui_eval.fold.columns import number_of_row
 from tui_eval.fold.run_state import DONE
 from tui_eval.fold.transcript import Entry, Rollout
@@ -20,6 +20,8 @@ from tui_eval.runs.opening import read_rollout
 from tui_eval.runs.summary_json import VERSION
 
 TEXT_MOST = 66
+TEXT_BEFORE = 20
+"""Characters that are shown before the place where two texts part."""
 
 
 def find_two(
@@ -78,24 +80,41 @@ def alignment_lines(found: Alignment) -> Iterator[str]:
         yield f"≠ {title}{first_time}"
         for entry in turn.first[: turn.differs_at]:
             yield from (f"    {text}" for text in _texts(entry))
-        for letter, side in (("A", turn.first), ("B", turn.second)):
-            rest = side[turn.differs_at :]
-            yield from (f"  {letter} {text}" for entry in rest for text in _texts(entry))
-            if not rest:
+        pairs = list(beside(turn.first[turn.differs_at :], turn.second[turn.differs_at :]))
+        for letter, side in (("A", pairs), ("B", [(theirs, ours) for ours, theirs in pairs])):
+            said = [(ours, theirs) for ours, theirs in side if ours is not None]
+            yield from (f"  {letter} {text}" for two in said for text in _texts(*two))
+            if not said:
                 yield f"  {letter} (nothing)"
     if found.divergence is None:
         yield "both are the same"
 
 
-def _texts(entry: Entry) -> Iterator[str]:
+def _texts(entry: Entry, other: Entry | None = None) -> Iterator[str]:
+    """What an entry says, a line each; with another one beside it from where they part."""
+    others = {} if other is None else dict(_parts(other))
+    for name, text in _parts(entry):
+        yield f"{name} {_cut(text, others.get(name, text))}"
+
+
+def _parts(entry: Entry) -> Iterator[tuple[str, str]]:
     if entry.tool is not None:
-        call = f"{entry.tool.name} {entry.tool.arguments}"
-        yield f"tool: {one_line(call, TEXT_MOST)}"
-        yield f"   -> {one_line(entry.tool.result or '', TEXT_MOST)}"
+        yield "tool:", f"{entry.tool.name} {entry.tool.arguments}"
+        yield "   ->", entry.tool.result or ""
         return
     if entry.reasoning:
-        yield f"reasoning: {one_line(entry.reasoning, TEXT_MOST)}"
-    yield f"{entry.role}: {one_line(entry.text, TEXT_MOST)}"
+        yield "reasoning:", entry.reasoning
+    yield f"{entry.role}:", entry.text
+
+
+def _cut(text: str, other: str) -> str:
+    """As much of a text as a line takes; not from its beginning where that is another's too."""
+    lengths = (len(text), len(other))
+    pairs = enumerate(zip(text, other, strict=False))
+    alike = next((at for at, (ours, theirs) in pairs if ours != theirs), min(lengths))
+    if text == other or max(lengths) <= TEXT_MOST or alike < TEXT_MOST - TEXT_BEFORE:
+        return one_line(text, TEXT_MOST)
+    return f"…{one_line(text[alike - TEXT_BEFORE :], TEXT_MOST - 1)}"
 
 
 def alignment_object(found: Alignment) -> dict[str, Any]:

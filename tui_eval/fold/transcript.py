@@ -105,6 +105,8 @@ class Rollout:
     finished: bool = False
     version: int = 0
     coming: RunningText | None = None
+    doubt: str = ""
+    """What of its line cannot be read as it is, and which line that is."""
 
     def apply(self, event: ev.MessagesAdded | ev.ToolFinished | ev.TextAdded) -> None:
         """Takes in one event of this rollout."""

@@ -11,7 +11,7 @@ from tui_eval.fold.transcript import Rollout, from_row
 from tui_eval.runs.formats.recognising import as_row, recognise
 from tui_eval.runs.formats.unknown import what_it_is
 from tui_eval.runs.layout import NOTES, RESULTS, SUFFIXES, RunDir
-from tui_eval.runs.scan import decode_row
+from tui_eval.runs.scan import LineNumbers, decode_row
 from tui_eval.runs.story import Story
 
 OTHER_FILES = ("metadata.json", "journal.jsonl", "superseded.jsonl", NOTES)
@@ -107,6 +107,9 @@ def read_rollout(run: RunDir, row: int, offset: int, length: int) -> Rollout | N
     try:
         with open(run.results, "rb") as file:
             file.seek(offset)
-            return from_row(row, as_row(decode_row(file.read(length))))
+            line = file.read(length)
+        story = from_row(row, as_row(decode_row(line)))
+        story.doubt = LineNumbers(run.results).doubt(offset, line)
+        return story
     except (OSError, ValueError, RecursionError):
         return None

@@ -6,10 +6,9 @@ from types import TracebackType
 from typing import Any
 
 from tui_eval.fold.run_state import RunState
-from tui_eval.fold.transcript import Rollout, from_row
 from tui_eval.runs.formats.recognising import as_row
 from tui_eval.runs.layout import RunDir
-from tui_eval.runs.scan import decode_row
+from tui_eval.runs.scan import LineNumbers, decode_row
 
 
 class SavedRows:
@@ -22,6 +21,7 @@ class SavedRows:
     def __init__(self, run: RunDir, state: RunState) -> None:
         self._path = run.results
         self._state = state
+        self._numbers = LineNumbers(run.results)
 
     def __enter__(self) -> SavedRows:
         self._file = open(self._path, "rb")
@@ -44,10 +44,9 @@ class SavedRows:
         """A rollout as it was saved; None where it cannot be read any more."""
         return values_of(self.line(row))
 
-    def story(self, row: int) -> Rollout | None:
-        """A rollout to show; None where it cannot be read any more."""
-        values = self.values(row)
-        return None if values is None else from_row(row, values)
+    def doubt(self, row: int) -> str:
+        """What of a rollout's bytes is shown with a replacement; empty where nothing is."""
+        return self._numbers.doubt(self._state.offset[row], self.line(row))
 
 
 def values_of(line: bytes) -> dict[str, Any] | None:

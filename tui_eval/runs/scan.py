@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from bisect import bisect_right
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
@@ -59,6 +60,36 @@ def encoding_fault(line: bytes) -> str:
     except UnicodeDecodeError as error:
         return f"not UTF-8 at byte {error.start + 1}; shown with \ufffd"
     return ""
+
+
+class LineNumbers:
+    """The numbers of a file's lines by their offsets; what was counted is not counted again."""
+
+    def __init__(self, path: Path) -> None:
+        self._path = path
+        self._known = [(0, 1)]
+
+    def at(self, offset: int) -> int:
+        """The number of the line at an offset, from 1."""
+        place = bisect_right(self._known, (offset, offset + 1))
+        start, number = self._known[place - 1]
+        left = offset - start
+        with open(self._path, "rb") as file:
+            file.seek(start)
+            while left and (block := file.read(min(left, BLOCK))):
+                number += block.count(b"\n")
+                left -= len(block)
+        self._known.insert(place, (offset, number))
+        return number
+
+    def doubt(self, offset: int, line: bytes) -> str:
+        """Which line is no UTF-8, and where; empty where it is.
+
+        Args:
+            line: What is at the offset.
+        """
+        fault = encoding_fault(line)
+        return f"{self._path.name}, line {self.at(offset)}: {fault}" if fault else ""
 
 
 def _text(line: bytes) -> str:

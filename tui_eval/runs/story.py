@@ -32,7 +32,7 @@ from tui_eval.runs.layout import RunDir
 from tui_eval.runs.lock import holder
 from tui_eval.runs.placing import Counted, Placing, likely_shape
 from tui_eval.runs.row_index import MOST_FAULTS, BrokenIndexError, RowIndex
-from tui_eval.runs.scan import BLOCK, Line
+from tui_eval.runs.scan import Line, LineNumbers
 
 COUNTED_BYTES = 1 << 22
 """So much is read before the first row is told, to learn how many rollouts an example has."""
@@ -179,7 +179,7 @@ class Story:
         for event in misfits:
             self._unplaced += 1
             if self._final and self._unplaced <= MOST_FAULTS:
-                number = _line_number(self.run, event.offset)
+                number = LineNumbers(self.run.results).at(event.offset)
                 why = "no place in this run"
                 yield _unreadable(self.run, Line(number, event.offset, event.length, None, why))
 
@@ -208,7 +208,7 @@ class Story:
                     rows.append(told(dataclasses.replace(run.line, row=row)))
         except ValueError as error:
             size = self.run.results.stat().st_size
-            number = _line_number(self.run, size)
+            number = LineNumbers(self.run.results).at(size)
             faults.append(_unreadable(self.run, Line(number, 0, size, None, f"torn: {error}")))
         self._counted.add(rows)
         yield self._start(likely_shape(asked_shape(self._facts), self._counted.shape))
@@ -361,16 +361,6 @@ def _stamp(run: RunDir) -> tuple[int, int, int] | None:
     except OSError:
         return None
     return status.st_size, status.st_mtime_ns, status.st_ino
-
-
-def _line_number(run: RunDir, offset: int) -> int:
-    """The number of the line at an offset, from 1."""
-    number, left = 1, offset
-    with open(run.results, "rb") as file:
-        while left and (block := file.read(min(left, BLOCK))):
-            number += block.count(b"\n")
-            left -= len(block)
-    return number
 
 
 def _texts(value: object) -> dict[str, str]:

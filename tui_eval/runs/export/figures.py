@@ -67,6 +67,8 @@ def facts_of(source: ExportSource, rollout: Rollout) -> dict[str, str]:
     state, row = source.state, rollout.row
     example, number = note_key(state, row)
     found = {"title": f"example {example}, rollout {number}", "reward": number_text(rollout.reward)}
+    if rollout.doubt:
+        found["unreadable"] = rollout.doubt
     if rollout.error:
         found["error"] = rollout.error
     if rollout.stop_condition:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 from tui_eval.fold.columns import Notes
@@ -28,6 +28,8 @@ class ExportSource:
     notes: Notes
     rows: Sequence[int]
     where: str = ""
+    doubts: dict[int, str] = field(default_factory=dict)
+    """By row, of those that were read: what of its line cannot be read as it is."""
 
     @property
     def finished(self) -> list[int]:
@@ -51,12 +53,16 @@ class ExportSource:
             return
         with SavedRows(self.run, self.state) as saved:
             for row in rows:
+                if doubt := saved.doubt(row):
+                    self.doubts[row] = doubt
                 yield row, saved.values(row) or {}
 
     def rollouts(self) -> Iterator[Rollout]:
         """Every row with its story."""
         for row, values in self.saved():
-            yield from_row(row, values)
+            story = from_row(row, values)
+            story.doubt = self.doubts.get(row, "")
+            yield story
 
     def facts(self, row: int) -> dict[str, Any]:
         """What is known of a row without its transcript."""

@@ -121,6 +121,10 @@ class TranscriptsScreen(ComparedScreen[int]):
         else:
             self.two = found
             self.transcripts.show(found)
+            sides = zip(found.letters, (found.first, found.second), strict=True)
+            doubts = [f"{letter}: {side.doubt}" for letter, side in sides if side.doubt]
+            if doubts:
+                self.keys.say("; ".join(doubts), self.now())
         self._shown = wanted
         self._draw()
 

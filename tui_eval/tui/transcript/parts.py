@@ -87,7 +87,9 @@ class Part:
             return ending_piece(self.rollout, view, width)
         if self.kind == "head":
             return Piece((role_line("assistant", self.turn, step_note(self.step), width),))
-        return note_piece(self.text, width) if isinstance(self.text, str) else Piece((self.text,))
+        if isinstance(self.text, str):
+            return note_piece(self.text, width, "~ " if self.live else "! ")
+        return Piece((self.text,))
 
     def about_height(self, view: View, width: int) -> int:
         """About how many lines it has; costs next to nothing."""
@@ -104,6 +106,8 @@ def parts_of(rollout: Rollout) -> list[Part]:
     live = not rollout.finished
     parts: list[Part] = []
     turn = 0
+    if rollout.doubt:
+        parts.append(Part("note", rollout.doubt, text=rollout.doubt))
     for entry in rollout.entries():
         step = steps.get(entry.turn) if entry.turn > turn else None
         if entry.turn > turn and entry.tool is not None:
@@ -133,7 +137,7 @@ def tail_of(rollout: Rollout, note: str, parts: list[Part]) -> list[Part]:
         tail.append(Part("note", "nothing", text=NOTHING_YET))
     if note:
         turn = parts[-1].turn if parts else 0
-        tail.append(Part("note", note, turn, text=note))
+        tail.append(Part("note", note, turn, text=note, live=True))
     return tail
 
 

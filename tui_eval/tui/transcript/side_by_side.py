@@ -13,6 +13,7 @@ from tui_eval.tui.look.ink import EMPTY, Line, Span, cut, letter_ink, line_width
 from tui_eval.tui.transcript.changed_words import with_changes
 from tui_eval.tui.transcript.story import (
     MEASURE,
+    STEP,
     TEXT_LINES,
     TOOL_LINES,
     Piece,
@@ -68,11 +69,16 @@ class Unit:
 
 @dataclass(frozen=True, slots=True)
 class Block:
-    """The lines of a unit, how many there are beyond them, and whether it can be folded."""
+    """The lines of a unit, how many there are beyond them, and whether it can be folded.
+
+    Args:
+        parting: The first line in which the sides differ.
+    """
 
     lines: tuple[Line, ...]
     hidden: int = 0
     folds: bool = False
+    parting: int = 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -158,21 +164,54 @@ def block_of(
 
     Args:
         limit: Lines of a text to show; None for what is usual, 0 for folded. What differs in a
-            tool call or in the prompt is unfolded.
+            tool call or in the prompt is unfolded, and a text that differs in what is usually not
+            shown.
         beside: Whether the sides stand beside each other, and not one above the other.
         marks: Whether the words are marked that differ: takes some milliseconds.
     """
     edge = _half(width) + GUTTER + MEASURE if beside else MARGIN + MEASURE
     if unit.is_head:
         return Block((_head(two, unit, min(width, edge)),))
-    if limit is None and unit.starts_unfolded:
-        limit = TOOL_LINES if unit.is_tool else TEXT_LINES
+    pieces, parting = _pieces(two, unit, limit, _half(width) if beside else width - MARGIN)
     lay_out = _beside if beside else _above
-    body = lay_out(two, unit, limit, width, marks)
+    body = replace(lay_out(two, unit, pieces, width, marks, parting), parting=parting)
     if not unit.is_ending:
         return body
     rule = _rule((("──", "rule"), (" ending ", "muted")), min(width, edge))
     return replace(body, lines=(rule, *body.lines))
+
+
+def _pieces(two: Two, unit: Unit, limit: int | None, width: int) -> tuple[list[Piece | None], int]:
+    """What both sides say, and the first line in which they part."""
+    if limit is None and unit.starts_unfolded:
+        limits: list[int | None] = [TOOL_LINES if unit.is_tool else TEXT_LINES]
+    else:
+        limits = [limit]
+    if limit is None and unit.has_changes:
+        limits += [TEXT_LINES, STEP]
+    found = []
+    for most in limits:
+        found.append([two.piece(unit, side, most, width) for side in (False, True)])
+        parting = _parting(*found[-1])
+        if parting is not None:
+            return found[-1], parting
+    return found[0], 0
+
+
+def _parting(ours: Piece | None, theirs: Piece | None) -> int | None:
+    """The first line in which two pieces differ, 0 without any; None where it is not shown."""
+    if ours is None or theirs is None:
+        return 0
+    for one, other in zip(ours.placed, theirs.placed, strict=False):
+        if one.block.name != other.block.name:
+            return one.at
+        lines = zip_longest(one.shown.lines, other.shown.lines)
+        differing = next((at for at, (a, b) in enumerate(lines) if a != b), None)
+        if differing is not None:
+            return one.at + differing
+        if one.block.text != other.block.text and (one.shown.rest or other.shown.rest):
+            return None
+    return 0
 
 
 def _half(width: int) -> int:
@@ -198,31 +237,34 @@ def _rule(line: Line, width: int) -> Line:
     return (*line, ("─" * max(width - line_width(line), 0), "rule"))
 
 
-def _beside(two: Two, unit: Unit, limit: int | None, width: int, marks: bool) -> Block:
+def _beside(
+    two: Two, unit: Unit, pieces: list[Piece | None], width: int, marks: bool, parting: int
+) -> Block:
     half = _half(width)
-    pieces = [two.piece(unit, side, limit, half) for side in (False, True)]
     lines = []
     for at, (ours, theirs) in enumerate(zip_longest(*_sides(pieces, marks), fillvalue=EMPTY)):
         gutter: Span = (" │ ", "rule")
         if unit.differs:
-            gutter = (" ≠ " if at == 0 else " ┃ ", "warn")
+            gutter = (" ≠ " if at == parting else " ┃ ", "warn")
         lines.append((*fitted(ours, half), gutter, *theirs))
     ends = unit.is_tool or unit.is_ending
     blank: Line = (*fitted(EMPTY, half), (" ┃ ", "warn") if unit.differs else (" │ ", "rule"))
     return _block(lines if ends else [*lines, blank], pieces)
 
 
-def _above(two: Two, unit: Unit, limit: int | None, width: int, marks: bool) -> Block:
-    pieces = [two.piece(unit, side, limit, width - MARGIN) for side in (False, True)]
+def _above(
+    two: Two, unit: Unit, pieces: list[Piece | None], width: int, marks: bool, parting: int
+) -> Block:
     if not unit.differs and not unit.is_ending:
         pieces = pieces[:1]
     lines: list[Line] = []
     sides = _sides(pieces, marks)
     for letter, side in zip(two.letters, sides, strict=False):
         for at, line in enumerate(side):
-            margin = f"{letter} " if at == 0 else "│ "
-            ink = letter_ink(letter) if len(pieces) > 1 else ""
-            lines.append(((margin if ink else "  ", ink), *line))
+            margin: Span = (f"{letter} " if at == 0 else "│ ", letter_ink(letter))
+            if 0 < at == parting:
+                margin = ("≠ ", "warn")
+            lines.append((margin if len(pieces) > 1 else ("  ", ""), *line))
     if not unit.is_tool:
         lines.append(EMPTY)
     return _block(lines, pieces)

@@ -351,11 +351,11 @@ def ending_piece(rollout: Rollout, view: View, width: int) -> Piece:
     return lay_out(head, ending_blocks(rollout), view, width)
 
 
-def note_piece(note: str, width: int) -> Piece:
-    """Why a running rollout waits, and for how long."""
+def note_piece(note: str, width: int, glyph: str) -> Piece:
+    """Why a running rollout waits, and for how long; or what is wrong with a saved one's line."""
     words, _ = shown_lines(note, width - 2, 4)
     return Piece(
-        tuple((("~ " if at == 0 else "  ", "warn"), (w, "")) for at, w in enumerate(words))
+        tuple(((glyph if at == 0 else "  ", "warn"), (w, "")) for at, w in enumerate(words))
     )
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from bisect import bisect_right
-from collections.abc import Hashable, Mapping
+from collections.abc import Hashable, Iterable, Mapping
 from typing import ClassVar, TypeAlias
 
 from textual.binding import BindingType
@@ -17,6 +17,8 @@ from tui_eval.tui.widgets.line_view import ALL_SHOWN, NOT_FOLDED, LineView
 
 AT_ONCE = 60
 """Units that are laid out without a thread: more take longer than a frame."""
+PARTING = -1
+"""In place of a unit to go to: where the two part."""
 
 Shape: TypeAlias = tuple[Two, int, bool, dict[int, int]]
 """What blocks are laid out from: as the arguments of `lay_out`, but for the last."""
@@ -78,9 +80,7 @@ class Transcripts(LineView):
         self._unmarked.clear()
         self._laid_out = self._wanted = None
         self.cursor = 0
-        self._goes_to = 0
-        if two is not None and two.parting is not None:
-            self._goes_to = next(at for at in two.stops if two.units[at].turn == two.parting)
+        self._goes_to = PARTING
         self.jump(0)
         self.update()
 
@@ -133,7 +133,10 @@ class Transcripts(LineView):
         super().update()
         if self._goes_to is not None:
             wanted, self._goes_to = self._goes_to, None
-            self.call_after_refresh(self.go_to, wanted)
+            if wanted == PARTING:
+                self.call_after_refresh(self._open)
+            else:
+                self.call_after_refresh(self.go_to, wanted)
         elif place is not None and place[0] < len(self._blocks):
             unit, above = place
             start, end = self._span(unit)
@@ -165,6 +168,37 @@ class Transcripts(LineView):
         top, height = self.scroll_offset.y, self.view_height
         if start < top or max(end, start + height // 3) > top + height:
             self.jump(max(start - height // 4, 0))
+        self.update()
+
+    def _open(self) -> None:
+        """Goes to where the two part; without any such place to the beginning."""
+        two = self.two
+        if two is None or two.parting is None or not self._blocks:
+            self.go_to(0)
+            return
+        self._go_to_difference(next(at for at in two.stops if two.units[at].turn == two.parting))
+
+    def _difference(self, head: int) -> tuple[int, int]:
+        """What is selected of a turn that differs, and the line in which its sides part.
+
+        It is the head, or what differs where that line is too far below the head.
+        """
+        assert self.two is not None
+        units = self.two.units
+        after = range(head + 1, len(units))
+        unit = next((at for at in after if units[at].differs and not units[at].is_head), head)
+        line = self._starts[unit] + self._blocks[unit].parting
+        fits = line - self._starts[head] < self.view_height * 3 // 4
+        return (head if fits else unit), line
+
+    def _go_to_difference(self, head: int) -> None:
+        """Shows where the sides of a turn part, with what comes after it."""
+        self.cursor, line = self._difference(head)
+        top, height = self.scroll_offset.y, self.view_height
+        start = self._starts[head] if self.cursor == head else line
+        end = line + height // 4
+        if start < top or max(end, start + height // 3) > top + height:
+            self.jump(max(start - height // 4, end - height, 0))
         self.update()
 
     def _select(self, unit: int) -> None:
@@ -214,19 +248,24 @@ class Transcripts(LineView):
         """Goes to the next or previous turn."""
         if self.two is not None and self._blocks:
             heads = [at for at, one in enumerate(self.two.units) if one.is_head]
-            self._go_on(heads, by, "There is no other turn this way.")
+            found = self._next(heads, by, "There is no other turn this way.")
+            if found is not None:
+                self.go_to(found)
 
     def action_difference(self, by: int) -> None:
         """Goes to the next or previous turn that differs."""
         if self.two is not None and self._blocks:
-            self._go_on(self.two.stops, by, "There is no other difference this way.")
+            heads = {self._difference(head)[0]: head for head in self.two.stops}
+            found = self._next(heads, by, "There is no other difference this way.")
+            if found is not None:
+                self._go_to_difference(heads[found])
 
-    def _go_on(self, heads: list[int], by: int, missed: str) -> None:
-        there = [at for at in heads if (at > self.cursor) == (by > 0) and at != self.cursor]
-        if there:
-            self.go_to(min(there) if by > 0 else max(there))
-        else:
+    def _next(self, units: Iterable[int], by: int, missed: str) -> int | None:
+        there = [at for at in units if (at > self.cursor) == (by > 0) and at != self.cursor]
+        if not there:
             self.post_message(self.Missed(missed))
+            return None
+        return min(there) if by > 0 else max(there)
 
     def action_switch_fold(self) -> None:
         """Unfolds the selected unit, shows more of it, or folds it when all is shown."""
