@@ -175,7 +175,7 @@ def test_what_happens_around_the_rollouts_is_kept() -> None:
 
 
 def test_how_much_the_endpoints_get_at_a_time_is_told_over_all_of_them() -> None:
-    state = folded(started(max_concurrent=64))
+    state = folded(started(max_concurrent=64, refused=0))
     assert (state.at_a_time, state.refused_requests) == ((0, 0), 0)
     state.apply(ConcurrencyMoved(0, 1.0, 0, 24, 64, 30))
     assert (state.at_a_time, state.refused_requests) == ((24, 64), 30)
@@ -183,6 +183,14 @@ def test_how_much_the_endpoints_get_at_a_time_is_told_over_all_of_them() -> None
     state.apply(ConcurrencyMoved(0, 3.0, 1, 20, 64, 5))
     assert (state.at_a_time, state.refused_requests) == ((44, 64), 35)
     assert list(state.limits) == [24, 64, 44]
+
+
+def test_refused_requests_are_those_of_all_sessions_and_unknown_where_nobody_counted() -> None:
+    nobody_told, earlier = folded(started()), folded(started(refused=7))
+    assert (nobody_told.refused_requests, earlier.refused_requests) == (None, 7)
+    for state in (nobody_told, earlier):
+        state.apply(ConcurrencyMoved(0, 1.0, 0, 24, 64, 3))
+    assert (nobody_told.refused_requests, earlier.refused_requests) == (3, 10)
 
 
 def test_without_a_limit_only_what_an_endpoint_lets_through_is_known() -> None:
