@@ -417,8 +417,8 @@ def test_the_cost_of_the_whole_is_projected_from_what_has_finished() -> None:
 def test_what_waits_to_be_tried_again_is_known_until_it_is_tried() -> None:
     state = folded(
         started(2, 2),
-        staged(0, Stage.SLEEPING, note="status 503, again in 4 s", again_at=1009.0),
-        staged(1, Stage.SLEEPING, note="no connection, again in 2 s", again_at=1003.0),
+        staged(0, Stage.SLEEPING, note="status 503, again in 4s", again_at=1009.0),
+        staged(1, Stage.SLEEPING, note="no connection, again in 2s", again_at=1003.0),
     )
     assert (state.sleeping, state.next_try_at) == (2, 1003.0)
     assert state.last_cause == "no connection"
@@ -427,6 +427,6 @@ def test_what_waits_to_be_tried_again_is_known_until_it_is_tried() -> None:
     state.apply(finished(0))
     assert (state.sleeping, state.next_try_at) == (0, 0.0)
     assert state.last_cause == "no connection"
-    state.apply(staged(2, Stage.SLEEPING, note="status 500, again in 2 s", again_at=1012.0))
+    state.apply(staged(2, Stage.SLEEPING, note="status 500, again in 2s", again_at=1012.0))
     state.apply(RunFinished(0, 1010.0, "interrupted", 130))
     assert (state.sleeping, state.next_try_at, state.last_cause) == (0, 0.0, "status 500")

@@ -23,8 +23,8 @@ async def test_tools_percentiles_and_stops_are_counted() -> None:
         assert ["divide", "48", "✗", "10"] in rows
         rollouts = stage.app.state.rollout_s.result()
         found = next(row for row in rows if row[:2] == ["a", "rollout"])
-        assert found[2::2] == [
-            f"{value:.1f}" for value in (rollouts.p50, rollouts.p90, rollouts.p99)
+        assert found[2:] == [
+            f"{value:.1f}s" for value in (rollouts.p50, rollouts.p90, rollouts.p99)
         ]
         for name in ("a model call", "tokens in", "tokens out", "no_tools_called"):
             assert name in shown(stage)
