@@ -50,6 +50,8 @@ class RunStarted(msgspec.Struct, tag="run", array_like=True):
         asked: False where nobody told how many rollouts there are to be: `total` is then the
             places that those take which are there, in groups of one size.
         env_told: False where `env_id` is only how a file or its folder is called.
+        refused: Requests that were refused in earlier sessions, or in all of a run that is read
+            from disk; None where nobody counted them.
     """
 
     seq: int
@@ -74,6 +76,7 @@ class RunStarted(msgspec.Struct, tag="run", array_like=True):
     format: str = ""
     asked: bool = True
     env_told: bool = True
+    refused: int | None = None
 
 
 class RolloutStaged(msgspec.Struct, tag="stage", array_like=True, gc=False):
@@ -295,7 +298,7 @@ class ConcurrencyMoved(msgspec.Struct, tag="conc", array_like=True):
     Args:
         place: The endpoint, in the order of the plan.
         limit: The number that holds now; `most` is what was asked for, 0 for no limit.
-        refused: Answers with status 429 or 529 since the run began.
+        refused: Requests of this run that it answered with status 429 or 529 in this session.
     """
 
     seq: int

@@ -104,7 +104,7 @@ def test_the_plan_is_told_to_people(priced: Program) -> None:
         "right, weight 1",
         "long, weight 0.25",
         "answers at most about 400",
-        "USD",
+        "Cost: about $",
         "Estimated for one model call",
         "Nothing was run",
     ):

@@ -75,6 +75,17 @@ def test_an_abbreviated_summary_has_no_tables(program: Program) -> None:
         assert title not in done.out, title
 
 
+def test_what_is_small_does_not_read_as_nothing() -> None:
+    rewards = (0.0004, 0.0008, 0.0, 0.0)
+    text = text_of(
+        started(2, 2),
+        *(finished(row, value, metrics={"bias": 5 + value}) for row, value in enumerate(rewards)),
+        RunFinished(0, 2000.0, "finished", 0),
+    )
+    assert "Reward: 3e-04 ± 3e-04" in text and "bias: 5.0 ± 3e-04" in text
+    assert "95% interval: 0.00 to 9e-04" in text
+
+
 def test_errored_and_missing_rollouts_stand_beside_the_mean() -> None:
     text = text_of(
         started(2, 3),
@@ -91,7 +102,7 @@ def test_errored_and_missing_rollouts_stand_beside_the_mean() -> None:
 
 
 def test_a_run_in_which_nothing_succeeded_names_the_last_cause() -> None:
-    waits = staged(1, Stage.SLEEPING, note="status 500, again in 4 s", again_at=1005.0)
+    waits = staged(1, Stage.SLEEPING, note="status 500, again in 4s", again_at=1005.0)
     end = RunFinished(0, 2000.0, "interrupted", 130)
     told = "No rollout succeeded; the last one to be tried again met status 500"
     assert told in text_of(started(2, 1), waits, end)

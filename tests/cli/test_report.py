@@ -145,6 +145,7 @@ def test_a_run_of_another_program_is_reported(program: Program) -> None:
     rows = [json.loads(line) for line in (run / "results.jsonl").read_text().splitlines()]
     assert found["counts"]["finished"] == len(rows)
     assert found["latency"]["model_call_s"] == {"n": 0, "p50": None, "p90": None, "p99": None}
+    assert found["refused_requests"] is None
 
 
 def test_tokens_that_are_told_as_one_number_are_reported_as_one(program: Program) -> None:

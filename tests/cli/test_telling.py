@@ -67,7 +67,7 @@ def test_nothing_is_said_where_nothing_new_happened_and_less_often_the_longer_it
     assert lines.line(4, "status 500", clock.now + 9) is None, "a blip is not worth a line"
     clock.now += FIRST_AFTER_S
     told = lines.line(4, "status 500", clock.now + 5.4)
-    assert told == "Waiting to try again: 4 rollouts; last cause: status 500; next try in 5 s"
+    assert told == "Waiting to try again: 4 rollouts; last cause: status 500; next try in 5s"
     until = clock.now + 5.4
     clock.now += 100
     assert lines.line(4, "status 500", until) is None
@@ -104,7 +104,7 @@ def test_a_suite_says_why_its_rollouts_wait(
         clock.now += FIRST_AFTER_S
         second.again_at, second.at, first.at = clock.now + 4, clock.now, clock.now - 1
         out, err = told(telling, capsys, second)
-        line = "Waiting to try again: 5 rollouts; last cause: status 500; next try in 1 s"
+        line = "Waiting to try again: 5 rollouts; last cause: status 500; next try in 1s"
         assert (err if as_json else out) == [line]
         assert (out if as_json else err) == []
         clock.now = 1000.0

@@ -67,7 +67,7 @@ async def roll_out(endpoint: Endpoint, held: Held, turns: int) -> None:
         for _ in range(turns):
             asked_at = loop.time()
             while (wait := endpoint.admit()) is not None:
-                concurrency.refuse(asked_at, wait)
+                held.refuse(asked_at, wait)
                 async with held.lent():
                     await asyncio.sleep(wait)
                 asked_at = loop.time()

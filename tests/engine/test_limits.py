@@ -15,6 +15,7 @@ from tui_eval.engine.limiting.adaptive import Concurrency
 from tui_eval.engine.limiting.deadline import Deadline
 from tui_eval.engine.limiting.limits import Held, Limits, ScoringSlots, Shared
 from tui_eval.engine.limiting.slots import Slots
+from tui_eval.events import ConcurrencyMoved
 
 
 @pytest.mark.parametrize("seed", range(20))
@@ -125,6 +126,20 @@ async def test_evaluations_that_share_limits_come_through_and_leave_nothing_take
     assert done >= 45
     taken = [shared.in_flight, shared.generation, *(one.slots for one in shared.endpoints)]
     assert [(slots.used, slots.sleeping) for slots in taken] == [(0, 0)] * 3
+
+
+async def test_evaluations_of_one_endpoint_count_each_what_they_were_refused() -> None:
+    endpoint = Concurrency(0, adapts=True)
+    shared = Shared(Slots(0, math.inf), Slots(0, math.inf), ScoringSlots(0), [endpoint])
+    told: dict[str, list[ConcurrencyMoved]] = {"a": [], "b": []}
+    limits = {name: Limits(0, 0, 0, [], shared, tell=told[name].append) for name in told}
+    for name in ("a", "b", "a"):
+        held, _ = await limits[name].begin([0])
+        held.refuse(0.0, 0.0)
+        held.release()
+    for one in limits.values():
+        one.tell_last()
+    assert {name: events[-1].refused for name, events in told.items()} == {"a": 2, "b": 1}
 
 
 async def test_what_sleeps_at_the_same_time_gives_its_slots_back_once() -> None:

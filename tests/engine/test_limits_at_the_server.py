@@ -82,7 +82,10 @@ def test_an_endpoint_that_refuses_requests_is_asked_fewer_at_a_time(program: Pro
                 *("-c", "24", "-d", "--json", *args),
             )
         assert done.code == 0, done
-        assert 0 < json.loads(done.out)["refused_requests"] <= server.refused
+        refused = json.loads(done.out)["refused_requests"]
+        assert 0 < refused <= server.refused
+        later = program.run("report", str(json.loads(done.out)["path"]), "--json")
+        assert json.loads(later.out)["refused_requests"] == refused
         told.append(done.err)
     adaptive, fixed = told
     assert " of 24 at a time, " in adaptive

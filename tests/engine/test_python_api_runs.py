@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import json
 import os
 import signal
 import subprocess
@@ -21,8 +22,10 @@ from servers import FaultServer, Reply
 import tui_eval as vf
 from tui_eval.engine import progress
 from tui_eval.errors import RefusedError
+from tui_eval.fold.run_state import RunState
 from tui_eval.runs.layout import RunDir
 from tui_eval.runs.opening import saved_events
+from tui_eval.runs.summary_json import summary_object
 
 CHAT = "/v1/chat/completions"
 GOOD = Reply(body=chat_answer("yes"))
@@ -144,6 +147,30 @@ async def test_errored_rollouts_run_again_when_a_run_goes_on(
     second = await env.evaluate(config(fault_server), "m", results_path=folder / "run")
     assert second["metadata"]["n_errored"] == 0
     assert len(fault_server.requests) == 7
+
+
+async def test_refused_requests_are_kept_with_the_run_over_all_its_sessions(
+    folder: Path, fault_server: FaultServer
+) -> None:
+    refused = Reply(429, {}, {"retry-after-ms": "1"})
+    env, patient = environment(), config(fault_server).model_copy(update={"max_retries": 2})
+    for count, script in enumerate(([refused, Reply(400, {}), GOOD], [refused, refused, GOOD])):
+        fault_server.script(CHAT, script)
+        await env.evaluate(patient, "m", results_path=folder / "run", max_concurrent=1)
+        assert refusals_told(folder / "run") == (1, 3)[count]
+    metadata = Run(folder / "run").metadata
+    for unknown in ({}, {"refused_requests": "many"}, {"refused_requests": -1}):
+        kept = {name: told for name, told in metadata.items() if name != "refused_requests"}
+        (folder / "run" / "metadata.json").write_text(json.dumps(kept | unknown))
+        assert refusals_told(folder / "run") is None
+
+
+def refusals_told(path: Path) -> int | None:
+    state = RunState()
+    for event in saved_events(RunDir(path)):
+        state.apply(event)
+    told: int | None = summary_object(state)["refused_requests"]
+    return told
 
 
 async def test_an_unfinished_group_is_scored_with_the_members_that_were_there(

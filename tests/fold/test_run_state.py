@@ -175,7 +175,7 @@ def test_what_happens_around_the_rollouts_is_kept() -> None:
 
 
 def test_how_much_the_endpoints_get_at_a_time_is_told_over_all_of_them() -> None:
-    state = folded(started(max_concurrent=64))
+    state = folded(started(max_concurrent=64, refused=0))
     assert (state.at_a_time, state.refused_requests) == ((0, 0), 0)
     state.apply(ConcurrencyMoved(0, 1.0, 0, 24, 64, 30))
     assert (state.at_a_time, state.refused_requests) == ((24, 64), 30)
@@ -183,6 +183,14 @@ def test_how_much_the_endpoints_get_at_a_time_is_told_over_all_of_them() -> None
     state.apply(ConcurrencyMoved(0, 3.0, 1, 20, 64, 5))
     assert (state.at_a_time, state.refused_requests) == ((44, 64), 35)
     assert list(state.limits) == [24, 64, 44]
+
+
+def test_refused_requests_are_those_of_all_sessions_and_unknown_where_nobody_counted() -> None:
+    nobody_told, earlier = folded(started()), folded(started(refused=7))
+    assert (nobody_told.refused_requests, earlier.refused_requests) == (None, 7)
+    for state in (nobody_told, earlier):
+        state.apply(ConcurrencyMoved(0, 1.0, 0, 24, 64, 3))
+    assert (nobody_told.refused_requests, earlier.refused_requests) == (3, 10)
 
 
 def test_without_a_limit_only_what_an_endpoint_lets_through_is_known() -> None:
@@ -409,8 +417,8 @@ def test_the_cost_of_the_whole_is_projected_from_what_has_finished() -> None:
 def test_what_waits_to_be_tried_again_is_known_until_it_is_tried() -> None:
     state = folded(
         started(2, 2),
-        staged(0, Stage.SLEEPING, note="status 503, again in 4 s", again_at=1009.0),
-        staged(1, Stage.SLEEPING, note="no connection, again in 2 s", again_at=1003.0),
+        staged(0, Stage.SLEEPING, note="status 503, again in 4s", again_at=1009.0),
+        staged(1, Stage.SLEEPING, note="no connection, again in 2s", again_at=1003.0),
     )
     assert (state.sleeping, state.next_try_at) == (2, 1003.0)
     assert state.last_cause == "no connection"
@@ -419,6 +427,6 @@ def test_what_waits_to_be_tried_again_is_known_until_it_is_tried() -> None:
     state.apply(finished(0))
     assert (state.sleeping, state.next_try_at) == (0, 0.0)
     assert state.last_cause == "no connection"
-    state.apply(staged(2, Stage.SLEEPING, note="status 500, again in 2 s", again_at=1012.0))
+    state.apply(staged(2, Stage.SLEEPING, note="status 500, again in 2s", again_at=1012.0))
     state.apply(RunFinished(0, 1010.0, "interrupted", 130))
     assert (state.sleeping, state.next_try_at, state.last_cause) == (0, 0.0, "status 500")

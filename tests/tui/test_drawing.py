@@ -3,12 +3,15 @@ from __future__ import annotations
 import tracemalloc
 
 import pytest
+from msgspec.structs import replace
 from scripted_run import (
     NOW,
     TOTAL,
     ScriptedFeed,
+    all_events,
     finished,
     run_started,
+    running_events,
     saved_rows,
     staged,
     throttled_events,
@@ -180,6 +183,25 @@ async def test_a_bar_shows_how_far_a_throttled_run_is_on_a_small_screen() -> Non
     async with staged_app(feed, size=(80, 24)) as stage:
         header = stage.text(stage.live.header)
         assert "limit 5 of 16" in header and "━━━" in header
+
+
+@pytest.mark.parametrize("width", [80, 120])
+async def test_how_many_requests_were_refused_is_known_when_a_run_is_over(width: int) -> None:
+    start, *rows = all_events()
+    assert isinstance(start, ev.RunStarted)
+    for refused, shown in ((None, ""), (0, ""), (31, "31 requests refused")):
+        feed = ScriptedFeed([replace(start, refused=refused), *rows], saved_rows())
+        async with staged_app(feed, size=(width, 24)) as stage:
+            header = stage.text(stage.live.header)
+            assert shown in header and ("refused" in header) == bool(shown)
+            assert "limit" not in header and "━━━" in header
+
+
+async def test_who_met_no_refusal_sees_the_limit_that_holds_for_all() -> None:
+    moved = ev.ConcurrencyMoved(0, NOW, 0, 2, 4, 0)
+    async with staged_app(ScriptedFeed([*running_events(), moved])) as stage:
+        header = stage.text(stage.live.header)
+        assert "limit 2 of 4" in header and "refused" not in header
 
 
 async def test_a_small_screen_still_says_how_the_run_is() -> None:

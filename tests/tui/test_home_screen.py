@@ -281,7 +281,13 @@ async def test_q_quits_and_what_runs_is_left_alone() -> None:
 
 @pytest.mark.parametrize(
     ("low", "high", "text"),
-    [(-1.34, -0.44, "[-1.3, -0.4]"), (11.28, 13.85, "[11.3, 13.8]"), (-0.5, 0.25, "[-0.50, 0.25]")],
+    [
+        (-1.34, -0.44, "[-1.3, -0.4]"),
+        (11.28, 13.85, "[11.3, 13.8]"),
+        (-0.5, 0.25, "[-0.50, 0.25]"),
+        (0.0, 0.0004, "[0.00, 4e-04]"),
+        (0.001, 0.0018, "±4e-04"),
+    ],
 )
 async def test_an_interval_has_as_many_decimals_as_there_is_room_for(
     low: float, high: float, text: str

@@ -175,7 +175,7 @@ async def test_a_turn_of_tool_calls_alone_has_a_head_with_its_time() -> None:
         shown = stage.text(stage.live.story)
         for turn in range(1, len(asks) + 1):
             assert shown.count(f"assistant · turn {turn} ") == 1
-        assert "900 ms · 390 → 48 tokens" in shown
+        assert "900ms · 390 → 48 tokens" in shown
         assert "(empty)" not in shown
 
 
@@ -394,7 +394,7 @@ async def test_a_slow_disk_is_asked_once_and_its_answer_is_shown() -> None:
 
 
 async def test_a_rollout_that_sleeps_says_why() -> None:
-    note = "RateLimitError, again in 4 s"
+    note = "RateLimitError, again in 4s"
     async with staged_app(running(), size=(200, 60)) as stage:
         await stage.until(lambda: stage.live.story.count() > 10)
         await stage.tell(staged(SELECTED, ev.Stage.SLEEPING, turns=2, note=note))
@@ -405,6 +405,6 @@ async def test_a_rollout_that_sleeps_says_why() -> None:
 
 async def test_the_list_says_why_a_rollout_sleeps_where_there_is_room() -> None:
     async with staged_app(running(), size=(80, 24)) as stage:
-        note = "RateLimitError, again in 4 s"
+        note = "RateLimitError, again in 4s"
         await stage.tell(staged(SELECTED, ev.Stage.SLEEPING, turns=2, note=note))
         await stage.until(lambda: "sleeping  RateLi" in stage.text(stage.live.rollouts))

@@ -1,10 +1,21 @@
 from __future__ import annotations
 
 import pytest
-from scripted_run import ERRORS, ScriptedFeed, all_events, failed, finished, run_started, saved_rows
+from scripted_run import (
+    EACH,
+    ERRORS,
+    ScriptedFeed,
+    all_events,
+    failed,
+    finished,
+    run_started,
+    saved_rows,
+)
 from staging import Stage, over, staged_app
 
 from tui_eval import events as ev
+from tui_eval.fold.run_state import RunState
+from tui_eval.tui.numbers.lines import numbers
 from tui_eval.tui.widgets.line_view import MARK
 
 
@@ -23,8 +34,8 @@ async def test_tools_percentiles_and_stops_are_counted() -> None:
         assert ["divide", "48", "✗", "10"] in rows
         rollouts = stage.app.state.rollout_s.result()
         found = next(row for row in rows if row[:2] == ["a", "rollout"])
-        assert found[2::2] == [
-            f"{value:.1f}" for value in (rollouts.p50, rollouts.p90, rollouts.p99)
+        assert found[2:] == [
+            f"{value:.1f}s" for value in (rollouts.p50, rollouts.p90, rollouts.p99)
         ]
         for name in ("a model call", "tokens in", "tokens out", "no_tools_called"):
             assert name in shown(stage)
@@ -50,6 +61,19 @@ async def test_the_cost_is_told_so_far_and_projected_while_the_run_goes_on() -> 
         assert "about" not in shown(stage)
         assert "$4.00" in stage.text(stage.live.header)
         assert "~" not in stage.text(stage.live.header)
+
+
+@pytest.mark.parametrize("width", [40, 80])
+def test_the_greatest_count_of_the_chart_is_whole(width: int) -> None:
+    state = RunState()
+    state.apply(run_started(total=12_348, num_examples=12_348 // EACH))
+    for row in range(12_347):
+        state.apply(finished(row, reward=1.0))
+    lines = ["".join(text for text, _ in one.line) for one in numbers(state, width)]
+    at = next(at for at, line in enumerate(lines) if "█" in line)
+    top, axis = lines[at], lines[at + 3]
+    assert top.split()[0] == "12.3k"
+    assert top.rindex("█") + 1 == len(axis) <= width, "the last bar ends where the axis does"
 
 
 async def test_reward_over_time_is_in_the_order_of_finishing() -> None:

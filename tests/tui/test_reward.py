@@ -25,6 +25,15 @@ def shown(stage: Stage) -> str:
     return stage.text(stage.live.reward)
 
 
+def test_parts_that_are_small_do_not_read_as_nothing() -> None:
+    score = {"name": "brief", "raw": 0.0004, "weight": 0.001, "error": None}
+    row = saved_row(1)
+    row |= {"reward": 4e-7, "tui_eval": row["tui_eval"] | {"scores": [score]}}
+    lines = ["".join(text for text, _ in line) for line in breakdown(from_row(1, row), None, 36)]
+    assert lines[1].split() == ["brief", "4e-04", "×", "0.001", "=", "4e-07"]
+    assert lines[3].split() == ["reward", "4e-07"] and len(lines[1]) == len(lines[2])
+
+
 async def test_a_reward_is_compared_with_its_group() -> None:
     start = run_started(total=8, num_examples=2)
     rewards = [finished(row, reward=reward) for row, reward in enumerate((1.0, 0.0, 0.5))]

@@ -15,9 +15,11 @@ from tui_eval.tui.look.blocks import bar, columns, thread
 from tui_eval.tui.look.figures import (
     clock_text,
     count_text,
+    interval_text,
     ms_text,
     rate_text,
     reward_text,
+    signed_text,
     span_text,
     took_text,
 )
@@ -110,7 +112,7 @@ def test_a_tool_call_is_one_line_until_it_is_unfolded() -> None:
     folded = words(tool(use).lines)
     assert len(folded) == 1
     assert "▸ add(a=1, b=[2]) → 3" in folded[0]
-    assert folded[0].endswith("✓ 12 ms")
+    assert folded[0].endswith("✓ 12ms")
     unfolded = words(tool(use, 10).lines)
     assert unfolded[0].startswith("  ▾ add")
     assert [line.strip(" │╰") for line in unfolded[1:]] == ["a = 1", "b = [2]", "3"]
@@ -135,12 +137,12 @@ def test_wide_characters_leave_room_for_how_a_call_ended() -> None:
             use = ToolUse("c", "add", f'{{"a": "{value}"}}', result, 12.0)
             (line,) = tool(use).lines
             assert line_width(line) <= 60
-            assert words((line,))[0].endswith("✓ 12 ms")
+            assert words((line,))[0].endswith("✓ 12ms")
 
 
 def test_an_errored_call_is_unfolded_by_itself() -> None:
     shown = words(tool(ToolUse("c", "add", "{}", "it broke", 2.0, "ToolCallError")).lines)
-    assert shown[0].endswith("✗ 2 ms ToolCallError")
+    assert shown[0].endswith("✗ 2ms ToolCallError")
     assert "it broke" in shown[-1]
 
 
@@ -170,11 +172,27 @@ def test_numbers_are_short() -> None:
     assert [count_text(v) for v in (0, 999, 12_345, 310_000, 1_250_000)] == [
         "0", "999", "12.3k", "310k", "1.2M",
     ]  # fmt: skip
-    assert [span_text(v) for v in (0.04, 59.9, 62, 3723)] == ["0.0s", "59.9s", "1:02", "1:02:03"]
+    assert [span_text(v) for v in (0.04, 59.9, 62, 3723)] == ["40ms", "59.9s", "1:02", "1:02:03"]
     assert [clock_text(v) for v in (-3, 12.9, 61)] == ["0s", "12s", "1:01"]
     assert [took_text(v) for v in (0.82, 9.7, 12.9, 61)] == ["0.8s", "9.7s", "12s", "1:01"]
-    assert [ms_text(v) for v in (3.2, 980, 1234, 62_000)] == ["3 ms", "980 ms", "1.2 s", "1:02"]
+    assert [ms_text(v) for v in (0, 3.2, 980, 1234, 62_000)] == [
+        "0ms", "3ms", "980ms", "1.2s", "1:02",
+    ]  # fmt: skip
     assert [rate_text(v) for v in (0, 0.2, 3, 450)] == ["–/s", "12.0/min", "3.0/s", "450/s"]
+
+
+def test_no_number_but_zero_reads_as_zero() -> None:
+    small = (0.005001, 0.004, -0.004, 0.0004, -0.0004, 4e-7, 1e-11)
+    assert [reward_text(v) for v in small] == [
+        "0.01", "0.004", "-0.004", "4e-04", "-4e-04", "4e-07", "1e-11",
+    ]  # fmt: skip
+    assert [reward_text(v, 3) for v in (0.004, 0.0004)] == ["0.004", "4e-04"]
+    assert [signed_text(v) for v in (0.0004, -0.0004, 0.0)] == ["+4e-04", "-4e-04", "0.00"]
+    assert interval_text(-0.0004, 0.25) == "[-4e-04, 0.25]"
+    noise = 0.1 + 0.2 - 0.3
+    assert [reward_text(v) for v in (0.0, -0.0, noise, -noise)] == ["0.00"] * 4
+    assert (ms_text(0.3), span_text(0.0003), took_text(0.04)) == ("<1ms", "<1ms", "40ms")
+    assert rate_text(0.0005) == "1.8/h"
 
 
 def test_bars_are_exact_and_keep_their_width() -> None:

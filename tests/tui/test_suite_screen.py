@@ -53,6 +53,20 @@ async def test_the_names_of_the_settings_stand_over_their_values_alone(width: in
         assert head[end - 1] == " "
 
 
+@pytest.mark.parametrize(
+    ("width", "varies", "heads"),
+    [(80, {}, []), (80, {"n": "1"}, ["n"]), (200, {}, []), (200, {"n": "1"}, ["settings"])],
+)
+async def test_short_names_leave_their_heads_whole(
+    width: int, varies: dict[str, str], heads: list[str]
+) -> None:
+    start = suite_started([("one", "m", varies), ("two", "m", varies)])
+    async with staged_suite([start, moved(0, "finished")], size=(width, 40)) as stage:
+        head, line, *_ = stage.text(stage.live.evaluations).splitlines()
+        assert head.split()[: len(heads) + 2] == ["evaluation", *heads, "done"]
+        assert head.index("done") + len("done") == line.index("48/48") + len("48/48")
+
+
 async def test_the_header_sums_up_all_evaluations() -> None:
     async with staged_suite() as stage:
         title, progress = stage.text(stage.live.top).splitlines()

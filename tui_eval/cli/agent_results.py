@@ -16,7 +16,7 @@ from tui_eval.runs.facts import read_metadata
 from tui_eval.runs.layout import RunDir
 from tui_eval.runs.scan import scan
 from tui_eval.stats.passk import pass_at_k
-from tui_eval.tui.look.figures import plural
+from tui_eval.tui.look.figures import NONE, decimal_text, plural
 
 KS = (1, 3, 5, 10)
 """The k of pass@k that are told, and the number of runs a row beside."""
@@ -220,7 +220,7 @@ def score_lines(results: AgentResults) -> Iterator[str]:
     table = [heads]
     for name, one in results.functions.items():
         numbers = [one.mean, one.low, one.high, one.std, *(one.pass_at.get(k) for k in ks)]
-        table.append([name, *("–" if x is None else f"{x:.3f}" for x in numbers)])
+        table.append([name, *(NONE if x is None else decimal_text(x, 3) for x in numbers)])
     widths = [max(map(len, column)) for column in zip(*table, strict=True)]
     runs = results.runs
     yield ""
@@ -240,7 +240,7 @@ def score_lines(results: AgentResults) -> Iterator[str]:
         yield "  ".join([first, *rest])
     for name, one in results.functions.items():
         if one.failed and one.mean_without_failed is not None:
-            rest_mean = f"without them the mean is {one.mean_without_failed:.3f}"
+            rest_mean = f"without them the mean is {decimal_text(one.mean_without_failed, 3)}"
             which = f"{plural(one.failed, 'rollout')} without a score"
             yield f"{name}: {which}, counted as 0; {rest_mean}"
         elif one.failed:

@@ -11,6 +11,7 @@ from typing import Any
 from tui_eval.cli.report import complain, show, show_faults, show_json
 from tui_eval.errors import Fault, Notice
 from tui_eval.runs.summary_json import unstarted_object
+from tui_eval.tui.look.figures import money_text
 
 
 def show_dry_run(request: Mapping[str, Any]) -> int:
@@ -106,5 +107,5 @@ def _estimate(estimate: Mapping[str, Any]) -> Iterator[str]:
     put, got, usd = (estimate[name] for name in ("input_tokens", "output_tokens", "usd"))
     answers = "unknown without max_tokens" if got is None else f"at most about {got:,}"
     yield f"Tokens: about {put:,} of prompts, answers {answers}"
-    yield f"Cost: {'unknown' if usd is None else f'about {usd:.4f} USD'}"
+    yield f"Cost: {'unknown' if usd is None else f'about {money_text(usd)}'}"
     yield f"{estimate['how']}."

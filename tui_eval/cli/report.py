@@ -96,11 +96,9 @@ def progress_line(finished: int, total: int) -> str:
 def gives_way(state: RunState) -> str:
     """How the concurrency gives way, as the end of a progress line; empty where it does not."""
     limit, most = state.at_a_time
-    if not (refused := state.refused_requests):
-        return ""
     of = f" of {most}" if most else ""
-    held = f" {limit}{of} at a time," if limit != most else ""
-    return f",{held} {refused} refused"
+    held = f", {limit}{of} at a time" if limit != most else ""
+    return f"{held}, {refused} refused" if (refused := state.refused_requests) else held
 
 
 def running_lines(state: RunState, pid: int) -> Iterator[str]:

@@ -14,7 +14,7 @@ from tui_eval.stats.examples import ExampleFigures
 from tui_eval.stats.mean import Mean
 from tui_eval.stats.passk import ks_up_to
 from tui_eval.stats.quantiles import Quantiles
-from tui_eval.tui.look.figures import NONE, money_text, ms_text, plural, reward_text
+from tui_eval.tui.look.figures import NONE, decimal_text, money_text, ms_text, plural, reward_text
 
 WIDTH = 80
 NAME_WIDTH = 40
@@ -66,14 +66,15 @@ def _mean_std(mean: Mean, digits: int) -> str:
 def _number(value: float, digits: int) -> str:
     if not math.isfinite(value):
         return NONE
-    return f"{value:.{digits}f}" if abs(value) < 1e9 else f"{value:.2e}"
+    return decimal_text(value, digits) if abs(value) < 1e9 else f"{value:.2e}"
 
 
 def _reward_lines(summary: Summary) -> Iterator[str]:
     reward = summary.reward
     if reward.low is not None and reward.high is not None:
         how = METHODS[reward.method]
-        yield f"Reward, 95% interval: {reward.low:.2f} to {reward.high:.2f} ({how})"
+        low, high = decimal_text(reward.low, 2), decimal_text(reward.high, 2)
+        yield f"Reward, 95% interval: {low} to {high} ({how})"
     yield (
         f"Rollouts: {summary.used} used, {summary.errored} errored, {summary.missing} missing "
         f"of {summary.total}"
@@ -82,8 +83,10 @@ def _reward_lines(summary: Summary) -> Iterator[str]:
         return
     rates = summary.pass_rates
     if rates:
-        yield from _wrapped("pass@k", (f"{rate.k}={rate.any_passes:.2f}" for rate in rates))
-        yield from _wrapped("pass^k", (f"{rate.k}={rate.all_pass:.2f}" for rate in rates))
+        any_passes = (f"{rate.k}={decimal_text(rate.any_passes, 2)}" for rate in rates)
+        yield from _wrapped("pass@k", any_passes)
+        all_pass = (f"{rate.k}={decimal_text(rate.all_pass, 2)}" for rate in rates)
+        yield from _wrapped("pass^k", all_pass)
     left_out = [f"{rate.left_out} at k={rate.k}" for rate in rates if rate.left_out]
     if rates:
         beyond = (k for k in ks_up_to(summary.run.rollouts_per_example) if k > rates[-1].k)
@@ -156,13 +159,9 @@ def _metric_intervals(metrics: Mapping[str, Mean]) -> Iterator[str]:
     yield ""
     yield f"{'95% intervals':{NAME_WIDTH}}{'low':>9}{'high':>9}{'used':>8}"
     for name, mean in _first(known):
-        low, high = _bound(mean.low), _bound(mean.high)
+        low, high = reward_text(mean.low), reward_text(mean.high)
         yield f"  {_name(name)}{low:>9}{high:>9}{mean.n:>8}  {mean.method}"
     yield from _further(known)
-
-
-def _bound(value: float | None) -> str:
-    return reward_text(None if value is None else round(value, 2) + 0.0)  # no -0.00
 
 
 def _latency(summary: Summary) -> Iterator[str]:

@@ -94,7 +94,7 @@ def _cells(summary: Summary, varies: str) -> dict[str, str]:
         "ex": count_text(summary.examples),
         "rolls": count_text(summary.total),
         "reward": reward_text(reward.mean) + interval,
-        "pass@r": f"{last.any_passes:.2f}" if last is not None and whole else NONE,
+        "pass@r": reward_text(last.any_passes if last is not None and whole else None),
         "tokens": NONE if untold else count_text(summary.input_tokens + summary.output_tokens),
         "cost": money_text(summary.cost),
         "err": count_text(summary.errored),

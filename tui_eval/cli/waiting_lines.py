@@ -40,7 +40,7 @@ class WaitingLines:
         self._said, self._said_at = (sleeping, again_at), now
         self._pause = min(2 * self._pause, EVERY_AT_MOST_S)
         seconds = again_at - time.time()
-        again = f"in {seconds:.0f} s" if seconds >= 0.5 else "now"
+        again = f"in {seconds:.0f}s" if seconds >= 0.5 else "now"
         return (
             f"Waiting to try again: {plural(sleeping, 'rollout')}; "
             f"last cause: {one_line(cause, CAUSE_WIDTH)}; next try {again}"

@@ -233,7 +233,7 @@ class Rollouts:
         error = state.get("error")
         pause = min(2.0 ** (watch.attempt - 1), LONGEST_BACKOFF_S) * (0.75 + random.random() / 2)
         log.warning("%s: %s; runs again in %.1f s", watch, ErrorChain(error), pause)
-        watch.sleeps_for(pause, f"{type(error).__name__}, runs again in {pause:.0f} s")
+        watch.sleeps_for(pause, f"{type(error).__name__}, runs again in {pause:.0f}s")
         watch.staged(Stage.SLEEPING)
         async with watch.held.lent():
             await asyncio.sleep(pause)

@@ -61,13 +61,16 @@ class RunMetadata:
                 self._warn(f"metadata.json: {error}")
 
     async def write_often(self) -> None:
-        """Puts them on disk whenever rollouts have finished, until it is cancelled."""
-        written = self._hub.state.finished
+        """Puts them on disk whenever what is counted has moved, until it is cancelled."""
+        written = self._counted()
         while True:
             await asyncio.sleep(WRITTEN_EVERY_S)
-            if self._hub.state.finished != written:
-                written = self._hub.state.finished
+            if (counted := self._counted()) != written:
+                written = counted
                 self.write()
+
+    def _counted(self) -> tuple[int, int | None]:
+        return self._hub.state.finished, self._hub.state.refused_requests
 
     def _shape_of_uneven_groups(self) -> dict[str, Any]:
         examples = self._prepared.examples

@@ -180,9 +180,9 @@ class RolloutWatch:
 
     def request_sleeps(self, seconds: float, reason: str) -> AbstractAsyncContextManager[Any]:
         log.warning("%s: %s; the request is tried again in %.1f s", self, reason, seconds)
-        self.sleeps_for(seconds, f"{reason}, again in {seconds:.0f} s")
-        if reason in REFUSALS and self.held.concurrency is not None:
-            self.held.concurrency.refuse(self._asked_at, seconds)
+        self.sleeps_for(seconds, f"{reason}, again in {seconds:.0f}s")
+        if reason in REFUSALS:
+            self.held.refuse(self._asked_at, seconds)
         return self._sleeping()
 
     def sleeps_for(self, seconds: float, note: str) -> None:

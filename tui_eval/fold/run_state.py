@@ -207,9 +207,11 @@ class RunState:
         return (min(limit, most) if most else limit, most) if every else (0, 0)
 
     @property
-    def refused_requests(self) -> int:
-        """Answers with status 429 or 529."""
-        return sum(one.refused for one in self.concurrency.values())
+    def refused_requests(self) -> int | None:
+        """Requests of all sessions that were refused (429, 529); None where nobody counted them."""
+        earlier = self.run.refused if self.run is not None else None
+        now = sum(one.refused for one in self.concurrency.values())
+        return now or None if earlier is None else earlier + now
 
     @property
     def is_settled(self) -> bool:

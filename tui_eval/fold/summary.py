@@ -34,7 +34,8 @@ class Summary:
         rollout_s: Seconds of rollouts without an error.
         model_call_s: Seconds of answered model calls.
         tools: (calls, errors) by name.
-        refused_requests: Those of this session that were tried again after status 429 or 529.
+        refused_requests: Those that were tried again after status 429 or 529; None where nobody
+            counted them.
         last_cause: Why a rollout of this session was tried again last, where none succeeded.
         missing_columns: State columns that no rollout's state had, and which key may have been
             meant, as a sentence or nothing.
@@ -71,7 +72,7 @@ class Summary:
     rollout_s: Quantiles
     model_call_s: Quantiles
     tools: dict[str, tuple[int, int]]
-    refused_requests: int
+    refused_requests: int | None
     last_cause: str
     missing_columns: dict[str, str]
     seconds: float

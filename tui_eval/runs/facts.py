@@ -140,7 +140,14 @@ def started_event(
         output_price=number_of(facts.get("output_price")),
         format=format.value,
         env_told=bool(_told_env(facts)),
+        refused=told_refused(facts),
     )
+
+
+def told_refused(facts: Mapping[str, Any]) -> int | None:
+    """How many requests were refused in all sessions; None where nobody counted them."""
+    told = facts.get("refused_requests")
+    return told if type(told) is int and 0 <= told < 1 << 53 else None
 
 
 def env_id_of(run: RunDir, facts: Mapping[str, Any]) -> str:

@@ -68,6 +68,7 @@ def build_metadata(
         "n_total": state.total,
         "status": summary.status,
         "missing_columns": summary.missing_columns,
+        "refused_requests": summary.refused_requests,
         "numbers": numbers_object(summary),
         **(extra or {}),
     }

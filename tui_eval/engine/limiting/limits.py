@@ -13,6 +13,7 @@ from __future__ import annotations
 import asyncio
 import math
 import time
+from collections import Counter
 from collections.abc import AsyncIterator, Callable, Sequence
 from contextlib import AsyncExitStack, asynccontextmanager
 from dataclasses import dataclass
@@ -27,16 +28,24 @@ TOLD_EVERY_S = 0.25
 class Held:
     """The slots that one rollout holds, in the order in which they were taken.
 
+    `place` is the endpoint and `concurrency` its own, while the rollout is generated.
+
     Args:
-        concurrency: That of the endpoint, while the rollout is generated.
+        refused: Counts what each endpoint refused.
     """
 
-    def __init__(
-        self, slots: Sequence[Slots | Share] = (), concurrency: Concurrency | None = None
-    ) -> None:
-        self.slots = list(slots)
-        self.concurrency = concurrency
+    def __init__(self, refused: Counter[int] | None = None) -> None:
+        self.slots: list[Slots | Share] = []
+        self.place = 0
+        self.concurrency: Concurrency | None = None
+        self._refused = Counter[int]() if refused is None else refused
         self._is_lent = False
+
+    def refuse(self, asked_at: float, seconds: float) -> None:
+        """The endpoint refused a request; see `Concurrency.refuse`."""
+        if self.concurrency is not None:
+            self._refused[self.place] += 1
+            self.concurrency.refuse(asked_at, seconds)
 
     @asynccontextmanager
     async def lent(self) -> AsyncIterator[None]:
@@ -197,6 +206,7 @@ class Limits:
             self._in_flight = [*self._in_flight, shared.in_flight]
             self._scoring.append(shared.scoring)
             self._endpoints = shared.endpoints
+        self._refused = Counter[int]()
         self._tell = tell
         self._telling: asyncio.TimerHandle | None = None
         for one in self._endpoints:
@@ -211,11 +221,11 @@ class Limits:
         Returns:
             Its slots, and the endpoint that serves it.
         """
-        held = Held()
+        held = Held(self._refused)
         try:
             for one in self._before:
                 await held.take(one)
-            place = await self._endpoint(places)
+            held.place = place = await self._endpoint(places)
             held.concurrency = self._endpoints[place]
             held.slots.append(held.concurrency.slots)
             for one in self._after:
@@ -273,7 +283,8 @@ class Limits:
         self._telling = None
         for place, one in enumerate(self._endpoints):
             limit, most = (int(n) if n < math.inf else 0 for n in (one.limit, one.most))
-            self._tell(ConcurrencyMoved(0, time.time(), place, limit, most, one.refused))
+            refused = self._refused[place]
+            self._tell(ConcurrencyMoved(0, time.time(), place, limit, most, refused))
 
     def tell_last(self) -> None:
         """The same, for the last time."""

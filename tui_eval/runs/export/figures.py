@@ -7,6 +7,7 @@ from tui_eval.fold.summary import summarize
 from tui_eval.fold.transcript import Rollout
 from tui_eval.runs.export.source import ExportSource
 from tui_eval.runs.facts import asked_values
+from tui_eval.stats.cost import dollars_text
 from tui_eval.stats.mean import Mean
 
 
@@ -46,7 +47,7 @@ def summary_facts(source: ExportSource) -> dict[str, str]:
         found[f"pass@{rate.k}"] = number_text(rate.any_passes)
     found["tokens"] = _tokens_text(*summary.told_tokens)
     if summary.cost is not None:
-        found["cost"] = f"${summary.cost:,.4f}"
+        found["cost"] = dollars_text(summary.cost)
     settings = asked_values({"env_args": run.env_args, "sampling_args": run.sampling_args})
     if settings:
         found["settings"] = ", ".join(f"{name}={value}" for name, value in settings.items())
@@ -78,7 +79,7 @@ def facts_of(source: ExportSource, rollout: Rollout) -> dict[str, str]:
     found |= {"turns": str(state.turns[row]), "tool calls": str(state.tool_calls[row])}
     found["tokens"] = _tokens_text(*tokens_of(state, row))
     if (seconds := seconds_of(state, row)) is not None:
-        found["time"] = f"{seconds:.1f} s"
+        found["time"] = f"{seconds:.1f}s"
     for score in rollout.scores:
         if not score.weight and not score.error:
             continue  # a metric

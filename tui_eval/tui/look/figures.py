@@ -11,6 +11,18 @@ EXACT = 3
 """Places of rewards whose difference stands beside them: with two it may not be that of both."""
 LEAST_CHANCE = 1e-12
 """Smaller ones are not told apart."""
+ROUNDING = 1e-12
+"""What is less than this is what sums of floats leave of nothing."""
+
+
+def decimal_text(value: float, places: int) -> str:
+    """A number with so many places, or its first digit where these would make it a zero."""
+    text = f"{value:.{places}f}"
+    if text.strip("-0."):
+        return text
+    if abs(value) < ROUNDING:
+        return text.lstrip("-")
+    return min(f"{value:.1g}", f"{value:.0e}", key=len)
 
 
 def reward_text(value: float | None, places: int = 2) -> str:
@@ -21,9 +33,9 @@ def reward_text(value: float | None, places: int = 2) -> str:
     """
     if value is None or math.isnan(value):
         return NONE
-    value = round(value, 9)  # sums of the same numbers in another order round alike
+    value = round(value, 9) or value  # sums of the same numbers in another order round alike
     if abs(value) < 100:
-        return f"{value:.{places if abs(value) < 9.9995 else min(places, 2)}f}"
+        return decimal_text(value, places if abs(value) < 9.9995 else min(places, 2))
     return f"{value:.0f}" if abs(value) < 1e5 else f"{value:.0e}".replace("e+0", "e")
 
 
@@ -48,9 +60,11 @@ def tokens_text(read: int, written: int) -> str:
 
 
 def span_text(seconds: float) -> str:
-    """A finished span of time: 0.4s, 59.9s, 1:02, 1:02:03; a dash for one not measured, a 0."""
+    """A finished span of time: 40ms, 0.4s, 59.9s, 1:02; a dash for one not measured, a 0."""
     if math.isnan(seconds) or seconds == 0:
         return NONE
+    if seconds < 0.05:
+        return ms_text(seconds * 1000)
     if seconds < 59.95:
         return f"{seconds:.1f}s"
     return clock_text(seconds)
@@ -70,14 +84,14 @@ def clock_text(seconds: float) -> str:
 
 def took_text(seconds: float) -> str:
     """What a run took: 0.8s, 9.7s, and in whole seconds from ten on."""
-    return f"{seconds:.1f}s" if 0 < seconds < 9.95 else clock_text(seconds)
+    return span_text(seconds) if 0 < seconds < 9.95 else clock_text(seconds)
 
 
 def ms_text(ms: float) -> str:
-    """The duration of one call: 3 ms, 980 ms, 1.2 s, 1:02."""
-    if ms < 999.5:
-        return f"{ms:.0f} ms"
-    return f"{ms / 1000:.1f} s" if ms < 59_950 else clock_text(ms / 1000)
+    """The duration of one call: 3ms, 980ms, 1.2s, 1:02."""
+    if 0 < ms < 0.5:
+        return "<1ms"
+    return f"{ms:.0f}ms" if ms < 999.5 else span_text(ms / 1000)
 
 
 def rate_text(per_second: float) -> str:
@@ -86,7 +100,8 @@ def rate_text(per_second: float) -> str:
         return f"{NONE}/s"
     if per_second >= 0.995:
         return f"{per_second:.1f}/s" if per_second < 99.95 else f"{count_text(per_second)}/s"
-    return f"{per_second * 60:.1f}/min"
+    per_minute = per_second * 60
+    return f"{per_minute:.1f}/min" if per_minute >= 0.05 else f"{per_minute * 60:.1f}/h"
 
 
 def money_text(dollars: float | None) -> str:

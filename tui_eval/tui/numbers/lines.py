@@ -145,18 +145,19 @@ def _histogram(state: RunState, width: int) -> Iterator[Line]:
 
     if not state.reward_mean.result().n:
         return
-    cells = max(min((width - 6) // BINS, 3), 1)
     counts, low, high = histogram(state.reward, BINS)
+    top = count_text(max(counts)).rjust(4)
+    label = " " * len(top)
+    cells = max(min((width - len(label) - 2) // BINS, 3), 1)
     wide = BINS * cells
-    top = right(count_text(max(counts)), 4)
     for at, row in enumerate(columns(counts, HISTOGRAM_LINES, cells)):
-        yield ((f"{top if at == 0 else '    '} ", "faint"), (row, "histogram"))
+        yield ((f"{label if at else top} ", "faint"), (row, "histogram"))
     ends = reward_text(low), reward_text(high)
     middle = reward_text((low + high) / 2)
     before = wide // 2 - len(ends[0]) - len(middle) // 2
     after = wide - len(ends[0]) - before - len(middle) - len(ends[1])
     yield (
-        (f"     {ends[0]} ", "faint"),
+        (f"{label} {ends[0]} ", "faint"),
         ("─" * (before - 2), "rule"),
         (f" {middle} ", "faint"),
         ("─" * (after - 2), "rule"),

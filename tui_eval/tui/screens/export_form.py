@@ -292,7 +292,7 @@ class ExportDialog(Dialog[str]):
         elif fault:
             self.lines.tell(f"✗ {fault}", "fault")
         else:
-            took = f" in {time.monotonic() - started:.0f} s" if export.written > 1000 else ""
+            took = f" in {time.monotonic() - started:.0f}s" if export.written > 1000 else ""
             count = plural(export.written, "rollout")
             if in_browser():
                 told = await deliver(self.app, path)

@@ -27,6 +27,7 @@ from tui_eval.tui.widgets.line_view import LineView
 if TYPE_CHECKING:
     from tui_eval.fold.suite_state import EvaluationState, SuiteState
 
+TITLE, VARIES = "evaluation", "settings"
 TITLE_MOST, VARIES_MOST, HEAD_MOST = 48, 64, 32
 NAMES_SHARE = 0.5
 """Of the width: what title and variation keep before a column of numbers goes."""
@@ -110,9 +111,11 @@ class EvaluationList(LineView):
         return self._made
 
     def _fit(self, width: int) -> Columns:
-        titles = max((len(title_of(one, TITLE_MOST)) for one in self.suite.evaluations), default=0)
+        every = (title_of(one, TITLE_MOST) for one in self.suite.evaluations)
+        titles = max(map(len, (TITLE, *every)))
         head = min(len(self._names()), HEAD_MOST)
         varies, least = self._variation(False), max(self._variation(True), head)
+        varies = max(varies, len(VARIES)) if varies else 0
         names = titles + 2 + least
         shown = list(WIDTHS)
         room = width - 2 - WORD - 2
@@ -143,8 +146,8 @@ class EvaluationList(LineView):
         """Names of the columns, over their columns."""
         columns = self._columns
         shown = columns.numbers
-        text = left("  evaluation", 2 + columns.title)
-        names = left(columns.names or "settings", columns.varies)
+        text = left(f"  {TITLE}", 2 + columns.title)
+        names = left(columns.names or VARIES, columns.varies)
         text += f"  {names}" if columns.varies else ""
         text += " " * (columns.bar + 1) if "bar" in shown else ""
         text += right("done", WIDTHS["done"]) + right("reward", WIDTHS["reward"])

@@ -204,7 +204,7 @@ def _facts(state: RunState, now: float, words: int, terse: bool, moved: str) -> 
         facts.append(lines)
     if moved:
         facts.append((("limit ", "muted"), (moved, "warn")))
-    elif state.end is None and (gives_way := _concurrency(state, words, terse)):
+    elif gives_way := _concurrency(state, words, terse):
         facts.append(gives_way)
     facts += [((text, "muted"),) for text in _pace(state, now, words)]
     comes = state.end is None and not state.is_foreign
@@ -220,17 +220,14 @@ def _facts(state: RunState, now: float, words: int, terse: bool, moved: str) -> 
 
 
 def _concurrency(state: RunState, words: int, terse: bool) -> Line:
-    """How many are generated at a time, where an endpoint has refused requests."""
-    limit, most = state.at_a_time
-    refused = state.refused_requests
-    if not refused:
-        return EMPTY
+    """How many are generated at a time while endpoints refuse requests, and how many they did."""
+    limit, most = state.at_a_time if state.end is None else (0, 0)
     shown: list[Span] = []
     if limit and limit != most:
         of = f" of {most:,}" if most else ""
         shown = [(columns(state.limits, 1)[0] + " ", "faint")] if words == 3 else []
         shown += [("limit ", "muted"), (f"{limit:,}{of}", "warn")]
-    if not (terse and shown):
+    if (refused := state.refused_requests) and not (terse and shown):
         shown.append((f"{' · ' if shown else ''}{plural(refused, 'request')} refused", "muted"))
     return tuple(shown)
 

@@ -226,16 +226,15 @@ class RunList(LineView):
 
     def _numbers(self, one: FoundRun, columns: Columns) -> list[Span]:
         spans: list[Span] = [(right(reward_text(one.reward), REWARD), "strong")]
+        half = ""
+        if one.low is not None and one.high is not None and _is_even(one):
+            half = f"±{reward_text(half_of(one.reward, one.low, one.high))}"
         if columns.interval:
-            interval = interval_text(one.low, one.high)
-            if len(interval) > INTERVAL - 2:
-                interval = interval_text(one.low, one.high, 1)
-            spans.append((f"  {left(interval, INTERVAL - 2)}", "muted"))
+            tried = (*(interval_text(one.low, one.high, places) for places in (2, 1)), half)
+            fitting = (text for text in tried if len(text) <= INTERVAL - 2)
+            spans.append((f"  {left(next(fitting, ''), INTERVAL - 2)}", "muted"))
         else:
-            half = ""
-            if one.low is not None and one.high is not None and _is_even(one):
-                half = f" ±{reward_text(half_of(one.reward, one.low, one.high))}"
-            spans.append((left(half, HALF), "muted"))
+            spans.append((left(f" {half}", HALF), "muted"))
         if columns.n:
             spans.append((right("" if one.n is None else count_text(one.n), N), "muted"))
         return spans
