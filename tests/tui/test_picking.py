@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import asyncio
 from pathlib import Path
 
 import pytest
 from form_staging import staged
-from scripted_form import MONDAY, ScriptedDesk, draft_of, form_app, ready
+from scripted_form import ENVIRONMENTS, MONDAY, ScriptedDesk, draft_of, form_app, ready
 
 from tui_eval.tui.form.desk import Offer
 
@@ -48,6 +49,21 @@ async def test_what_is_typed_stands_below_what_it_fits(
         await stage.press("enter")
         await stage.settled()
         assert stage.screen.draft.form.text(name) == listed[0]
+
+
+async def test_enter_waits_for_what_there_is_to_choose_from() -> None:
+    class Slow(ScriptedDesk):
+        found = asyncio.Event()
+
+        async def environments(self, environments_dir: str) -> list[Offer]:
+            await self.found.wait()
+            return ENVIRONMENTS
+
+    async with staged(form_app(desk=Slow())) as stage:
+        await stage.press("enter", *"word", "enter")
+        Slow.found.set()
+        await stage.until(lambda: stage.app.screen is stage.screen)
+        assert stage.screen.draft.form.env_id == "word-guess"
 
 
 async def test_a_file_that_is_there_is_loaded_though_another_fits(

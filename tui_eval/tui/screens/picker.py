@@ -71,17 +71,23 @@ class OfferList(LineView, inherit_bindings=False):
         self.found: list[Offer] = []
         self.cursor = 0
         self.is_waiting = True
+        self._is_chosen = False
+        """Whether enter was pressed before the offers were there."""
         self.label = "filter"
 
     def offer(self, offers: Sequence[Offer], current: str) -> None:
         """Shows offers, the cursor on the one that is set already."""
-        self.offers = offers
+        self.offers, self.is_waiting = offers, False
+        is_chosen = self._is_chosen
         self._filter()
         names = [one.name for one in self.found]
         self._put(names.index(current) if current in names and not self.typing.text else 0)
+        if is_chosen:
+            self.action_choose()
 
     def _filter(self) -> None:
-        text = self.typing.text.strip()
+        self._is_chosen = False
+        text = "" if self.is_waiting else self.typing.text.strip()
         words = text.lower().split()
         found = [
             one for one in self.offers if all(w in f"{one.name} {one.note}".lower() for w in words)
@@ -174,6 +180,7 @@ class OfferList(LineView, inherit_bindings=False):
 
     def action_choose(self) -> None:
         """Chooses what is under the cursor."""
+        self._is_chosen = self.is_waiting
         if self.here is not None:
             self.post_message(self.Chosen(self.here))
 
@@ -253,7 +260,6 @@ class Picker(Dialog[Offer | None]):
 
     async def _get(self) -> None:
         offers = await self._load()
-        self.list.is_waiting = False
         has_about = bool(self._about or any(one.about for one in offers))
         self.set_class(has_about, "-with-about")
         if not (has_about or self.has_class("-one")):
