@@ -158,8 +158,7 @@ class LiveScreen(PassingOnScreen, SteeringScreen, FindingScreen, LeavableScreen,
             return
         self._drawn = drawn
         self.read_notes()
-        if not self.at_work:
-            self._end_questions()
+        self.follow_question()
         self.header.live, self.header.asked_pause = self.feed.live, self.asked_pause
         if state.total and self.reader.row < 0:
             self._first_rollout()
