@@ -60,6 +60,13 @@ class LeavableScreen(AnnotatingScreen):
             return "home"
         return "leave" if self.at_work else "quit"
 
+    @property
+    def leaving(self) -> str:
+        """What leaving does, for the help."""
+        if self._leave_word == "home":
+            return "Back home; what runs goes on" if self.at_work else "Back home"
+        return "Stop (resumable), detach, or stay" if self.at_work else "Quit"
+
     def action_leave(self) -> None:
         """Leaves at once where nothing is lost, asks otherwise."""
         if self.over_home and self.joined and self.at_work:

@@ -19,7 +19,7 @@ from tui_eval.tui.leaving import Leave
 from tui_eval.tui.look.titles import reward_title, rollouts_title, story_title
 from tui_eval.tui.screens.finding import FindingScreen
 from tui_eval.tui.screens.leavable import LeavableScreen
-from tui_eval.tui.screens.pane_words import words_for
+from tui_eval.tui.screens.pane_words import told_otherwise, words_for
 from tui_eval.tui.screens.passing_on import PassingOnScreen
 from tui_eval.tui.screens.steering import SteeringScreen
 from tui_eval.tui.screens.zooming import ZoomingScreen
@@ -419,7 +419,8 @@ class LiveScreen(PassingOnScreen, SteeringScreen, FindingScreen, LeavableScreen,
         """Shows the keys."""
         from tui_eval.tui.screens.help import Help
 
-        self.app.push_screen(Help(self.groups, here=self.pane_scope))
+        others = told_otherwise(self.keys.words, self.leaving, self.goes_on, self.at_work)
+        self.app.push_screen(Help(self.groups, here=self.pane_scope, others=others))
 
     def leave_with(self, leave: Leave) -> None:
         """Tells the app how to leave."""
