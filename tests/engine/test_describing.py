@@ -117,6 +117,28 @@ def test_readme_version_and_defaults_come_from_its_folder(program: Program) -> N
 
 
 @pytest.mark.parametrize(
+    ("module", "readme"),
+    [
+        ("my_env.py", "my_env/README.md"),
+        ("my_env.py", "my-env/README.md"),
+        ("my_env/my_env.py", "my_env/README.md"),
+        ("my-env/src/my_env.py", "my-env/README.md"),
+        ("my-env/my_env/__init__.py", "my-env/README.md"),
+    ],
+)
+def test_a_readme_is_found_in_every_folder_that_is_called_like_the_environment(
+    program: Program, module: str, readme: str
+) -> None:
+    folder = program.folder / "environments"
+    for path, text in ((module, "def load_environment(): ..."), (readme, "# Mine")):
+        (folder / path).parent.mkdir(parents=True, exist_ok=True)
+        (folder / path).write_text(text)
+    (folder / "README.md").write_text("# All of them")
+    _, found = asked(program, "--describe", "my-env")
+    assert found["readme"] == "# Mine"
+
+
+@pytest.mark.parametrize(
     ("source", "words"),
     [
         ("import not_installed_anywhere", "pip install not_installed_anywhere"),

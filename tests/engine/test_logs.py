@@ -1,8 +1,11 @@
 from __future__ import annotations
 
+import os
 import subprocess
 import sys
 from pathlib import Path
+
+import pytest
 
 from tui_eval.fold.log_records import ERROR, INFO, OUTPUT, LogParser, LogRecord
 
@@ -25,7 +28,12 @@ def logged(folder: Path, code: str) -> list[LogRecord]:
     """The records of the log of a process that runs this code; its own output is what is early."""
     with open(folder / "early.log", "w+b") as early:
         subprocess.run(
-            [sys.executable, "-c", BEGIN + code], cwd=folder, stdout=early, stderr=early, check=True
+            [sys.executable, "-c", BEGIN + code],
+            cwd=folder,
+            env={**os.environ, "PYTHONPATH": os.pathsep.join([*sys.path, "lib/site-packages"])},
+            stdout=early,
+            stderr=early,
+            check=True,
         )
     return LogParser().parse((folder / "engine.log").read_bytes(), 0)[1]
 
@@ -84,3 +92,36 @@ print("on")
 def test_who_keeps_the_output_of_before_the_run_prints_no_secret_either(tmp_path: Path) -> None:
     records = logged(tmp_path, 'print("key sk-secret", file=early)')
     assert [one.lines for one in records] == [["loading 7"], ["key *********"]]
+
+
+SPEAKER = """
+import logging
+log = logging.getLogger({!r})
+def speak():
+    log.debug("{} in detail")
+    log.info("{}")
+    log.warning("{} warns")
+"""
+
+
+@pytest.mark.parametrize("verbose", [False, True])
+def test_loggers_of_an_author_are_heard_those_of_libraries_only_where_they_warn(
+    tmp_path: Path, verbose: bool
+) -> None:
+    packages = tmp_path / "lib" / "site-packages"
+    packages.mkdir(parents=True)
+    modules = {"sums": tmp_path, "more_sums": packages, "library": packages, "httpx": packages}
+    for name, folder in modules.items():
+        (folder / f"{name}_.py").write_text(SPEAKER.format(name, name, name, name))
+    (packages / "asked_.py").write_text(SPEAKER.format("asked", *3 * ["asked"]))
+    code = f"""
+set_up_logging({verbose}, ["owner/more-sums-"])
+logging.getLogger("asked").setLevel(logging.INFO)
+import sums_, more_sums_, library_, httpx_, asked_
+for one in (sums_, more_sums_, library_, httpx_, asked_):
+    one.speak()
+"""
+    told = [one.lines[0] for one in logged(tmp_path, code)[1:]]
+    detail = {f"{name} in detail" for name in ("sums", "more_sums")} if verbose else set()
+    warned = {f"{name} warns" for name in (*modules, "asked")}
+    assert set(told) == {"sums", "more_sums", "asked"} | detail | warned

@@ -216,14 +216,18 @@ def test_prints_of_an_environment_go_to_the_log_and_not_to_the_terminal(
     program.environment(
         "loud",
         """
+        import logging
         import os
         import sys
         import tui_eval as vf
 
+        log = logging.getLogger("my_env")
         print("imported loudly")
+        log.info("imported as well")
 
         def noisy(completion):
             print("scored loudly")
+            log.info("scored as well")
             print("to stderr", file=sys.stderr)
             os.write(1, b"raw bytes\\n")
             return 1.0
@@ -241,6 +245,8 @@ def test_prints_of_an_environment_go_to_the_log_and_not_to_the_terminal(
     log = program.only_run().log
     for said in ("imported loudly", "scored loudly", "to stderr", "raw bytes"):
         assert said in log
+    for said in ("imported as well", "scored as well"):
+        assert f"INFO my_env: {said}\n" in log
 
 
 def test_verbose_logs_requests_tools_and_rewards(

@@ -14,6 +14,7 @@ from seeing import Watching
 from tui_eval import events as ev
 from tui_eval.tui.app import TuiEvalApp
 from tui_eval.tui.preferences import Preferences
+from tui_eval.tui.screens.question import Choices, Question
 from tui_eval.tui.widgets.line_view import LineView
 
 
@@ -60,6 +61,13 @@ class Stage(Watching):
     async def press(self, *keys: str) -> None:
         await self.pilot.press(*keys)
         await self.pilot.pause()
+
+
+def question(stage: Stage) -> str:
+    """What is asked: its title and its lines."""
+    assert isinstance(stage.app.screen, Question)
+    box = stage.app.screen.query_one(Choices)
+    return f"{box.border_title}\n{stage.text(box)}"
 
 
 @asynccontextmanager

@@ -16,7 +16,6 @@ from textual.widgets import TextArea
 
 from tui_eval.config.draft import Draft
 from tui_eval.errors import Fault
-from tui_eval.tui.form.desk import Offer
 from tui_eval.tui.leaving import Leave
 from tui_eval.tui.screens import configure
 from tui_eval.tui.screens.question import Question
@@ -202,65 +201,12 @@ async def test_a_changed_file_of_several_runs_as_it_is_shown() -> None:
     assert request["text"] == MONDAY.replace("num_examples = 8", "num_examples = 80")
 
 
-async def test_an_environment_is_picked_by_a_part_of_its_name() -> None:
-    async with staged(form_app()) as stage:
-        await stage.press("enter")
-        picker = await stage.picker()
-        await stage.press("b", "u", "n", "space", "w", "o", "r", "d", "minus")
-        await stage.press("down")
-        await stage.until(lambda: "word-guess" in stage.text(picker.text))
-        await stage.press("enter")
-        await stage.settled()
-        assert stage.screen.draft.form.env_id == "word-guess"
-
-
-async def test_a_list_is_as_tall_as_what_there_is_to_choose_from() -> None:
-    async with staged(ready()) as stage:
-        for name, lines in (("provider", 9), ("resume", 1)):
-            await stage.to(name)
-            await stage.press("enter")
-            picker = await stage.picker()
-            await stage.pilot.pause()
-            assert len(picker.list.offers) == lines
-            assert lines <= picker.list.view_height <= lines + 1, "and a typed one"
-            await stage.press("escape")
-
-
-async def test_names_of_a_list_stand_in_one_column_while_their_notes_have_room() -> None:
-    class Runs(ScriptedDesk):
-        def resumable(self, environments_dir: str) -> list[Offer]:
-            long = "outputs/evals/reverse-text--demo-scripted-policy/1f"
-            return [Offer("newest", "the newest one"), Offer(long, "12 of 20")]
-
-    async with staged(form_app(desk=Runs()), size=(80, 24)) as stage:
-        await stage.to("resume")
-        await stage.press("enter")
-        picker = await stage.picker()
-        lines = [picker.list.line(at) for at in (0, 1)]
-        texts = ["".join(span[0] for span in line) for line in lines]
-        assert texts[0].index("the newest") == texts[1].index("12 of 20")
-
-
 async def test_a_run_that_goes_on_requires_no_environment() -> None:
     async with staged(form_app()) as stage:
         assert "required" in stage.text(stage.screen.fields)
         stage.screen.fields.put_text("resume", "newest")
         await stage.settled()
         assert "required" not in stage.text(stage.screen.fields)
-
-
-async def test_picking_an_endpoint_clears_what_named_another() -> None:
-    draft = draft_of(env_id="reverse-text", model="x", api_base_url="http://127.0.0.1:1/v1")
-    async with staged(form_app(draft)) as stage:
-        await stage.to("model")
-        await stage.press("enter")
-        picker = await stage.picker()
-        await stage.press("d", "e", "m", "o")
-        assert picker.list.here is not None
-        assert picker.list.here.name == "demo"
-        await stage.press("enter")
-        await stage.settled()
-        assert stage.screen.draft.request()["raw"] == {"model": "demo"}
 
 
 async def test_json_is_typed_with_room_and_its_fault_follows() -> None:

@@ -2,7 +2,27 @@
 
 from __future__ import annotations
 
-from staging import over, staged_app
+import re
+
+import pytest
+from home_staging import HomeStage, at_home
+from scripted_run import ERRORS, ScriptedFeed, all_events, finished, saved_rows
+from staging import Stage, over, running, staged_app, staged_suite
+
+from tui_eval.tui.screens.help import HelpLines
+
+AT_WORK = (
+    "Pause the engine", "Follow the newest", "Cancel the selected rollout",
+    "Raise, lower the concurrency", "Flush everything to the disk", "Stop and quit at once",
+    "Stop (resumable), detach, or stay",
+)  # fmt: skip
+
+
+async def helped(stage: Stage | HomeStage) -> str:
+    """All lines of the help."""
+    await stage.press("question_mark")
+    lines = stage.app.screen.query_one(HelpLines)
+    return "\n".join("".join(text for text, _ in lines.line(at)) for at in range(lines.count()))
 
 
 async def test_help_that_is_longer_than_the_screen_says_how_to_scroll() -> None:
@@ -12,3 +32,45 @@ async def test_help_that_is_longer_than_the_screen_says_how_to_scroll() -> None:
         assert str(box.border_subtitle) == "j k scroll"
         await stage.press("G")
         assert "Stages" in stage.text(box)
+
+
+async def test_what_an_engine_alone_can_do_is_told_while_one_is_at_work() -> None:
+    async with staged_app(running()) as stage:
+        told = await helped(stage)
+        assert [one for one in AT_WORK if one not in told] == []
+    async with staged_app(over()) as stage:
+        told = await helped(stage)
+        assert [one for one in AT_WORK if one in told] == []
+        for does in ("Run errored or missing", "Next, previous error", "To the end", "Quit"):
+            assert does in told
+
+
+async def test_a_complete_run_without_errors_has_nothing_to_run_again() -> None:
+    events = [finished(one.row) if getattr(one, "row", -1) in ERRORS else one
+              for one in all_events()]  # fmt: skip
+    async with staged_app(ScriptedFeed(events, saved_rows(), live=False)) as stage:
+        told = await helped(stage)
+        assert "Run errored" not in told and "previous error" not in told
+
+
+async def test_a_suite_goes_on_after_one_of_its_evaluations() -> None:
+    async with staged_suite() as stage:
+        await stage.press("less_than_sign")
+        await stage.until(lambda: stage.live.state.end is not None)
+        told = await helped(stage)
+        assert "Pause the engine" in told and "Cancel the selected" not in told
+
+
+@pytest.mark.parametrize(
+    ("name", "leaves"),
+    [("3f9a2c10", "Back home; what runs goes on"), ("11aa22bb", "Back home")],
+)
+async def test_help_and_footer_say_the_same_of_leaving_a_run_that_home_opened(
+    name: str, leaves: str
+) -> None:
+    async with at_home() as stage:
+        await stage.select(name)
+        live = await stage.into_run()
+        live.keys.message = ""
+        await stage.until(lambda: "q home" in stage.text(live.keys))
+        assert re.search(rf" q +{leaves}( {{2,}}|$)", await helped(stage), re.MULTILINE)

@@ -1,8 +1,16 @@
 from __future__ import annotations
 
 import pytest
-from scripted_run import NOW, ScriptedFeed, all_events, saved_rows
-from staging import over, running, staged_app
+from scripted_run import (
+    NOW,
+    ScriptedFeed,
+    all_events,
+    finished,
+    run_started,
+    running_events,
+    saved_rows,
+)
+from staging import over, question, running, staged_app
 
 from tui_eval import events as ev
 from tui_eval.commands import Detach, Stop
@@ -102,13 +110,45 @@ async def test_leaving_between_the_last_rollout_and_the_end_of_the_run_asks_noth
     assert not any(isinstance(command, Stop) for command in stage.feed.sent)
 
 
-async def test_a_question_about_a_running_run_goes_away_when_it_ends() -> None:
+async def test_what_leaving_asks_follows_the_run_while_nobody_answers() -> None:
     async with staged_app(running()) as stage:
         await stage.press("q")
-        assert isinstance(stage.app.screen, Question)
-        stage.feed.events.append(ev.RunFinished(0, NOW, "finished", 0))
-        await stage.until(lambda: stage.app.screen is stage.live)
-        assert "The run has ended" in stage.text(stage.live.keys)
+        assert "30 of 48 rollouts are on disk" in question(stage)
+        await stage.tell(finished(30), finished(32))
+        assert "32 of 48 rollouts are on disk" in question(stage)
+
+
+async def test_a_key_for_a_run_that_ended_before_it_was_pressed_does_nothing() -> None:
+    async with staged_app(running()) as stage:
+        await stage.press("q")
+        await stage.tell(ev.RunFinished(0, NOW, "interrupted", 130))
+        assert "The run has ended" in question(stage)
+        await stage.press("s", "d")
+        assert "The run has ended" in question(stage)
+        await stage.press("enter")
+        assert stage.app.screen is stage.live
+        await stage.press("q")
+    assert stage.app.return_value == Leave("closed")
+    assert not any(isinstance(one, Stop | Detach) for one in stage.feed.sent)
+
+
+async def test_a_run_that_ended_while_it_was_asked_about_is_left_from_the_question() -> None:
+    async with staged_app(running()) as stage:
+        await stage.press("q")
+        await stage.tell(ev.RunFinished(0, NOW, "interrupted", 130))
+        await stage.press("l")
+    assert stage.app.return_value == Leave("closed")
+
+
+async def test_an_unsaved_run_that_ends_while_it_is_asked_about_can_be_saved() -> None:
+    feed = ScriptedFeed([run_started(saved=False), *running_events()[1:]], saved_rows())
+    async with staged_app(feed) as stage:
+        await stage.press("q")
+        assert "stop and save" in question(stage)
+        await stage.tell(ev.RunFinished(0, NOW, "interrupted", 130))
+        assert "Save this run?" in question(stage)
+        await stage.press("u", "y")
+    assert stage.app.return_value == Leave("closed", save=True)
 
 
 async def test_an_unsaved_run_is_asked_about_while_the_engine_finishes_it() -> None:

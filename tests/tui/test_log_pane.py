@@ -131,6 +131,9 @@ async def test_search_goes_round_and_escape_ends_it_before_it_leaves() -> None:
         assert "390 + 48" in selected(stage)
         await stage.press("N")
         assert "550 + 57" in selected(stage)
+        for done in ("escape", "enter"):
+            await stage.press("slash", *("x" if done == "escape" else ""), done)
+            assert "“answered” entry 2 of 2" in str(stage.live.log_pane.border_title)
         await stage.press("escape")
         assert "answered" not in str(stage.live.log_pane.border_title)
         assert stage.live.focused is stage.live.log_pane

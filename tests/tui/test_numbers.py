@@ -196,6 +196,14 @@ async def test_enter_in_the_numbers_goes_first_to_what_can_be_listed(size: tuple
         assert not stage.live.rollouts.listing.text
 
 
+async def test_enter_in_the_numbers_waits_for_a_run_that_is_still_loading() -> None:
+    async with staged_app(ScriptedFeed([], saved_rows(), live=False)) as stage:
+        await stage.press("3", "enter")
+        await stage.tell(*all_events())
+        await stage.until(lambda: "ZeroDivisionError" in selected(stage))
+        assert not stage.live.rollouts.listing.text
+
+
 async def test_enter_on_an_example_and_a_click_go_to_its_rollouts() -> None:
     async with staged_app(over(), size=(120, 40)) as stage:
         await stage.press("3", "G", "k")

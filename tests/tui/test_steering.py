@@ -20,7 +20,7 @@ from scripted_run import (
     saved_rows,
     staged,
 )
-from staging import Stage, over, running, staged_app, staged_suite
+from staging import Stage, over, question, running, staged_app, staged_suite
 
 from tui_eval import events as ev
 from tui_eval.commands import Cancel, Command, MoveLimit, Rerun, SaveNow, Subscribe
@@ -41,11 +41,6 @@ def said(stage: Stage) -> str:
     return stage.text(stage.live.keys)
 
 
-def question(stage: Stage) -> str:
-    assert isinstance(stage.app.screen, Question)
-    return stage.text(stage.app.screen.query_one("Choices"))  # type: ignore[arg-type]
-
-
 async def test_a_rollout_is_cancelled_once_somebody_says_yes() -> None:
     async with staged_app(running()) as stage:
         await stage.press("K", "escape")
@@ -58,6 +53,28 @@ async def test_a_rollout_is_cancelled_once_somebody_says_yes() -> None:
         assert "Cancelled; it runs again." in said(stage)
         await stage.press("g", "1", "g", "K")
         assert "has finished" in said(stage)
+
+
+async def test_a_rollout_that_finishes_meanwhile_is_not_cancelled() -> None:
+    async with staged_app(running()) as stage:
+        await stage.press("K")
+        await stage.tell(finished(SELECTED))
+        assert "has finished" in question(stage)
+        await stage.press("y")
+        assert "has finished" in question(stage)
+        await stage.press("escape")
+        assert asked(stage.feed) == []
+
+
+async def test_what_runs_again_is_counted_as_long_as_it_is_asked_about() -> None:
+    async with staged_app(running()) as stage:
+        await stage.press("g", "e", "R")
+        row = stage.live.rollouts.row
+        assert "all 2 errored" in question(stage)
+        await stage.tell(failed(35, "ModelError -> APITimeoutError"))
+        assert "all 3 errored" in question(stage)
+        await stage.press("o")
+        assert asked(stage.feed) == [Rerun([row])]
 
 
 async def test_errored_rollouts_run_again_alone_by_their_error_or_all_of_them() -> None:

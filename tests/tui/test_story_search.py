@@ -69,8 +69,22 @@ async def test_the_keys_give_way_to_the_words_that_are_looked_for() -> None:
         await rich(stage)
         await find_in(stage, "candles")
         assert foot(stage) == "/candles  1/19   n N next, previous"
-        await find_in(stage, " per")
+        await find_in(stage, "candles per")
         assert foot(stage).startswith("/candles per  1/2")
+
+
+async def test_the_next_search_begins_empty_and_the_one_before_it_holds_until_then() -> None:
+    async with staged_app(rich_feed()) as stage:
+        await rich(stage)
+        await find_in(stage, "candles")
+        await stage.press("slash", *"boxes")
+        assert foot(stage).startswith("/boxes")
+        await stage.press("escape", "n")
+        assert foot(stage).startswith("/candles  2/19")
+        await find_in(stage, "")
+        assert foot(stage).startswith("/candles") and "/19" in foot(stage)
+        await find_in(stage, "boxes of 36")
+        assert foot(stage).startswith("/boxes of 36  1/")
 
 
 async def test_a_match_in_a_folded_tool_call_unfolds_it() -> None:

@@ -16,7 +16,7 @@ from scripted_suite import (
 from staging import Stage, staged_suite
 
 from tui_eval import events as ev
-from tui_eval.commands import Detach, Pause, Resume, Stop, Subscribe
+from tui_eval.commands import Cancel, Detach, Pause, Resume, Stop, Subscribe
 from tui_eval.tui.app import TuiEvalApp
 from tui_eval.tui.leaving import Leave
 from tui_eval.tui.screens.question import Question
@@ -415,6 +415,19 @@ async def test_leaving_asks_what_becomes_of_the_suite(
     assert isinstance(stage.feed.sent[-1], command)
     assert stage.feeds.left_open == []
     assert [type(sent) for sent in stage.feeds.feeds[0].sent] == [Subscribe, Detach]
+
+
+async def test_what_is_asked_about_a_rollout_holds_its_evaluation() -> None:
+    async with staged_suite() as stage:
+        first = stage.feeds.feeds[0]
+        await stage.press("1", "K")
+        await stage.tell(moved(RUNNING, "finished"), moved(2, "running"))
+        stage.clock += 60
+        await stage.at_rest(stage.live.evaluations)
+        assert stage.live.evaluations.place == RUNNING
+        await stage.press("y")
+        assert Cancel in [type(one) for one in first.sent]
+        await stage.until(lambda: stage.live.evaluations.place == 2)
 
 
 async def test_a_suite_that_is_over_is_left_without_a_question() -> None:

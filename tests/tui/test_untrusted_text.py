@@ -13,7 +13,7 @@ from tui_eval import events as ev
 from tui_eval.fold.columns import Note
 from tui_eval.fold.filter_fields import METRIC
 from tui_eval.tui.app import TuiEvalApp
-from tui_eval.tui.leaving import Choice
+from tui_eval.tui.leaving import Asked, Choice
 from tui_eval.tui.screens.note import NoteDialog
 from tui_eval.tui.screens.question import Question
 from tui_eval.tui.widgets.line_view import LineView
@@ -121,8 +121,8 @@ async def test_modals_and_messages_show_what_they_are_told_and_no_more() -> None
         app.live_screen.keys.say(EVIL, NOW)
         await settle(pilot)
         look(pilot, whole=True)
-        question = Question(EVIL, [EVIL], [Choice("s", EVIL, EVIL, None)], about_running=False)
-        app.push_screen(question)
+        asked = Asked(EVIL, [EVIL], [Choice("s", EVIL, EVIL, None)])
+        app.push_screen(Question(lambda: asked))
         await settle(pilot)
         look(pilot, whole=True)
         assert "[/foo]" in app.export_screenshot()

@@ -22,7 +22,7 @@ from typing import Any
 from tui_eval.commands import Command, Stop
 from tui_eval.config.plan import Request
 from tui_eval.engine.attending import Job, let_listeners_read
-from tui_eval.engine.logs import early_output
+from tui_eval.engine.logs import early_output, set_up_logging
 from tui_eval.engine.one_run import OneRun
 from tui_eval.engine.preparing.prepare import check, prepare
 from tui_eval.engine.sampling import sample_engine
@@ -87,6 +87,7 @@ class Engine:
             RefusedError: With everything that is wrong.
         """
         request = self._request
+        set_up_logging(bool(request.raw.get("verbose")), [request.env_id or ""])
         several = expand_several(request)
         if several is not None:
             return Suite(request, survey(request, several), self._hub, self._socket_path)

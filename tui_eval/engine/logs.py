@@ -10,14 +10,19 @@ import os
 import re
 import sys
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Collection, Iterator
 from contextvars import ContextVar
 from pathlib import Path
 from typing import Any
 
 from tui_eval.environments.author_logs import StandardError, hand_over
+from tui_eval.fold.error_place import is_peoples
 from tui_eval.runs.redaction import Redactor
 
+_OURS = tuple(map(logging.getLogger, ("tui_eval", "verifiers")))
+"""Authors write to loggers below `verifiers`, as that library does."""
+_TALKATIVE = ("anthropic", "asyncio", "httpcore", "httpx", "openai")
+"""Loggers of libraries that make records for every request, and are asked for warnings alone."""
 _LINE = re.compile(rb"^(?=[^\n])", re.MULTILINE)
 
 
@@ -119,7 +124,7 @@ class RunLog:
     """engine.log of one of several runs in a process; what comes before it has a path is kept.
 
     Args:
-        verbose: Whether it gets our records below INFO.
+        verbose: Whether it gets records below INFO.
     """
 
     def __init__(self, verbose: bool = False) -> None:
@@ -219,22 +224,35 @@ def _said_so_far() -> bytes:
         return b""
 
 
-def set_up_logging(verbose: bool) -> None:
-    """Sends the records of all loggers to standard error; ours from DEBUG on if verbose.
+def set_up_logging(verbose: bool, env_ids: Collection[str] = ("",)) -> None:
+    """Sends the records of all loggers to standard error: those of ours and of people's code from
+    INFO on, from DEBUG on if verbose; those of libraries from WARNING on.
 
     Args:
         verbose: Where a process has several runs: whether any of them is.
+        env_ids: Environments, which may be installed as libraries are.
     """
     handler = _Records()
-    handler.addFilter(_is_wanted)
+    handler.addFilter(functools.partial(_is_wanted, env_ids=env_ids))
     handler.setFormatter(logging.Formatter("%(asctime)s %(levelname)s %(name)s: %(message)s"))
-    logging.basicConfig(level=logging.WARNING, handlers=[handler], force=True)
+    level = logging.DEBUG if verbose else logging.INFO
+    logging.basicConfig(level=level, handlers=[handler], force=True)
     hand_over()
-    logging.getLogger("tui_eval").setLevel(logging.DEBUG if verbose else logging.INFO)
+    for logger in _OURS:
+        logger.setLevel(level)
+    for logger in map(logging.getLogger, _TALKATIVE):
+        logger.setLevel(logger.level or logging.WARNING)
 
 
-def _is_wanted(record: logging.LogRecord) -> bool:
+def _is_wanted(record: logging.LogRecord, env_ids: Collection[str]) -> bool:
     """Whether the run that a record belongs to is to log it."""
+    asked = logging.getLogger(record.name)
+    while not asked.level and asked.parent is not None:
+        asked = asked.parent
+    is_level_ours = asked in _OURS or asked is logging.root  # else somebody asked for this logger
+    if record.levelno >= logging.WARNING or not is_level_ours:
+        return True
+    if asked is logging.root and not any(is_peoples(record.pathname, one) for one in env_ids):
+        return False
     log = CURRENT_LOG.get()
-    is_detail = record.levelno < logging.INFO and record.name.startswith("tui_eval.")
-    return log is None or log.verbose or not is_detail
+    return log is None or log.verbose or record.levelno >= logging.INFO

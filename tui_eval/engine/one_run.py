@@ -32,7 +32,7 @@ class OneRun:
         hub.redact = redact
         hub.path = str(prepared.run.path)
         print_to_log(prepared.run.log, redact)
-        set_up_logging(prepared.plan.verbose)
+        set_up_logging(prepared.plan.verbose, [prepared.plan.env_id])
         host = Host(True, CANCELS_WITHIN_S, giving_up=giving_up, loaded=spare_collector)
         replicas = Replicas([client_config(prepared.plan)])
         self._hub = hub

@@ -22,21 +22,25 @@ def place_of(traceback: str, env_id: str = "") -> str | None:
 
     Args:
         traceback: As Python prints it.
-        env_id: Name of the environment: an installed package of that name is people's code.
+        env_id: See `is_peoples`.
     """
-    package = env_id.rpartition("/")[2].replace("-", "_")
     for block in traceback.split(_BLOCK):
         for path, line, function in reversed(_FRAME.findall(block)):
-            if _is_peoples(path, package):
+            if is_peoples(path, env_id):
                 return f"{_from_here(path)}:{line} in {function}"
     return None
 
 
-def _is_peoples(path: str, package: str) -> bool:
+def is_peoples(path: str, env_id: str) -> bool:
+    """Whether a file of code is people's own: neither ours, nor Python's, nor a library's.
+
+    Args:
+        env_id: Name of the environment: an installed package of that name is people's code.
+    """
     if path.startswith("<") or is_ours(path):
         return False
     if installed := _PACKAGES.search(path):
-        return installed.group(1) == package
+        return installed.group(1) == env_id.rpartition("/")[2].replace("-", "_")
     return not path.startswith(_STANDARD)
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, Literal, NamedTuple
 
@@ -29,29 +30,38 @@ class Choice(NamedTuple):
     answer: Any
 
 
+class Asked(NamedTuple):
+    """A question: its title, lines of text, and the answers to choose from."""
+
+    title: str
+    text: Sequence[str]
+    choices: Sequence[Choice]
+
+
 STAY = Choice("escape", "stay", "", None)
 
 
-def leave_question(goes_on: bool, on_disk: str, noun: str) -> tuple[str, list[str]]:
-    """The title and the text of the question.
-
-    Args:
-        on_disk: A sentence on what has finished.
-        noun: `run`, or `suite` for several of them.
-    """
-    if goes_on:
-        return "Leave while it runs?", [on_disk]
-    whose, runs = ("Their", "these runs") if noun == "suite" else ("Its", "this run")
-    return f"Save {runs}?", [f"{whose} rollouts are on disk, but not among your outputs."]
-
-
-def leave_choices(goes_on: bool, saved: bool) -> list[Choice]:
-    """The answers to choose from; none where there is nothing to ask.
+def leave_question(goes_on: bool, saved: bool, on_disk: str, noun: str) -> Asked:
+    """What is asked before something is left.
 
     Args:
         goes_on: Whether an engine is at work on the run.
         saved: False for a run that lives in the state directory until it is saved.
+        on_disk: A sentence on what has finished.
+        noun: `run`, or `suite` for several of them.
     """
+    choices = leave_choices(goes_on, saved)
+    if goes_on:
+        return Asked("Leave while it runs?", [on_disk], choices)
+    if saved:
+        return Asked(f"The {noun} has ended", [on_disk], choices)
+    whose, runs = ("Their", "these runs") if noun == "suite" else ("Its", "this run")
+    why = f"{whose} rollouts are on disk, but not among your outputs."
+    return Asked(f"Save {runs}?", [why], choices)
+
+
+def leave_choices(goes_on: bool, saved: bool) -> list[Choice]:
+    """The answers to choose from; see `leave_question`."""
     if goes_on and saved:
         return [
             Choice("s", "stop", "resumable; what finished is kept", Leave("stop")),
@@ -66,7 +76,7 @@ def leave_choices(goes_on: bool, saved: bool) -> list[Choice]:
             STAY,
         ]
     if saved:
-        return []
+        return [Choice("l", "leave", "", Leave("closed")), STAY]
     return [
         Choice("y", "yes, save it", "kept for good", Leave("closed", save=True)),
         Choice("n", "no", "deleted after 14 days", Leave("closed")),

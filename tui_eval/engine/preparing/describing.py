@@ -89,10 +89,7 @@ def _release(found: FoundEnvironment, pyproject: Path | None) -> str:
 
 def _readme(found: FoundEnvironment, pyproject: Path | None) -> str:
     """The beginning of its README; empty where it has none of its own."""
-    folders = [pyproject.parent] if pyproject else []
-    if found.path is not None and found.path.name == "__init__.py":
-        folders.append(found.path.parent)
-    for folder in folders:
+    for folder in _readme_folders(found, pyproject):
         for name in ("README.md", "README.rst", "README.txt", "README"):
             try:
                 with open(folder / name, encoding="utf-8", errors="replace") as file:
@@ -100,6 +97,19 @@ def _readme(found: FoundEnvironment, pyproject: Path | None) -> str:
             except OSError:
                 continue
     return ""
+
+
+def _readme_folders(found: FoundEnvironment, pyproject: Path | None) -> Iterator[Path]:
+    """Folders that are the environment's own, by its name or its project."""
+    name, path = module_name_of(found.module_name.rpartition(".")[2]), found.path
+    if path is not None and path.name != "__init__.py":
+        yield from (path.parent / spelling for spelling in (name, name.replace("_", "-")))
+    if pyproject is not None:
+        yield pyproject.parent
+    if path is not None:
+        if path.name == "__init__.py":
+            yield path.parent
+        yield from (one for one in path.parents[:3] if module_name_of(one.name) == name)
 
 
 def _parameters(make: Callable[..., Any]) -> Iterator[dict[str, Any]]:

@@ -112,7 +112,7 @@ class Suite:
         )
         hub.redact, hub.path, hub.story = self._redact, path, self._story
         print_to_logs(self._redact)
-        set_up_logging(any(plan.verbose for plan in plans))
+        set_up_logging(any(one.verbose for one in plans), {one.env_id for one in plans})
 
     def _story(self) -> list[Event]:
         if self._job is None:

@@ -9,7 +9,7 @@ from tui_eval.fold.run_state import RunState
 from tui_eval.tui.commands.keymap import key_for
 from tui_eval.tui.look.titles import rollout_name
 from tui_eval.tui.rollouts.notebook import Notebook
-from tui_eval.tui.terminal.drawing import DrawnScreen
+from tui_eval.tui.screens.asking import AskingScreen
 from tui_eval.tui.widgets.key_line import KeyLine
 from tui_eval.tui.widgets.rollout_list import RolloutList
 
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from tui_eval.fold.feed import Feed
 
 
-class AnnotatingScreen(DrawnScreen[None]):
+class AnnotatingScreen(AskingScreen):
     """A screen with a list of rollouts, of which one is selected."""
 
     feed: Feed

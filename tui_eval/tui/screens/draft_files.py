@@ -12,7 +12,7 @@ from tui_eval.config.draft import Draft
 from tui_eval.config.eval_document import Place
 from tui_eval.tui.form.desk import Desk, Offer
 from tui_eval.tui.form.looking import Looked
-from tui_eval.tui.leaving import STAY, Choice, Leave
+from tui_eval.tui.leaving import STAY, Asked, Choice, Leave
 from tui_eval.tui.screens.pickers import load_picker, save_picker, table_picker
 from tui_eval.tui.terminal.drawing import DrawnScreen
 from tui_eval.tui.widgets.key_line import KeyLine
@@ -89,8 +89,8 @@ class DraftFilesScreen(DrawnScreen[dict[str, Any] | None]):
         going = Choice(word[0], word, "what was typed is lost", Leave("closed"))
         saving = Choice("w", f"save and {word}", "", Leave("closed", save=True))
         text = ["It has not been run, and the TOML has not been saved."]
-        question = Question(title, text, [STAY, saving, going], about_running=False)
-        self.app.push_screen(question, answered)
+        asked = Asked(title, text, [STAY, saving, going])
+        self.app.push_screen(Question(lambda: asked), answered)
 
     async def _load_file(self, path: Path) -> None:
         try:

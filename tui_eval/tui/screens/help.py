@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from itertools import zip_longest
+from types import MappingProxyType
 from typing import ClassVar
 
 from rich.cells import cell_len
@@ -23,6 +24,7 @@ from tui_eval.tui.widgets.line_view import LineView
 
 HERE = "In this pane"
 KEYS = 13
+AS_EVER: Mapping[str, str] = MappingProxyType({})
 UNFOLLOWED = {"view.bottom": "To the end"}
 """What the help says of commands where nothing is followed, in place of what they do in a run."""
 GAP = 3
@@ -30,15 +32,22 @@ GAP = 3
 
 
 def told_commands(
-    groups: Sequence[str], scopes: Collection[str] = (), here: Scope = ""
+    groups: Sequence[str],
+    scopes: Collection[str] = (),
+    here: Scope = "",
+    others: Mapping[str, str] = AS_EVER,
 ) -> list[tuple[str, list[Command]]]:
     """The commands of these groups; of these scopes only, else of those of a run.
 
     Args:
         here: Scope of the pane with the focus: its commands come first.
+        others: What is said of commands, by their ids, in place of what the tables say; they are
+            left out where that is nothing.
     """
     told: dict[str, list[Command]] = {name: [] for name in (HERE, *groups)}
     for command in COMMANDS:
+        if not others.get(command.id, command.help):
+            continue
         if command.scope == here and command.group != ABOVE:
             told[HERE].append(command)
         elif command.group in groups and (
@@ -49,11 +58,15 @@ def told_commands(
 
 
 def key_lines(
-    groups: Sequence[str], keymap: Keymap, scopes: Collection[str] = (), here: Scope = ""
+    groups: Sequence[str],
+    keymap: Keymap,
+    scopes: Collection[str] = (),
+    here: Scope = "",
+    others: Mapping[str, str] = AS_EVER,
 ) -> Iterator[Line]:
     """The lines of `told_commands`, with a blank one between groups."""
-    told = told_commands(groups, scopes, here)
-    others = {} if _of_run(groups, scopes) else UNFOLLOWED
+    others = others if _of_run(groups, scopes) else UNFOLLOWED
+    told = told_commands(groups, scopes, here, others)
     shown = {command.id: keymap.shown(command) for _, commands in told for command in commands}
     width = max(KEYS, *(cell_len(keys) + 2 for keys in shown.values()))
     for name, commands in told:
@@ -88,9 +101,10 @@ def help_lines(
     keymap: Keymap,
     scopes: Collection[str] = (),
     here: Scope = "",
+    others: Mapping[str, str] = AS_EVER,
 ) -> list[Line]:
     """Keys and signs, in two columns where there is room; no signs for some scopes only."""
-    lines = list(key_lines(groups, keymap, scopes, here))
+    lines = list(key_lines(groups, keymap, scopes, here, others))
     if _of_run(groups, scopes):
         lines += [EMPTY, *sign_lines()]
     ends = [at for at, line in enumerate(lines) if not line]
@@ -108,17 +122,25 @@ def help_lines(
 class HelpLines(LineView):
     """The text of the help."""
 
-    def __init__(self, groups: Sequence[str], scopes: Collection[str], here: Scope) -> None:
+    def __init__(
+        self,
+        groups: Sequence[str],
+        scopes: Collection[str],
+        here: Scope,
+        others: Mapping[str, str],
+    ) -> None:
         super().__init__()
         self._groups = groups
         self._scopes = scopes
         self._here = here
+        self._others = others
         self._lines: list[Line] = []
 
     def update(self) -> None:
         """Lays the help out for the width."""
+        width, keymap = self.line_width, keymap_of(self.app)
         self._lines = help_lines(
-            self._groups, self.line_width, keymap_of(self.app), self._scopes, self._here
+            self._groups, width, keymap, self._scopes, self._here, self._others
         )
         super().update()
         keys = f"{key_for('view.down')} {key_for('view.up')}"
@@ -140,6 +162,7 @@ class Help(Dialog[None]):
         groups: Of commands, in their order.
         scopes: Where they work; empty for those of a run, with the signs of its stages.
         here: Scope of the pane with the focus, told first.
+        others: See `told_commands`.
     """
 
     BINDINGS: ClassVar[list[BindingType]] = [
@@ -147,12 +170,17 @@ class Help(Dialog[None]):
     ]
 
     def __init__(
-        self, groups: Sequence[str], scopes: Collection[str] = (), here: Scope = ""
+        self,
+        groups: Sequence[str],
+        scopes: Collection[str] = (),
+        here: Scope = "",
+        others: Mapping[str, str] = AS_EVER,
     ) -> None:
         super().__init__()
         self._groups = groups
         self._scopes = scopes
         self._here = here
+        self._others = others
 
     def on_click(self, event: events.Click) -> None:
         """A click beside the box closes it."""
@@ -161,7 +189,7 @@ class Help(Dialog[None]):
 
     def compose(self) -> ComposeResult:
         """The box."""
-        box = HelpLines(self._groups, self._scopes, self._here)
+        box = HelpLines(self._groups, self._scopes, self._here, self._others)
         what = "Keys and signs" if _of_run(self._groups, self._scopes) else "Keys"
         box.border_title = Content(f"{what} · esc closes")
         yield box

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import ClassVar
 
-from tui_eval.tui.leaving import Leave, leave_choices, leave_question
+from tui_eval.tui.leaving import Asked, Leave, leave_question
 from tui_eval.tui.screens.annotating import AnnotatingScreen
 
 
@@ -47,14 +47,10 @@ class LeavableScreen(AnnotatingScreen):
         """Whether the screen is left as soon as the engine has finished the run."""
         return self._pending is not None
 
-    def _end_questions(self) -> None:
-        """Takes back what was asked about a running run, once it has ended."""
-        from tui_eval.tui.screens.question import Question
-
-        if isinstance(self.app.screen, Question) and self.app.screen.about_running:
-            self.app.screen.dismiss(None)
-            self.keys.say(f"The {self.noun} has ended.", self.now())
-        elif self._pending is not None:
+    def follow_question(self) -> None:
+        """Asks what is to be asked now; leaves where only the end was waited for."""
+        super().follow_question()
+        if self._pending is not None and not self.at_work and not self.is_asking:
             self._answered(self._pending)
             self._pending = None
 
@@ -63,6 +59,13 @@ class LeavableScreen(AnnotatingScreen):
         if self.over_home and (self.joined or not self.at_work):
             return "home"
         return "leave" if self.at_work else "quit"
+
+    @property
+    def leaving(self) -> str:
+        """What leaving does, for the help."""
+        if self._leave_word == "home":
+            return "Back home; what runs goes on" if self.at_work else "Back home"
+        return "Stop (resumable), detach, or stay" if self.at_work else "Quit"
 
     def action_leave(self) -> None:
         """Leaves at once where nothing is lost, asks otherwise."""
@@ -73,17 +76,20 @@ class LeavableScreen(AnnotatingScreen):
 
     def ask_to_leave(self) -> None:
         """Asks how to leave, unless there is only one way."""
-        goes_on = self.at_work and not (self._is_finishing and self._pending is None)
-        kept = self._is_saved or (self.over_home and not goes_on)
-        choices = leave_choices(goes_on, kept)
-        if not choices:
+        goes_on, kept = self._standing
+        if goes_on or not kept:
+            self.ask(self._leave_asked, self._answered)
+        else:
             self._answered(Leave("closed"))
-            return
-        from tui_eval.tui.screens.question import Question
 
-        title, text = leave_question(goes_on, self._on_disk, self.noun)
-        question = Question(title, text, choices, about_running=goes_on)
-        self.app.push_screen(question, self._answered)
+    @property
+    def _standing(self) -> tuple[bool, bool]:
+        """Whether it goes on after leaving, and whether it is kept."""
+        goes_on = self.at_work and not (self._is_finishing and self._pending is None)
+        return goes_on, self._is_saved or (self.over_home and not goes_on)
+
+    def _leave_asked(self) -> Asked:
+        return leave_question(*self._standing, self._on_disk, self.noun)
 
     def _answered(self, leave: Leave | None) -> None:
         """Leaves as was answered; a run that is all but over is waited for."""

@@ -19,7 +19,7 @@ from tui_eval.tui.leaving import Leave
 from tui_eval.tui.look.titles import reward_title, rollouts_title, story_title
 from tui_eval.tui.screens.finding import FindingScreen
 from tui_eval.tui.screens.leavable import LeavableScreen
-from tui_eval.tui.screens.pane_words import words_for
+from tui_eval.tui.screens.pane_words import told_otherwise, words_for
 from tui_eval.tui.screens.passing_on import PassingOnScreen
 from tui_eval.tui.screens.steering import SteeringScreen
 from tui_eval.tui.screens.zooming import ZoomingScreen
@@ -158,8 +158,7 @@ class LiveScreen(PassingOnScreen, SteeringScreen, FindingScreen, LeavableScreen,
             return
         self._drawn = drawn
         self.read_notes()
-        if not self.at_work:
-            self._end_questions()
+        self.follow_question()
         self.header.live, self.header.asked_pause = self.feed.live, self.asked_pause
         if state.total and self.reader.row < 0:
             self._first_rollout()
@@ -420,7 +419,8 @@ class LiveScreen(PassingOnScreen, SteeringScreen, FindingScreen, LeavableScreen,
         """Shows the keys."""
         from tui_eval.tui.screens.help import Help
 
-        self.app.push_screen(Help(self.groups, here=self.pane_scope))
+        others = told_otherwise(self.keys.words, self.leaving, self.goes_on, self.at_work)
+        self.app.push_screen(Help(self.groups, here=self.pane_scope, others=others))
 
     def leave_with(self, leave: Leave) -> None:
         """Tells the app how to leave."""

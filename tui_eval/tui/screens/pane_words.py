@@ -1,14 +1,25 @@
-"""What the footer has for keys that do nothing before there is something to do it with."""
+"""What footer and help have for keys that do nothing as things are, or something else."""
 
 from __future__ import annotations
+
+from collections.abc import Mapping
 
 from textual.widget import Widget
 
 from tui_eval.fold.run_state import RunState
+from tui_eval.tui.commands.command import RUN
+from tui_eval.tui.commands.live import COMMANDS
 from tui_eval.tui.widgets.log_pane import LogPane
 from tui_eval.tui.widgets.trajectory import Trajectory
 
 NO_LOG = {"search": "", "level": ""}
+ENDED = {
+    "run.save-now": "",
+    "view.bottom": "To the end",
+    "app.interrupt": "Leave",
+    "app.quit": "Quit at once",
+}
+"""What the help says of commands where no engine is at work."""
 
 
 def words_for(state: RunState, pane: Widget | None) -> dict[str, str]:
@@ -31,3 +42,21 @@ def words_for(state: RunState, pane: Widget | None) -> dict[str, str]:
         words["switch_fold"] = pane.fold_word
         words |= {"search": "find", "level": "level"} if pane.window.records else NO_LOG
     return words
+
+
+def told_otherwise(
+    words: Mapping[str, str], leaving: str, goes_on: bool, at_work: bool
+) -> dict[str, str]:
+    """What the help says of commands, by their ids, in place of what the tables say.
+
+    Args:
+        words: Those of the footer.
+        leaving: What leaving does.
+        goes_on: Whether an engine is at work on the run that is shown.
+        at_work: Whether one is at work at all.
+    """
+    told = {"run.leave": leaving}
+    if not goes_on:
+        silent = (one.id for one in COMMANDS if one.group == RUN and words.get(one.action) == "")
+        told |= {"run.cancel-rollout": "", **dict.fromkeys(silent, "")}
+    return told if at_work else told | ENDED

@@ -40,6 +40,7 @@ class OfferList(LineView, inherit_bindings=False):
 
     Args:
         free: Says of a text that is no offer what choosing it means; None where it cannot be.
+        is_meant: Whether such a text stands before the offers that have its words.
     """
 
     heads = 1
@@ -54,31 +55,47 @@ class OfferList(LineView, inherit_bindings=False):
             super().__init__()
             self.offer = offer
 
-    def __init__(self, text: str, free: Callable[[str], str] | None, *, id: str) -> None:
+    def __init__(
+        self,
+        text: str,
+        free: Callable[[str], str] | None,
+        is_meant: Callable[[str], bool],
+        *,
+        id: str,
+    ) -> None:
         super().__init__(id=id)
         self.typing = TextLine(text, len(text))
         self.offers: Sequence[Offer] = ()
         self.free = free
+        self.is_meant = is_meant
         self.found: list[Offer] = []
         self.cursor = 0
         self.is_waiting = True
+        self._is_chosen = False
+        """Whether enter was pressed before the offers were there."""
         self.label = "filter"
 
     def offer(self, offers: Sequence[Offer], current: str) -> None:
         """Shows offers, the cursor on the one that is set already."""
-        self.offers = offers
+        self.offers, self.is_waiting = offers, False
+        is_chosen = self._is_chosen
         self._filter()
         names = [one.name for one in self.found]
-        self._put(names.index(current) if current in names else 0)
+        self._put(names.index(current) if current in names and not self.typing.text else 0)
+        if is_chosen:
+            self.action_choose()
 
     def _filter(self) -> None:
-        text = self.typing.text
+        self._is_chosen = False
+        text = "" if self.is_waiting else self.typing.text.strip()
         words = text.lower().split()
-        self.found = [
+        found = [
             one for one in self.offers if all(w in f"{one.name} {one.note}".lower() for w in words)
         ]
-        if self.free and text and text not in [one.name for one in self.found]:
-            self.found.insert(0, Offer(text, self.free(text)))
+        self.found = sorted(found, key=lambda one: _distance(one.name, text)) if text else found
+        if self.free and text and text not in [one.name for one in found]:
+            at = 0 if self.is_meant(text) else len(found)
+            self.found.insert(at, Offer(text, self.free(text)))
         self._put(0)
 
     def _put(self, at: int) -> None:
@@ -163,6 +180,7 @@ class OfferList(LineView, inherit_bindings=False):
 
     def action_choose(self) -> None:
         """Chooses what is under the cursor."""
+        self._is_chosen = self.is_waiting
         if self.here is not None:
             self.post_message(self.Chosen(self.here))
 
@@ -178,6 +196,12 @@ class OfferList(LineView, inherit_bindings=False):
         self.jump(self.scroll_offset.y + lines)
 
 
+def _distance(name: str, text: str) -> int:
+    """How far a name is from what was typed: it is that, begins with it, has it, has its words."""
+    name, text = name.lower(), text.lower()
+    return (name != text) + (not name.startswith(text)) + (text not in name)
+
+
 class Picker(Dialog[Offer | None]):
     """A list of offers with a text on the one under the cursor.
 
@@ -187,6 +211,7 @@ class Picker(Dialog[Offer | None]):
         about: Gets the text on an offer that has none.
         text: What the filter begins with.
         free: See `OfferList`.
+        is_meant: See `OfferList`.
         label: What is typed.
         how: What typing and enter do.
     """
@@ -203,6 +228,7 @@ class Picker(Dialog[Offer | None]):
         about: Callable[[str], Awaitable[str]] | None = None,
         text: str = "",
         free: Callable[[str], str] | None = None,
+        is_meant: Callable[[str], bool] = lambda text: False,
         label: str = "filter",
         how: str = "type to filter · enter chooses",
     ) -> None:
@@ -213,7 +239,7 @@ class Picker(Dialog[Offer | None]):
         self._current = current
         self._about = about
         self._abouts: dict[str, str] = {}
-        self.list = OfferList(text, free, id="offers")
+        self.list = OfferList(text, free, is_meant, id="offers")
         self.list.label = label
         self.set_class(bool(text), "-one")
         self.text = TextPanel(lambda width: (), id="offer-about")
@@ -234,7 +260,6 @@ class Picker(Dialog[Offer | None]):
 
     async def _get(self) -> None:
         offers = await self._load()
-        self.list.is_waiting = False
         has_about = bool(self._about or any(one.about for one in offers))
         self.set_class(has_about, "-with-about")
         if not (has_about or self.has_class("-one")):

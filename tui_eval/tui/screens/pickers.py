@@ -71,6 +71,7 @@ def load_picker(desk: Desk) -> Picker:
         "Load a TOML file",
         lambda: asyncio.to_thread(desk.files),
         free=_exists,
+        is_meant=lambda text: Path(text).is_file(),
         label="path",
         how="type a path or a part of one · enter loads",
     )

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable
 from typing import Any, ClassVar
 
 from textual import events
@@ -12,7 +12,7 @@ from textual.content import Content
 from textual.message import Message
 
 from tui_eval.printable import printable
-from tui_eval.tui.leaving import Choice
+from tui_eval.tui.leaving import Asked, Choice
 from tui_eval.tui.look.ink import EMPTY, Line, left
 from tui_eval.tui.screens.dialog import Dialog
 from tui_eval.tui.widgets.line_view import LineView
@@ -32,11 +32,25 @@ class Choices(LineView):
             super().__init__()
             self.choice = choice
 
-    def __init__(self, text: Sequence[str], choices: Sequence[Choice]) -> None:
+    def __init__(self, asked: Asked) -> None:
         super().__init__()
-        self._text = text
-        self.choices = choices
         self.cursor = 0
+        self._put(asked)
+
+    def _put(self, asked: Asked) -> None:
+        self._asked = asked
+        self._text, self.choices = asked.text, asked.choices
+        self.border_title = Content(printable(asked.title))
+
+    def show(self, asked: Asked) -> None:
+        """Shows what is asked now; the cursor stays on its answer, else goes to the last one."""
+        if asked == self._asked:
+            return
+        key = self.choices[self.cursor].key
+        self._put(asked)
+        keys = [one.key for one in asked.choices]
+        self.cursor = keys.index(key) if key in keys else len(keys) - 1
+        self.update()
 
     def on_mount(self) -> None:
         """Takes the height that it needs."""
@@ -94,28 +108,28 @@ def closing_question(title: str, text: str) -> Question:
 
     lines, _ = shown_lines(text, 56, 12)
     closes = Choice("escape", "close", "", None)
-    return Question(title, list(lines), [closes], about_running=False)
+    return Question(lambda: Asked(title, list(lines), [closes]))
 
 
 class Question(Dialog[Any]):
     """Comes back with the answer that was chosen.
 
     Args:
-        about_running: The question has no sense once the run has ended.
+        ask: What is asked, as things are now.
     """
 
-    def __init__(
-        self, title: str, text: Sequence[str], choices: Sequence[Choice], about_running: bool
-    ) -> None:
+    def __init__(self, ask: Callable[[], Asked]) -> None:
         super().__init__()
-        self._title = title
-        self._box = Choices(text, choices)
-        self.about_running = about_running
+        self._ask = ask
+        self._box = Choices(ask())
 
     def compose(self) -> ComposeResult:
         """The box."""
-        self._box.border_title = Content(printable(self._title))
         yield self._box
+
+    def follow(self) -> None:
+        """Asks what is to be asked now."""
+        self._box.show(self._ask())
 
     def on_key(self, event: events.Key) -> None:
         """The answers' own keys."""

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import asyncio
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from textual.message import Message
 
 from tui_eval.tui.commands.keymap import key_for
-from tui_eval.tui.leaving import STAY, Choice
+from tui_eval.tui.leaving import STAY, Asked, Choice
 from tui_eval.tui.look.figures import plural
 from tui_eval.tui.look.paths import typed_path
 from tui_eval.tui.look.stages import DONE
@@ -27,6 +28,7 @@ if TYPE_CHECKING:
 
 MISSING = "missing"
 """Answers that a run is to go on with what it lacks."""
+BACK = STAY._replace(label="back")
 
 
 class SteeringScreen(AnnotatingScreen):
@@ -97,13 +99,8 @@ class SteeringScreen(AnnotatingScreen):
 
     def action_cancel_rollout(self) -> None:
         """Asks whether to end the selected rollout."""
-        from tui_eval.tui.screens.question import Question
-
-        row, state = self.rollouts.row, self.state
-        why = self._why_not("cancel")
-        if not why and row < state.total and state.stage[row] >= DONE:
-            why = "This rollout has finished: there is nothing to cancel."
-        if why:
+        row = self.rollouts.row
+        if why := self._why_no_cancel(row):
             self._say(why)
             return
 
@@ -113,47 +110,58 @@ class SteeringScreen(AnnotatingScreen):
 
                 self.feed.send(Cancel(row))
 
+        self.ask(partial(self._cancel_asked, row), answered)
+
+    def _why_no_cancel(self, row: int) -> str:
+        state = self.state
+        if not (why := self._why_not("cancel")) and row < state.total and state.stage[row] >= DONE:
+            return "This rollout has finished: there is nothing to cancel."
+        return why
+
+    def _cancel_asked(self, row: int) -> Asked:
+        title = f"Cancel {rollout_name(self.state, row)}?"
+        if why := self._why_no_cancel(row):
+            return Asked(title, [why], [BACK])
         later = f"{key_for('run.rerun')} runs it again later"
-        choices = [
-            Choice("y", "yes, cancel it", later, True),
-            STAY._replace(label="keep it running"),
-        ]
+        yes = Choice("y", "yes, cancel it", later, True)
         text = ["The others go on. Its row will say that it was cancelled."]
-        title = f"Cancel {rollout_name(state, row)}?"
-        self.app.push_screen(Question(title, text, choices, about_running=True), answered)
+        return Asked(title, text, [yes, STAY._replace(label="keep it running")])
 
     # -- errored ones
 
     def action_rerun(self) -> None:
         """Asks which errored rollouts are to run again."""
-        from tui_eval.tui.screens.question import Question
-
-        state, why = self.state, ""
-        if state.is_loading and not state.errors:
-            why = STILL_LOADING
-        elif state.run is None or not (state.errors or self._is_resumable):
-            why = "No rollout has errored: there is nothing to run again."
-        elif not self.goes_on and state.end is None:
-            why = "Another process writes this run: it can only be read."
-        elif state.is_foreign:
-            why = f"This is a run of {state.run.format}: only runs of tui-eval can go on."
-        elif not self.goes_on and self.noun == "suite":
-            why = f"This one is over. To run them again: tui-eval open {state.run.path}"
-        if why:
+        if why := self._why_no_rerun():
             self._say(why)
-            return
-        kept = "; old rows are kept in superseded.jsonl" if state.errors else ""
-        text = [f"The run goes on{kept}."]
-        choices = [*self._rerun_choices(), STAY._replace(label="back")]
-        title = "Run again?" if state.errors else "Go on with the run?"
-        question = Question(title, text, choices, about_running=self.goes_on)
-        self.app.push_screen(question, self._rerun)
+        else:
+            self.ask(partial(self._rerun_asked, self.rollouts.row), self._rerun)
 
-    def _rerun_choices(self) -> list[Choice]:
-        """The selected rollout, the error in question, all errors."""
+    def _why_no_rerun(self) -> str:
+        state = self.state
+        if state.is_loading and not state.errors:
+            return STILL_LOADING
+        if state.run is None or not (state.errors or self._is_resumable):
+            return "No rollout has errored: there is nothing to run again."
+        if not self.goes_on and state.end is None:
+            return "Another process writes this run: it can only be read."
+        if state.is_foreign:
+            return f"This is a run of {state.run.format}: only runs of tui-eval can go on."
+        if not self.goes_on and self.noun == "suite":
+            return f"This one is over. To run them again: tui-eval open {state.run.path}"
+        return ""
+
+    def _rerun_asked(self, row: int) -> Asked:
+        title = "Run again?" if self.state.errors else "Go on with the run?"
+        if why := self._why_no_rerun():
+            return Asked(title, [why], [BACK])
+        kept = "; old rows are kept in superseded.jsonl" if self.state.errors else ""
+        return Asked(title, [f"The run goes on{kept}."], [*self._rerun_choices(row), BACK])
+
+    def _rerun_choices(self, row: int) -> list[Choice]:
+        """The rollout that was selected, the error in question, all errors."""
         from tui_eval.commands import Rerun
 
-        state, row = self.state, self.rollouts.row
+        state = self.state
         choices = []
         error = state.errors.get(row, "")
         target = self.numbers.cursor

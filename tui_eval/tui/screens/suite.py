@@ -167,13 +167,16 @@ class SuiteScreen(LiveScreen):
         return Content(f" {key_for('suite.evaluations')} Evaluations{how} ")
 
     def _follow_on(self, now: float) -> None:
-        """Goes to a running evaluation a moment after the one that was followed is over."""
+        """Goes to a running evaluation a moment after the one that was followed is over.
+
+        What is open over the screen is about the evaluation that is shown: it stays meanwhile.
+        """
         one, running = self.suite.evaluations[self.evaluations.place], self.suite.running
         if not one.is_over:
             self._over_at = math.inf
         elif self._over_at == math.inf:
             self._over_at = now
-        if not self.follows or not running or one.last.status == "running":
+        if not (self.follows and self.is_active) or not running or one.last.status == "running":
             return
         if self.evaluations.place != self._place:
             return  # somebody has just chosen another one: that message is on its way

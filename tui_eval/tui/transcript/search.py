@@ -47,8 +47,8 @@ class Search:
         return self.matches[self.current] if 0 <= self.current < len(self.matches) else None
 
     def open(self) -> None:
-        """Begins to type, with what was looked for before."""
-        self.typing = self.wanted.typed if self.wanted is not None else ""
+        """Begins to type; what was looked for before is, until something else is."""
+        self.typing = ""
 
     def clear(self) -> None:
         """Looks for nothing any more."""
@@ -66,7 +66,8 @@ class Search:
         if key == "enter":
             self.typing = None
             if not typed.strip():
-                self.clear()
+                typed = self.wanted.typed if self.wanted is not None else ""
+            if not typed:
                 return False
             self.wanted = wanted(typed)
             self.forget()

@@ -346,7 +346,7 @@ class LogPane(LineView):
         self.post_message(self.Retitled())
 
     def on_key(self, event: events.Key) -> None:
-        """Takes what is typed while a search is; escape ends the search."""
+        """Takes what is typed while a search is; escape closes that, then ends the search."""
         begins = self.typed is None and event.key == "slash"
         if self.typed is None and not begins and not (event.key == "escape" and self.needle):
             return
@@ -354,10 +354,12 @@ class LogPane(LineView):
         event.prevent_default()
         if begins:  # not by its binding, which would come after keys that are typed fast
             self.action_search()
+        elif event.key == "escape" and self.typed is not None:
+            self._type(None)
         elif event.key == "escape":
             self._search("")
         elif event.key == "enter":
-            self._search(self.typed or "")
+            self._search(self.typed or self.needle)
         elif event.key == "backspace":
             self._type((self.typed or "")[:-1])
         elif event.character and event.is_printable:

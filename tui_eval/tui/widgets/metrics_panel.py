@@ -40,6 +40,8 @@ class MetricsPanel(LineView):
         self._lines: list[NumberLine] = []
         self._targets: list[int] = []
         self._made_of: tuple[object, ...] = ()
+        self._is_entered = False
+        """Whether enter was pressed before anything was there."""
 
     def show_run(self, state: RunState) -> None:
         """Shows another run."""
@@ -87,6 +89,8 @@ class MetricsPanel(LineView):
             self._made_of = made_of
             self._lines = list(numbers(state, self.line_width))
             self._targets = [at for at, one in enumerate(self._lines) if one.target is not None]
+        if self._is_entered and self._first is not None:
+            self.action_enter()
         super().update()
 
     @property
@@ -151,8 +155,15 @@ class MetricsPanel(LineView):
         if self.cursor is not None and self._here is not None:
             self.post_message(self.Wanted(self.cursor))
         elif (first := self._first) is not None:
+            self._is_entered = False
             self._put_cursor(self.target(first))
             self.scroll_lines(first - 1 - self.scroll_offset.y)
+        else:
+            self._is_entered = self.state.is_loading
+
+    def on_blur(self) -> None:
+        """Whoever goes elsewhere waits for nothing here."""
+        self._is_entered = False
 
     def clicked(self, index: int) -> None:
         """Goes to a rollout of what was clicked."""
