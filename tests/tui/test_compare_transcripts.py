@@ -187,13 +187,13 @@ async def test_both_screens_stand_over_a_run_too_and_give_way_to_it(tmp_path: Pa
             assert "q back" in stage.text(screen.query_one("#keys", LineView))
             await stage.press("question_mark")
             keys = stage.text(stage.app.screen.query_one(LineView))
-            assert "Next, previous" in keys and "Pause the engine" not in keys
+            assert "Next, previous" in keys and "Pause the run" not in keys
             assert "To the end" in keys and "follow" not in keys
             await stage.press("escape", "escape")
             assert stage.app.screen is stage.live
         await stage.press("question_mark")
         keys = stage.text(stage.app.screen.query_one(LineView))
-        assert "Pause the engine" in keys and "Settings that differ" not in keys
+        assert "Pause the run" in keys and "Settings that differ" not in keys
 
 
 async def test_a_rollout_that_is_not_finished_says_so() -> None:
