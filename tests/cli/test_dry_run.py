@@ -103,7 +103,7 @@ def test_the_plan_is_told_to_people(priced: Program) -> None:
         "look_up(word: string, limit: integer)",
         "right, weight 1",
         "long, weight 0.25",
-        "answers at most about 400",
+        "answers up to about 400",
         "USD",
         "Estimated for one model call",
         "Nothing was run",
