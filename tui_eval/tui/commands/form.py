@@ -18,7 +18,7 @@ COMMANDS = (
         "ctrl+o", "load", "form", FORM, "Load a TOML file", footer="load", rank=7, palette=True,
     ),
     Command(
-        "f2", "next_pane", "form", FORM, "Next pane, from Settings to Environment",
+        "f2", "next_pane", "form", FORM, "Next pane",
         footer="panes", rank=22,
     ),
     Command(
