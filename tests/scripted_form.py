@@ -78,9 +78,12 @@ ENVIRONMENTS = [
 ELSEWHERE = {"endpoint_id": "", "provider": "", "api_base_url": ""}
 ENDPOINTS = [
     Offer("gpt-4.1-mini", "OPENAI_API_KEY is not set · gpt-4.1-mini at https://api.openai.com/v1",
-          "From configs/endpoints.toml.", ELSEWHERE, good=False),
-    Offer("demo", "demo-scripted-policy at embedded:demo", "From configs/endpoints.toml.",
-          ELSEWHERE),
+          "model: gpt-4.1-mini\nat: https://api.openai.com/v1\nkey: OPENAI_API_KEY, which is not "
+          "set\nprice of a million tokens: $0.4 in, $1.6 out\nfrom: configs/endpoints.toml:1",
+          ELSEWHERE, good=False),
+    Offer("demo", "demo-scripted-policy at embedded:demo",
+          "model: demo-scripted-policy\nat: embedded:demo\nkey: none"
+          "\nprice of a million tokens: unknown\nfrom: configs/endpoints.toml:9", ELSEWHERE),
 ]  # fmt: skip
 
 

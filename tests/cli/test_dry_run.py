@@ -103,8 +103,8 @@ def test_the_plan_is_told_to_people(priced: Program) -> None:
         "look_up(word: string, limit: integer)",
         "right, weight 1",
         "long, weight 0.25",
-        "answers at most about 400",
-        "Cost: about $",
+        "answers up to about 400",
+        "Cost: up to about $",
         "Estimated for one model call",
         "Nothing was run",
     ):

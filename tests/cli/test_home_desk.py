@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 from servers import FaultServer
 
+from tui_eval.cli.desk import EngineDesk
 from tui_eval.cli.home_desk import FilesAndEngines
 from tui_eval.config import local_servers
 from tui_eval.engine.preparing.reaching import unreachable
@@ -75,6 +76,31 @@ def test_endpoints_tell_whether_their_key_is_there_and_never_what_it_is(
     }
     assert SECRET not in repr(found)
     assert any("modle" in fault for fault in found.faults)
+
+
+def test_the_list_of_endpoints_tells_what_each_is_and_costs(
+    here: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("A_KEY_THAT_IS_SET", SECRET)
+    url = "http://user:hunter2@127.0.0.1:1/v1"
+    (here / "mine.toml").write_text(
+        f'[[endpoint]]\nendpoint_id = "there"\nmodel = "m"\nurl = "{url}"\n'
+        'key = "A_KEY_THAT_IS_SET"\ninput_price = 0.4\noutput_price = 1.6\n'
+        '[[endpoint]]\nendpoint_id = "missing"\nmodel = "n"\nurl = "http://127.0.0.1:2/v1"\n'
+        'key = "A_KEY_OF_NOBODY"\n'
+    )
+    there, missing, *_ = EngineDesk().endpoints("mine.toml")
+    assert there.about.splitlines() == [
+        "model: m",
+        "at: http://***@127.0.0.1:1/v1",
+        "key: A_KEY_THAT_IS_SET, which is set",
+        "price of a million tokens: $0.4 in, $1.6 out",
+        "from: mine.toml:1",
+    ]
+    assert "key: A_KEY_OF_NOBODY, which is not set\nprice of a million tokens: unknown" in (
+        missing.about
+    )
+    assert "hunter2" not in repr(there) and SECRET not in repr(there)
 
 
 def test_the_key_that_prime_keeps_itself_counts(

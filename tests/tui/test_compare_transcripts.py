@@ -8,7 +8,7 @@ from pathlib import Path
 from compare_staging import comparing, runs_screen, watched
 from compared_runs import PASSES, three_runs, two_runs, write_run
 from scripted_run import ERRORS
-from staging import over, staged_app
+from staging import over, running, staged_app
 
 from tui_eval.tui.screens.compare import CompareRuns
 from tui_eval.tui.screens.compare_rollouts import CompareRollouts
@@ -179,7 +179,7 @@ async def test_two_rollouts_of_one_group_are_read_the_same_way() -> None:
 
 
 async def test_both_screens_stand_over_a_run_too_and_give_way_to_it(tmp_path: Path) -> None:
-    async with staged_app(over()) as stage:
+    async with staged_app(running()) as stage:
         first = CompareRollouts(stage.feed, stage.live.state, 0, 1)
         for screen in (first, runs_screen(two_runs(tmp_path))):
             stage.app.push_screen(screen)
@@ -187,13 +187,13 @@ async def test_both_screens_stand_over_a_run_too_and_give_way_to_it(tmp_path: Pa
             assert "q back" in stage.text(screen.query_one("#keys", LineView))
             await stage.press("question_mark")
             keys = stage.text(stage.app.screen.query_one(LineView))
-            assert "Next, previous" in keys and "Pause the engine" not in keys
+            assert "Next, previous" in keys and "Pause the run" not in keys
             assert "To the end" in keys and "follow" not in keys
             await stage.press("escape", "escape")
             assert stage.app.screen is stage.live
         await stage.press("question_mark")
         keys = stage.text(stage.app.screen.query_one(LineView))
-        assert "Pause the engine" in keys and "Settings that differ" not in keys
+        assert "Pause the run" in keys and "Settings that differ" not in keys
 
 
 async def test_a_rollout_that_is_not_finished_says_so() -> None:

@@ -164,7 +164,7 @@ async def test_one_change_of_a_loaded_file_leaves_the_rest_as_it_was(
         await stage.press("enter")
         await stage.until(lambda: stage.screen.draft.path)
         await stage.settled()
-        assert "monday.toml · [[eval]] 1 long sentences" in stage.text(stage.screen.top)
+        assert "monday.toml · evaluation 1 of 2 · long sentences" in stage.text(stage.screen.top)
         await stage.to("num_examples")
         await stage.press("ctrl+u", "9")
         await stage.settled()

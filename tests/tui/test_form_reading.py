@@ -9,6 +9,7 @@ from typing import Any
 import pytest
 from form_staging import Stage, staged
 from scripted_form import ScriptedDesk, draft_of, form_app, monday, ready, wrong
+from textual.content import Content
 from textual.widget import Widget
 
 from tui_eval.config.draft import Draft
@@ -29,17 +30,98 @@ def row(stage: Stage, label: str) -> str:
     return next(line[1:].strip().removeprefix(label) for line in lines if f" {label} " in line)
 
 
-async def test_a_scope_that_cannot_be_is_not_told_as_numbers() -> None:
+async def test_what_is_wrong_first_stands_on_top_and_no_numbers() -> None:
     async with staged(wrong()) as stage:
+        assert "model: no endpoint is called 'dem'" in stage.text(stage.screen.top)
+        assert "rollouts" not in stage.text(stage.screen.top)
+        assert "^r first problem" in stage.text(stage.screen.keys)
+        stage.screen.fields.put_text("model", "demo")
+        await stage.settled()
         assert "num_examples: 'many' is not a whole number" in stage.text(stage.screen.top)
         assert "rollouts" not in stage.text(stage.screen.top)
+
+
+@pytest.mark.parametrize(
+    ("size", "told"),
+    [
+        ((80, 24), "up to about $0.0432, 12.3k in, up to 76.8k out"),
+        ((120, 40), "up to about $0.0432, 12.3k tokens in, up to 76.8k out"),
+    ],
+)
+async def test_cost_and_tokens_stand_whole_on_top(size: tuple[int, int], told: str) -> None:
+    async with staged(ready(), size) as stage:
+        assert stage.text(stage.screen.top).rstrip().endswith(f"150 rollouts  {told}")
+
+
+async def test_what_is_no_value_is_told_where_it_is_left_out(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    without = "without what is typed at num_examples, sampling_args"
+    async with staged(wrong(), (200, 60)) as stage:
+        for pane in (stage.screen.toml, stage.screen.command):
+            shown = " ".join(stage.text(pane).split())
+            assert shown.startswith(f"{without}: see 1 Settings")
+        for key in ("f3", "f4"):
+            await stage.press(key)
+            await stage.until(lambda: without in stage.text(stage.screen.keys))
+            stage.screen.keys.message = ""
+        await stage.press("ctrl+w", "enter")
+        saved = "Saved configs/eval/reverse-text.toml"
+        await stage.until(lambda: f"{saved} {without}." in stage.text(stage.screen.keys))
+    async with staged(ready()) as stage:
+        assert "without what" not in stage.text(stage.screen.toml)
+
+
+async def test_the_footer_tells_what_enter_and_escape_do_here() -> None:
+    async with staged(ready()) as stage:
+        told = {"env_id": "choose", "sampling_args": "edit", "shuffle": "switch", "name": "next"}
+        for name, word in told.items():
+            stage.screen.fields.go_to("env_id")
+            while stage.screen.fields.name_here != name:
+                await stage.press("down")
+            assert f"enter {word}" in stage.text(stage.screen.keys)
+        assert "esc leave" in stage.text(stage.screen.keys)
+        await stage.press("f2")
+        assert "esc back" in stage.text(stage.screen.keys)
+
+
+async def test_an_unset_flag_with_an_opposite_does_not_say_no() -> None:
+    async with staged(ready()) as stage:
+        assert [row(stage, name).strip() for name in ("stream", "no_stream", "shuffle")] == [
+            "–", "–", "· no",
+        ]  # fmt: skip
+        await stage.to("no_stream")
+        await stage.press("space")
+        await stage.to("env_id")
+        assert [row(stage, name).strip() for name in ("stream", "no_stream")] == ["–", "✓ yes"]
+
+
+def titled(stage: Stage) -> str:
+    return Content.from_markup(str(stage.screen.fields.border_title)).plain
+
+
+async def test_panes_without_room_are_named() -> None:
+    every = "1 Settings   2 What it will do   3 TOML   4 Command line   5 Environment"
+    async with staged(ready(), (80, 24)) as stage:
+        assert every in stage.text(stage.screen.tabs)
+        await stage.pilot.click("#pane-tabs", offset=(every.index("TOML") + 2, 0))
+        await stage.until(lambda: stage.screen.focused is stage.screen.toml)
+    async with staged(ready(), (120, 40)) as stage:
+        assert titled(stage) == " 1 Settings  5 Environment "
+        for _ in range(4):
+            await stage.press("f2")
+        assert titled(stage) == " 1 Settings  2 What it will do  3 TOML  4 Command line "
+        assert not _is_seen(stage.screen.about)
+    async with staged(ready(), (200, 60)) as stage:
+        assert titled(stage) == " 1 Settings "
 
 
 async def test_a_sampling_parameter_is_told_from_the_arguments_that_set_it() -> None:
     async with staged(monday()) as stage:
         assert row(stage, "temperature").strip() == "0.7  from sampling_args"
         assert row(stage, "max_tokens").strip() == "–"
-        assert row(stage, "sampling_args").endswith("…the file")
+        assert row(stage, "sampling_args").endswith("}  the top …")
         await stage.to("temperature")
         await stage.press("1")
         assert row(stage, "temperature").strip() == "1"

@@ -5,15 +5,17 @@ from __future__ import annotations
 import re
 
 import pytest
+from form_staging import staged
 from home_staging import HomeStage, at_home
+from scripted_form import ready
 from scripted_run import ERRORS, ScriptedFeed, all_events, finished, saved_rows
 from staging import Stage, over, running, staged_app, staged_suite
 
 from tui_eval.tui.screens.help import HelpLines
 
 AT_WORK = (
-    "Pause the engine", "Follow the newest", "Cancel the selected rollout",
-    "Raise, lower the concurrency", "Flush everything to the disk", "Stop and quit at once",
+    "Pause the run", "Follow the newest", "Cancel the selected rollout",
+    "Raise, lower the concurrency", "Write all of it to disk", "Stop and quit at once",
     "Stop (resumable), detach, or stay",
 )  # fmt: skip
 
@@ -58,7 +60,7 @@ async def test_a_suite_goes_on_after_one_of_its_evaluations() -> None:
         await stage.press("less_than_sign")
         await stage.until(lambda: stage.live.state.end is not None)
         told = await helped(stage)
-        assert "Pause the engine" in told and "Cancel the selected" not in told
+        assert "Pause the run" in told and "Cancel the selected" not in told
 
 
 @pytest.mark.parametrize(
@@ -74,3 +76,14 @@ async def test_help_and_footer_say_the_same_of_leaving_a_run_that_home_opened(
         live.keys.message = ""
         await stage.until(lambda: "q home" in stage.text(live.keys))
         assert re.search(rf" q +{leaves}( {{2,}}|$)", await helped(stage), re.MULTILINE)
+
+
+async def test_help_of_home_and_form_stands_in_two_columns_at_120() -> None:
+    async with at_home() as stage:
+        await stage.press("question_mark")
+        first = stage.text(stage.app.screen.query_one("HelpLines")).splitlines()[0]
+        assert first.split("  ")[0].strip() == "In this pane" and first.endswith("Around")
+    async with staged(ready(), (120, 40)) as form:
+        await form.press("f1")
+        first = form.text(form.app.screen.query_one("HelpLines")).splitlines()[0]
+        assert first.split() == ["This", "evaluation", "Fields"]

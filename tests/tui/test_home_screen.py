@@ -24,7 +24,7 @@ async def test_an_unsaved_run_says_so_in_80_columns() -> None:
 async def test_every_run_is_a_line_the_running_first_then_by_date() -> None:
     async with at_home() as stage:
         lines = stage.list.splitlines()
-        assert "running 30/48: attach" in lines[1] and "▶" in lines[1]
+        assert lines[1].rstrip().endswith("running 30/48") and "▶" in lines[1]
         assert "incomplete 41/60" in lines[3]
         for text in ("qwen3-235b", "0.42", "[0.33, 0.51]", "40", "08 Oct"):
             assert text in lines[3]
@@ -41,7 +41,7 @@ async def test_every_run_is_a_line_the_running_first_then_by_date() -> None:
     ("size", "env", "model"),
     [
         ((80, 24), "sv-env-netwo…", "qwen3-235b-a2…"),
-        ((120, 40), "sv-env-network-logs", "qwen3-235b-a22b-instruct-2…"),
+        ((120, 40), "sv-env-network-logs", "qwen3-235b-a22b-instruct-2507"),
         ((200, 60), "sv-env-network-logs", "qwen/qwen3-235b-a22b-instruct-2507"),
     ],
 )
@@ -67,7 +67,7 @@ async def test_going_through_the_runs_measures_none_of_them_anew(
         assert measured
 
 
-async def test_a_complete_run_tells_its_errors() -> None:
+async def test_a_run_tells_its_errors() -> None:
     desk = Desk([found_run("11aa22bb", n=10, done=16, total=16, errored=6), found_run("22bb33cc")])
     async with at_home(desk) as stage:
         assert [line.endswith("complete  ✗ 6") for line in stage.list.splitlines()[1:3]] == [
@@ -75,7 +75,7 @@ async def test_a_complete_run_tells_its_errors() -> None:
             False,
         ]
         await stage.select("11aa22bb")
-        assert "n = 10  ·  6 errored" in stage.about
+        assert stage.about.startswith(" 10 with a reward  ·  ✗ 6 errored  ·  outputs/")
         await stage.select("22bb33cc")
         assert "errored" not in stage.about
 
@@ -94,7 +94,8 @@ async def test_what_a_run_was_asked_tells_it_from_others_and_finds_it_without_it
     async with at_home(desk) as stage:
         await stage.press("slash", *"prompt=short", "enter")
         assert [one.run.path.name for one in stage.home.runs.shown] == ["11aa22bb"]
-        assert stage.about.startswith(" prompt=short, api_key=***  ·  outputs/evals/calculator")
+        told = " 48 with a reward  ·  prompt=short, api_key=***  ·  outputs/evals/calculator"
+        assert stage.about.startswith(told)
 
 
 async def test_environments_and_endpoints_say_how_they_are_and_never_a_key() -> None:
@@ -297,20 +298,47 @@ async def test_an_interval_has_as_many_decimals_as_there_is_room_for(
         assert f" {text} " in stage.list.splitlines()[1]
 
 
-@pytest.mark.parametrize(("low", "told"), [(0.71, False), (0.865, True), (0.87, True)])
-async def test_a_half_width_stands_for_even_intervals_only(low: float, told: bool) -> None:
+@pytest.mark.parametrize(("low", "told"), [(0.71, "~0.22"), (0.865, "±0.07"), (0.87, "±0.06")])
+async def test_the_longer_side_of_an_uneven_interval_is_told_as_such(low: float, told: str) -> None:
     desk = Desk([found_run("11aa22bb", reward=0.93, low=low, high=0.99)])
     async with at_home(desk, (80, 24)) as stage:
-        assert ("±" in stage.list.splitlines()[1]) is told
+        head, line = stage.list.splitlines()[:2]
+        assert "±95%" in head and f"0.93 {told} " in line
+
+
+async def test_errors_of_a_run_that_has_not_ended_are_told_as_well() -> None:
+    broken = found_run("9e8d7c6b", done=9, total=60, n=7, errored=2)
+    async with at_home(Desk([running_run(errored=2), broken]), (80, 24)) as stage:
+        told = [line.rstrip() for line in stage.list.splitlines()[1:3]]
+        assert told[0].endswith("running 30/48  ✗ 2") and told[1].endswith("incomplete 9/60  ✗ 2")
+        assert "✗ 2 errored" in stage.about
+
+
+async def test_facts_of_a_run_stand_whole_beside_the_end_of_its_path() -> None:
+    desk = Desk([running_run(asked={"prompt": "short", "temperature": 0.2})])
+    async with at_home(desk, (80, 24)) as stage:
+        told = stage.about.splitlines()[0].split("  ·  ")
+        assert told[:2] == [" 28 with a reward", "prompt=short, temperature=0.2"]
+        assert told[2].startswith("…") and told[2].rstrip().endswith("/3f9a2c10")
+        assert len(told) == 3
+    async with at_home(desk, (200, 60)) as stage:
+        assert stage.about.splitlines()[0].rstrip().endswith("/3f9a2c10  ·  process 4242")
+
+
+async def test_letters_of_marked_runs_have_the_inks_of_a_comparison() -> None:
+    async with at_home() as stage:
+        await stage.press("m", "m")
+        lines = [stage.home.list.line(at) for at in (0, 1)]
+        assert [line[0] for line in lines] == [("A ", "key"), ("B ", "second")]
 
 
 async def test_the_footer_tells_how_all_runs_come_back() -> None:
     async with at_home(size=(80, 24)) as stage:
-        assert "esc all" not in stage.keys
+        assert "esc clear" not in stage.keys
         await stage.press("slash", *"gpx", "enter")
-        assert "esc all" in stage.keys
+        assert "esc clear" in stage.keys
         await stage.press("escape")
-        assert "esc all" not in stage.keys
+        assert "esc clear" not in stage.keys
 
 
 async def test_marking_is_told_while_runs_are_marked() -> None:

@@ -86,7 +86,7 @@ def test_a_running_one_is_attached_to_and_left_running_then_followed_to_its_end(
     process = program.start("echo", "-m", "here", "-n", "20", "-r", "1", "-c", "1", "-s", "-d")
     wait_until(lambda: program.runs() and program.only_run().rows, "a first row")
     terminal = home("home")
-    terminal.wait_for(": attach")
+    terminal.wait_for("enter attach")
     terminal.type("\r")
     terminal.wait_for(
         lambda: "Attached: q goes back" in terminal.text and "Rollouts" in terminal.text

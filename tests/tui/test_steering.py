@@ -356,5 +356,5 @@ async def test_the_palette_knows_every_command() -> None:
         found = {one.title for one in stage.app.get_system_commands(stage.app.screen)}
         for command in ("Cancel the selected rollout", "Run errored or missing",
                         "Raise, lower the concurrency", "Lower the concurrency",
-                        "Flush everything", "Save the run as"):  # fmt: skip
+                        "Write all of it", "Save the run as"):  # fmt: skip
             assert any(title.startswith(command) for title in found)

@@ -5,10 +5,14 @@ from __future__ import annotations
 import os
 from collections.abc import Iterator, Mapping
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
+from tui_eval.config.secret_values import masked_url
 from tui_eval.errors import Fault
 from tui_eval.tui.form.desk import Offer
+
+if TYPE_CHECKING:
+    from tui_eval.config.endpoints import Endpoint
 
 DESCRIBES_WITHIN_S = 60.0
 PLANS_WITHIN_S = 300.0
@@ -43,13 +47,15 @@ class EngineDesk:
         load_env_file()
         path = registry_path(registry)
         known, faults = read_registry(path)
-        about = "\n".join([f"From {path}.", *map(str, faults)])
-        found = [_endpoint(alias, replicas, about) for alias, replicas in known.items()]
+        told = "".join(f"\n{fault}" for fault in faults)
+        found = [_endpoint(alias, replicas, told) for alias, replicas in known.items()]
         for server in find_servers():
             url = f"http://localhost:{server.port}/v1"
             for model in server.models:
                 sets = {"endpoint_id": "", "provider": "", "api_base_url": url}
-                found.append(Offer(model, f"{server.name} at {url}", "It answers now.", sets))
+                note = f"{server.name} at {url}"
+                about = f"model: {model}\nat: {url}\nIt answers now."
+                found.append(Offer(model, note, about, sets))
         return found
 
     def files(self) -> list[Offer]:
@@ -103,14 +109,30 @@ class EngineDesk:
         return await ask_engine("-", "--dry-run", request=asked, within=PLANS_WITHIN_S)
 
 
-def _endpoint(alias: str, replicas: list[Any], about: str) -> Offer:
+def _endpoint(alias: str, replicas: list[Endpoint], told: str) -> Offer:
     first = replicas[0]
     has_key = not first.key_var or bool(os.environ.get(first.key_var))
     key = "" if has_key else f"{first.key_var} is not set · "
     more = f" and {len(replicas) - 1} more" if len(replicas) > 1 else ""
-    note = f"{key}{first.model} at {first.url}{more}"
+    note = f"{key}{first.model} at {masked_url(first.url)}{more}"
     sets = {"endpoint_id": "", "provider": "", "api_base_url": ""}
-    return Offer(alias, note, about, sets, has_key)
+    return Offer(alias, note, _about(replicas, has_key) + told, sets, has_key)
+
+
+def _about(replicas: list[Endpoint], has_key: bool) -> str:
+    first = replicas[0]
+    prices = (first.input_price, first.output_price)
+    told = zip(prices, ("in", "out"), strict=True)
+    cost = ", ".join(f"${price:g} {what}" for price, what in told if price is not None)
+    key = f"{first.key_var}, which is {'' if has_key else 'not '}set" if first.key_var else "none"
+    facts = {
+        "model": first.model,
+        "at": ", ".join(masked_url(one.url) for one in replicas),
+        "key": key,
+        "price of a million tokens": cost or "unknown",
+        "from": first.source,
+    }
+    return "\n".join(f"{name}: {fact}" for name, fact in facts.items())
 
 
 def _eval_files() -> Iterator[Path]:

@@ -92,11 +92,18 @@ class Draft:
         if self._memo is not None and self._memo[0] == key:
             return self._memo[1]
         document = EvalDocument(self._text)
-        wrong = {_option_of(name) for name in form.faults() if form.text(name)}
+        wrong = {_option_of(name) for name in self._wrong()}
         values = {name: v for name, v in form.values().items() if BY_NAME[name].in_files}
         document.write(self.place, values, wrong)
         self._memo = (key, document.text)
         return document.text
+
+    def _wrong(self) -> list[str]:
+        return [name for name in self.form.faults() if self.form.text(name)]
+
+    def not_taken(self) -> tuple[str, ...]:
+        """The fields whose texts are no values: TOML and command line are without these."""
+        return tuple(self.form.field(name).label for name in self._wrong())
 
     def request(self) -> dict[str, Any]:
         """What to start an engine on."""

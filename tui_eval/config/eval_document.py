@@ -64,7 +64,8 @@ class EvalDocument:
             return "top of the file"
         table = self._evaluations[place]
         named = table.get("name") or table.get("env_id") or table.get("id") or ""
-        return f"[[eval]] {place + 1}" + (f" {named}" if named else "")
+        number = f"evaluation {place + 1} of {len(self._evaluations)}"
+        return f"{number} · {named}" if named else number
 
     def values(self, place: Place, *, wrong_too: bool = True) -> dict[str, Any]:
         """What a table says, by the names of the options.

@@ -5,7 +5,7 @@ from __future__ import annotations
 from tui_eval.tui.commands.command import LEAVE, Command
 
 COMMANDS = (
-    Command("ctrl+c", "interrupt", "app", LEAVE, "Ask; a second time: stop"),
+    Command("ctrl+c", "interrupt", "app", LEAVE, "Ask how to leave; twice: stop it"),
     Command("ctrl+q", "quit", "app", LEAVE, "Stop and quit at once"),
     Command(
         "ctrl+z", "suspend_process", "app", LEAVE, "To the shell; fg comes back", name="suspend",

@@ -9,13 +9,16 @@ GROUPS = (FORM, FIELDS)
 TOGETHER = (frozenset(("form", "fields")), frozenset(("form", "view")))
 
 COMMANDS = (
-    Command("ctrl+r", "run", "form", FORM, "Run it", footer="run", rank=5, palette=True),
+    Command(
+        "ctrl+r", "run", "form", FORM, "Run it, or show what is wrong first", footer="run", rank=5,
+        palette=True,
+    ),
     Command("ctrl+w", "save", "form", FORM, "Save it as TOML", footer="save", rank=6, palette=True),
     Command(
         "ctrl+o", "load", "form", FORM, "Load a TOML file", footer="load", rank=7, palette=True,
     ),
     Command(
-        "f2", "next_pane", "form", FORM, "Next pane, from Settings to Environment",
+        "f2", "next_pane", "form", FORM, "Next pane",
         footer="panes", rank=22,
     ),
     Command(
@@ -27,8 +30,8 @@ COMMANDS = (
         palette=True,
     ),
     Command(
-        "f5", "table", "form", FORM, "Next evaluation of the file", footer="table", rank=23,
-        palette=True,
+        "f5", "table", "form", FORM, "Choose an evaluation of the file", footer="evaluations",
+        rank=23, palette=True,
     ),
     Command("f1", "help", "form", FORM, "Show the keys", footer="help", rank=21),
     Command(
@@ -41,7 +44,7 @@ COMMANDS = (
     Command("ctrl+home", "move(-1000)", "fields", FIELDS, "First, last field", name="first"),
     Command("ctrl+end", "move(1000)", "fields", ABOVE, "Last field", name="last"),
     Command(
-        "enter", "open", "fields", FIELDS, "Choose, switch, or next field", footer="choose",
+        "enter", "open", "fields", FIELDS, "Choose, edit, switch, or next field", footer="choose",
         rank=9,
     ),
     Command("ctrl+u", "clear", "fields", FIELDS, "Back to the default"),

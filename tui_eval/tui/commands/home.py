@@ -14,7 +14,7 @@ COMMANDS = (
         rank=9,
     ),
     Command(
-        "slash", "filter", "runs", RUNS, "Filter by words; esc shows all", footer="filter",
+        "slash", "filter", "runs", RUNS, "Filter by words; esc clears", footer="filter",
         rank=15,
     ),
     Command(
@@ -36,7 +36,7 @@ COMMANDS = (
         palette=True,
     ),
     Command(
-        "y", "copy", "home", PASS, "Copy the path of the run, or its command", footer="copy",
+        "y", "copy", "home", PASS, "Copy its path or its command", footer="copy",
         rank=32, palette=True,
     ),
     Command(
@@ -51,7 +51,7 @@ COMMANDS = (
         palette=True,
     ),
     Command(
-        "enter", "choose", "near", AROUND, "Evaluate the environment, or check the endpoint",
+        "enter", "choose", "near", AROUND, "Evaluate it, or check the endpoint",
         footer="choose", rank=9,
     ),
     Command("1", "pane(1)", "home", AROUND, "Runs, environments, endpoints", name="runs"),
@@ -64,7 +64,8 @@ COMMANDS = (
     Command("shift+tab", "next_pane(-1)", "home", ABOVE, "Previous pane", name="previous-pane"),
     Command("f5", "look_again", "home", AROUND, "Reload", palette=True),
     Command(
-        "escape", "back", "home", AROUND, "All runs again; back to the runs", footer="all", rank=13,
+        "escape", "back", "home", AROUND, "Clear filter or marks; to the runs", footer="clear",
+        rank=13,
     ),
     Command(
         "colon", "app.command_palette", "home", AROUND, "Find a command or a theme",

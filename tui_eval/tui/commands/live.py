@@ -26,7 +26,7 @@ COMMANDS = (
         palette=True,
     ),
     Command(
-        "space,p", "pause", "run", RUN, "Pause the engine, or resume it", footer="pause", rank=3,
+        "space,p", "pause", "run", RUN, "Pause the run, or go on", footer="pause", rank=3,
         palette=True,
     ),
     Command(
@@ -54,7 +54,7 @@ COMMANDS = (
         name="fewer-in-flight",
     ),
     Command(
-        "ctrl+s", "save_now", "run", RUN, "Flush everything to the disk now", palette=True,
+        "ctrl+s", "save_now", "run", RUN, "Write all of it to disk now", palette=True,
     ),
     Command("C", "save_as", "run", RUN, "Save the run as: copy it to a path", palette=True),
     Command(

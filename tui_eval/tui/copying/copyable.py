@@ -50,9 +50,9 @@ class Copyable(NamedTuple):
         return self._replace(key=key, label=f"{side}: {self.label}")
 
 
-def given(key: str, label: str, text: str) -> Copyable:
+def given(key: str, label: str, text: str, remark: str = "") -> Copyable:
     """A text that is there."""
-    return Copyable(key, label, text, lambda: Made(text))
+    return Copyable(key, label, text, lambda: Made(text, remark))
 
 
 def of_part(part: Part) -> Iterator[Copyable]:

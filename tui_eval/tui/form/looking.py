@@ -20,6 +20,7 @@ class Looked(NamedTuple):
         by_field: What is wrong with fields, by their names.
         others: What is wrong with no field.
         is_changed: Whether the file says something else.
+        not_taken: See `Draft.not_taken`.
     """
 
     request: dict[str, Any] | None = None
@@ -29,6 +30,7 @@ class Looked(NamedTuple):
     by_field: Mapping[str, str] = MappingProxyType({})
     others: tuple[Fault, ...] = ()
     is_changed: bool = False
+    not_taken: tuple[str, ...] = ()
 
     def with_faults(self, faults: Iterable[Fault], draft: Draft) -> Looked:
         """The same with more that is wrong, each at its field and none twice."""
@@ -58,5 +60,6 @@ def look(draft: Draft, desk: Desk) -> Looked:
         faults += desk.check(request)
     except ValueError as error:
         faults.append(Fault("TOML", str(error)))
-    looked = Looked(request, toml, no_toml, draft.command(), is_changed=draft.is_changed())
+    looked = Looked(request, toml, no_toml, draft.command())
+    looked = looked._replace(is_changed=draft.is_changed(), not_taken=draft.not_taken())
     return looked.with_faults(faults, draft)

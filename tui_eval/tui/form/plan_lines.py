@@ -50,12 +50,17 @@ def rollouts_text(found: Mapping[str, Any]) -> str:
     )
 
 
-def spent_text(found: Mapping[str, Any]) -> str:
-    """About how many tokens and what they cost, in a few words."""
+def spent_text(found: Mapping[str, Any], width: int) -> str:
+    """What it costs and about how many tokens, in a few words that fit, if such do."""
     put, got, usd = (found["estimate"][name] for name in ("input_tokens", "output_tokens", "usd"))
-    tokens = f"{count_text(put)} tokens in"
-    tokens += "" if got is None else f", up to {count_text(got)} out"
-    return f"{tokens}, {'cost unknown' if usd is None else money_text(usd)}"
+    cost = "cost unknown" if usd is None else _cost_text(usd)
+    out = "" if got is None else f", up to {count_text(got)} out"
+    text = f"{cost}, {count_text(put)} tokens in{out}"
+    return text if len(text) <= width else f"{cost}, {count_text(put)} in{out}"
+
+
+def _cost_text(usd: float) -> str:
+    return f"up to about {money_text(usd)}"
 
 
 def plan_lines(found: Mapping[str, Any], width: int) -> Iterator[Line]:
@@ -63,10 +68,10 @@ def plan_lines(found: Mapping[str, Any], width: int) -> Iterator[Line]:
     yield ((rollouts_text(found), "strong"),)
     estimate = found["estimate"]
     got, usd = estimate["output_tokens"], estimate["usd"]
-    answers = "answers unknown without max_tokens" if got is None else f"at most {got:,} out"
+    answers = "answers unknown without max_tokens" if got is None else f"up to {got:,} out"
     tokens = f"about {estimate['input_tokens']:,} in, {answers}"
     yield from fact("tokens", tokens, width)
-    yield from fact("cost", "unknown" if usd is None else f"about {money_text(usd)}", width)
+    yield from fact("cost", "unknown" if usd is None else _cost_text(usd), width)
     if "evaluations" in found:
         yield from _evaluations(found["evaluations"], width)
     else:

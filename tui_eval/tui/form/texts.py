@@ -8,7 +8,7 @@ from typing import Any
 
 from tui_eval.config.draft import Draft
 from tui_eval.config.fields import Field
-from tui_eval.config.form import Form
+from tui_eval.config.form import REQUIRED, Form
 from tui_eval.config.options import MAY_BE_EMPTY
 from tui_eval.errors import Fault
 from tui_eval.tui.form.plan_lines import (
@@ -32,21 +32,20 @@ def title_of(draft: Draft, is_changed: bool) -> Line:
     return tuple(spans)
 
 
-SCOPE = ("num_examples", "examples", "rollouts_per_example")
-"""Fields that say how much it will be."""
-
-
-def figures_line(form: Form, faults: Mapping[str, str], plan: Mapping[str, Any] | None) -> Line:
-    """How much it will be: as an engine said, or before one has.
+def figures_line(
+    form: Form, faults: Mapping[str, str], plan: Mapping[str, Any] | None, width: int
+) -> Line:
+    """What is wrong first, else how much it will be: as an engine said, or before one has.
 
     Args:
         faults: What is wrong with fields, by their names.
     """
-    for name in SCOPE:
-        if name in faults:
-            return ((f"{name}: {faults[name]}", "fault"),)
+    for field in form.fields():
+        if faults.get(field.name, REQUIRED) != REQUIRED:  # the empty field says that itself
+            return ((f"{field.label}: {faults[field.name]}", "fault"),)
     if plan is not None:
-        return ((rollouts_text(plan), "strong"), (f"  {spent_text(plan)}", "muted"))
+        much = rollouts_text(plan)
+        return ((much, "strong"), (f"  {spent_text(plan, width - len(much) - 2)}", "muted"))
     examples, each = (form.effective(name) for name in ("num_examples", "rollouts_per_example"))
     if not form.env_id:
         text = "Choose an environment and an endpoint."
@@ -55,6 +54,11 @@ def figures_line(form: Form, faults: Mapping[str, str], plan: Mapping[str, Any] 
     else:
         text = f"{examples:,} examples × {each} = {examples * each:,} rollouts at most"
     return ((text, "muted"),)
+
+
+def not_taken_text(labels: Sequence[str]) -> str:
+    """What TOML and command line are without; empty for nothing."""
+    return f"without what is typed at {', '.join(labels)}" if labels else ""
 
 
 def pane_lines(

@@ -49,18 +49,12 @@ def done_text(one: FoundRun) -> str:
     return f"{text(one.done)}/{text(one.total)}" if one.total else text(one.done)
 
 
-def state_text(one: FoundRun, long: bool) -> str:
-    """How a run stands, in words.
-
-    Args:
-        long: Also how far a running one is.
-    """
-    if one.running:
-        return f"running {done_text(one)}: attach" if long else "running: attach"
-    if not one.complete:
-        return f"{INCOMPLETE.word} {done_text(one)}"
-    word = look_of(one).word
-    return f"{word}  ✗ {count_text(one.errored)}" if one.errored else word
+def state_text(one: FoundRun) -> str:
+    """How a run stands, in words: how far one is that has not ended well, and what errored."""
+    look = look_of(one)
+    far = f" {done_text(one)}" if look in (RUNNING, INCOMPLETE) else ""
+    text = f"{look.word}{far}".rstrip()
+    return f"{text}  ✗ {count_text(one.errored)}" if one.errored else text
 
 
 def can_resume(one: FoundRun) -> str:
@@ -196,7 +190,7 @@ class FoundRuns:
 
 def _matches(one: FoundRun, words: list[str]) -> bool:
     saved = "saved" if one.saved else "unsaved"
-    state = state_text(one, long=True)
+    state = state_text(one)
     facts = (one.env_id, one.model, state, saved, one.format, str(one.run.place), asked_text(one))
     text = " ".join(facts).lower()
     return all(

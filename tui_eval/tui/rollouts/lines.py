@@ -11,7 +11,17 @@ from tui_eval.printable import one_line
 from tui_eval.stats.examples import ExampleFigures
 from tui_eval.tui.look.blocks import thread
 from tui_eval.tui.look.figures import clock_text, reward_text, span_text
-from tui_eval.tui.look.ink import EMPTY, Line, Span, cut, cut_line, left, line_width, right
+from tui_eval.tui.look.ink import (
+    EMPTY,
+    Line,
+    Span,
+    cut,
+    cut_line,
+    left,
+    letter_ink,
+    line_width,
+    right,
+)
 from tui_eval.tui.look.stages import (
     DONE,
     ERROR,
@@ -204,7 +214,8 @@ class RolloutLines:
             spans.append((right(str(number_of_row(state, row)), 3), dull or "muted"))
         if self._signs:
             note = NOTE_GLYPH if self._note(row) != Note() else " "
-            spans += [(f" {MARK_GLYPH if row == self.mark else ' '}", "warn"), (note, "accent")]
+            mark = MARK_GLYPH if row == self.mark else " "
+            spans += [(f" {mark}", letter_ink(MARK_GLYPH)), (note, "accent")]
         spans += self._reward(row)
         for column in self._columns:
             spans += self._cell(column, row, brace)

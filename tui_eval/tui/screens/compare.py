@@ -247,8 +247,7 @@ class CompareRuns(ComparedScreen[None], ZoomingScreen):
     def _enter(self, number: int) -> None:
         zoomed = ["-zoomed"] if self.grid.has_class("-zoomed") else []
         self.grid.set_classes([f"-in-{number}", *zoomed])
-        self.tabs.current = number
-        self.tabs.update()
+        self.tabs.show(number)
 
     def action_pane(self, number: int) -> None:
         """Goes to a pane."""

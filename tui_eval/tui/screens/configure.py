@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import partial
 from typing import Any, ClassVar
 
@@ -26,6 +26,7 @@ from tui_eval.tui.form.plan_lines import wrapped
 from tui_eval.tui.form.texts import (
     about_field,
     figures_line,
+    not_taken_text,
     pane_lines,
     readme_lines,
     readme_of,
@@ -38,9 +39,13 @@ from tui_eval.tui.screens.draft_files import DraftFilesScreen
 from tui_eval.tui.screens.pickers import field_picker
 from tui_eval.tui.terminal.keys_in_turn import focus_once_drawn
 from tui_eval.tui.widgets.form_view import FormView
+from tui_eval.tui.widgets.home_header import Tab
 from tui_eval.tui.widgets.key_line import KeyLine
+from tui_eval.tui.widgets.pane_tabs import PaneTabs
+from tui_eval.tui.widgets.panes import style_of_others
 from tui_eval.tui.widgets.text_panel import TextPanel
 
+TITLES = ("Settings", "What it will do", "TOML", "Command line", "Environment")
 CHECKS_AFTER_S = 0.15
 """How long nobody has typed before what is typed is looked at."""
 ASKS_AFTER_S = 0.4
@@ -92,17 +97,18 @@ class ConfigureScreen(DraftFilesScreen):
         self.panes: list[Widget] = [
             self.fields, self.does, self.toml, self.command, self.about_env,
         ]  # fmt: skip
+        self.tabs = PaneTabs([Tab(title, -1) for title in TITLES], gap=3, id="pane-tabs")
         self.room = Container(id="room", classes="-in-1")
 
     def compose(self) -> ComposeResult:
         """Title and figures, the form and what it amounts to, the help of a field, the keys."""
         cells = self.app.size.width
         self.add_class(max(point for point in self.HORIZONTAL_BREAKPOINTS if cells >= point[0])[1])
-        titles = ("Settings", "What it will do", "TOML", "Command line", "Environment")
-        for number, (pane, title) in enumerate(zip(self.panes, titles, strict=True), 1):
+        for number, (pane, title) in enumerate(zip(self.panes, TITLES, strict=True), 1):
             pane.add_class("pane")
             pane.border_title = Content(f" {number} {title} ")
         yield self.top
+        yield self.tabs
         with self.room:
             yield self.fields
             with Container(id="side"):
@@ -140,8 +146,9 @@ class ConfigureScreen(DraftFilesScreen):
         self.about.lay_out()
 
     def on_form_view_moved(self) -> None:
-        """Shows the help of the field."""
+        """Shows the help of the field, and what enter does there."""
         self.about.lay_out()
+        self._update_keys()
 
     def on_descendant_focus(self) -> None:
         """Shows the pane that has the focus where there is room for one only."""
@@ -186,6 +193,10 @@ class ConfigureScreen(DraftFilesScreen):
         looked = self.looked
         return looked.request is not None and not (self.fields.faults or looked.others)
 
+    @property
+    def _problems(self) -> int:
+        return len(self.fields.faults) + len(self.looked.others)
+
     def _describe(self) -> None:
         form = self.draft.form
         if form.env_id:
@@ -223,8 +234,10 @@ class ConfigureScreen(DraftFilesScreen):
     def _update_keys(self) -> None:
         """One key copies what stands here; where there is room, both are told."""
         self.keys.words = {
-            "run": "run" if self.can_run else "",
-            "table": "table" if self.draft.path and len(self.draft.places) > 1 else "",
+            "run": "run" if self.can_run else "first problem" if self._problems else "",
+            "table": "evaluations" if self.draft.path and len(self.draft.places) > 1 else "",
+            "open": self.fields.word_of_enter,
+            "leave": "leave" if self.focused is self.fields else "back",
         }
         if self.focused is self.toml and self.has_class("-narrow"):
             self.keys.words["copy_command"] = ""
@@ -232,13 +245,13 @@ class ConfigureScreen(DraftFilesScreen):
 
     def _top_lines(self, width: int) -> list[Line]:
         title = title_of(self.draft, self.looked.is_changed)
-        wrong = len(self.fields.faults) + len(self.looked.others)
+        wrong = self._problems
         state: Span = ("✓ ready", "good")
         if wrong:
             state = (f"✗ {plural(wrong, 'problem')}", "bad")
         elif self._waiting:
             state = ("… asking the engine", "muted")
-        figures = figures_line(self.draft.form, self.fields.faults, self.plan)
+        figures = figures_line(self.draft.form, self.fields.faults, self.plan, width)
         return [spread(title, (state,), width), figures]
 
     def _plan_lines(self, width: int) -> list[Line]:
@@ -248,13 +261,17 @@ class ConfigureScreen(DraftFilesScreen):
     def _toml_lines(self, width: int) -> list[Line]:
         if self.looked.no_toml:
             return list(wrapped(f"{self.looked.no_toml}.", width, "warn"))
-        return list(toml_lines(self.looked.toml, width))
+        return [*self._not_taken_lines(width), *toml_lines(self.looked.toml, width)]
 
     def _command_lines(self, width: int) -> list[Line]:
-        lines = list(wrapped(self.looked.command, width))
+        lines = [*self._not_taken_lines(width), *wrapped(self.looked.command, width)]
         if self.draft.several and (self.looked.is_changed or self.draft.path is None):
             lines += wrapped("once the file is saved: ^w", width, "warn")
         return lines
+
+    def _not_taken_lines(self, width: int) -> Iterator[Line]:
+        if text := not_taken_text(self.looked.not_taken):
+            yield from wrapped(f"{text}: see 1 Settings", width, "warn")
 
     def _readme_lines(self, width: int) -> list[Line]:
         return list(readme_lines(self.readme or "Choose an environment to read about it.", width))
@@ -315,20 +332,32 @@ class ConfigureScreen(DraftFilesScreen):
             self.set_focus(self.fields)
             self.fields.go_to(first)
             self.about.lay_out()
-        problems = plural(len(self.fields.faults) + len(self.looked.others), "problem")
-        self.keys.say(f"It cannot run yet: {problems}.", self.now())
+        self.keys.say(f"It cannot run yet: {plural(self._problems, 'problem')}.", self.now())
+
+    def on_pane_tabs_chosen(self, message: PaneTabs.Chosen) -> None:
+        """A tab was clicked."""
+        self._go_to(self.panes[message.number - 1])
 
     def action_next_pane(self) -> None:
         """Goes to the next pane."""
         here = self.panes.index(self.focused) if self.focused in self.panes else -1
-        pane = self.panes[(here + 1) % len(self.panes)]
+        self._go_to(self.panes[(here + 1) % len(self.panes)])
+
+    def _go_to(self, pane: Widget) -> None:
         self._show_pane(pane)
         focus_once_drawn(self, pane)
 
     def _show_pane(self, pane: Widget) -> None:
         """Shows a pane where there is room for one only; the help of a field with the fields."""
-        self.room.set_classes(f"-in-{self.panes.index(pane) + 1}")
+        number = self.panes.index(pane) + 1
+        self.room.set_classes(f"-in-{number}")
+        self.tabs.show(number)
         self.about.set_class(pane is not self.fields, "-elsewhere")
+        self.about.set_class(pane is self.about_env, "-reading")
+        hidden = (2, 3, 4) if pane is self.about_env else (5,)
+        others = "".join(f" {other} {TITLES[other - 1]} " for other in hidden)
+        told = (others, style_of_others(self.app)) if self.has_class("-normal") else ""
+        self.fields.border_title = Content.assemble(f" 1 {TITLES[0]} ", told)
 
     def action_help(self) -> None:
         """Shows the keys."""
@@ -340,7 +369,6 @@ class ConfigureScreen(DraftFilesScreen):
     def action_leave(self) -> None:
         """Back to the form, then out of it; asks where something would be lost."""
         if self.focused is not self.fields:
-            self._show_pane(self.fields)
-            focus_once_drawn(self, self.fields)
+            self._go_to(self.fields)
             return
         self.unless_lost("Leave this evaluation?", "leave", lambda: self.dismiss(None))

@@ -12,6 +12,7 @@ from tui_eval.config.draft import Draft
 from tui_eval.config.eval_document import Place
 from tui_eval.tui.form.desk import Desk, Offer
 from tui_eval.tui.form.looking import Looked
+from tui_eval.tui.form.texts import not_taken_text
 from tui_eval.tui.leaving import STAY, Asked, Choice, Leave
 from tui_eval.tui.screens.pickers import load_picker, save_picker, table_picker
 from tui_eval.tui.terminal.drawing import DrawnScreen
@@ -40,10 +41,10 @@ class DraftFilesScreen(DrawnScreen[dict[str, Any] | None]):
         self.run_worker(work, group=group, exclusive=True)
 
     def action_table(self) -> None:
-        """Goes to another table of the file."""
+        """Goes to another evaluation of the file."""
         draft = self.draft
         if len(draft.places) < 2:
-            self.keys.say("There is one table only.", self.now())
+            self.keys.say("There is one evaluation only.", self.now())
             return
         self.app.push_screen(table_picker(draft), self._select)
 
@@ -114,13 +115,15 @@ class DraftFilesScreen(DrawnScreen[dict[str, Any] | None]):
 
     async def _save_file(self, path: Path, then: Callable[[], object] | None) -> None:
         try:
-            text = await asyncio.to_thread(self.draft.copy().save, path)
+            draft = self.draft.copy()
+            text = await asyncio.to_thread(draft.save, path)
         except (ValueError, OSError) as error:
             self.keys.say(f"Not saved: {error}", self.now())
         else:
             self.draft.saved_at(path, text)
             self.follow()
-            self.keys.say(f"Saved {path}.", self.now())
+            not_taken = not_taken_text(draft.not_taken())
+            self.keys.say(f"{f'Saved {path} {not_taken}'.rstrip()}.", self.now())
             if then is not None:
                 then()
 
@@ -137,7 +140,8 @@ class DraftFilesScreen(DrawnScreen[dict[str, Any] | None]):
         from tui_eval.tui.screens.copy_menu import copy_at_once
 
         if text:
-            copy_at_once(self, given("", what, text), self._say)
+            without = not_taken_text(self.looked.not_taken)
+            copy_at_once(self, given("", what, text, without), self._say)
         else:
             self._say(f"There is nothing to copy: {self.looked.no_toml}")
 

@@ -149,10 +149,10 @@ class HomeScreen(LookingScreen):
         self.header.tabs = [Tab(*one) for one in zip(names, (known, *near), strict=True)]
         for view in (self.header, self.list, self.environments, self.endpoints):
             view.update()
-        self.about.show(self._about())
+        self.about.show(self._about)
         self._update_keys()
 
-    def _about(self) -> tuple[Line, Line]:
+    def _about(self, width: int) -> tuple[Line, Line]:
         if self.focused is self.environments and self.environments.selected is not None:
             return about_environment(self.environments.selected, self._configure is not None)
         if self.focused is self.endpoints and self.endpoints.selected is not None:
@@ -161,7 +161,7 @@ class HomeScreen(LookingScreen):
         if self.list.typing:
             return TYPING
         if self.focused is self.list and self.runs.selected is not None:
-            return about_run(self.runs.selected, len(self.runs.marked))
+            return about_run(self.runs.selected, len(self.runs.marked), width)
         return EMPTY, EMPTY
 
     def _update_keys(self) -> None:
@@ -172,7 +172,7 @@ class HomeScreen(LookingScreen):
             "filter": "filter" if self.runs.all else "",
             "mark": "mark" if one is not None and self._compare is not None else "",
             "sort": "sort" if one is not None else "",
-            "back": "all" if self.runs.words and self.focused is self.list else "",
+            "back": "clear" if self.runs.words and self.focused is self.list else "",
             "compare": "compare" if can_compare else "",
             "resume": "resume" if one is not None and not can_resume(one) else "",
             "keep": "keep" if self.list.typing or self._can_keep else "",

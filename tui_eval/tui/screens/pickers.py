@@ -60,9 +60,9 @@ def _environments(form: Form, desk: Desk, text: str) -> Picker:
 
 
 def table_picker(draft: Draft) -> Picker:
-    """The tables of a file."""
+    """The evaluations of a file."""
     current = draft.titles[draft.places.index(draft.place)]
-    return _picker_of("Tables of the file", draft.titles, current)
+    return _picker_of("Evaluations of the file", draft.titles, current)
 
 
 def load_picker(desk: Desk) -> Picker:

@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import TYPE_CHECKING
+
+from rich.cells import cell_len
 
 from tui_eval.printable import one_line
 from tui_eval.tui.commands.keymap import key_for
 from tui_eval.tui.home.found_runs import OURS, asked_text, can_resume
 from tui_eval.tui.home.near import NearEndpoint, NearEnvironment
 from tui_eval.tui.look.figures import plural
-from tui_eval.tui.look.ink import EMPTY, Line
+from tui_eval.tui.look.ink import EMPTY, Line, Span, cut_start, letter_ink, line_width
 from tui_eval.tui.widgets.line_view import LineView
 from tui_eval.tui.widgets.near_list import ASKING, host_of
 
@@ -18,19 +21,25 @@ if TYPE_CHECKING:
 
 MOST = 400
 ASKED_MOST = 60
-"""Cells for what was asked for: it stands before the path, which may be cut off."""
+"""Cells for what was asked for: it stands before the path."""
+PATH_LEAST = 16
+APART = "  ·  "
 
 
 class About(LineView, can_focus=False):
-    """Shows `lines`."""
+    """Shows what is told for its width."""
 
     def __init__(self, *, id: str) -> None:
         super().__init__(id=id)
-        self.lines: tuple[Line, Line] = (EMPTY, EMPTY)
+        self._tell: Callable[[int], tuple[Line, Line]] = lambda width: (EMPTY, EMPTY)
 
-    def show(self, lines: tuple[Line, Line]) -> None:
-        """Shows these."""
-        self.lines = lines
+    def show(self, tell: Callable[[int], tuple[Line, Line]]) -> None:
+        """Shows this.
+
+        Args:
+            tell: What is told in so many cells.
+        """
+        self._tell = tell
         self.update()
 
     def count(self) -> int:
@@ -39,37 +48,51 @@ class About(LineView, can_focus=False):
 
     def line(self, index: int) -> Line:
         """A line."""
-        return self.lines[index]
+        return self._tell(self.line_width)[index]
 
 
-def about_run(one: FoundRun, marked: int) -> tuple[Line, Line]:
+def _facts_of_run(one: FoundRun, width: int) -> Line:
+    """What is known of a run: its numbers, where it is, then as many whole facts as fit."""
+    facts: list[Span] = []
+    if one.n is not None:
+        facts.append((f"{one.n:,} with a reward", ""))
+    if one.errored:
+        facts.append((f"✗ {one.errored:,} errored", "bad"))
+    if asked := asked_text(one):
+        facts.append((one_line(asked, ASKED_MOST), ""))
+    while len(facts) > 1 and line_width(facts) + len(APART) * len(facts) + PATH_LEAST > width:
+        facts.pop()
+    room = width - line_width(facts) - len(APART) * len(facts)
+    facts.append((cut_start(one_line(str(one.run.place), MOST), room), "muted"))
+    others = [f"written by {one_line(one.format, 40)}"] if one.format != OURS else []
+    others += [f"process {one.pid}"] if one.running and one.pid else []
+    for other in others:
+        if line_width(facts) + len(APART) * len(facts) + cell_len(other) <= width:
+            facts.append((other, "faint"))
+    spans = [span for fact in facts for span in ((APART, "faint"), fact)]
+    return tuple(spans[1:])
+
+
+def about_run(one: FoundRun, marked: int, width: int) -> tuple[Line, Line]:
     """Where a run is, who wrote it, and what a key does with it.
 
     Args:
         marked: Runs that are marked.
+        width: Cells that there are.
     """
-    facts = [(f"{one_line(str(one.run.place), MOST)}", "muted")]
-    if asked := asked_text(one):
-        facts.insert(0, (f"{one_line(asked, ASKED_MOST)}  ·  ", ""))
-    if one.format != OURS:
-        facts.append((f"  ·  written by {one_line(one.format, 40)}", "faint"))
-    if one.n is not None:
-        facts.append((f"  ·  n = {one.n:,}", "faint"))
-    if one.errored:
-        facts.append((f"  ·  {one.errored:,} errored", "bad"))
-    if one.running and one.pid:
-        facts.append((f"  ·  process {one.pid}", "faint"))
+    facts = _facts_of_run(one, width)
     compare, mark = key_for("home.compare"), key_for("runs.mark")
     enter, leave = key_for("runs.open"), key_for("run.leave")
     if marked == 1:
-        told = f"A is marked: on another run {compare} compares the two, {mark} marks it as well"
-        return tuple(facts), ((told, "warn"),)
+        told = ((" is marked: on another run ", ""), (compare, "key"), (" compares the two, ", ""))
+        return facts, (("A", letter_ink("A")), *told, (mark, "key"), (" marks it as well", ""))
     if marked:
-        return tuple(facts), ((f"{plural(marked, 'run')} marked: {compare} compares them", "warn"),)
+        told = ((f"{plural(marked, 'run')} marked: ", ""), (compare, "key"), (" compares them", ""))
+        return facts, told
     if one.running:
         stop = key_for("app.interrupt")
         what = f"{enter} attaches; {leave} returns here, the run goes on; {stop} asks to stop it"
-        return tuple(facts), ((what, "faint"),)
+        return facts, ((what, "faint"),)
     words = [f"{enter} opens it"]
     if not can_resume(one):
         words.append(f"{key_for('home.resume')} goes on with what is missing")
@@ -78,7 +101,7 @@ def about_run(one: FoundRun, marked: int) -> tuple[Line, Line]:
         words.append(
             f"{keep} keeps it for good: unsaved runs go two weeks after their last rollout"
         )
-    return tuple(facts), ((", ".join(words), "faint"),)
+    return facts, ((", ".join(words), "faint"),)
 
 
 def about_environment(one: NearEnvironment, can_configure: bool) -> tuple[Line, Line]:

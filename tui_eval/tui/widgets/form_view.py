@@ -36,12 +36,14 @@ class Row(NamedTuple):
 
 
 def _origin(source: str, room: int) -> str:
-    """Where a default comes from, by its end where there is little room."""
+    """Where a default comes from: of a path its end, of words their beginning if need be."""
     if not source or room < SOURCE_LEAST:
         return ""
-    whole = f"from {source}"
-    if cell_len(whole) <= room:
-        return f"  {whole}"
+    for whole in (f"from {source}", source):
+        if cell_len(whole) <= room:
+            return f"  {whole}"
+    if " " in source:
+        return f"  {cut(source, room)}"
     end = cut_start(source, room)[1:]
     if source[-len(end) - 1] not in " /":
         end = re.sub("^[^ /]*[ /]", "", end)
@@ -188,7 +190,7 @@ class FormView(LineView, inherit_bindings=False):
         text = self.form.text(field.name)
         if field.kind == "flag" and (not text or text in ("true", "false")):
             on = bool(self.form.effective(field.name))
-            word = "✓ yes" if on else "· no"
+            word = "✓ yes" if on else "· no" if text or not self._has_opposite(field) else NONE
             caret: Line = ((word[0], "caret"), (word[1:], "")) if here and self.has_focus else ()
             return caret or ((word, ("good" if on else "") if text else "faint"),)
         if text and not (here and self.has_focus):
@@ -197,6 +199,12 @@ class FormView(LineView, inherit_bindings=False):
             return self.typing.spans(width)
         caret = ((" ", "caret"),) if here and self.has_focus else ()
         return (*caret, *self._default(field, width - len(caret)))
+
+    def _has_opposite(self, field: Field) -> bool:
+        """Whether a flag of its own says the contrary: then `no` is no more than unset."""
+        name = field.name
+        other = name.removeprefix("no_") if name.startswith("no_") else f"no_{name}"
+        return any(one.name == other for one in self.form.fields())
 
     def _default(self, field: Field, width: int) -> Line:
         value, source = self.form.default(field.name)
@@ -261,6 +269,15 @@ class FormView(LineView, inherit_bindings=False):
         """Whether there is something to choose from for the field, or more room to type in."""
         here = self.here
         return bool(here.choices) or here.name in PICKED or here.kind in ("json", "headers")
+
+    @property
+    def word_of_enter(self) -> str:
+        """What enter does with the field."""
+        if self.here.kind == "flag":
+            return "switch"
+        if self.here.kind in ("json", "headers"):
+            return "edit"
+        return "choose" if self.opens else "next"
 
     def action_open(self) -> None:
         """Chooses, turns over, or goes on."""

@@ -14,6 +14,8 @@ from tui_eval.tui.look.ink import Line, Span, line_width, spread
 from tui_eval.tui.widgets.line_view import LineView
 
 NAME = "tui-eval"
+GAP = 5
+"""Cells between two tabs."""
 
 
 class Tab(NamedTuple):
@@ -23,32 +25,33 @@ class Tab(NamedTuple):
     holds: int
 
 
-def tab_line(tabs: Sequence[Tab], current: int) -> Line:
+def tab_line(tabs: Sequence[Tab], current: int, gap: int = GAP) -> Line:
     """Tabs beside each other.
 
     Args:
         current: The one that is shown, from 1.
+        gap: Cells between two.
     """
     return tuple(
         span
         for number, tab in enumerate(tabs, 1)
-        for span in _tab_spans(number, tab, "strong" if number == current else "muted")
+        for span in _tab_spans(number, tab, "strong" if number == current else "muted", gap)
     )
 
 
-def tab_at(tabs: Sequence[Tab], x: int) -> int:
+def tab_at(tabs: Sequence[Tab], x: int, gap: int = GAP) -> int:
     """The number of the tab in this cell; 0 for none."""
     end = 0
     for number, tab in enumerate(tabs, 1):
-        end += line_width(_tab_spans(number, tab, ""))
+        end += line_width(_tab_spans(number, tab, "", gap))
         if x < end:
             return number
     return 0
 
 
-def _tab_spans(number: int, tab: Tab, ink: str) -> Line:
+def _tab_spans(number: int, tab: Tab, ink: str, gap: int) -> Line:
     count = f" {tab.holds:,}" if tab.holds >= 0 else ""
-    return (f"{number} ", "key"), (f"{tab.name}{count}", ink), ("     ", "")
+    return (f"{number} ", "key"), (f"{tab.name}{count}", ink), (" " * gap, "")
 
 
 class HomeHeader(LineView, can_focus=False):

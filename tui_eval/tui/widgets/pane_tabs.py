@@ -1,4 +1,4 @@
-"""The panes of a comparison as tabs, where only one of them has room."""
+"""The panes of a screen as tabs, where only one of them has room."""
 
 from __future__ import annotations
 
@@ -7,12 +7,16 @@ from collections.abc import Sequence
 from textual.message import Message
 
 from tui_eval.tui.look.ink import Line
-from tui_eval.tui.widgets.home_header import Tab, tab_at, tab_line
+from tui_eval.tui.widgets.home_header import GAP, Tab, tab_at, tab_line
 from tui_eval.tui.widgets.line_view import LineView
 
 
 class PaneTabs(LineView, can_focus=False):
-    """One line."""
+    """One line.
+
+    Args:
+        gap: Cells between two tabs.
+    """
 
     class Chosen(Message):
         """Somebody clicked on a tab."""
@@ -21,10 +25,16 @@ class PaneTabs(LineView, can_focus=False):
             super().__init__()
             self.number = number
 
-    def __init__(self, *, id: str) -> None:
+    def __init__(self, tabs: Sequence[Tab] = (), gap: int = GAP, *, id: str) -> None:
         super().__init__(id=id)
-        self.tabs: Sequence[Tab] = ()
+        self.tabs = tabs
+        self.gap = gap
         self.current = 1
+
+    def show(self, number: int) -> None:
+        """Tells that this pane is shown now."""
+        self.current = number
+        self.update()
 
     def count(self) -> int:
         """The tabs."""
@@ -32,9 +42,9 @@ class PaneTabs(LineView, can_focus=False):
 
     def line(self, index: int) -> Line:
         """The tabs."""
-        return tab_line(self.tabs, self.current)
+        return tab_line(self.tabs, self.current, self.gap)
 
     def clicked_at(self, x: int, index: int) -> None:
         """Goes to the pane under the mouse."""
-        if number := tab_at(self.tabs, x):
+        if number := tab_at(self.tabs, x, self.gap):
             self.post_message(self.Chosen(number))

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import Any
 
-from textual.app import ComposeResult
+from textual.app import App, ComposeResult
 from textual.containers import Container
 from textual.content import Content
 from textual.widget import Widget
@@ -12,6 +13,11 @@ from textual.widget import Widget
 from tui_eval.tui.commands.keymap import key_for
 
 NAMES = ("Rollouts", "Trajectory", "Numbers", "Log", "Reward")
+
+
+def style_of_others(app: App[Any]) -> str:
+    """How the titles of panes that are not shown look in that of another."""
+    return "not bold dim" if app.native_ansi_color else "not bold $foreground 68%"
 
 
 class Panes(Container):
@@ -55,7 +61,7 @@ class Panes(Container):
         shown = [pane for pane in self._order if pane.size.height]
         hidden = (name for pane, name in zip(self._panes, NAMES, strict=True) if pane not in shown)
         others = "".join(f" {key_for(f'run.{name.lower()}')} {name} " for name in hidden)
-        style = "not bold dim" if self.app.native_ansi_color else "not bold $foreground 68%"
+        style = style_of_others(self.app)
         for pane, title in zip(self._panes, titles, strict=True):
             room = pane.size.width - 4 - title.cell_length if pane in shown[:1] else 0
             named = others and len(others) <= room

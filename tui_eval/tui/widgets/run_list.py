@@ -17,15 +17,15 @@ from tui_eval.tui.commands import bindings
 from tui_eval.tui.commands.keymap import key_for
 from tui_eval.tui.home.found_runs import SORTS, FoundRuns, look_of, state_text, when_text
 from tui_eval.tui.look.figures import count_text, interval_text, plural, reward_text
-from tui_eval.tui.look.ink import EMPTY, Line, Span, cut, left, right
-from tui_eval.tui.look.titles import COLOURS
+from tui_eval.tui.look.ink import EMPTY, Line, Span, cut, left, letter_ink, right
 from tui_eval.tui.widgets.line_view import LineView
 
 if TYPE_CHECKING:
     from tui_eval.runs.discovery import FoundRun
 
 NAME_MOST = 60
-NAMES_LEAST = 28
+NUMBERS_LEAVE = 28
+"""Cells of the names that interval and n give way to; the rest gives way to whole names."""
 REWARD, HALF, INTERVAL, N = 7, 7, 15, 6
 SHORT_DATE, LONG_DATE = 10, 14
 SHORT_STATE = 18
@@ -79,7 +79,7 @@ def _is_even(one: FoundRun) -> bool:
 
 
 def _needs(runs: Sequence[FoundRun]) -> Needs:
-    states = [(len(state_text(one, True)), one.saved) for one in runs]
+    states = [(len(state_text(one)), one.saved) for one in runs]
     return Needs(
         _widest(one.env_id for one in runs),
         _widest(one.model for one in runs),
@@ -123,7 +123,7 @@ class RunList(LineView):
     def _instead(self) -> tuple[Line, ...]:
         if self.runs.all and not self.runs.shown:
             nothing = f"None of the {plural(len(self.runs.all), 'run')} has these words."
-            shows_all = f"  {key_for('home.back')} shows all"
+            shows_all = f"  {key_for('home.back')} clears"
             return (EMPTY, ((f"  {nothing}", ""), (shows_all, "muted")))
         return self.empty
 
@@ -161,7 +161,8 @@ class RunList(LineView):
         extras |= {"unsaved": max(needs.unsaved - state, 0), "long_date": LONG_DATE - SHORT_DATE}
         there = {}
         for name, cells in extras.items():
-            there[name] = room - cells >= min(max(env + model, 13 + 5), NAMES_LEAST)
+            least = NUMBERS_LEAVE if name in ("interval", "n") else bare_env + bare_model
+            there[name] = room - cells >= max(min(env + model, least), 13 + 5)
             room -= cells if there[name] else 0
         if env + model > room:
             env, model = bare_env, bare_model
@@ -176,11 +177,7 @@ class RunList(LineView):
         columns = self._columns
         text = "    " + left("environment", columns.env) + "  " + left("model", columns.model)
         text += right("reward", REWARD)
-        text += (
-            "  " + left("95 % interval", INTERVAL - 2)
-            if columns.interval
-            else right("±", 3) + " " * 4
-        )
+        text += "  " + left("95 % interval", INTERVAL - 2) if columns.interval else " ±95%  "
         text += right("n", N) if columns.n else ""
         text += "  " + left("date", (LONG_DATE if columns.long_date else SHORT_DATE) - 2)
         return ((text + "  state", "faint"),)
@@ -194,7 +191,8 @@ class RunList(LineView):
         if self.typing or runs.words:
             words = cut(one_line(runs.words, 200) if runs.words.strip() else runs.words, 30)
             parts.append(f" · {len(runs.shown):,} of {len(runs.all):,} · / ")
-            parts.append((words + ("▏" if self.typing else ""), COLOURS["warn"]))
+            parts.append((words, "$foreground not bold"))
+            parts.append((" ", "$foreground not bold reverse") if self.typing else "")
         return Content.assemble(*parts, " ")
 
     def line(self, index: int) -> Line:
@@ -205,7 +203,7 @@ class RunList(LineView):
         look = look_of(one)
         mark = self.runs.letter(one)
         spans: list[Span] = [
-            (f"{mark or ' '} ", "key"),
+            (f"{mark or ' '} ", letter_ink(mark or "A")),
             (f"{look.glyph} ", look.ink),
             (left(_named(one.env_id, columns.env), columns.env), ""),
             (f"  {left(_named(one.model, columns.model), columns.model)}", "muted"),
@@ -214,12 +212,14 @@ class RunList(LineView):
         width = LONG_DATE if columns.long_date else SHORT_DATE
         when = when_text(one.date, self.now(), columns.long_date)
         spans.append((f"  {left(when, width - 2)}", "muted"))
-        state, dot, errors = state_text(one, columns.long_state).partition("  ")
+        state, gap, errors = state_text(one).partition("  ")
+        if not columns.long_state and len(state + gap + errors) > SHORT_STATE:
+            gap = errors = ""
         ink = look.ink
         if not (one.saved or one.running or columns.unsaved):
             # Its sign tells the word that this one takes the place of.
             state, ink = state.replace(look.word, UNSAVED.strip()), "warn"
-        spans += [(f"  {state}", ink), (f"{dot}{errors}", "bad")]
+        spans += [(f"  {state}", ink), (f"{gap}{errors}", "bad")]
         if columns.unsaved and not one.saved:
             spans.append((UNSAVED, "warn"))
         return tuple(spans)
@@ -227,8 +227,9 @@ class RunList(LineView):
     def _numbers(self, one: FoundRun, columns: Columns) -> list[Span]:
         spans: list[Span] = [(right(reward_text(one.reward), REWARD), "strong")]
         half = ""
-        if one.low is not None and one.high is not None and _is_even(one):
-            half = f"±{reward_text(half_of(one.reward, one.low, one.high))}"
+        if one.low is not None and one.high is not None:
+            sign = "±" if _is_even(one) else "~"
+            half = f"{sign}{reward_text(half_of(one.reward, one.low, one.high))}"
         if columns.interval:
             tried = (*(interval_text(one.low, one.high, places) for places in (2, 1)), half)
             fitting = (text for text in tried if len(text) <= INTERVAL - 2)
