@@ -76,6 +76,23 @@ async def test_the_header_sums_up_all_evaluations() -> None:
             assert fact in progress
 
 
+async def test_a_small_header_has_signs_rather_than_a_bar_that_shows_nothing() -> None:
+    async with staged_suite(size=(80, 24)) as stage:
+        _, progress = stage.text(stage.live.top).splitlines()
+        assert "78/336 rollouts  ▶5  ✗4  168k tokens  $0.0929" in progress
+        assert sum(map(progress.count, "━╍─")) >= 20
+
+
+async def test_the_open_evaluation_has_its_name_where_it_has_one_line() -> None:
+    async with staged_suite(size=(80, 24)) as stage:
+        await stage.until(lambda: "30/48" in stage.text(stage.live.header))
+        line = stage.text(stage.live.header)
+        assert line.split()[0] == "calculator" and "━" in line
+        await stage.press("1", "v")
+        await stage.until(lambda: len(stage.text(stage.live.header).splitlines()) == 2)
+        assert "calculator · gpt-4.1-mini" in stage.text(stage.live.header)
+
+
 async def test_a_cost_that_is_not_known_for_all_is_a_least_one() -> None:
     async with staged_suite([*suite_events(), moved(0, "finished", cost=None)]) as stage:
         assert "≥ $0.0363" in stage.text(stage.live.top)

@@ -95,15 +95,15 @@ def tokens_of(one: EvaluationState) -> int:
     return one.last.input_tokens + one.last.output_tokens
 
 
-def spent_text(suite: SuiteState) -> str:
+def spent(suite: SuiteState) -> list[str]:
     """Tokens and cost of all evaluations; at least so much where not every price is known."""
     used = [one for one in suite.evaluations if tokens_of(one)]
-    tokens = count_text(sum(map(tokens_of, used)))
+    tokens = f"{count_text(sum(map(tokens_of, used)))} tokens"
     known = [one.last.cost for one in used if one.last.cost is not None]
     if not known:
-        return f"{tokens} tokens"
+        return [tokens]
     least = "≥ " if len(known) < len(used) else ""
-    return f"{tokens} tokens   {least}{money_text(sum(known))}"
+    return [tokens, f"{least}{money_text(sum(known))}"]
 
 
 def rollouts_on_disk(suite: SuiteState) -> str:
