@@ -1,5 +1,7 @@
 from __future__ import annotations
 
+import re
+
 import pytest
 from scripted_run import NOW, SELECTED, ScriptedFeed, finished, staged
 from scripted_suite import (
@@ -49,7 +51,7 @@ async def test_the_names_of_the_settings_stand_over_their_values_alone(width: in
         bars = [line.index(glyph) for line in lines[:2] for glyph in "━" if glyph in line]
         end = min([*bars, head.index("done")])
         settings = head[start:end].strip()
-        assert settings == "settings" or settings.startswith("model, temperature")
+        assert settings == "settings" or re.fullmatch("model, tempera.*, max_turns", settings)
         assert head[end - 1] == " "
 
 
@@ -65,6 +67,16 @@ async def test_short_names_leave_their_heads_whole(
         head, line, *_ = stage.text(stage.live.evaluations).splitlines()
         assert head.split()[: len(heads) + 2] == ["evaluation", *heads, "done"]
         assert head.index("done") + len("done") == line.index("48/48") + len("48/48")
+
+
+async def test_no_count_of_rollouts_is_cut() -> None:
+    start = suite_started()
+    start.evaluations[0].total = 9_000
+    done = moved(0, "finished", total=9_000, finished=9_000)
+    async with staged_suite([start, done], size=(80, 24)) as stage:
+        head, line, *_ = stage.text(stage.live.evaluations).splitlines()
+        assert "9000/9000" in line
+        assert "done  reward ±95%" in head
 
 
 async def test_the_header_sums_up_all_evaluations() -> None:
