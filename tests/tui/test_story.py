@@ -211,7 +211,7 @@ def test_histogram_columns_reach_the_top_and_never_vanish() -> None:
 
 def test_leaving_asks_only_where_something_is_to_decide() -> None:
     assert leave_choices(goes_on=False, saved=True) == []
-    assert [c.key for c in leave_choices(goes_on=True, saved=True)] == ["s", "d", "escape"]
+    assert [c.key for c in leave_choices(goes_on=True, saved=True)] == ["d", "s", "escape"]
     assert [c.key for c in leave_choices(goes_on=False, saved=False)] == ["y", "n", "escape"]
     unsaved = leave_choices(goes_on=True, saved=False)
     assert {choice.answer.save for choice in unsaved if choice.answer} == {True, False}
