@@ -105,6 +105,34 @@ async def test_the_open_evaluation_has_its_name_where_it_has_one_line() -> None:
         assert "calculator · gpt-4.1-mini" in stage.text(stage.live.header)
 
 
+async def test_a_small_title_shortens_its_words_before_the_name_of_the_file() -> None:
+    async with staged_suite(ended_events(), live=False, size=(80, 24)) as stage:
+        title = stage.text(stage.live.top).splitlines()[0]
+        assert "benchmark.toml · 6/8 done · 1 failed · 1 refused" in title
+        assert "! ended after 3:14" in title
+        await stage.pilot.resize_terminal(120, 40)
+        await stage.until(lambda: stage.live.top.size.width == 120)
+        title = stage.text(stage.live.top).splitlines()[0]
+        assert "benchmark.toml · 6/8 evaluations done · 1 failed · 1 refused" in title
+        assert ("1 failed", "bad") in stage.live.top.line(0)
+
+
+@pytest.mark.parametrize(("size", "rows"), [((80, 24), 8), ((120, 40), 8), ((80, 12), 2)])
+async def test_the_list_has_the_room_that_nothing_else_needs(
+    size: tuple[int, int], rows: int
+) -> None:
+    async with staged_suite(size=size) as stage:
+        await stage.press("j")
+        await stage.until(lambda: stage.live.evaluations.view_height == rows)
+        assert "Waiting for its turn" in stage.text(stage.live.blank)
+
+
+async def test_eight_evaluations_are_seen_above_the_panes_of_one() -> None:
+    async with staged_suite(size=(120, 40)) as stage:
+        assert stage.live.grid.region
+        assert stage.live.evaluations.view_height == len(CASES)
+
+
 async def test_a_cost_that_is_not_known_for_all_is_a_least_one() -> None:
     async with staged_suite([*suite_events(), moved(0, "finished", cost=None)]) as stage:
         assert "≥ $0.0363" in stage.text(stage.live.top)
@@ -403,7 +431,7 @@ async def test_any_size_is_drawn(size: tuple[int, int]) -> None:
 
 
 async def test_a_killed_engine_leaves_what_happened_and_how_to_go_on() -> None:
-    why = "the engine ended unexpectedly with exit code -9"
+    why = "the engine was killed (signal 9, SIGKILL; often: out of memory)"
     async with staged_suite() as stage:
         stage.feed.live = False
         await stage.tell(ev.RunFinished(0, NOW, "failed", 1, why))
@@ -436,7 +464,7 @@ async def test_leaving_asks_what_becomes_of_the_suite(
         await stage.press("q")
         assert isinstance(stage.app.screen, Question)
         shown = stage.text(stage.app.screen.query_one("Choices"))
-        assert "2 of 8 evaluations are over, 78 of 336 rollouts on disk." in shown
+        assert "1 of 8 evaluations done, 1 refused; 78 of 336 rollouts on disk." in shown
         await stage.press("escape")
         assert stage.app.screen is stage.live
         await stage.press("q", key)
@@ -461,7 +489,7 @@ async def test_what_is_asked_about_a_rollout_holds_its_evaluation() -> None:
 
 async def test_a_suite_that_is_over_is_left_without_a_question() -> None:
     async with staged_suite(ended_events(), live=False) as stage:
-        assert "! over after" in stage.text(stage.live.top)
+        assert "! ended after" in stage.text(stage.live.top)
         await stage.press("q")
     assert stage.app.return_value == Leave("closed")
 

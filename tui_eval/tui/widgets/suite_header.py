@@ -18,6 +18,7 @@ if TYPE_CHECKING:
 
 RESUME = "Go on with the same command and --resume."
 GAP = 3
+NAME_MOST = 48
 GOOD_BAR = 20
 """Cells of the bar beside numbers with words: in fewer many rollouts are told by one cell."""
 
@@ -49,10 +50,12 @@ class SuiteHeader(LineView, can_focus=False):
     def _title(self) -> Line:
         suite, width = self.suite, self.line_width
         how = status(suite, self.live, self.asked_pause, self.now(), self.in_flight)
-        over = tally(suite)
-        room = max(width - line_width((how,)) - len(over) - GAP - 3, 8)
-        start: Line = ((name_of(suite, min(room, 48)), "role"), (" · ", "faint"), (over, "strong"))
-        return spread(start, (how,), width)
+        over, name = tally(suite), name_of(suite, NAME_MOST)
+        room = width - line_width((how,)) - GAP - 3
+        if room < len(name) + line_width(over):
+            over = tally(suite, short=True)
+        name = name_of(suite, min(max(room - line_width(over), 8), NAME_MOST))
+        return spread(((name, "role"), (" · ", "faint"), *over), (how,), width)
 
     def _failure(self) -> list[Line]:
         end = self.suite.end
@@ -80,7 +83,7 @@ def status(
     word = end.status if end is not None else ""
     if word == "finished":
         if any(one.last.status != "finished" for one in suite.evaluations):
-            return (f"! over after {took}", "warn")
+            return (f"! ended after {took}", "warn")
         return (f"✓ finished in {took}", "good")
     if word == "failed":
         return (f"✗ failed after {took}", "bad")
