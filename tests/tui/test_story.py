@@ -209,8 +209,7 @@ def test_histogram_columns_reach_the_top_and_never_vanish() -> None:
     assert columns([0, 0], 1, cells=2) == ["    "]
 
 
-def test_leaving_asks_only_where_something_is_to_decide() -> None:
-    assert leave_choices(goes_on=False, saved=True) == []
+def test_the_answers_at_leaving_are_those_that_make_a_difference() -> None:
     assert [c.key for c in leave_choices(goes_on=True, saved=True)] == ["d", "s", "escape"]
     assert [c.key for c in leave_choices(goes_on=False, saved=False)] == ["y", "n", "escape"]
     unsaved = leave_choices(goes_on=True, saved=False)
