@@ -141,7 +141,7 @@ def two_rollouts() -> ScreenApp:
 
 
 def killed() -> list[ev.Event]:
-    why = "the engine ended unexpectedly with exit code -9"
+    why = "the engine was killed (signal 9, SIGKILL; often: out of memory)"
     return [*suite_events(), ev.RunFinished(0, NOW, "failed", 1, why)]
 
 

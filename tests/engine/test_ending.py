@@ -11,6 +11,8 @@ import pytest
 from program import Program, Run, chat_answer, wait_until
 from servers import FaultServer, Reply
 
+from tui_eval.engine.seam.live_feed import end_words
+
 CHAT = "/v1/chat/completions"
 GOOD = Reply(body=chat_answer("yes"))
 
@@ -131,6 +133,18 @@ def test_code_that_ends_the_process_does_not_end_the_run_well(
     run = program.only_run()
     assert len(run.rows) == 2
     assert run.metadata["status"] == "failed"
+
+
+@pytest.mark.parametrize(
+    ("code", "words"),
+    [
+        (-9, "was killed (signal 9, SIGKILL; often: out of memory)"),
+        (-11, "was killed (signal 11, SIGSEGV)"),
+        (-40, "was killed (signal 40)"),
+    ],
+)
+def test_a_signal_that_ended_the_engine_is_named(code: int, words: str) -> None:
+    assert end_words(code) == words
 
 
 @pytest.mark.parametrize("code", [0, 3, 7])

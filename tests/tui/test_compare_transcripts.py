@@ -8,7 +8,7 @@ from pathlib import Path
 from compare_staging import comparing, runs_screen, watched
 from compared_runs import PASSES, three_runs, two_runs, write_run
 from scripted_run import ERRORS
-from staging import over, running, staged_app
+from staging import running, staged_app
 
 from tui_eval.tui.screens.compare import CompareRuns
 from tui_eval.tui.screens.compare_rollouts import CompareRollouts

@@ -22,6 +22,7 @@ from textual.scrollbar import ScrollBar
 from tui_eval import events as ev
 from tui_eval.fold.transcript import Rollout
 from tui_eval.tui.app import TuiEvalApp
+from tui_eval.tui.widgets.header import bar_spans
 from tui_eval.tui.widgets.line_view import LineView
 
 
@@ -202,6 +203,26 @@ async def test_who_met_no_refusal_sees_the_limit_that_holds_for_all() -> None:
     async with staged_app(ScriptedFeed([*running_events(), moved])) as stage:
         header = stage.text(stage.live.header)
         assert "limit 2 of 4" in header and "refused" not in header
+
+
+async def test_a_middling_header_has_words_for_the_states_and_a_bar() -> None:
+    async with staged_app(running(), size=(120, 40)) as stage:
+        progress = stage.text(stage.live.header).splitlines()[1]
+        assert "30/48  ▶ 5 running  · 13 waiting  ✗ 2 errors  16.0/min" in progress
+        assert "65.8k tok  $0.0363 of ~$0.0548" in progress
+        assert sum(map(progress.count, "━╍─")) >= 12
+
+
+async def test_tokens_have_a_name_where_all_has_words() -> None:
+    async with staged_app(running(), size=(200, 60)) as stage:
+        assert "   tokens 57.4k in 8.3k out   " in stage.text(stage.live.header)
+
+
+@pytest.mark.parametrize(
+    ("width", "bar"), [(24, "━" * 14 + "╍" + "━━━" + "─" * 6), (6, "━━━╍━─")], ids=[24, 6]
+)
+def test_the_errored_part_of_a_bar_is_no_line_like_the_others(width: int, bar: str) -> None:
+    assert "".join(text for text, _ in bar_spans(30, 2, 5, 48, width)) == bar
 
 
 async def test_a_small_screen_still_says_how_the_run_is() -> None:

@@ -280,7 +280,7 @@ async def test_reward_functions_that_failed_say_how() -> None:
 
 async def test_a_run_that_failed_says_why_and_nothing_runs_in_it() -> None:
     async with staged_app(running(), size=(120, 40)) as stage:
-        why = "the engine ended unexpectedly with exit code -9"
+        why = "the engine was killed (signal 9, SIGKILL; often: out of memory)"
         await stage.tell(ev.RunFinished(0, NOW, "failed", 1, why))
         assert f"✗ {why[:30]}" in stage.text(stage.live.numbers)
         assert "running" not in stage.text(stage.live.header)

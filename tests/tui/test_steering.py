@@ -119,7 +119,7 @@ async def test_a_row_that_is_taken_back_waits_again_and_its_story_is_that_of_the
         stage.live.rollouts.select(row)
         await stage.until(lambda: stage.live.story.rollout and stage.live.story.rollout.finished)
         await stage.tell(ev.RowsTakenBack(0, NOW, [failed(row)]))
-        assert "✗1" in stage.text(stage.live.header)
+        assert "✗ 1 error" in stage.text(stage.live.header)
         assert stage.live.state.waiting == len(range(35, 48)) + 1
         assert stage.feed.sent[-1] == Subscribe([row])
         await stage.until(lambda: "New" in stage.text(stage.live.story))

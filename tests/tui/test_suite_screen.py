@@ -1,5 +1,7 @@
 from __future__ import annotations
 
+import re
+
 import pytest
 from scripted_run import NOW, SELECTED, ScriptedFeed, finished, staged
 from scripted_suite import (
@@ -49,7 +51,7 @@ async def test_the_names_of_the_settings_stand_over_their_values_alone(width: in
         bars = [line.index(glyph) for line in lines[:2] for glyph in "━" if glyph in line]
         end = min([*bars, head.index("done")])
         settings = head[start:end].strip()
-        assert settings == "settings" or settings.startswith("model, temperature")
+        assert settings == "settings" or re.fullmatch("model, tempera.*, max_turns", settings)
         assert head[end - 1] == " "
 
 
@@ -67,6 +69,16 @@ async def test_short_names_leave_their_heads_whole(
         assert head.index("done") + len("done") == line.index("48/48") + len("48/48")
 
 
+async def test_no_count_of_rollouts_is_cut() -> None:
+    start = suite_started()
+    start.evaluations[0].total = 9_000
+    done = moved(0, "finished", total=9_000, finished=9_000)
+    async with staged_suite([start, done], size=(80, 24)) as stage:
+        head, line, *_ = stage.text(stage.live.evaluations).splitlines()
+        assert "9000/9000" in line
+        assert "done  reward ±95%" in head
+
+
 async def test_the_header_sums_up_all_evaluations() -> None:
     async with staged_suite() as stage:
         title, progress = stage.text(stage.live.top).splitlines()
@@ -74,6 +86,51 @@ async def test_the_header_sums_up_all_evaluations() -> None:
         assert "▶ running 3:14" in title
         for fact in ("78/336 rollouts", "▶ 5 running", "✗ 4 errors", "168k tokens", "$0.0929"):
             assert fact in progress
+
+
+async def test_a_small_header_has_signs_rather_than_a_bar_that_shows_nothing() -> None:
+    async with staged_suite(size=(80, 24)) as stage:
+        _, progress = stage.text(stage.live.top).splitlines()
+        assert "78/336 rollouts  ▶5  ✗4  168k tokens  $0.0929" in progress
+        assert sum(map(progress.count, "━╍─")) >= 20
+
+
+async def test_the_open_evaluation_has_its_name_where_it_has_one_line() -> None:
+    async with staged_suite(size=(80, 24)) as stage:
+        await stage.until(lambda: "30/48" in stage.text(stage.live.header))
+        line = stage.text(stage.live.header)
+        assert line.split()[0] == "calculator" and "━" in line
+        await stage.press("1", "v")
+        await stage.until(lambda: len(stage.text(stage.live.header).splitlines()) == 2)
+        assert "calculator · gpt-4.1-mini" in stage.text(stage.live.header)
+
+
+async def test_a_small_title_shortens_its_words_before_the_name_of_the_file() -> None:
+    async with staged_suite(ended_events(), live=False, size=(80, 24)) as stage:
+        title = stage.text(stage.live.top).splitlines()[0]
+        assert "benchmark.toml · 6/8 done · 1 failed · 1 refused" in title
+        assert "! ended after 3:14" in title
+        await stage.pilot.resize_terminal(120, 40)
+        await stage.until(lambda: stage.live.top.size.width == 120)
+        title = stage.text(stage.live.top).splitlines()[0]
+        assert "benchmark.toml · 6/8 evaluations done · 1 failed · 1 refused" in title
+        assert ("1 failed", "bad") in stage.live.top.line(0)
+
+
+@pytest.mark.parametrize(("size", "rows"), [((80, 24), 8), ((120, 40), 8), ((80, 12), 2)])
+async def test_the_list_has_the_room_that_nothing_else_needs(
+    size: tuple[int, int], rows: int
+) -> None:
+    async with staged_suite(size=size) as stage:
+        await stage.press("j")
+        await stage.until(lambda: stage.live.evaluations.view_height == rows)
+        assert "Waiting for its turn" in stage.text(stage.live.blank)
+
+
+async def test_eight_evaluations_are_seen_above_the_panes_of_one() -> None:
+    async with staged_suite(size=(120, 40)) as stage:
+        assert stage.live.grid.region
+        assert stage.live.evaluations.view_height == len(CASES)
 
 
 async def test_a_cost_that_is_not_known_for_all_is_a_least_one() -> None:
@@ -374,7 +431,7 @@ async def test_any_size_is_drawn(size: tuple[int, int]) -> None:
 
 
 async def test_a_killed_engine_leaves_what_happened_and_how_to_go_on() -> None:
-    why = "the engine ended unexpectedly with exit code -9"
+    why = "the engine was killed (signal 9, SIGKILL; often: out of memory)"
     async with staged_suite() as stage:
         stage.feed.live = False
         await stage.tell(ev.RunFinished(0, NOW, "failed", 1, why))
@@ -407,7 +464,7 @@ async def test_leaving_asks_what_becomes_of_the_suite(
         await stage.press("q")
         assert isinstance(stage.app.screen, Question)
         shown = stage.text(stage.app.screen.query_one("Choices"))
-        assert "2 of 8 evaluations are over, 78 of 336 rollouts on disk." in shown
+        assert "1 of 8 evaluations done, 1 refused; 78 of 336 rollouts on disk." in shown
         await stage.press("escape")
         assert stage.app.screen is stage.live
         await stage.press("q", key)
@@ -432,7 +489,7 @@ async def test_what_is_asked_about_a_rollout_holds_its_evaluation() -> None:
 
 async def test_a_suite_that_is_over_is_left_without_a_question() -> None:
     async with staged_suite(ended_events(), live=False) as stage:
-        assert "! over after" in stage.text(stage.live.top)
+        assert "! ended after" in stage.text(stage.live.top)
         await stage.press("q")
     assert stage.app.return_value == Leave("closed")
 

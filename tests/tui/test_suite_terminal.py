@@ -116,7 +116,7 @@ def test_a_detached_suite_is_joined_as_a_whole(
     leave(terminal, "d")
     told = program.run("open", "suite.toml")
     assert told.code == 0, told
-    assert "0 of 2 evaluations are over" in told.out
+    assert "0 of 2 evaluations done; " in told.out
     assert "Join it: tui-eval open suite.toml" in told.out
     joined = on_terminal(answers=answers, command="open")
     joined.wait_for("suite.toml ·")

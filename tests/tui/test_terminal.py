@@ -223,13 +223,13 @@ def test_a_killed_engine_is_told_and_the_rows_stay(
     terminal.wait_for("failed")
     terminal.type("q")
     assert terminal.finish() == 1
-    assert "ended unexpectedly" in terminal.text
+    assert "the engine was killed (signal 9, SIGKILL; often: out of" in terminal.text
     run = program.only_run()
     assert len(run.rows) == 2
     later = on_terminal("open", str(run.path))
-    later.wait_for("ended unexpectedly with exit code -9")
+    later.wait_for("the engine was killed (signal 9, SIGKILL")
     later.wait_for("stopped, resumable")
-    assert "ended unexpectedly" in program.run("report", str(run.path)).out
+    assert "the engine was killed" in program.run("report", str(run.path)).out
 
 
 def test_code_that_holds_the_engine_does_not_hold_the_screen(

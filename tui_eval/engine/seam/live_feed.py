@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import signal
 import time
 from collections import deque
 from collections.abc import Mapping
@@ -131,10 +132,9 @@ class LiveFeed:
         elif said == "finished" and code in (None, 0, 3):
             end = RunFinished(0, now, "finished", code or 0)
         else:
-            how = "was lost" if code is None else f"ended unexpectedly with exit code {code}"
             what_now = "; finished rollouts are on disk and the run can be resumed"
             begun = self._run or self._running
-            text = f"the engine {how}{what_now if begun else ' before the run began'}"
+            text = f"the engine {end_words(code)}{what_now if begun else ' before the run began'}"
             end = RunFinished(0, now, "failed", 1, text)
         if self._run is not None:
             rows: list[Event] = [*finished_on_disk(self._run)]
@@ -171,3 +171,18 @@ class LiveFeed:
         if self._reading is not None:
             self._reading.cancel()
         self.live = False
+
+
+def end_words(code: int | None) -> str:
+    """How an engine ended that did not say so.
+
+    Args:
+        code: Its exit code, negative where a signal ended it; None for one of another process.
+    """
+    if code is None:
+        return "was lost"
+    if code >= 0:
+        return f"ended unexpectedly with exit code {code}"
+    name = next((f", {one.name}" for one in signal.Signals if one == -code), "")
+    often = "; often: out of memory" if -code == signal.SIGKILL else ""
+    return f"was killed (signal {-code}{name}{often})"

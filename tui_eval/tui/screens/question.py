@@ -14,10 +14,13 @@ from textual.message import Message
 from tui_eval.printable import printable
 from tui_eval.tui.leaving import Asked, Choice
 from tui_eval.tui.look.ink import EMPTY, Line, left
+from tui_eval.tui.look.wrap import shown_lines
 from tui_eval.tui.screens.dialog import Dialog
 from tui_eval.tui.widgets.line_view import LineView
 
 LABEL = 16
+TEXT, MOST = 66, 12
+"""Cells of a line of text, and lines that one text has at most."""
 
 
 class Choices(LineView):
@@ -58,10 +61,19 @@ class Choices(LineView):
 
     def count(self) -> int:
         """The text, a blank line, the answers."""
-        return len(self._text) + 1 + len(self.choices)
+        return len(self._lines) + 1 + len(self.choices)
+
+    @property
+    def _lines(self) -> list[Line]:
+        """The text, wrapped; the first line of it stands out."""
+        return [
+            ((part, "muted" if at else ""),)
+            for at, text in enumerate(self._text)
+            for part in shown_lines(text, TEXT, MOST)[0]
+        ]
 
     def _at(self, index: int) -> int:
-        return index - len(self._text) - 1
+        return index - len(self._lines) - 1
 
     def marked(self, index: int) -> bool:
         """The answer under the cursor."""
@@ -73,11 +85,8 @@ class Choices(LineView):
 
     def line(self, index: int) -> Line:
         """A line of text, or an answer."""
-        if index < len(self._text):
-            return ((self._text[index], "" if index == 0 else "muted"),)
-        at = self._at(index)
-        if at < 0:
-            return EMPTY
+        if (at := self._at(index)) < 0:
+            return (*self._lines, EMPTY)[index]
         choice = self.choices[at]
         key = "esc" if choice.key == "escape" else choice.key
         return (
@@ -104,11 +113,8 @@ class Choices(LineView):
 
 def closing_question(title: str, text: str) -> Question:
     """A text that has to be read, with nothing to choose."""
-    from tui_eval.tui.look.wrap import shown_lines
-
-    lines, _ = shown_lines(text, 56, 12)
     closes = Choice("escape", "close", "", None)
-    return Question(lambda: Asked(title, list(lines), [closes]))
+    return Question(lambda: Asked(title, [text], [closes]))
 
 
 class Question(Dialog[Any]):

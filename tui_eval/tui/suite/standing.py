@@ -13,6 +13,7 @@ from tui_eval.tui.look.stages import Look
 
 if TYPE_CHECKING:
     from tui_eval.fold.suite_state import EvaluationState, SuiteState
+    from tui_eval.tui.look.ink import Line, Span
 
 NOT_BEGUN = Look("·", "not begun", "faint")
 PAUSED = Look("‖", "paused", "warn")
@@ -71,12 +72,19 @@ def variation_of(one: EvaluationState, suite: SuiteState, most: int, short: bool
     return one_line(", ".join(told), most)
 
 
-def tally(suite: SuiteState) -> str:
+def tally(suite: SuiteState, short: bool = False) -> Line:
     """How many of its evaluations have finished, and how many ended otherwise."""
-    ends = Counter(look_of(one, suite).word for one in suite.evaluations if one.is_over)
-    done = ends.pop(LOOKS["finished"].word, 0)
-    others = [f"{count:,} {word}" for word, count in ends.items()]
-    return " · ".join([f"{done:,}/{plural(len(suite.evaluations), 'evaluation')} done", *others])
+    done, others = _ends(suite)
+    of = f"{len(suite.evaluations):,}" if short else plural(len(suite.evaluations), "evaluation")
+    rest = [span for text, ink in others for span in ((" · ", "faint"), (text, ink))]
+    return ((f"{done:,}/{of} done", "strong"), *rest)
+
+
+def _ends(suite: SuiteState) -> tuple[int, list[Span]]:
+    """How many have finished, and how many of each other end there are."""
+    ends = Counter(look_of(one, suite) for one in suite.evaluations if one.is_over)
+    done = ends.pop(LOOKS["finished"], 0)
+    return done, [(f"{count:,} {look.word}", look.ink) for look, count in ends.items()]
 
 
 def done_text(one: EvaluationState) -> str:
@@ -95,20 +103,21 @@ def tokens_of(one: EvaluationState) -> int:
     return one.last.input_tokens + one.last.output_tokens
 
 
-def spent_text(suite: SuiteState) -> str:
+def spent(suite: SuiteState) -> list[str]:
     """Tokens and cost of all evaluations; at least so much where not every price is known."""
     used = [one for one in suite.evaluations if tokens_of(one)]
-    tokens = count_text(sum(map(tokens_of, used)))
+    tokens = f"{count_text(sum(map(tokens_of, used)))} tokens"
     known = [one.last.cost for one in used if one.last.cost is not None]
     if not known:
-        return f"{tokens} tokens"
+        return [tokens]
     least = "≥ " if len(known) < len(used) else ""
-    return f"{tokens} tokens   {least}{money_text(sum(known))}"
+    return [tokens, f"{least}{money_text(sum(known))}"]
 
 
 def rollouts_on_disk(suite: SuiteState) -> str:
     """A sentence on how far the suite is."""
-    done = sum(one.last.finished for one in suite.evaluations)
-    total = suite.rollouts
-    all_of_them = plural(len(suite.evaluations), "evaluation")
-    return f"{suite.over:,} of {all_of_them} are over, {done:,} of {total:,} rollouts on disk."
+    done, others = _ends(suite)
+    over = f"{done:,} of {plural(len(suite.evaluations), 'evaluation')} done"
+    ends = ", ".join([over, *(text for text, _ in others)])
+    saved = sum(one.last.finished for one in suite.evaluations)
+    return f"{ends}; {saved:,} of {suite.rollouts:,} rollouts on disk."

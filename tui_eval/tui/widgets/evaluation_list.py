@@ -29,10 +29,12 @@ if TYPE_CHECKING:
 
 TITLE, VARIES = "evaluation", "settings"
 TITLE_MOST, VARIES_MOST, HEAD_MOST = 48, 64, 32
+NAME_LEAST = 4
+"""Letters of a setting's name that stay where all names do not fit."""
 NAMES_SHARE = 0.5
 """Of the width: what title and variation keep before a column of numbers goes."""
 BAR, WIDE_BAR = 8, 16
-WIDTHS = {"reward": 8, "done": 8, "bar": BAR + 1, "±": 6, "time": 8, "errors": 7}
+WIDTHS = {"reward": 8, "bar": BAR + 1, "±": 6, "time": 8, "errors": 7}
 WIDTHS |= {"tokens": 8, "cost": 9}
 LEAST_WHY = 16
 """Cells that a reason is worth showing in."""
@@ -50,6 +52,7 @@ class Columns(NamedTuple):
     varies: int
     names: str
     bar: int
+    done: int
     numbers: frozenset[str]
 
 
@@ -81,7 +84,7 @@ class EvaluationList(LineView):
         self.suite = suite
         self.place = 0
         self._columns_of: tuple[int, int] = (0, 0)
-        self._made = Columns(0, 0, "", 0, frozenset())
+        self._made = Columns(0, 0, "", 0, 0, frozenset())
 
     def count(self) -> int:
         """One line an evaluation."""
@@ -113,12 +116,12 @@ class EvaluationList(LineView):
     def _fit(self, width: int) -> Columns:
         every = (title_of(one, TITLE_MOST) for one in self.suite.evaluations)
         titles = max(map(len, (TITLE, *every)))
-        head = min(len(self._names()), HEAD_MOST)
+        head = len(self._names(HEAD_MOST))
         varies, least = self._variation(False), max(self._variation(True), head)
         varies = max(varies, len(VARIES)) if varies else 0
         names = titles + 2 + least
-        shown = list(WIDTHS)
-        room = width - 2 - WORD - 2
+        shown, done = list(WIDTHS), self._done_width()
+        room = width - 2 - WORD - 2 - done
         for column in OPTIONAL:
             if room - sum(WIDTHS[one] for one in shown) >= min(names, int(width * NAMES_SHARE)):
                 break
@@ -129,7 +132,12 @@ class EvaluationList(LineView):
         bar = WIDE_BAR if room - titles - 2 - varies >= WIDE_BAR - BAR else BAR
         title = min(titles, max(room - varies - 2, room // 2))
         varies = min(varies, max(room - title - 2, 0))
-        return Columns(title, varies, self._names() if is_short else "", bar, frozenset(shown))
+        heads = self._names(varies) if is_short else ""
+        return Columns(title, varies, heads, bar, done, frozenset(shown))
+
+    def _done_width(self) -> int:
+        digits = max((len(str(one.total or 100)) for one in self.suite.evaluations), default=0)
+        return max(2 * min(digits, 5) + 1, len("done")) + 2
 
     def _variation(self, short: bool) -> int:
         texts = (
@@ -137,10 +145,14 @@ class EvaluationList(LineView):
         )
         return max(map(len, texts), default=0)
 
-    def _names(self) -> str:
-        """The settings that vary, those of the first evaluations first."""
-        names = (name for one in self.suite.evaluations for name in varied(one, self.suite))
-        return one_line(", ".join(dict.fromkeys(names)), VARIES_MOST)
+    def _names(self, room: int) -> str:
+        """The settings that vary, those of the first evaluations first; the longest are cut."""
+        each = (name for one in self.suite.evaluations for name in varied(one, self.suite))
+        names = list(dict.fromkeys(each))
+        kept = [len(name) for name in names]
+        while sum(kept) + 2 * len(kept) - 2 > room and max(kept) > NAME_LEAST:
+            kept[kept.index(max(kept))] -= 1
+        return one_line(", ".join(map(one_line, names, kept)), room)
 
     def head(self, index: int) -> Line:
         """Names of the columns, over their columns."""
@@ -150,8 +162,8 @@ class EvaluationList(LineView):
         names = left(columns.names or VARIES, columns.varies)
         text += f"  {names}" if columns.varies else ""
         text += " " * (columns.bar + 1) if "bar" in shown else ""
-        text += right("done", WIDTHS["done"]) + right("reward", WIDTHS["reward"])
-        text += right("±", 2) + " " * (WIDTHS["±"] - 2) if "±" in shown else ""
+        text += right("done", columns.done) + right("reward", WIDTHS["reward"])
+        text += left(" ±95%", WIDTHS["±"]) if "±" in shown else ""
         for name in ("errors", "tokens", "cost", "time"):
             text += right(name, WIDTHS[name]) if name in shown else ""
         return ((text + "  state", "faint"),)
@@ -181,7 +193,7 @@ class EvaluationList(LineView):
             running = last.running if self.suite.end is None else 0
             bar = bar_spans(last.finished, last.errored, running, one.total, columns.bar)
             spans += [(" ", ""), *(bar if begun else [(" " * columns.bar, "")])]
-        spans.append((right(done_text(one), WIDTHS["done"]), "muted" if begun else "faint"))
+        spans.append((right(done_text(one), columns.done), "muted" if begun else "faint"))
         reward = reward_text(last.reward) if last.finished else ""
         spans.append((right(reward, WIDTHS["reward"]), "strong"))
         if "±" in shown:

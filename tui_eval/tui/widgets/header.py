@@ -26,10 +26,13 @@ from tui_eval.tui.look.stages import HELD
 from tui_eval.tui.widgets.line_view import LineView
 
 WIDE = 100
-LEAST_BAR, SHORT_BAR = 10, 6
+LEAST_BAR, SHORT_BAR = 12, 6
 """Cells of the bar, and where the numbers are without words."""
-LEAST_NAME, GOOD_NAME = 6, 10
-"""Cells that the name of the environment keeps beside the reward, and beside its interval."""
+LEVELS = ((3, False), (2, False), (2, True), (1, False), (0, False), (0, True))
+"""How many words the numbers have and whether they are terse, the widest first."""
+LEAST_NAME, GOOD_NAME, MOST_NAME = 6, 10, 16
+"""Cells that the name of the environment keeps beside the reward and beside its interval, and the
+most that it takes beside the bar."""
 MOVED_S = 10.0
 """How long a limit is shown that was moved; longer while more rollouts than that are in flight."""
 
@@ -56,7 +59,7 @@ class Header(LineView, can_focus=False):
         if index + self.skipped == 0:
             how = status(self.state, self.live, self.asked_pause, now)
             return title(self.state, how, width)
-        return progress(self.state, now, width, self.asked_limit)
+        return progress(self.state, now, width, self.asked_limit, named=bool(self.skipped))
 
 
 def elapsed(state: RunState, now: float) -> float:
@@ -124,24 +127,28 @@ def title(state: RunState, how: Span, width: int) -> Line:
     return spread(tuple(start), tuple(end), width)
 
 
-def progress(state: RunState, now: float, width: int, asked_limit: int | None = None) -> Line:
+def progress(
+    state: RunState, now: float, width: int, asked_limit: int | None = None, named: bool = False
+) -> Line:
     """A bar of finished, running and waiting rollouts, and their numbers.
 
     Args:
         asked_limit: Rollouts in flight that somebody just asked for, until the engine answers.
+        named: The environment is named before the bar, where there is room for both.
     """
     moved = moved_limit(state, now, asked_limit)
     if state.run is None:
         return (("─" * width, "rule"),)
+    name: Line = ((one_line(state.run.env_id, MOST_NAME), "role"), ("  ", "")) if named else EMPTY
     facts: Line = EMPTY
-    for words, terse in ((3, False), (2, False), (1, False), (0, False), (0, True)):
+    for words, terse in LEVELS:
         facts = _facts(state, now, words, terse, moved)
-        room = width - line_width(facts) - 2
+        room = width - line_width((*name, *facts)) - 2
         least = SHORT_BAR if words < 2 else LEAST_BAR
         if room >= (least if words < 3 else WIDE // 4):
             counts = (state.finished, state.errored, state.running, state.expected)
-            return (*bar_spans(*counts, room), ("  ", ""), *facts)
-    return facts
+            return (*name, *bar_spans(*counts, room), ("  ", ""), *facts)
+    return progress(state, now, width, asked_limit) if named else facts
 
 
 def bar_spans(finished: int, errored: int, running: int, total: int, width: int) -> list[Span]:
@@ -154,7 +161,7 @@ def bar_spans(finished: int, errored: int, running: int, total: int, width: int)
         ahead = 1
     return [
         ("━" * (done - bad), "good"),
-        ("━" * bad, "bad"),
+        ("╍" * bad, "bad"),
         ("━" * ahead, "busy"),
         ("─" * (width - done - ahead), "rule"),
     ]
@@ -183,7 +190,7 @@ def limit_text(limit: int) -> str:
 def _facts(state: RunState, now: float, words: int, terse: bool, moved: str) -> Line:
     """The numbers beside the bar: 3 with all words, 2 with most, 1 and 0 with signs only.
 
-    Where it must be `terse` there are no tokens.
+    Where it must be `terse` tokens are one number beside words, and none beside signs.
     """
     asked = state.run is None or state.run.asked
     of = f"/{state.expected:,}" if asked else ""
@@ -208,11 +215,11 @@ def _facts(state: RunState, now: float, words: int, terse: bool, moved: str) -> 
         facts.append(gives_way)
     facts += [((text, "muted"),) for text in _pace(state, now, words)]
     comes = state.end is None and not state.is_foreign
-    if not terse and (comes or state.tokens_in or state.tokens_out):
-        facts.append(((_tokens(state, words), "muted"),))
+    if (words or not terse) and (comes or state.tokens_in or state.tokens_out):
+        facts.append(((_tokens(state, 1 if terse else words), "muted"),))
     if cost := _cost(state, words):
         facts.append(((cost, "muted"),))
-    gap: Span = ("   " if words > 1 else "  ", "")
+    gap: Span = ("   " if words > 1 and not terse else "  ", "")
     joined: list[Span] = []
     for at, fact in enumerate(facts):
         joined += [gap, *fact] if at else fact
@@ -234,7 +241,8 @@ def _concurrency(state: RunState, words: int, terse: bool) -> Line:
 
 def _tokens(state: RunState, words: int) -> str:
     if words > 1:
-        return tokens_text(state.tokens_in, state.tokens_out)
+        noun = "tokens " if words == 3 and state.tokens_in else ""
+        return noun + tokens_text(state.tokens_in, state.tokens_out)
     return f"{count_text(state.tokens_in + state.tokens_out)} tok"
 
 

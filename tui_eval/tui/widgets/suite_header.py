@@ -9,7 +9,7 @@ from tui_eval.events import OUT_OF_BUDGET
 from tui_eval.tui.look.figures import clock_text, took_text
 from tui_eval.tui.look.ink import Line, Span, line_width, spread
 from tui_eval.tui.look.wrap import shown_lines
-from tui_eval.tui.suite.standing import name_of, spent_text, tally
+from tui_eval.tui.suite.standing import name_of, spent, tally
 from tui_eval.tui.widgets.header import LEAST_BAR, bar_spans
 from tui_eval.tui.widgets.line_view import LineView
 
@@ -18,6 +18,9 @@ if TYPE_CHECKING:
 
 RESUME = "Go on with the same command and --resume."
 GAP = 3
+NAME_MOST = 48
+GOOD_BAR = 20
+"""Cells of the bar beside numbers with words: in fewer many rollouts are told by one cell."""
 
 
 class SuiteHeader(LineView, can_focus=False):
@@ -47,10 +50,12 @@ class SuiteHeader(LineView, can_focus=False):
     def _title(self) -> Line:
         suite, width = self.suite, self.line_width
         how = status(suite, self.live, self.asked_pause, self.now(), self.in_flight)
-        over = tally(suite)
-        room = max(width - line_width((how,)) - len(over) - GAP - 3, 8)
-        start: Line = ((name_of(suite, min(room, 48)), "role"), (" · ", "faint"), (over, "strong"))
-        return spread(start, (how,), width)
+        over, name = tally(suite), name_of(suite, NAME_MOST)
+        room = width - line_width((how,)) - GAP - 3
+        if room < len(name) + line_width(over):
+            over = tally(suite, short=True)
+        name = name_of(suite, min(max(room - line_width(over), 8), NAME_MOST))
+        return spread(((name, "role"), (" · ", "faint"), *over), (how,), width)
 
     def _failure(self) -> list[Line]:
         end = self.suite.end
@@ -78,7 +83,7 @@ def status(
     word = end.status if end is not None else ""
     if word == "finished":
         if any(one.last.status != "finished" for one in suite.evaluations):
-            return (f"! over after {took}", "warn")
+            return (f"! ended after {took}", "warn")
         return (f"✓ finished in {took}", "good")
     if word == "failed":
         return (f"✗ failed after {took}", "bad")
@@ -102,15 +107,15 @@ def progress(suite: SuiteState, width: int, held: int = 0) -> Line:
         (errored, "✗", "error" if errored == 1 else "errors", "bad"),
     )
     facts: list[Span] = []
-    for words in (True, False):
+    for words, least in ((True, GOOD_BAR), (False, LEAST_BAR)):
         facts = [(f"{finished:,}/{total:,}{more}", "strong"), (" rollouts", "muted")]
         gap = " " * (GAP if words else GAP - 1)
         for count, glyph, word, ink in counts:
             if count:
                 spoken = (f"{glyph} ", f" {word}") if words else (glyph, "")
                 facts += [(gap, ""), (spoken[0], ink), (f"{count:,}", ""), (spoken[1], "muted")]
-        facts += [(gap, ""), (spent_text(suite), "muted")]
+        facts += [(f"{gap}{text}", "muted") for text in spent(suite)]
         room = width - line_width(facts) - 2
-        if room >= LEAST_BAR:
+        if room >= least:
             return (*bar_spans(finished, errored, running, total, room), ("  ", ""), *facts)
     return tuple(facts)
