@@ -37,14 +37,6 @@ async def test_quitting_a_running_run_asks_what_becomes_of_it(
     assert isinstance(stage.feed.sent[-1], command)
 
 
-@pytest.mark.parametrize("saved", [True, False])
-async def test_enter_at_the_question_does_not_stop_the_run(saved: bool) -> None:
-    async with staged_app(running(), saved=saved) as stage:
-        await stage.press("q", "enter")
-    assert stage.app.return_value == Leave("detach")
-    assert isinstance(stage.feed.sent[-1], Detach)
-
-
 @pytest.mark.parametrize(
     ("key", "leave"), [("y", Leave("closed", save=True)), ("n", Leave("closed"))]
 )

@@ -39,8 +39,6 @@ class Asked(NamedTuple):
 
 
 STAY = Choice("escape", "stay", "", None)
-DETACH = Choice("d", "detach", "the run goes on without this screen", Leave("detach"))
-"""Comes first where a run goes on: enter ends nothing."""
 
 
 def leave_question(goes_on: bool, saved: bool, on_disk: str, noun: str) -> Asked:
@@ -66,15 +64,15 @@ def leave_choices(goes_on: bool, saved: bool) -> list[Choice]:
     """The answers to choose from; see `leave_question`."""
     if goes_on and saved:
         return [
-            DETACH,
             Choice("s", "stop", "resumable; what finished is kept", Leave("stop")),
+            Choice("d", "detach", "the run goes on without this screen", Leave("detach")),
             STAY,
         ]
     if goes_on:
         return [
-            DETACH,
             Choice("s", "stop and save", "resumable; kept for good", Leave("stop", save=True)),
             Choice("u", "stop, unsaved", "resumable; deleted after 14 days", Leave("stop")),
+            Choice("d", "detach", "the run goes on without this screen", Leave("detach")),
             STAY,
         ]
     if saved:
