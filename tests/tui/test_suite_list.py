@@ -1,0 +1,123 @@
+"""What the list of a suite and the lines over it tell, and the room that they take."""
+
+from __future__ import annotations
+
+import re
+
+import pytest
+from scripted_suite import (
+    CASES,
+    REFUSAL,
+    ended_events,
+    moved,
+    suite_events,
+    suite_started,
+)
+from staging import staged_suite
+
+
+async def test_the_list_tells_of_every_evaluation_what_it_is_and_how_far() -> None:
+    async with staged_suite(size=(200, 60)) as stage:
+        done, running, waiting, *_, refused = stage.evaluations[: len(CASES)]
+        assert done.split()[:4] == ["✓", "calculator", "gpt-4.1-mini,", "temperature=0.2"]
+        for fact in ("48/48", "0.65", "±0.11", "✗ 2", "102k", "$0.0566", "1:14", "finished"):
+            assert fact in done
+        assert "30/48" in running and "running" in running
+        assert waiting.split()[0] == "·" and waiting.split()[-1] == "waiting"
+        assert refused.split()[:4] == ["✗", "broken", "gpt-4.1-mini", "–"]
+        assert refused.partition("refused")[2].strip() == REFUSAL.splitlines()[0]
+
+
+@pytest.mark.parametrize("width", [80, 100, 120, 200])
+async def test_the_names_of_the_settings_stand_over_their_values_alone(width: int) -> None:
+    async with staged_suite(size=(width, 40)) as stage:
+        head, *lines = stage.text(stage.live.evaluations).splitlines()
+        start = lines[0].index("gpt-4.1-mini")
+        bars = [line.index(glyph) for line in lines[:2] for glyph in "━" if glyph in line]
+        end = min([*bars, head.index("done")])
+        settings = head[start:end].strip()
+        assert settings == "settings" or re.fullmatch("model, tempera.*, max_turns", settings)
+        assert head[end - 1] == " "
+
+
+@pytest.mark.parametrize(
+    ("width", "varies", "heads"),
+    [(80, {}, []), (80, {"n": "1"}, ["n"]), (200, {}, []), (200, {"n": "1"}, ["settings"])],
+)
+async def test_short_names_leave_their_heads_whole(
+    width: int, varies: dict[str, str], heads: list[str]
+) -> None:
+    start = suite_started([("one", "m", varies), ("two", "m", varies)])
+    async with staged_suite([start, moved(0, "finished")], size=(width, 40)) as stage:
+        head, line, *_ = stage.text(stage.live.evaluations).splitlines()
+        assert head.split()[: len(heads) + 2] == ["evaluation", *heads, "done"]
+        assert head.index("done") + len("done") == line.index("48/48") + len("48/48")
+
+
+async def test_no_count_of_rollouts_is_cut() -> None:
+    start = suite_started()
+    start.evaluations[0].total = 9_000
+    done = moved(0, "finished", total=9_000, finished=9_000)
+    async with staged_suite([start, done], size=(80, 24)) as stage:
+        head, line, *_ = stage.text(stage.live.evaluations).splitlines()
+        assert "9000/9000" in line
+        assert "done  reward ±95%" in head
+
+
+async def test_the_header_sums_up_all_evaluations() -> None:
+    async with staged_suite() as stage:
+        title, progress = stage.text(stage.live.top).splitlines()
+        assert "benchmark.toml · 1/8 evaluations done · 1 refused" in title
+        assert "▶ running 3:14" in title
+        for fact in ("78/336 rollouts", "▶ 5 running", "✗ 4 errors", "168k tokens", "$0.0929"):
+            assert fact in progress
+
+
+async def test_a_small_header_has_signs_rather_than_a_bar_that_shows_nothing() -> None:
+    async with staged_suite(size=(80, 24)) as stage:
+        _, progress = stage.text(stage.live.top).splitlines()
+        assert "78/336 rollouts  ▶5  ✗4  168k tokens  $0.0929" in progress
+        assert sum(map(progress.count, "━╍─")) >= 20
+
+
+async def test_the_open_evaluation_has_its_name_where_it_has_one_line() -> None:
+    async with staged_suite(size=(80, 24)) as stage:
+        await stage.until(lambda: "30/48" in stage.text(stage.live.header))
+        line = stage.text(stage.live.header)
+        assert line.split()[0] == "calculator" and "━" in line
+        await stage.press("1", "v")
+        await stage.until(lambda: len(stage.text(stage.live.header).splitlines()) == 2)
+        assert "calculator · gpt-4.1-mini" in stage.text(stage.live.header)
+
+
+async def test_a_small_title_shortens_its_words_before_the_name_of_the_file() -> None:
+    async with staged_suite(ended_events(), live=False, size=(80, 24)) as stage:
+        title = stage.text(stage.live.top).splitlines()[0]
+        assert "benchmark.toml · 6/8 done · 1 failed · 1 refused" in title
+        assert "! ended after 3:14" in title
+        await stage.pilot.resize_terminal(120, 40)
+        await stage.until(lambda: stage.live.top.size.width == 120)
+        title = stage.text(stage.live.top).splitlines()[0]
+        assert "benchmark.toml · 6/8 evaluations done · 1 failed · 1 refused" in title
+        assert ("1 failed", "bad") in stage.live.top.line(0)
+
+
+@pytest.mark.parametrize(("size", "rows"), [((80, 24), 8), ((120, 40), 8), ((80, 12), 2)])
+async def test_the_list_has_the_room_that_nothing_else_needs(
+    size: tuple[int, int], rows: int
+) -> None:
+    async with staged_suite(size=size) as stage:
+        await stage.press("j")
+        await stage.until(lambda: stage.live.evaluations.view_height == rows)
+        assert "Waiting for its turn" in stage.text(stage.live.blank)
+
+
+async def test_eight_evaluations_are_seen_above_the_panes_of_one() -> None:
+    async with staged_suite(size=(120, 40)) as stage:
+        assert stage.live.grid.region
+        assert stage.live.evaluations.view_height == len(CASES)
+
+
+async def test_a_cost_that_is_not_known_for_all_is_a_least_one() -> None:
+    async with staged_suite([*suite_events(), moved(0, "finished", cost=None)]) as stage:
+        assert "≥ $0.0363" in stage.text(stage.live.top)
