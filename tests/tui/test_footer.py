@@ -54,6 +54,12 @@ async def test_a_line_of_the_log_that_is_shown_whole_does_not_unfold() -> None:
         assert "fold" not in footer(stage)
 
 
+async def test_a_log_has_something_to_find_as_soon_as_it_is_read() -> None:
+    async with staged_app(over(), size=(120, 24)) as stage:
+        await stage.press("4")
+        await stage.until(lambda: "/ find   L level" in footer(stage))
+
+
 async def test_an_empty_log_has_nothing_to_find() -> None:
     feed = ScriptedFeed(all_events(), saved_rows(), live=False)
     feed.logged = b""
