@@ -67,8 +67,8 @@ async def test_footer_help_and_palette_show_the_keys_that_there_are(file: Path) 
     preferences = having(file, '[keys]\nrun.follow = "F8"\nview.down = ["down", "ctrl+j"]\n')
     async with staged_app(running(), preferences=preferences) as stage:
         footer = stage.text(stage.live.keys)
-        assert "F8 freeze" in footer
-        assert "f freeze" not in footer
+        assert "F8 stay" in footer
+        assert "f stay" not in footer
         await stage.pilot.click(stage.live.keys, offset=(footer.index("F8") + 1, 0))
         await stage.until(lambda: not stage.live.follower.on)
         await stage.press("question_mark")

@@ -25,6 +25,7 @@ if TYPE_CHECKING:
     from tui_eval.commands import Rerun
     from tui_eval.fold.feed import Feed
 
+AT_MOST = "At most {} at a time"
 MISSING = "missing"
 """Answers that a run is to go on with what it lacks."""
 
@@ -72,8 +73,7 @@ class SteeringScreen(AnnotatingScreen):
             self._say(event.text)  # type: ignore[union-attr]
         elif kind == "LimitMoved":
             self.header.asked_limit = None
-            before, now = event.before, event.max_concurrent  # type: ignore[union-attr]
-            self._say(f"{limit_text(before)} → {limit_text(now)} in flight")
+            self._say(AT_MOST.format(limit_text(event.max_concurrent)))  # type: ignore[union-attr]
         elif kind == "Noticed" and not self.feed.live:
             self._say(event.text)  # type: ignore[union-attr]
         elif kind == "RunFinished" and event.status == "failed":  # type: ignore[union-attr]
@@ -142,8 +142,9 @@ class SteeringScreen(AnnotatingScreen):
         if why:
             self._say(why)
             return
-        kept = "; old rows are kept in superseded.jsonl" if state.errors else ""
-        text = [f"The run goes on{kept}."]
+        kept = "; old rows stay in superseded.jsonl" if state.errors else ""
+        goes = "goes on" if self.goes_on or self._is_resumable else "starts again"
+        text = [f"The run {goes}{kept}."]
         choices = [*self._rerun_choices(), STAY._replace(label="back")]
         title = "Run again?" if state.errors else "Go on with the run?"
         question = Question(title, text, choices, about_running=self.goes_on)
@@ -230,7 +231,7 @@ class SteeringScreen(AnnotatingScreen):
             return
         self.header.asked_limit = wanted
         self.root.send(MoveLimit(wanted))
-        self._say(f"{limit_text(self.limit)} → {limit_text(wanted)} in flight")
+        self._say(AT_MOST.format(limit_text(wanted)))
         self.header.update()
 
     # -- files
