@@ -17,7 +17,7 @@ async def test_where_one_pane_is_shown_it_is_not_zoomed_and_escape_goes_back_at_
         await stage.press("2")
         assert "zoom" not in footer(stage)
         await stage.press("z")
-        assert "room for one pane only" in seen(stage.app)
+        assert "Only one pane fits here" in seen(stage.app)
         await stage.press("escape")
         await stage.until(lambda: stage.live.focused is stage.live.rollouts)
 

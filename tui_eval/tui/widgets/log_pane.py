@@ -26,6 +26,8 @@ if TYPE_CHECKING:
     from tui_eval.fold.feed import Feed
 
 POLL_S = 0.4
+BESIDE = 17
+"""Cells beside the words of a title: its ends, and the numbers of other panes."""
 FILTERS = ((DEBUG, ""), (OUTPUT, "without debug"), (WARNING, "warnings, errors"), (ERROR, "errors"))
 EMPTY_LOG: Line = (("nothing was logged", "faint"),)
 EMPTY_SO_FAR: Line = (("nothing was logged yet", "faint"),)
@@ -398,7 +400,7 @@ class LogPane(LineView):
             at = bisect_left(found, here)
             place = f"{at + 1:,}" if at < len(found) and found[at] == here else "–"
             parts.append(f"“{self.needle}” entry {place} of {len(found):,}")
-            room = self.size.width - len(" · ".join(parts)) - 9  # the title's own ends
+            room = self.size.width - len(" · ".join(parts)) - BESIDE
             told = search_keys("log", bool(found)) if self.has_focus else ()
             parts += [keys for keys in told if len(keys) <= room][:1]
         return Content(" · ".join(parts) + " ")
