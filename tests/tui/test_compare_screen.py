@@ -133,6 +133,15 @@ def test_a_chance_is_never_told_as_none() -> None:
     assert "p < 1e-12, normal approximation; p < 1e-12 for all runs" in told
 
 
+async def test_the_question_of_the_selected_example_is_whole_below(tmp_path: Path) -> None:
+    async with comparing(runs_screen(two_runs(tmp_path)), (200, 60)) as stage:
+        assert "whole number?" not in stage.text("pairs")
+        while selected_id(stage) != "2":
+            await stage.press("j")
+        asked = "What is 17 % of 2,350, rounded to the nearest whole number?"
+        assert stage.text("pairs").splitlines()[-1].strip() == asked
+
+
 async def test_more_than_two_runs_are_compared_with_the_first_one_by_one(tmp_path: Path) -> None:
     async with comparing(runs_screen(three_runs(tmp_path))) as stage:
         assert "nano" in stage.text("compared").splitlines()[2]

@@ -197,7 +197,7 @@ class CompareRuns(ComparedScreen[None], ZoomingScreen):
         holds = (-1, -1, -1)
         if comparison is not None:
             holds = (len(comparison.examples), len(comparison.figures), count)
-        few = comparison is not None and len(comparison.examples) + 4 <= self.grid.size.height // 2
+        few = comparison is not None and len(comparison.examples) + 5 <= self.grid.size.height // 2
         self.set_class(few, "-few")
         self.tabs.tabs = [*map(Tab, ("Examples", "Numbers", "Settings that differ"), holds)]
         self.tabs.update()
