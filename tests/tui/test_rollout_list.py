@@ -288,7 +288,7 @@ async def test_what_can_be_typed_is_told_in_whole_words(size: tuple[int, int]) -
         await stage.press("slash")
         told = next(line for line in shown(stage).splitlines() if "!word" in line)
         assert set(told.split()) <= {*HINTS, "…"}
-        assert "reward<0.5" in told
+        assert "reward<1" in told
 
 
 async def test_the_selected_rollout_stays_in_sight_when_the_order_changes() -> None:
