@@ -34,15 +34,15 @@ def test_rewards_that_differ_by_rounding_alone_are_equal() -> None:
 def test_one_rollout_alone_is_neither_equal_nor_different() -> None:
     running = figures_of([[1.0], []])
     assert (running.equal, running.with_several) == (0, 0)
-    assert running.result(0) == ExampleFigures(1, 0, 1.0, 0.0, 1, False)
-    assert running.result(1) == ExampleFigures(0, 0, None, None, 0, False)
+    assert running.result(0) == ExampleFigures(1, 0, 2, 1.0, 0.0, 1, False)
+    assert running.result(1) == ExampleFigures(0, 0, 2, None, None, 0, False)
 
 
 def test_errored_rollouts_are_counted_beside() -> None:
     running = figures_of([[1.0, 0.0]])
     running.add_error(0)
     running.add_error(2)
-    assert running.result(0) == ExampleFigures(2, 1, 0.5, 0.5, 1, False)
+    assert running.result(0) == ExampleFigures(2, 1, 2, 0.5, 0.5, 1, False)
     assert running.result(2).errored == 1
     assert (len(running), running.complete) == (3, 1)
 

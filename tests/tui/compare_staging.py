@@ -19,6 +19,8 @@ from tui_eval.tui.screens.compare import CompareRuns
 from tui_eval.tui.watched import Watched
 from tui_eval.tui.widgets.line_view import LineView
 
+OUTCOMES = ("fixed", "broken", "both-wrong", "both-right")
+
 
 class Comparing(Watching):
     """A running app with a comparison, and what a test wants to look at."""
@@ -45,7 +47,7 @@ class Comparing(Watching):
         """The cells of the visible examples: id, A, B, difference, outcome."""
         lines = self.text("pairs").splitlines()[2:]
         cells = [line[1:].replace("both ", "both-").split() for line in lines]
-        return [[one[0], *one[-5:-2], one[-1]] for one in cells if one]
+        return [[one[0], *one[-5:-2], one[-1]] for one in cells if one and one[-1] in OUTCOMES]
 
     def title(self, view: str) -> str:
         return str(self.screen.query_one(f"#{view}").border_title)

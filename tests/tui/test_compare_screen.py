@@ -41,7 +41,7 @@ async def test_the_header_names_the_runs_and_tells_the_difference(tmp_path: Path
         assert (
             first.split()[:2] == ["A", "careful-prompt"] and "reward 0.625 [0.419, 0.831]" in first
         )
-        assert "calculator  gpt-4.1-mini  12 × 3  1 day ago" in first
+        assert "calculator  gpt-4.1-mini  12 examples × 3  1 day ago" in first
         assert second.split()[:2] == ["B", "short-prompt"] and "2 hours ago" in second
         assert "≈ unclear  reward B − A +0.125 [-0.130, 0.380]  p = 0.338" in verdict
 
@@ -59,7 +59,7 @@ async def test_numbers_stand_beside_each_other_with_paired_intervals(tmp_path: P
         assert lines["reward"].split()[1:4] == ["0.625", "0.750", "+0.125"]
         assert "seconds" in lines["time,"]
         assert "[-3.321, -1.617]" in lines["time,"] and "▼ lower" in lines["time,"]
-        assert "= equal" in lines["calls"] and "●" in lines["calls"]
+        assert "= equal" in lines["tool"] and "●" in lines["tool"]
         heads = stage.text("paired-numbers").splitlines()[0]
         assert heads.endswith("B − A, each to its own scale")
         assert "┼" in lines["reward"] and "●" in lines["reward"]
@@ -133,10 +133,21 @@ def test_a_chance_is_never_told_as_none() -> None:
     assert "p < 1e-12, normal approximation; p < 1e-12 for all runs" in told
 
 
+async def test_the_question_of_the_selected_example_is_whole_below(tmp_path: Path) -> None:
+    async with comparing(runs_screen(two_runs(tmp_path)), (200, 60)) as stage:
+        assert "whole number?" not in stage.text("pairs")
+        while selected_id(stage) != "2":
+            await stage.press("j")
+        asked = "What is 17 % of 2,350, rounded to the nearest whole number?"
+        assert stage.text("pairs").splitlines()[-1].strip() == asked
+
+
 async def test_more_than_two_runs_are_compared_with_the_first_one_by_one(tmp_path: Path) -> None:
     async with comparing(runs_screen(three_runs(tmp_path))) as stage:
         assert "nano" in stage.text("compared").splitlines()[2]
         assert "(Holm)" in stage.text("compared")
+        assert "> next run" in stage.text("keys")
+        assert "reward 0.625 [0.419, 0.831]" in stage.text("compared").splitlines()[0]
         await stage.press("greater_than_sign")
         assert "reward C − A" in stage.text("compared")
         assert "C − A" in stage.text("paired-numbers") and "C − A" in stage.text("pairs")
@@ -147,14 +158,14 @@ async def test_more_than_two_runs_are_compared_with_the_first_one_by_one(tmp_pat
 @pytest.mark.parametrize("size", [(80, 24), (200, 60)], ids=str)
 async def test_runs_that_are_not_comparable_say_why(tmp_path: Path, size: tuple[int, int]) -> None:
     async with comparing(runs_screen(strangers(tmp_path)), size) as stage:
-        assert "! not comparable" in stage.text("compared")
+        assert "! not comparable: the runs have no example in common" in stage.text("compared")
         views = ("compared", "pairs", "paired-numbers")
         everywhere = "".join(stage.text(name) for name in views)
         assert everywhere.count("not comparable") == 1
         assert "1 more in pane 1" in stage.text("compared")
         assert "nothing to compare" in stage.text("paired-numbers") or size[0] < 100
         shown = " ".join(stage.text("pairs").split())
-        assert "12 examples only in the first run" in shown
+        assert "12 examples only in A 12 examples only in B" in shown
         assert "the environments differ (calculator, geography): their rewards may not" in shown
         assert "paired by what they ask" in shown
         await stage.press("enter")

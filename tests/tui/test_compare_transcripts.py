@@ -150,7 +150,7 @@ async def test_other_examples_and_rollouts_are_read_from_there(tmp_path: Path) -
         before = stage.text("heads")
         await stage.press("a", "b")
         after = stage.text("heads")
-        assert before.count("· 1 of 3") == 2 and after.count("· 2 of 3") == 2
+        assert before.count("#0 · 3 rollouts") == 2 and after.count("#1 · 3 rollouts") == 2
         await stage.press("escape")
         assert isinstance(stage.screen, CompareRuns)
         assert stage.screen.examples.cursor == 2
@@ -169,13 +169,13 @@ async def test_two_rollouts_of_one_group_are_read_the_same_way() -> None:
     errored = ERRORS[0]
     async with comparing(CompareRollouts(*watched(), errored - 1, errored)) as stage:
         names, facts = stage.text("heads").splitlines()
-        assert "rollout 0 · 1 of 4" in names and "rollout 1 · 2 of 4" in names
+        assert "#0 · 4 rollouts" in names and "#1 · 4 rollouts" in names
         assert "✓ done" in facts and "✗ error" in facts
         assert "2 of 4 turns differ" in stage.title("transcripts")
         assert "≠ only in A" in stage.text("transcripts")
         await stage.press("b")
         assert "= both are the same" in stage.title("transcripts")
-        assert "rollout 2 · 3 of 4" in stage.text("heads")
+        assert "#2 · 4 rollouts" in stage.text("heads")
 
 
 async def test_both_screens_stand_over_a_run_too_and_give_way_to_it(tmp_path: Path) -> None:

@@ -19,5 +19,8 @@ async def test_in_the_terminals_colours_only_the_dialog_has_a_cursor_and_is_not_
         drawn = [[segment.style for segment in strip if segment.text.strip()] for strip in shown]
         behind = [style for line in drawn[: box.y] + drawn[box.bottom :] for style in line if style]
         assert behind and all(style.dim and not style.reverse for style in behind)
+        lines = ["".join(segment.text for segment in strip) for strip in shown]
+        pieces = set("▁▂▃▄▅▆▇")
+        assert not pieces & {sign for line in lines[3:] for sign in line[-2:]}  # of scrollbars
         inside = [style for line in drawn[box.y : box.bottom] for style in line if style]
         assert any(style.reverse for style in inside)

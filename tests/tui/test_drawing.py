@@ -125,7 +125,7 @@ async def test_a_change_of_size_lays_everything_out_anew() -> None:
         for view in views:
             lines = stage.text(view).splitlines()
             assert max(len(line) for line in lines) <= view.size.width
-        assert "used · 2 errored" in stage.text(stage.live.numbers)
+        assert "scored · 2 errored" in stage.text(stage.live.numbers)
 
 
 async def test_rollouts_that_were_left_are_not_kept_by_the_trajectory() -> None:

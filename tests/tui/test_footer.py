@@ -17,7 +17,7 @@ async def test_where_one_pane_is_shown_it_is_not_zoomed_and_escape_goes_back_at_
         await stage.press("2")
         assert "zoom" not in footer(stage)
         await stage.press("z")
-        assert "room for one pane only" in seen(stage.app)
+        assert "Only one pane fits here" in seen(stage.app)
         await stage.press("escape")
         await stage.until(lambda: stage.live.focused is stage.live.rollouts)
 
@@ -52,6 +52,12 @@ async def test_a_line_of_the_log_that_is_shown_whole_does_not_unfold() -> None:
         await stage.press("4", "g")
         await stage.until(lambda: "find" in footer(stage))
         assert "fold" not in footer(stage)
+
+
+async def test_a_log_has_something_to_find_as_soon_as_it_is_read() -> None:
+    async with staged_app(over(), size=(120, 24)) as stage:
+        await stage.press("4")
+        await stage.until(lambda: "/ find   L level" in footer(stage))
 
 
 async def test_an_empty_log_has_nothing_to_find() -> None:

@@ -344,7 +344,7 @@ async def test_numbers_show_mean_interval_and_what_was_left_out() -> None:
         shown = stage.text(stage.live.numbers)
         mean = stage.app.state.reward_mean.result()
         assert f"reward {mean.mean:.2f} [{mean.low:.2f}, {mean.high:.2f}]" in shown
-        assert f"{TOTAL - len(ERRORS)} used · {len(ERRORS)} errored" in shown
+        assert f"{TOTAL - len(ERRORS)} scored · {len(ERRORS)} errored" in shown
         assert "pass@4" in shown
         assert "█" in shown
         assert "ToolCallError -> ZeroDivisionError" in shown

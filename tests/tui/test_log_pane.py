@@ -141,6 +141,24 @@ async def test_search_goes_round_and_escape_ends_it_before_it_leaves() -> None:
         await stage.until(lambda: stage.live.focused is stage.live.rollouts)
 
 
+@pytest.mark.parametrize(
+    ("size", "keys"),
+    [((120, 40), " · n N next, previous · esc clears "), ((80, 24), " · n N next, previous ")],
+)
+async def test_a_search_says_how_to_go_on_and_how_to_end_it(
+    size: tuple[int, int], keys: str
+) -> None:
+    async with staged_app(over(), size=size) as stage:
+        await open_log(stage)
+        title = lambda: str(stage.live.log_pane.border_title)  # noqa: E731
+        await stage.press("L", "slash", *"answered", "enter")
+        assert "entry – of 0 · esc clears" in title()
+        await stage.press("slash", *"seed", "enter")
+        assert f"entry 1 of 1{keys}" in title()
+        await stage.press("1")
+        assert "next" not in title()
+
+
 async def test_e_goes_to_the_next_error_of_the_log() -> None:
     async with staged_app(over()) as stage:
         await open_log(stage)

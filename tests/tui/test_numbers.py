@@ -45,9 +45,9 @@ async def test_rollouts_without_a_reward_are_counted_beside_the_mean() -> None:
     start = run_started(total=8, num_examples=2)
     rows = [*(finished(row, reward=1.0) for row in range(4)), finished(4, reward=None), failed(5)]
     async with staged_app(ScriptedFeed([start, *rows], saved_rows()), size=(120, 40)) as stage:
-        assert "4 used · 1 errored · 1 missing" in shown(stage)
+        assert "4 scored · 1 errored · 1 missing" in shown(stage)
         await stage.tell(ev.RunFinished(0, 1_760_000_000.0, "interrupted", 130))
-        assert "4 used · 1 errored · 3 missing" in shown(stage)
+        assert "4 scored · 1 errored · 3 missing" in shown(stage)
 
 
 async def test_the_cost_is_told_so_far_and_projected_while_the_run_goes_on() -> None:
@@ -83,7 +83,7 @@ async def test_reward_over_time_is_in_the_order_of_finishing() -> None:
     async with staged_app(ScriptedFeed([start, *rewards], saved_rows()), size=(200, 60)) as stage:
         lines = shown(stage).splitlines()
         at = next(at for at, line in enumerate(lines) if "reward over time" in line)
-        assert "a column is one rollout" in lines[at]
+        assert "each one rollout" in lines[at]
         assert lines[at + 1] == " 1.00 " + " " * 12 + "█" * 12
 
 
@@ -121,7 +121,21 @@ async def test_pass_rates_say_of_how_many_examples_they_are(
     events += [failed(7), ev.RunFinished(0, 1_760_000_000.0, "finished", 0)] if is_over else []
     async with staged_app(ScriptedFeed(events, saved_rows()), size=size) as stage:
         await stage.press("3")
-        assert "pass^4 1.00 · @4 and ^4 over 1 of 2 examples" in shown(stage)
+        assert "pass@4 1.00  pass^4 1.00" in shown(stage)
+        assert "@4 and ^4 over 1 of 2 examples · passes from 0.5" in shown(stage)
+
+
+@pytest.mark.parametrize("width", [40, 80])
+def test_the_cause_of_an_error_is_told_in_a_narrow_pane_too(width: int) -> None:
+    state = RunState()
+    error = "ScoringError -> JudgeError -> APITimeoutError"
+    for event in (run_started(total=4, num_examples=1), failed(0, error), finished(1, reward=1.0)):
+        state.apply(event)
+    lines = ["".join(text for text, _ in one.line) for one in numbers(state, width)]
+    assert "rollouts by reward" in lines
+    whole = "    1  ✗ scoring error -> JudgeError -> APITimeoutError"
+    short = "    1  ✗ scoring err… -> APITimeoutError"
+    assert next(line for line in lines if "✗" in line) == (whole if width > 60 else short)
 
 
 def often_failed() -> ScriptedFeed:

@@ -3,6 +3,7 @@ from __future__ import annotations
 from scripted_run import (
     ScriptedFeed,
     all_events,
+    failed,
     finished,
     judged_row,
     run_started,
@@ -41,18 +42,21 @@ async def test_a_reward_is_compared_with_its_group() -> None:
     async with staged_app(ScriptedFeed([start, *rewards[:2]], rows), size=(120, 40)) as stage:
         await stage.press("g")
         await stage.until(lambda: "advantage" in shown(stage))
-        assert "group      2 rollouts · mean 0.50 · std 0.50" in shown(stage)
-        assert "advantage  +0.50" in shown(stage)
+        assert "group      2 of 4 so far · mean 0.50 · std 0.50" in shown(stage)
+        assert "advantage  +0.50 so far" in shown(stage)
         await stage.tell(rewards[2])
-        await stage.until(lambda: "3 rollouts · mean 0.50 · std 0.41" in shown(stage))
+        await stage.until(lambda: "3 of 4 so far · mean 0.50 · std 0.41" in shown(stage))
+        await stage.tell(failed(3))
+        await stage.until(lambda: "3 of 4 rollouts · mean 0.50 · std 0.41" in shown(stage))
         await stage.press("j")
         await stage.until(lambda: "advantage  -0.50" in shown(stage))
+        assert "so far" not in shown(stage)
 
 
 async def test_what_a_group_came_to_so_far_fits_beside_a_wide_list() -> None:
     async with staged_app(running(), size=(200, 60)) as stage:
         await stage.until(lambda: "group" in shown(stage))
-        assert "group      2 so far · mean 0.95 · std 0.05" in shown(stage)
+        assert "group      2 of 4 so far · mean 0.95 · std 0.05" in shown(stage)
 
 
 async def test_a_group_of_equal_rewards_has_no_advantage() -> None:
@@ -61,6 +65,13 @@ async def test_a_group_of_equal_rewards_has_no_advantage() -> None:
     async with staged_app(ScriptedFeed([start, *rewards], saved_rows())) as stage:
         await stage.press("g")
         await stage.until(lambda: "= none: all rewards are equal" in shown(stage))
+
+
+def test_metrics_of_what_errored_are_not_weighted() -> None:
+    row = unscored_row(1)
+    row["tui_eval"]["scores"] = []
+    lines = ["".join(text for text, _ in line) for line in breakdown(from_row(1, row), None, 60)]
+    assert any(line.endswith("   not weighted: it errored") for line in lines)
 
 
 async def test_what_the_judge_said_can_be_read_to_its_end_in_a_pane_of_its_own() -> None:

@@ -234,9 +234,17 @@ def test_how_a_rollout_stopped_is_told_in_the_room_that_there_is() -> None:
     told = {width: words(ending_piece(rollout, View(), width).lines)[0] for width in (70, 56, 44)}
     assert told == {
         70: "✓ done · reward 0.90 · truncated · stopped by no_tools_called",
-        56: "✓ done · reward 0.90 · truncated · no_tools_called",
-        44: "✓ done · reward 0.90 · truncated · no_tools…",
+        56: "✓ done · reward 0.90 · truncated · stop: no_tools_called",
+        44: "✓ done · reward 0.90 · truncated · stop: no…",
     }
+
+
+def test_a_failure_is_called_by_one_name_and_said_once() -> None:
+    rollout = Rollout(0, error="ScoringError -> KeyError", stop_condition="has_error")
+    assert words(ending_piece(rollout, View(), 76).lines) == [
+        "✗ scoring error",
+        "  error     scoring error -> KeyError",
+    ]
 
 
 def test_a_folded_text_does_not_end_with_an_empty_line() -> None:

@@ -95,6 +95,16 @@ async def test_a_match_in_a_folded_tool_call_unfolds_it() -> None:
         assert '"title": "Boxes of 36"' in stage.text(stage.live.story)
 
 
+async def test_a_folded_tool_call_is_lit_where_something_is_found_in_it() -> None:
+    async with staged_app(rich_feed(), size=(200, 60)) as stage:
+        await rich(stage)
+        await find_in(stage, "candles")
+        story = stage.live.story
+        lines = [story.line(at) for at in range(story.count())]
+        lit = ["".join(text for text, ink in line if ink == "match") for line in lines]
+        assert any(text.startswith('(query="candles per box"') for text in lit)
+
+
 async def test_a_match_below_what_is_shown_of_a_long_text_is_shown() -> None:
     text = "\n".join(f"line {n}" for n in range(90_000))
     row = saved_row(0, completion=[{"role": "assistant", "content": text}])

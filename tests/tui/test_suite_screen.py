@@ -54,10 +54,10 @@ async def test_who_chose_something_stays_with_the_evaluation(keys: list[str]) ->
         stage.clock += 10
         await stage.pilot.pause(0.3)
         assert stage.live.evaluations.place == place
-        assert "frozen" in str(stage.live.evaluations.border_title)
+        assert "not following" in str(stage.live.evaluations.border_title)
         await stage.press("0", "G")
         assert stage.live.evaluations.place == 2
-        assert "following" in str(stage.live.evaluations.border_title)
+        assert "· following" in str(stage.live.evaluations.border_title)
 
 
 async def test_what_is_chosen_between_two_ticks_stays_chosen() -> None:

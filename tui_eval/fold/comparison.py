@@ -145,7 +145,7 @@ def _compare(first: Side, second: Side) -> Comparison:
         examples,
         list(_figures(sides, paired)) if paired else [],
         _unpaired(first, second, ours, theirs, len(shared) - len(paired)),
-        list(_doubts(first, second, len(examples), max(len(ours), len(theirs)))),
+        list(_doubts(first, second, (len(examples), len(shared), max(len(ours), len(theirs))))),
         changes=Counter(one.change for one in examples),
     )
 
@@ -220,9 +220,17 @@ def _missing(side: Side) -> int:
     return -(-side.state.total // side.state.per_example) - len(side.digests)
 
 
-def _doubts(first: Side, second: Side, paired: int, of: int) -> Iterator[str]:
+def _doubts(first: Side, second: Side, counts: tuple[int, int, int]) -> Iterator[str]:
+    """What speaks against a comparison.
+
+    Args:
+        counts: Of the examples that are paired, that both runs have, and that the greater one has.
+    """
     a, b = first.state, second.state
-    if not paired:
+    paired, shared, of = counts
+    if not shared:
+        yield "not comparable: the runs have no example in common"
+    elif not paired:
         yield "not comparable: no example has a reward in both runs"
     elif paired * 2 < of:
         yield f"only {paired} of {of} examples are in both runs with a reward"

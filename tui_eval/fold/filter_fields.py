@@ -27,7 +27,7 @@ class Field(NamedTuple):
 
 FIELDS = {
     "example": Field(TEXT, "id of the example"),
-    "number": Field(NUMBERS, "which rollout of its example, from 0"),
+    "number": Field(NUMBERS, "which rollout of its example"),
     "row": Field(NUMBERS, "place in the run, from 0"),
     "reward": Field(NUMBERS, "what its reward functions come to"),
     "turns": Field(NUMBERS, "model calls"),
@@ -49,7 +49,12 @@ FIELDS = {
     "note": Field(TEXT, "what somebody noted on it"),
     "text": Field(TEXT, "the whole transcript, read from disk"),
 }
-OTHER_NAMES = {"tools": "calls", "example_id": "example", "id": "example", "rollout": "number"}
+OTHER_NAMES = {
+    **{"example_id": "example", "id": "example", "ex": "example", "rollout": "number"},
+    **{"#": "number", "tools": "calls", "in": "input", "out": "output", "try": "attempt"},
+    "state": "stage",
+}
+"""What else people call a field, its head over a column among them."""
 OPERATORS = ("<=", ">=", "!=", "<", ">", "=", ":")
 OF_TEXT = (":", "=", "!=")
 METRIC = "metrics."

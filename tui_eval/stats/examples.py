@@ -17,6 +17,7 @@ class ExampleFigures:
     Args:
         n: Rollouts with a reward.
         errored: Rollouts that ended in an error.
+        each: Rollouts that make it complete.
         mean, std: Of the rewards, `std` of the population; None where n is 0.
         passed: Rollouts whose reward reached the threshold.
         all_equal: Two rollouts at least, and their rewards are all the same.
@@ -24,10 +25,16 @@ class ExampleFigures:
 
     n: int
     errored: int
+    each: int
     mean: float | None
     std: float | None
     passed: int
     all_equal: bool
+
+    @property
+    def is_complete(self) -> bool:
+        """Whether all of its rollouts have finished."""
+        return self.n + self.errored >= self.each
 
 
 class RunningExamples:
@@ -89,13 +96,12 @@ class RunningExamples:
 
     def result(self, example: int) -> ExampleFigures:
         """What the example at this place came to so far."""
-        n, errored = self._n[example], self._errored[example]
+        n, errored, each = self._n[example], self._errored[example], self.each
         if not n:
-            return ExampleFigures(0, errored, None, None, 0, False)
+            return ExampleFigures(0, errored, each, None, None, 0, False)
+        mean, passed = self._mean[example], self._passed[example]
         std = math.sqrt(max(self._spread[example] / n, 0.0))
-        return ExampleFigures(
-            n, errored, self._mean[example], std, self._passed[example], self._all_equal(example)
-        )
+        return ExampleFigures(n, errored, each, mean, std, passed, self._all_equal(example))
 
     def _all_equal(self, example: int) -> bool:
         return self._n[example] > 1 and self._high[example] - self._low[example] <= SAME_WITHIN

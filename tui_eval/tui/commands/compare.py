@@ -36,7 +36,7 @@ COMMANDS = (
     ),
     Command(
         "greater_than_sign", "run(1)", "compare", COMPARE,
-        "Next, previous run beside the first one", footer="run", rank=20, palette=True,
+        "Next, previous run beside the first one", footer="next run", rank=20, palette=True,
         name="next-run",
     ),
     Command("less_than_sign", "run(-1)", "compare", ABOVE, "Previous run", name="previous-run"),

@@ -121,3 +121,16 @@ def _conflicts(keymap: Keymap, at: Callable[[str], str]) -> Iterator[Fault]:
 def _meet(one: str, other: str) -> bool:
     """Whether the keys of two scopes work at the same time."""
     return one == other or any({one, other} <= scopes for scopes in TOGETHER)
+
+
+def search_keys(scope: str, found: bool) -> tuple[str, ...]:
+    """What the keys of a search do, and in fewer words.
+
+    Args:
+        scope: The pane that is searched.
+    """
+    clears = f"{key_for('story.clear-search')} clears"
+    if not found:
+        return (clears,)
+    steps = f"{key_for(f'{scope}.next-match')} {key_for(f'{scope}.previous-match')}"
+    return f"{steps} next, previous · {clears}", f"{steps} next, previous", steps

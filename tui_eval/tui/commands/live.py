@@ -30,7 +30,7 @@ COMMANDS = (
         palette=True,
     ),
     Command(
-        "f", "follow", "run", RUN, "Follow the newest rollout, or freeze", footer="follow", rank=4,
+        "f", "follow", "run", RUN, "Follow the newest rollout, or stay", footer="follow", rank=4,
         palette=True,
     ),
     Command(

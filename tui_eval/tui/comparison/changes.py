@@ -28,3 +28,8 @@ LOOKS = {
     Change.BOTH_RIGHT: ChangeLook("✓", "both right", "muted", "r"),
 }
 WIDTH = max(len(look.text) for look in LOOKS.values())
+
+
+def lettered(text: str, second: str, first: str = "A") -> str:
+    """A sentence on two runs in which each is called by its letter."""
+    return text.replace("the first run", first).replace("the second run", second)

@@ -13,6 +13,7 @@ from tui_eval.fold.comparison import Comparison
 from tui_eval.printable import one_line
 from tui_eval.runs.export.csv import safe_cell
 from tui_eval.runs.summary_json import json_line
+from tui_eval.tui.comparison.changes import lettered
 from tui_eval.tui.comparison.comparing import ComparedRuns
 from tui_eval.tui.comparison.reward_test import reward_test
 from tui_eval.tui.comparison.text import ToldRun, comparison_object
@@ -66,7 +67,8 @@ def _markdown(found: ComparedRuns, only: str) -> Iterator[str]:
         yield ""
         yield f"{len(compared.examples):,} examples in both."
         notes = [f"not paired: {count:,} {why}" for why, count in compared.unpaired.items()]
-        yield from (f"- {_cell(note)}" for note in (*compared.doubts, *notes))
+        told = (lettered(note, run.letter) for note in (*compared.doubts, *notes))
+        yield from (f"- {_cell(note)}" for note in told)
         if compared.comparable:
             heads = [first.letter, run.letter, f"{run.letter} − {first.letter}"]
             yield from _numbers(compared, heads)

@@ -16,6 +16,7 @@ from tui_eval.fold.comparison import (
 from tui_eval.printable import one_line
 from tui_eval.runs.layout import RunDir
 from tui_eval.runs.summary_json import VERSION
+from tui_eval.tui.comparison.changes import lettered
 from tui_eval.tui.comparison.reward_test import reward_test
 from tui_eval.tui.look.figures import (
     EXACT,
@@ -65,9 +66,9 @@ def _pair_lines(
 ) -> Iterator[str]:
     yield f"{first} and {second}: {plural(len(found.examples), 'example')} in both"
     for doubt in found.doubts:
-        yield f"  ! {doubt}"
+        yield f"  ! {lettered(doubt, second, first)}"
     for why, count in found.unpaired.items():
-        yield f"  not paired: {plural(count, 'example')} {why}"
+        yield f"  not paired: {plural(count, 'example')} {lettered(why, second, first)}"
     if not found.comparable:
         return
     yield ""

@@ -15,7 +15,7 @@ from tui_eval.tui.look.wrap import wrap_line
 TIME, WORD = 8, 5
 MARGIN = TIME + WORD + 5
 """Cells before the text: time, sign and word of the level."""
-NAME, WIDE = 12, 96
+NAME, WIDE = 12, 72
 """Cells that the name of a logger takes at least where there are so many for it and the text."""
 UNFOLDED = 200
 """Lines of a record that are shown once it is unfolded, and how many more each time after."""

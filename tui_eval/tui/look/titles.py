@@ -32,15 +32,23 @@ STILL_LOADING = "Not yet: the run is still loading."
 
 def rollouts_title(following: bool, goes_on: bool, sorting: Sorting) -> Content:
     """Says whether the view moves by itself, and how it is sorted."""
-    parts = [f"{key_for('run.rollouts')} Rollouts"]
-    if goes_on:
-        parts.append("following" if following else "frozen")
+    parts = [""]
     if sorting.field:
         name = one_line(sorting.field.removeprefix(METRIC), 24)
         parts.append(f"by {name} {'▼' if sorting.descending else '▲'}")
     if not sorting.grouped:
         parts.append("flat")
-    return Content(f" {' · '.join(parts)} ")
+    start = f" {key_for('run.rollouts')} Rollouts"
+    return Content.assemble(
+        start, following_title(following) if goes_on else "", f"{' · '.join(parts)} "
+    )
+
+
+def following_title(following: bool) -> Content:
+    """Whether the selection of a list goes along with what is newest."""
+    if following:
+        return Content(" · following")
+    return Content.assemble(" · ", ("not following", f"{COLOURS['warn']} not dim"))
 
 
 def rollout_name(state: RunState, row: int) -> str:

@@ -6,12 +6,13 @@ from collections.abc import Callable, Iterator
 from itertools import chain, zip_longest
 from typing import NamedTuple, TypeAlias
 
+from rich.cells import cell_len
+
 from tui_eval.fold.run_state import RunState
 from tui_eval.printable import one_line
 from tui_eval.stats.mean import Mean
 from tui_eval.stats.passk import pass_at_k
 from tui_eval.stats.quantiles import Quantiles
-from tui_eval.tui.commands.keymap import key_for
 from tui_eval.tui.look.blocks import columns
 from tui_eval.tui.look.figures import (
     NONE,
@@ -22,7 +23,7 @@ from tui_eval.tui.look.figures import (
     plural,
     reward_text,
 )
-from tui_eval.tui.look.ink import EMPTY, Line, Span, cut, left, line_width, right, spread
+from tui_eval.tui.look.ink import EMPTY, Line, Span, cut, cut_line, left, line_width, right, spread
 from tui_eval.tui.look.stages import error_word
 from tui_eval.tui.look.wrap import shown_lines
 
@@ -95,8 +96,8 @@ def _failure(state: RunState, width: int) -> Iterator[Line]:
     yield EMPTY
 
 
-def _used(state: RunState, reward: Mean) -> str:
-    told = [f"{reward.n:,} used"]
+def _scored(state: RunState, reward: Mean) -> str:
+    told = [f"{reward.n:,} scored"]
     if state.errored:
         told.append(f"{state.errored:,} errored")
     all_told = state.expected if state.end is not None else state.finished
@@ -113,7 +114,7 @@ def _reward(state: RunState, width: int) -> Iterator[Line]:
         (reward_text(reward.mean), "strong"),
         (f" {interval}" if interval else "", "muted"),
     )
-    yield spread(start, ((_used(state, reward), "muted"),), width)
+    yield spread(start, ((_scored(state, reward), "muted"),), width)
 
 
 def _pass_rates(state: RunState, width: int) -> Iterator[Line]:
@@ -122,22 +123,33 @@ def _pass_rates(state: RunState, width: int) -> Iterator[Line]:
     if not rates:
         return
     spans: list[Span] = []
-    used = 0
     for rate in rates:
-        text, value = f"pass@{rate.k} ", reward_text(rate.any_passes)
-        if used + len(text + value) > width:
+        told = _rate(f"pass@{rate.k}", rate.any_passes)
+        if line_width(spans) + line_width(told) > width + 2:
             break
-        spans += [(text, "muted"), (value, ""), ("  ", "")]
-        used += len(text + value) + 2
+        spans += told
     last = rates[-1]
-    note = f"pass^{last.k} {reward_text(last.all_pass)}"
+    all_pass = _rate(f"pass^{last.k}", last.all_pass)
+    notes = [f"passes from {state.threshold:g}"]
     if last.left_out:
-        note += f" · @{last.k} and ^{last.k} over {last.examples:,} of {examples:,} examples"
-    if line_width(spans) + len(note) <= width:
-        yield spread(tuple(spans), ((note, "faint"),), width)
+        over = f"@{last.k} and ^{last.k} over {last.examples:,} of {examples:,} examples"
+        notes = [f"{over} · {notes[0]}", over]
+    below: Line = ()
+    if line_width(spans) + line_width(all_pass) <= width + 2:
+        spans += all_pass
     else:
-        yield tuple(spans)
-        yield ((cut(note, width), "faint"),)
+        below = all_pass
+    room = width - line_width(below)
+    below = (*below, (next((note for note in notes if len(note) <= room), notes[-1]), "faint"))
+    if line_width(spans) + line_width(below) <= width:
+        yield spread(tuple(spans), below, width)
+    else:
+        yield tuple(spans[:-1])
+        yield cut_line(below, width)
+
+
+def _rate(name: str, value: float) -> Line:
+    return ((f"{name} ", "muted"), (reward_text(value), ""), ("  ", ""))
 
 
 def _histogram(state: RunState, width: int) -> Iterator[Line]:
@@ -145,6 +157,7 @@ def _histogram(state: RunState, width: int) -> Iterator[Line]:
 
     if not state.reward_mean.result().n:
         return
+    yield (("rollouts by reward", "faint"),)
     counts, low, high = histogram(state.reward, BINS)
     top = count_text(max(counts)).rjust(4)
     label = " " * len(top)
@@ -186,14 +199,22 @@ def _errors(state: RunState, width: int) -> Iterator[NumberLine | Line]:
     if not counts:
         return
     yield EMPTY
-    lists = f"{key_for('numbers.rollouts')} lists them"
-    yield spread((("errors", "faint"),), ((lists, "faint"),), width, 4)
+    yield (("errors", "faint"),)
     for name, count in counts:
-        words = one_line(error_word(name), max(width - 9, 4))
+        words = _chain(one_line(error_word(name), 400), max(width - 9, 4))
         line = ((right(f"{count:,}", 5), "strong"), ("  ✗ ", "bad"), (words, "bad"))
         yield NumberLine(line, ("error", name))
     if (left_out := len(state.error_counts) - len(counts)) > 0:
         yield ((f"       and {left_out:,} more kinds", "faint"),)
+
+
+def _chain(error: str, width: int) -> str:
+    """An error and its cause, cut before the cause where there is room for one."""
+    start, arrow, cause = error.rpartition(" -> ")
+    room = width - cell_len(arrow + cause)
+    if cell_len(error) <= width or not start or room < 8:
+        return cut(error, width)
+    return cut(start, room) + arrow + cause
 
 
 def _stops(state: RunState, width: int) -> Iterator[Line]:
@@ -281,7 +302,7 @@ def _trend(state: RunState, width: int) -> Iterator[Line]:
     top, base = reward_text(state.reward_most), reward_text(least)
     label = max(len(top), len(base))
     cells = max(min((width - label - 2) // len(means), 3), 1)
-    what = "a column is one rollout" if each == 1 else f"a column is the mean of {each:,}"
+    what = "each one rollout" if each == 1 else f"each the mean of {each:,} rollouts"
     yield EMPTY
     yield spread((("reward over time", "faint"),), ((what, "faint"),), width, 2)
     heights = [mean - least for mean in means]

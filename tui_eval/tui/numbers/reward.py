@@ -49,7 +49,7 @@ def breakdown(rollout: Rollout | None, group: ExampleFigures | None, width: int)
     if not rollout.finished:
         yield (("not scored yet", "muted"),)
         if group is not None and group.mean is not None:
-            yield (("group      ", "muted"), (_came_to(group, "so far"), "muted"))
+            yield (("group      ", "muted"), (_came_to(group), "muted"))
         return
     weighted = [score for score in rollout.scores if score.weight or score.error]
     names = {score.name for score in weighted}
@@ -62,7 +62,9 @@ def breakdown(rollout: Rollout | None, group: ExampleFigures | None, width: int)
     yield _total(rollout, name_width + TABLE if weighted else 0)
     if group is not None:
         yield from _group(rollout, group, width)
-    yield from _metrics(metrics, name_width, has_weights=bool(rollout.scores))
+    unknown = "not weighted: it errored" if rollout.error else "weights unknown"
+    weights = "no weight" if rollout.scores else unknown
+    yield from _metrics(metrics, name_width, weights)
     for number, verdict in enumerate(rollout.judged, 1):
         which = f" {number}" if len(rollout.judged) > 1 else ""
         yield from _text(f"the judge{which} said", verdict, "", width)
@@ -132,23 +134,29 @@ def _group(rollout: Rollout, group: ExampleFigures, width: int) -> Iterator[Line
         return
     advantage = rollout.reward - group.mean
     sign = "+" if advantage > 0 else ""
-    yield (("advantage  ", "muted"), (sign + reward_text(advantage), "strong"))
+    so_far = "" if group.is_complete else " so far"
+    yield (
+        ("advantage  ", "muted"),
+        (sign + reward_text(advantage), "strong"),
+        (so_far, "muted"),
+    )
 
 
-def _came_to(group: ExampleFigures, which: str = "") -> str:
+def _came_to(group: ExampleFigures) -> str:
     spread = f" · std {reward_text(group.std)}" if group.n > 1 else ""
-    counted = f"{group.n:,} {which}" if which else plural(group.n, "rollout")
+    counted = plural(group.n, "rollout")
+    if not group.is_complete:
+        counted = f"{group.n:,} of {group.each:,} so far"
+    elif group.errored:
+        counted = f"{group.n:,} of {plural(group.each, 'rollout')}"
     return f"{counted} · mean {reward_text(group.mean)}{spread}"
 
 
-def _metrics(
-    metrics: dict[str, float | None], name_width: int, *, has_weights: bool
-) -> Iterator[Line]:
+def _metrics(metrics: dict[str, float | None], name_width: int, weights: str) -> Iterator[Line]:
     if not metrics:
         return
     yield EMPTY
-    weights = "   no weight" if has_weights else "   weights unknown"
-    yield ((left("metrics", name_width), "faint"), (weights, "faint"))
+    yield ((left("metrics", name_width), "faint"), (f"   {weights}", "faint"))
     for name, value in metrics.items():
         yield (
             (left(one_line(name, NAME_MOST), name_width), "muted"),

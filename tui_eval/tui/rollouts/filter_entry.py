@@ -16,14 +16,16 @@ HINTS = (
     "word",
     "!word",
     "/regex/",
-    "example=7",
-    "reward<0.5",
-    "tool:x",
-    "error:x",
-    "tag:x",
-    "text:x",
+    "ex=7",
+    "reward<1",
+    "tool:add",
+    "error:key",
+    "tag:odd",
+    "text:fox",
 )
 FAULT_LINES = 3
+LAST_GOOD_LEAST = 50
+"""Cells of a list from which on it says that what it shows is not what was typed."""
 KEYS = {
     "left": ("move", -1),
     "right": ("move", 1),
@@ -100,7 +102,10 @@ class FilterEntry:
             return []
         state = listing.state
         total = state.expected if state.has_gaps else state.total
-        count = f"{listing.count():,} of {total:,}" if total and not listing.faults else ""
+        is_told = total and (listing.wanted is not None or not listing.faults)
+        count = f"{listing.count():,} of {total:,}" if is_told else ""
+        if count and listing.faults and width >= LAST_GOOD_LEAST:
+            count += " · last good filter"
         clears = "  esc clears" if focused and not self.is_open else ""
         end: Line = ((clears, "faint"), (f"  {count}", "strong"))
         room = self._room = max(width - line_width(end) - 2, 4)

@@ -21,7 +21,7 @@ from tui_eval.tui.commands import bindings
 from tui_eval.tui.commands.command import Scope
 from tui_eval.tui.commands.compare import GROUPS
 from tui_eval.tui.commands.keymap import key_for
-from tui_eval.tui.comparison.changes import LOOKS
+from tui_eval.tui.comparison.changes import LOOKS, lettered
 from tui_eval.tui.comparison.comparing import Reading
 from tui_eval.tui.look.figures import plural
 from tui_eval.tui.look.ink import EMPTY, Line
@@ -171,8 +171,10 @@ class CompareRuns(ComparedScreen[None], ZoomingScreen):
             lines += self._waiting()
         elif not comparison.comparable:
             for doubt in comparison.doubts[1:]:  # the first one stands above
-                lines += wrapped("! ", one_line(doubt, 400), "warn", self.examples.line_width)
+                doubt = one_line(lettered(doubt, self.numbers.letter), 400)
+                lines += wrapped("! ", doubt, "warn", self.examples.line_width)
             for why, count in comparison.unpaired.items():
+                why = lettered(why, self.numbers.letter)
                 lines.append(((f"  {plural(count, 'example')} {why}", "muted"),))
             lines += [EMPTY, ((f"  {PAIRED_BY}", "faint"),)]
         elif self.examples.only:
@@ -195,6 +197,8 @@ class CompareRuns(ComparedScreen[None], ZoomingScreen):
         holds = (-1, -1, -1)
         if comparison is not None:
             holds = (len(comparison.examples), len(comparison.figures), count)
+        few = comparison is not None and len(comparison.examples) + 5 <= self.grid.size.height // 2
+        self.set_class(few, "-few")
         self.tabs.tabs = [*map(Tab, ("Examples", "Numbers", "Settings that differ"), holds)]
         self.tabs.update()
         self._update_keys()
@@ -206,13 +210,16 @@ class CompareRuns(ComparedScreen[None], ZoomingScreen):
         all_of_them = len(view.comparison.examples)
         what = LOOKS[Change(view.only)].word if view.only else "all"
         count = f"{len(view.shown):,} of {all_of_them:,}" if view.only else f"{all_of_them:,}"
-        return Content(f" {number} Examples · {what} {count} · {view.sort} ")
+        title = f" {number} Examples · {what} {count} · {view.sort} "
+        passes = {run.state.threshold for run in self.found.runs} if self.found is not None else ()
+        told = f"· passes from {min(passes):g} " if len(passes) == 1 else ""
+        return Content(title + told if len(title + told) <= view.size.width - 4 else title)
 
     def _update_keys(self) -> None:
         several = self.found is not None and len(self.found.runs) > 2
         has_list = not self._has_one_pane or self.grid.has_class("-in-1")
         self.keys.words = {
-            "run(1)": "run" if several else "",
+            "run(1)": "next run" if several else "",
             "open": "transcripts" if self.examples.shown else "",
             "sort": "sort" if self.examples.shown and has_list else "",
             "next_pane(1)": "pane" if self.found is not None else "",

@@ -150,7 +150,7 @@ class TranscriptsScreen(ComparedScreen[int]):
     def _draw(self) -> None:
         beside = self.size.width >= BESIDE_LEAST if self._beside is None else self._beside
         self.transcripts.beside = self.heads.beside = beside
-        self.heads.shown = list(zip(self.sides, self.rows, self.pair.rows, self.at, strict=True))
+        self.heads.shown = list(zip(self.sides, self.rows, self.pair.rows, strict=True))
         self.heads.update()
         self.transcripts.update()
         self.transcripts.border_title = self._title()

@@ -348,7 +348,7 @@ class LiveScreen(PassingOnScreen, SteeringScreen, FindingScreen, LeavableScreen,
         can_pause = self.at_work and (going or self.root is not self.feed)
         self.keys.words = {
             "pause": ("resume" if self._is_paused else "pause") if can_pause else "",
-            "follow": ("freeze" if self.follower.on else "follow") if going else "",
+            "follow": ("stay" if self.follower.on else "follow") if going else "",
             "open": "open" if self.state.total else "",
             "limit(1)": "concurrency" if can_pause else "",
             "failure(1)": "failed step" if self.story.has_failure else "",
@@ -394,7 +394,7 @@ class LiveScreen(PassingOnScreen, SteeringScreen, FindingScreen, LeavableScreen,
             self.action_pane(1)
 
     def action_follow(self) -> None:
-        """Follows the newest rollout, or freezes the view."""
+        """Follows the newest rollout, or stays where it is."""
         if self.goes_on:
             self._follow(not self.follower.on)
         else:

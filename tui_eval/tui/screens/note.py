@@ -19,7 +19,7 @@ from tui_eval.tui.widgets.line_view import LineView
 
 NAMES = ("note", "tags")
 NAME = 6
-HINT = "spaces between tags · tab: the other line · enter keeps · esc closes"
+HINT = "spaces between tags · tab: other line · enter saves · esc discards"
 
 
 class NoteLines(LineView):

@@ -26,6 +26,7 @@ if TYPE_CHECKING:
     from tui_eval.commands import Rerun
     from tui_eval.fold.feed import Feed
 
+AT_MOST = "At most {} at a time"
 MISSING = "missing"
 """Answers that a run is to go on with what it lacks."""
 BACK = STAY._replace(label="back")
@@ -74,8 +75,7 @@ class SteeringScreen(AnnotatingScreen):
             self._say(event.text)  # type: ignore[union-attr]
         elif kind == "LimitMoved":
             self.header.asked_limit = None
-            before, now = event.before, event.max_concurrent  # type: ignore[union-attr]
-            self._say(f"{limit_text(before)} → {limit_text(now)} in flight")
+            self._say(AT_MOST.format(limit_text(event.max_concurrent)))  # type: ignore[union-attr]
         elif kind == "Noticed" and not self.feed.live:
             self._say(event.text)  # type: ignore[union-attr]
         elif kind == "RunFinished" and event.status == "failed":  # type: ignore[union-attr]
@@ -154,8 +154,9 @@ class SteeringScreen(AnnotatingScreen):
         title = "Run again?" if self.state.errors else "Go on with the run?"
         if why := self._why_no_rerun():
             return Asked(title, [why], [BACK])
-        kept = "; old rows are kept in superseded.jsonl" if self.state.errors else ""
-        return Asked(title, [f"The run goes on{kept}."], [*self._rerun_choices(row), BACK])
+        kept = "; old rows stay in superseded.jsonl" if self.state.errors else ""
+        goes = "goes on" if self.goes_on or self._is_resumable else "starts again"
+        return Asked(title, [f"The run {goes}{kept}."], [*self._rerun_choices(row), BACK])
 
     def _rerun_choices(self, row: int) -> list[Choice]:
         """The rollout that was selected, the error in question, all errors."""
@@ -238,7 +239,7 @@ class SteeringScreen(AnnotatingScreen):
             return
         self.header.asked_limit = wanted
         self.root.send(MoveLimit(wanted))
-        self._say(f"{limit_text(self.limit)} → {limit_text(wanted)} in flight")
+        self._say(AT_MOST.format(limit_text(wanted)))
         self.header.update()
 
     # -- files

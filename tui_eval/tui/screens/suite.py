@@ -18,6 +18,7 @@ from tui_eval.tui.commands.command import Scope
 from tui_eval.tui.commands.keymap import key_for
 from tui_eval.tui.commands.suite import GROUPS
 from tui_eval.tui.look.stages import HELD
+from tui_eval.tui.look.titles import following_title
 from tui_eval.tui.rollouts.following import DWELL_S
 from tui_eval.tui.screens.live import LiveScreen
 from tui_eval.tui.suite.opened import Opened, place_of
@@ -163,8 +164,8 @@ class SuiteScreen(LiveScreen):
         super().refresh_run()
 
     def _list_title(self) -> Content:
-        how = (" · following" if self.follows else " · frozen") if self.at_work else ""
-        return Content(f" {key_for('suite.evaluations')} Evaluations{how} ")
+        how = following_title(self.follows) if self.at_work else ""
+        return Content.assemble(f" {key_for('suite.evaluations')} Evaluations", how, " ")
 
     def _follow_on(self, now: float) -> None:
         """Goes to a running evaluation a moment after the one that was followed is over.
@@ -266,7 +267,7 @@ class SuiteScreen(LiveScreen):
         super()._update_keys()
         self.keys.words["switch_list"] = "list" if self.has_class("-no-list") else "hide list"
         if self.focused is self.evaluations:
-            follow = ("freeze" if self.follows else "follow") if self.at_work else ""
+            follow = ("stay" if self.follows else "follow") if self.at_work else ""
             enter = "" if self._is_blank else "rollouts"
             self.keys.words |= {"follow": follow, "error(1)": "", "enter": enter}
         self.keys.tick(self.now())

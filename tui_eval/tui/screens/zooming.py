@@ -10,7 +10,7 @@ from textual.widget import Widget
 
 from tui_eval.tui.widgets.key_line import KeyLine
 
-ONE_PANE = "There is room for one pane only: it has all of it."
+ONE_PANE = "Only one pane fits here; it already fills the screen."
 
 
 class ZoomingScreen(Screen[Any]):

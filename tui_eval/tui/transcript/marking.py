@@ -48,6 +48,8 @@ class Texts:
             is_whole = inked.reaches(inner + length, in_time)
             found = inked.between(inner, inner + length)
             rest = overlaid(rest, [(a - inner, b - inner, ink) for a, b, ink in found])
+        if placed.block.name == "name" and len(self.piece.lines) == 1:
+            rest = _folded(rest, {name for name, _ in matches})
         marks: list[Token] = [
             (one.start - start, one.end - start, "match-here" if one == current else "match")
             for name, one in matches
@@ -80,6 +82,13 @@ class Texts:
             if placed.at <= at < placed.at + len(placed.shown.lines):
                 return which
         return None
+
+
+def _folded(call: Line, found: set[str]) -> Line:
+    """A tool call on one line, with its arguments or its result lit where something is in them."""
+    has_result = call[2:3] and call[2][1] == "muted"
+    lit = {2 if name == "result" and has_result else 1 for name in found - {"name"}}
+    return tuple((text, "match" if at in lit else ink) for at, (text, ink) in enumerate(call))
 
 
 def overlaid(line: Iterable[Span], marks: Iterable[Token]) -> Line:

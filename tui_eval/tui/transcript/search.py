@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 from rich.cells import cell_len
 
-from tui_eval.tui.commands.keymap import key_for
+from tui_eval.tui.commands.keymap import search_keys
 from tui_eval.tui.look.ink import EMPTY, Line, Span, cut
 from tui_eval.tui.transcript.finding import (
     LONGEST,
@@ -138,17 +138,9 @@ class Search:
         end, ink = self._standing()
         room = max(width - len(end) - 4, 4)
         typed = cut(self.wanted.typed, room)
-        told = self._keys() if focused else ()
-        keys = next((keys for keys in told if cell_len(typed + keys) <= room), "")
+        told = search_keys("story", bool(self.matches)) if focused else ()
+        keys = next((f"   {keys}" for keys in told if cell_len(typed + keys) + 3 <= room), "")
         return (("/", "key"), (typed, ""), (f"  {end}", ink), (keys, "faint"))
-
-    def _keys(self) -> tuple[str, ...]:
-        """What the keys do, and in fewer words."""
-        clears = f"{key_for('story.clear-search')} clears"
-        if not self.matches:
-            return (f"   {clears}",)
-        steps = f"{key_for('story.next-match')} {key_for('story.previous-match')}"
-        return f"   {steps} next, previous · {clears}", f"   {steps} next, previous", f"   {steps}"
 
     def _standing(self) -> tuple[str, str]:
         if self.trouble:

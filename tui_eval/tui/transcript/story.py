@@ -31,6 +31,7 @@ COMING_LINES = 60
 """Of the text that is just coming the end is shown, so much of it."""
 
 LAST_TURN = 1 << 30
+_HAS_ERROR = "has_error"
 _EXPECTED_REASONS = (None, "stop", "tool_calls", "end_turn", "tool_use")
 
 
@@ -322,7 +323,7 @@ def ending_blocks(rollout: Rollout) -> list[Block]:
         Block(name, text, ((f"  {name:<10}", "faint"),), later, TOOL_LINES, ink)
         for name, text, ink in (
             ("expected", rollout.answer, ""),
-            ("error", rollout.error or "", "fault"),
+            ("error", error_word(rollout.error or ""), "fault"),
         )
         if text
     ]
@@ -334,7 +335,7 @@ def ending_blocks(rollout: Rollout) -> list[Block]:
 def ending_piece(rollout: Rollout, view: View, width: int) -> Piece:
     """How a finished rollout ended, and why."""
     glyph, ink = ("✗", "bad") if rollout.error else ("✓", "good")
-    kind = (rollout.error or "").partition("(")[0]
+    kind = (rollout.error or "").partition("(")[0].partition(" -> ")[0]
     word = error_word(kind) if kind == SCORING_ERROR else "error" if kind else "done"
     start: list[Span] = [(f"{glyph} ", ink), (word, ink)]
     if rollout.reward is not None:
@@ -342,10 +343,10 @@ def ending_piece(rollout: Rollout, view: View, width: int) -> Piece:
     if rollout.is_truncated:
         start += [(" · ", "muted"), ("truncated", "warn")]
     edge = min(width, MEASURE)
-    if rollout.stop_condition:
+    if rollout.stop_condition and rollout.stop_condition != _HAS_ERROR:
         stop = one_line(str(rollout.stop_condition), 40)
         room = max(edge - line_width(start) - 3, 8)
-        words = f"stopped by {stop}" if cell_len(stop) + 11 <= room else cut(stop, room)
+        words = f"stopped by {stop}" if cell_len(stop) + 11 <= room else cut(f"stop: {stop}", room)
         start.append((f" · {words}", "muted"))
     head = spread(tuple(start), _timing_note(rollout.timing), edge)
     return lay_out(head, ending_blocks(rollout), view, width)

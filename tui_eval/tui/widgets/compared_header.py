@@ -10,6 +10,7 @@ from textual.message import Message
 
 from tui_eval.printable import one_line
 from tui_eval.tui.commands.keymap import key_for
+from tui_eval.tui.comparison.changes import lettered
 from tui_eval.tui.look.figures import (
     EXACT,
     chance_text,
@@ -121,17 +122,18 @@ class ComparedHeader(LineView, can_focus=False):
         return (
             one_line(run.env_id, NAME_MOST),
             one_line(run.model, NAME_MOST),
-            f"{run.num_examples:,} × {state.per_example}{short}",
+            f"{plural(run.num_examples, 'example')} × {state.per_example}{short}",
             age_text(self.now() - run.complete_at) if run.complete_at else "",
         )
 
     def _reward(self, one: ComparedRun, comparison: Comparison | None) -> Line:
         mean = one.state.reward_mean.result()
         spans: list[Span] = [("reward ", "muted"), (reward_text(mean.mean, EXACT), "strong")]
+        own = f" {interval_text(mean.low, mean.high, EXACT)}"
         if len(self.reading.paths) < 3:
-            return (*spans, (f" {interval_text(mean.low, mean.high, EXACT)}", "muted"))
+            return (*spans, (own, "muted"))
         if comparison is None:
-            return (*spans, (" " * BESIDE, ""))
+            return (*spans, (left(own, BESIDE), "muted"))
         if not comparison.comparable:
             return (*spans, (left("  not comparable", BESIDE), "warn"))
         found = comparison.figures[0].difference
@@ -146,8 +148,9 @@ class ComparedHeader(LineView, can_focus=False):
             more = len(found.doubts) - 1
             pane = "compare.numbers" if found.comparable else "compare.examples"
             note = f" · {more} more in pane {key_for(pane)}" if more else ""
-            room = self.line_width - 3 - len(note)
-            yield ("! ", "warn"), (cut(one_line(doubt, 400), room), "warn"), (note, "faint")
+            told = one_line(lettered(doubt, letter), 400)
+            told = cut(told, self.line_width - 3 - len(note))
+            yield ("! ", "warn"), (told, "warn"), (note, "faint")
 
     def _difference(self, found: Comparison, letter: str) -> Line:
         reward = found.figures[0].difference

@@ -16,7 +16,7 @@ from textual.message import Message
 from tui_eval.fold.log_records import DEBUG, ERROR, OUTPUT, WARNING, LogRecord
 from tui_eval.fold.log_window import LogPiece, LogWindow
 from tui_eval.tui.commands import bindings
-from tui_eval.tui.commands.keymap import key_for
+from tui_eval.tui.commands.keymap import key_for, search_keys
 from tui_eval.tui.log.layout import LogLayout
 from tui_eval.tui.log.lines import MARGIN, STEP, UNFOLDED
 from tui_eval.tui.look.ink import Line
@@ -26,6 +26,8 @@ if TYPE_CHECKING:
     from tui_eval.fold.feed import Feed
 
 POLL_S = 0.4
+BESIDE = 17
+"""Cells beside the words of a title: its ends, and the numbers of other panes."""
 FILTERS = ((DEBUG, ""), (OUTPUT, "without debug"), (WARNING, "warnings, errors"), (ERROR, "errors"))
 EMPTY_LOG: Line = (("nothing was logged", "faint"),)
 EMPTY_SO_FAR: Line = (("nothing was logged yet", "faint"),)
@@ -63,7 +65,7 @@ class LogPane(LineView):
         self.pill = ""
         self._reading = False
         self._seen = -1
-        self._told_word = ""
+        self._told = ("", False)
 
     def on_mount(self) -> None:
         """Looks for what was added a few times a second, while the pane can be seen."""
@@ -151,8 +153,8 @@ class LogPane(LineView):
         elif moved and top is not None and self._records:
             start, end = self.lines.span(self.lines.at_offset(top[0]))
             self.jump(min(start + top[1], end - 1))
-        if self.has_focus and (word := self.fold_word) != self._told_word:
-            self._told_word = word
+        if self.has_focus and (told := (self.fold_word, bool(self.window.records))) != self._told:
+            self._told = told
             self.post_message(self.Retitled())
 
     def _top(self) -> tuple[int, int] | None:
@@ -365,10 +367,13 @@ class LogPane(LineView):
         elif event.character and event.is_printable:
             self._type(f"{self.typed}{event.character}")
 
+    def on_focus(self) -> None:
+        """Tells what can be done here."""
+        self.post_message(self.Retitled())
+
     def on_blur(self) -> None:
         """Who goes away types no more."""
-        if self.typed is not None:
-            self._type(None)
+        self._type(None)
 
     def _search(self, needle: str) -> None:
         self.needle = needle.lower()
@@ -397,4 +402,7 @@ class LogPane(LineView):
             at = bisect_left(found, here)
             place = f"{at + 1:,}" if at < len(found) and found[at] == here else "–"
             parts.append(f"“{self.needle}” entry {place} of {len(found):,}")
+            room = self.size.width - len(" · ".join(parts)) - BESIDE
+            told = search_keys("log", bool(found)) if self.has_focus else ()
+            parts += [keys for keys in told if len(keys) <= room][:1]
         return Content(" · ".join(parts) + " ")

@@ -15,7 +15,7 @@ from tui_eval.printable import one_line
 from tui_eval.tui.commands import bindings
 from tui_eval.tui.comparison.changes import LOOKS, WIDTH
 from tui_eval.tui.look.figures import reward_text, signed_text
-from tui_eval.tui.look.ink import EMPTY, Line, Span, left, line_width, right
+from tui_eval.tui.look.ink import EMPTY, Line, Span, cut, left, line_width, right
 from tui_eval.tui.widgets.line_view import LineView
 
 if TYPE_CHECKING:
@@ -146,6 +146,13 @@ class PairedExamples(LineView):
         numbers += right(f"{self.letter} − A", DIFFERENCE)
         text = left("ex", self._id_width) + "  " + left("question", self._question_width)
         return ((f"{text}{numbers}  outcome", "faint"),)
+
+    def foot(self) -> Line:
+        """The question of the selected example, as far as a line has room for it."""
+        if self.comparison is None or (place := self.selected) is None:
+            return EMPTY
+        asked = self.question(self.comparison.examples[place])
+        return ((cut(one_line(asked, 1000), self.line_width), ""),) if asked else EMPTY
 
     @property
     def _question_width(self) -> int:

@@ -6,6 +6,7 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from tui_eval.printable import one_line
+from tui_eval.tui.comparison.changes import lettered
 from tui_eval.tui.comparison.reward_test import reward_test
 from tui_eval.tui.look.figures import EXACT, interval_text, plural, reward_text, signed_text
 from tui_eval.tui.look.ink import EMPTY, Line, left, right
@@ -60,13 +61,14 @@ def number_lines(found: Comparison, letter: str, width: int) -> Iterator[Line]:
     if told := reward_test(found):
         yield from wrapped("· ", told, "muted", width)
     for doubt in found.doubts:
-        yield from wrapped("! ", one_line(doubt, 400), "warn", width)
+        yield from wrapped("! ", one_line(lettered(doubt, letter), 400), "warn", width)
     for why, count in found.unpaired.items():
-        yield from wrapped("· ", f"not paired: {plural(count, 'example')} {why}", "muted", width)
+        told = f"not paired: {plural(count, 'example')} {lettered(why, letter)}"
+        yield from wrapped("· ", told, "muted", width)
 
 
-UNITS = {"time": "time, seconds"}
-"""How a number is called whose name does not tell its unit."""
+UNITS = {"calls": "tool calls", "time": "time, seconds"}
+"""How a number is called whose name does not tell what it counts."""
 
 
 def _table(found: Comparison, letter: str, width: int) -> Iterator[Line]:

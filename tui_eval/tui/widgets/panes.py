@@ -17,7 +17,7 @@ NAMES = ("Rollouts", "Trajectory", "Numbers", "Log", "Reward")
 
 def style_of_others(app: App[Any]) -> str:
     """How the titles of panes that are not shown look in that of another."""
-    return "not bold dim" if app.native_ansi_color else "not bold $foreground 68%"
+    return "not bold $foreground " + ("dim" if app.native_ansi_color else "68%")
 
 
 class Panes(Container):
@@ -56,16 +56,18 @@ class Panes(Container):
             self.set_class(number == self._log, "-log")
 
     def entitle_all(self, titles: Sequence[Content]) -> None:
-        """Puts a title over each pane; the first that is shown names, as far as there is room,
-        those that are not."""
+        """Puts a title over each pane; the first that is shown names those that are not, or tells
+        their numbers where that is too long."""
         shown = [pane for pane in self._order if pane.size.height]
-        hidden = (name for pane, name in zip(self._panes, NAMES, strict=True) if pane not in shown)
-        others = "".join(f" {key_for(f'run.{name.lower()}')} {name} " for name in hidden)
+        hidden = [name for pane, name in zip(self._panes, NAMES, strict=True) if pane not in shown]
+        keys = [key_for(f"run.{name.lower()}") for name in hidden]
+        named = "".join(f" {key} {name} " for key, name in zip(keys, hidden, strict=True))
+        numbers = f" {' '.join(keys)} " if keys else ""
         style = style_of_others(self.app)
         for pane, title in zip(self._panes, titles, strict=True):
             room = pane.size.width - 4 - title.cell_length if pane in shown[:1] else 0
-            named = others and len(others) <= room
-            self.entitle(pane, Content.assemble(title, (others, style)) if named else title)
+            others = next((text for text in (named, numbers) if len(text) <= room), "")
+            self.entitle(pane, Content.assemble(title, (others, style)) if others else title)
 
     def entitle(self, pane: Widget, title: Content) -> None:
         """Puts a title over a pane, unless it is there already."""

@@ -25,13 +25,13 @@ NAME_MOST = 28
 class TranscriptHeads(LineView, can_focus=False):
     """A line for each side, or both on one, over their columns.
 
-    `shown` has of each side its run, its row, the rows it could be and the place among them.
+    `shown` has of each side its run, its row and the rows it could be.
     """
 
     def __init__(self, *, id: str) -> None:
         super().__init__(id=id)
         self.beside = True
-        self.shown: list[tuple[Source, int, Sequence[int], int]] = []
+        self.shown: list[tuple[Source, int, Sequence[int]]] = []
 
     def count(self) -> int:
         """Two lines: beside each other names, then facts; else one side each."""
@@ -54,7 +54,7 @@ class TranscriptHeads(LineView, can_focus=False):
         return (*fitted(first, half), (" │ ", "rule"), *second)
 
     def _who(self, place: int) -> Line:
-        side, row, rows, at = self.shown[place]
+        side, row, rows = self.shown[place]
         spans: list[Span] = [(side.letter, letter_ink(side.letter))]
         names = [one_line(shown[0].name, NAME_MOST) for shown in self.shown]
         if side.name:
@@ -63,8 +63,8 @@ class TranscriptHeads(LineView, can_focus=False):
             return (*spans, ("  no finished rollout", "warn"))
         if side.state.per_example > 1 or len(rows) > 1:
             number = number_of_row(side.state, row)
-            spans.append((f"  rollout {number}", "strong" if not side.name else ""))
-            spans.append((f" · {at + 1} of {len(rows)}", "faint"))
+            spans.append((f"  #{number}", "strong" if not side.name else ""))
+            spans.append((f" · {plural(len(rows), 'rollout')}", "faint"))
         return tuple(spans)
 
     def _facts(self, place: int) -> list[Span]:
