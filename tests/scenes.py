@@ -14,17 +14,22 @@ from compared_runs import Stuck, strangers, three_runs, two_runs
 from scripted_form import form_app, monday, ready, wrong
 from scripted_home import Desk, pin_time_zone, several_runs
 from scripted_run import (
+    ERRORS,
     NOW,
     SELECTED,
+    TOTAL,
     ScriptedFeed,
     all_events,
-    failed,
+    failed_row,
+    judged,
     judged_row,
     paused_events,
     running_events,
     saved_rows,
     story,
     throttled_events,
+    told_story,
+    unscored,
     unscored_row,
 )
 from scripted_story import rich_feed, writing_feed
@@ -65,6 +70,10 @@ def live(events: list[ev.Event]) -> Callable[[], TuiEvalApp]:
     return lambda: app_of(ScriptedFeed(events, saved_rows(), stories={SELECTED: story()}))
 
 
+def paused() -> TuiEvalApp:
+    return app_of(ScriptedFeed(paused_events(), saved_rows(), stories={SELECTED: told_story()}))
+
+
 def over(*, saved: bool = True) -> TuiEvalApp:
     return app_of(ScriptedFeed(all_events(saved=saved), saved_rows(), live=False), saved=saved)
 
@@ -94,9 +103,12 @@ def without_log() -> TuiEvalApp:
 
 
 def scored() -> TuiEvalApp:
-    rows = saved_rows() | {0: judged_row(0), 1: unscored_row(1)}
-    events = all_events()
-    events[2] = failed(1, rows[1]["error"])
+    rows = {row: failed_row(row) if row in ERRORS else judged_row(row) for row in range(TOTAL)}
+    rows[1] = unscored_row(1)
+    start, *done, end = all_events()
+    done = [done[row] if row in ERRORS else judged(row) for row in range(TOTAL)]
+    done[1] = unscored(1)
+    events = [start, *done, end]
     return app_of(ScriptedFeed(events, rows, live=False))
 
 
@@ -134,10 +146,10 @@ def still_reading() -> ScreenApp:
 
 
 def two_rollouts() -> ScreenApp:
-    """The rollout that errored beside one of its group."""
+    """The rollout that errored beside one of its group that began as it did."""
     run = Watched(ScriptedFeed(all_events(), saved_rows(), live=False))
     run.fold(math.inf, lambda event: None)
-    return ScreenApp(CompareRollouts(run.feed, run.state, 8, 9, now=lambda: NOW))
+    return ScreenApp(CompareRollouts(run.feed, run.state, 10, 9, now=lambda: NOW))
 
 
 def killed() -> list[ev.Event]:
@@ -187,7 +199,7 @@ SCENES: dict[str, Scene] = {
     "examples": Scene(over, ("3", "G", "k", "k", "k"), (SMALL, MIDDLE, LARGE)),
     "reward": Scene(scored, ("5",)),
     "reward-failed": Scene(scored, ("j", "5"), (SMALL, MIDDLE)),
-    "paused": Scene(live(paused_events()), sizes=(MIDDLE,)),
+    "paused": Scene(paused, sizes=(MIDDLE,)),
     "finished": Scene(over, sizes=(SMALL,)),
     "finished-story": Scene(over, ("j", "2")),
     "error": Scene(over, ("e", "2"), (SMALL, MIDDLE)),
