@@ -36,14 +36,17 @@ from scripted_story import rich_feed, writing_feed
 from scripted_suite import Feeds, PausedFeeds, ended_events, suite_events
 from seeing import is_drawn
 from textual.app import App
+from textual.command import CommandPalette
 from textual.pilot import Pilot
 from textual.screen import Screen
 from textual.strip import Strip
 
 from tui_eval import events as ev
+from tui_eval.config.user_settings import UserSettings
 from tui_eval.fold.columns import Note
 from tui_eval.tui.app import TuiEvalApp
 from tui_eval.tui.home_app import HomeApp
+from tui_eval.tui.preferences import Preferences
 from tui_eval.tui.rollouts.notebook import Notebook
 from tui_eval.tui.screen_app import ScreenApp
 from tui_eval.tui.screens.compare import CompareRuns
@@ -68,6 +71,12 @@ def app_of(feed: ScriptedFeed, *, saved: bool = True) -> TuiEvalApp:
 
 def live(events: list[ev.Event]) -> Callable[[], TuiEvalApp]:
     return lambda: app_of(ScriptedFeed(events, saved_rows(), stories={SELECTED: story()}))
+
+
+def unblinking() -> TuiEvalApp:
+    feed = ScriptedFeed(running_events(), saved_rows(), stories={SELECTED: story()})
+    still = Preferences(UserSettings(motion="reduced"))
+    return TuiEvalApp(feed, now=lambda: NOW, saved=True, preferences=still)
 
 
 def paused() -> TuiEvalApp:
@@ -228,6 +237,7 @@ SCENES: dict[str, Scene] = {
     "cancel": Scene(live(running_events()), ("K",), (SMALL,)),
     "rerun": Scene(over, ("e", "R"), (SMALL,)),
     "save-as": Scene(live(running_events()), ("C",), (SMALL,)),
+    "palette": Scene(unblinking, ("colon", *"err"), (SMALL, MIDDLE)),
     "quit": Scene(live(running_events()), ("q",), (SMALL,)),
     "save": Scene(lambda: over(saved=False), ("q",), (SMALL,)),
     "log": Scene(over, ("4",), (SMALL, MIDDLE, (120, 24), (200, 30))),
@@ -306,6 +316,8 @@ async def take_in(pilot: Pilot[Any]) -> None:
 
 
 def _has_all(app: Any) -> bool:
+    if isinstance(app.screen, CommandPalette):
+        return not any(one.is_running for one in app.workers if one.node is app.screen)
     if isinstance(app, HomeApp) and not app.watches:
         home = app.home
         return home.looked and home.runs.told and ASKING not in home.endpoints.answers.values()
