@@ -8,17 +8,19 @@ import random
 from pathlib import Path
 from typing import Any
 
-from scripted_run import NOW, SYSTEM, USER, call
+from scripted_run import NOW
+from scripted_talk import SYSTEM, USER, call
 
 from tui_eval.tui.comparison.comparing import Reading
 
 EACH = 3
+CANDLES = "How many whole candles does the workshop have after five days?"
 QUESTIONS = (
-    "How many whole candles does the workshop have after five days?",
+    "Which is greater: 3 to the power of 7, or 7 to the power of 4?",
     "A train leaves at 9:40 and travels 210 km at 84 km/h. When does it arrive?",
     "What is 17 % of 2,350, rounded to the nearest whole number?",
     "Three painters need 12 hours for a fence. How long do eight of them need?",
-    "Which is greater: 3 to the power of 7, or 7 to the power of 4?",
+    CANDLES,
     "A tank loses an eighth of what it holds every hour. What is left of 512 litres after 3 hours?",
     "How many minutes are there in a leap year?",
     "What is the sum of all odd numbers below 100?",
@@ -98,7 +100,7 @@ def write_run(
     for example, (question, right) in enumerate(zip(questions, passes, strict=False)):
         for number in range(each):
             good = bool(right) != (dice.random() < 0.12)
-            asked = str(USER["content"]) if question == QUESTIONS[0] else question
+            asked = str(USER["content"]) if question == CANDLES else question
             ms = 9_000 * dice.uniform(0.6, 1.4) * (0.7 if system == SHORT else 1.0)
             lines.append(
                 {

@@ -1,7 +1,8 @@
 """Draws the app: `python tests/make_screenshots.py [FOLDER]`.
 
 Without a folder the pictures that the README shows go to screenshots/; with one, every scene at
-every size goes there in both themes and in the terminal's own colours, to be looked at.
+every size goes there in both themes and in the terminal's own colours, a few in those of a light
+terminal too, to be looked at.
 """
 
 from __future__ import annotations
@@ -10,7 +11,9 @@ import asyncio
 import sys
 from pathlib import Path
 
+import pytest
 import resvg_py
+from rich.terminal_theme import DEFAULT_TERMINAL_THEME
 from scenes import SCENES, Scene, act
 
 KEPT = (
@@ -26,6 +29,8 @@ KEPT = (
 )
 THEMES = {"": "tui-eval-dark", "-light": "tui-eval-light", "-terminal": "ansi-dark"}
 """Themes by how the names of their pictures end."""
+LIGHT_TERMINAL = ("running", "error", "transcripts")
+"""Scenes that are drawn in the colours of a light terminal too."""
 FONT = "DejaVu Sans Mono"
 FONT_FOLDERS = ["/usr/share/fonts/truetype/dejavu"]
 
@@ -36,7 +41,10 @@ async def picture(scene: Scene, size: tuple[int, int], theme: str) -> str:
     app.theme = theme
     async with app.run_test(size=size) as pilot:
         await act(scene)(pilot)
-        return app.export_screenshot(title="tui-eval", simplify=True)
+        with pytest.MonkeyPatch.context() as patch:
+            if theme == "ansi-light":  # Rich draws a dark terminal
+                patch.setattr("rich.console.SVG_EXPORT_THEME", DEFAULT_TERMINAL_THEME)
+            return app.export_screenshot(title="tui-eval", simplify=True)
 
 
 def write(folder: Path, name: str, svg: str) -> None:
@@ -50,12 +58,17 @@ def write(folder: Path, name: str, svg: str) -> None:
     (folder / f"{name}.png").write_bytes(bytes(png))
 
 
+def themes(key: str) -> dict[str, str]:
+    """The themes that a scene is drawn in."""
+    return THEMES | ({"-terminal-light": "ansi-light"} if key in LIGHT_TERMINAL else {})
+
+
 def main(folder: Path, kept_only: bool) -> None:
     """Draws the pictures that the repository keeps, or every scene in every theme."""
     folder.mkdir(exist_ok=True)
     for key, scene in SCENES.items():
         for width, height in scene.sizes:
-            for ending, theme in THEMES.items():
+            for ending, theme in themes(key).items():
                 name = f"{key}-{width}x{height}{ending}"
                 if name in KEPT or not kept_only:
                     svg = asyncio.run(picture(scene, (width, height), theme))

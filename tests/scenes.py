@@ -14,31 +14,39 @@ from compared_runs import Stuck, strangers, three_runs, two_runs
 from scripted_form import form_app, monday, ready, wrong
 from scripted_home import Desk, pin_time_zone, several_runs
 from scripted_run import (
+    ERRORS,
     NOW,
     SELECTED,
+    TOTAL,
     ScriptedFeed,
     all_events,
-    failed,
+    failed_row,
+    judged,
     judged_row,
     paused_events,
     running_events,
     saved_rows,
     story,
     throttled_events,
+    told_story,
+    unscored,
     unscored_row,
 )
 from scripted_story import rich_feed, writing_feed
 from scripted_suite import Feeds, PausedFeeds, ended_events, suite_events
 from seeing import is_drawn
 from textual.app import App
+from textual.command import CommandPalette
 from textual.pilot import Pilot
 from textual.screen import Screen
 from textual.strip import Strip
 
 from tui_eval import events as ev
+from tui_eval.config.user_settings import UserSettings
 from tui_eval.fold.columns import Note
 from tui_eval.tui.app import TuiEvalApp
 from tui_eval.tui.home_app import HomeApp
+from tui_eval.tui.preferences import Preferences
 from tui_eval.tui.rollouts.notebook import Notebook
 from tui_eval.tui.screen_app import ScreenApp
 from tui_eval.tui.screens.compare import CompareRuns
@@ -63,6 +71,16 @@ def app_of(feed: ScriptedFeed, *, saved: bool = True) -> TuiEvalApp:
 
 def live(events: list[ev.Event]) -> Callable[[], TuiEvalApp]:
     return lambda: app_of(ScriptedFeed(events, saved_rows(), stories={SELECTED: story()}))
+
+
+def unblinking() -> TuiEvalApp:
+    feed = ScriptedFeed(running_events(), saved_rows(), stories={SELECTED: story()})
+    still = Preferences(UserSettings(motion="reduced"))
+    return TuiEvalApp(feed, now=lambda: NOW, saved=True, preferences=still)
+
+
+def paused() -> TuiEvalApp:
+    return app_of(ScriptedFeed(paused_events(), saved_rows(), stories={SELECTED: told_story()}))
 
 
 def over(*, saved: bool = True) -> TuiEvalApp:
@@ -94,9 +112,12 @@ def without_log() -> TuiEvalApp:
 
 
 def scored() -> TuiEvalApp:
-    rows = saved_rows() | {0: judged_row(0), 1: unscored_row(1)}
-    events = all_events()
-    events[2] = failed(1, rows[1]["error"])
+    rows = {row: failed_row(row) if row in ERRORS else judged_row(row) for row in range(TOTAL)}
+    rows[1] = unscored_row(1)
+    start, *done, end = all_events()
+    done = [done[row] if row in ERRORS else judged(row) for row in range(TOTAL)]
+    done[1] = unscored(1)
+    events = [start, *done, end]
     return app_of(ScriptedFeed(events, rows, live=False))
 
 
@@ -134,10 +155,10 @@ def still_reading() -> ScreenApp:
 
 
 def two_rollouts() -> ScreenApp:
-    """The rollout that errored beside one of its group."""
+    """The rollout that errored beside one of its group that began as it did."""
     run = Watched(ScriptedFeed(all_events(), saved_rows(), live=False))
     run.fold(math.inf, lambda event: None)
-    return ScreenApp(CompareRollouts(run.feed, run.state, 8, 9, now=lambda: NOW))
+    return ScreenApp(CompareRollouts(run.feed, run.state, 10, 9, now=lambda: NOW))
 
 
 def killed() -> list[ev.Event]:
@@ -187,7 +208,7 @@ SCENES: dict[str, Scene] = {
     "examples": Scene(over, ("3", "G", "k", "k", "k"), (SMALL, MIDDLE, LARGE)),
     "reward": Scene(scored, ("5",)),
     "reward-failed": Scene(scored, ("j", "5"), (SMALL, MIDDLE)),
-    "paused": Scene(live(paused_events()), sizes=(MIDDLE,)),
+    "paused": Scene(paused, sizes=(MIDDLE,)),
     "finished": Scene(over, sizes=(SMALL,)),
     "finished-story": Scene(over, ("j", "2")),
     "error": Scene(over, ("e", "2"), (SMALL, MIDDLE)),
@@ -216,6 +237,7 @@ SCENES: dict[str, Scene] = {
     "cancel": Scene(live(running_events()), ("K",), (SMALL,)),
     "rerun": Scene(over, ("e", "R"), (SMALL,)),
     "save-as": Scene(live(running_events()), ("C",), (SMALL,)),
+    "palette": Scene(unblinking, ("colon", *"err"), (SMALL, MIDDLE)),
     "quit": Scene(live(running_events()), ("q",), (SMALL,)),
     "save": Scene(lambda: over(saved=False), ("q",), (SMALL,)),
     "log": Scene(over, ("4",), (SMALL, MIDDLE, (120, 24), (200, 30))),
@@ -294,6 +316,8 @@ async def take_in(pilot: Pilot[Any]) -> None:
 
 
 def _has_all(app: Any) -> bool:
+    if isinstance(app.screen, CommandPalette):
+        return not any(one.is_running for one in app.workers if one.node is app.screen)
     if isinstance(app, HomeApp) and not app.watches:
         home = app.home
         return home.looked and home.runs.told and ASKING not in home.endpoints.answers.values()

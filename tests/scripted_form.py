@@ -178,7 +178,8 @@ env_id = "calculator"
 """
 
 SEVERAL: dict[str, Any] = {
-    "rollouts": 72, "max_concurrent": 32, "notices": [], "estimate": PLAN["estimate"],
+    "rollouts": 72, "max_concurrent": 32, "notices": [],
+    "estimate": PLAN["estimate"] | {"input_tokens": 5_926, "output_tokens": 36_864, "usd": 0.0207},
     "evaluations": [
         {"title": "long sentences", "varies": {"max_words": "20"}, "examples": 8,
          "rollouts_per_example": 4, "rollouts": 32},

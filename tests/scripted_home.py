@@ -53,7 +53,7 @@ def found_run(name: str, **changes: Any) -> FoundRun:
 
 
 def running_run(**changes: Any) -> FoundRun:
-    facts = {"pid": 4242, "socket": "run.sock", "done": 30, "n": 28, "date": NOW - 74}
+    facts = {"pid": 4242, "socket": "run.sock", "done": 30, "n": 28, "errored": 2, "date": NOW - 74}
     return found_run("3f9a2c10", **(facts | changes))
 
 
@@ -66,7 +66,8 @@ def several_runs() -> list[FoundRun]:
     return [
         found_run("11aa22bb", date=NOW - 5 * 3600, asked={"prompt": "short", "temperature": 0.2}),
         running_run(),
-        found_run("9e8d7c6b", model=qwen, done=41, total=60, n=40, date=NOW - DAY, **narrow),
+        found_run("9e8d7c6b", model=qwen, done=41, total=60, n=40, errored=1,
+                  date=NOW - DAY, **narrow),
         found_run("77aa01ff", run=state, env_id="reverse-text", model="demo-scripted-policy",
                   saved=False, done=8, total=8, n=8, reward=0.93, low=0.71, high=0.99,
                   date=NOW - 2 * DAY),

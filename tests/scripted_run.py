@@ -3,10 +3,21 @@
 from __future__ import annotations
 
 import asyncio
-import json
 import random
+from collections import Counter
 from collections.abc import Iterable
 from typing import Any
+
+from scripted_talk import (
+    EXPECTED,
+    MAX_TURNS,
+    SYSTEM,
+    USER,
+    completion,
+    conversation,
+    measured,
+    used,
+)
 
 from tui_eval import events as ev
 from tui_eval.commands import Command, Subscribe
@@ -16,7 +27,7 @@ NOW = 1_760_000_100.0
 STARTED = NOW - 74
 EXAMPLES, EACH = 12, 4
 TOTAL = EXAMPLES * EACH
-
+WEIGHTS = {"exact_match": 0.7, "closeness": 0.2, "answer_format": 0.1}
 
 LOG = """\
 2026-10-09 10:53:46,012 INFO tui_eval.run: calculator with gpt-4.1-mini, 12 examples x 4
@@ -124,14 +135,22 @@ def staged(row: int, stage: ev.Stage, **changes: Any) -> ev.RolloutStaged:
     return ev.RolloutStaged(**(facts | changes))
 
 
-def finished(row: int, **changes: Any) -> ev.RolloutFinished:
-    """A rollout that is done; what is random about it depends on its row only."""
-    dice = random.Random(row * 7919)
-    exact = float(dice.random() < 0.68)
-    close = 1.0 if exact else round(dice.random(), 2)
-    shape = float(dice.random() < 0.85)
-    turns = dice.randint(2, 6)
-    ms = dice.uniform(2_000, 14_000)
+def reward_of(metrics: dict[str, float]) -> float:
+    return sum(weight * metrics[name] for name, weight in WEIGHTS.items())
+
+
+def finished(
+    row: int, said: list[dict[str, Any]] | None = None, **changes: Any
+) -> ev.RolloutFinished:
+    """A rollout that is done; what is told of it follows from what was said in it."""
+    said = said or completion(row)
+    calls, metrics = used(said), measured(said)
+    turns = round(metrics["num_turns"])
+    pace = random.Random(row).uniform(0.6, 1.6)
+    model_ms = [pace * (900 + 310 * turn) for turn in range(turns)]
+    ms = sum(model_ms) + sum(one["ms"] for one in calls)
+    tools = Counter(one["name"] for one in calls)
+    errors = Counter(one["name"] for one in calls if one["error"])
     facts: dict[str, Any] = {
         "seq": 0,
         "at": STARTED + 4 + row * 1.9,
@@ -141,159 +160,99 @@ def finished(row: int, **changes: Any) -> ev.RolloutFinished:
         "attempt": 1,
         "offset": row * 4096,
         "length": 4096,
-        "reward": 0.7 * exact + 0.2 * close + 0.1 * shape,
+        "reward": reward_of(metrics),
         "error": None,
-        "stop_condition": "no_tools_called" if turns < 6 else "max_turns_reached",
+        "stop_condition": "max_turns_reached" if turns == MAX_TURNS else "no_tools_called",
         "truncated": False,
         "turns": turns,
-        "tool_calls": turns - 1,
-        "input_tokens": 420 * turns,
-        "output_tokens": 61 * turns,
+        "tool_calls": len(calls),
+        "input_tokens": sum(390 + 160 * turn for turn in range(turns)),
+        "output_tokens": sum(48 + 9 * turn for turn in range(turns)),
         "started_at": STARTED + row * 1.9,
         "generation_ms": ms,
         "scoring_ms": 41.0,
-        "total_ms": ms + 63.0,
-        "tools": {"multiply": (turns - 2, 0), "divide": (1, int(row % 5 == 0))},
-        "model_ms": [ms / turns * 0.7] * turns,
-        "metrics": {
-            "exact_match": exact,
-            "closeness": close,
-            "answer_format": shape,
-            "num_turns": float(turns),
-        },
+        "total_ms": ms + 41.0,
+        "tools": {name: (count, errors[name]) for name, count in tools.items()},
+        "model_ms": model_ms,
+        "metrics": metrics,
     }
     return ev.RolloutFinished(**(facts | changes))
 
 
-def failed(row: int, error: str = "ToolCallError -> ZeroDivisionError") -> ev.RolloutFinished:
-    return finished(row, reward=None, error=error, stop_condition="has_error", metrics={})
+FAILED = "ToolCallError -> ZeroDivisionError"
+UNSCORED = "ScoringError -> JudgeError -> APITimeoutError"
+STYLE = "style"
+"""What a judge rates where the run has one, in the place of the closeness."""
 
 
-def call(call_id: str, name: str, **arguments: Any) -> dict[str, Any]:
-    return {"id": call_id, "name": name, "arguments": json.dumps(arguments)}
+def failed(row: int, error: str = FAILED) -> ev.RolloutFinished:
+    said = conversation()[2:]
+    return finished(
+        row, said, reward=None, error=error, stop_condition="has_error", scoring_ms=0.0, metrics={}
+    )
 
 
-SYSTEM = {
-    "role": "system",
-    "content": (
-        "You are a careful calculator. Work in small steps and use the tools for every "
-        "operation: never compute in your head.\n\n"
-        "Tools\n"
-        "- add(a, b), subtract(a, b), multiply(a, b), divide(a, b)\n"
-        "- power(base, exponent)\n"
-        "- note(text) keeps an intermediate result\n\n"
-        "When you are done, answer with the number alone inside <answer></answer>."
-    ),
-}
-USER = {
-    "role": "user",
-    "content": (
-        "A workshop makes 14 boxes of 36 candles a day. On Friday 3 boxes fall and every "
-        "fourth candle in them breaks. How many whole candles does it have after five days?"
-    ),
-}
+def unscored(row: int) -> ev.RolloutFinished:
+    """A rollout that one reward function failed for."""
+    done = finished(row, reward=None, error=UNSCORED)
+    del done.metrics["closeness"]
+    return done
 
 
-def conversation() -> list[dict[str, Any]]:
-    """A conversation with tool calls of several kinds."""
-    return [
-        SYSTEM,
-        USER,
-        {
-            "role": "assistant",
-            "content": "First the candles of one day, and those of five.",
-            "reasoning_content": (
-                "14 boxes of 36 is the daily number. Five days of it, then take away a quarter "
-                "of three boxes. I should use the tools for each step."
-            ),
-            "tool_calls": [
-                call("c1", "multiply", a=14, b=36),
-                call("c2", "multiply", a=504, b=5),
-            ],
-        },
-        {"role": "tool", "tool_call_id": "c1", "content": "504"},
-        {"role": "tool", "tool_call_id": "c2", "content": "2520"},
-        {
-            "role": "assistant",
-            "content": "Now what broke: a quarter of three boxes.",
-            "tool_calls": [
-                call("c3", "multiply", a=3, b=36),
-                call("c4", "divide", a=108, b=0),
-                call("c5", "note", text="per day 504\nfive days 2520\nfallen 108"),
-            ],
-        },
-        {"role": "tool", "tool_call_id": "c3", "content": "108"},
-        {
-            "role": "tool",
-            "tool_call_id": "c4",
-            "content": "ZeroDivisionError: cannot divide 108 by 0; b must not be zero",
-        },
-        {"role": "tool", "tool_call_id": "c5", "content": "noted"},
+def judged(row: int) -> ev.RolloutFinished:
+    """A rollout whose style a judge has rated: a call that failed costs a point."""
+    done = finished(row)
+    style = 0.9 if any(errors for _, errors in done.tools.values()) else 1.0
+    done.reward = reward_of(done.metrics | {"closeness": style})
+    del done.metrics["closeness"]
+    done.metrics[STYLE] = style
+    return done
+
+
+def row_of(done: ev.RolloutFinished, said: list[dict[str, Any]]) -> dict[str, Any]:
+    """The line of results.jsonl of what is done."""
+    answers = [one for one in said if one["role"] == "assistant"]
+    scores = [
+        {"name": name, "weight": weight, "raw": done.metrics[name], "error": None}
+        for name, weight in (WEIGHTS | {STYLE: WEIGHTS["closeness"]}).items()
+        if name in done.metrics
     ]
-
-
-def ending_messages() -> list[dict[str, Any]]:
-    return [
+    steps = [
         {
-            "role": "assistant",
-            "content": "The divisor was wrong, it is 4.",
-            "tool_calls": [
-                call("c6", "divide", a=108, b=4),
-                call("c7", "subtract", a=2520, b=27),
-            ],
-        },
-        {"role": "tool", "tool_call_id": "c6", "content": "27"},
-        {"role": "tool", "tool_call_id": "c7", "content": "2493"},
-        {
-            "role": "assistant",
-            "content": "It has 2493 whole candles after five days.\n\n<answer>2493</answer>",
-        },
+            "model_ms": done.model_ms[turn],
+            "input_tokens": 390 + 160 * turn,
+            "output_tokens": 48 + 9 * turn,
+            "finish_reason": "tool_calls" if answer.get("tool_calls") else "stop",
+        }
+        for turn, answer in enumerate(answers)
     ]
+    return {
+        "example_id": done.example_id,
+        "prompt": [SYSTEM, USER],
+        "completion": said,
+        "answer": str(EXPECTED),
+        "reward": done.reward or 0.0,
+        "error": None,
+        "stop_condition": done.stop_condition,
+        "is_truncated": done.truncated,
+        "metrics": done.metrics,
+        "timing": {"generation_ms": done.generation_ms, "scoring_ms": done.scoring_ms},
+        "tui_eval": {"attempt": 1, "scores": scores, "steps": steps, "tool_calls": used(said)},
+    }
 
 
 def saved_row(row: int, **changes: Any) -> dict[str, Any]:
     """A line of results.jsonl."""
-    done = finished(row)
-    messages = conversation() + ending_messages()
-    scores = [
-        {"name": "exact_match", "weight": 0.7},
-        {"name": "closeness", "weight": 0.2},
-        {"name": "answer_format", "weight": 0.1},
-    ]
-    facts: dict[str, Any] = {
-        "example_id": done.example_id,
-        "prompt": messages[:2],
-        "completion": messages[2:],
-        "answer": "2493",
-        "reward": done.reward,
-        "error": None,
-        "stop_condition": done.stop_condition,
-        "is_truncated": False,
-        "metrics": done.metrics,
-        "timing": {"generation_ms": done.generation_ms, "scoring_ms": 41.0},
-        "tui_eval": {
-            "attempt": 1,
-            "scores": [{**s, "raw": done.metrics[s["name"]], "error": None} for s in scores],
-            "steps": [
-                {
-                    "model_ms": 900.0 + 310 * number,
-                    "input_tokens": 390 + 160 * number,
-                    "output_tokens": 48 + 9 * number,
-                    "finish_reason": "tool_calls",
-                }
-                for number in range(4)
-            ],
-            "tool_calls": [
-                {
-                    "id": f"c{number}",
-                    "ms": 3.0 + number * 2,
-                    "error": "ToolCallError" if number == 4 else None,
-                }
-                for number in range(1, 8)
-            ],
-        },
+    return row_of(finished(row), completion(row)) | changes
+
+
+def saved_error(names: str, told: str) -> dict[str, str]:
+    """An error as results.jsonl has it."""
+    return {
+        "error": names.partition(" ")[0],
+        "error_chain_repr": told,
+        "error_chain_str": names,
     }
-    return facts | changes
 
 
 TRACEBACK = """Traceback (most recent call last):
@@ -306,54 +265,60 @@ The above exception was the direct cause of the following exception:
 Traceback (most recent call last):
   File "tui_eval/environments/tool_env.py", line 141, in call_tool
     result = await maybe_await(tool(**arguments))
-tui_eval.errors.ToolCallError: divide(a=108, b=0) raised ZeroDivisionError
+tui_eval.errors.ToolCallError: Tool 'divide' raised ZeroDivisionError: Fraction(108, 0)
 """
+FAILED_TOLD = (
+    "ToolCallError(\"Tool 'divide' raised ZeroDivisionError: Fraction(108, 0)\") -> "
+    "ZeroDivisionError('Fraction(108, 0)')"
+)
 
 
 def failed_row(row: int) -> dict[str, Any]:
-    kept = saved_row(row)
-    return saved_row(
-        row,
-        completion=conversation()[2:],
-        reward=0.0,
-        error="ToolCallError -> ZeroDivisionError: divide(a=108, b=0) raised ZeroDivisionError",
-        stop_condition="has_error",
-        tui_eval=kept["tui_eval"] | {"scores": [], "traceback": TRACEBACK},
-    )
+    kept = row_of(failed(row), conversation()[2:])
+    kept["error"] = saved_error(FAILED, FAILED_TOLD)
+    kept["tui_eval"]["traceback"] = TRACEBACK
+    return kept
 
 
 JUDGED = """\
-The response works out every step and ends with the number that was asked for.
+The response works out every step with a tool of its own, and says what it is for.
 
-- 14 x 36 x 5 = 2520 candles: correct
-- a quarter of 3 x 36 = 27 broken: correct, after a slip with a divisor of 0
-- 2520 - 27 = 2493: correct
+- the candles of a day and of five days: one call each
+- what broke: divided by 0 first, and then mended
+- what is left: one call
 
 Grade: 9 of 10. One point is lost for the failed call."""
-JUDGE_FAILED = """\
-JudgeError: Judge 'gpt-4.1' at http://127.0.0.1:41873/v1 failed: APITimeoutError: Request timed out.
+TIMED_OUT = (
+    "Judge 'gpt-4.1' at http://127.0.0.1:41873/v1 failed: APITimeoutError: Request timed out."
+)
+JUDGE_FAILED = f"""\
+JudgeError: {TIMED_OUT}
   File "environments/calculator/calculator.py", line 131, in style
     verdict = await judge(prompt, completion, answer, state)
   File "tui_eval/rubrics/judge_rubric.py", line 174, in judge
     verdict, usage = await self._ask(filled)
 from APITimeoutError: Request timed out."""
+UNSCORED_TOLD = (
+    f"ScoringError(\"Reward function 'style' failed: JudgeError: {TIMED_OUT}\") -> "
+    f'JudgeError("{TIMED_OUT}") -> '
+    "APITimeoutError('Request timed out.')"
+)
 
 
 def judged_row(row: int) -> dict[str, Any]:
     """A line with what a judge said."""
-    kept = saved_row(row)
-    exact, close, shape = kept["tui_eval"]["scores"]
-    scores = [exact, close | {"name": "judge"}, shape]
-    return kept | {"tui_eval": kept["tui_eval"] | {"scores": scores, "judge": [JUDGED]}}
+    kept = row_of(judged(row), completion(row))
+    kept["tui_eval"]["judge"] = [JUDGED]
+    return kept
 
 
 def unscored_row(row: int) -> dict[str, Any]:
     """A line of a rollout that one reward function failed for."""
-    kept = saved_row(row)
-    failure = {"name": "style", "raw": None, "weight": 0.5, "error": JUDGE_FAILED}
-    scores = [*kept["tui_eval"]["scores"], failure]
-    error = "ScoringError -> JudgeError -> APITimeoutError"
-    return kept | {"error": error, "tui_eval": kept["tui_eval"] | {"scores": scores}}
+    kept = row_of(unscored(row), completion(row))
+    failure = {"name": STYLE, "raw": None, "weight": WEIGHTS["closeness"], "error": JUDGE_FAILED}
+    kept["tui_eval"]["scores"].append(failure)
+    kept["error"] = saved_error(UNSCORED, UNSCORED_TOLD)
+    return kept
 
 
 SELECTED = 31
@@ -365,7 +330,7 @@ def running_events() -> list[ev.Event]:
     return [
         run_started(),
         *(failed(row) if row in ERRORS else finished(row) for row in range(30)),
-        staged(30, ev.Stage.SCORING, turns=5, tool_calls=4),
+        staged(30, ev.Stage.SCORING, turns=4, tool_calls=7),
         staged(32, ev.Stage.MODEL, at=NOW - 4.2, turns=1, tool_calls=0),
         staged(33, ev.Stage.SLEEPING, at=NOW - 12, attempt=2, turns=1, tool_calls=1),
         staged(34, ev.Stage.SETUP, at=NOW - 1, turns=0, tool_calls=0, input_tokens=0),
@@ -400,6 +365,11 @@ def story() -> list[ev.Event]:
     ]
 
 
+def told_story() -> list[ev.Event]:
+    """The same, and its last tool is done too."""
+    return [*story(), ev.ToolFinished(0, NOW - 4, SELECTED, "c5", "note", 1.4, None, "noted")]
+
+
 def saved_rows() -> dict[int, dict[str, Any]]:
     return {row: failed_row(row) if row in ERRORS else saved_row(row) for row in range(TOTAL)}
 
@@ -411,6 +381,11 @@ def all_events(*, saved: bool = True) -> list[ev.Event]:
 
 
 def paused_events() -> list[ev.Event]:
-    held = [staged(row, ev.Stage.HELD) for row in (32, 33, 34)]
-    now_tool = staged(SELECTED, ev.Stage.HELD, turns=2, tool_calls=5)
-    return [*running_events(), ev.GateMoved(0, NOW, False, 0), *held, now_tool]
+    """The same, held before what comes next in each."""
+    held = [
+        staged(32, ev.Stage.HELD, at=NOW, turns=1, tool_calls=0),
+        staged(33, ev.Stage.HELD, at=NOW, attempt=2, turns=1, tool_calls=1),
+        staged(34, ev.Stage.HELD, at=NOW, turns=0, tool_calls=0, input_tokens=0),
+        staged(SELECTED, ev.Stage.HELD, at=NOW, turns=2, tool_calls=5),
+    ]
+    return [*running_events(), ev.GateMoved(0, NOW, False, 0), *held]

@@ -11,14 +11,16 @@ from scripted_run import (
     SELECTED,
     ScriptedFeed,
     all_events,
-    call,
+    finished,
+    row_of,
     run_started,
     running_events,
     saved_row,
     saved_rows,
     staged,
-    story,
+    told_story,
 )
+from scripted_talk import call
 
 from tui_eval import events as ev
 
@@ -54,7 +56,6 @@ PICTURE = "data:image/png;base64," + "iVBORw0KGgo" * 4000
 
 def rich_row() -> dict[str, Any]:
     """A saved rollout with a picture, code, JSON, and an answer that was cut."""
-    kept = saved_row(1)
     prompt = [
         {"role": "system", "content": "Use the tools. Answer as JSON."},
         {
@@ -85,14 +86,35 @@ def rich_row() -> dict[str, Any]:
         {"model_ms": 900.0, "input_tokens": 790, "output_tokens": 16, "finish_reason": "length"},
     ]
     calls = [{"id": "c1", "ms": 41.0, "error": None}, {"id": "c2", "ms": 130.0, "error": None}]
+    kept = row_of(rich(), completion)
     ours = kept["tui_eval"] | {"steps": steps, "tool_calls": calls}
-    row = {"prompt": prompt, "completion": completion, "is_truncated": True, "tui_eval": ours}
-    return {**kept, **row}
+    return {**kept, "prompt": prompt, "answer": "81", "tui_eval": ours}
+
+
+def rich() -> ev.RolloutFinished:
+    """What the list is told of it: the number is right, and the JSON around it cut."""
+    found = {"exact_match": 1.0, "closeness": 1.0, "answer_format": 0.0, "num_turns": 2.0}
+    return finished(
+        1,
+        turns=2,
+        tool_calls=2,
+        tools={"python": (1, 0), "search": (1, 0)},
+        input_tokens=1202,
+        output_tokens=224,
+        model_ms=[2400.0, 900.0],
+        generation_ms=3471.0,
+        total_ms=3512.0,
+        truncated=True,
+        metrics=found,
+        reward=0.9,
+    )
 
 
 def rich_feed() -> ScriptedFeed:
     """A run whose second rollout has it all."""
-    return ScriptedFeed(all_events(), {**saved_rows(), 1: rich_row()}, live=False)
+    start, first, _, *others = all_events()
+    rows = {**saved_rows(), 1: rich_row()}
+    return ScriptedFeed([start, first, rich(), *others], rows, live=False)
 
 
 WRITING = {
@@ -110,7 +132,7 @@ def writing_feed() -> ScriptedFeed:
     return ScriptedFeed(
         [*running_events(), staged(SELECTED, ev.Stage.MODEL, at=NOW - 3, turns=2, tool_calls=5)],
         saved_rows(),
-        stories={SELECTED: [*story(), *coming]},
+        stories={SELECTED: [*told_story(), *coming]},
     )
 
 

@@ -16,9 +16,11 @@ from scripted_run import (
     running_events,
     saved_rows,
     story,
+    told_story,
 )
 
 from tui_eval import events as ev
+from tui_eval.fold.run_state import RunState
 
 CASES = (
     ("calculator", "gpt-4.1-mini", {"temperature": "0.2"}),
@@ -28,21 +30,43 @@ CASES = (
     ("word-guess", "gpt-4.1-mini", {"temperature": "0.7", "max_turns": "8"}),
     ("word-guess", "qwen3-235b-i", {"temperature": "0.7", "max_turns": "8"}),
     ("word-guess hard", "qwen3-235b-i", {"temperature": "0.7", "max_turns": "12"}),
-    ("broken", "gpt-4.1-mini", {}),
+    ("map-reading", "gpt-4.1-mini", {}),
 )
 RUNNING = 1
+TOOK_S = NOW - STARTED
+"""Seconds of an evaluation: one comes after the other."""
 REFUSAL = (
-    "environment broken: there is no such module\nSearched ./environments and what is installed"
+    "environment map-reading: importing it raised ModuleNotFoundError: No module named 'shapely' "
+    "(/srv/evals/environments/map_reading.py:3). Install what it needs: pip install shapely"
 )
 
 
 def suite_started(cases: Iterable[tuple[str, str, dict[str, str]]] = CASES) -> ev.SuiteStarted:
     listed = [ev.ListedEvaluation(name, name, model, varies, 48) for name, model, varies in cases]
-    return ev.SuiteStarted(1, STARTED - 120, "configs/eval/benchmark.toml", listed, 32)
+    return ev.SuiteStarted(1, STARTED - 120, "configs/eval/benchmark.toml", listed, 4)
 
 
 def run_path(place: int) -> str:
     return f"outputs/evals/run{place}"
+
+
+def told(events: list[ev.Event]) -> dict[str, Any]:
+    """The figures of an evaluation that has come so far."""
+    state = RunState()
+    for event in events:
+        state.apply(event)
+    reward = state.reward_mean.result()
+    return {
+        "finished": state.finished,
+        "running": state.running,
+        "errored": len(state.errors),
+        "reward": reward.mean,
+        "half_width": (reward.high - reward.low) / 2,
+        "elapsed_s": TOOK_S,
+        "input_tokens": state.tokens_in,
+        "output_tokens": state.tokens_out,
+        "cost": state.cost,
+    }
 
 
 def moved(place: int, status: str, **changes: Any) -> ev.EvaluationMoved:
@@ -51,13 +75,9 @@ def moved(place: int, status: str, **changes: Any) -> ev.EvaluationMoved:
     if status != "refused":
         facts["path"] = run_path(place)
     if status == "running":
-        facts |= {"socket": f"run{place}.sock", "finished": 30, "running": 5, "errored": 2}
-        facts |= {"reward": 0.58, "half_width": 0.14, "elapsed_s": 74.0}
-        facts |= {"input_tokens": 57_428, "output_tokens": 8_349, "cost": 0.0363}
+        facts |= told(running_events()) | {"socket": f"run{place}.sock"}
     if status == "finished":
-        facts |= {"finished": 48, "errored": 2, "reward": 0.65, "half_width": 0.11}
-        facts |= {"input_tokens": 89_460, "output_tokens": 12_993, "cost": 0.0566}
-        facts["elapsed_s"] = 74.0
+        facts |= told(all_events())
     return ev.EvaluationMoved(
         **{"seq": 0, "at": NOW, "index": place, "status": status} | facts | changes
     )
@@ -78,7 +98,9 @@ def ended_events() -> list[ev.Event]:
     done = [moved(place, "finished") for place in range(6)]
     failed = moved(6, "failed", finished=12, errored=3, reward=0.2, text="the disk is full")
     refused = moved(7, "refused", text=REFUSAL)
-    return [suite_started(), *done, failed, refused, ev.RunFinished(0, NOW, "finished", 3)]
+    started = suite_started()
+    started.at = NOW - 6.3 * TOOK_S
+    return [started, *done, failed, refused, ev.RunFinished(0, NOW, "finished", 3)]
 
 
 class Feeds:
@@ -97,10 +119,13 @@ class Feeds:
     def running_events(self) -> list[ev.Event]:
         return running_events()
 
+    def story(self) -> list[ev.Event]:
+        return story()
+
     def make(self, path: str, case: tuple[str, str, dict[str, str]], live: bool) -> ScriptedFeed:
         events = self.running_events() if live else all_events()
         events[0] = run_started(path=path, env_id=case[0], model=case[1])
-        return ScriptedFeed(events, saved_rows(), live=live, stories={SELECTED: story()})
+        return ScriptedFeed(events, saved_rows(), live=live, stories={SELECTED: self.story()})
 
     @property
     def left_open(self) -> list[ScriptedFeed]:
@@ -112,3 +137,6 @@ class PausedFeeds(Feeds):
 
     def running_events(self) -> list[ev.Event]:
         return paused_events()
+
+    def story(self) -> list[ev.Event]:
+        return told_story()

@@ -33,7 +33,7 @@ async def test_a_comparison_is_exported_as_markdown_a_table_or_json(
         assert "| temperature | 0.7 | 0.2 |" in text
         assert "| reward | 0.625 | 0.750 | +0.125 | [-0.130, 0.380] |" in text
         assert "\nreward: p = 0.338, normal approximation\n" in text
-        assert f"| 4 | {QUESTIONS[4]} | 0.10 | 1.00 | +0.90 | fixed |" in text
+        assert f"| 9 | {QUESTIONS[9]} | 0.10 | 1.00 | +0.90 | fixed |" in text
         await stage.press("x", "enter")
         await stage.until(lambda: "there already" in stage.text("keys"))
         assert written.read_text() == text
@@ -131,11 +131,11 @@ async def test_two_rollouts_are_read_in_the_pager_once_there_are_two(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     monkeypatch.setenv("PAGER", "cat")
-    async with comparing(CompareRollouts(*watched(), 29, 30)) as stage:
+    async with comparing(CompareRollouts(*watched(), 29, 30), (200, 60)) as stage:
         assert "o pager" in stage.text("keys")
         await stage.press("o")
         await stage.until(lambda: "cannot be lent" in stage.text("keys"))
-    async with comparing(CompareRollouts(*watched(ended=False), 29, 30)) as stage:
+    async with comparing(CompareRollouts(*watched(ended=False), 29, 30), (200, 60)) as stage:
         assert "o pager" not in stage.text("keys")
         await stage.press("o")
         assert "Nothing is compared yet that could be read." in stage.text("keys")

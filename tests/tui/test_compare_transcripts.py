@@ -167,15 +167,15 @@ async def test_q_leaves_one_screen_after_the_other(tmp_path: Path) -> None:
 
 async def test_two_rollouts_of_one_group_are_read_the_same_way() -> None:
     errored = ERRORS[0]
-    async with comparing(CompareRollouts(*watched(), errored - 1, errored)) as stage:
+    async with comparing(CompareRollouts(*watched(), errored + 1, errored)) as stage:
         names, facts = stage.text("heads").splitlines()
-        assert "#0 · 4 rollouts" in names and "#1 · 4 rollouts" in names
+        assert "#2 · 4 rollouts" in names and "#1 · 4 rollouts" in names
         assert "✓ done" in facts and "✗ error" in facts
         assert "2 of 4 turns differ" in stage.title("transcripts")
         assert "≠ only in A" in stage.text("transcripts")
-        await stage.press("b")
+        await stage.press("b", "b")
         assert "= both are the same" in stage.title("transcripts")
-        assert "#2 · 4 rollouts" in stage.text("heads")
+        assert "#3 · 4 rollouts" in stage.text("heads")
 
 
 async def test_both_screens_stand_over_a_run_too_and_give_way_to_it(tmp_path: Path) -> None:

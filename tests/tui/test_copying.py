@@ -9,7 +9,6 @@ from pathlib import Path
 import pytest
 from run_on_disk import feed_on_disk
 from scripted_run import (
-    USER,
     ScriptedFeed,
     all_events,
     finished,
@@ -17,6 +16,7 @@ from scripted_run import (
     saved_row,
     saved_rows,
 )
+from scripted_talk import USER
 from staging import Stage, over, running, staged_app
 
 from tui_eval.fold.run_state import RunState

@@ -10,8 +10,6 @@ from scripted_run import (
     TOTAL,
     ScriptedFeed,
     all_events,
-    conversation,
-    ending_messages,
     failed,
     finished,
     run_started,
@@ -19,6 +17,7 @@ from scripted_run import (
     saved_rows,
     staged,
 )
+from scripted_talk import conversation, ending_messages
 from seeing import until
 from staging import over, running, staged_app
 
@@ -175,7 +174,7 @@ async def test_a_turn_of_tool_calls_alone_has_a_head_with_its_time() -> None:
         shown = stage.text(stage.live.story)
         for turn in range(1, len(asks) + 1):
             assert shown.count(f"assistant · turn {turn} ") == 1
-        assert "900ms · 390 → 48 tokens" in shown
+        assert "1.3s · 390 → 48 tokens" in shown
         assert "(empty)" not in shown
 
 

@@ -362,8 +362,8 @@ async def test_a_list_beside_a_trajectory_says_what_an_example_came_to_in_fewer_
     async with staged_app(over(), size=(120, 40)) as stage:
         lines = shown(stage).splitlines()
         assert lines[0].split() == ["ex", "#", "reward", "mean", "±std", "turns", "time", "state"]
-        assert "0.76 ±0.30" in lines[1]
-        assert "0.76 ±0.30" not in lines[2]
+        assert "0.77 ±0.28" in lines[1]
+        assert "0.77 ±0.28" not in lines[2]
 
 
 async def test_errors_only_joins_the_filter_that_there_is() -> None:

@@ -125,7 +125,7 @@ async def test_a_row_that_is_taken_back_waits_again_and_its_story_is_that_of_the
         await stage.until(lambda: "New" in stage.text(stage.live.story))
         stage.feed.rows[row] = saved_row(row)
         await stage.tell(staged(row, ev.Stage.MODEL), finished(row))
-        await stage.until(lambda: "2493 whole candles" in stage.text(stage.live.story))
+        await stage.until(lambda: "2412 whole candles" in stage.text(stage.live.story))
 
 
 async def test_the_limit_is_shown_at_once_and_stays_for_a_while() -> None:

@@ -7,7 +7,6 @@ import re
 import pytest
 from scripted_suite import (
     CASES,
-    REFUSAL,
     ended_events,
     moved,
     suite_events,
@@ -17,15 +16,16 @@ from staging import staged_suite
 
 
 async def test_the_list_tells_of_every_evaluation_what_it_is_and_how_far() -> None:
-    async with staged_suite(size=(200, 60)) as stage:
+    events = [*suite_events(), moved(7, "refused", text="there is no key\nExport one")]
+    async with staged_suite(events, size=(200, 60)) as stage:
         done, running, waiting, *_, refused = stage.evaluations[: len(CASES)]
         assert done.split()[:4] == ["✓", "calculator", "gpt-4.1-mini,", "temperature=0.2"]
-        for fact in ("48/48", "0.65", "±0.11", "✗ 2", "102k", "$0.0566", "1:14", "finished"):
+        for fact in ("48/48", "0.65", "±0.11", "✗ 2", "124k", "$0.0627", "1:14", "finished"):
             assert fact in done
         assert "30/48" in running and "running" in running
         assert waiting.split()[0] == "·" and waiting.split()[-1] == "waiting"
-        assert refused.split()[:4] == ["✗", "broken", "gpt-4.1-mini", "–"]
-        assert refused.partition("refused")[2].strip() == REFUSAL.splitlines()[0]
+        assert refused.split()[:4] == ["✗", "map-reading", "gpt-4.1-mini", "–"]
+        assert refused.partition("refused")[2].strip() == "there is no key"
 
 
 @pytest.mark.parametrize("width", [80, 100, 120, 200])
@@ -69,7 +69,7 @@ async def test_the_header_sums_up_all_evaluations() -> None:
         title, progress = stage.text(stage.live.top).splitlines()
         assert "benchmark.toml · 1/8 evaluations done · 1 refused" in title
         assert "▶ running 3:14" in title
-        for fact in ("78/336 rollouts", "▶ 5 running", "✗ 4 errors", "168k tokens", "$0.0929"):
+        for fact in ("78/336 rollouts", "▶ 5 running", "✗ 4 errors", "197k tokens", "$0.1000"):
             assert fact in progress
 
 
@@ -120,4 +120,4 @@ async def test_eight_evaluations_are_seen_above_the_panes_of_one() -> None:
 
 async def test_a_cost_that_is_not_known_for_all_is_a_least_one() -> None:
     async with staged_suite([*suite_events(), moved(0, "finished", cost=None)]) as stage:
-        assert "≥ $0.0363" in stage.text(stage.live.top)
+        assert "≥ $0.0373" in stage.text(stage.live.top)

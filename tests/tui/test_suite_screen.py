@@ -83,7 +83,7 @@ async def test_a_waiting_evaluation_says_for_what_it_waits() -> None:
         shown = stage.text(stage.live.blank)
         assert "reverse-text" in shown
         assert "Waiting for its turn. 2 evaluations come before it." in shown
-        assert "At most 32 rollouts at a time over all evaluations." in shown
+        assert "At most 4 rollouts at a time over all evaluations." in shown
         assert "▶ calculator  gpt-4.1-mini, temperature=0.7  30/48" in shown
         assert not stage.live.grid.region
         await stage.press("1")
@@ -103,9 +103,7 @@ async def test_a_waiting_evaluation_that_begins_is_shown_where_it_was_waited_for
 async def test_a_refused_evaluation_says_why() -> None:
     async with staged_suite() as stage:
         await stage.press("g", *["j"] * 7)
-        shown = stage.text(stage.live.blank)
-        for part in REFUSAL.splitlines():
-            assert part in shown
+        assert REFUSAL in " ".join(stage.text(stage.live.blank).split())
 
 
 async def test_running_past_evaluations_opens_none_of_them(
