@@ -209,13 +209,13 @@ async def test_a_middling_header_has_words_for_the_states_and_a_bar() -> None:
     async with staged_app(running(), size=(120, 40)) as stage:
         progress = stage.text(stage.live.header).splitlines()[1]
         assert "30/48  ▶ 5 running  · 13 waiting  ✗ 2 errors  16.0/min" in progress
-        assert "65.8k tok  $0.0363 of ~$0.0548" in progress
+        assert "73.2k tok  $0.0373 of ~$0.0564" in progress
         assert sum(map(progress.count, "━╍─")) >= 12
 
 
 async def test_tokens_have_a_name_where_all_has_words() -> None:
     async with staged_app(running(), size=(200, 60)) as stage:
-        assert "   tokens 57.4k in 8.3k out   " in stage.text(stage.live.header)
+        assert "   tokens 66.5k in 6.7k out   " in stage.text(stage.live.header)
 
 
 @pytest.mark.parametrize(

@@ -24,7 +24,7 @@ async def test_an_unsaved_run_says_so_in_80_columns() -> None:
 async def test_every_run_is_a_line_the_running_first_then_by_date() -> None:
     async with at_home() as stage:
         lines = stage.list.splitlines()
-        assert lines[1].rstrip().endswith("running 30/48") and "▶" in lines[1]
+        assert lines[1].rstrip().endswith("running 30/48  ✗ 2") and "▶" in lines[1]
         assert "incomplete 41/60" in lines[3]
         for text in ("qwen3-235b", "0.42", "[0.33, 0.51]", "40", "08 Oct"):
             assert text in lines[3]
@@ -315,12 +315,13 @@ async def test_errors_of_a_run_that_has_not_ended_are_told_as_well() -> None:
 
 
 async def test_facts_of_a_run_stand_whole_beside_the_end_of_its_path() -> None:
-    desk = Desk([running_run(asked={"prompt": "short", "temperature": 0.2})])
+    desk = Desk([running_run(asked={"prompt": "short"})])
     async with at_home(desk, (80, 24)) as stage:
         told = stage.about.splitlines()[0].split("  ·  ")
-        assert told[:2] == [" 28 with a reward", "prompt=short, temperature=0.2"]
-        assert told[2].startswith("…") and told[2].rstrip().endswith("/3f9a2c10")
-        assert len(told) == 3
+        assert told[:2] == [" 28 with a reward", "✗ 2 errored"]
+        assert told[2] == "prompt=short"
+        assert told[3].startswith("…") and told[3].rstrip().endswith("3f9a2c10")
+        assert len(told) == 4
     async with at_home(desk, (200, 60)) as stage:
         assert stage.about.splitlines()[0].rstrip().endswith("/3f9a2c10  ·  process 4242")
 

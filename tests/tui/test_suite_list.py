@@ -76,7 +76,7 @@ async def test_the_header_sums_up_all_evaluations() -> None:
 async def test_a_small_header_has_signs_rather_than_a_bar_that_shows_nothing() -> None:
     async with staged_suite(size=(80, 24)) as stage:
         _, progress = stage.text(stage.live.top).splitlines()
-        assert "78/336 rollouts  ▶5  ✗4  168k tokens  $0.0929" in progress
+        assert "78/336 rollouts  ▶5  ✗4  197k tokens  $0.1000" in progress
         assert sum(map(progress.count, "━╍─")) >= 20
 
 
@@ -94,7 +94,7 @@ async def test_a_small_title_shortens_its_words_before_the_name_of_the_file() ->
     async with staged_suite(ended_events(), live=False, size=(80, 24)) as stage:
         title = stage.text(stage.live.top).splitlines()[0]
         assert "benchmark.toml · 6/8 done · 1 failed · 1 refused" in title
-        assert "! ended after 3:14" in title
+        assert "! ended after 7:46" in title
         await stage.pilot.resize_terminal(120, 40)
         await stage.until(lambda: stage.live.top.size.width == 120)
         title = stage.text(stage.live.top).splitlines()[0]
