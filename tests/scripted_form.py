@@ -58,7 +58,7 @@ PLAN: dict[str, Any] = {
         {"role": "system", "content": "Reverse the text that you are given."},
         {"role": "user", "content": "The quick brown fox jumps over the lazy dog."},
     ],
-    "tools": [{"name": "look_up"}],
+    "tools": [],
     "reward_functions": [
         {"name": "exact", "weight": 0.5}, {"name": "similarity", "weight": 0.4},
         {"name": "format_reward", "weight": 0.1},
@@ -66,7 +66,7 @@ PLAN: dict[str, Any] = {
     "estimate": {
         "how": "Estimated for one model call per rollout: characters of prompt and tools / 4, and "
         "max_tokens for each answer; further turns cost more",
-        "input_tokens": 12_345, "output_tokens": 76_800, "usd": 0.0432,
+        "input_tokens": 12_345, "output_tokens": 76_800, "usd": 0.0433,
     },
     "notices": [],
 }  # fmt: skip
@@ -83,7 +83,7 @@ ENDPOINTS = [
           ELSEWHERE, good=False),
     Offer("demo", "demo-scripted-policy at embedded:demo",
           "model: demo-scripted-policy\nat: embedded:demo\nkey: none"
-          "\nprice of a million tokens: unknown\nfrom: configs/endpoints.toml:9", ELSEWHERE),
+          "\nprice of a million tokens: $0.4 in, $0.5 out\nfrom: configs/endpoints.toml:9", ELSEWHERE),
 ]  # fmt: skip
 
 
@@ -162,6 +162,7 @@ model = "demo"            # cheap
 
 [sampling]
 temperature = 0.7  # as the paper
+max_tokens = 512
 
 # The first.
 [[eval]]
@@ -175,11 +176,13 @@ max_words = 20      # lucky
 
 [[eval]]
 env_id = "calculator"
+rollouts_per_example = 4
+num_examples = 10
 """
 
 SEVERAL: dict[str, Any] = {
     "rollouts": 72, "max_concurrent": 32, "notices": [],
-    "estimate": PLAN["estimate"] | {"input_tokens": 5_926, "output_tokens": 36_864, "usd": 0.0207},
+    "estimate": PLAN["estimate"] | {"input_tokens": 5_926, "output_tokens": 36_864, "usd": 0.0208},
     "evaluations": [
         {"title": "long sentences", "varies": {"max_words": "20"}, "examples": 8,
          "rollouts_per_example": 4, "rollouts": 32},

@@ -53,7 +53,17 @@ def found_run(name: str, **changes: Any) -> FoundRun:
 
 
 def running_run(**changes: Any) -> FoundRun:
-    facts = {"pid": 4242, "socket": "run.sock", "done": 30, "n": 28, "errored": 2, "date": NOW - 74}
+    facts = {
+        "pid": 4242,
+        "socket": "run.sock",
+        "done": 30,
+        "n": 28,
+        "errored": 2,
+        "date": NOW - 74,
+        "reward": 0.58,
+        "low": 0.44,
+        "high": 0.72,
+    }
     return found_run("3f9a2c10", **(facts | changes))
 
 

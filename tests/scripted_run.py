@@ -30,24 +30,24 @@ TOTAL = EXAMPLES * EACH
 WEIGHTS = {"exact_match": 0.7, "closeness": 0.2, "answer_format": 0.1}
 
 LOG = """\
-2026-10-09 10:53:46,012 INFO tui_eval.run: calculator with gpt-4.1-mini, 12 examples x 4
+2025-10-09 08:53:46,012 INFO tui_eval.run: calculator with gpt-4.1-mini, 12 examples x 4
 calculator: 48 problems, seed 7
-2026-10-09 10:53:46,480 DEBUG tui_eval.rollout: example 7 #3, attempt 1: {'role': 'system', \
+2025-10-09 08:54:51,480 DEBUG tui_eval.rollout: example 7 #3, attempt 1: {'role': 'system', \
 'content': 'You are a careful calculator. Work in small steps and use the tools for every \
 operation: never compute in your head.'}
-2026-10-09 10:53:47,391 DEBUG tui_eval.rollout: example 7 #3, attempt 1: answered, 390 + 48 tokens
-2026-10-09 10:53:47,394 DEBUG tui_eval.rollout: example 7 #3, attempt 1: tool multiply took 4 ms, \
+2025-10-09 08:54:52,391 DEBUG tui_eval.rollout: example 7 #3, attempt 1: answered, 390 + 48 tokens
+2025-10-09 08:54:52,394 DEBUG tui_eval.rollout: example 7 #3, attempt 1: tool multiply took 4 ms, \
 error: None
-2026-10-09 10:53:49,020 WARNING tui_eval.clients: RateLimitError (429) from \
+2025-10-09 08:54:53,020 WARNING tui_eval.clients: RateLimitError (429) from \
 http://127.0.0.1:41873/v1: again in 4 s, attempt 2 of 10
-2026-10-09 10:53:53,871 DEBUG tui_eval.rollout: example 7 #3, attempt 1: answered, 550 + 57 tokens
-2026-10-09 10:53:53,880 ERROR tui_eval.environments: tool divide failed in example 7 #3
+2025-10-09 08:54:57,871 DEBUG tui_eval.rollout: example 7 #3, attempt 1: answered, 550 + 57 tokens
+2025-10-09 08:54:57,880 ERROR tui_eval.environments: tool divide failed in example 7 #3
 Traceback (most recent call last):
   File "environments/calculator/calculator.py", line 88, in divide
     return str(Fraction(a) / Fraction(b))
 ZeroDivisionError: Fraction(108, 0)
 note: per day 504, five days 2520, fallen 108
-2026-10-09 10:53:55,102 DEBUG tui_eval.rollout: example 7 #1, attempt 1: reward 1.00 in 41 ms
+2025-10-09 08:54:59,102 DEBUG tui_eval.rollout: example 7 #1, attempt 1: reward 1.00 in 41 ms
 """
 
 

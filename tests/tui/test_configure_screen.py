@@ -88,7 +88,7 @@ async def test_what_it_will_do_is_asked_anew_when_the_form_changes() -> None:
     desk = ScriptedDesk()
     async with staged(form_app(draft_of(env_id="reverse-text", model="demo"), desk)) as stage:
         assert "50 examples × 3 = 150 rollouts" in stage.text(stage.screen.top)
-        assert "$0.0432" in stage.text(stage.screen.does)
+        assert "$0.0433" in stage.text(stage.screen.does)
         before = len(desk.estimated)
         await stage.to("num_examples")
         await stage.press("7")

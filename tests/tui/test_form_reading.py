@@ -44,8 +44,8 @@ async def test_what_is_wrong_first_stands_on_top_and_no_numbers() -> None:
 @pytest.mark.parametrize(
     ("size", "told"),
     [
-        ((80, 24), "up to about $0.0432, 12.3k in, up to 76.8k out"),
-        ((120, 40), "up to about $0.0432, 12.3k tokens in, up to 76.8k out"),
+        ((80, 24), "up to about $0.0433, 12.3k in, up to 76.8k out"),
+        ((120, 40), "up to about $0.0433, 12.3k tokens in, up to 76.8k out"),
     ],
 )
 async def test_cost_and_tokens_stand_whole_on_top(size: tuple[int, int], told: str) -> None:

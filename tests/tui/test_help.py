@@ -33,7 +33,7 @@ async def test_help_that_is_longer_than_the_screen_says_how_to_scroll() -> None:
         box = stage.app.screen.query_one("HelpLines")
         assert str(box.border_subtitle) == "j k scroll"
         await stage.press("G")
-        assert "Stages" in stage.text(box)
+        assert "States" in stage.text(box)
 
 
 async def test_what_an_engine_alone_can_do_is_told_while_one_is_at_work() -> None:

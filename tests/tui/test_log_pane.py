@@ -40,11 +40,11 @@ async def test_every_level_has_a_sign_and_a_word_and_prints_stand_among_them() -
     async with staged_app(over()) as stage:
         await open_log(stage)
         for words in (
-            "10:53:46 • info   run           calculator with",
+            "08:53:46 • info   run           calculator with",
             "› print  calculator: 48 problems, seed 7",
-            "10:53:47 · debug  rollout       example 7",
-            "10:53:49 ! warn   clients       RateLimitError",
-            "10:53:53 ✗ error  environments  tool divide failed",
+            "08:54:52 · debug  rollout       example 7",
+            "08:54:53 ! warn   clients       RateLimitError",
+            "08:54:57 ✗ error  environments  tool divide failed",
         ):
             assert words in shown(stage)
 

@@ -60,7 +60,7 @@ async def test_another_key_works_and_the_old_one_does_not(file: Path) -> None:
         await stage.press("exclamation_mark")
         assert stage.live.rollouts.listing.text == ""
         await stage.press("X")
-        assert stage.live.rollouts.listing.text == "stage:error"
+        assert stage.live.rollouts.listing.text == "state:error"
 
 
 async def test_footer_help_and_palette_show_the_keys_that_there_are(file: Path) -> None:

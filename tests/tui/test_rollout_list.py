@@ -86,7 +86,7 @@ async def test_keys_that_are_typed_into_a_filter_are_no_commands() -> None:
 
 async def test_enter_keeps_a_filter_and_the_next_keys_move_among_its_matches() -> None:
     async with staged_app(over()) as stage:
-        await typed(stage, "stage:error")
+        await typed(stage, "state:error")
         await stage.press("enter")
         rollouts = stage.live.rollouts
         assert listed(stage) == sorted(ERRORS)
@@ -133,7 +133,7 @@ async def test_a_filter_that_is_kept_says_how_it_is_cleared_while_keys_come_to_t
 async def test_the_selection_stays_on_its_rollout_where_that_does_not_match() -> None:
     async with staged_app(over()) as stage:
         await stage.press("j", "j", "j", "j")
-        await typed(stage, "stage:error")
+        await typed(stage, "state:error")
         assert stage.live.rollouts.row == 4
         assert stage.live.reader.row == 4
         await stage.press("escape")
@@ -372,7 +372,7 @@ async def test_errors_only_joins_the_filter_that_there_is() -> None:
         assert listed(stage) == sorted(ERRORS)
         await stage.press("exclamation_mark")
         assert listed(stage) == list(range(TOTAL))
-    assert with_errors_only("a or b") == "(a or b) stage:error"
+    assert with_errors_only("a or b") == "(a or b) state:error"
     assert with_errors_only(with_errors_only("a or b")) == "a or b"
 
 

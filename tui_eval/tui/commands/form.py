@@ -31,11 +31,11 @@ COMMANDS = (
     ),
     Command(
         "f5", "table", "form", FORM, "Choose an evaluation of the file", footer="evaluations",
-        rank=23, palette=True,
+        rank=24, palette=True,
     ),
     Command("f1", "help", "form", FORM, "Show the keys", footer="help", rank=21),
     Command(
-        "escape", "leave", "form", FORM, "Back to the form, then leave", footer="leave", rank=24,
+        "escape", "leave", "form", FORM, "Back to the form, then leave", footer="leave", rank=23,
     ),
     Command("down,tab", "move(1)", "fields", FIELDS, "Next, previous field", name="next"),
     Command("up,shift+tab", "move(-1)", "fields", ABOVE, "Previous field", name="previous"),

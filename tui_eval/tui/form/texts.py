@@ -48,7 +48,7 @@ def figures_line(
         return ((much, "strong"), (f"  {spent_text(plan, width - len(much) - 2)}", "muted"))
     examples, each = (form.effective(name) for name in ("num_examples", "rollouts_per_example"))
     if not form.env_id:
-        text = "Choose an environment and an endpoint."
+        text = "Choose an environment."
     elif examples == -1:
         text = f"all examples × {each} rollouts"
     else:

@@ -133,7 +133,8 @@ def _pass_rates(state: RunState, width: int) -> Iterator[Line]:
     notes = [f"passes from {state.threshold:g}"]
     if last.left_out:
         over = f"@{last.k} and ^{last.k} over {last.examples:,} of {examples:,} examples"
-        notes = [f"{over} · {notes[0]}", over]
+        short = f"@{last.k} ^{last.k} over {last.examples:,} of {examples:,}"
+        notes = [f"{over} · {notes[0]}", f"{short} · {notes[0]}", over]
     below: Line = ()
     if line_width(spans) + line_width(all_pass) <= width + 2:
         spans += all_pass
@@ -209,12 +210,10 @@ def _errors(state: RunState, width: int) -> Iterator[NumberLine | Line]:
 
 
 def _chain(error: str, width: int) -> str:
-    """An error and its cause, cut before the cause where there is room for one."""
-    start, arrow, cause = error.rpartition(" -> ")
-    room = width - cell_len(arrow + cause)
-    if cell_len(error) <= width or not start or room < 8:
-        return cut(error, width)
-    return cut(start, room) + arrow + cause
+    """An error and its causes; where they do not fit, the last one rather than those before."""
+    first, *others = error.split(" -> ")
+    ends = " -> ".join([first, "…", others[-1]] if len(others) > 1 else [first, *others])
+    return error if cell_len(error) <= width else cut(ends, width)
 
 
 def _stops(state: RunState, width: int) -> Iterator[Line]:

@@ -20,6 +20,7 @@ if TYPE_CHECKING:
 RAW, WEIGHT, ADDS = 7, 6, 7
 TABLE = RAW + WEIGHT + ADDS + 4
 NAME_MOST = 30
+GROUP = 11
 FIRST_LINES = 6
 TEXT_LINES = 400
 """Lines that are shown of what failed, and of what a judge said."""
@@ -49,7 +50,7 @@ def breakdown(rollout: Rollout | None, group: ExampleFigures | None, width: int)
     if not rollout.finished:
         yield (("not scored yet", "muted"),)
         if group is not None and group.mean is not None:
-            yield (("group      ", "muted"), (_came_to(group), "muted"))
+            yield _came_to(group, width)
         return
     weighted = [score for score in rollout.scores if score.weight or score.error]
     names = {score.name for score in weighted}
@@ -126,7 +127,7 @@ def _group(rollout: Rollout, group: ExampleFigures, width: int) -> Iterator[Line
     """How it stands to the others of its example, as a trainer sees it."""
     if group.mean is None or group.n < 2:
         return
-    yield (("group      ", "muted"), (_came_to(group), "muted"))
+    yield _came_to(group, width)
     if rollout.error or rollout.reward is None:
         return
     if group.all_equal:
@@ -142,14 +143,17 @@ def _group(rollout: Rollout, group: ExampleFigures, width: int) -> Iterator[Line
     )
 
 
-def _came_to(group: ExampleFigures) -> str:
+def _came_to(group: ExampleFigures, width: int) -> Line:
     spread = f" · std {reward_text(group.std)}" if group.n > 1 else ""
     counted = plural(group.n, "rollout")
     if not group.is_complete:
         counted = f"{group.n:,} of {group.each:,} so far"
     elif group.errored:
         counted = f"{group.n:,} of {plural(group.each, 'rollout')}"
-    return f"{counted} · mean {reward_text(group.mean)}{spread}"
+    told = f"{counted} · mean {reward_text(group.mean)}{spread}"
+    if len(told) > width - GROUP:
+        told = told.replace(" rollouts", "", 1)
+    return ((left("group", GROUP), "muted"), (told, "muted"))
 
 
 def _metrics(metrics: dict[str, float | None], name_width: int, weights: str) -> Iterator[Line]:

@@ -11,7 +11,7 @@ from tui_eval.tui.look.text_line import TextLine
 from tui_eval.tui.look.wrap import shown_lines
 from tui_eval.tui.rollouts.listing import Listing
 
-ERRORS = "stage:error"
+ERRORS = "state:error"
 HINTS = (
     "word",
     "!word",

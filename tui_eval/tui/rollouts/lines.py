@@ -271,7 +271,8 @@ class RolloutLines:
             if attempt > 1 and line_width(spans) + 7 <= room:
                 spans.append((f"  try {attempt}", "warn"))
         note = self._note(row)
-        said: list[Span] = [(f"  #{tag}", "accent") for tag in note.tags]
+        tags = " ".join(f"#{tag}" for tag in note.tags)
+        said: list[Span] = [(f"  {tags}", "accent")] if tags else []
         if note.text:
             said.append((f"  {one_line(note.text, room)}", "muted"))
         left_over = room - line_width(spans)

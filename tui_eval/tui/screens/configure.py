@@ -97,7 +97,8 @@ class ConfigureScreen(DraftFilesScreen):
         self.panes: list[Widget] = [
             self.fields, self.does, self.toml, self.command, self.about_env,
         ]  # fmt: skip
-        self.tabs = PaneTabs([Tab(title, -1) for title in TITLES], gap=3, id="pane-tabs")
+        tabs = [Tab(title, -1) for title in TITLES]
+        self.tabs = PaneTabs(tabs, gap=3, key="faint", id="pane-tabs")
         self.room = Container(id="room", classes="-in-1")
 
     def compose(self) -> ComposeResult:

@@ -86,7 +86,7 @@ def _of_run(groups: Sequence[str], scopes: Collection[str]) -> bool:
 
 def sign_lines() -> Iterator[Line]:
     """What the signs of the stages mean."""
-    yield (("Stages", "role"),)
+    yield (("States", "role"),)
     for look, meaning in zip(LOOKS, MEANINGS, strict=True):
         yield (
             (f"  {look.glyph} ", look.ink),

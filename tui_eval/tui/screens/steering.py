@@ -154,9 +154,10 @@ class SteeringScreen(AnnotatingScreen):
         title = "Run again?" if self.state.errors else "Go on with the run?"
         if why := self._why_no_rerun():
             return Asked(title, [why], [BACK])
-        kept = "; old rows stay in superseded.jsonl" if self.state.errors else ""
-        goes = "goes on" if self.goes_on or self._is_resumable else "starts again"
-        return Asked(title, [f"The run {goes}{kept}."], [*self._rerun_choices(row), BACK])
+        text = "The run goes on."
+        if self.state.errors:
+            text = "What is chosen runs again; old rows stay in superseded.jsonl."
+        return Asked(title, [text], [*self._rerun_choices(row), BACK])
 
     def _rerun_choices(self, row: int) -> list[Choice]:
         """The rollout that was selected, the error in question, all errors."""

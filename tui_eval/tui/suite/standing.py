@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Sequence
 from pathlib import PurePath
 from typing import TYPE_CHECKING
 
@@ -59,17 +60,27 @@ def varied(one: EvaluationState, suite: SuiteState) -> dict[str, str]:
     return varies
 
 
-def variation_of(one: EvaluationState, suite: SuiteState, most: int, short: bool = False) -> str:
-    """What tells an evaluation from the others, as text.
+def names_that_vary(suite: SuiteState) -> list[str]:
+    """Names of the settings that vary, those of the first evaluations first."""
+    return list(dict.fromkeys(name for one in suite.evaluations for name in varied(one, suite)))
 
-    Args:
-        short: The values alone.
-    """
+
+def variation_of(one: EvaluationState, suite: SuiteState, most: int) -> str:
+    """What tells an evaluation from the others, as text."""
     told = (
-        value if short or name == "model" else f"{name}={value}"
+        value if name == "model" else f"{name}={value}"
         for name, value in varied(one, suite).items()
     )
     return one_line(", ".join(told), most)
+
+
+def values_of(one: EvaluationState, suite: SuiteState, names: Sequence[str], most: int) -> str:
+    """The same without names: a value for each of `names`, up to the last that is set."""
+    told = varied(one, suite)
+    values = [told.get(name, NONE) for name in names]
+    while values and values[-1] == NONE:
+        values.pop()
+    return one_line(", ".join(values), most)
 
 
 def tally(suite: SuiteState, short: bool = False) -> Line:

@@ -83,6 +83,7 @@ def _waiting(suite: SuiteState, place: int) -> Iterator[Line]:
         most = plural(started.max_concurrent, "rollout")
         limit = f"    At most {most} at a time over all evaluations."
         yield ((limit, "muted"),)
+        yield (("    One that sleeps between two tries does not count.", "muted"),)
     if not suite.gate_open:
         yield ((f"    The suite is paused: {key_for('run.pause')} resumes it.", "warn"),)
     running = suite.running

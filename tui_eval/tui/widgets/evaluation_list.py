@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable
+from collections.abc import Callable, Hashable
 from typing import TYPE_CHECKING, ClassVar, NamedTuple
 
 from textual.binding import BindingType
@@ -16,10 +16,11 @@ from tui_eval.tui.suite.standing import (
     WORD,
     done_text,
     look_of,
+    names_that_vary,
     title_of,
     tokens_of,
+    values_of,
     variation_of,
-    varied,
 )
 from tui_eval.tui.widgets.header import bar_spans
 from tui_eval.tui.widgets.line_view import LineView
@@ -84,6 +85,7 @@ class EvaluationList(LineView):
         self.suite = suite
         self.place = 0
         self._columns_of: tuple[int, int] = (0, 0)
+        self._varying: list[str] = []
         self._made = Columns(0, 0, "", 0, 0, frozenset())
 
     def count(self) -> int:
@@ -114,10 +116,11 @@ class EvaluationList(LineView):
         return self._made
 
     def _fit(self, width: int) -> Columns:
+        self._varying = names_that_vary(self.suite)
         every = (title_of(one, TITLE_MOST) for one in self.suite.evaluations)
         titles = max(map(len, (TITLE, *every)))
         head = len(self._names(HEAD_MOST))
-        varies, least = self._variation(False), max(self._variation(True), head)
+        varies, least = self._longest(self._settings), max(self._longest(self._values), head)
         varies = max(varies, len(VARIES)) if varies else 0
         names = titles + 2 + least
         shown, done = list(WIDTHS), self._done_width()
@@ -139,16 +142,18 @@ class EvaluationList(LineView):
         digits = max((len(str(one.total or 100)) for one in self.suite.evaluations), default=0)
         return max(2 * min(digits, 5) + 1, len("done")) + 2
 
-    def _variation(self, short: bool) -> int:
-        texts = (
-            variation_of(one, self.suite, VARIES_MOST, short) for one in self.suite.evaluations
-        )
-        return max(map(len, texts), default=0)
+    def _settings(self, one: EvaluationState) -> str:
+        return variation_of(one, self.suite, VARIES_MOST)
+
+    def _values(self, one: EvaluationState) -> str:
+        return values_of(one, self.suite, self._varying, VARIES_MOST)
+
+    def _longest(self, told: Callable[[EvaluationState], str]) -> int:
+        return max((len(told(one)) for one in self.suite.evaluations), default=0)
 
     def _names(self, room: int) -> str:
-        """The settings that vary, those of the first evaluations first; the longest are cut."""
-        each = (name for one in self.suite.evaluations for name in varied(one, self.suite))
-        names = list(dict.fromkeys(each))
+        """The settings that vary; the longest names are cut."""
+        names = self._varying
         kept = [len(name) for name in names]
         while sum(kept) + 2 * len(kept) - 2 > room and max(kept) > NAME_LEAST:
             kept[kept.index(max(kept))] -= 1
@@ -176,13 +181,15 @@ class EvaluationList(LineView):
         title = left(title_of(one, TITLE_MOST), columns.title)
         spans: list[Span] = [(f"{look.glyph} ", look.ink), (title, "faint" if waits else "")]
         if columns.varies:
-            varies = variation_of(one, self.suite, VARIES_MOST, bool(columns.names))
+            varies = self._values(one) if columns.names else self._settings(one)
             spans.append((f"  {left(varies, columns.varies)}", "faint" if waits else "muted"))
         spans += self._numbers(one, columns)
         spans.append((f"  {left(look.word, WORD)}", look.ink))
         room = self.line_width - line_width(spans) - 2
         if room >= LEAST_WHY:
-            why, _, _ = one.last.text.partition("\n")
+            why = one.last.text.partition("\n")[0].removeprefix(
+                f"environment {one.listed.env_id}: "
+            )
             spans.append((f"  {one_line(why, room)}", "muted"))
         return tuple(spans)
 

@@ -36,14 +36,14 @@ class Row(NamedTuple):
 
 
 def _origin(source: str, room: int) -> str:
-    """Where a default comes from: of a path its end, of words their beginning if need be."""
+    """Where a default comes from: of a path its end if need be, of words all or nothing."""
     if not source or room < SOURCE_LEAST:
         return ""
     for whole in (f"from {source}", source):
         if cell_len(whole) <= room:
             return f"  {whole}"
     if " " in source:
-        return f"  {cut(source, room)}"
+        return ""
     end = cut_start(source, room)[1:]
     if source[-len(end) - 1] not in " /":
         end = re.sub("^[^ /]*[ /]", "", end)

@@ -25,17 +25,18 @@ class Tab(NamedTuple):
     holds: int
 
 
-def tab_line(tabs: Sequence[Tab], current: int, gap: int = GAP) -> Line:
+def tab_line(tabs: Sequence[Tab], current: int, gap: int = GAP, key: str = "key") -> Line:
     """Tabs beside each other.
 
     Args:
         current: The one that is shown, from 1.
         gap: Cells between two.
+        key: The ink of their numbers.
     """
     return tuple(
         span
         for number, tab in enumerate(tabs, 1)
-        for span in _tab_spans(number, tab, "strong" if number == current else "muted", gap)
+        for span in _tab_spans(number, tab, "strong" if number == current else "muted", gap, key)
     )
 
 
@@ -43,15 +44,15 @@ def tab_at(tabs: Sequence[Tab], x: int, gap: int = GAP) -> int:
     """The number of the tab in this cell; 0 for none."""
     end = 0
     for number, tab in enumerate(tabs, 1):
-        end += line_width(_tab_spans(number, tab, "", gap))
+        end += line_width(_tab_spans(number, tab, "", gap, ""))
         if x < end:
             return number
     return 0
 
 
-def _tab_spans(number: int, tab: Tab, ink: str, gap: int) -> Line:
+def _tab_spans(number: int, tab: Tab, ink: str, gap: int, key: str) -> Line:
     count = f" {tab.holds:,}" if tab.holds >= 0 else ""
-    return (f"{number} ", "key"), (f"{tab.name}{count}", ink), (" " * gap, "")
+    return (f"{number} ", key), (f"{tab.name}{count}", ink), (" " * gap, "")
 
 
 class HomeHeader(LineView, can_focus=False):

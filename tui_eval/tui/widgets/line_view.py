@@ -235,8 +235,8 @@ class LineView(ScrollView, can_focus=True):
         return style
 
     def _lit_ink(self, name: str) -> Style:
-        """What is faint stands out too little from the ground of the cursor."""
-        return self.ink("muted" if name == "faint" else name)
+        """What is faint, words or lines, stands out too little from the ground of the cursor."""
+        return self.ink({"faint": "muted", "rule": "faint"}.get(name, name))
 
     def _styled(self, name: str) -> Style:
         assert name in INKS, f"there is no ink {name!r}"

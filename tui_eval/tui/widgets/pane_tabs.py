@@ -16,6 +16,7 @@ class PaneTabs(LineView, can_focus=False):
 
     Args:
         gap: Cells between two tabs.
+        key: The ink of their numbers; faint where these are no keys.
     """
 
     class Chosen(Message):
@@ -25,10 +26,13 @@ class PaneTabs(LineView, can_focus=False):
             super().__init__()
             self.number = number
 
-    def __init__(self, tabs: Sequence[Tab] = (), gap: int = GAP, *, id: str) -> None:
+    def __init__(
+        self, tabs: Sequence[Tab] = (), gap: int = GAP, key: str = "key", *, id: str
+    ) -> None:
         super().__init__(id=id)
         self.tabs = tabs
         self.gap = gap
+        self.key_ink = key
         self.current = 1
 
     def show(self, number: int) -> None:
@@ -42,7 +46,7 @@ class PaneTabs(LineView, can_focus=False):
 
     def line(self, index: int) -> Line:
         """The tabs."""
-        return tab_line(self.tabs, self.current, self.gap)
+        return tab_line(self.tabs, self.current, self.gap, self.key_ink)
 
     def clicked_at(self, x: int, index: int) -> None:
         """Goes to the pane under the mouse."""
