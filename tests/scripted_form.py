@@ -83,7 +83,8 @@ ENDPOINTS = [
           ELSEWHERE, good=False),
     Offer("demo", "demo-scripted-policy at embedded:demo",
           "model: demo-scripted-policy\nat: embedded:demo\nkey: none"
-          "\nprice of a million tokens: $0.4 in, $0.5 out\nfrom: configs/endpoints.toml:9", ELSEWHERE),
+          "\nprice of a million tokens: $0.4 in, $0.5 out\nfrom: configs/endpoints.toml:9",
+          ELSEWHERE),
 ]  # fmt: skip
 
 

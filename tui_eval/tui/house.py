@@ -18,6 +18,7 @@ from textual.screen import Screen
 
 from tui_eval.printable import one_line
 from tui_eval.tui.commands import COMMANDS, bindings
+from tui_eval.tui.commands.key_names import sign_of
 from tui_eval.tui.commands.keymap import IN_USE
 from tui_eval.tui.look.themes import CHOICES, choices, dress
 from tui_eval.tui.preferences import Preferences
@@ -174,7 +175,8 @@ class HouseApp(InTurnApp[Result]):
         for command in COMMANDS:
             if command.palette and command.scope in getattr(where, "scopes", ()):
                 act = self._runner(command.action, where)
-                yield SystemCommand(command.help, f"key {self.keymap.shown(command)}", act)
+                keys = " ".join(sign_of(key) for key in self.keymap.keys(command))
+                yield SystemCommand(command.palette_name, f"key {keys}" if keys else "", act)
         for name, choice in choices().items():
             act = partial(self.choose_theme, name)
             yield SystemCommand(f"Theme: {name}", choice.meaning, act)

@@ -28,7 +28,8 @@ class Command(NamedTuple):
         help: A sentence without a full stop.
         footer: A word for the footer; empty keeps it out.
         rank: The footer shows low ranks first, as many as fit.
-        palette: Whether it can be found in the palette.
+        palette: Whether it can be found in the palette; what it is called there where its help
+            tells of other commands too.
         name: What settings call it within its scope; the action where that is a name.
     """
 
@@ -39,8 +40,13 @@ class Command(NamedTuple):
     help: str
     footer: str = ""
     rank: int = 50
-    palette: bool = False
+    palette: bool | str = False
     name: str = ""
+
+    @property
+    def palette_name(self) -> str:
+        """What it does, alone."""
+        return self.palette if isinstance(self.palette, str) else self.help
 
     @property
     def id(self) -> str:

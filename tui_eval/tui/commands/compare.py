@@ -36,7 +36,8 @@ COMMANDS = (
     ),
     Command(
         "greater_than_sign", "run(1)", "compare", COMPARE,
-        "Next, previous run beside the first one", footer="next run", rank=20, palette=True,
+        "Next, previous run beside the first one", footer="next run", rank=20,
+        palette="Next run beside the first one",
         name="next-run",
     ),
     Command("less_than_sign", "run(-1)", "compare", ABOVE, "Previous run", name="previous-run"),
@@ -64,7 +65,7 @@ COMMANDS = (
     ),
     Command(
         "o", "read_elsewhere(False)", "compared", PASS, "Read it in $PAGER; O: in $EDITOR",
-        footer="pager", rank=28, palette=True, name="pager",
+        footer="pager", rank=28, palette="Read it in $PAGER", name="pager",
     ),
     Command("O", "read_elsewhere(True)", "compared", ABOVE, "Read it in $EDITOR", name="editor"),
     Command(

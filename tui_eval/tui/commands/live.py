@@ -35,7 +35,7 @@ COMMANDS = (
     ),
     Command(
         "e", "error(1)", "run", RUN, "Next, previous error", footer="next error", rank=17,
-        palette=True, name="next-error",
+        palette="Next error", name="next-error",
     ),
     Command("E", "error(-1)", "run", ABOVE, "Previous error", name="previous-error"),
     Command(
@@ -47,7 +47,7 @@ COMMANDS = (
     ),
     Command(
         "plus", "limit(1)", "run", RUN, "Raise, lower the concurrency", footer="concurrency",
-        rank=20, palette=True, name="more-in-flight",
+        rank=20, palette="Raise the concurrency", name="more-in-flight",
     ),
     Command(
         "minus", "limit(-1)", "run", ABOVE, "Lower the concurrency", palette=True,
@@ -159,7 +159,7 @@ COMMANDS = (
     ),
     Command(
         "o", "read_elsewhere(False)", "run", PASS, "Read it in $PAGER; O: in $EDITOR",
-        footer="pager", rank=28, palette=True, name="pager",
+        footer="pager", rank=28, palette="Read it in $PAGER", name="pager",
     ),
     Command(
         "O", "read_elsewhere(True)", "run", ABOVE, "Read it in $EDITOR", palette=True,

@@ -37,7 +37,7 @@ COMMANDS = (
     ),
     Command(
         "right_square_bracket", "example(1)", "transcripts", TRANSCRIPTS, "Next, previous example",
-        footer="example", rank=19, palette=True, name="next-example",
+        footer="example", rank=19, palette="Next example", name="next-example",
     ),
     Command(
         "left_square_bracket", "example(-1)", "transcripts", ABOVE, "Previous one",

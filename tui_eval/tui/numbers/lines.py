@@ -212,8 +212,13 @@ def _errors(state: RunState, width: int) -> Iterator[NumberLine | Line]:
 def _chain(error: str, width: int) -> str:
     """An error and its causes; where they do not fit, the last one rather than those before."""
     first, *others = error.split(" -> ")
-    ends = " -> ".join([first, "…", others[-1]] if len(others) > 1 else [first, *others])
-    return error if cell_len(error) <= width else cut(ends, width)
+    if cell_len(error) <= width or not others:
+        return cut(error, width)
+    last = f" -> {others[-1]}"
+    for end in (last,) if len(others) == 1 else (f" -> …{last}", last):
+        if (room := width - cell_len(end)) >= 8:
+            return cut(first, room) + end
+    return cut(first, width)
 
 
 def _stops(state: RunState, width: int) -> Iterator[Line]:
