@@ -82,7 +82,9 @@ def test_a_filter_that_makes_no_sense_is_refused_with_all_that_is_wrong(program:
 
 def test_a_folder_that_holds_one_run_names_it(program: Program) -> None:
     saved(program.folder / "results" / "evals" / "e--m", "one")
-    for command in (["ls", "results"], ["open", "results"], ["./results"]):
+    for command in (["ls", "results"], ["open", "results"], ["./results"], ["report", "results"]):
+        assert program.run(*command).code == 0, command
+    for command in (["open", "results/evals"], ["results/evals"], ["./results/evals/e--m"]):
         assert program.run(*command).code == 0, command
     saved(program.folder / "results" / "evals" / "e--m", "two")
     for command in (["ls", "results"], ["open", "results"], ["./results"]):

@@ -79,6 +79,19 @@ def test_what_is_not_known_is_not_equal() -> None:
         assert verdict_of(figure.difference, better=False)[0] == "· unknown"
 
 
+def test_what_is_the_same_in_every_example_is_equal() -> None:
+    calls = {"tool_calls": 1}
+    first = side({name: [1, 1] for name in "abcde"}, spent=calls)
+    for row in (0, 1):
+        first.state.tool_calls[row] = 0
+    (found,) = compare_runs([first, first])
+    figures = {figure.name: figure.difference for figure in found.figures}
+    assert (figures["calls"].low, figures["calls"].method) == (None, "none"), "0 and 1 are counts"
+    assert figures["reward"].method == "newcombe"
+    for name in ("reward", "score", "turns", "calls"):
+        assert verdict_of(figures[name], better=False)[0] == "= equal"
+
+
 def test_runs_that_cannot_be_compared_say_so() -> None:
     first = side({"a": [1, 1], "b": [None, None]})
     second = side({"x": [1, 1], "b": [1, 1]}, env_id="another")

@@ -219,6 +219,17 @@ def test_the_rate_is_that_of_the_last_half_minute() -> None:
     assert state.rate.per_second(1200.0) == 0.0
 
 
+def test_the_rate_counts_from_when_the_work_of_the_session_began() -> None:
+    state = folded(started(7, 2, at=1000.0), staged(9, Stage.SETUP, at=1002.0))
+    for row in range(3):
+        state.apply(finished(row, at=1022.0, started_at=1003.0))
+    assert state.rate.per_second(1022.0) == pytest.approx(3 / 20)
+    state.apply(started(7, 2, at=1030.0))
+    assert state.rate.per_second(1031.0) == 0.0
+    state.apply(finished(3, at=1035.0, started_at=1010.0))
+    assert state.rate.per_second(1035.0) == pytest.approx(1 / 5), "it was begun in the last session"
+
+
 def test_a_pause_tells_nothing_of_the_speed() -> None:
     state = folded(started(50, 2), *[finished(row, at=1000.0 + row / 10) for row in range(20)])
     state.apply(GateMoved(0, 1002.0, False, 0))
@@ -226,7 +237,7 @@ def test_a_pause_tells_nothing_of_the_speed() -> None:
     assert state.rate.per_second(1025.0) == 0.0
     for row in range(20, 40):
         state.apply(finished(row, at=1025.0 + row / 10))
-    assert state.rate.per_second(1029.0) > 5
+    assert state.rate.per_second(1029.0) == pytest.approx(20 / 4)
 
 
 def test_rows_of_an_earlier_session_tell_nothing_of_the_present_speed() -> None:

@@ -87,6 +87,18 @@ async def test_reward_over_time_is_in_the_order_of_finishing() -> None:
         assert lines[at + 1] == " 1.00 " + " " * 12 + "█" * 12
 
 
+@pytest.mark.parametrize(("most", "top"), [(0.0004, "4e-04"), (0.2, "1.00"), (0.0, "1.00")])
+def test_reward_over_time_of_small_rewards_has_an_axis_of_their_size(most: float, top: str) -> None:
+    state = RunState()
+    state.apply(run_started(total=4, num_examples=1))
+    for row in range(4):
+        state.apply(finished(row, reward=most * (row + 1) / 4))
+    lines = ["".join(text for text, _ in one.line) for one in numbers(state, 80)]
+    at = next(at for at, line in enumerate(lines) if "reward over time" in line)
+    assert lines[at + 1].split()[0] == top
+    assert ("█" in lines[at + 1]) == (most == 0.0004), "the greatest one reaches the top"
+
+
 async def test_negative_rewards_stand_over_the_least_of_them() -> None:
     start = run_started(total=4, num_examples=1)
     rewards = [finished(row, reward=-3.0 if row < 2 else 1.0) for row in range(4)]

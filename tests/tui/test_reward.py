@@ -35,6 +35,21 @@ def test_parts_that_are_small_do_not_read_as_nothing() -> None:
     assert lines[3].split() == ["reward", "4e-07"] and len(lines[1]) == len(lines[2])
 
 
+def bars(*raws: float) -> list[int]:
+    """How many cells the bar of each function has, of weight 1 each."""
+    scores = [{"name": f"f{raw}", "raw": raw, "weight": 1.0, "error": None} for raw in raws]
+    row = saved_row(1)
+    row |= {"reward": sum(raws), "tui_eval": row["tui_eval"] | {"scores": scores}}
+    lines = ["".join(text for text, _ in line) for line in breakdown(from_row(1, row), None, 80)]
+    return [sum(cell in "█▉▊▋▌▍▎▏" for cell in line) for line in lines[1 : 1 + len(raws)]]
+
+
+def test_bars_of_parts_that_are_all_tiny_are_to_their_own_scale() -> None:
+    assert bars(1e-4, 5e-5, 1e-7) == [24, 12, 1]
+    assert bars(0.5, 0.25) == [6, 3], "else a full bar is all that the weights can add"
+    assert bars(0.0, 0.0) == [0, 0]
+
+
 async def test_a_reward_is_compared_with_its_group() -> None:
     start = run_started(total=8, num_examples=2)
     rewards = [finished(row, reward=reward) for row, reward in enumerate((1.0, 0.0, 0.5))]

@@ -66,15 +66,18 @@ def command_of(word: str) -> str:
     """The command that a word which is none stands for: runs are opened, all else is run.
 
     A folder of results is opened where it is named as a path: as `name` it may be an environment.
+    An environment's own folder, which may have data in such files, is none.
     So is a file with an ending, which says what it is where it is no run.
     """
-    from tui_eval.runs.layout import RunDir, runs_below
+    from tui_eval.runs.layout import EVALS, RunDir, runs_below
 
     path = Path(word)
     if path.suffix not in ("", ".toml", ".py") and path.is_file():
         return "open"
-    is_run = RunDir(path).is_run() or (os.sep in word and runs_below(path))
-    return "open" if is_run else "run"
+    if RunDir(path).is_run():
+        return "open"
+    below = runs_below(path.resolve()) if os.sep in word else []
+    return "open" if any(one.path.parents[1].name == EVALS for one in below) else "run"
 
 
 def _has_terminal() -> bool:

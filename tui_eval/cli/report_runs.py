@@ -23,21 +23,21 @@ if TYPE_CHECKING:
 def command(paths: tuple[Path, ...], as_json: bool, abbreviated: bool, examples: int | None) -> int:
     """Print what a run came to, or several runs beside each other.
 
-    RUN is the directory that holds its results.jsonl; the newest run without any.
+    RUN is the directory that holds its results.jsonl, or a folder of results that holds one run;
+    the newest run without any.
     """
     from tui_eval.cli.report import report_run, show_faults, show_json
     from tui_eval.errors import Fault, RefusedError
-    from tui_eval.runs.opening import find_run
+    from tui_eval.runs.naming import named_runs
     from tui_eval.runs.summary_json import refused_object
     from tui_eval.runs.unsaved import newest_run
 
     runs: list[RunDir] = []
     faults: list[Fault] = []
-    for path in paths:
-        try:
-            runs.append(find_run(path))
-        except RefusedError as error:
-            faults += error.faults
+    try:
+        runs = named_runs(paths)
+    except RefusedError as error:
+        faults = error.faults
     if not paths:
         newest = newest_run()
         runs = [newest] if newest is not None else []

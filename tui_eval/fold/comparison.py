@@ -185,7 +185,8 @@ def _figure(name: str, first: np.ndarray, second: np.ndarray) -> PairedFigure:
 
     there = ~(np.isnan(first) | np.isnan(second))
     a, b = first[there].tolist(), second[there].tolist()
-    is_share = name == "reward" or {0.0, 1.0} <= {*a, *b}  # else all of it may be a count
+    may_be_share = name not in FIGURES and {0.0, 1.0} <= {*a, *b}  # else all may be a count
+    is_share = name == "reward" or may_be_share
     difference = paired_difference(b, a, is_share=is_share)
     name = name.removeprefix(METRIC)
     if not a:

@@ -253,6 +253,8 @@ class RunState:
             self._reset(*shape)
         elif event.total > self.total:
             self._grow(event.total - self.total)
+        if before is None or again or event.at != before.at:
+            self.rate = Rate(event.at)  # a session's own
 
     def _grow(self, more: int) -> None:
         """Adds places for rollouts behind those that there are."""
@@ -275,6 +277,7 @@ class RunState:
         if before >= DONE:
             return
         held_at = self._held_at.pop(row, event.at)
+        self.rate.begin(event.at)
         if before == WAITING or event.attempt != self.attempt[row]:
             self.since[row] = event.at
         else:
@@ -336,7 +339,7 @@ class RunState:
         if event.example_id != example:
             self.example_ids[example] = event.example_id
         if self.run is None or event.at >= self.run.at:  # an earlier session's tells no speed
-            self.rate.add(event.at)
+            self.rate.add(event.at, event.started_at)
         self.truncated += event.truncated
         if event.stop_condition:
             self.stop_conditions[event.stop_condition] += 1
@@ -420,7 +423,7 @@ class RunState:
 
     def _on_GateMoved(self, event: ev.GateMoved) -> None:
         if event.open and not self.gate_open:
-            self.rate = Rate()  # a pause tells no speed
+            self.rate = Rate(event.at)  # a pause tells no speed
         self.gate_open = event.open
         self.in_flight = event.in_flight
 

@@ -13,6 +13,9 @@ RESULTS = "results.jsonl"
 NOTES = "notes.jsonl"
 SUFFIXES = (".jsonl", ".json", ".ndjson")
 """Of files that hold rollouts."""
+EVALS = "evals"
+BELOW = ("*", "*/*", f"{EVALS}/*/*")
+"""Where runs are in a folder of results, in the folder `evals` of it, and in one of that."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -92,8 +95,14 @@ class RunDir:
 
 
 def runs_below(folder: Path) -> list[RunDir]:
-    """The runs that a folder of results, one that was given with `--output-dir`, holds."""
-    return [RunDir(one.parent) for one in sorted(folder.glob(f"evals/*/*/{RESULTS}"))]
+    """The runs that a folder of results holds: one given with `--output-dir`, or one in it."""
+    found = (one for above in BELOW for one in folder.glob(f"{above}/{RESULTS}"))
+    shown = (one for one in found if not _is_hidden(one.relative_to(folder)))
+    return [RunDir(one.parent) for one in sorted(shown)]
+
+
+def _is_hidden(path: Path) -> bool:
+    return any(part.startswith(".") for part in path.parts)
 
 
 def run_name(env_id: str, model: str) -> str:
@@ -115,7 +124,7 @@ def outputs_root(env_id: str, output_dir: str | None, environments_dir: Path) ->
 
 def new_run(root: Path, env_id: str, model: str) -> RunDir:
     """A path for a new run under an outputs folder; not created yet."""
-    return RunDir(root / "evals" / run_name(env_id, model) / uuid.uuid4().hex[:8])
+    return RunDir(root / EVALS / run_name(env_id, model) / uuid.uuid4().hex[:8])
 
 
 def unsaved_root() -> Path:

@@ -7,7 +7,7 @@ from pathlib import Path
 
 from tui_eval.errors import Fault, RefusedError
 from tui_eval.runs.layout import RunDir, runs_below
-from tui_eval.runs.opening import find_run
+from tui_eval.runs.opening import find_run, results_files
 
 MOST_NAMED = 5
 
@@ -22,10 +22,10 @@ def named_run(path: Path) -> RunDir:
         return find_run(path)
     except RefusedError:
         below = runs_below(path)
+        if not below or results_files(path):
+            raise
         if len(below) == 1:
             return below[0]
-        if not below:
-            raise
     hint = "Name one: " + ", ".join(str(one.path) for one in below[:MOST_NAMED])
     fault = Fault(str(path), f"this folder holds {len(below)} runs", hint)
     raise RefusedError([fault])

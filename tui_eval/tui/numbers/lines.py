@@ -38,6 +38,8 @@ ERRORS, FIGURES, QUESTION_LEAST = 8, 49, 20
 """Cells for the errors of an example, for all its figures, and for its question at least."""
 HISTOGRAM_LINES = 3
 TREND_LINES = 2
+SMALL = 0.1
+"""Where the greatest reward is below it, rewards over time reach up to that one, else to 1."""
 BINS = 20
 ERRORS_MOST = 20
 TOOLS_MOST = 20
@@ -303,14 +305,15 @@ def _trend(state: RunState, width: int) -> Iterator[Line]:
     if len(means) < 2:
         return
     least, each = min(0.0, *means), state.trend.each
-    top, base = reward_text(state.reward_most), reward_text(least)
+    most = state.trend.most if 0 < state.trend.most < SMALL else state.reward_most
+    top, base = reward_text(most), reward_text(least)
     label = max(len(top), len(base))
     cells = max(min((width - label - 2) // len(means), 3), 1)
     what = "each one rollout" if each == 1 else f"each the mean of {each:,} rollouts"
     yield EMPTY
     yield spread((("reward over time", "faint"),), ((what, "faint"),), width, 2)
     heights = [mean - least for mean in means]
-    for at, row in enumerate(columns(heights, TREND_LINES, cells, state.reward_most - least)):
+    for at, row in enumerate(columns(heights, TREND_LINES, cells, most - least)):
         yield ((f"{right('' if at else top, label)} ", "faint"), (row, "histogram"))
     yield ((f"{right(base, label)} ", "faint"), ("─" * (len(means) * cells), "rule"))
 

@@ -19,6 +19,8 @@ if TYPE_CHECKING:
 
 RAW, WEIGHT, ADDS = 7, 6, 7
 TABLE = RAW + WEIGHT + ADDS + 4
+TINY = 0.01
+"""Where all parts are below this share of what the weights can add, bars are to their own scale."""
 NAME_MOST = 30
 GROUP = 11
 FIRST_LINES = 6
@@ -94,8 +96,9 @@ def _table(scores: list[Score], name_width: int, width: int) -> Iterator[Line]:
     head = left("function", name_width) + right("raw", RAW) + right("weight", WEIGHT + 3)
     yield ((head + right("adds", ADDS + 1), "faint"),)
     room = min(max(width - table - 2, 0), 24)
-    parts = [abs(score.contribution or 0.0) for score in scores]
-    most = max(sum(abs(score.weight) for score in scores), *parts, 0.0) or 1.0
+    greatest = max(abs(score.contribution or 0.0) for score in scores)
+    weights = sum(abs(score.weight) for score in scores)
+    most = greatest if greatest > weights or 0 < greatest < TINY * weights else weights or 1.0
     for score in scores:
         adds = score.contribution
         spans: list[Span] = [

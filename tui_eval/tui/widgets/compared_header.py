@@ -196,14 +196,16 @@ def padded(texts: Iterable[str]) -> list[str]:
 
 
 def verdict_of(found: PairedDifference, *, better: bool) -> Span:
-    """Which way the interval of a difference lies from 0: glyph and word.
+    """Which way the interval of a difference lies from 0, or that no pair differs: glyph and word.
 
     Args:
         better: Whether more is better, so that the words judge.
     """
     up, down = ("better", "worse") if better else ("higher", "lower")
+    if found.mean == 0 and not found.se:
+        return "= equal", "muted"
     if found.low is None or found.high is None:
-        return ("= equal" if found.mean == 0 else "· unknown"), "muted"
+        return "· unknown", "muted"
     if found.low > 0:
         return f"▲ {up}", "good" if better else "strong"
     if found.high < 0:
