@@ -256,3 +256,32 @@ async def test_the_line_in_which_two_long_answers_part_is_shown(tmp_path: Path) 
     async with comparing(runs_screen(paths), (80, 24)) as stage:
         await stage.press("enter")
         assert "\n▌≠   turn 1 ours 60" in stage.text("transcripts")
+
+
+async def test_more_of_what_parts_far_below_is_told_of_and_shown_from_the_head_of_its_turn(
+    tmp_path: Path,
+) -> None:
+    paths = long_answers(tmp_path, 4322, 15)
+    for size in ((120, 40), (80, 24)):
+        async with comparing(runs_screen(paths), size) as stage:
+            await stage.press("enter")
+            told = "≠ at line 4,323 of the text"
+            lines = stage.text("transcripts").splitlines()
+            head = next(at for at, line in enumerate(lines) if "they part here" in line)
+            assert told in lines[head + 1] and "l shows more" in lines[head + 1]
+            assert lines[head].startswith("▌")
+            await stage.press("l", "l")
+            assert told in stage.text("transcripts")
+            await stage.press("l")
+            assert told not in stage.text("transcripts")
+            await stage.press("n", "N")
+            assert "turn 1 ours 4322" in stage.text("transcripts")
+
+
+async def test_a_head_unfolds_and_folds_the_first_message_of_its_turn(tmp_path: Path) -> None:
+    async with comparing(runs_screen(long_answers(tmp_path, 15, 15))) as stage:
+        await stage.press("enter", "h")
+        assert "turn 1 line 1" not in stage.text("transcripts")
+        await stage.press("enter")
+        assert "turn 1 line 1" in stage.text("transcripts")
+        assert "▌── turn 1" in stage.text("transcripts")

@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from scripted_run import NOW, SELECTED, ScriptedFeed, all_events, saved_row, saved_rows
+from scripted_run import NOW, SELECTED, ScriptedFeed, all_events, finished, saved_row, saved_rows
 from scripted_story import long_feed, rich_feed
 from staging import Stage, over, running, staged_app
 
@@ -62,6 +62,20 @@ async def test_what_a_running_rollout_says_later_is_found_as_well_and_the_place_
         await stage.tell(ev.MessagesAdded(0, NOW, SELECTED, 1, 7, 2, [said]))
         await stage.until(lambda: "/4" in foot(stage))
         assert "2/4" in foot(stage)
+
+
+async def test_the_place_in_a_search_stays_when_a_rollout_finishes_and_is_read_from_disk() -> None:
+    async with staged_app(running()) as stage:
+        await stage.until(lambda: stage.live.story.count() > 20)
+        await stage.press("2")
+        await find_in(stage, "multiply")
+        await stage.press("g", "n", "n")
+        before = foot(stage)
+        assert int(before.split()[1].partition("/")[0]) > 1
+        await stage.tell(finished(SELECTED))
+        await stage.until(lambda: stage.live.story.rollout.finished)
+        await stage.until(lambda: not stage.live.story.search.is_busy)
+        assert foot(stage) == before
 
 
 async def test_the_keys_give_way_to_the_words_that_are_looked_for() -> None:

@@ -8,7 +8,7 @@ from itertools import pairwise
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from scripted_run import SELECTED
+from scripted_run import NOW, SELECTED
 from scripted_story import writing_feed
 from staging import staged_app
 
@@ -144,3 +144,20 @@ async def test_the_text_of_a_running_turn_grows_and_gives_way_to_its_message() -
         await stage.until(lambda: "It is 2493." in stage.text(story))
         assert "writing…" not in stage.text(story)
         assert stage.text(story).count("turn 3") == 1
+
+
+async def test_a_turn_whose_run_has_failed_is_cut_off_and_its_call_has_no_result() -> None:
+    async with staged_app(writing_feed()) as stage:
+        story = stage.live.story
+        use = {"id": "c9", "function": {"name": "lookup", "arguments": "{}"}}
+        said = {"role": "assistant", "content": "", "tool_calls": [use]}
+        await stage.tell(
+            ev.MessagesAdded(0, NOW, SELECTED, 1, 9, 2, [said]),
+            ev.TextAdded(0, NOW, SELECTED, 4, "text", 0, "That leaves "),
+        )
+        await stage.until(lambda: "That leaves" in stage.text(story))
+        assert "writing…" in stage.text(story) and "▶ running" in stage.text(story)
+        await stage.tell(ev.RunFinished(0, NOW, "failed", 1, "the engine was killed"))
+        shown = stage.text(story)
+        assert "cut off" in shown and "That leaves" in shown and "– no result" in shown
+        assert "writing…" not in shown and "running" not in shown

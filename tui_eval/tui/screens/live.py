@@ -174,7 +174,7 @@ class LiveScreen(PassingOnScreen, SteeringScreen, FindingScreen, LeavableScreen,
             if is_gone or (now_read is not None and now_read is not self.story.rollout):
                 self._show_selected()  # it runs again, or its file was written anew
                 self._drawn = drawn
-        self.story.note = state.notes.get(self.reader.row, "")
+        self.story.note, self.story.is_over = state.notes.get(self.reader.row, ""), bool(state.end)
         for view in (self.header, self.rollouts, self.story, self.numbers):
             view.update()
         self._show_reward()

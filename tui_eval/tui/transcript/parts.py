@@ -82,7 +82,7 @@ class Part:
         if self.entry is not None:
             return message_piece(self.entry, self.step, view, width)
         if self.kind == "coming" and self.coming is not None:
-            return coming_piece(self.coming, self.turn, width)
+            return coming_piece(self.coming, self.turn, width, self.live)
         if self.kind == "end" and self.rollout is not None:
             return ending_piece(self.rollout, view, width)
         if self.kind == "head":
@@ -100,10 +100,14 @@ class Part:
         return about_height(self.blocks(), view, width)
 
 
-def parts_of(rollout: Rollout) -> list[Part]:
-    """All that a rollout's messages, tool calls and end are to show."""
+def parts_of(rollout: Rollout, is_over: bool) -> list[Part]:
+    """All that a rollout's messages, tool calls and end are to show.
+
+    Args:
+        is_over: Whether its run has ended, so that nothing more comes.
+    """
     steps = dict(enumerate(rollout.steps, 1))
-    live = not rollout.finished
+    live = not (rollout.finished or is_over)
     parts: list[Part] = []
     turn = 0
     if rollout.doubt:
@@ -124,18 +128,22 @@ def parts_of(rollout: Rollout) -> list[Part]:
     return parts
 
 
-def tail_of(rollout: Rollout, note: str, parts: list[Part]) -> list[Part]:
-    """What stands behind the messages of a running rollout: what comes, and what it waits for."""
+def tail_of(rollout: Rollout, note: str, parts: list[Part], is_over: bool) -> list[Part]:
+    """What stands behind the messages of a running rollout: what comes, and what it waits for.
+
+    Args:
+        is_over: As for `parts_of`.
+    """
     tail: list[Part] = []
     if rollout.finished:
         return tail
     if rollout.coming is not None and rollout.coming.parts:
         turn = max((part.turn for part in parts), default=0) + 1
-        key = (rollout.coming.call, rollout.coming.version, turn)
-        tail.append(Part("coming", key, turn, coming=rollout.coming, live=True))
+        key = (rollout.coming.call, rollout.coming.version, turn, is_over)
+        tail.append(Part("coming", key, turn, coming=rollout.coming, live=not is_over))
     if not parts and not tail:
         tail.append(Part("note", "nothing", text=NOTHING_YET))
-    if note:
+    if note and not is_over:
         turn = parts[-1].turn if parts else 0
         tail.append(Part("note", note, turn, text=note, live=True))
     return tail

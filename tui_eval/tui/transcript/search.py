@@ -115,7 +115,7 @@ class Search:
 
     def step(self, by: int, part: int) -> Match | None:
         """The next or previous match, around the end; the first one is that at or after `part`."""
-        if not self.matches:
+        if self.is_busy or not self.matches:
             return None
         if self.current < 0:
             behind = (at for at, one in enumerate(self.matches) if self.places[one.text][0] >= part)

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 
 from rich.cells import cell_len
 
+from tui_eval.tui.commands.keymap import key_for
 from tui_eval.tui.look.ink import EMPTY, Line, Span, cut, letter_ink, line_width
 from tui_eval.tui.transcript.changed_words import with_changes
 from tui_eval.tui.transcript.story import (
@@ -72,7 +73,7 @@ class Block:
     """The lines of a unit, how many there are beyond them, and whether it can be folded.
 
     Args:
-        parting: The first line in which the sides differ.
+        parting: The first line in which the sides differ, or that says where they do.
     """
 
     lines: tuple[Line, ...]
@@ -174,15 +175,21 @@ def block_of(
         return Block((_head(two, unit, min(width, edge)),))
     pieces, parting = _pieces(two, unit, limit, _half(width) if beside else width - MARGIN)
     lay_out = _beside if beside else _above
-    body = replace(lay_out(two, unit, pieces, width, marks, parting), parting=parting)
+    body = lay_out(two, unit, pieces, width, marks, -1 if parting is None else parting)
+    if parting is not None:
+        body = replace(body, parting=parting)
+    elif limit != 0 and unit.differs:
+        body = replace(body, lines=(_far_below(*pieces), *body.lines))
     if not unit.is_ending:
         return body
     rule = _rule((("──", "rule"), (" ending ", "muted")), min(width, edge))
     return replace(body, lines=(rule, *body.lines))
 
 
-def _pieces(two: Two, unit: Unit, limit: int | None, width: int) -> tuple[list[Piece | None], int]:
-    """What both sides say, and the first line in which they part."""
+def _pieces(
+    two: Two, unit: Unit, limit: int | None, width: int
+) -> tuple[list[Piece | None], int | None]:
+    """What both sides say, and the first line in which they part; None where it is not shown."""
     if limit is None and unit.starts_unfolded:
         limits: list[int | None] = [TOOL_LINES if unit.is_tool else TEXT_LINES]
     else:
@@ -195,7 +202,19 @@ def _pieces(two: Two, unit: Unit, limit: int | None, width: int) -> tuple[list[P
         parting = _parting(*found[-1])
         if parting is not None:
             return found[-1], parting
-    return found[0], 0
+    return found[0], None
+
+
+def _far_below(ours: Piece | None, theirs: Piece | None) -> Line:
+    """Where two pieces part, though that is not shown of them."""
+    assert ours is not None and theirs is not None
+    pairs = zip(ours.placed, theirs.placed, strict=False)
+    texts = ((one.block.text, other.block.text) for one, other in pairs)
+    first, second = next((one, other) for one, other in texts if one != other)
+    lines = zip_longest(first.split("\n"), second.split("\n"))
+    line = next(at for at, (one, other) in enumerate(lines, 1) if one != other)
+    where, more = f"≠ at line {line:,} of the text", f"  {key_for('beside.unfold')} shows more"
+    return ((where, "warn"), (more, "faint"))
 
 
 def _parting(ours: Piece | None, theirs: Piece | None) -> int | None:

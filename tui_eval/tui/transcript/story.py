@@ -221,9 +221,14 @@ def coming_blocks(text: RunningText) -> list[Block]:
     return blocks
 
 
-def coming_piece(text: RunningText, turn: int, width: int) -> Piece:
-    """An answer that is just coming, as far as it came."""
-    head = role_line("assistant", turn, (("writing…", "busy"),), width)
+def coming_piece(text: RunningText, turn: int, width: int, live: bool) -> Piece:
+    """An answer that is just coming, as far as it came.
+
+    Args:
+        live: Whether the rollout still runs, so that more of it may come.
+    """
+    note = ("writing…", "busy") if live else ("cut off", "warn")
+    head = role_line("assistant", turn, (note,), width)
     return lay_out(head, coming_blocks(text), USUAL, width)
 
 

@@ -39,6 +39,7 @@ class StoryView(LineView):
         self.rollout: Rollout | None = None
         self.empty: tuple[Line, ...] = ()
         self.note = ""
+        self.is_over = False
         self.sticks = False
         self.cursor = 0
         self.search = Search()
@@ -135,7 +136,8 @@ class StoryView(LineView):
     def _take(self, rollout: Rollout) -> None:
         coming = rollout.coming
         facts: Hashable = (
-            rollout.row, rollout.version, rollout.finished, self.note, self.line_width,
+            rollout.row, rollout.version, rollout.finished, self.note, self.is_over,
+            self.line_width,
             tuple(self._layout.views.items()),
             None if coming is None else (coming.call, coming.version),
         )  # fmt: skip
@@ -143,10 +145,10 @@ class StoryView(LineView):
             return
         self._taken = facts
         self._wrapped_to = self.line_width
-        told = (rollout.version, rollout.finished)
+        told = (rollout.version, rollout.finished, self.is_over)
         if told != self._told[0]:
-            self._told = told, parts_of(rollout)
-        parts = self._told[1] + tail_of(rollout, self.note, self._told[1])
+            self._told = told, parts_of(rollout, self.is_over)
+        parts = self._told[1] + tail_of(rollout, self.note, self._told[1], self.is_over)
         set_apart(parts)
         self._layout.take(parts, self.line_width)
         self._inked.clear()

@@ -320,11 +320,10 @@ class Trajectory(StoryView):
         self.post_message(self.Searched())
 
     def _find(self, *, goes: bool) -> None:
-        """Finds what is wanted, and goes to the first match behind the cursor."""
+        """Finds what is wanted; may go to the next match, or the first one behind the cursor."""
         wanted = self.search.wanted
         if wanted is None or wanted.fault:
             return
-        self.search.forget()
         self.search.is_busy = True
         self._look_through(goes)
 

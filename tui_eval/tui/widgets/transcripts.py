@@ -272,7 +272,7 @@ class Transcripts(LineView):
         block = self._selected()
         if block is None:
             self.post_message(self.Missed(ALL_SHOWN))
-        elif block.hidden or self._is_folded(self.cursor):
+        elif block.hidden or self._is_folded(self._folding):
             self.action_unfold()
         else:
             self.action_fold()
@@ -289,11 +289,11 @@ class Transcripts(LineView):
         if block is None:
             self.post_message(self.Missed(ALL_SHOWN))
             return
-        is_short = len(block.lines) < TEXT_LINES
-        if self._is_folded(self.cursor) or (block.hidden and is_short):
-            self._set_limit(self.cursor, TEXT_LINES)
+        is_short, unit = len(block.lines) < TEXT_LINES, self._folding
+        if self._is_folded(unit) or (block.hidden and is_short):
+            self._set_limit(unit, TEXT_LINES)
         elif block.hidden:
-            self._set_limit(self.cursor, self._limits.get(self.cursor, TEXT_LINES) + STEP)
+            self._set_limit(unit, self._limits.get(unit, TEXT_LINES) + STEP)
         else:
             self.post_message(self.Missed(ALL_SHOWN))
 
@@ -302,7 +302,7 @@ class Transcripts(LineView):
         if self._selected() is None:
             self.post_message(self.Missed(NOT_FOLDED))
         else:
-            self._set_limit(self.cursor, 0)
+            self._set_limit(self._folding, 0)
 
     def action_fold_tools(self) -> None:
         """Unfolds every tool call, or folds them all if any is unfolded."""
@@ -314,8 +314,17 @@ class Transcripts(LineView):
         self._goes_to = self.cursor
         self.update()
 
+    @property
+    def _folding(self) -> int:
+        """The unit to fold: the selected one, or the first below a head, of those that differ."""
+        one = self.selected_unit
+        if self.two is None or one is None or not one.is_head:
+            return self.cursor
+        below = range(self.cursor + 1, len(self.two.units))
+        return next(at for at in below if self.two.units[at].differs or not one.differs)
+
     def _selected(self) -> Block | None:
-        block = self._blocks[self.cursor] if self._blocks else None
+        block = self._blocks[self._folding] if self._blocks else None
         return block if block is not None and block.folds else None
 
     def _set_limit(self, unit: int, limit: int) -> None:
