@@ -129,7 +129,7 @@ class Desk:
     ) -> None:
         self.found = list(runs)
         self.near = list(environments)
-        self.served = NearEndpoints(list(endpoints), list(faults))
+        self.served = self.told = NearEndpoints(list(endpoints), list(faults))
         self.asked: list[tuple[str, str]] = []
         self.feeds: list[ScriptedFeed] = []
         self.refusal: list[ev.Event] = []
@@ -150,7 +150,11 @@ class Desk:
         return self.near
 
     def endpoints(self) -> NearEndpoints:
+        self.told = self.served
         return self.served
+
+    def have_endpoints_changed(self) -> bool:
+        return self.served is not self.told
 
     def unreachable(self, url: str) -> str:
         self.asked.append(("reach", url))

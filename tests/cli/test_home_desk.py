@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import subprocess
 import sys
 from pathlib import Path
@@ -76,6 +77,19 @@ def test_endpoints_tell_whether_their_key_is_there_and_never_what_it_is(
     }
     assert SECRET not in repr(found)
     assert any("modle" in fault for fault in found.faults)
+
+
+def test_a_registry_that_is_made_changed_or_gone_is_told(here: Path) -> None:
+    desk = FilesAndEngines()
+    desk.endpoints()
+    assert not desk.have_endpoints_changed()
+    write_registry(here)
+    path = here / "configs/endpoints.toml"
+    for change in (lambda: None, lambda: os.utime(path, (1, 1)), path.unlink):
+        change()
+        assert desk.have_endpoints_changed()
+        desk.endpoints()
+        assert not desk.have_endpoints_changed()
 
 
 def test_the_list_of_endpoints_tells_what_each_is_and_costs(

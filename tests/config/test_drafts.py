@@ -284,6 +284,19 @@ def test_the_fault_of_a_run_that_is_not_there_is_that_of_the_field_that_names_it
     assert draft.field_of(missing) == "resume"
 
 
+@pytest.mark.parametrize("typed", ["nope.toml", "./nope.toml"])
+def test_the_fault_of_a_registry_is_that_of_the_field_that_names_it(
+    typed: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    draft = draft_of({"endpoints_path": typed, "model": "demo"})
+    for text in (None, "[[endpoint]\n"):
+        if text is not None:
+            Path(typed).write_text(text)
+        faults = expand(Request(**draft.request())).faults
+        assert {draft.field_of(fault) for fault in faults} == {"endpoints_path"}
+
+
 @pytest.mark.parametrize(
     ("where", "field"),
     [
@@ -294,6 +307,7 @@ def test_the_fault_of_a_run_that_is_not_there_is_that_of_the_field_that_names_it
         ("e.toml:3, env_args: environment calculator: argument max_turns", "env_args.max_turns"),
         ("environment calculator", "env_id"),
         ("--max-cost", "max_cost"),
+        ("search-env, --examples", "examples"),
         ("configs/endpoints.toml:3", None),
     ],
 )

@@ -13,6 +13,7 @@ from textual.content import Content
 from textual.widget import Widget
 
 from tui_eval.config.draft import Draft
+from tui_eval.errors import Fault
 from tui_eval.tui.leaving import Leave
 from tui_eval.tui.screens import configure
 
@@ -39,6 +40,34 @@ async def test_what_is_wrong_first_stands_on_top_and_no_numbers() -> None:
         await stage.settled()
         assert "num_examples: 'many' is not a whole number" in stage.text(stage.screen.top)
         assert "rollouts" not in stage.text(stage.screen.top)
+
+
+@pytest.mark.parametrize("size", [(80, 24), (120, 40)])
+async def test_what_is_wrong_at_no_field_stands_on_top_and_is_gone_to(
+    size: tuple[int, int], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    Path("odd.toml").write_text('env_id = "reverse-text"\nmodel = "demo"\nnum_exampels = 3\n')
+    async with staged(form_app(Draft.load(Path("odd.toml"))), size) as stage:
+        top = stage.text(stage.screen.top)
+        assert "odd.toml:3: unknown key 'num_exampels'" in top and "rollouts" not in top
+        await stage.press("ctrl+r")
+        await stage.until(lambda: stage.screen.focused is stage.screen.does)
+        assert "unknown key 'num_exampels'" in stage.text(stage.screen.does)
+        assert _is_seen(stage.screen.does)
+        assert "It cannot run yet: 1 problem." in stage.text(stage.screen.keys)
+        assert stage.asked == []
+
+
+async def test_a_form_that_is_refused_for_no_field_opens_with_the_reason() -> None:
+    app = form_app(draft_of(env_id="reverse-text", model="demo"))
+    why = "nothing listens on port 9 of localhost"
+    app.configure._refused = [Fault("http://localhost:9/v1", why)]  # type: ignore[attr-defined]
+    async with staged(app, (80, 24)) as stage:
+        await stage.until(lambda: stage.screen.focused is stage.screen.does)
+        assert why in stage.text(stage.screen.top) and why in stage.text(stage.screen.does)
+        await stage.press("escape")
+        assert stage.screen.focused is stage.screen.fields
 
 
 @pytest.mark.parametrize(

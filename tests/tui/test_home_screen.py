@@ -9,7 +9,7 @@ from home_staging import at_home
 from scripted_home import UNREACHABLE, Desk, found_run, running_run, several_runs
 from scripted_run import NOW
 
-from tui_eval.tui.home.near import NearEndpoint
+from tui_eval.tui.home.near import NearEndpoint, NearEndpoints
 from tui_eval.tui.screens import looking
 from tui_eval.tui.widgets import run_list
 
@@ -186,6 +186,16 @@ async def test_a_new_run_and_a_finished_one_change_the_list_and_not_the_selectio
         stage.desk.found = [done]
         await stage.until(lambda: len(stage.home.runs.shown) == 1)
         assert stage.selected == "3f9a2c10"
+
+
+async def test_endpoints_that_change_are_shown_and_asked(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(looking, "LOOKS_EVERY_S", 0.05)
+    async with at_home() as stage:
+        new = NearEndpoint("brand-new", "m", "http://127.0.0.1:7/v1")
+        stage.desk.served = NearEndpoints([new], [])
+        await stage.until(lambda: "brand-new" in stage.text(stage.home.endpoints))
+        assert "gpt-4.1-mini" not in stage.text(stage.home.endpoints)
+        await stage.until(lambda: "✓ reachable" in stage.text(stage.home.endpoints))
 
 
 async def test_a_line_that_comes_above_does_not_move_what_is_read(

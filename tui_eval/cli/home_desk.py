@@ -38,6 +38,7 @@ class FilesAndEngines:
     def __init__(self, paths: Sequence[Path] = ()) -> None:
         self._paths = paths
         self._lookout: Lookout | None = None
+        self._registry: tuple[Path, int] | None = None
 
     def runs(self) -> list[FoundRun]:
         """See `HomeDesk.runs`."""
@@ -80,7 +81,7 @@ class FilesAndEngines:
         from tui_eval.config.local_servers import find_servers
 
         load_env_file()
-        path = registry_path(None)
+        self._registry = _changed_at(path := registry_path(None))
         known, faults = read_registry(path)
         found = [near for replicas in known.values() for near in _near(replicas)]
         for server in find_servers():
@@ -90,6 +91,12 @@ class FilesAndEngines:
             models = server.models[0] + more
             found.append(NearEndpoint(f"localhost:{server.port}", models, url, "", True, use, True))
         return NearEndpoints(found, [str(fault) for fault in faults])
+
+    def have_endpoints_changed(self) -> bool:
+        """See `HomeDesk.have_endpoints_changed`."""
+        from tui_eval.config.endpoints import registry_path
+
+        return _changed_at(registry_path(None)) != self._registry
 
     def unreachable(self, url: str) -> str:
         """See `HomeDesk.unreachable`. A connection is made and closed; nothing is sent."""
@@ -166,6 +173,13 @@ def form_for(
     if env_id:
         draft.form.put("env_id", env_id)
     return ConfigureScreen(EngineDesk(), draft, time.time, list(refused))
+
+
+def _changed_at(path: Path) -> tuple[Path, int]:
+    try:
+        return path, path.stat().st_mtime_ns
+    except OSError:
+        return path, 0
 
 
 def _near(replicas: Sequence[Endpoint]) -> Iterator[NearEndpoint]:

@@ -166,6 +166,9 @@ class Draft:
         where = fault.where
         if where and where == self.form.text("resume"):
             return "resume"
+        registry = self.form.text("endpoints_path")
+        if registry and re.match(rf"{re.escape(str(Path(registry)))}(:\d|$)", where):
+            return "endpoints_path"
         argument = re.fullmatch(r"(?:.*, env_args: )?environment .*: argument (.+)", where)
         if argument:
             name = ARGUMENT + argument.group(1)
@@ -179,7 +182,7 @@ class Draft:
         for option in OPTIONS:
             if where in (option.shown, *option.flags) or where.startswith(f"{option.shown} "):
                 return option.name
-            if any(where.startswith(f"{flag} ") for flag in option.flags):
+            if any(where.startswith(f"{f} ") or where.endswith(f", {f}") for f in option.flags):
                 return option.name
         return None
 

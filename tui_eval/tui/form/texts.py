@@ -33,16 +33,23 @@ def title_of(draft: Draft, is_changed: bool) -> Line:
 
 
 def figures_line(
-    form: Form, faults: Mapping[str, str], plan: Mapping[str, Any] | None, width: int
+    form: Form,
+    faults: Mapping[str, str],
+    others: Sequence[Fault],
+    plan: Mapping[str, Any] | None,
+    width: int,
 ) -> Line:
     """What is wrong first, else how much it will be: as an engine said, or before one has.
 
     Args:
         faults: What is wrong with fields, by their names.
+        others: What is wrong with no field.
     """
     for field in form.fields():
         if faults.get(field.name, REQUIRED) != REQUIRED:  # the empty field says that itself
             return ((f"{field.label}: {faults[field.name]}", "fault"),)
+    if others:
+        return ((f"{others[0].where}: {others[0].what}", "fault"),)
     if plan is not None:
         much = rollouts_text(plan)
         return ((much, "strong"), (f"  {spent_text(plan, width - len(much) - 2)}", "muted"))

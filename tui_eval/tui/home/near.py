@@ -75,6 +75,9 @@ class HomeDesk(Protocol):
     def endpoints(self) -> NearEndpoints:
         """The endpoints that there are; no value of a key is told."""
 
+    def have_endpoints_changed(self) -> bool:
+        """Whether the registry is another than when the endpoints were told last."""
+
     def unreachable(self, url: str) -> str:
         """Why nothing answers at an endpoint; empty where something does."""
 

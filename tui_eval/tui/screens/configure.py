@@ -252,7 +252,8 @@ class ConfigureScreen(DraftFilesScreen):
             state = (f"✗ {plural(wrong, 'problem')}", "bad")
         elif self._waiting:
             state = ("… asking the engine", "muted")
-        figures = figures_line(self.draft.form, self.fields.faults, self.plan, width)
+        faults, others = self.fields.faults, self.looked.others
+        figures = figures_line(self.draft.form, faults, others, self.plan, width)
         return [spread(title, (state,), width), figures]
 
     def _plan_lines(self, width: int) -> list[Line]:
@@ -327,12 +328,14 @@ class ConfigureScreen(DraftFilesScreen):
             self._go_to_fault()
 
     def _go_to_fault(self) -> None:
-        """Shows the first field that keeps it from running."""
+        """Shows the first field that keeps it from running; where none does, what else does."""
         first = next((f.name for f in self.draft.form.fields() if f.name in self.fields.faults), "")
         if first:
             self.set_focus(self.fields)
             self.fields.go_to(first)
             self.about.lay_out()
+        elif self.looked.others:
+            self._go_to(self.does)
         self.keys.say(f"It cannot run yet: {plural(self._problems, 'problem')}.", self.now())
 
     def on_pane_tabs_chosen(self, message: PaneTabs.Chosen) -> None:

@@ -1,4 +1,4 @@
-"""Looking around for what home shows: runs every few seconds, the rest when it is asked for."""
+"""Looking around for what home shows: runs and registry every few seconds, the rest when asked."""
 
 from __future__ import annotations
 
@@ -77,6 +77,7 @@ class LookingScreen(DrawnScreen[None]):
                 self.say(f"The runs cannot be listed: {error}")
             else:
                 self._take(found, seen)
+            await self._follow_endpoints()
             await self._rest(max(LOOKS_EVERY_S, (time.monotonic() - began) * RESTS))
 
     async def _rest(self, seconds: float) -> None:
@@ -109,14 +110,23 @@ class LookingScreen(DrawnScreen[None]):
 
     async def _look_around(self) -> None:
         """Environments and endpoints; then asks those that could be used whether they answer."""
-        environments, endpoints = await asyncio.gather(
-            self.desk.environments(), asyncio.to_thread(self.desk.endpoints)
-        )
+        environments, _ = await asyncio.gather(self.desk.environments(), self._read_endpoints())
         self.environments.show(environments)
-        self.endpoints.show(endpoints)
         self.looked = True
         self.draw()
-        usable = {one.url for one in endpoints.listed if one.url and one.has_key}
+        await self._ask_usable()
+
+    async def _follow_endpoints(self) -> None:
+        if self.looked and await asyncio.to_thread(self.desk.have_endpoints_changed):
+            await self._read_endpoints()
+            self.draw()
+            self.run_worker(self._ask_usable(), group="answers", exclusive=True)
+
+    async def _read_endpoints(self) -> None:
+        self.endpoints.show(await asyncio.to_thread(self.desk.endpoints))
+
+    async def _ask_usable(self) -> None:
+        usable = {one.url for one in self.endpoints.listed if one.url and one.has_key}
         await self._ask(*(url for url in sorted(usable) if self.endpoints.answers.get(url) != ""))
 
     async def _ask(self, *urls: str) -> None:
