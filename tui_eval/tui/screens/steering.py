@@ -217,9 +217,12 @@ class SteeringScreen(AnnotatingScreen):
     # -- the limit
 
     @property
-    def limit(self) -> int:
-        """Rollouts in flight at most, of all that the root works on; 0 for no limit."""
-        return self.state.run.max_concurrent if self.state.run is not None else 0
+    def limit(self) -> int | None:
+        """Rollouts in flight at most, of all that the root works on; 0 for no limit.
+
+        None where nobody has told it yet.
+        """
+        return self.state.run.max_concurrent if self.state.run is not None else None
 
     def action_limit(self, by: int) -> None:
         """Raises or lowers how many rollouts are in flight at most."""
@@ -230,6 +233,9 @@ class SteeringScreen(AnnotatingScreen):
             return
         asked = self.header.asked_limit
         now = self.limit if asked is None else asked
+        if now is None:
+            self._say(STILL_LOADING)
+            return
         if not now and by > 0:
             self._say("There is no limit that could be raised.")
             return
