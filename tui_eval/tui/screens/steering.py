@@ -11,14 +11,14 @@ from textual.message import Message
 
 from tui_eval.tui.commands.keymap import key_for
 from tui_eval.tui.leaving import STAY, Asked, Choice
-from tui_eval.tui.look.figures import plural
+from tui_eval.tui.look.figures import limit_text, plural
 from tui_eval.tui.look.paths import typed_path
 from tui_eval.tui.look.stages import DONE
 from tui_eval.tui.look.titles import STILL_LOADING, rollout_name
 from tui_eval.tui.screens.annotating import AnnotatingScreen
 from tui_eval.tui.suite.limit_steps import next_limit
 from tui_eval.tui.terminal.browser import in_browser, lies_in
-from tui_eval.tui.widgets.header import Header, limit_text
+from tui_eval.tui.widgets.header import Header
 from tui_eval.tui.widgets.metrics_panel import MetricsPanel
 
 if TYPE_CHECKING:
