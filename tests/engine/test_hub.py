@@ -30,6 +30,7 @@ from tui_eval.events import (
     frame,
 )
 from tui_eval.fold.run_state import RunState
+from tui_eval.fold.transcript import Rollout
 
 TOTAL = 30_000
 
@@ -125,6 +126,27 @@ async def test_who_joins_late_hears_since_when_a_rollout_is_at_work() -> None:
     for event in heard:
         late.apply(event)
     assert late.since[7] == since
+
+
+async def test_who_turns_to_a_rollout_late_hears_what_its_tools_took_and_how_they_failed() -> None:
+    calls = [{"id": name, "name": name, "arguments": "{}"} for name in ("add", "lost", "last")]
+    watch = RolloutWatch(3, 0, Hub(), Gate(), Held())
+    watch.messages_added([{"role": "user", "content": "?"}])
+    watch.tool_finished("add", "add", 900.0, "ValueError: of an earlier attempt", "Error")
+    watch.begin_attempt()
+    watch.messages_added([{"role": "user", "content": "?"}])
+    watch.messages_added([{"role": "assistant", "content": "", "tool_calls": calls}])
+    watch.tool_finished("add", "add", 5.0, None, [{"type": "text", "text": "42"}])
+    watch.tool_finished("lost", "lost", 7.0, "KeyError: 'x'", "Error: 'x'")
+    rollout = Rollout(3)
+    for event in watch.story():
+        rollout.apply(event)
+    uses = [entry.tool for entry in rollout.entries() if entry.tool]
+    assert [(use.name, use.ms, use.error, use.result) for use in uses] == [
+        ("add", 5.0, None, "42"),
+        ("lost", 7.0, "KeyError: 'x'", "Error: 'x'"),
+        ("last", None, None, None),
+    ]
 
 
 async def test_a_listener_that_does_not_read_is_told_to_read_again_and_the_hub_goes_on() -> None:

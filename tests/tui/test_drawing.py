@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import re
 import tracemalloc
 
 import pytest
@@ -20,9 +21,10 @@ from staging import over, running, staged_app
 from textual.scrollbar import ScrollBar
 
 from tui_eval import events as ev
+from tui_eval.fold.run_state import RunState
 from tui_eval.fold.transcript import Rollout
 from tui_eval.tui.app import TuiEvalApp
-from tui_eval.tui.widgets.header import bar_spans
+from tui_eval.tui.widgets.header import bar_spans, progress
 from tui_eval.tui.widgets.line_view import LineView
 
 
@@ -183,7 +185,27 @@ async def test_a_bar_shows_how_far_a_throttled_run_is_on_a_small_screen() -> Non
     feed = ScriptedFeed(throttled_events(), saved_rows())
     async with staged_app(feed, size=(80, 24)) as stage:
         header = stage.text(stage.live.header)
-        assert "limit 5 of 16" in header and "━━━" in header
+        assert "30/48  ▶5  ✗2  limit 5/16 · 31 refused  16.0/min" in header and "━━━" in header
+
+
+def test_no_number_of_a_large_throttled_run_is_cut_on_a_small_screen() -> None:
+    state = RunState()
+    state.apply(run_started(total=5000, num_examples=1250, max_concurrent=64))
+    for row in range(1224):
+        state.apply(finished(row) if row < 1200 else staged(row, ev.Stage.MODEL))
+    state.apply(ev.ConcurrencyMoved(0, NOW, 0, 24, 64, 140))
+    line = "".join(text for text, _ in progress(state, NOW, 78))
+    assert "1,200/5,000  ▶24  limit 24/64 · 140 refused  1:58:45 left  $1.60" in line
+    assert len(line) == 78 and "━━" in line
+
+
+@pytest.mark.parametrize("width", [80, 90, 100, 110, 120, 140])
+async def test_how_many_were_refused_is_told_while_they_are_at_every_width(width: int) -> None:
+    feed = ScriptedFeed(throttled_events(), saved_rows())
+    async with staged_app(feed, size=(width, 40)) as stage:
+        progress = stage.text(stage.live.header).splitlines()[1]
+        assert re.search("limit 5( of |/)16 · 31 (requests )?refused", progress)
+        assert re.search(r"1:07 left .*\$0.0373", progress) and "━━━" in progress
 
 
 @pytest.mark.parametrize("width", [80, 120])

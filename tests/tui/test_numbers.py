@@ -10,6 +10,7 @@ from scripted_run import (
     finished,
     run_started,
     saved_rows,
+    throttled_events,
 )
 from staging import Stage, over, staged_app
 
@@ -57,10 +58,50 @@ async def test_the_cost_is_told_so_far_and_projected_while_the_run_goes_on() -> 
     async with staged_app(feed, size=(200, 60)) as stage:
         assert "$4.00 of ~$8.00" in stage.text(stage.live.header)
         assert "cost    $4.00  about $8.00 for all 8" in shown(stage)
+        assert "about 4.0M for all 8" in shown(stage)
         await stage.tell(ev.RunFinished(0, 1_760_000_000.0, "interrupted", 130))
         assert "about" not in shown(stage)
         assert "$4.00" in stage.text(stage.live.header)
         assert "~" not in stage.text(stage.live.header)
+
+
+@pytest.mark.parametrize("width", [40, 80])
+def test_tokens_are_projected_where_no_price_is_known(width: int) -> None:
+    state = RunState()
+    state.apply(run_started(total=12_000, num_examples=3000, input_price=None))
+    state.apply(finished(0, reward=1.0, input_tokens=28_200, output_tokens=12_100))
+    lines = ["".join(text for text, _ in one.line) for one in numbers(state, width)]
+    at = next(at for at, line in enumerate(lines) if line.startswith("tokens  "))
+    assert "cost" not in lines[at + 1]
+    found = " ".join(" ".join(lines[at : at + 2]).split())
+    assert found.startswith("tokens 28.2k in 12.1k out about 484M for all 12,000")
+    assert all(len(line) <= width for line in lines)
+    state.apply(ev.RolloutStaged(0, 1.0, 1, ev.Stage.MODEL, 1, 1, 0, 900_000_000, 0, "", 0.0))
+    assert not any("about" in "".join(text for text, _ in one.line) for one in numbers(state, 80))
+
+
+@pytest.mark.parametrize("is_first", [True, False])
+def test_refused_requests_and_what_became_of_the_limit_are_told(is_first: bool) -> None:
+    state = RunState()
+    for event in throttled_events():
+        if not (is_first and isinstance(event, ev.RolloutFinished)):
+            state.apply(event)
+    lines = ["".join(text for text, _ in one.line) for one in numbers(state, 80)]
+    assert "refused 31 requests  limit █▅▂▃▄▄▂▂▃▂▂▂ 5 of 16" in lines
+    narrow = ["".join(text for text, _ in one.line) for one in numbers(state, 42)]
+    assert "refused 31 requests  limit ▄▂▂▃▂▂▂ 5 of 16" in narrow, "the latest of it"
+    state = RunState()
+    state.apply(run_started(refused=31))
+    state.apply(finished(0))
+    lines = ["".join(text for text, _ in one.line) for one in numbers(state, 80)]
+    assert "refused 31 requests" in lines, "in an earlier session"
+
+
+def test_nothing_is_told_of_refusals_where_there_were_none() -> None:
+    state = RunState()
+    for event in (run_started(refused=0), finished(0)):
+        state.apply(event)
+    assert not any(line and line[0][0].startswith("refused") for line, _ in numbers(state, 80))
 
 
 @pytest.mark.parametrize("width", [40, 80])

@@ -163,6 +163,15 @@ def test_limits_go_in_steps_that_people_would_choose(now: int, greater: int, sma
     assert (next_limit(now, 1), next_limit(now, -1)) == (greater, smaller)
 
 
+@pytest.mark.parametrize("key", ["+", "-"])
+async def test_the_limit_of_a_run_that_is_not_known_yet_is_not_moved(key: str) -> None:
+    feed = ScriptedFeed(starts=False)
+    async with TuiEvalApp(feed, now=lambda: NOW, saved=True).run_test(size=(120, 40)) as pilot:
+        await pilot.press(key)
+        assert str(pilot.app.live_screen.keys.message) == "Not yet: the run is still loading."
+        assert asked(feed) == []
+
+
 async def test_saving_now_asks_the_engine_and_needs_none_once_the_run_is_over() -> None:
     async with staged_app(running()) as stage:
         await stage.press("ctrl+s")

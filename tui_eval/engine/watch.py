@@ -9,6 +9,8 @@ from collections.abc import AsyncIterator, Callable, Mapping, Sequence
 from contextlib import AbstractAsyncContextManager, asynccontextmanager
 from typing import TYPE_CHECKING, Any
 
+from msgspec.structs import replace
+
 from tui_eval.config.secret_values import masked
 from tui_eval.engine.limiting.deadline import Deadline
 from tui_eval.engine.limiting.gate import Gate
@@ -84,6 +86,7 @@ class RolloutWatch:
         self._told_steps = 0
         self.prompt_length = 0
         self.messages: list[Any] = []
+        self._tools_done: list[ToolFinished] = []
         self._answer: RunningAnswer | None = None
         self.staged(Stage.SETUP)
 
@@ -170,10 +173,10 @@ class RolloutWatch:
     ) -> None:
         self.tool_calls += 1
         self._hub.touched(self)
+        done = ToolFinished(0, time.time(), self.row, call_id, name, ms, error, result)
+        self._tools_done.append(done)
         if self._hub.is_watched(self.row):
-            self._hub.tell_watchers(
-                ToolFinished(0, time.time(), self.row, call_id, name, ms, error, _plain(result))
-            )
+            self._hub.tell_watchers(_plain(done))
         if log.isEnabledFor(logging.DEBUG):
             log.debug("%s: tool %s took %.0f ms, error: %s", self, name, ms, error)
             self.log_state(self.state)
@@ -205,8 +208,9 @@ class RolloutWatch:
         await self._pass_gate()
 
     def story(self) -> list[Event]:
-        """The conversation so far, and the answer that is just coming."""
-        return [self._added(0, 0), *(self._answer.told() if self._answer else ())]
+        """The conversation so far, what came of its tool calls, and the answer that is coming."""
+        told = self._answer.told() if self._answer else ()
+        return [self._added(0, 0), *map(_plain, self._tools_done), *told]
 
     @property
     def _steps(self) -> list[StepRecord]:
@@ -252,8 +256,11 @@ def _request(model: str, sampling_args: Mapping[str, Any], tools: Sequence[Any])
     return ", ".join(parts)
 
 
-def _plain(result: Any) -> Any:
-    return result if isinstance(result, str) or result is None else message_parts(result)
+def _plain(done: ToolFinished) -> ToolFinished:
+    """The same with its result as plain data."""
+    if isinstance(done.result, str) or done.result is None:
+        return done
+    return replace(done, result=message_parts(done.result))
 
 
 def message_parts(content: Any) -> Any:

@@ -186,8 +186,17 @@ class RunState:
         None where a price is not known, before one has finished, and where what runs has cost
         more than that already.
         """
-        spent = self.cost
         used = cost_of(self.used_in + self.lost_in, self.used_out + self.lost_out, self.prices)
+        return self._projected(self.cost, used)
+
+    @property
+    def projected_tokens(self) -> float | None:
+        """Input and output tokens of the whole run, and None, as with its cost."""
+        used = self.used_in + self.lost_in + self.used_out + self.lost_out
+        return self._projected(self.tokens, used)
+
+    def _projected(self, spent: float | None, used: float | None) -> float | None:
+        """For the whole run what finished rollouts `used`, where that is no less than `spent`."""
         if spent is None or used is None or not self.finished:
             return None
         whole = used / self.finished * self.total

@@ -116,6 +116,11 @@ def interval_text(low: float | None, high: float | None, places: int = 2) -> str
     return f"[{reward_text(low, places)}, {reward_text(high, places)}]"
 
 
+def limit_text(limit: int) -> str:
+    """A limit; 0 is none."""
+    return f"{limit:,}" if limit else "∞"
+
+
 def plural(count: int, noun: str) -> str:
     """A count with its noun: 1 error, 2 errors."""
     return f"{count:,} {noun}" if count == 1 else f"{count:,} {noun}s"

@@ -18,7 +18,6 @@ from tui_eval.tui.look.figures import (
     NONE,
     count_text,
     interval_text,
-    money_text,
     ms_text,
     plural,
     reward_text,
@@ -26,6 +25,7 @@ from tui_eval.tui.look.figures import (
 from tui_eval.tui.look.ink import EMPTY, Line, Span, cut, cut_line, left, line_width, right, spread
 from tui_eval.tui.look.stages import error_word
 from tui_eval.tui.look.wrap import shown_lines
+from tui_eval.tui.numbers.spending import refusals, spending
 
 MEASURE = 84
 """Cells that the numbers take at most: what belongs together stands together."""
@@ -61,7 +61,7 @@ def numbers(state: RunState, width: int) -> Iterator[NumberLine]:
     yield from _lines(_failure(state, measure))
     if not state.finished:
         yield NumberLine((("no rollout has finished yet", "faint"),))
-        yield from _lines(_notices(state, measure))
+        yield from _lines(refusals(state, measure), _notices(state, measure))
         return
     if width >= BESIDE:
         yield from _two_columns(state, width)
@@ -252,24 +252,6 @@ def _tools(state: RunState, width: int) -> Iterator[NumberLine | Line]:
         yield ((f"and {len(uses) - TOOLS_MOST:,} more tools", "faint"),)
 
 
-def _spending(state: RunState, width: int) -> Iterator[Line]:
-    """Tokens and what they cost, so far and, while the run goes on, in the end."""
-    if not state.tokens:
-        return
-    yield EMPTY
-    used = f"{count_text(state.tokens_in)} in  {count_text(state.tokens_out)} out"
-    if not state.tokens_in:
-        used = count_text(state.tokens_out)
-    yield (("tokens  ", "faint"), (used, ""))
-    if state.cost is None:
-        return
-    spans: list[Span] = [("cost    ", "faint"), (money_text(state.cost), "strong")]
-    whole = state.projected_cost
-    if state.end is None and whole is not None and state.finished < state.total:
-        spans.append((f"  about {money_text(whole)} for all {state.total:,}", "muted"))
-    yield tuple(spans)
-
-
 def _quantiles(state: RunState, width: int) -> Iterator[Line]:
     seconds = (
         ("a rollout", state.rollout_s.result()),
@@ -353,7 +335,8 @@ SECTIONS: tuple[tuple[Callable[[RunState, int], Iterator[Line | NumberLine]], in
     (_errors, 0),
     (_stops, 1),
     (_tools, 0),
-    (_spending, 1),
+    (spending, 1),
+    (refusals, 1),
     (_quantiles, 1),
     (_times, 1),
     (_notices, 1),

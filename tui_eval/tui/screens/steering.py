@@ -11,14 +11,14 @@ from textual.message import Message
 
 from tui_eval.tui.commands.keymap import key_for
 from tui_eval.tui.leaving import STAY, Asked, Choice
-from tui_eval.tui.look.figures import plural
+from tui_eval.tui.look.figures import limit_text, plural
 from tui_eval.tui.look.paths import typed_path
 from tui_eval.tui.look.stages import DONE
 from tui_eval.tui.look.titles import STILL_LOADING, rollout_name
 from tui_eval.tui.screens.annotating import AnnotatingScreen
 from tui_eval.tui.suite.limit_steps import next_limit
 from tui_eval.tui.terminal.browser import in_browser, lies_in
-from tui_eval.tui.widgets.header import Header, limit_text
+from tui_eval.tui.widgets.header import Header
 from tui_eval.tui.widgets.metrics_panel import MetricsPanel
 
 if TYPE_CHECKING:
@@ -217,9 +217,12 @@ class SteeringScreen(AnnotatingScreen):
     # -- the limit
 
     @property
-    def limit(self) -> int:
-        """Rollouts in flight at most, of all that the root works on; 0 for no limit."""
-        return self.state.run.max_concurrent if self.state.run is not None else 0
+    def limit(self) -> int | None:
+        """Rollouts in flight at most, of all that the root works on; 0 for no limit.
+
+        None where nobody has told it yet.
+        """
+        return self.state.run.max_concurrent if self.state.run is not None else None
 
     def action_limit(self, by: int) -> None:
         """Raises or lowers how many rollouts are in flight at most."""
@@ -230,6 +233,9 @@ class SteeringScreen(AnnotatingScreen):
             return
         asked = self.header.asked_limit
         now = self.limit if asked is None else asked
+        if now is None:
+            self._say(STILL_LOADING)
+            return
         if not now and by > 0:
             self._say("There is no limit that could be raised.")
             return

@@ -119,9 +119,9 @@ class SuiteScreen(LiveScreen):
         return self.root.live and self.suite.end is None
 
     @property
-    def limit(self) -> int:
-        """Rollouts in flight at most, of all evaluations; 0 for no limit."""
-        return self.suite.started.max_concurrent if self.suite.started is not None else 0
+    def limit(self) -> int | None:
+        """Rollouts in flight at most, of all evaluations; 0 for no limit, None for not known."""
+        return self.suite.started.max_concurrent if self.suite.started is not None else None
 
     @property
     def _is_finishing(self) -> bool:

@@ -14,6 +14,7 @@ from tui_eval.tui.look.figures import (
     clock_text,
     count_text,
     interval_text,
+    limit_text,
     money_text,
     plural,
     rate_text,
@@ -28,11 +29,13 @@ from tui_eval.tui.widgets.line_view import LineView
 WIDE = 100
 LEAST_BAR, SHORT_BAR = 12, 6
 """Cells of the bar, and where the numbers are without words."""
-LEVELS = ((3, False), (2, False), (2, True), (1, False), (0, False), (0, True))
-"""How many words the numbers have and whether they are terse, the widest first."""
+LEVELS = ((3, False), (2, False), (2, True), (1, False), (0, False), (0, True), (-1, True))
+"""How many words the numbers have and whether they are terse, the widest first: see `_facts`."""
 LEAST_NAME, GOOD_NAME, MOST_NAME = 6, 10, 16
 """Cells that the name of the environment keeps beside the reward and beside its interval, and the
 most that it takes beside the bar."""
+LIMIT_SPANS = 2
+"""Spans of a limit that gives way; with those of refused requests there are more."""
 MOVED_S = 10.0
 """How long a limit is shown that was moved; longer while more rollouts than that are in flight."""
 
@@ -182,38 +185,29 @@ def moved_limit(state: RunState, now: float, asked: int | None) -> str:
     return f"{limit_text(last.before)} → {limit_text(last.max_concurrent)}"
 
 
-def limit_text(limit: int) -> str:
-    """A limit; 0 is none."""
-    return f"{limit:,}" if limit else "∞"
-
-
 def _facts(state: RunState, now: float, words: int, terse: bool, moved: str) -> Line:
     """The numbers beside the bar: 3 with all words, 2 with most, 1 and 0 with signs only.
 
-    Where it must be `terse` tokens are one number beside words, and none beside signs.
+    Where it must be `terse` tokens are one number beside words, and none beside signs. A limit with
+    what was refused takes the place of what waits then, and with -1 that of the rate.
     """
+    is_least, words = words < 0, max(words, 0)
     asked = state.run is None or state.run.asked
     of = f"/{state.expected:,}" if asked else ""
     done: Line = ((f"{state.finished:,}{of}", "strong"),)
     noun = " finished" if asked else " rollout" if state.finished == 1 else " rollouts"
     facts = [(*done, (noun, "muted")) if words == 3 else done]
-    held = state.by_stage[HELD]
-    for count, glyph, word, ink in (
-        (held, "‖", "held", "warn"),
-        (state.running - held, "▶", "running", "busy"),
-        (state.waiting, "·", "missing" if state.is_settled else "waiting", "muted"),
-        (state.errored, "✗", "errors" if state.errored != 1 else "error", "bad"),
-    ):
-        if count:
-            spoken = (f"{glyph} ", f" {word}") if words > 1 else (glyph, "")
-            facts.append(((spoken[0], ink), (f"{count:,}", ""), (spoken[1], "muted")))
+    gives_way = EMPTY if moved else _concurrency(state, words, terse)
+    is_tight = terse and not words and len(gives_way) > LIMIT_SPANS
+    facts += _states(state, words, 0 if is_tight else state.waiting)
     if lines := _lines_that_are_no_rows(state, words):
         facts.append(lines)
     if moved:
         facts.append((("limit ", "muted"), (moved, "warn")))
-    elif gives_way := _concurrency(state, words, terse):
+    elif gives_way:
         facts.append(gives_way)
-    facts += [((text, "muted"),) for text in _pace(state, now, words)]
+    pace = _pace(state, now, words)
+    facts += [((text, "muted"),) for text in (pace[-1:] if is_least and is_tight else pace)]
     comes = state.end is None and not state.is_foreign
     if (words or not terse) and (comes or state.tokens_in or state.tokens_out):
         facts.append(((_tokens(state, 1 if terse else words), "muted"),))
@@ -226,16 +220,34 @@ def _facts(state: RunState, now: float, words: int, terse: bool, moved: str) -> 
     return tuple(joined)
 
 
+def _states(state: RunState, words: int, waiting: int) -> list[Line]:
+    """How many rollouts are held, run, wait and have errored, where there are any."""
+    held = state.by_stage[HELD]
+    glyphs = (
+        (held, "‖", "held", "warn"),
+        (state.running - held, "▶", "running", "busy"),
+        (waiting, "·", "missing" if state.is_settled else "waiting", "muted"),
+        (state.errored, "✗", "errors" if state.errored != 1 else "error", "bad"),
+    )
+    told: list[Line] = []
+    for count, glyph, word, ink in glyphs:
+        if count:
+            spoken = (f"{glyph} ", f" {word}") if words > 1 else (glyph, "")
+            told.append(((spoken[0], ink), (f"{count:,}", ""), (spoken[1], "muted")))
+    return told
+
+
 def _concurrency(state: RunState, words: int, terse: bool) -> Line:
     """How many are generated at a time while endpoints refuse requests, and how many they did."""
     limit, most = state.at_a_time if state.end is None else (0, 0)
     shown: list[Span] = []
     if limit and limit != most:
-        of = f" of {most:,}" if most else ""
+        of = f"{'/' if terse else ' of '}{most:,}" if most else ""
         shown = [(columns(state.limits, 1)[0] + " ", "faint")] if words == 3 else []
         shown += [("limit ", "muted"), (f"{limit:,}{of}", "warn")]
-    if (refused := state.refused_requests) and not (terse and shown):
-        shown.append((f"{' · ' if shown else ''}{plural(refused, 'request')} refused", "muted"))
+    if refused := state.refused_requests:
+        what = f"{refused:,}" if terse and shown else plural(refused, "request")
+        shown.append((f"{' · ' if shown else ''}{what} refused", "muted"))
     return tuple(shown)
 
 

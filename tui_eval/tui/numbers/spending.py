@@ -1,0 +1,56 @@
+"""What a run uses, and what endpoints refused it, as lines."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+
+from tui_eval.fold.run_state import RunState
+from tui_eval.tui.look.blocks import columns
+from tui_eval.tui.look.figures import count_text, limit_text, money_text, plural
+from tui_eval.tui.look.ink import EMPTY, Line, Span, cut_line, line_width
+
+
+def spending(state: RunState, width: int) -> Iterator[Line]:
+    """Tokens and what they cost, so far and, while the run goes on, in the end."""
+    if not state.tokens:
+        return
+    yield EMPTY
+    used = f"{count_text(state.tokens_in)} in  {count_text(state.tokens_out)} out"
+    if not state.tokens_in:
+        used = count_text(state.tokens_out)
+    tokens: Line = (("tokens  ", "faint"), (used, ""))
+    whole = _for_all(state, state.projected_tokens, count_text)
+    if line_width((*tokens, *whole)) <= width:
+        yield (*tokens, *whole)
+    else:
+        yield tokens
+        yield (("      ", ""), *whole)
+    if state.cost is not None:
+        whole = _for_all(state, state.projected_cost, money_text)
+        yield (("cost    ", "faint"), (money_text(state.cost), "strong"), *whole)
+
+
+def _for_all(state: RunState, whole: float | None, text: Callable[[float], str]) -> Line:
+    """What the whole run may use, while it goes on."""
+    if whole is None or state.end is not None or state.finished >= state.total:
+        return EMPTY
+    return ((f"  about {text(whole)} for all {state.total:,}", "muted"),)
+
+
+def refusals(state: RunState, width: int) -> Iterator[Line]:
+    """How many requests endpoints refused, and how many rollouts were generated at a time."""
+    if not state.refused_requests:
+        return
+    spans: list[Span] = [
+        ("refused ", "faint"),
+        (plural(state.refused_requests, "request"), "warn"),
+    ]
+    if state.limits:
+        limit, most = state.at_a_time
+        now = f" {limit_text(limit)}{f' of {most:,}' if most else ''}"
+        spans.append(("  limit ", "faint"))
+        room = max(width - line_width(spans) - len(now), 1)
+        history = columns(state.limits, 1)[0][-room:]
+        spans += [(history, "histogram"), (now, "")]
+    yield EMPTY
+    yield cut_line(spans, width)
