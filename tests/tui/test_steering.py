@@ -364,6 +364,6 @@ async def test_the_palette_knows_every_command() -> None:
     async with staged_app(running()) as stage:
         found = {one.title for one in stage.app.get_system_commands(stage.app.screen)}
         for command in ("Cancel the selected rollout", "Run errored or missing",
-                        "Raise, lower the concurrency", "Lower the concurrency",
+                        "Raise the concurrency", "Lower the concurrency",
                         "Write all of it", "Save the run as"):  # fmt: skip
             assert any(title.startswith(command) for title in found)

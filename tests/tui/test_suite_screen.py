@@ -246,7 +246,7 @@ async def test_angles_turn_to_another_evaluation_and_stay_in_the_pane() -> None:
 async def test_the_list_is_hidden_and_enlarged() -> None:
     async with staged_suite(size=(80, 24)) as stage:
         live = stage.live
-        assert live.evaluations.region.height == 5
+        await stage.until(lambda: live.evaluations.region.height == 5)
         await stage.press("z")
         await stage.until(lambda: live.evaluations.region.height == 10)
         assert not live.grid.region
