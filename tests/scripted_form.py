@@ -141,20 +141,30 @@ def draft_of(**texts: str) -> Draft:
     return draft
 
 
+class FormApp(TuiEvalApp):
+    """The app with a form first; `asked` are the requests that it was told to begin with."""
+
+    def __init__(self, form: ConfigureScreen, preferences: Preferences | None) -> None:
+        self.configure = form
+        self.asked: list[dict[str, Any]] = []
+        super().__init__(
+            ScriptedFeed(),
+            now=lambda: NOW,
+            form=form,
+            begin=self.asked.append,
+            preferences=preferences,
+        )
+
+
 def form_app(
     draft: Draft | None = None,
     desk: ScriptedDesk | None = None,
     preferences: Preferences | None = None,
-) -> TuiEvalApp:
-    """The app with a form first; what it is left with is `app.asked`."""
-    form = ConfigureScreen(desk or ScriptedDesk(), draft or Draft(), lambda: NOW)
-    asked: list[dict[str, Any]] = []
-    app = TuiEvalApp(
-        ScriptedFeed(), now=lambda: NOW, form=form, begin=asked.append, preferences=preferences
-    )
-    app.asked = asked  # type: ignore[attr-defined]
-    app.configure = form  # type: ignore[attr-defined]
-    return app
+    refused: Sequence[Fault] = (),
+) -> FormApp:
+    """The app with a form first, which an engine may have refused before."""
+    form = ConfigureScreen(desk or ScriptedDesk(), draft or Draft(), lambda: NOW, refused=refused)
+    return FormApp(form, preferences)
 
 
 MONDAY = """\
@@ -193,14 +203,14 @@ SEVERAL: dict[str, Any] = {
 }  # fmt: skip
 
 
-def monday() -> TuiEvalApp:
+def monday() -> FormApp:
     return form_app(Draft(MONDAY, Path("monday.toml")), ScriptedDesk(SEVERAL))
 
 
-def ready() -> TuiEvalApp:
+def ready() -> FormApp:
     return form_app(draft_of(env_id="reverse-text", model="demo", max_tokens="512", timeout="90"))
 
 
-def wrong() -> TuiEvalApp:
+def wrong() -> FormApp:
     texts = {"env_id": "reverse-text", "model": "dem", "num_examples": "many"}
     return form_app(draft_of(**texts, sampling_args='{"top_p": 0.9'))

@@ -6,9 +6,9 @@ from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from typing import Any
 
+from scripted_form import FormApp
 from seeing import Watching
 
-from tui_eval.tui.app import TuiEvalApp
 from tui_eval.tui.screens.configure import ConfigureScreen
 from tui_eval.tui.screens.picker import Picker
 
@@ -16,17 +16,17 @@ from tui_eval.tui.screens.picker import Picker
 class Stage(Watching):
     """A form on the screen, with what a test wants to press and to look at."""
 
-    def __init__(self, app: TuiEvalApp) -> None:
+    def __init__(self, app: FormApp) -> None:
         self.app = app
 
     @property
     def screen(self) -> ConfigureScreen:
-        return self.app.configure  # type: ignore[attr-defined,no-any-return]
+        return self.app.configure
 
     @property
     def asked(self) -> list[dict[str, Any]]:
         """Requests that the app was told to begin with."""
-        return self.app.asked  # type: ignore[attr-defined,no-any-return]
+        return self.app.asked
 
     async def settled(self) -> None:
         await self.until(lambda: self.screen.is_settled)
@@ -55,7 +55,7 @@ class Stage(Watching):
 
 
 @asynccontextmanager
-async def staged(app: TuiEvalApp, size: tuple[int, int] = (120, 60)) -> AsyncIterator[Stage]:
+async def staged(app: FormApp, size: tuple[int, int] = (120, 60)) -> AsyncIterator[Stage]:
     stage = Stage(app)
     async with app.run_test(size=size) as stage.pilot:
         await stage.settled()

@@ -60,9 +60,9 @@ async def test_what_is_wrong_at_no_field_stands_on_top_and_is_gone_to(
 
 
 async def test_a_form_that_is_refused_for_no_field_opens_with_the_reason() -> None:
-    app = form_app(draft_of(env_id="reverse-text", model="demo"))
     why = "nothing listens on port 9 of localhost"
-    app.configure._refused = [Fault("http://localhost:9/v1", why)]  # type: ignore[attr-defined]
+    refused = [Fault("http://localhost:9/v1", why)]
+    app = form_app(draft_of(env_id="reverse-text", model="demo"), refused=refused)
     async with staged(app, (80, 24)) as stage:
         await stage.until(lambda: stage.screen.focused is stage.screen.does)
         assert why in stage.text(stage.screen.top) and why in stage.text(stage.screen.does)

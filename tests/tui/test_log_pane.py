@@ -150,7 +150,10 @@ async def test_a_search_says_how_to_go_on_and_how_to_end_it(
 ) -> None:
     async with staged_app(over(), size=size) as stage:
         await open_log(stage)
-        title = lambda: str(stage.live.log_pane.border_title)  # noqa: E731
+
+        def title() -> str:
+            return str(stage.live.log_pane.border_title)
+
         await stage.press("L", "slash", *"answered", "enter")
         assert "entry – of 0 · esc clears" in title()
         await stage.press("slash", *"seed", "enter")

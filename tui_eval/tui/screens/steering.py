@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar, cast
 
 from textual.message import Message
 
@@ -70,15 +70,15 @@ class SteeringScreen(AnnotatingScreen):
 
     def take(self, event: ev.Event) -> None:
         """Says what became of a command."""
-        kind = type(event).__name__
+        kind, told = type(event).__name__, cast(Any, event)  # its class is loaded later than this
         if kind == "CommandAnswered":
-            self._say(event.text)  # type: ignore[union-attr]
+            self._say(told.text)
         elif kind == "LimitMoved":
             self.header.asked_limit = None
-            self._say(AT_MOST.format(limit_text(event.max_concurrent)))  # type: ignore[union-attr]
+            self._say(AT_MOST.format(limit_text(told.max_concurrent)))
         elif kind == "Noticed" and not self.feed.live:
-            self._say(event.text)  # type: ignore[union-attr]
-        elif kind == "RunFinished" and event.status == "failed":  # type: ignore[union-attr]
+            self._say(told.text)
+        elif kind == "RunFinished" and told.status == "failed":
             why, on = "", "it can go on"
             if self.noun == "run":
                 why = f"; {key_for('run.numbers')} says why"
