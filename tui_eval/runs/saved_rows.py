@@ -44,9 +44,13 @@ class SavedRows:
         """A rollout as it was saved; None where it cannot be read any more."""
         return values_of(self.line(row))
 
-    def doubt(self, row: int) -> str:
-        """What of a rollout's bytes is shown with a replacement; empty where nothing is."""
-        return self._numbers.doubt(self._state.offset[row], self.line(row))
+    def doubt(self, row: int, line: bytes) -> str:
+        """What of a rollout's bytes is shown with a replacement; empty where nothing is.
+
+        Args:
+            line: Those bytes.
+        """
+        return self._numbers.doubt(self._state.offset[row], line)
 
 
 def values_of(line: bytes) -> dict[str, Any] | None:

@@ -11,7 +11,7 @@ from tui_eval.fold.row_object import row_object
 from tui_eval.fold.run_state import DONE, RunState
 from tui_eval.fold.transcript import Rollout, content_text, from_row
 from tui_eval.runs.layout import RunDir
-from tui_eval.runs.saved_rows import SavedRows
+from tui_eval.runs.saved_rows import SavedRows, values_of
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,9 +53,10 @@ class ExportSource:
             return
         with SavedRows(self.run, self.state) as saved:
             for row in rows:
-                if doubt := saved.doubt(row):
+                line = saved.line(row)
+                if doubt := saved.doubt(row, line):
                     self.doubts[row] = doubt
-                yield row, saved.values(row) or {}
+                yield row, values_of(line) or {}
 
     def rollouts(self) -> Iterator[Rollout]:
         """Every row with its story."""
