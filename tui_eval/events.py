@@ -52,6 +52,7 @@ class RunStarted(msgspec.Struct, tag="run", array_like=True):
         env_told: False where `env_id` is only how a file or its folder is called.
         refused: Requests that were refused in earlier sessions, or in all of a run that is read
             from disk; None where nobody counted them.
+        lost: Tokens (input, output) that rollouts without a row have used so far, by row.
     """
 
     seq: int
@@ -77,6 +78,7 @@ class RunStarted(msgspec.Struct, tag="run", array_like=True):
     asked: bool = True
     env_told: bool = True
     refused: int | None = None
+    lost: dict[int, tuple[int, int]] = {}
 
 
 class RolloutStaged(msgspec.Struct, tag="stage", array_like=True, gc=False):
@@ -85,6 +87,7 @@ class RolloutStaged(msgspec.Struct, tag="stage", array_like=True, gc=False):
     Args:
         note: Why it sleeps: the cause, a comma, and what comes of it.
         again_at: Unix seconds at which it is tried again; 0 where it does not sleep.
+        lost_input, lost_output: Tokens of its earlier attempts, in all sessions.
     """
 
     seq: int
@@ -98,6 +101,8 @@ class RolloutStaged(msgspec.Struct, tag="stage", array_like=True, gc=False):
     output_tokens: int
     note: str = ""
     again_at: float = 0.0
+    lost_input: int = 0
+    lost_output: int = 0
 
 
 class RolloutFinished(msgspec.Struct, tag="done", array_like=True, gc=False):

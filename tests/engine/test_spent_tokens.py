@@ -47,7 +47,7 @@ def test_tokens_of_a_lost_attempt_are_counted(program: Program, fault_server: Fa
     assert row["token_usage"] == {"input_tokens": 20, "output_tokens": 10}
     later = program.run("report", str(program.only_run().path))
     assert "Tokens: 30 in, 15 out, 45 in all; a rollout 20 in, 10 out" in later.out
-    assert "15 of them in attempts that were run again" in later.out
+    assert "15 of them in attempts that were cut short or run again" in later.out
 
 
 def test_tokens_of_answers_that_are_of_no_use_are_counted(

@@ -334,26 +334,64 @@ def rollouts(draw: st.DrawFn, row: int, at: float) -> RolloutFinished:
 
 
 @st.composite
-def lives(draw: st.DrawFn) -> tuple[list[Event], list[Event]]:
-    """What a run tells in which errored rollouts run again, and what is left of it."""
+def lives(draw: st.DrawFn) -> tuple[list[Event], dict[int, tuple[int, int]], list[Event]]:
+    """What a run tells in which errored rollouts run again, what they lost, and what is left."""
     told: list[Event] = []
+    lost: dict[int, tuple[int, int]] = {}
     left: dict[int, RolloutFinished] = {}
     for step in range(draw(st.integers(1, 14))):
         row = draw(st.integers(0, ROWS - 1))
         if row not in left:
-            left[row] = draw(rollouts(row, 2000.0 + step))
-            told.append(left[row])
+            one = left[row] = draw(rollouts(row, 2000.0 + step))
+            before = lost.pop(row, (0, 0))
+            one.lost_input, one.lost_output = one.lost_input + before[0], before[1]
+            told.append(one)
         elif left[row].error is not None:
-            told.append(RowsTakenBack(0, 1.0, [left.pop(row)]))
-    return told, [*left.values()]
+            was = left.pop(row)
+            told.append(RowsTakenBack(0, 1.0, [was]))
+            spent = was.input_tokens + was.lost_input, was.output_tokens + was.lost_output
+            if any(spent):
+                lost[row] = spent
+    return told, lost, [*left.values()]
 
 
 @given(lives())
-def test_rows_that_are_taken_back_leave_what_a_run_without_them_would_be(
-    life: tuple[list[Event], list[Event]],
+def test_rows_that_are_taken_back_leave_only_the_tokens_that_they_have_used(
+    life: tuple[list[Event], dict[int, tuple[int, int]], list[Event]],
 ) -> None:
-    told, left = life
-    assert everything(folded(started(), *told)) == everything(folded(started(), *left))
+    told, lost, left = life
+    assert everything(folded(started(), *told)) == everything(folded(started(lost=lost), *left))
+
+
+def test_tokens_of_a_rollout_that_is_tried_again_stay_counted() -> None:
+    state = folded(started(), staged(0, Stage.MODEL, input_tokens=7, output_tokens=3))
+    state.apply(staged(0, Stage.SETUP, attempt=2, lost_input=7, lost_output=3))
+    assert (state.tokens_in, state.tokens_out, state.lost_in) == (7, 3, 7)
+    again = staged(
+        0, Stage.MODEL, attempt=2, input_tokens=5, output_tokens=1, lost_input=7, lost_output=3
+    )
+    state.apply(again)
+    assert (state.tokens, state.used_by(0)) == (16, (12, 4))
+    state.apply(finished(0, input_tokens=6, output_tokens=1, lost_input=7, lost_output=3))
+    assert (state.tokens, state.lost, state.lost_out) == (17, {}, 3)
+
+
+def test_a_session_that_goes_on_takes_over_what_the_one_before_has_used() -> None:
+    before = (
+        started(),
+        finished(0, input_tokens=10, output_tokens=5),
+        staged(1, Stage.MODEL, input_tokens=7, output_tokens=3),
+        RunFinished(0, 1010.0, "interrupted", 130),
+    )
+    watched = folded(*before)
+    assert watched.tokens == 25
+    lost = {0: (99, 99), 1: (7, 3), 2: (4, 0)}  # the first one's row was written meanwhile
+    watched.apply(started(at=1100.0, lost=lost))
+    assert (watched.tokens, watched.lost) == (29, {1: (7, 3), 2: (4, 0)})
+    joined = folded(started(at=1100.0, lost=lost), before[1])
+    assert (joined.tokens, joined.lost) == (29, {1: (7, 3), 2: (4, 0)})
+    watched.apply(started(at=1200.0))
+    assert (watched.tokens, watched.lost_in) == (15, 0), "nobody knows of them any more"
 
 
 def test_a_row_is_taken_back_as_it_was_told_and_in_no_other_state() -> None:
@@ -422,6 +460,12 @@ def test_the_cost_of_the_whole_is_projected_from_what_has_finished() -> None:
     assert dear.projected_cost is None, "more than that is spent already"
     dear.apply(finished(1, 1.0, input_tokens=2_000_000))
     assert dear.projected_cost == dear.cost
+    stopped = folded(
+        started(2, 2, input_price=1.0, output_price=1.0, lost={2: (3_000_000, 0)}),
+        finished(0, 1.0, input_tokens=1_000_000, output_tokens=0),
+    )
+    assert stopped.projected_cost == pytest.approx(4.0 + 3.0), "what was lost is paid for once"
+    assert stopped.projected_tokens == pytest.approx(7_000_000)
     assert folded(started(1, 1), finished(0, 1.0)).projected_cost is None, "no price"
 
 

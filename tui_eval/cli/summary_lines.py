@@ -143,7 +143,7 @@ def _spent(summary: Summary) -> Iterator[str]:
             each = f"; a rollout {summary.used_in / n:,.0f} in, {summary.used_out / n:,.0f} out"
     yield from _wrapped("Tokens", [*parts, f"{tokens_in + tokens_out:,} in all{each}"])
     if lost := summary.lost_in + summary.lost_out:
-        yield f"  {lost:,} of them in attempts that were run again"
+        yield f"  {lost:,} of them in attempts that were cut short or run again"
     prices = summary.prices
     if summary.cost is None:
         yield "Cost: not known; the endpoint has no input_price and output_price"

@@ -52,7 +52,7 @@ class Work:
         score_at_end: What is generated is kept in `Rollouts.generated` and not scored yet.
         goes_on: Which exceptions of people's code are no data.
         out_of_budget: Whether nothing new may begin.
-        lost: Tokens (input, output) that earlier sessions lost on rollouts, by place.
+        lost: See `Prepared`.
     """
 
     env: Environment
@@ -74,7 +74,7 @@ class Rollouts:
     """Runs rollouts one by one; whatever happens to one stays with it.
 
     `generated` are those that wait until all are generated. `spent` are the tokens, in and out, of
-    rows that were taken back or put aside by an earlier session, by row.
+    rows that were taken back and of attempts of earlier sessions, by row.
     """
 
     def __init__(

@@ -12,6 +12,7 @@ from tui_eval.engine.preparing.prepared import Prepared
 from tui_eval.engine.seam.hub import Hub
 from tui_eval.runs.metadata import build_metadata
 from tui_eval.runs.redaction import Redactor
+from tui_eval.runs.unfinished import KEY, unfinished_object
 from tui_eval.runs.writer import write_metadata
 
 WRITTEN_EVERY_S = 1.0
@@ -48,6 +49,7 @@ class RunMetadata:
                 **self._shape_of_uneven_groups(),
                 **self._why_it_stopped(),
                 **self._moves_of_the_limit(),
+                **self._unfinished(),
             },
         )
 
@@ -69,8 +71,9 @@ class RunMetadata:
                 written = counted
                 self.write()
 
-    def _counted(self) -> tuple[int, int | None]:
-        return self._hub.state.finished, self._hub.state.refused_requests
+    def _counted(self) -> tuple[int, int, int | None]:
+        state = self._hub.state
+        return state.finished, state.tokens, state.refused_requests
 
     def _shape_of_uneven_groups(self) -> dict[str, Any]:
         examples = self._prepared.examples
@@ -78,6 +81,23 @@ class RunMetadata:
             return {}
         shape = {"num_examples": len(examples), "rollouts_per_example": examples.most}
         return {**shape, "uneven_groups": True}
+
+    def _unfinished(self) -> dict[str, Any]:
+        """What rollouts without a row have used: those in flight, and those that begin anew."""
+        state, examples = self._hub.state, self._prepared.examples
+        ids, found = examples.ids(), []
+        for row in sorted(state.lost.keys() | self._hub.active.keys()):
+            tokens_in, tokens_out = state.used_by(row)
+            if tokens_in or tokens_out:
+                found.append(
+                    unfinished_object(
+                        ids[examples.example(row)],
+                        examples.number(row),
+                        row if examples.groups else None,
+                        (tokens_in, tokens_out),
+                    )
+                )
+        return {KEY: found} if found else {}
 
     def _why_it_stopped(self) -> dict[str, Any]:
         end = self._hub.state.end

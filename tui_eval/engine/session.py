@@ -23,7 +23,7 @@ from tui_eval.engine.steering import AtWork, Steering
 from tui_eval.errors import must_propagate
 from tui_eval.events import OUT_OF_BUDGET, CommandAnswered, Noticed, RunFinished, Stage
 from tui_eval.runs.dead import close_for_the_dead
-from tui_eval.runs.journal import Journal, restore_state
+from tui_eval.runs.journal import Journal, restore_state, tokens_in_journal
 from tui_eval.runs.redaction import Redactor
 from tui_eval.runs.writer import RunWriter
 from tui_eval.stats.cost import budget_spent
@@ -293,6 +293,7 @@ class Session:
             watch = rollouts.watch(row, Held())
             state = restore_state(record, self._prepared.fresh_state(row))
             watch.attempt = record["attempt"]
+            watch.input_tokens, watch.output_tokens = tokens_in_journal(record)
             watch.messages_added([*state["prompt"], *state["completion"]])
             self._journal.keep(row, record)
             watch.staged(Stage.GENERATED)

@@ -35,9 +35,10 @@ class RunState:
     whether to draw. Errored rollouts have no reward and no part in means and pass rates; they are
     counted in `by_stage[ERROR]`. `reward_most` is the greatest reward, 1 at least. `tokens_in` and
     `tokens_out` are those of all rollouts, running ones included, and `lost_in` and `lost_out` what
-    of them went into attempts that a later one replaced; `used_in` and `used_out` are those of the
-    `with_usage` finished ones that told any. `rollout_s` has the seconds of every rollout
-    without an error, `model_call_s` those of every answered model call, `rollout_in` and
+    of them went into attempts that a later one replaces; `lost` has those of rollouts without a
+    row, by row. `used_in` and `used_out` are those of the `with_usage` finished ones that told any,
+    and `retried_in` and `retried_out` what finished ones lost. `rollout_s` has the seconds of every
+    rollout without an error, `model_call_s` those of every answered model call, `rollout_in` and
     `rollout_out` the tokens of those finished rollouts that told any, and `tool_uses` the calls
     and errors of each tool. `trend` has the rewards in the order in which they came. `concurrency`
     has the last word on every endpoint, once one refused a request, and `limits` what `at_a_time`
@@ -79,6 +80,8 @@ class RunState:
         self.input_tokens = array("q", bytes(8 * total))
         self.output_tokens = array("q", bytes(8 * total))
         self.tokens_in = self.tokens_out = self.lost_in = self.lost_out = 0
+        self.retried_in = self.retried_out = 0
+        self.lost: dict[int, tuple[int, int]] = {}
         self.with_usage = 0
         self.used_in = self.used_out = 0
         self.reward = array("d", [NAN]) * total
@@ -186,20 +189,27 @@ class RunState:
         None where a price is not known, before one has finished, and where what runs has cost
         more than that already.
         """
-        used = cost_of(self.used_in + self.lost_in, self.used_out + self.lost_out, self.prices)
-        return self._projected(self.cost, used)
+        used = self.used_in + self.retried_in, self.used_out + self.retried_out
+        lost = self.lost_in - self.retried_in, self.lost_out - self.retried_out
+        return self._projected(
+            self.cost, cost_of(*used, self.prices), cost_of(*lost, self.prices) or 0.0
+        )
 
     @property
     def projected_tokens(self) -> float | None:
         """Input and output tokens of the whole run, and None, as with its cost."""
-        used = self.used_in + self.lost_in + self.used_out + self.lost_out
-        return self._projected(self.tokens, used)
+        retried = self.retried_in + self.retried_out
+        used = self.used_in + self.used_out + retried
+        return self._projected(self.tokens, used, self.lost_in + self.lost_out - retried)
 
-    def _projected(self, spent: float | None, used: float | None) -> float | None:
-        """For the whole run what finished rollouts `used`, where that is no less than `spent`."""
+    def _projected(self, spent: float | None, used: float | None, lost: float) -> float | None:
+        """For the whole run what finished rollouts `used`, and what others `lost`.
+
+        None where that is less than what is `spent`.
+        """
         if spent is None or used is None or not self.finished:
             return None
-        whole = used / self.finished * self.total
+        whole = used / self.finished * self.total + lost
         return whole if whole >= spent or self.finished == self.total else None
 
     @property
@@ -239,6 +249,11 @@ class RunState:
             return NAN
         return max(self._held_at.get(row, now) - self.since[row], 0.0)
 
+    def used_by(self, row: int) -> tuple[int, int]:
+        """Input and output tokens of a rollout without a row, in all its attempts."""
+        lost = self.lost.get(row, (0, 0))
+        return self.input_tokens[row] + lost[0], self.output_tokens[row] + lost[1]
+
     def example_id(self, row: int) -> Any:
         """The example's id as the dataset has it; its position until a rollout of it finished."""
         position = row // self.per_example
@@ -264,6 +279,12 @@ class RunState:
             self._grow(event.total - self.total)
         if before is None or again or event.at != before.at:
             self.rate = Rate(event.at)  # a session's own
+        for row in self.lost.keys() - event.lost.keys():
+            self._lose(row, 0, 0)
+        for row, lost in event.lost.items():
+            if self.stage[row] < DONE:
+                self._use(row, 0, 0, 0, 0)
+                self._lose(row, *lost)
 
     def _grow(self, more: int) -> None:
         """Adds places for rollouts behind those that there are."""
@@ -301,6 +322,7 @@ class RunState:
         elif self.notes:
             self._woke(row)
         self._use(row, event.turns, event.tool_calls, event.input_tokens, event.output_tokens)
+        self._lose(row, event.lost_input, event.lost_output)
 
     def _woke(self, row: int) -> None:
         self.notes.pop(row, None)
@@ -319,6 +341,19 @@ class RunState:
         self.input_tokens[row] = tokens_in
         self.output_tokens[row] = tokens_out
 
+    def _lose(self, row: int, tokens_in: int, tokens_out: int) -> None:
+        """What the attempts of a rollout that came to no row have used, in all."""
+        before = self.lost.pop(row, (0, 0))
+        if tokens_in or tokens_out:
+            self.lost[row] = tokens_in, tokens_out
+        self._count_lost(tokens_in - before[0], tokens_out - before[1])
+
+    def _count_lost(self, tokens_in: int, tokens_out: int) -> None:
+        self.lost_in += tokens_in
+        self.lost_out += tokens_out
+        self.tokens_in += tokens_in
+        self.tokens_out += tokens_out
+
     def _on_RolloutFinished(self, event: ev.RolloutFinished) -> None:
         row = event.row
         if self.stage[row] >= DONE:  # told again, where its line is at another place now
@@ -328,10 +363,10 @@ class RunState:
         self._woke(row)
         self._held_at.pop(row, None)
         self._use(row, event.turns, event.tool_calls, event.input_tokens, event.output_tokens)
-        self.lost_in += event.lost_input
-        self.lost_out += event.lost_output
-        self.tokens_in += event.lost_input
-        self.tokens_out += event.lost_output
+        self._lose(row, 0, 0)
+        self._count_lost(event.lost_input, event.lost_output)
+        self.retried_in += event.lost_input
+        self.retried_out += event.lost_output
         if event.input_tokens or event.output_tokens:
             self.with_usage += 1
             self.used_in += event.input_tokens
@@ -390,6 +425,8 @@ class RunState:
     def _take_back(self, was: ev.RolloutFinished) -> None:
         """An errored rollout waits again: what its row added is taken away, at constant cost.
 
+        Its tokens stay: they were spent.
+
         Nothing happens where the row was not told, or is told already as it came out later.
         """
         row = was.row
@@ -398,10 +435,10 @@ class RunState:
         self.taken_back += 1
         self._move(row, WAITING)
         self._use(row, 0, 0, 0, 0)
-        self.lost_in -= was.lost_input
-        self.lost_out -= was.lost_output
-        self.tokens_in -= was.lost_input
-        self.tokens_out -= was.lost_output
+        self._count_lost(-was.lost_input, -was.lost_output)
+        self._lose(row, was.input_tokens + was.lost_input, was.output_tokens + was.lost_output)
+        self.retried_in -= was.lost_input
+        self.retried_out -= was.lost_output
         if was.input_tokens or was.output_tokens:
             self.with_usage -= 1
             self.used_in -= was.input_tokens

@@ -60,6 +60,11 @@ def number_of(value: Any) -> float | None:
     return None
 
 
+def tokens_of(value: Any) -> int:
+    """A count of tokens; 0 for anything else."""
+    return int(min(max(number_of(value) or 0.0, 0.0), 2.0**53))
+
+
 def metrics_of(row: Mapping[str, Any]) -> Mapping[str, Any]:
     """The metrics of a row; rows before there was a key for them have them beside the rest."""
     if "metrics" in row:

@@ -8,9 +8,10 @@ from typing import Any
 
 import msgspec
 
+from tui_eval.fold.saved_values import mapping, tokens_of
 from tui_eval.messages import to_messages
 from tui_eval.runs.layout import RunDir
-from tui_eval.runs.plain_json import Cleaner, plain
+from tui_eval.runs.plain_json import encode_whatever
 from tui_eval.runs.redaction import Redactor
 from tui_eval.runs.scan import decode_row
 from tui_eval.runs.writer import write_atomically, write_line
@@ -73,7 +74,7 @@ class Journal:
 
     def keep(self, row: int, record: Mapping[str, Any]) -> None:
         """A record of an earlier session that is in the file already."""
-        self._remember(row, msgspec.json.encode(Cleaner().clean(record)) + b"\n")
+        self._remember(row, encode_whatever(record) + b"\n")
 
     def _remember(self, row: int, line: bytes) -> None:
         self._live_bytes += len(line) - len(self._live.get(row, b""))
@@ -134,10 +135,7 @@ def encode_state(row: int, number: int, attempt: int, state: State) -> bytes:
         "tool_log": state.tool_log,
         "state": kept,
     }
-    try:
-        return msgspec.json.encode(record, enc_hook=plain) + b"\n"
-    except Exception:  # people's objects may raise anything when they are looked at
-        return msgspec.json.encode(Cleaner().clean(record)) + b"\n"
+    return encode_whatever(record) + b"\n"
 
 
 def _is_json(value: Any) -> bool:
@@ -165,6 +163,12 @@ def read_journal(run: RunDir) -> dict[int, dict[str, Any]]:
 
 def _is_record(record: Mapping[str, Any]) -> bool:
     return all(isinstance(record.get(key), kind) for key, kind in _RECORD.items())
+
+
+def tokens_in_journal(record: Mapping[str, Any]) -> tuple[int, int]:
+    """Input and output tokens that the row of a record will tell."""
+    usage = mapping(record["state"].get("usage"))
+    return tokens_of(usage.get("input_tokens")), tokens_of(usage.get("output_tokens"))
 
 
 def restore_state(record: Mapping[str, Any], fresh: State) -> State:

@@ -56,7 +56,7 @@ class Placing:
         """Different rollouts so far."""
         self.errored = False
         self._fixed = fixed
-        self._places = RowPlaces(self.per_example, self.examples)
+        self.places = RowPlaces(self.per_example, self.examples)
         self._seen = bytearray(self.total)
 
     @property
@@ -67,7 +67,7 @@ class Placing:
     def learn(self, events: Iterable[RolloutFinished]) -> None:
         """Takes over rows that have their places."""
         for event in events:
-            self._places.learn(event)
+            self.places.learn(event)
             self._take(event)
 
     def place(
@@ -75,7 +75,7 @@ class Placing:
     ) -> tuple[list[RolloutFinished], list[RolloutFinished]]:
         """Gives rows their places; returns those that have one now, and those that have none."""
         placed, misfits = [], []
-        place_of, fixed, total = self._places.place_of, self._fixed, self.total
+        place_of, fixed, total = self.places.place_of, self._fixed, self.total
         for event in events:
             own, number = event.row, event.number
             found = place_of(

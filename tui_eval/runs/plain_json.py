@@ -87,6 +87,14 @@ class Cleaner:
         return f"<{type(value).__name__} is not JSON: {_short_repr(value)}>"
 
 
+def encode_whatever(value: Any) -> bytes:
+    """The JSON of a value; what JSON cannot carry is replaced by a text that says what it was."""
+    try:
+        return msgspec.json.encode(value, enc_hook=plain)
+    except Exception:  # people's objects may raise anything when they are looked at
+        return msgspec.json.encode(Cleaner().clean(value))
+
+
 def _short_repr(value: Any) -> str:
     try:
         text = repr(value)

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from tui_eval.events import HEAD, RolloutFinished
-from tui_eval.fold.saved_values import listing, mapping, metrics_of, number_of
+from tui_eval.fold.saved_values import listing, mapping, metrics_of, number_of, tokens_of
 from tui_eval.fold.transcript import content_text
 from tui_eval.runs.places import example_id_of
 from tui_eval.runs.scan import Line
@@ -42,8 +42,8 @@ def event_of(line: Line, row: int, number: int) -> RolloutFinished:
         truncated=bool(saved.get("is_truncated")),
         turns=_count(ours.get("steps"), completion, "assistant"),
         tool_calls=_tool_calls(ours.get("tool_calls"), tools, completion),
-        input_tokens=_tokens(usage.get("input_tokens")),
-        output_tokens=_tokens(usage.get("output_tokens")),
+        input_tokens=tokens_of(usage.get("input_tokens")),
+        output_tokens=tokens_of(usage.get("output_tokens")),
         started_at=started,
         generation_ms=number_of(timing.get("generation_ms")) or 0.0,
         scoring_ms=number_of(timing.get("scoring_ms")) or 0.0,
@@ -51,8 +51,8 @@ def event_of(line: Line, row: int, number: int) -> RolloutFinished:
         metrics={_whole(k): v for k, v in metrics.items() if v is not None},
         model_ms=_model_ms(ours.get("steps")),
         tools=tools,
-        lost_input=_tokens(lost.get("input_tokens")),
-        lost_output=_tokens(lost.get("output_tokens")),
+        lost_input=tokens_of(lost.get("input_tokens")),
+        lost_output=tokens_of(lost.get("output_tokens")),
         question=_head(saved.get("prompt"), "user"),
         answer=_head(completion, "assistant"),
     )
@@ -113,10 +113,6 @@ def _plain_id(example_id: Any) -> Any:
     if isinstance(example_id, int) and -(2**63) <= example_id < 2**63:
         return example_id
     return _whole(str(example_id))
-
-
-def _tokens(value: Any) -> int:
-    return int(min(max(number_of(value) or 0.0, 0.0), 2.0**53))
 
 
 def _whole(text: str) -> str:

@@ -33,6 +33,7 @@ from tui_eval.runs.lock import holder
 from tui_eval.runs.placing import Counted, Placing, likely_shape
 from tui_eval.runs.row_index import MOST_FAULTS, BrokenIndexError, RowIndex
 from tui_eval.runs.scan import Line, LineNumbers
+from tui_eval.runs.unfinished import unfinished_tokens
 
 COUNTED_BYTES = 1 << 22
 """So much is read before the first row is told, to learn how many rollouts an example has."""
@@ -246,7 +247,7 @@ class Story:
             if not asked and not read:
                 return []  # an empty file may become anything
         self._ended = True
-        again = self._told_again()
+        again = self._told_again() or self._with_unfinished()
         status, code = ("finished", 0) if whole else ("interrupted", 130)
         if whole and placing.errored:
             code = 3
@@ -266,7 +267,15 @@ class Story:
         before, shape = self._started, (self._placing.examples, self._placing.per_example)
         self._started = started_event(self.run, self.format, self._facts, shape)
         self._started.reading, self._started.asked = before.reading, before.asked
-        return [self._started]
+        return self._with_unfinished() or [self._started]
+
+    def _with_unfinished(self) -> list[Event]:
+        """The run again with what its rollouts without a row have used; nothing where none has."""
+        if not self._trusted:
+            return []
+        lost = unfinished_tokens(self._facts, self._placing.places)
+        self._started = replace(self._started, lost=lost)
+        return [self._started] if lost else []
 
     @property
     def _unread(self) -> int:

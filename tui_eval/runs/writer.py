@@ -12,7 +12,7 @@ import msgspec
 from tui_eval.events import RolloutFinished
 from tui_eval.runs.index import encode_entry
 from tui_eval.runs.layout import RunDir
-from tui_eval.runs.plain_json import Cleaner
+from tui_eval.runs.plain_json import encode_whatever
 from tui_eval.runs.redaction import Redactor
 
 FLAGS = os.O_WRONLY | os.O_CREAT | os.O_APPEND | os.O_CLOEXEC
@@ -175,5 +175,5 @@ def write_atomically(path: Path, data: bytes) -> None:
 
 def write_metadata(run: RunDir, metadata: dict[str, Any], redact: Redactor) -> None:
     """Replaces metadata.json."""
-    text = msgspec.json.format(msgspec.json.encode(Cleaner().clean(metadata)), indent=2)
+    text = msgspec.json.format(encode_whatever(metadata), indent=2)
     write_atomically(run.metadata, redact(text) + b"\n")

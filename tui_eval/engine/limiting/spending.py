@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from tui_eval.config.plan import RunPlan
+from tui_eval.fold.run_state import RunState
 from tui_eval.runs.layout import RunDir
-from tui_eval.runs.opening import finished_on_disk
+from tui_eval.runs.opening import saved_events
 from tui_eval.runs.places import RowPlaces
 from tui_eval.runs.row_events import event_of
 from tui_eval.runs.scan import scan
@@ -14,12 +15,12 @@ from tui_eval.stats.cost import Prices, budget_spent, cost_of
 
 
 def spent_on_disk(plan: RunPlan, run: RunDir) -> tuple[int, float | None]:
-    """Tokens of the rows of a run, and US dollars for them; None where a price is not known."""
-    rows = finished_on_disk(run)
-    tokens_in = sum(row.input_tokens + row.lost_input for row in rows)
-    tokens_out = sum(row.output_tokens + row.lost_output for row in rows)
+    """Tokens that a run has used, and US dollars for them; None where a price is not known."""
+    state = RunState()
+    for event in saved_events(run):
+        state.apply(event)
     prices = Prices(plan.input_price, plan.output_price)
-    return tokens_in + tokens_out, cost_of(tokens_in, tokens_out, prices)
+    return state.tokens, cost_of(state.tokens_in, state.tokens_out, prices)
 
 
 def budget_reached(plan: RunPlan, run: RunDir) -> bool:

@@ -29,7 +29,7 @@ class Prepared:
         todo: Places of the rollouts to generate, in order.
         journal: Generated rollouts that wait for their score, by place.
         saved_members: Rollouts that are on disk, of groups that are not complete.
-        lost: Tokens (input, output) of rows that were put aside to run again, by place.
+        lost: Tokens (input, output) of earlier attempts of rollouts that are not done, by place.
         again: Places of the errored rollouts that alone are to run; None for all that is left.
         time_before_ms: How long earlier sessions worked on the run.
         notices: Sentences for people.

@@ -7,8 +7,6 @@ from collections.abc import Collection, Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from msgspec.json import encode
-
 from tui_eval.config.changes import Change, change, changes, misfits, same_size
 from tui_eval.config.options import NEWEST
 from tui_eval.config.plan import Request, RunPlan
@@ -22,14 +20,15 @@ from tui_eval.engine.suites.own_runs import plan_of, roots_of, rows_key
 from tui_eval.errors import Notice, RefusedError, warning
 from tui_eval.messages import to_messages
 from tui_eval.runs.facts import read_metadata
-from tui_eval.runs.journal import read_journal
+from tui_eval.runs.journal import read_journal, tokens_in_journal
 from tui_eval.runs.layout import RunDir, saved_roots
 from tui_eval.runs.lock import holder
 from tui_eval.runs.opening import find_run
 from tui_eval.runs.places import RowPlaces
-from tui_eval.runs.plain_json import Cleaner
+from tui_eval.runs.plain_json import encode_whatever
 from tui_eval.runs.repair import Repaired, repair
 from tui_eval.runs.scan import scan
+from tui_eval.runs.unfinished import unfinished_tokens
 from tui_eval.runs.unsaved import Incomplete, incomplete_runs
 from tui_eval.runs.writer import write_atomically
 from tui_eval.state import State
@@ -167,18 +166,38 @@ def take_up(prepared: Prepared, keep_errors: bool) -> None:
     prepared.done = repaired.kept
     shape = prepared.started.rollouts_per_example, prepared.started.num_examples
     places = RowPlaces(*shape, _positions(prepared.examples))
-    prepared.lost = dict(spent_on_superseded(prepared.run, places))
-    prepared.notices += map(warning, repaired.dropped)
     done = {event.row for event in prepared.done}
+    prepared.started.lost = prepared.lost = _lost(prepared.run, places, done)
+    prepared.notices += map(warning, repaired.dropped)
     prepared.journal = {
         row: record
         for row, record in _at_their_places(read_journal(prepared.run), prepared).items()
         if row not in done and row < prepared.started.total
     }
+    for row, record in prepared.journal.items():
+        _count_with_its_row(prepared.lost, row, record)
     if not prepared.journal:
         prepared.run.journal.unlink(missing_ok=True)
     if prepared.grouped:
         _take_up_members(prepared)
+
+
+def _lost(run: RunDir, places: RowPlaces, done: Collection[int]) -> dict[int, tuple[int, int]]:
+    """Tokens (input, output) of attempts of the rollouts that are not done, by place."""
+    lost = dict(spent_on_superseded(run, places))
+    for row, tokens in unfinished_tokens(read_metadata(run), places).items():
+        lost[row] = max(tokens, lost.get(row, tokens))  # it has those of the rows put aside in it
+    return {row: tokens for row, tokens in lost.items() if row not in done}
+
+
+def _count_with_its_row(
+    lost: dict[int, tuple[int, int]], row: int, record: Mapping[str, Any]
+) -> None:
+    """Takes out what the row of a generated rollout will tell."""
+    tokens, own = lost.pop(row, (0, 0)), tokens_in_journal(record)
+    rest = max(tokens[0] - own[0], 0), max(tokens[1] - own[1], 0)
+    if any(rest):
+        lost[row] = rest
 
 
 def repair_run(prepared: Prepared, *, keep_errors: bool, again: Collection[int] | None) -> Repaired:
@@ -213,7 +232,7 @@ def _at_their_places(
             place = position * examples.per_example + record["number"]
         moved[place] = {**record, "row": place}
     if moved.keys() != records.keys():
-        lines = [encode(Cleaner().clean(record)) + b"\n" for record in moved.values()]
+        lines = [encode_whatever(record) + b"\n" for record in moved.values()]
         write_atomically(prepared.run.journal, b"".join(lines))
     return moved
 
