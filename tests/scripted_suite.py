@@ -63,8 +63,8 @@ def told(events: list[ev.Event]) -> dict[str, Any]:
         "reward": reward.mean,
         "half_width": (reward.high - reward.low) / 2,
         "elapsed_s": TOOK_S,
-        "input_tokens": state.tokens_in,
-        "output_tokens": state.tokens_out,
+        "input_tokens": state.usage.tokens_in,
+        "output_tokens": state.usage.tokens_out,
         "cost": state.cost,
     }
 

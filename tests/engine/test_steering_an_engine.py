@@ -95,7 +95,12 @@ def figures(state: RunState) -> dict[str, Any]:
         "counts": state.by_stage,
         "places": [*state.offset, *state.length],
         "errors": (state.errors, state.error_counts, state.stop_conditions),
-        "tokens": (state.tokens_in, state.tokens_out, state.lost_in, state.lost_out),
+        "tokens": (
+            state.usage.tokens_in,
+            state.usage.tokens_out,
+            state.usage.lost_in,
+            state.usage.lost_out,
+        ),
         "mean": state.reward_mean.result().mean,
     }
 

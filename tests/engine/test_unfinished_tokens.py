@@ -84,7 +84,10 @@ def told(path: Path) -> tuple[tuple[int, int], tuple[int, int]]:
     state = RunState()
     for event in saved_events(RunDir(path)):
         state.apply(event)
-    return (state.tokens_in, state.tokens_out), (state.lost_in, state.lost_out)
+    return (state.usage.tokens_in, state.usage.tokens_out), (
+        state.usage.lost_in,
+        state.usage.lost_out,
+    )
 
 
 async def test_they_are_told_of_the_stopped_run_and_counted_on_when_it_goes_on(

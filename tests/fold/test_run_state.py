@@ -45,8 +45,8 @@ def figures(state: RunState) -> dict[str, Any]:
     return {
         "by_stage": state.by_stage,
         "counts": (state.finished, state.errored, state.running, state.waiting),
-        "tokens": (state.tokens_in, state.tokens_out),
-        "usage": (state.with_usage, state.used_in, state.used_out),
+        "tokens": (state.usage.tokens_in, state.usage.tokens_out),
+        "usage": (state.usage.with_usage, state.usage.used_in, state.usage.used_out),
         "columns": [list(column) for column in (state.stage, state.turns, state.offset)],
         "rewards": [None if math.isnan(value) else value for value in state.reward],
         "mean": (reward.n, pytest.approx(reward.mean), pytest.approx(reward.se, abs=1e-9)),
@@ -84,10 +84,10 @@ def test_stages_move_a_rollout_through_the_counts() -> None:
     state.apply(staged(1, Stage.TOOL, turns=1, tool_calls=2, input_tokens=7, output_tokens=3))
     assert (state.by_stage[Stage.MODEL], state.by_stage[Stage.TOOL]) == (0, 1)
     assert (state.turns[1], state.tool_calls[1]) == (1, 2)
-    assert (state.tokens_in, state.tokens_out) == (7, 3)
+    assert (state.usage.tokens_in, state.usage.tokens_out) == (7, 3)
     state.apply(finished(1))
     assert (state.running, state.finished) == (1, 1)
-    assert (state.tokens_in, state.tokens_out) == (10, 5)
+    assert (state.usage.tokens_in, state.usage.tokens_out) == (10, 5)
 
 
 def test_a_finished_rollout_told_twice_counts_once() -> None:
@@ -98,7 +98,7 @@ def test_a_finished_rollout_told_twice_counts_once() -> None:
 
 def test_a_late_stage_does_not_bring_a_finished_rollout_back() -> None:
     state = folded(started(), finished(0), staged(0, Stage.MODEL, input_tokens=999))
-    assert (state.finished, state.running, state.tokens_in) == (1, 0, 10)
+    assert (state.finished, state.running, state.usage.tokens_in) == (1, 0, 10)
 
 
 def test_an_errored_rollout_has_no_reward_and_no_part_in_means() -> None:
@@ -125,7 +125,7 @@ def test_a_second_attempt_starts_its_clock_and_its_tokens_anew() -> None:
         staged(0, Stage.SLEEPING, at=1002.0, input_tokens=50),
         staged(0, Stage.SETUP, at=1010.0, attempt=2),
     )
-    assert (state.since[0], state.attempt[0], state.tokens_in) == (1010.0, 2, 0)
+    assert (state.since[0], state.attempt[0], state.usage.tokens_in) == (1010.0, 2, 0)
 
 
 def test_a_pause_is_no_part_of_the_time_of_a_running_rollout() -> None:
@@ -141,7 +141,7 @@ def test_an_endpoint_that_tells_negative_tokens_breaks_nothing() -> None:
     state = RunState()
     state.apply(started())
     state.apply(staged(0, Stage.MODEL, input_tokens=-1, output_tokens=3))
-    assert (state.tokens_in, state.tokens_out) == (-1, 3)
+    assert (state.usage.tokens_in, state.usage.tokens_out) == (-1, 3)
 
 
 def test_the_threshold_of_the_run_decides_what_passes() -> None:
@@ -303,10 +303,10 @@ def everything(state: RunState) -> dict[str, Any]:
     return {
         **figures(state),
         "searched": searched,
-        "lost": (state.lost_in, state.lost_out, state.cost),
+        "lost": (state.usage.lost_in, state.usage.lost_out, state.cost),
         "more columns": [list(one) for one in (state.attempt, state.length, state.tool_calls)],
         "times": [None if math.isnan(ms) else ms for ms in (*state.total_ms, *state.since)],
-        "sizes": (state.rollout_in.result(), state.rollout_out.result()),
+        "sizes": (state.usage.rollout_in.result(), state.usage.rollout_out.result()),
         "trend": state.trend.result(),
     }
 
@@ -366,14 +366,14 @@ def test_rows_that_are_taken_back_leave_only_the_tokens_that_they_have_used(
 def test_tokens_of_a_rollout_that_is_tried_again_stay_counted() -> None:
     state = folded(started(), staged(0, Stage.MODEL, input_tokens=7, output_tokens=3))
     state.apply(staged(0, Stage.SETUP, attempt=2, lost_input=7, lost_output=3))
-    assert (state.tokens_in, state.tokens_out, state.lost_in) == (7, 3, 7)
+    assert (state.usage.tokens_in, state.usage.tokens_out, state.usage.lost_in) == (7, 3, 7)
     again = staged(
         0, Stage.MODEL, attempt=2, input_tokens=5, output_tokens=1, lost_input=7, lost_output=3
     )
     state.apply(again)
     assert (state.tokens, state.used_by(0)) == (16, (12, 4))
     state.apply(finished(0, input_tokens=6, output_tokens=1, lost_input=7, lost_output=3))
-    assert (state.tokens, state.lost, state.lost_out) == (17, {}, 3)
+    assert (state.tokens, state.usage.lost, state.usage.lost_out) == (17, {}, 3)
 
 
 def test_a_session_that_goes_on_takes_over_what_the_one_before_has_used() -> None:
@@ -387,11 +387,11 @@ def test_a_session_that_goes_on_takes_over_what_the_one_before_has_used() -> Non
     assert watched.tokens == 25
     lost = {0: (99, 99), 1: (7, 3), 2: (4, 0)}  # the first one's row was written meanwhile
     watched.apply(started(at=1100.0, lost=lost))
-    assert (watched.tokens, watched.lost) == (29, {1: (7, 3), 2: (4, 0)})
+    assert (watched.tokens, watched.usage.lost) == (29, {1: (7, 3), 2: (4, 0)})
     joined = folded(started(at=1100.0, lost=lost), before[1])
-    assert (joined.tokens, joined.lost) == (29, {1: (7, 3), 2: (4, 0)})
+    assert (joined.tokens, joined.usage.lost) == (29, {1: (7, 3), 2: (4, 0)})
     watched.apply(started(at=1200.0))
-    assert (watched.tokens, watched.lost_in) == (15, 0), "nobody knows of them any more"
+    assert (watched.tokens, watched.usage.lost_in) == (15, 0), "nobody knows of them any more"
 
 
 def test_a_row_is_taken_back_as_it_was_told_and_in_no_other_state() -> None:

@@ -47,7 +47,7 @@ def numbers(state: RunState) -> dict[str, Any]:
         "metrics": {name: mean.result().mean for name, mean in state.metrics.items()},
         "turns": sum(state.turns),
         "tools": state.tool_uses,
-        "tokens": (state.tokens_in, state.tokens_out),
+        "tokens": (state.usage.tokens_in, state.usage.tokens_out),
     }
 
 

@@ -86,7 +86,7 @@ class RunMetadata:
         """What rollouts without a row have used: those in flight, and those that begin anew."""
         state, examples = self._hub.state, self._prepared.examples
         ids, found = examples.ids(), []
-        for row in sorted(state.lost.keys() | self._hub.active.keys()):
+        for row in sorted(state.usage.lost.keys() | self._hub.active.keys()):
             tokens_in, tokens_out = state.used_by(row)
             if tokens_in or tokens_out:
                 found.append(

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 from tui_eval.fold.rate import Rate
 from tui_eval.fold.row_facts import RowFacts
+from tui_eval.fold.usage import Usage
 from tui_eval.stats.cost import Prices, cost_of
 from tui_eval.stats.examples import RunningExamples
 from tui_eval.stats.mean import RunningMean
@@ -33,21 +34,17 @@ class RunState:
     Columns are indexed by row: example position times rollouts per example, plus the rollout's
     number. `changed` grows with every event that changed anything, so that a screen can tell
     whether to draw. Errored rollouts have no reward and no part in means and pass rates; they are
-    counted in `by_stage[ERROR]`. `reward_most` is the greatest reward, 1 at least. `tokens_in` and
-    `tokens_out` are those of all rollouts, running ones included, and `lost_in` and `lost_out` what
-    of them went into attempts that a later one replaces; `lost` has those of rollouts without a
-    row, by row. `used_in` and `used_out` are those of the `with_usage` finished ones that told any,
-    and `retried_in` and `retried_out` what finished ones lost. `rollout_s` has the seconds of every
-    rollout without an error, `model_call_s` those of every answered model call, `rollout_in` and
-    `rollout_out` the tokens of those finished rollouts that told any, and `tool_uses` the calls
-    and errors of each tool. `trend` has the rewards in the order in which they came. `concurrency`
-    has the last word on every endpoint, once one refused a request, and `limits` what `at_a_time`
-    lately was. `limit_moved` is the last change of the whole run's limit, and `taken_back` how many
-    rows were taken back to run again. `notes` says why rollouts sleep, `again_at` until when, and
-    `last_cause` why the last one had to. `facts` has what filters and sorting need of every
-    finished rollout. `read` is how much of a saved run's file is read, in bytes of bytes, and
-    `unreadable` has the first lines of it that were no rows, of `unreadable_lines`, `doubtful` rows
-    with a fault; `unfinished` is the number of its last line where that is not whole.
+    counted in `by_stage[ERROR]`. `reward_most` is the greatest reward, 1 at least. `usage` has the
+    tokens of all rollouts, `rollout_s` the seconds of every one without an error, `model_call_s`
+    those of every answered model call, and `tool_uses` the calls and errors of each tool. `trend`
+    has the rewards in the order in which they came. `concurrency` has the last word on every
+    endpoint, once one refused a request, and `limits` what `at_a_time` lately was. `limit_moved` is
+    the last change of the whole run's limit, and `taken_back` how many rows were taken back to run
+    again. `notes` says why rollouts sleep, `again_at` until when, and `last_cause` why the last one
+    had to. `facts` has what filters and sorting need of every finished rollout. `read` is how much
+    of a saved run's file is read, in bytes of bytes, and `unreadable` has the first lines of it
+    that were no rows, of `unreadable_lines`, `doubtful` rows with a fault; `unfinished` is the
+    number of its last line where that is not whole.
     """
 
     def __init__(self) -> None:
@@ -79,11 +76,7 @@ class RunState:
         self.tool_calls = array("I", bytes(4 * total))
         self.input_tokens = array("q", bytes(8 * total))
         self.output_tokens = array("q", bytes(8 * total))
-        self.tokens_in = self.tokens_out = self.lost_in = self.lost_out = 0
-        self.retried_in = self.retried_out = 0
-        self.lost: dict[int, tuple[int, int]] = {}
-        self.with_usage = 0
-        self.used_in = self.used_out = 0
+        self.usage = Usage()
         self.reward = array("d", [NAN]) * total
         self.since = array("d", [NAN]) * total
         self.total_ms = array("d", [NAN]) * total
@@ -103,8 +96,6 @@ class RunState:
         self.scoring_ms = RunningMean()
         self.rollout_s = RunningQuantiles()
         self.model_call_s = RunningQuantiles()
-        self.rollout_in = RunningQuantiles()
-        self.rollout_out = RunningQuantiles()
         self.tool_uses: dict[str, tuple[int, int]] = {}
         self.reward_mean = RunningMean()
         self.trend = RunningTrend()
@@ -175,12 +166,12 @@ class RunState:
     @property
     def tokens(self) -> int:
         """Input and output tokens of all rollouts."""
-        return self.tokens_in + self.tokens_out
+        return self.usage.tokens_in + self.usage.tokens_out
 
     @property
     def cost(self) -> float | None:
         """US dollars for them; None where a price is not known."""
-        return cost_of(self.tokens_in, self.tokens_out, self.prices)
+        return cost_of(self.usage.tokens_in, self.usage.tokens_out, self.prices)
 
     @property
     def projected_cost(self) -> float | None:
@@ -189,27 +180,22 @@ class RunState:
         None where a price is not known, before one has finished, and where what runs has cost
         more than that already.
         """
-        used = self.used_in + self.retried_in, self.used_out + self.retried_out
-        lost = self.lost_in - self.retried_in, self.lost_out - self.retried_out
-        return self._projected(
-            self.cost, cost_of(*used, self.prices), cost_of(*lost, self.prices) or 0.0
-        )
+        if not self.finished:
+            return None
+        whole = cost_of(*self.usage.projected(self.finished, self.total), self.prices)
+        return self._if_enough(whole, self.cost)
 
     @property
     def projected_tokens(self) -> float | None:
         """Input and output tokens of the whole run, and None, as with its cost."""
-        retried = self.retried_in + self.retried_out
-        used = self.used_in + self.used_out + retried
-        return self._projected(self.tokens, used, self.lost_in + self.lost_out - retried)
-
-    def _projected(self, spent: float | None, used: float | None, lost: float) -> float | None:
-        """For the whole run what finished rollouts `used`, and what others `lost`.
-
-        None where that is less than what is `spent`.
-        """
-        if spent is None or used is None or not self.finished:
+        if not self.finished:
             return None
-        whole = used / self.finished * self.total + lost
+        return self._if_enough(sum(self.usage.projected(self.finished, self.total)), self.tokens)
+
+    def _if_enough(self, whole: float | None, spent: float | None) -> float | None:
+        """What the whole run comes to, where that is no less than what is spent."""
+        if whole is None or spent is None:
+            return None
         return whole if whole >= spent or self.finished == self.total else None
 
     @property
@@ -251,7 +237,7 @@ class RunState:
 
     def used_by(self, row: int) -> tuple[int, int]:
         """Input and output tokens of a rollout without a row, in all its attempts."""
-        lost = self.lost.get(row, (0, 0))
+        lost = self.usage.lost.get(row, (0, 0))
         return self.input_tokens[row] + lost[0], self.output_tokens[row] + lost[1]
 
     def example_id(self, row: int) -> Any:
@@ -279,12 +265,10 @@ class RunState:
             self._grow(event.total - self.total)
         if before is None or again or event.at != before.at:
             self.rate = Rate(event.at)  # a session's own
-        for row in self.lost.keys() - event.lost.keys():
-            self._lose(row, 0, 0)
-        for row, lost in event.lost.items():
-            if self.stage[row] < DONE:
-                self._use(row, 0, 0, 0, 0)
-                self._lose(row, *lost)
+        lost = {row: tokens for row, tokens in event.lost.items() if self.stage[row] < DONE}
+        for row in lost:
+            self._use(row, 0, 0, 0, 0)
+        self.usage.lose_only(lost)
 
     def _grow(self, more: int) -> None:
         """Adds places for rollouts behind those that there are."""
@@ -322,7 +306,7 @@ class RunState:
         elif self.notes:
             self._woke(row)
         self._use(row, event.turns, event.tool_calls, event.input_tokens, event.output_tokens)
-        self._lose(row, event.lost_input, event.lost_output)
+        self.usage.lose(row, event.lost_input, event.lost_output)
 
     def _woke(self, row: int) -> None:
         self.notes.pop(row, None)
@@ -336,23 +320,9 @@ class RunState:
     def _use(self, row: int, turns: int, tools: int, tokens_in: int, tokens_out: int) -> None:
         self.turns[row] = turns
         self.tool_calls[row] = tools
-        self.tokens_in += tokens_in - self.input_tokens[row]
-        self.tokens_out += tokens_out - self.output_tokens[row]
+        self.usage.use(tokens_in - self.input_tokens[row], tokens_out - self.output_tokens[row])
         self.input_tokens[row] = tokens_in
         self.output_tokens[row] = tokens_out
-
-    def _lose(self, row: int, tokens_in: int, tokens_out: int) -> None:
-        """What the attempts of a rollout that came to no row have used, in all."""
-        before = self.lost.pop(row, (0, 0))
-        if tokens_in or tokens_out:
-            self.lost[row] = tokens_in, tokens_out
-        self._count_lost(tokens_in - before[0], tokens_out - before[1])
-
-    def _count_lost(self, tokens_in: int, tokens_out: int) -> None:
-        self.lost_in += tokens_in
-        self.lost_out += tokens_out
-        self.tokens_in += tokens_in
-        self.tokens_out += tokens_out
 
     def _on_RolloutFinished(self, event: ev.RolloutFinished) -> None:
         row = event.row
@@ -363,16 +333,7 @@ class RunState:
         self._woke(row)
         self._held_at.pop(row, None)
         self._use(row, event.turns, event.tool_calls, event.input_tokens, event.output_tokens)
-        self._lose(row, 0, 0)
-        self._count_lost(event.lost_input, event.lost_output)
-        self.retried_in += event.lost_input
-        self.retried_out += event.lost_output
-        if event.input_tokens or event.output_tokens:
-            self.with_usage += 1
-            self.used_in += event.input_tokens
-            self.used_out += event.output_tokens
-            self.rollout_in.add(event.input_tokens)
-            self.rollout_out.add(event.output_tokens)
+        self.usage.finish(event)
         self.attempt[row] = event.attempt
         self.offset[row] = event.offset
         self.length[row] = event.length
@@ -435,16 +396,7 @@ class RunState:
         self.taken_back += 1
         self._move(row, WAITING)
         self._use(row, 0, 0, 0, 0)
-        self._count_lost(-was.lost_input, -was.lost_output)
-        self._lose(row, was.input_tokens + was.lost_input, was.output_tokens + was.lost_output)
-        self.retried_in -= was.lost_input
-        self.retried_out -= was.lost_output
-        if was.input_tokens or was.output_tokens:
-            self.with_usage -= 1
-            self.used_in -= was.input_tokens
-            self.used_out -= was.output_tokens
-            self.rollout_in.remove(was.input_tokens)
-            self.rollout_out.remove(was.output_tokens)
+        self.usage.take_back(was)
         self.attempt[row], self.offset[row], self.length[row] = 0, -1, 0
         self.total_ms[row] = self.since[row] = NAN
         self.facts.remove(row)

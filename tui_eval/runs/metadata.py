@@ -76,11 +76,11 @@ def build_metadata(
 
 def _usage(state: RunState) -> dict[str, float] | None:
     """What a rollout used on average, of those that told it."""
-    if not state.with_usage:
+    if not state.usage.with_usage:
         return None
     return {
-        "input_tokens": state.used_in / state.with_usage,
-        "output_tokens": state.used_out / state.with_usage,
+        "input_tokens": state.usage.used_in / state.usage.with_usage,
+        "output_tokens": state.usage.used_out / state.usage.with_usage,
     }
 
 

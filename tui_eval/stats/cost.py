@@ -24,7 +24,7 @@ class Prices:
         return self.input is not None and self.output is not None
 
 
-def cost_of(input_tokens: int, output_tokens: int, prices: Prices) -> float | None:
+def cost_of(input_tokens: float, output_tokens: float, prices: Prices) -> float | None:
     """US dollars for these tokens; None where a price is not known."""
     if prices.input is None or prices.output is None:
         return None

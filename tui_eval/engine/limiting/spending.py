@@ -20,7 +20,7 @@ def spent_on_disk(plan: RunPlan, run: RunDir) -> tuple[int, float | None]:
     for event in saved_events(run):
         state.apply(event)
     prices = Prices(plan.input_price, plan.output_price)
-    return state.tokens, cost_of(state.tokens_in, state.tokens_out, prices)
+    return state.tokens, cost_of(state.usage.tokens_in, state.usage.tokens_out, prices)
 
 
 def budget_reached(plan: RunPlan, run: RunDir) -> bool:

@@ -258,8 +258,8 @@ def _quantiles(state: RunState, width: int) -> Iterator[Line]:
         ("a model call", state.model_call_s.result()),
     )
     tokens = (
-        ("tokens in", state.rollout_in.result()),
-        ("tokens out" if state.tokens_in else "tokens", state.rollout_out.result()),
+        ("tokens in", state.usage.rollout_in.result()),
+        ("tokens out" if state.usage.tokens_in else "tokens", state.usage.rollout_out.result()),
     )
     told: list[tuple[str, Quantiles, Callable[[float], str]]] = [
         *((name, one, _seconds_text) for name, one in seconds if one.p99),

@@ -15,9 +15,9 @@ def spending(state: RunState, width: int) -> Iterator[Line]:
     if not state.tokens:
         return
     yield EMPTY
-    used = f"{count_text(state.tokens_in)} in  {count_text(state.tokens_out)} out"
-    if not state.tokens_in:
-        used = count_text(state.tokens_out)
+    used = f"{count_text(state.usage.tokens_in)} in  {count_text(state.usage.tokens_out)} out"
+    if not state.usage.tokens_in:
+        used = count_text(state.usage.tokens_out)
     tokens: Line = (("tokens  ", "faint"), (used, ""))
     whole = _for_all(state, state.projected_tokens, count_text)
     if line_width((*tokens, *whole)) <= width:

@@ -209,7 +209,7 @@ def _facts(state: RunState, now: float, words: int, terse: bool, moved: str) -> 
     pace = _pace(state, now, words)
     facts += [((text, "muted"),) for text in (pace[-1:] if is_least and is_tight else pace)]
     comes = state.end is None and not state.is_foreign
-    if (words or not terse) and (comes or state.tokens_in or state.tokens_out):
+    if (words or not terse) and (comes or state.usage.tokens_in or state.usage.tokens_out):
         facts.append(((_tokens(state, 1 if terse else words), "muted"),))
     if cost := _cost(state, words):
         facts.append(((cost, "muted"),))
@@ -253,9 +253,9 @@ def _concurrency(state: RunState, words: int, terse: bool) -> Line:
 
 def _tokens(state: RunState, words: int) -> str:
     if words > 1:
-        noun = "tokens " if words == 3 and state.tokens_in else ""
-        return noun + tokens_text(state.tokens_in, state.tokens_out)
-    return f"{count_text(state.tokens_in + state.tokens_out)} tok"
+        noun = "tokens " if words == 3 and state.usage.tokens_in else ""
+        return noun + tokens_text(state.usage.tokens_in, state.usage.tokens_out)
+    return f"{count_text(state.usage.tokens_in + state.usage.tokens_out)} tok"
 
 
 def _lines_that_are_no_rows(state: RunState, words: int) -> Line:
