@@ -324,6 +324,16 @@ async def test_errors_of_a_run_that_has_not_ended_are_told_as_well() -> None:
         assert "✗ 2 errored" in stage.about
 
 
+async def test_errors_take_the_place_of_a_word_that_the_sign_tells() -> None:
+    far = {"n": 300, "total": 480, "errored": 19}
+    broken = found_run("9e8d7c6b", done=319, **far)
+    unsaved = found_run("77aa01ff", done=319, saved=False, date=0.0, **far)
+    async with at_home(Desk([broken, unsaved]), (80, 24)) as stage:
+        told = [line.rstrip() for line in stage.list.splitlines()[1:3]]
+        assert told[0].endswith("  319/480  ✗ 19") and "■" in told[0]
+        assert told[1].endswith("  unsaved 319/480")
+
+
 async def test_facts_of_a_run_stand_whole_beside_the_end_of_its_path() -> None:
     desk = Desk([running_run(asked={"prompt": "short"})])
     async with at_home(desk, (80, 24)) as stage:
