@@ -248,6 +248,17 @@ async def test_nothing_to_see_names_the_next_thing_to_do_and_does_it() -> None:
         assert ("demo", "") in stage.desk.asked
 
 
+async def test_a_filter_of_no_runs_says_that_there_is_nothing_to_filter() -> None:
+    async with at_home(Desk(), (80, 24)) as stage:
+        await stage.until(lambda: stage.home.runs.told)
+        await stage.press("slash")
+        assert " ".join(stage.list.split()) == "There are no runs to filter. esc clears"
+        await stage.press("x", "enter")
+        assert "There are no runs to filter." in stage.list
+        await stage.press("escape")
+        assert "No runs under ./outputs yet" in stage.list
+
+
 async def test_an_unsaved_run_is_kept_for_good() -> None:
     async with at_home() as stage:
         await stage.select("77aa01ff")

@@ -121,11 +121,14 @@ class RunList(LineView):
 
     @property
     def _instead(self) -> tuple[Line, ...]:
-        if self.runs.all and not self.runs.shown:
-            nothing = f"None of the {plural(len(self.runs.all), 'run')} has these words."
-            shows_all = f"  {key_for('home.back')} clears"
-            return (EMPTY, ((f"  {nothing}", ""), (shows_all, "muted")))
-        return self.empty
+        runs = self.runs
+        if not runs.told or not (runs.all or runs.words or self.typing):
+            return self.empty
+        nothing = "There are no runs to filter."
+        if runs.all:
+            nothing = f"None of the {plural(len(runs.all), 'run')} has these words."
+        clears = f"  {key_for('home.back')} clears"
+        return (EMPTY, ((f"  {nothing}", ""), (clears, "muted")))
 
     def marked(self, index: int) -> bool:
         """The selected run."""
