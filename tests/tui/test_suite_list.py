@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import pytest
+from scripted_run import NOW
 from scripted_suite import (
     CASES,
     ended_events,
@@ -11,6 +12,8 @@ from scripted_suite import (
     suite_started,
 )
 from staging import staged_suite
+
+from tui_eval import events as ev
 
 
 async def test_the_list_tells_of_every_evaluation_what_it_is_and_how_far() -> None:
@@ -110,6 +113,16 @@ async def test_the_list_has_the_room_that_nothing_else_needs(
         await stage.press("j")
         await stage.until(lambda: stage.live.evaluations.view_height == rows)
         assert "Waiting for its turn" in stage.text(stage.live.blank)
+
+
+async def test_what_stands_below_the_list_keeps_no_more_lines_than_it_fills() -> None:
+    events = [*suite_events(), ev.RunFinished(0, NOW, "failed", 1, "the engine was killed")]
+    async with staged_suite(events, live=False, size=(80, 24)) as stage:
+        await stage.press("j")
+        await stage.until(lambda: "Not begun" in stage.text(stage.live.blank))
+        await stage.until(lambda: stage.live.evaluations.view_height == len(CASES))
+        assert "Leaving prints the command" in stage.text(stage.live.blank)
+        assert stage.live.keys.region.bottom == 24
 
 
 async def test_eight_evaluations_are_seen_above_the_panes_of_one() -> None:
