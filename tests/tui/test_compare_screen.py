@@ -154,6 +154,17 @@ async def test_a_question_longer_than_a_line_takes_more_of_them(tmp_path: Path) 
         assert len(stage.rows()) == 5
 
 
+async def test_a_click_on_the_question_selects_no_example_below_it(tmp_path: Path) -> None:
+    async with comparing(runs_screen(two_runs(tmp_path)), (80, 14)) as stage:
+        pairs = stage.screen.examples
+        await stage.pilot.click("#pairs", offset=(10, pairs.size.height))
+        await stage.pilot.pause()
+        assert selected_id(stage) == "4"
+        await stage.pilot.click("#pairs", offset=(10, pairs.size.height - 3))
+        await stage.pilot.pause()
+        assert selected_id(stage) != "4"
+
+
 async def test_a_question_longer_than_three_lines_is_cut(tmp_path: Path) -> None:
     asked = " ".join(f"word{n}" for n in range(100))
     paths = [write_run(tmp_path, name, (1,), questions=(asked,), each=1) for name in "ab"]
