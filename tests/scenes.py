@@ -10,10 +10,12 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from compared_runs import Stuck, strangers, three_runs, two_runs
+from compared_runs import QUESTIONS, Stuck, strangers, three_runs, two_runs
+from msgspec.structs import replace
 from scripted_form import form_app, monday, ready, wrong
 from scripted_home import Desk, pin_time_zone, several_runs
 from scripted_run import (
+    EACH,
     ERRORS,
     NOW,
     SELECTED,
@@ -85,6 +87,13 @@ def paused() -> TuiEvalApp:
 
 def over(*, saved: bool = True) -> TuiEvalApp:
     return app_of(ScriptedFeed(all_events(saved=saved), saved_rows(), live=False), saved=saved)
+
+
+def asked() -> TuiEvalApp:
+    """Every example with its question, as runs of the engine have it."""
+    start, *done, end = all_events()
+    told = [replace(event, question=QUESTIONS[at // EACH]) for at, event in enumerate(done)]
+    return app_of(ScriptedFeed([start, *told, end], saved_rows(), live=False))
 
 
 class Noted(Notebook):
@@ -204,8 +213,8 @@ SCENES: dict[str, Scene] = {
     "running-story": Scene(live(running_events()), ("2",), (SMALL,)),
     "running-numbers": Scene(live(running_events()), ("3",), (SMALL, (120, 24))),
     "throttled": Scene(live(throttled_events())),
-    "numbers": Scene(over, ("3", "z"), (SMALL, MIDDLE)),
-    "examples": Scene(over, ("3", "G", "k", "k", "k"), (SMALL, MIDDLE, LARGE)),
+    "numbers": Scene(asked, ("3", "z"), (SMALL, MIDDLE)),
+    "examples": Scene(asked, ("3", "G", "k", "k", "k"), (SMALL, MIDDLE, LARGE)),
     "reward": Scene(scored, ("5",)),
     "reward-failed": Scene(scored, ("j", "5"), (SMALL, MIDDLE)),
     "paused": Scene(paused, sizes=(MIDDLE,)),

@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 from compare_staging import Comparing, comparing, runs_screen
 from compared_runs import PASSES, QUESTIONS, strangers, three_runs, two_runs, write_run
+from scripted_talk import USER
 
 from tui_eval.fold.comparison import Change, Comparison, PairedExample, PairedFigure
 from tui_eval.stats.paired import paired_difference
@@ -140,6 +141,36 @@ async def test_the_question_of_the_selected_example_is_whole_below(tmp_path: Pat
             await stage.press("j")
         asked = "What is 17 % of 2,350, rounded to the nearest whole number?"
         assert stage.text("pairs").splitlines()[-1].strip() == asked
+
+
+async def test_a_question_longer_than_a_line_takes_more_of_them(tmp_path: Path) -> None:
+    async with comparing(runs_screen(two_runs(tmp_path)), (80, 14)) as stage:
+        lines = [line.strip() for line in stage.text("pairs").splitlines()]
+        assert " ".join(lines[-3:]) == USER["content"]
+        assert len(stage.rows()) == 3
+        for at in range(12):
+            assert stage.screen.examples.cursor == at and selected_id(stage)
+            await stage.press("j")
+        assert len(stage.rows()) == 5
+
+
+async def test_a_click_on_the_question_selects_no_example_below_it(tmp_path: Path) -> None:
+    async with comparing(runs_screen(two_runs(tmp_path)), (80, 14)) as stage:
+        pairs = stage.screen.examples
+        await stage.pilot.click("#pairs", offset=(10, pairs.size.height))
+        await stage.pilot.pause()
+        assert selected_id(stage) == "4"
+        await stage.pilot.click("#pairs", offset=(10, pairs.size.height - 3))
+        await stage.pilot.pause()
+        assert selected_id(stage) != "4"
+
+
+async def test_a_question_longer_than_three_lines_is_cut(tmp_path: Path) -> None:
+    asked = " ".join(f"word{n}" for n in range(100))
+    paths = [write_run(tmp_path, name, (1,), questions=(asked,), each=1) for name in "ab"]
+    async with comparing(runs_screen(paths), (80, 24)) as stage:
+        lines = stage.text("pairs").splitlines()
+        assert lines[-3].split()[0] == "word0" and lines[-1].endswith("…")
 
 
 async def test_more_than_two_runs_are_compared_with_the_first_one_by_one(tmp_path: Path) -> None:

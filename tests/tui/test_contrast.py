@@ -76,3 +76,15 @@ async def test_good_warning_failed_and_accent_are_four_colours(theme: str) -> No
         colors = [stage.live.rollouts.ink(ink).color for ink in ("good", "warn", "bad", "accent")]
         told_apart = {color.name.replace("bright_", "") for color in colors}  # bold may brighten
         assert len(told_apart) == 4
+
+
+@pytest.mark.parametrize("theme", ["tui-eval-dark", "tui-eval-light", "ansi-dark", "ansi-light"])
+async def test_a_number_of_a_text_does_not_look_like_a_warning_or_a_failure(theme: str) -> None:
+    async with staged_app(over()) as stage:
+        stage.app.theme = theme
+        await stage.pilot.pause()
+        number, *others = (
+            stage.live.rollouts.ink(ink).color.name.replace("bright_", "")
+            for ink in ("number", "warn", "bad")
+        )
+        assert number not in others

@@ -78,6 +78,15 @@ async def test_help_and_footer_say_the_same_of_leaving_a_run_that_home_opened(
         assert re.search(rf" q +{leaves}( {{2,}}|$)", await helped(stage), re.MULTILINE)
 
 
+@pytest.mark.parametrize("key", ["0", "1"])
+async def test_help_of_a_suite_names_each_place_of_a_key_once(key: str) -> None:
+    async with staged_suite() as stage:
+        await stage.press(key)
+        told = await helped(stage)
+        places = re.findall(r"(\S+) +(In the [^:]+):", told)
+        assert len(places) == len(set(places)) and ("enter", "In the list") in places
+
+
 async def test_help_of_home_and_form_stands_in_two_columns_at_120() -> None:
     async with at_home() as stage:
         await stage.press("question_mark")

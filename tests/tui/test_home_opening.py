@@ -8,13 +8,15 @@ import pytest
 from home_staging import at_home
 from scripted_home import Desk, found_run, running_run, several_runs
 from scripted_run import ERRORS, NOW, ScriptedFeed
+from scripted_suite import suite_events
 from textual.screen import Screen
 
 from tui_eval import events as ev
 from tui_eval.commands import Detach, Stop
 from tui_eval.tui.home_app import joined_text, left_text
 from tui_eval.tui.leaving import Leave
-from tui_eval.tui.screens.question import Question
+from tui_eval.tui.screens.question import Choices, Question
+from tui_eval.tui.screens.suite import SuiteScreen
 
 
 async def test_enter_opens_a_saved_run_and_q_comes_back_without_a_question() -> None:
@@ -107,6 +109,19 @@ async def test_leaving_a_run_that_was_attached_to_lets_it_go_on() -> None:
         assert stage.is_home
         assert [type(command) for command in stage.desk.feeds[0].sent][-1] is Detach
         assert left_text(Leave("detach")) in stage.keys
+
+
+async def test_a_suite_that_is_left_is_called_one() -> None:
+    async with at_home() as stage:
+        suite = ScriptedFeed(suite_events())
+        stage.desk.open = lambda run: suite  # type: ignore[method-assign]
+        await stage.press("j", "enter")
+        await stage.until(lambda: isinstance(stage.app.screen, SuiteScreen))
+        await stage.press("q")
+        await stage.until(lambda: isinstance(stage.app.screen, Question))
+        assert "it goes on without" in stage.text(stage.app.screen.query_one(Choices))
+        await stage.press("d")
+        await stage.until(lambda: "The suite goes on; enter attaches to a run of" in stage.keys)
 
 
 async def test_a_run_that_began_since_the_list_was_made_goes_on_without_a_question() -> None:

@@ -248,6 +248,17 @@ async def test_nothing_to_see_names_the_next_thing_to_do_and_does_it() -> None:
         assert ("demo", "") in stage.desk.asked
 
 
+async def test_a_filter_of_no_runs_says_that_there_is_nothing_to_filter() -> None:
+    async with at_home(Desk(), (80, 24)) as stage:
+        await stage.until(lambda: stage.home.runs.told)
+        await stage.press("slash")
+        assert " ".join(stage.list.split()) == "There are no runs to filter. esc clears"
+        await stage.press("x", "enter")
+        assert "There are no runs to filter." in stage.list
+        await stage.press("escape")
+        assert "No runs under ./outputs yet" in stage.list
+
+
 async def test_an_unsaved_run_is_kept_for_good() -> None:
     async with at_home() as stage:
         await stage.select("77aa01ff")
@@ -322,6 +333,16 @@ async def test_errors_of_a_run_that_has_not_ended_are_told_as_well() -> None:
         told = [line.rstrip() for line in stage.list.splitlines()[1:3]]
         assert told[0].endswith("running 30/48  ✗ 2") and told[1].endswith("incomplete 9/60  ✗ 2")
         assert "✗ 2 errored" in stage.about
+
+
+async def test_errors_take_the_place_of_a_word_that_the_sign_tells() -> None:
+    far = {"n": 300, "total": 480, "errored": 19}
+    broken = found_run("9e8d7c6b", done=319, **far)
+    unsaved = found_run("77aa01ff", done=319, saved=False, date=0.0, **far)
+    async with at_home(Desk([broken, unsaved]), (80, 24)) as stage:
+        told = [line.rstrip() for line in stage.list.splitlines()[1:3]]
+        assert told[0].endswith("  319/480  ✗ 19") and "■" in told[0]
+        assert told[1].endswith("  unsaved 319/480")
 
 
 async def test_facts_of_a_run_stand_whole_beside_the_end_of_its_path() -> None:

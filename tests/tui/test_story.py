@@ -243,8 +243,44 @@ def test_a_failure_is_called_by_one_name_and_said_once() -> None:
     rollout = Rollout(0, error="ScoringError -> KeyError", stop_condition="has_error")
     assert words(ending_piece(rollout, View(), 76).lines) == [
         "✗ scoring error",
-        "  error     scoring error -> KeyError",
+        "  error     scoring error",
+        "            caused by KeyError",
     ]
+
+
+TIMED_OUT = "Judge 'm' failed: APITimeoutError: Request timed out."
+CHAIN = (
+    f"ScoringError(\"Reward function 'style' failed: JudgeError: {TIMED_OUT}\") -> "
+    f"JudgeError(\"{TIMED_OUT}\") -> APITimeoutError('Request timed out.')"
+)
+
+
+@pytest.mark.parametrize(
+    ("error", "told"),
+    [
+        (
+            CHAIN,
+            f"scoring error: Reward function 'style' failed: JudgeError: {TIMED_OUT}"
+            "|caused by JudgeError|caused by APITimeoutError",
+        ),
+        (
+            "ModelError('it\\'s\\ngone') -> OSError(2, 'no')",
+            "ModelError: it's|gone|caused by OSError(2, 'no')",
+        ),
+        ("ToolError('failed') -> KeyError('a')", "ToolError: failed|caused by KeyError: a"),
+        ("TypeError('f(x) -> int is no type')", "TypeError: f(x) -> int is no type"),
+        (
+            'KeyError() -> ValueError("cut of... 12 more',
+            'KeyError|caused by ValueError("cut of... 12 more',
+        ),
+        ("expected a -> b of: them", "expected a -> b of: them"),
+    ],
+    ids=["said before", "escapes", "not yet said", "arrow", "cut", "text"],
+)
+def test_an_error_is_said_once_and_each_cause_on_a_line_of_its_own(error: str, told: str) -> None:
+    lines = words(ending_piece(Rollout(0, error=error), View(), 200).lines)[1:]
+    assert lines[0].startswith("  error     ")
+    assert [line[12:] for line in lines] == told.split("|")
 
 
 def test_a_folded_text_does_not_end_with_an_empty_line() -> None:

@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-import re
-
 import pytest
+from scripted_run import NOW
 from scripted_suite import (
     CASES,
     ended_events,
@@ -13,6 +12,8 @@ from scripted_suite import (
     suite_started,
 )
 from staging import staged_suite
+
+from tui_eval import events as ev
 
 
 async def test_the_list_tells_of_every_evaluation_what_it_is_and_how_far() -> None:
@@ -36,7 +37,9 @@ async def test_the_names_of_the_settings_stand_over_their_values_alone(width: in
         bars = [line.index(glyph) for line in lines[:2] for glyph in "━" if glyph in line]
         end = min([*bars, head.index("done")])
         settings = head[start:end].strip()
-        assert settings == "settings" or re.fullmatch("model, tempera.*, max_turns", settings)
+        whole = "model, temperature, max_turns"
+        assert settings in ("settings", whole, "model, temperature, …")
+        assert (settings == "model, temperature, …") == (width == 80)
         assert head[end - 1] == " "
 
 
@@ -110,6 +113,16 @@ async def test_the_list_has_the_room_that_nothing_else_needs(
         await stage.press("j")
         await stage.until(lambda: stage.live.evaluations.view_height == rows)
         assert "Waiting for its turn" in stage.text(stage.live.blank)
+
+
+async def test_what_stands_below_the_list_keeps_no_more_lines_than_it_fills() -> None:
+    events = [*suite_events(), ev.RunFinished(0, NOW, "failed", 1, "the engine was killed")]
+    async with staged_suite(events, live=False, size=(80, 24)) as stage:
+        await stage.press("j")
+        await stage.until(lambda: "Not begun" in stage.text(stage.live.blank))
+        await stage.until(lambda: stage.live.evaluations.view_height == len(CASES))
+        assert "Leaving prints the command" in stage.text(stage.live.blank)
+        assert stage.live.keys.region.bottom == 24
 
 
 async def test_eight_evaluations_are_seen_above_the_panes_of_one() -> None:

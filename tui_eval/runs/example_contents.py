@@ -13,6 +13,9 @@ from tui_eval.fold.transcript import content_text, from_row
 from tui_eval.runs.layout import RunDir
 from tui_eval.runs.saved_rows import SavedRows
 
+QUESTION_MOST = 600
+"""Characters of a question that are kept: three lines of a wide screen."""
+
 
 class ExampleContent(NamedTuple):
     """What one example asks.
@@ -62,7 +65,7 @@ def content_of(row: Mapping[str, Any]) -> ExampleContent:
     parts: list[Any] = [asked, story.answer, mapping(row.get("info")), _media(row, story.messages)]
     says = any(text for _, text in asked) or any(parts[1:])
     digest = _digest(parts) if says else b""
-    return ExampleContent(digest, system, asked[-1][1][:200] if asked else "")
+    return ExampleContent(digest, system, asked[-1][1][:QUESTION_MOST] if asked else "")
 
 
 def _media(row: Mapping[str, Any], messages: Iterable[Mapping[str, Any]]) -> list[str]:

@@ -31,12 +31,13 @@ def joined_text() -> str:
     return f"Attached: {back} goes back and leaves it running, {stop} asks whether to stop it."
 
 
-def left_text(leave: Leave) -> str:
-    """What became of a run that was left while it ran."""
+def left_text(leave: Leave, noun: str = "run") -> str:
+    """What became of a run, or of a suite of them, that was left while it ran."""
+    one = "it" if noun == "run" else "a run of it"
     if leave.action == "detach":
-        return f"The run goes on; {key_for('runs.open')} attaches to it again."
-    kept = f"What finished is kept; {key_for('home.resume')} goes on with it."
-    return f"The run was told to stop. {kept}"
+        return f"The {noun} goes on; {key_for('runs.open')} attaches to {one} again."
+    kept = f"What finished is kept; {key_for('home.resume')} goes on with {one}."
+    return f"The {noun} was told to stop. {kept}"
 
 
 class HomeApp(TuiEvalApp):
@@ -148,7 +149,7 @@ class HomeApp(TuiEvalApp):
         if path:
             self.home.show_seen(path)
         if at_work and leave.action != "closed":
-            self.home.say(left_text(leave))
+            self.home.say(left_text(leave, live.noun))
         closing = self._close(feed, starting, live, leave, path if leave.save else "")
         task = asyncio.create_task(closing)
         self._let_go.add(task)

@@ -65,14 +65,14 @@ def leave_choices(goes_on: bool, saved: bool) -> list[Choice]:
     if goes_on and saved:
         return [
             Choice("s", "stop", "resumable; what finished is kept", Leave("stop")),
-            Choice("d", "detach", "the run goes on without this screen", Leave("detach")),
+            Choice("d", "detach", "it goes on without this screen", Leave("detach")),
             STAY,
         ]
     if goes_on:
         return [
             Choice("s", "stop and save", "resumable; kept for good", Leave("stop", save=True)),
             Choice("u", "stop, unsaved", "resumable; deleted after 14 days", Leave("stop")),
-            Choice("d", "detach", "the run goes on without this screen", Leave("detach")),
+            Choice("d", "detach", "it goes on without this screen", Leave("detach")),
             STAY,
         ]
     if saved:

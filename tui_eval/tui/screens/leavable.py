@@ -95,6 +95,6 @@ class LeavableScreen(AnnotatingScreen):
         """Leaves as was answered; a run that is all but over is waited for."""
         if leave is not None and leave.action == "closed" and self.at_work:
             self._pending = leave
-            self.keys.say("The engine finishes the run…", self.now())
+            self.keys.say(f"The engine finishes the {self.noun}…", self.now())
         elif leave is not None:
             self.leave_with(leave)

@@ -15,6 +15,7 @@ from tui_eval.tui.look.ink import EMPTY, Line, Span, cut, line_width, spread
 from tui_eval.tui.look.stages import SCORING_ERROR, error_word
 from tui_eval.tui.look.wrap import Shown, about_lines, shown, shown_lines
 from tui_eval.tui.transcript.shown_text import arguments_shown, inline_arguments, pretty_json
+from tui_eval.tui.transcript.told_error import told_error
 
 if TYPE_CHECKING:
     from tui_eval.fold.transcript import Entry, Rollout, RunningText, ToolUse
@@ -328,7 +329,7 @@ def ending_blocks(rollout: Rollout) -> list[Block]:
         Block(name, text, ((f"  {name:<10}", "faint"),), later, TOOL_LINES, ink)
         for name, text, ink in (
             ("expected", rollout.answer, ""),
-            ("error", error_word(rollout.error or ""), "fault"),
+            ("error", told_error(rollout.error or ""), "fault"),
         )
         if text
     ]

@@ -18,6 +18,8 @@ if TYPE_CHECKING:
 NAMED = 4
 """Running evaluations that are named."""
 TEXT_LINES = 200
+RULE = 1
+"""Lines that the rule above takes."""
 
 
 class Blank(LineView, can_focus=False):
@@ -33,6 +35,8 @@ class Blank(LineView, can_focus=False):
     def update(self) -> None:
         """Writes the lines anew."""
         self._lines = [EMPTY, *blank_lines(self.suite, self.place, self.fault, self.line_width)]
+        # While others come and go the lines change: the list is not to move with them.
+        self.styles.max_height = RULE + len(self._lines) if self.suite.end is not None else None
         super().update()
 
     def count(self) -> int:

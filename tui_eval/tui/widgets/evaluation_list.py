@@ -30,8 +30,6 @@ if TYPE_CHECKING:
 
 TITLE, VARIES = "evaluation", "settings"
 TITLE_MOST, VARIES_MOST, HEAD_MOST = 48, 64, 32
-NAME_LEAST = 4
-"""Letters of a setting's name that stay where all names do not fit."""
 NAMES_SHARE = 0.5
 """Of the width: what title and variation keep before a column of numbers goes."""
 BAR, WIDE_BAR = 8, 16
@@ -152,12 +150,13 @@ class EvaluationList(LineView):
         return max((len(told(one)) for one in self.suite.evaluations), default=0)
 
     def _names(self, room: int) -> str:
-        """The settings that vary; the longest names are cut."""
-        names = self._varying
-        kept = [len(name) for name in names]
-        while sum(kept) + 2 * len(kept) - 2 > room and max(kept) > NAME_LEAST:
-            kept[kept.index(max(kept))] -= 1
-        return one_line(", ".join(map(one_line, names, kept)), room)
+        """The settings that vary, as many whole names as there is room for."""
+        names = [one_line(name, VARIES_MOST) for name in self._varying]
+        for kept in range(len(names), 0, -1):
+            text = ", ".join([*names[:kept], *["…"][: len(names) - kept]])
+            if len(text) <= room:
+                return text
+        return VARIES if names else ""
 
     def head(self, index: int) -> Line:
         """Names of the columns, over their columns."""

@@ -40,6 +40,7 @@ class Frame(NamedTuple):
     height: int
     lines: int
     focused: bool
+    foot: tuple[Line, ...]
 
 
 class Pressed(NamedTuple):
@@ -107,9 +108,9 @@ class LineView(ScrollView, can_focus=True):
         """What a fixed line holds."""
         return EMPTY
 
-    def foot(self) -> Line:
-        """What stands in the last line of the view, whatever is scrolled; nothing by default."""
-        return EMPTY
+    def foot(self) -> tuple[Line, ...]:
+        """The last lines of the view, whatever is scrolled; none by default."""
+        return ()
 
     def marked(self, index: int) -> bool:
         """Whether the line belongs to what is selected."""
@@ -127,7 +128,7 @@ class LineView(ScrollView, can_focus=True):
     @property
     def view_height(self) -> int:
         """Lines that can be seen at once, the fixed ones left out."""
-        height = self.scrollable_content_region.height - self.heads - bool(self.foot())
+        height = self.scrollable_content_region.height - self.heads - len(self.foot())
         return max(height, 1)
 
     @property
@@ -146,7 +147,7 @@ class LineView(ScrollView, can_focus=True):
     def fit(self) -> None:
         """Lets as much be scrolled as there is; the screen is laid out anew only where the bar
         comes or goes."""
-        size = Size(0, self.count() + self.heads + bool(self.foot()))
+        size = Size(0, self.count() + self.heads + len(self.foot()))
         if size == self.virtual_size:
             return
         if not self.show_vertical_scrollbar or size.height <= self.container_size.height:
@@ -158,16 +159,16 @@ class LineView(ScrollView, can_focus=True):
             self.jump(self.max_scroll_y)
 
     def _frame_now(self) -> Frame:
-        lines, focused = self.count(), self.has_focus
-        return Frame(self.line_width, self.scroll_offset.y, self.size.height, lines, focused)
+        top, height, foot = self.scroll_offset.y, self.size.height, self.foot()
+        return Frame(self.line_width, top, height, self.count(), self.has_focus, foot)
 
     def _key_at(self, y: int, frame: Frame) -> Hashable:
         is_last = y == frame.height - 1
         pill = self.pill if is_last else ""
         if y < self.heads:
             return ("head", y, frame.width, self.head(y), pill)
-        if is_last and (foot := self.foot()):
-            return ("foot", frame.width, foot, frame.focused, pill)
+        if y >= frame.height - len(frame.foot):
+            return ("foot", frame.width, frame.foot[y - frame.height], frame.focused, pill)
         index = frame.top + y - self.heads
         if index >= frame.lines:
             return ("blank", frame.width, pill)
@@ -198,8 +199,8 @@ class LineView(ScrollView, can_focus=True):
         is_last, ground, ink = y == frame.height - 1, NO_STYLE, self.ink
         if y < self.heads:
             line: Line = ((" ", ""), *self.head(y))
-        elif is_last and (foot := self.foot()):
-            line = ((" ", ""), *foot)
+        elif y >= frame.height - len(frame.foot):
+            line = ((" ", ""), *frame.foot[y - frame.height])
         elif index >= frame.lines:
             line = EMPTY
         else:
@@ -376,5 +377,5 @@ class LineView(ScrollView, can_focus=True):
             self.head_clicked(x - 1, y)
         elif self.pill and y == self.size.height - 1 and x >= self.size.width - len(self.pill) - 4:
             self.pill_clicked()
-        elif pressed.line < self.count():
+        elif y < self.size.height - len(self.foot()) and pressed.line < self.count():
             self.clicked_at(x - 1, pressed.line)

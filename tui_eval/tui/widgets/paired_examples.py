@@ -16,12 +16,15 @@ from tui_eval.tui.commands import bindings
 from tui_eval.tui.comparison.changes import LOOKS, WIDTH
 from tui_eval.tui.look.figures import reward_text, signed_text
 from tui_eval.tui.look.ink import EMPTY, Line, Span, cut, left, line_width, right
+from tui_eval.tui.look.wrap import wrap
 from tui_eval.tui.widgets.line_view import LineView
 
 if TYPE_CHECKING:
     from tui_eval.fold.comparison import Comparison, PairedExample
 
 ID_MOST, NUMBER, DIFFERENCE = 12, 7, 8
+FOOT_MOST = 3
+"""Lines that the question of the selected example takes at most."""
 SORTS: dict[str, Callable[[float], float]] = {
     "greatest difference first": lambda difference: -abs(difference),
     "worst first": lambda difference: difference,
@@ -147,12 +150,16 @@ class PairedExamples(LineView):
         text = left("ex", self._id_width) + "  " + left("question", self._question_width)
         return ((f"{text}{numbers}  outcome", "faint"),)
 
-    def foot(self) -> Line:
-        """The question of the selected example, as far as a line has room for it."""
+    def foot(self) -> tuple[Line, ...]:
+        """The question of the selected example, as far as it may take of the list's room."""
         if self.comparison is None or (place := self.selected) is None:
-            return EMPTY
-        asked = self.question(self.comparison.examples[place])
-        return ((cut(one_line(asked, 1000), self.line_width), ""),) if asked else EMPTY
+            return ()
+        asked = one_line(self.question(self.comparison.examples[place]), 1000)
+        width, room = self.line_width, (self.size.height - self.heads) // 2
+        lines, more = wrap(asked, width, max(min(room, FOOT_MOST), 1)) if asked else ([], 0)
+        if more:
+            lines[-1] = cut(f"{lines[-1]} …", width)
+        return tuple(((line, ""),) for line in lines)
 
     @property
     def _question_width(self) -> int:
@@ -180,8 +187,8 @@ class PairedExamples(LineView):
     def select(self, index: int) -> None:
         """Selects a line and shows it."""
         self.cursor = min(max(index, 0), max(len(self.shown) - 1, 0))
-        self.show_line(self.cursor, margin=1)
         self.update()
+        self.show_line(self.cursor, margin=1)
 
     def action_move(self, by: int) -> None:
         """Selects the next or previous example."""

@@ -121,11 +121,14 @@ class RunList(LineView):
 
     @property
     def _instead(self) -> tuple[Line, ...]:
-        if self.runs.all and not self.runs.shown:
-            nothing = f"None of the {plural(len(self.runs.all), 'run')} has these words."
-            shows_all = f"  {key_for('home.back')} clears"
-            return (EMPTY, ((f"  {nothing}", ""), (shows_all, "muted")))
-        return self.empty
+        runs = self.runs
+        if not runs.told or not (runs.all or runs.words or self.typing):
+            return self.empty
+        nothing = "There are no runs to filter."
+        if runs.all:
+            nothing = f"None of the {plural(len(runs.all), 'run')} has these words."
+        clears = f"  {key_for('home.back')} clears"
+        return (EMPTY, ((f"  {nothing}", ""), (clears, "muted")))
 
     def marked(self, index: int) -> bool:
         """The selected run."""
@@ -213,12 +216,15 @@ class RunList(LineView):
         when = when_text(one.date, self.now(), columns.long_date)
         spans.append((f"  {left(when, width - 2)}", "muted"))
         state, gap, errors = state_text(one).partition("  ")
-        if not columns.long_state and len(state + gap + errors) > SHORT_STATE:
-            gap = errors = ""
-        ink = look.ink
-        if not (one.saved or one.running or columns.unsaved):
-            # Its sign tells the word that this one takes the place of.
+        ink, unsaved = look.ink, not (one.saved or one.running or columns.unsaved)
+        # The sign tells the word that gives way.
+        if unsaved:
             state, ink = state.replace(look.word, UNSAVED.strip()), "warn"
+        if not columns.long_state and len(state + gap + errors) > SHORT_STATE:
+            if unsaved:
+                gap = errors = ""
+            else:
+                state = state.removeprefix(f"{look.word} ")
         spans += [(f"  {state}", ink), (f"{gap}{errors}", "bad")]
         if columns.unsaved and not one.saved:
             spans.append((UNSAVED, "warn"))

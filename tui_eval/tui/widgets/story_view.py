@@ -108,9 +108,10 @@ class StoryView(LineView):
         self._begin_to_ink()
         return super().render_lines(crop)
 
-    def foot(self) -> Line:
+    def foot(self) -> tuple[Line, ...]:
         """The line in which a search is typed, or what was found."""
-        return self.search.foot(self.line_width, self.has_focus)
+        line = self.search.foot(self.line_width, self.has_focus)
+        return (line,) if line else ()
 
     def marked(self, index: int) -> bool:
         """The lines of the selected piece, but for the blank one after it."""
