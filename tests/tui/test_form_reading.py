@@ -59,6 +59,17 @@ async def test_what_is_wrong_at_no_field_stands_on_top_and_is_gone_to(
         assert stage.asked == []
 
 
+async def test_what_an_engine_alone_found_is_tried_again() -> None:
+    why = {"where": "http://localhost:9/v1", "what": "nothing listens on port 9 of localhost"}
+    desk = ScriptedDesk({"faults": [why]})
+    app = form_app(draft_of(env_id="reverse-text", model="demo"), desk)
+    async with staged(app, (80, 24)) as stage:
+        await stage.until(lambda: "nothing listens" in stage.text(stage.screen.top))
+        assert "^r try again" in stage.text(stage.screen.keys)
+        await stage.press("ctrl+r")
+        await stage.until(lambda: stage.asked)
+
+
 async def test_a_form_that_is_refused_for_no_field_opens_with_the_reason() -> None:
     why = "nothing listens on port 9 of localhost"
     refused = [Fault("http://localhost:9/v1", why)]

@@ -80,7 +80,7 @@ class ConfigureScreen(DraftFilesScreen):
         self.desk = desk
         self.draft = draft
         self.now = now
-        self.looked = Looked()
+        self.looked = self._looked_alone = Looked()
         self.plan: Mapping[str, Any] | None = None
         self.readme = ""
         self._refused = list(refused)
@@ -166,16 +166,19 @@ class ConfigureScreen(DraftFilesScreen):
         self._waiting.add("look")
         self.top.lay_out()
         await asyncio.sleep(CHECKS_AFTER_S)
-        looked = await asyncio.to_thread(look, self.draft.copy(), self.desk)
-        self._take(looked.with_faults(self._refused, self.draft))
+        await self._look_alone(self._refused)
         if self.can_run:
             await asyncio.sleep(ASKS_AFTER_S)
-            found = await self.desk.estimate(looked.request or {})
+            found = await self.desk.estimate(self.looked.request or {})
             self._estimated(found)
         else:
             self.plan = None
         self._waiting.discard("look")
         self._lay_out()
+
+    async def _look_alone(self, refused: Sequence[Fault] = ()) -> None:
+        self._looked_alone = await asyncio.to_thread(look, self.draft.copy(), self.desk)
+        self._take(self._looked_alone.with_faults(refused, self.draft))
 
     def _take(self, looked: Looked) -> None:
         self.looked = looked.with_faults(self._undescribed, self.draft)
@@ -193,6 +196,13 @@ class ConfigureScreen(DraftFilesScreen):
         """Whether nothing is known to be wrong."""
         looked = self.looked
         return looked.request is not None and not (self.fields.faults or looked.others)
+
+    @property
+    def _can_try(self) -> bool:
+        """Whether only an engine refused it, which may take it the next time."""
+        alone = self._looked_alone.with_faults(self._undescribed, self.draft)
+        known = alone.by_field or alone.others or self.draft.form.faults()
+        return alone.request is not None and not known
 
     @property
     def _problems(self) -> int:
@@ -234,8 +244,9 @@ class ConfigureScreen(DraftFilesScreen):
 
     def _update_keys(self) -> None:
         """One key copies what stands here; where there is room, both are told."""
+        refused = "try again" if self._can_try else "first problem" if self._problems else ""
         self.keys.words = {
-            "run": "run" if self.can_run else "first problem" if self._problems else "",
+            "run": "run" if self.can_run else refused,
             "table": "evaluations" if self.draft.path and len(self.draft.places) > 1 else "",
             "open": self.fields.word_of_enter,
             "leave": "leave" if self.focused is self.fields else "back",
@@ -310,7 +321,7 @@ class ConfigureScreen(DraftFilesScreen):
         """Shows another draft."""
         self.draft, self.plan = draft, None
         self._undescribed, self._refused = [], []
-        self.looked = Looked()
+        self.looked = self._looked_alone = Looked()
         self.fields.show_form(draft.form)
         self._lay_out()
         self.follow()
@@ -321,7 +332,7 @@ class ConfigureScreen(DraftFilesScreen):
         self.work("run", self._run_it)
 
     async def _run_it(self) -> None:
-        self._take(await asyncio.to_thread(look, self.draft.copy(), self.desk))
+        await self._look_alone()
         if self.can_run:
             self.dismiss(self.looked.request)
         else:
