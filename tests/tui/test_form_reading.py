@@ -157,6 +157,20 @@ async def test_panes_without_room_are_named() -> None:
         assert titled(stage) == " 1 Settings "
 
 
+async def test_a_number_goes_to_its_pane_from_where_nothing_is_typed() -> None:
+    async with staged(ready(), (80, 24)) as stage:
+        screen = stage.screen
+        assert screen.tabs.line(0)[0] == ("1 ", "faint")
+        await stage.press("3")
+        assert screen.focused is screen.fields and stage.below("env_id").startswith("✗")
+        await stage.press("backspace", "f2")
+        assert screen.tabs.line(0)[0] == ("1 ", "key")
+        for number, pane in ((3, screen.toml), (5, screen.about_env), (1, screen.fields)):
+            await stage.press(str(number))
+            await stage.until(lambda pane=pane: screen.focused is pane)
+            assert _is_seen(pane)
+
+
 async def test_a_sampling_parameter_is_told_from_the_arguments_that_set_it() -> None:
     async with staged(monday()) as stage:
         assert row(stage, "temperature").strip() == "0.7  from sampling_args"

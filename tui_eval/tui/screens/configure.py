@@ -18,7 +18,7 @@ from tui_eval.config.fields import Field
 from tui_eval.errors import Fault
 from tui_eval.shipped import shipped
 from tui_eval.tui.commands import bindings
-from tui_eval.tui.commands.command import Scope
+from tui_eval.tui.commands.command import PANES, Scope
 from tui_eval.tui.commands.form import FORM, GROUPS
 from tui_eval.tui.form.desk import Desk, Offer
 from tui_eval.tui.form.looking import Looked, look
@@ -62,7 +62,7 @@ class ConfigureScreen(DraftFilesScreen):
 
     scopes: ClassVar[tuple[Scope, ...]] = ("form",)
     CSS_PATH = str(shipped("styles", "configure.tcss"))
-    BINDINGS: ClassVar[list[BindingType]] = bindings("form")
+    BINDINGS: ClassVar[list[BindingType]] = [*bindings("form"), *bindings("panels")]
     HORIZONTAL_BREAKPOINTS = [  # noqa: RUF012
         (0, "-narrow"),
         (100, "-normal"),
@@ -351,7 +351,11 @@ class ConfigureScreen(DraftFilesScreen):
 
     def on_pane_tabs_chosen(self, message: PaneTabs.Chosen) -> None:
         """A tab was clicked."""
-        self._go_to(self.panes[message.number - 1])
+        self.action_pane(message.number)
+
+    def action_pane(self, number: int) -> None:
+        """Goes to a pane."""
+        self._go_to(self.panes[number - 1])
 
     def action_next_pane(self) -> None:
         """Goes to the next pane."""
@@ -366,6 +370,7 @@ class ConfigureScreen(DraftFilesScreen):
         """Shows a pane where there is room for one only; the help of a field with the fields."""
         number = self.panes.index(pane) + 1
         self.room.set_classes(f"-in-{number}")
+        self.tabs.key_ink = "faint" if pane is self.fields else "key"
         self.tabs.show(number)
         self.about.set_class(pane is not self.fields, "-elsewhere")
         self.about.set_class(pane is self.about_env, "-reading")
@@ -378,8 +383,10 @@ class ConfigureScreen(DraftFilesScreen):
         """Shows the keys."""
         from tui_eval.tui.screens.help import Help
 
-        in_fields = self.focused is self.fields
-        self.app.push_screen(Help(GROUPS) if in_fields else Help((FORM,), here="view"))
+        if self.focused is self.fields:
+            self.app.push_screen(Help(GROUPS, ("form", "fields")))
+        else:
+            self.app.push_screen(Help((FORM, PANES), ("form", "panels"), "view"))
 
     def action_leave(self) -> None:
         """Back to the form, then out of it; asks where something would be lost."""
