@@ -24,6 +24,9 @@ class Terminal:
     """Runs `tui-eval`, or what else Python is told, on a terminal of its own.
 
     `raw` holds every byte that the program wrote to it.
+
+    Args:
+        typed: Keys that wait before the program begins.
     """
 
     def __init__(
@@ -33,6 +36,7 @@ class Terminal:
         *args: str,
         size: tuple[int, int] = (120, 40),
         command: Sequence[str] = ("-m", "tui_eval"),
+        typed: str = "",
     ) -> None:
         columns, lines = size
         self.screen = pyte.Screen(columns, lines)
@@ -42,6 +46,7 @@ class Terminal:
         fcntl.ioctl(inner, termios.TIOCSWINSZ, struct.pack("HHHH", lines, columns, 0, 0))
         self.settings_before = termios.tcgetattr(inner)
         self._inner = inner
+        self.type(typed)
         self.process = subprocess.Popen(
             [sys.executable, *command, *args],
             cwd=folder,

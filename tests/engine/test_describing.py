@@ -169,6 +169,21 @@ def test_environments_are_listed_without_importing_one(program: Program) -> None
     assert not (program.folder / "imported").exists()
 
 
+def test_a_project_says_what_its_environment_is_where_that_does_not(program: Program) -> None:
+    for name, docstring in (("silent", ""), ("spoken", '"""Mine."""')):
+        folder = program.folder / "environments" / name
+        (folder / name).mkdir(parents=True)
+        (folder / name / "__init__.py").write_text(f'{docstring}\nopen("imported", "w")')
+        (folder / "pyproject.toml").write_text('[project]\ndescription = "Of the project.\\nMore"')
+    program.environment("flat", "")
+    (program.folder / "pyproject.toml").write_text('[project]\ndescription = "Of all of them."')
+    _, found = asked(program, "--list")
+    listed = {one["env_id"]: one["summary"] for one in found["environments"]}
+    assert (listed["silent"], listed["spoken"]) == ("Of the project.", "Mine.")
+    assert listed["flat"] == ""
+    assert not (program.folder / "imported").exists()
+
+
 async def test_an_engine_that_takes_too_long_is_ended(
     program: Program, monkeypatch: pytest.MonkeyPatch
 ) -> None:

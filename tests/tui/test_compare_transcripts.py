@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from pathlib import Path
 
+import pytest
 from compare_staging import comparing, runs_screen, watched
 from compared_runs import PASSES, three_runs, two_runs, write_run
 from scripted_run import ERRORS
@@ -258,8 +259,9 @@ async def test_the_line_in_which_two_long_answers_part_is_shown(tmp_path: Path) 
         assert "\n▌≠   turn 1 ours 60" in stage.text("transcripts")
 
 
-async def test_more_of_what_parts_far_below_is_told_of_and_shown_from_the_head_of_its_turn(
-    tmp_path: Path,
+@pytest.mark.parametrize("key", ["n", "l"])
+async def test_what_parts_far_below_is_told_of_and_gone_to_from_the_head_of_its_turn(
+    tmp_path: Path, key: str
 ) -> None:
     paths = long_answers(tmp_path, 4322, 15)
     for size in ((120, 40), (80, 24)):
@@ -268,13 +270,15 @@ async def test_more_of_what_parts_far_below_is_told_of_and_shown_from_the_head_o
             told = "≠ at line 4,323 of the text"
             lines = stage.text("transcripts").splitlines()
             head = next(at for at, line in enumerate(lines) if "they part here" in line)
-            assert told in lines[head + 1] and "l shows more" in lines[head + 1]
+            assert told in lines[head + 1] and "l shows it" in lines[head + 1]
             assert lines[head].startswith("▌")
-            await stage.press("l", "l")
-            assert told in stage.text("transcripts")
+            await stage.press(key)
+            assert "turn 1 ours 4322" in stage.text("transcripts")
             await stage.press("l")
-            assert told not in stage.text("transcripts")
-            await stage.press("n", "N")
+            assert "turn 1 ours 4322" in stage.text("transcripts")
+            await stage.press("n")
+            assert "turn 2 ours 15" in stage.text("transcripts")
+            await stage.press("N")
             assert "turn 1 ours 4322" in stage.text("transcripts")
 
 

@@ -59,6 +59,17 @@ async def test_what_is_wrong_at_no_field_stands_on_top_and_is_gone_to(
         assert stage.asked == []
 
 
+async def test_what_an_engine_alone_found_is_tried_again() -> None:
+    why = {"where": "http://localhost:9/v1", "what": "nothing listens on port 9 of localhost"}
+    desk = ScriptedDesk({"faults": [why]})
+    app = form_app(draft_of(env_id="reverse-text", model="demo"), desk)
+    async with staged(app, (80, 24)) as stage:
+        await stage.until(lambda: "nothing listens" in stage.text(stage.screen.top))
+        assert "^r try again" in stage.text(stage.screen.keys)
+        await stage.press("ctrl+r")
+        await stage.until(lambda: stage.asked)
+
+
 async def test_a_form_that_is_refused_for_no_field_opens_with_the_reason() -> None:
     why = "nothing listens on port 9 of localhost"
     refused = [Fault("http://localhost:9/v1", why)]
@@ -144,6 +155,20 @@ async def test_panes_without_room_are_named() -> None:
         assert not _is_seen(stage.screen.about)
     async with staged(ready(), (200, 60)) as stage:
         assert titled(stage) == " 1 Settings "
+
+
+async def test_a_number_goes_to_its_pane_from_where_nothing_is_typed() -> None:
+    async with staged(ready(), (80, 24)) as stage:
+        screen = stage.screen
+        assert screen.tabs.line(0)[0] == ("1 ", "faint")
+        await stage.press("3")
+        assert screen.focused is screen.fields and stage.below("env_id").startswith("✗")
+        await stage.press("backspace", "f2")
+        assert screen.tabs.line(0)[0] == ("1 ", "key")
+        for number, pane in ((3, screen.toml), (5, screen.about_env), (1, screen.fields)):
+            await stage.press(str(number))
+            await stage.until(lambda pane=pane: screen.focused is pane)
+            assert _is_seen(pane)
 
 
 async def test_a_sampling_parameter_is_told_from_the_arguments_that_set_it() -> None:

@@ -37,3 +37,15 @@ def test_every_key_meets_what_the_one_before_it_opened(
     terminal.type(keys)
     terminal.wait_for(seen)
     assert terminal.process.poll() is None
+
+
+def test_enter_counts_where_it_was_typed_before_the_program_had_the_terminal(
+    program: Program,
+) -> None:
+    program.run("reverse-text", "-m", "demo", "-n", "5", "-r", "1", "-s")
+    run = str(program.only_run().path)
+    terminal = Terminal(program.folder, program.env, "open", run, typed="/example=3\r4")
+    try:
+        terminal.wait_for("1 of 5")
+    finally:
+        terminal.close()

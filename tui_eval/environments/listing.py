@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 import importlib.metadata
 import re
+import tomllib
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
@@ -33,7 +34,8 @@ class ListedEnvironment:
     Args:
         env_id: What to call it.
         path: Its file; empty where only importing would tell.
-        summary: First line of its docstring; empty where it has none.
+        summary: First line of its docstring, else of its project's description; empty where it
+            has none.
     """
 
     env_id: str
@@ -54,7 +56,8 @@ def list_environments(environments_dir: Path = Path("environments")) -> list[Lis
         text = _text(one.path)
         if one.origin != "installed" or f"def {one.function}" in text:
             path = "" if one.path is None else str(one.path)
-            found.append(ListedEnvironment(env_id, one.origin, path, _summary(text)))
+            summary = _summary(text) or _description(one.path, environments_dir.absolute())
+            found.append(ListedEnvironment(env_id, one.origin, path, summary))
     return found
 
 
@@ -86,3 +89,17 @@ def _summary(text: str) -> str:
     except (SyntaxError, ValueError, RecursionError):
         return ""
     return docstring.partition("\n")[0].strip()
+
+
+def _description(path: Path | None, environments_dir: Path) -> str:
+    """What the project says whose folder among the environments an environment is in."""
+    if path is None or environments_dir not in path.parents:
+        return ""
+    for folder in path.relative_to(environments_dir).parents[:-1]:
+        try:
+            text = (environments_dir / folder / "pyproject.toml").read_text("utf-8")
+            description = tomllib.loads(text)["project"]["description"]
+        except (OSError, ValueError, KeyError, TypeError, RecursionError):
+            continue
+        return str(description).partition("\n")[0].strip()
+    return ""

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from tui_eval.tui.commands.command import ABOVE, HIDDEN, Command
+from tui_eval.tui.commands.command import ABOVE, HIDDEN, PANES, Command
 
 FORM, FIELDS = "This evaluation", "Fields"
 GROUPS = (FORM, FIELDS)
-TOGETHER = (frozenset(("form", "fields")), frozenset(("form", "view")))
+TOGETHER = (frozenset(("form", "fields")), frozenset(("form", "panels", "view")))
 
 COMMANDS = (
     Command(
@@ -37,6 +37,11 @@ COMMANDS = (
     Command(
         "escape", "leave", "form", FORM, "Back to the form, then leave", footer="leave", rank=23,
     ),
+    Command("1", "pane(1)", "panels", PANES, "Settings", name="settings"),
+    Command("2", "pane(2)", "panels", PANES, "What it will do", name="plan"),
+    Command("3", "pane(3)", "panels", PANES, "TOML", name="toml"),
+    Command("4", "pane(4)", "panels", PANES, "Command line", name="command-line"),
+    Command("5", "pane(5)", "panels", PANES, "Environment", name="environment"),
     Command("down,tab", "move(1)", "fields", FIELDS, "Next, previous field", name="next"),
     Command("up,shift+tab", "move(-1)", "fields", ABOVE, "Previous field", name="previous"),
     Command("pagedown", "move(10)", "fields", FIELDS, "Ten fields down, up", name="ten-down"),

@@ -21,7 +21,7 @@ class NearEnvironment(NamedTuple):
     Args:
         origin: `local`, `bundled`, `installed` or `entry point`.
         path: Its file; empty where only importing would tell.
-        summary: First line of its docstring; empty where it has none.
+        summary: What it says of itself in a line; empty where it says nothing.
     """
 
     env_id: str

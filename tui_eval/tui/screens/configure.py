@@ -18,7 +18,7 @@ from tui_eval.config.fields import Field
 from tui_eval.errors import Fault
 from tui_eval.shipped import shipped
 from tui_eval.tui.commands import bindings
-from tui_eval.tui.commands.command import Scope
+from tui_eval.tui.commands.command import PANES, Scope
 from tui_eval.tui.commands.form import FORM, GROUPS
 from tui_eval.tui.form.desk import Desk, Offer
 from tui_eval.tui.form.looking import Looked, look
@@ -62,7 +62,7 @@ class ConfigureScreen(DraftFilesScreen):
 
     scopes: ClassVar[tuple[Scope, ...]] = ("form",)
     CSS_PATH = str(shipped("styles", "configure.tcss"))
-    BINDINGS: ClassVar[list[BindingType]] = bindings("form")
+    BINDINGS: ClassVar[list[BindingType]] = [*bindings("form"), *bindings("panels")]
     HORIZONTAL_BREAKPOINTS = [  # noqa: RUF012
         (0, "-narrow"),
         (100, "-normal"),
@@ -80,7 +80,7 @@ class ConfigureScreen(DraftFilesScreen):
         self.desk = desk
         self.draft = draft
         self.now = now
-        self.looked = Looked()
+        self.looked = self._looked_alone = Looked()
         self.plan: Mapping[str, Any] | None = None
         self.readme = ""
         self._refused = list(refused)
@@ -166,16 +166,19 @@ class ConfigureScreen(DraftFilesScreen):
         self._waiting.add("look")
         self.top.lay_out()
         await asyncio.sleep(CHECKS_AFTER_S)
-        looked = await asyncio.to_thread(look, self.draft.copy(), self.desk)
-        self._take(looked.with_faults(self._refused, self.draft))
+        await self._look_alone(self._refused)
         if self.can_run:
             await asyncio.sleep(ASKS_AFTER_S)
-            found = await self.desk.estimate(looked.request or {})
+            found = await self.desk.estimate(self.looked.request or {})
             self._estimated(found)
         else:
             self.plan = None
         self._waiting.discard("look")
         self._lay_out()
+
+    async def _look_alone(self, refused: Sequence[Fault] = ()) -> None:
+        self._looked_alone = await asyncio.to_thread(look, self.draft.copy(), self.desk)
+        self._take(self._looked_alone.with_faults(refused, self.draft))
 
     def _take(self, looked: Looked) -> None:
         self.looked = looked.with_faults(self._undescribed, self.draft)
@@ -193,6 +196,13 @@ class ConfigureScreen(DraftFilesScreen):
         """Whether nothing is known to be wrong."""
         looked = self.looked
         return looked.request is not None and not (self.fields.faults or looked.others)
+
+    @property
+    def _can_try(self) -> bool:
+        """Whether only an engine refused it, which may take it the next time."""
+        alone = self._looked_alone.with_faults(self._undescribed, self.draft)
+        known = alone.by_field or alone.others or self.draft.form.faults()
+        return alone.request is not None and not known
 
     @property
     def _problems(self) -> int:
@@ -234,8 +244,9 @@ class ConfigureScreen(DraftFilesScreen):
 
     def _update_keys(self) -> None:
         """One key copies what stands here; where there is room, both are told."""
+        refused = "try again" if self._can_try else "first problem" if self._problems else ""
         self.keys.words = {
-            "run": "run" if self.can_run else "first problem" if self._problems else "",
+            "run": "run" if self.can_run else refused,
             "table": "evaluations" if self.draft.path and len(self.draft.places) > 1 else "",
             "open": self.fields.word_of_enter,
             "leave": "leave" if self.focused is self.fields else "back",
@@ -310,7 +321,7 @@ class ConfigureScreen(DraftFilesScreen):
         """Shows another draft."""
         self.draft, self.plan = draft, None
         self._undescribed, self._refused = [], []
-        self.looked = Looked()
+        self.looked = self._looked_alone = Looked()
         self.fields.show_form(draft.form)
         self._lay_out()
         self.follow()
@@ -321,7 +332,7 @@ class ConfigureScreen(DraftFilesScreen):
         self.work("run", self._run_it)
 
     async def _run_it(self) -> None:
-        self._take(await asyncio.to_thread(look, self.draft.copy(), self.desk))
+        await self._look_alone()
         if self.can_run:
             self.dismiss(self.looked.request)
         else:
@@ -340,7 +351,11 @@ class ConfigureScreen(DraftFilesScreen):
 
     def on_pane_tabs_chosen(self, message: PaneTabs.Chosen) -> None:
         """A tab was clicked."""
-        self._go_to(self.panes[message.number - 1])
+        self.action_pane(message.number)
+
+    def action_pane(self, number: int) -> None:
+        """Goes to a pane."""
+        self._go_to(self.panes[number - 1])
 
     def action_next_pane(self) -> None:
         """Goes to the next pane."""
@@ -355,6 +370,7 @@ class ConfigureScreen(DraftFilesScreen):
         """Shows a pane where there is room for one only; the help of a field with the fields."""
         number = self.panes.index(pane) + 1
         self.room.set_classes(f"-in-{number}")
+        self.tabs.key_ink = "faint" if pane is self.fields else "key"
         self.tabs.show(number)
         self.about.set_class(pane is not self.fields, "-elsewhere")
         self.about.set_class(pane is self.about_env, "-reading")
@@ -367,8 +383,10 @@ class ConfigureScreen(DraftFilesScreen):
         """Shows the keys."""
         from tui_eval.tui.screens.help import Help
 
-        in_fields = self.focused is self.fields
-        self.app.push_screen(Help(GROUPS) if in_fields else Help((FORM,), here="view"))
+        if self.focused is self.fields:
+            self.app.push_screen(Help(GROUPS, ("form", "fields")))
+        else:
+            self.app.push_screen(Help((FORM, PANES), ("form", "panels"), "view"))
 
     def action_leave(self) -> None:
         """Back to the form, then out of it; asks where something would be lost."""

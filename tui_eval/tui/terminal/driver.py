@@ -12,6 +12,7 @@ import threading
 from typing import Any
 
 from textual import constants
+from textual._xterm_parser import XTermParser
 from textual.app import App
 from textual.drivers.linux_driver import (
     KITTY_DISAMBIGUATE_ESCAPE_CODES,
@@ -45,10 +46,10 @@ GONE_AFTER_S = 2.0
 
 
 class TerminalDriver(LinuxDriver):
-    """Textual's own, but for three things.
+    """Textual's own, but for four things.
 
-    Its loop sleeps and wakes with the job, not a signal handler; it outlives its terminal; and it
-    waits for none that takes nothing.
+    Its loop sleeps and wakes with the job, not a signal handler; it outlives its terminal; it
+    waits for none that takes nothing; and enter is enter, also before the terminal was taken.
     """
 
     def __init__(self, app: App[Any], **options: Any) -> None:
@@ -61,6 +62,7 @@ class TerminalDriver(LinuxDriver):
         self._is_undone = False
         self._modes: list[Any] | None = None
         self._has_slept = False
+        self._typed_before = ""
         self._looking = self._loop.call_later(LOOKS_EVERY_S, self._look)
         self._loop.add_signal_handler(signal.SIGTSTP, self._sleep)
         self._loop.add_signal_handler(signal.SIGCONT, self._wake)
@@ -68,9 +70,29 @@ class TerminalDriver(LinuxDriver):
     def start_application_mode(self) -> None:
         """Takes the terminal."""
         self._is_taken, self._is_undone = True, False
+        self._typed_before = self._lines_waiting()
         super().start_application_mode()  # type: ignore[no-untyped-call]
         with contextlib.suppress(termios.error):
             self._modes = termios.tcgetattr(self.fileno)
+
+    def run_input_thread(self) -> None:
+        """Reads keys, first those that wait."""
+        for event in XTermParser(self._debug).feed(self._typed_before):
+            self.process_message(event)
+        super().run_input_thread()
+
+    def _lines_waiting(self) -> str:
+        """Keys up to the last enter, which a terminal that takes lines makes a line feed."""
+        data = b""
+        with contextlib.suppress(OSError, termios.error):
+            taken, _, _, takes = termios.tcgetattr(self.fileno)[:4]
+            if not (taken & termios.ICRNL and takes & termios.ICANON) or self._is_in_background():
+                return ""
+            poll = select.poll()
+            poll.register(self.fileno, select.POLLIN)
+            while poll.poll(0) and (line := os.read(self.fileno, 1 << 12)):
+                data += line
+        return data.decode("utf-8", "replace").replace("\n", "\r")
 
     def stop_application_mode(self) -> None:
         """Gives the terminal back, as far as what is written reaches it: see `close`."""

@@ -74,12 +74,14 @@ class Block:
 
     Args:
         parting: The first line in which the sides differ, or that says where they do.
+        is_far: Whether they differ only in what is not shown.
     """
 
     lines: tuple[Line, ...]
     hidden: int = 0
     folds: bool = False
     parting: int = 0
+    is_far: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -179,7 +181,7 @@ def block_of(
     if parting is not None:
         body = replace(body, parting=parting)
     elif limit != 0 and unit.differs:
-        body = replace(body, lines=(_far_below(*pieces), *body.lines))
+        body = replace(body, lines=(_far_below(*pieces), *body.lines), is_far=True)
     if not unit.is_ending:
         return body
     rule = _rule((("──", "rule"), (" ending ", "muted")), min(width, edge))
@@ -213,7 +215,7 @@ def _far_below(ours: Piece | None, theirs: Piece | None) -> Line:
     first, second = next((one, other) for one, other in texts if one != other)
     lines = zip_longest(first.split("\n"), second.split("\n"))
     line = next(at for at, (one, other) in enumerate(lines, 1) if one != other)
-    where, more = f"≠ at line {line:,} of the text", f"  {key_for('beside.unfold')} shows more"
+    where, more = f"≠ at line {line:,} of the text", f"  {key_for('beside.unfold')} shows it"
     return ((where, "warn"), (more, "faint"))
 
 

@@ -253,12 +253,32 @@ class Transcripts(LineView):
                 self.go_to(found)
 
     def action_difference(self, by: int) -> None:
-        """Goes to the next or previous turn that differs."""
-        if self.two is not None and self._blocks:
+        """Goes to the next or previous turn that differs; before the next one, to all of this."""
+        if self.two is not None and self._blocks and not (by > 0 and self._go_far()):
             heads = {self._difference(head)[0]: head for head in self.two.stops}
             found = self._next(heads, by, "There is no other difference this way.")
             if found is not None:
                 self._go_to_difference(heads[found])
+
+    def _go_far(self) -> bool:
+        """Goes to where the sides of the selected unit part, if that is below what is seen."""
+        assert self.two is not None and self._shape is not None
+        unit, (two, width, beside, _) = self._folding, self._shape
+        one, block = two.units[unit], self._blocks[unit]
+        was_far = block.is_far
+        limit = self._limits.get(unit, TEXT_LINES)
+        while block.is_far and block.hidden:
+            limit *= 2
+            block = block_of(two, one, limit, width, beside)
+            self._limits[unit] = limit
+        self.update()
+        line = self._starts[unit] + self._blocks[unit].parting
+        is_below = one.has_changes and line >= self.scroll_offset.y + self.view_height
+        if is_below:
+            self.cursor = unit
+            self.jump(line - self.view_height // 4)
+            self.update()
+        return is_below or was_far
 
     def _next(self, units: Iterable[int], by: int, missed: str) -> int | None:
         there = [at for at in units if (at > self.cursor) == (by > 0) and at != self.cursor]
@@ -288,6 +308,9 @@ class Transcripts(LineView):
         block = self._selected()
         if block is None:
             self.post_message(self.Missed(ALL_SHOWN))
+            return
+        if block.is_far:
+            self._go_far()
             return
         is_short, unit = len(block.lines) < TEXT_LINES, self._folding
         if self._is_folded(unit) or (block.hidden and is_short):
@@ -321,7 +344,8 @@ class Transcripts(LineView):
         if self.two is None or one is None or not one.is_head:
             return self.cursor
         below = range(self.cursor + 1, len(self.two.units))
-        return next(at for at in below if self.two.units[at].differs or not one.differs)
+        units = self.two.units
+        return next((at for at in below if units[at].differs or not one.differs), self.cursor)
 
     def _selected(self) -> Block | None:
         block = self._blocks[self._folding] if self._blocks else None
@@ -329,10 +353,11 @@ class Transcripts(LineView):
 
     def _set_limit(self, unit: int, limit: int) -> None:
         self._limits[unit] = limit
+        top = self.scroll_offset.y
         self.update()
         start, _ = self._span(unit)
-        if start < self.scroll_offset.y:
-            self.jump(start)
+        if start < top:
+            self.jump(top if limit else start)
 
     def clicked(self, index: int) -> None:
         """Selects a unit; a click on the selected one unfolds or folds it."""
