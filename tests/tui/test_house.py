@@ -7,6 +7,8 @@ import asyncio
 from staging import over, staged_app
 from textual.screen import ModalScreen
 
+from tui_eval.tui.look.themes import DARK, LIGHT
+
 
 class Brief(ModalScreen[None]):
     """A dialog that is taken away before it comes to what is done after a frame."""
@@ -27,3 +29,16 @@ async def test_what_waits_for_a_frame_outlives_the_dialog_on_top() -> None:
         await stage.app.pop_screen()
         await stage.until(lambda: len(done) == 2)
         assert sorted(done) == ["app", "screen"]
+
+
+async def test_apps_share_what_their_style_sheets_say_in_each_theme() -> None:
+    said = []
+    for _ in range(2):
+        async with staged_app(over()) as stage:
+            for theme in (LIGHT, DARK, LIGHT):
+                stage.app.theme = theme.name
+                await stage.pilot.pause()
+                said.append([id(rule) for rule in stage.app.stylesheet.rules])
+    light, dark = said[:2]
+    assert not set(light) & set(dark)
+    assert said == [light, dark, light] * 2

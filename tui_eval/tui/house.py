@@ -20,6 +20,7 @@ from tui_eval.printable import one_line
 from tui_eval.tui.commands import COMMANDS, bindings
 from tui_eval.tui.commands.key_names import sign_of
 from tui_eval.tui.commands.keymap import IN_USE
+from tui_eval.tui.look.stylesheet import KeptStylesheet
 from tui_eval.tui.look.themes import CHOICES, choices, dress
 from tui_eval.tui.preferences import Preferences
 from tui_eval.tui.terminal.browser import NO_SHELL, in_browser
@@ -50,6 +51,7 @@ class HouseApp(InTurnApp[Result]):
         self, preferences: Preferences | None = None, *, css_path: CSSPathType | None = None
     ) -> None:
         super().__init__(css_path=css_path)
+        self.stylesheet = KeptStylesheet(variables=self.get_css_variables())
         self._signals: EndingSignals | None = None
         self.preferences = preferences or Preferences()
         self.keymap = self.preferences.keymap

@@ -209,7 +209,7 @@ class LineView(ScrollView, can_focus=True):
                 ink = self._lit_ink
             mark = MARK if self.marked(index) and not ground.reverse else " "
             line = ((mark, "busy" if frame.focused else "faint"), *self.line(index))
-        plain = self.rich_style
+        plain = self.ink("")
         strip = strip_of(line, width, (lambda _: plain) if ground.reverse else ink, ground)
         if self.pill and is_last:
             pill = ((f" {self.pill} ", "pill"),)
@@ -224,16 +224,19 @@ class LineView(ScrollView, can_focus=True):
         As a component class it would be worked out again for every view whenever a class or the
         focus changes anywhere: that took most of the time of such a key.
         """
-        if not name:
-            return self.rich_style
         style = self._inks.get(name)
         if style is None:
-            place = (self.app.theme, self.rich_style, name)
-            style = _STYLES.get(place)
-            if style is None:
-                style = _STYLES[place] = self._styled(name)
-            self._inks[name] = style
+            style = self._inks[name] = self._style_of(name)
         return style
+
+    def _style_of(self, name: str) -> Style:
+        plain = self.rich_style
+        if not name:
+            return plain
+        place = (self.app.theme, plain, name)
+        if place not in _STYLES:
+            _STYLES[place] = self._styled(name)
+        return _STYLES[place]
 
     def _lit_ink(self, name: str) -> Style:
         """What is faint, words or lines, stands out too little from the ground of the cursor."""
