@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 import subprocess
 import sys
 
@@ -281,6 +282,7 @@ def test_verbose_logs_requests_tools_and_rewards(
     log = program.only_run().log
     for said in ("1 + 2?", "tool add", "it is 3", "good", "state parsed_answer = '3'"):
         assert said in log
+    assert set(re.findall(r"(\w+ \d+) #0", log)) == {"example 0"}
     (row,) = program.only_run().rows
     (record,) = row["tui_eval"]["tool_calls"]
     assert (record["id"], record["name"], record["error"]) == ("call_1", "add", None)

@@ -200,10 +200,11 @@ class Rollouts:
 
     def never_begins(self, row: int) -> Coroutine[Any, Any, None]:
         """What is to do for a rollout that was cancelled before it began: its row says so."""
-        watch = self.watch(row, Held())
+        watch, values = self.watch(row, Held()), self._work.examples.input(row)
+        watch.example_id = values["example_id"]
         watch.cancel()
         assert watch.cancelled is not None, "it was cancelled just now"
-        state = broken_state(self._work.examples.input(row), watch.cancelled, time.time())
+        state = broken_state(values, watch.cancelled, time.time())
         return self.finish(watch, give_up(state, watch))
 
     async def _generate(self, watch: RolloutWatch, client: AnyClient) -> State:
@@ -243,6 +244,7 @@ class Rollouts:
         """Generates once; where that takes too long the state has what was said so far."""
         work = self._work
         values, args = work.examples.input(watch.row), dict(work.sampling_args)
+        watch.example_id = values["example_id"]
         begun, state = time.time(), None
         with Deadline(work.timeout) as watch.deadline:
             state = await lead(work.env, values, client, work.model, args, work.goes_on)

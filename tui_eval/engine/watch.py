@@ -38,12 +38,14 @@ FOREIGN_CODE = (Stage.SETUP, Stage.TOOL, Stage.SCORING)
 class RolloutWatch:
     """Hears one rollout and tells the hub; holds it at the gate and around sleeping requests.
 
-    `cancelled` is set once somebody ended the rollout, `cut` ends what works on it now, and
-    `is_over` once there is nothing left to do but to write its row.
+    `example_id` is known once its input was read. `cancelled` is set once somebody ended the
+    rollout, `cut` ends what works on it now, and `is_over` once there is nothing left to do but
+    to write its row.
     """
 
     def __init__(self, row: int, number: int, hub: Hub, gate: Gate, held: Held) -> None:
         self.row = row
+        self.example_id: Any = None
         self.number = number
         self.attempt = 0
         self._answers = 0
@@ -240,9 +242,7 @@ class RolloutWatch:
         )
 
     def __str__(self) -> str:
-        which = f"row {self.row}"
-        if self.state is not None:
-            which = f"example {self.state.get('example_id', self.row)}"
+        which = f"row {self.row}" if self.example_id is None else f"example {self.example_id}"
         return f"{which} #{self.number}, attempt {self.attempt}"
 
 
