@@ -185,7 +185,7 @@ async def test_a_bar_shows_how_far_a_throttled_run_is_on_a_small_screen() -> Non
     feed = ScriptedFeed(throttled_events(), saved_rows())
     async with staged_app(feed, size=(80, 24)) as stage:
         header = stage.text(stage.live.header)
-        assert "30/48  ▶5  ✗2  limit 5/16 · 31 refused  16.0/min" in header and "━━━" in header
+        assert "30/48  ~1  ▶4  ✗2  limit 5/16 · 31 refused  1:07 left" in header and "━━━" in header
 
 
 def test_no_number_of_a_large_throttled_run_is_cut_on_a_small_screen() -> None:
@@ -230,7 +230,7 @@ async def test_who_met_no_refusal_sees_the_limit_that_holds_for_all() -> None:
 async def test_a_middling_header_has_words_for_the_states_and_a_bar() -> None:
     async with staged_app(running(), size=(120, 40)) as stage:
         progress = stage.text(stage.live.header).splitlines()[1]
-        assert "30/48  ▶ 5 running  · 13 waiting  ✗ 2 errors  16.0/min" in progress
+        assert "30/48  ~1  ▶ 4 running  · 13 waiting  ✗ 2 errors  16.0/min" in progress
         assert "73.2k tok  $0.0373 of ~$0.0564" in progress
         assert sum(map(progress.count, "━╍─")) >= 12
 

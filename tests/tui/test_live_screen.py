@@ -3,6 +3,7 @@ from __future__ import annotations
 import re
 import threading
 
+import pytest
 from scripted_run import (
     ERRORS,
     NOW,
@@ -400,6 +401,18 @@ async def test_a_rollout_that_sleeps_says_why() -> None:
         await stage.until(lambda: f"~ {note}" in stage.text(stage.live.story))
         await stage.tell(staged(SELECTED, ev.Stage.MODEL, turns=2))
         await stage.until(lambda: note not in stage.text(stage.live.story))
+
+
+@pytest.mark.parametrize(
+    ("width", "told"),
+    [(200, "~ 1 sleeping   ▶ 4 running"), (120, "~1  ▶ 4 running"), (80, "~1  ▶4  ")],
+)
+async def test_the_header_counts_those_that_sleep_apart_from_those_that_run(
+    width: int, told: str
+) -> None:
+    async with staged_app(running(), size=(width, 40)) as stage:
+        assert (stage.live.state.sleeping, stage.live.state.running) == (1, 5)
+        assert told in stage.text(stage.live.header)
 
 
 async def test_the_list_says_why_a_rollout_sleeps_where_there_is_room() -> None:

@@ -38,9 +38,9 @@ FOREIGN_CODE = (Stage.SETUP, Stage.TOOL, Stage.SCORING)
 class RolloutWatch:
     """Hears one rollout and tells the hub; holds it at the gate and around sleeping requests.
 
-    `example_id` is there once its input was read. `cancelled` is set once somebody ended the
-    rollout, `cut` ends what works on it now, and `is_over` once there is nothing left to do but to
-    write its row.
+    `example_id` is known once its input was read. `cancelled` is set once somebody ended the
+    rollout, `cut` ends what works on it now, and `is_over` once there is nothing left to do but
+    to write its row.
     """
 
     def __init__(self, row: int, number: int, hub: Hub, gate: Gate, held: Held) -> None:
@@ -239,8 +239,6 @@ class RolloutWatch:
             self.output_tokens,
             self.note,
             self.again_at,
-            self.lost_input,
-            self.lost_output,
         )
 
     def __str__(self) -> str:

@@ -221,18 +221,20 @@ def _facts(state: RunState, now: float, words: int, terse: bool, moved: str) -> 
 
 
 def _states(state: RunState, words: int, waiting: int) -> list[Line]:
-    """How many rollouts are held, run, wait and have errored, where there are any."""
-    held = state.by_stage[HELD]
+    """How many rollouts are held, sleep, run, wait and have errored, where there are any."""
+    held, sleeping = state.by_stage[HELD], state.sleeping
     glyphs = (
         (held, "‖", "held", "warn"),
-        (state.running - held, "▶", "running", "busy"),
+        (sleeping, "~", "sleeping", "warn"),
+        (state.running - held - sleeping, "▶", "running", "busy"),
         (waiting, "·", "missing" if state.is_settled else "waiting", "muted"),
         (state.errored, "✗", "errors" if state.errored != 1 else "error", "bad"),
     )
     told: list[Line] = []
     for count, glyph, word, ink in glyphs:
         if count:
-            spoken = (f"{glyph} ", f" {word}") if words > 1 else (glyph, "")
+            is_spoken = words > (2 if glyph == "~" else 1)
+            spoken = (f"{glyph} ", f" {word}") if is_spoken else (glyph, "")
             told.append(((spoken[0], ink), (f"{count:,}", ""), (spoken[1], "muted")))
     return told
 
