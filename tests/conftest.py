@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import gc
 import signal
+import sys
 from collections.abc import Generator, Iterator
 from pathlib import Path
 
@@ -26,6 +27,9 @@ for number, handler in (
     if signal.getsignal(number) is signal.SIG_IGN:
         signal.signal(number, handler)
 
+
+# Each worker would rewrite the assertions of every test again: that is half of what it collects in.
+sys.dont_write_bytecode = False
 
 # An app makes so many objects that looking for garbage at every 700th is a good part of its tests.
 gc.set_threshold(10_000, 10, 10)

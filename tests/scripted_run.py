@@ -8,6 +8,7 @@ from collections import Counter
 from collections.abc import Iterable
 from typing import Any
 
+from made_once import made_once
 from scripted_talk import (
     EXPECTED,
     MAX_TURNS,
@@ -325,6 +326,7 @@ SELECTED = 31
 ERRORS = (9, 22)
 
 
+@made_once
 def running_events() -> list[ev.Event]:
     """Thirty finished, two of them errored; five at work; the rest waits."""
     return [
@@ -370,10 +372,12 @@ def told_story() -> list[ev.Event]:
     return [*story(), ev.ToolFinished(0, NOW - 4, SELECTED, "c5", "note", 1.4, None, "noted")]
 
 
+@made_once
 def saved_rows() -> dict[int, dict[str, Any]]:
     return {row: failed_row(row) if row in ERRORS else saved_row(row) for row in range(TOTAL)}
 
 
+@made_once
 def all_events(*, saved: bool = True) -> list[ev.Event]:
     rows = [failed(row) if row in ERRORS else finished(row) for row in range(TOTAL)]
     end = ev.RunFinished(0, NOW, "finished", 3)

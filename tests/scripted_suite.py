@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import Any
 
+from made_once import made_once
 from scripted_run import (
     NOW,
     SELECTED,
@@ -83,6 +84,7 @@ def moved(place: int, status: str, **changes: Any) -> ev.EvaluationMoved:
     )
 
 
+@made_once
 def suite_events() -> list[ev.Event]:
     """One finished, one running, one refused; the rest waits."""
     return [
