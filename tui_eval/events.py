@@ -119,6 +119,7 @@ class RolloutFinished(msgspec.Struct, tag="done", array_like=True, gc=False):
         lost_input, lost_output: Tokens of earlier attempts, which were spent for nothing.
         question, answer: The first characters, `HEAD` at most, of the last message of the user in
             the prompt and of the last one of the model that says anything; for searching.
+            The question may be empty where a rollout of the same example told it before.
     """
 
     seq: int

@@ -203,3 +203,17 @@ def test_indexes_that_nobody_wrote_for_long_are_removed(run: RunDir, cache: Path
     now = max(path.stat().st_mtime for path in cache.glob("index/*"))
     forget_old_indexes(now + FORGOTTEN_S + 10)
     assert not list(cache.glob("index/*"))
+
+
+def test_the_question_of_an_example_is_told_by_one_of_its_rollouts(tmp_path: Path) -> None:
+    run = RunDir(tmp_path / "asked")
+    run.path.mkdir()
+    asked = [(0, ""), (0, "Why?"), (0, "Why?"), (1, "Why?"), (0, "Why?"), (1, "Why?"), (2, "How?")]
+    prompts = [(example, [{"role": "user", "content": text}]) for example, text in asked]
+    lines = [line(example, None, prompt=prompt) for example, prompt in prompts]
+    run.results.write_bytes(b"".join(lines))
+    for _ in ("scanned", "kept"):
+        told = [one for one in saved_events(run) if isinstance(one, RolloutFinished)]
+        assert [one.question for one in told] == ["", "Why?", "", "Why?", "Why?", "Why?", "How?"]
+        state = opened(run)
+        assert [state.facts.questions.get(place) for place in range(3)] == ["Why?", "Why?", "How?"]

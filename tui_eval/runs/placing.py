@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from typing import Any
 
 from tui_eval.events import RolloutFinished
@@ -17,7 +17,7 @@ class Counted:
         self._rows: dict[Any, int] = {}
         self._most = self._numbered = self._all = 0
 
-    def add(self, events: Iterable[RolloutFinished]) -> None:
+    def add(self, events: Sequence[RolloutFinished]) -> None:
         """Counts some rows; one that tells its number in its group counts those before it."""
         rows, most, numbered = self._rows, self._most, self._numbered
         for event in events:
@@ -26,7 +26,7 @@ class Counted:
                 most = n
             if event.number >= numbered:
                 numbered = event.number + 1
-            self._all += 1
+        self._all += len(events)
         self._most, self._numbered = most, numbered
 
     @property

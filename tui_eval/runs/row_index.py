@@ -15,7 +15,7 @@ from typing import BinaryIO
 import msgspec
 
 from tui_eval.events import HEADER_BYTES, LineUnreadable, RolloutFinished, frame
-from tui_eval.runs.formats.rows import read_row, told
+from tui_eval.runs.formats.rows import UNTOLD, read_row, told
 from tui_eval.runs.index import IndexReader, encode_entry
 from tui_eval.runs.layout import RunDir, cache_root
 from tui_eval.runs.scan import BLOCK, Line, lines_of
@@ -178,6 +178,7 @@ class RowIndex:
         self.torn = None
         found: list[RolloutFinished] = []
         due = self.covered + FIRST_BATCH_BYTES
+        asked: int | str | None = None
         with contextlib.ExitStack() as stack:
             try:
                 file = stack.enter_context(open(self._run.results, "rb", buffering=0))
@@ -185,12 +186,16 @@ class RowIndex:
                 return
             lines = lines_of(file, self.covered) if file.seek(0, 2) > self.covered else ()
             for offset, raw in lines:
-                read = read_row(self.lines + 1, offset, raw)
+                read = read_row(self.lines + 1, offset, raw, asked)
                 ends = raw[-1] == 10
-                if isinstance(read, Line) and read.row is not None:
+                if isinstance(read, RolloutFinished):
+                    found.append(read)
+                    if read.question and read.number == UNTOLD:  # so it will have a place
+                        asked = read.example_id
+                elif read is not None and read.row is not None:
                     found.append(told(read))
                     self._doubt(read)
-                elif isinstance(read, Line):
+                elif read is not None:
                     fault = self._fault(read)
                     if not ends:
                         self.torn = fault
@@ -198,8 +203,6 @@ class RowIndex:
                     self.unreadable += 1
                     if len(self.faults) < MOST_FAULTS:
                         self.faults.append(fault)
-                elif read is not None:
-                    found.append(read)
                 self.covered = offset + len(raw)
                 self.lines += ends
                 if self.covered >= due or len(found) >= BATCH:

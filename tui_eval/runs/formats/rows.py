@@ -114,7 +114,9 @@ _NO_TIMES: list[float] = []
 _NO_OURS, _NO_TIMING, _NO_TOKENS = _Ours(), _Timing(), _Tokens()
 
 
-def read_row(number: int, offset: int, raw: memoryview) -> RolloutFinished | Line | None:
+def read_row(
+    number: int, offset: int, raw: memoryview, asked: int | str | None = None
+) -> RolloutFinished | Line | None:
     """The event of one line; the line where it has a fault; None for a blank one.
 
     The event's `row` and `number` are what its row tells, or `UNTOLD`.
@@ -122,9 +124,10 @@ def read_row(number: int, offset: int, raw: memoryview) -> RolloutFinished | Lin
     Args:
         number: The line's number, from 1.
         raw: The line with its newline.
+        asked: The example whose question is told already; that need not be done again.
     """
     try:
-        return _event(_decode(raw), offset, len(raw))
+        return _event(_decode(raw), offset, len(raw), asked)
     except (msgspec.DecodeError, ValueError, RecursionError, OverflowError):
         return _read_slowly(number, offset, bytes(raw))
 
@@ -165,7 +168,7 @@ def _told(value: Any) -> int:
     return value if 0 <= value < 1 << 31 else IMPOSSIBLE
 
 
-def _event(row: _Row, offset: int, length: int) -> RolloutFinished:
+def _event(row: _Row, offset: int, length: int, asked: int | str | None) -> RolloutFinished:
     ours, timing = row.tui_eval or _NO_OURS, row.timing or _NO_TIMING
     used, lost = row.token_usage or _NO_TOKENS, ours.lost_usage or _NO_TOKENS
     steps, completion = ours.steps, row.completion
@@ -201,7 +204,7 @@ def _event(row: _Row, offset: int, length: int) -> RolloutFinished:
         tools,
         int(lost.input_tokens or 0),
         int(lost.output_tokens or 0),
-        _head(row.prompt, "user"),
+        _head(row.prompt, "user") if row.example_id != asked else "",
         _head(completion, "assistant"),
     )
 
@@ -217,25 +220,22 @@ def _recorded(records: list[_Record]) -> dict[str, tuple[int, int]]:
 
 def _talk(messages: Sequence[_Message]) -> tuple[int, int, dict[str, tuple[int, int]]]:
     """Turns, tool calls, and calls and errors by tool, as far as messages tell them."""
-    turns = results = 0
+    turns = 0
     names: list[str] = []
     for message in messages:
-        role = message.role
-        if role == "assistant":
+        if message.role == "assistant":
             turns += 1
             if message.tool_calls:
                 for call in message.tool_calls:
                     if isinstance(call, str):
                         call = _decode_call(call)
-                    names.append((call.function.name if call.function else call.name) or "?")
-        elif role == "tool":
-            results += 1
-    return turns, len(names) or results, _uses(names)
+                    names.append((call.function or call).name or "?")
+    if names:
+        return turns, len(names), _uses(names)
+    return turns, sum(message.role == "tool" for message in messages), {}
 
 
 def _uses(names: list[str]) -> dict[str, tuple[int, int]]:
-    if not names:
-        return {}
     first = names[0]
     n = names.count(first)
     if n == len(names):
@@ -256,11 +256,8 @@ def _head(messages: _Messages, role: str) -> str:
 
 def _beginning(content: msgspec.Raw) -> str:
     """The beginning of a message's text; all of it where that is not easily told."""
-    raw = memoryview(content)
-    if raw[0] != 0x22:
-        return content_text(_decode_any(raw))
-    if len(raw) > HEAD_BYTES:
-        cut = bytes(raw[:HEAD_BYTES])
+    if len(content) > HEAD_BYTES:
+        cut = bytes(memoryview(content)[:HEAD_BYTES])
         escape = cut.find(b"\\", HEAD_BYTES - 6)  # one that the cut may have gone through
         try:
             text = _decode_text((cut if escape < 0 else cut[:escape]) + b'"')
@@ -268,4 +265,4 @@ def _beginning(content: msgspec.Raw) -> str:
             text = ""
         if len(text) >= HEAD:
             return text
-    return _decode_text(raw)
+    return content_text(_decode_any(content))
