@@ -117,6 +117,23 @@ async def test_any_size_is_drawn(size: tuple[int, int]) -> None:
             await stage.press(keys)
 
 
+async def test_a_selection_that_was_seen_is_seen_in_a_smaller_terminal() -> None:
+    async with staged_app(over(), size=(120, 40)) as stage:
+        rollouts = stage.live.rollouts
+        await stage.press("home", *["down"] * 15)
+        line = next(at for at in range(rollouts.count()) if rollouts.marked(at))
+        await stage.pilot.resize_terminal(120, 16)
+        await stage.until(lambda: rollouts.view_height < 15 and "▌" in stage.text(rollouts))
+        top, height = rollouts.scroll_offset.y, rollouts.view_height
+        assert top <= line < top + height
+        rollouts.jump(rollouts.count())
+        await stage.until(lambda: "▌" not in stage.text(rollouts))
+        await stage.pilot.resize_terminal(120, 14)
+        await stage.until(lambda: rollouts.view_height < height)
+        await stage.pilot.pause()
+        assert not rollouts.scroll_offset.y <= line < rollouts.scroll_offset.y + height
+
+
 async def test_a_change_of_size_lays_everything_out_anew() -> None:
     async with staged_app(over(), size=(200, 60)) as stage:
         await stage.pilot.resize_terminal(80, 24)

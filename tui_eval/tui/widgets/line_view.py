@@ -85,6 +85,9 @@ class LineView(ScrollView, can_focus=True):
         self._strips: LRUCache[Hashable, Strip] = LRUCache(KEPT)
         self._shown: dict[int, Hashable] = {}
         self._line_wanted: tuple[int, int] | None = None
+        self._line_shown = (0, 0)
+        self._size_laid = Size(0, 0)
+        self._lines_seen = range(0)
         self._pressed: Pressed | None = None
         self._frame: Frame | None = None
         self._inks: dict[str, Style] = {}
@@ -177,7 +180,9 @@ class LineView(ScrollView, can_focus=True):
 
     def render_lines(self, crop: Region) -> list[Strip]:
         """The strips of a region, all of one frame."""
-        self._frame = self._frame_now()
+        frame = self._frame = self._frame_now()
+        if self.size == self._size_laid:
+            self._lines_seen = range(frame.top, frame.top + self.view_height)
         try:
             return super().render_lines(crop)
         finally:
@@ -261,11 +266,19 @@ class LineView(ScrollView, can_focus=True):
         self._shown.clear()
 
     def on_resize(self) -> None:
-        """Lays the lines out anew for the new width."""
+        """Lays the lines out anew for the new width; a selection that was seen stays so."""
         self._shown.clear()
         self.update()
+        self._size_laid = self.size
         if self._line_wanted is not None:
             self.call_after_refresh(self._show_wanted)
+        elif self._line_shown[0] in self._lines_seen:
+            self.call_after_refresh(self._show_selected)
+
+    def _show_selected(self) -> None:
+        line, margin = self._line_shown
+        if line < self.count() and self.marked(line):
+            self.show_line(line, margin)
 
     def jump(self, y: int) -> None:
         """Shows this line first, or as near to it as there are lines."""
@@ -276,6 +289,7 @@ class LineView(ScrollView, can_focus=True):
 
         A view without any height yet does so once it has one.
         """
+        self._line_shown = index, margin
         self._line_wanted = (index, margin) if not self.scrollable_content_region.height else None
         if self._line_wanted is not None:
             return
