@@ -313,6 +313,17 @@ def test_a_run_of_a_program_goes_on_there(tmp_path: Path) -> None:
     assert list(go_on_lines(RunDir(tmp_path), "interrupted")) == []
 
 
+@pytest.mark.parametrize("given_inputs", [False, True])
+def test_how_to_go_on_holds_in_any_folder(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, given_inputs: bool
+) -> None:
+    plan = RunPlan(env_id="e", alias="m", model="m", base_url="", given_inputs=given_inputs)
+    (tmp_path / "run.toml").write_text(plan_to_toml(plan))
+    monkeypatch.chdir(tmp_path.parent)
+    (line,) = go_on_lines(RunDir(Path(tmp_path.name)), "interrupted")
+    assert line.endswith(f" {tmp_path}")
+
+
 def test_a_dry_run_plans_only_what_is_left(talk: Program, fault_server: FaultServer) -> None:
     fault_server.script(CHAT, [BAD, GOOD])
     url = f"{fault_server.url}/v1"

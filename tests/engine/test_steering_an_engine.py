@@ -226,6 +226,21 @@ async def test_a_rollout_that_sleeps_between_two_tries_can_be_cancelled(
     assert figures(one.state) == figures(as_on_disk(run))
 
 
+async def test_a_rollout_that_has_slept_and_has_no_slot_says_what_it_waits_for(
+    fault_server: FaultServer, request_of: Callable[..., dict[str, Any]]
+) -> None:
+    busy = Reply(429, {"error": {"message": "later"}}, {"retry-after-ms": "20"})
+    fault_server.script(CHAT, [busy, HANG])
+    asked = request_of(num_examples="2", max_concurrent="1", no_preflight=True)
+    async with seat(LiveFeed(asked)) as one:
+        await one.until(
+            lambda: one.state.notes == {0: "status 429, waits for a slot"}, "the other one has it"
+        )
+        assert (one.state.sleeping, one.state.again_at, one.state.next_try_at) == (1, {}, 0.0)
+        one.feed.send(Cancel(1))
+        await one.until(lambda: not one.state.notes, "it is tried again")
+
+
 async def test_errored_rollouts_run_again_while_the_others_go_on(
     program: Program, fault_server: FaultServer, request_of: Callable[..., dict[str, Any]]
 ) -> None:

@@ -477,6 +477,8 @@ def test_what_waits_to_be_tried_again_is_known_until_it_is_tried() -> None:
     )
     assert (state.sleeping, state.next_try_at) == (2, 1003.0)
     assert state.last_cause == "no connection"
+    state.apply(staged(1, Stage.SLEEPING, note="no connection, waits for a slot"))
+    assert (state.sleeping, state.next_try_at) == (2, 1009.0)
     state.apply(staged(1, Stage.MODEL))
     assert (state.sleeping, state.next_try_at) == (1, 1009.0)
     state.apply(finished(0))

@@ -60,7 +60,7 @@ def newest_here(is_sought: Callable[[str], bool]) -> tuple[Incomplete | None, st
 
 def _resuming(env_id: str, run: RunDir) -> str:
     command = "agent" if is_of_agent(env_id) else "run"
-    return f"tui-eval {command} --resume {shlex.quote(str(run.path))}"
+    return f"tui-eval {command} --resume {shlex.quote(str(run.path.absolute()))}"
 
 
 def go_on_lines(run: RunDir, status: str) -> Iterator[str]:
@@ -76,7 +76,7 @@ def go_on_lines(run: RunDir, status: str) -> Iterator[str]:
     except RefusedError:
         return
     if plan.given_inputs:
-        yield f"Go on: give this directory to generate() as results_path: {run.path}"
+        yield f"Go on: give this directory to generate() as results_path: {run.path.absolute()}"
         return
     yield f"Go on: {_resuming(plan.env_id, run)}"
     if again := _secrets_of(plan):

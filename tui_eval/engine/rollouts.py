@@ -238,6 +238,7 @@ class Rollouts:
         watch.staged(Stage.SLEEPING)
         async with watch.held.lent():
             await asyncio.sleep(pause)
+            watch.slept()
         watch.woke()
 
     async def _attempt(self, watch: RolloutWatch, client: AnyClient) -> State:

@@ -194,6 +194,11 @@ class RolloutWatch:
         """Notes why the rollout sleeps from now on, and until when."""
         self.note, self.again_at = note, time.time() + seconds
 
+    def slept(self) -> None:
+        """Notes that its time is over, and that it waits for its slot again."""
+        self.note, self.again_at = f"{self.note.partition(',')[0]}, waits for a slot", 0.0
+        self._hub.touched(self)
+
     def woke(self) -> None:
         """Nothing is noted any more."""
         self.note, self.again_at = "", 0.0
@@ -205,6 +210,7 @@ class RolloutWatch:
         with self.deadline.held():
             async with self.held.lent():
                 yield
+                self.slept()
         self.woke()
         self.staged(before)
         await self._pass_gate()

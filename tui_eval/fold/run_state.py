@@ -301,8 +301,12 @@ class RunState:
         self._move(row, event.stage)
         self.attempt[row] = event.attempt
         if event.note:
-            self.notes[row], self.again_at[row] = event.note, event.again_at
+            self.notes[row] = event.note
             self.last_cause = event.note.partition(",")[0]
+            if event.again_at:
+                self.again_at[row] = event.again_at
+            else:
+                self.again_at.pop(row, None)
         elif self.notes:
             self._woke(row)
         self._use(row, event.turns, event.tool_calls, event.input_tokens, event.output_tokens)
