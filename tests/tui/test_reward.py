@@ -68,6 +68,16 @@ async def test_a_reward_is_compared_with_its_group() -> None:
         assert "so far" not in shown(stage)
 
 
+async def test_an_advantage_that_the_row_tells_is_shown_as_it_is() -> None:
+    start = run_started(total=4, num_examples=1)
+    rewards = [finished(row, reward=reward) for row, reward in enumerate((1.0, 0.0))]
+    rows = {row: saved_row(row) | {"reward": 1.0, "advantage": 0.125} for row in (0, 1)}
+    async with staged_app(ScriptedFeed([start, *rewards], rows), size=(120, 40)) as stage:
+        await stage.press("g")
+        await stage.until(lambda: "advantage" in shown(stage))
+        assert "advantage  +0.12" in shown(stage) and "+0.12 so far" not in shown(stage)
+
+
 async def test_what_a_group_came_to_so_far_fits_beside_a_wide_list() -> None:
     async with staged_app(running(), size=(200, 60)) as stage:
         await stage.until(lambda: "group" in shown(stage))

@@ -96,6 +96,8 @@ class Rollout:
     judged: list[str] = field(default_factory=list)
     """What judges said."""
     reward: float | None = None
+    advantage: float | None = None
+    """What its row tells; None where it tells none."""
     error: str | None = None
     traceback: str | None = None
     answer: str = ""
@@ -250,6 +252,7 @@ def from_row(row: int, saved: Mapping[str, Any]) -> Rollout:
         },
         judged=_verdicts(ours.get("judge") or saved.get("judge_response")),
         reward=None if errored else number_of(saved.get("reward")),
+        advantage=None if errored else number_of(saved.get("advantage")),
         error=_error_text(error),
         traceback=_error_text(ours.get("traceback")),
         answer=str(saved.get("answer") or ""),

@@ -133,12 +133,13 @@ def _group(rollout: Rollout, group: ExampleFigures, width: int) -> Iterator[Line
     yield _came_to(group, width)
     if rollout.error or rollout.reward is None:
         return
-    if group.all_equal:
+    if group.all_equal and not rollout.advantage:
         yield (("advantage  ", "muted"), ("= none: all rewards are equal", "warn"))
         return
-    advantage = rollout.reward - group.mean
+    told = rollout.advantage
+    advantage = rollout.reward - group.mean if told is None else told
     sign = "+" if advantage > 0 else ""
-    so_far = "" if group.is_complete else " so far"
+    so_far = "" if group.is_complete or told is not None else " so far"
     yield (
         ("advantage  ", "muted"),
         (sign + reward_text(advantage), "strong"),
