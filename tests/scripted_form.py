@@ -53,7 +53,7 @@ REVERSE = described(
 )
 PLAN: dict[str, Any] = {
     "env_id": "reverse-text", "model": "demo-scripted-policy", "base_url": "embedded:demo",
-    "examples": 50, "rollouts_per_example": 3, "rollouts": 150, "goes_on": None,
+    "examples": 50, "rollouts_per_example": 3, "rollouts": 150, "left": 150, "goes_on": None,
     "first_prompt": [
         {"role": "system", "content": "Reverse the text that you are given."},
         {"role": "user", "content": "The quick brown fox jumps over the lazy dog."},
@@ -196,9 +196,9 @@ SEVERAL: dict[str, Any] = {
     "estimate": PLAN["estimate"] | {"input_tokens": 5_926, "output_tokens": 36_864, "usd": 0.0208},
     "evaluations": [
         {"title": "long sentences", "varies": {"max_words": "20"}, "examples": 8,
-         "rollouts_per_example": 4, "rollouts": 32},
+         "rollouts_per_example": 4, "rollouts": 32, "left": 32},
         {"title": "calculator", "varies": {}, "examples": 10, "rollouts_per_example": 4,
-         "rollouts": 40},
+         "rollouts": 40, "left": 40},
     ],
 }  # fmt: skip
 

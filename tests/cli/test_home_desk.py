@@ -13,6 +13,7 @@ from servers import FaultServer
 from tui_eval.cli.desk import EngineDesk
 from tui_eval.cli.home_desk import FilesAndEngines
 from tui_eval.config import local_servers
+from tui_eval.config.plan import RunPlan, plan_to_toml
 from tui_eval.engine.preparing.reaching import unreachable
 
 REGISTRY = """
@@ -179,3 +180,16 @@ def test_looking_around_imports_no_client_and_no_environment(here: Path) -> None
         [sys.executable, "-c", LOOK], capture_output=True, text=True, timeout=60, check=True
     )
     assert said.stdout.strip() == "[]"
+
+
+def test_what_is_not_set_is_as_in_the_run_that_a_form_goes_on_with(here: Path) -> None:
+    run = here / "outputs" / "evals" / "reverse-text--m" / "1"
+    run.mkdir(parents=True)
+    (run / "results.jsonl").touch()
+    plan = RunPlan(env_id="reverse-text", alias="m", model="m", base_url="embedded:demo")
+    (run / "run.toml").write_text(plan_to_toml(plan))
+    desk, raw = EngineDesk(), {"resume": str(run)}
+    assert desk.check({"env_id": "reverse-text", "raw": {}}), "of the model there is no endpoint"
+    assert desk.check({"env_id": "reverse-text", "raw": raw}) == []
+    assert desk.check({"env_id": "reverse-text", "raw": raw | {"model": "none-of-that"}})
+    assert desk.check({"env_id": "reverse-text", "raw": {"resume": "gone"}})

@@ -13,6 +13,7 @@ from tui_eval.tui.form.desk import Offer
 
 if TYPE_CHECKING:
     from tui_eval.config.endpoints import Endpoint
+    from tui_eval.config.plan import Request, RunPlan
 
 DESCRIBES_WITHIN_S = 60.0
 PLANS_WITHIN_S = 300.0
@@ -36,7 +37,10 @@ class EngineDesk:
         asked = Request(**request)
         if asked.env_id is None:
             return []
-        return expand(asked).faults
+        found = expand(asked)
+        if len(found.evaluations) == 1 and (before := _plan_gone_on_with(asked)):
+            found = expand(asked, before)
+        return found.faults
 
     def endpoints(self, registry: str | None) -> list[Offer]:
         """See `Desk.endpoints`."""
@@ -107,6 +111,23 @@ class EngineDesk:
         raw = {**request["raw"], "no_preflight": True}
         asked = {**request, "raw": raw}
         return await ask_engine("-", "--dry-run", request=asked, within=PLANS_WITHIN_S)
+
+
+def _plan_gone_on_with(asked: Request) -> RunPlan | None:
+    """What is not set is as it was in the run that a request names; None where it names none."""
+    from tui_eval.config.options import NEWEST
+    from tui_eval.config.plan import read_plan
+    from tui_eval.config.planning import resume_asked
+    from tui_eval.errors import RefusedError
+    from tui_eval.runs.opening import find_run
+
+    path = resume_asked(asked)
+    if not path or path == NEWEST:
+        return None
+    try:
+        return read_plan(find_run(Path(path)).plan)
+    except RefusedError:
+        return None
 
 
 def _endpoint(alias: str, replicas: list[Endpoint], told: str) -> Offer:

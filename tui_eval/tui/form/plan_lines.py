@@ -40,13 +40,14 @@ def fault_lines(faults: Iterable[Fault], width: int) -> Iterator[Line]:
 
 
 def rollouts_text(found: Mapping[str, Any]) -> str:
-    """`50 examples × 3 = 150 rollouts`, or how many evaluations there are."""
+    """`50 examples × 3 = 150 rollouts, 60 left`, or how many evaluations there are."""
     if "evaluations" in found:
         several = plural(len(found["evaluations"]), "evaluation")
         return f"{several}, {found['rollouts']:,} rollouts"
+    left = f", {found['left']:,} left" if found["left"] < found["rollouts"] else ""
     return (
         f"{found['examples']:,} examples × {found['rollouts_per_example']} = "
-        f"{found['rollouts']:,} rollouts"
+        f"{found['rollouts']:,} rollouts{left}"
     )
 
 
