@@ -71,9 +71,14 @@ def test_words_are_marked_where_most_of_two_texts_is_the_same() -> None:
     ours, theirs = changed_words(first, second)
     assert [first[start:end] for start, end in ours] == ["2412"]
     assert [second[start:end] for start, end in theirs] == ["2493", "left", "over"]
-    assert changed_words("Three boxes fall.", "A quarter of them.") == ((), ())
+    assert changed_words("Three boxes fall down.", "A quarter of them.") == ((), ())
     long = "word " * 2000
     assert changed_words(long, f"{long}more") == ((), ())
+
+
+def test_a_text_of_few_words_that_differs_is_marked_whole() -> None:
+    assert changed_words("2016", "2520") == (((0, 4),), ((0, 4),))
+    assert changed_words("add", "cannot divide 108 by 0") == (((0, 3),), ())
 
 
 async def test_what_folds_no_further_says_so(tmp_path: Path) -> None:
