@@ -243,9 +243,10 @@ def test_a_failure_is_called_by_one_name_and_said_once() -> None:
     rollout = Rollout(0, error="ScoringError -> KeyError", stop_condition="has_error")
     assert words(ending_piece(rollout, View(), 76).lines) == [
         "✗ scoring error",
-        "  error     scoring error",
-        "            caused by KeyError",
+        "  error     KeyError",
     ]
+    alone = Rollout(0, error="ScoringError", stop_condition="has_error")
+    assert words(ending_piece(alone, View(), 76).lines) == ["✗ scoring error"]
 
 
 TIMED_OUT = "Judge 'm' failed: APITimeoutError: Request timed out."
@@ -260,14 +261,15 @@ CHAIN = (
     [
         (
             CHAIN,
-            f"scoring error: Reward function 'style' failed: JudgeError: {TIMED_OUT}"
-            "|caused by JudgeError|caused by APITimeoutError",
+            f"Reward function 'style' failed: JudgeError: {TIMED_OUT}",
         ),
         (
             "ModelError('it\\'s\\ngone') -> OSError(2, 'no')",
             "ModelError: it's|gone|caused by OSError(2, 'no')",
         ),
         ("ToolError('failed') -> KeyError('a')", "ToolError: failed|caused by KeyError: a"),
+        ("ToolError(\"KeyError: 'a'\") -> KeyError('a')", "ToolError: KeyError: 'a'"),
+        ("MyKeyError('a') -> KeyError('a')", "MyKeyError: a|caused by KeyError: a"),
         ("TypeError('f(x) -> int is no type')", "TypeError: f(x) -> int is no type"),
         (
             'KeyError() -> ValueError("cut of... 12 more',
@@ -275,7 +277,7 @@ CHAIN = (
         ),
         ("expected a -> b of: them", "expected a -> b of: them"),
     ],
-    ids=["said before", "escapes", "not yet said", "arrow", "cut", "text"],
+    ids=["said before", "escapes", "not yet said", "quoted", "longer name", "arrow", "cut", "text"],
 )
 def test_an_error_is_said_once_and_each_cause_on_a_line_of_its_own(error: str, told: str) -> None:
     lines = words(ending_piece(Rollout(0, error=error), View(), 200).lines)[1:]
