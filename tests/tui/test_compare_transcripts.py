@@ -156,7 +156,7 @@ async def test_other_examples_and_rollouts_are_read_from_there(tmp_path: Path) -
         before = stage.text("heads")
         await stage.press("a", "b")
         after = stage.text("heads")
-        assert before.count("#0 · 3 rollouts") == 2 and after.count("#1 · 3 rollouts") == 2
+        assert before.count("#0 of 3 rollouts") == 2 and after.count("#1 of 3 rollouts") == 2
         await stage.press("escape")
         assert isinstance(stage.screen, CompareRuns)
         assert stage.screen.examples.cursor == 2
@@ -175,13 +175,13 @@ async def test_two_rollouts_of_one_group_are_read_the_same_way() -> None:
     errored = ERRORS[0]
     async with comparing(CompareRollouts(*watched(), errored + 1, errored)) as stage:
         names, facts = stage.text("heads").splitlines()
-        assert "#2 · 4 rollouts" in names and "#1 · 4 rollouts" in names
+        assert "#2 of 4 rollouts" in names and "#1 of 4 rollouts" in names
         assert "✓ done" in facts and "✗ error" in facts
         assert "2 of 4 turns differ" in stage.title("transcripts")
         assert "≠ only in A" in stage.text("transcripts")
         await stage.press("b", "b")
         assert "= both are the same" in stage.title("transcripts")
-        assert "#3 · 4 rollouts" in stage.text("heads")
+        assert "#3 of 4 rollouts" in stage.text("heads")
 
 
 async def test_both_screens_stand_over_a_run_too_and_give_way_to_it(tmp_path: Path) -> None:
@@ -200,6 +200,13 @@ async def test_both_screens_stand_over_a_run_too_and_give_way_to_it(tmp_path: Pa
         await stage.press("question_mark")
         keys = stage.text(stage.app.screen.query_one(LineView))
         assert "Pause the run" in keys and "Settings that differ" not in keys
+
+
+@pytest.mark.parametrize("size", [(80, 24), (120, 40), (200, 60)])
+async def test_what_has_no_room_below_a_name_stands_at_its_right(size: tuple[int, int]) -> None:
+    errored = ERRORS[0]
+    async with comparing(CompareRollouts(*watched(), errored + 1, errored), size) as stage:
+        assert stage.text("heads").count("k tokens") == 2
 
 
 async def test_a_rollout_that_is_not_finished_says_so() -> None:
