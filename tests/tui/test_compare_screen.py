@@ -134,19 +134,24 @@ def test_a_chance_is_never_told_as_none() -> None:
     assert "p < 1e-12, normal approximation; p < 1e-12 for all runs" in told
 
 
-async def test_the_question_of_the_selected_example_is_whole_below(tmp_path: Path) -> None:
+async def test_a_question_that_its_line_has_not_whole_is_below_the_list(tmp_path: Path) -> None:
     async with comparing(runs_screen(two_runs(tmp_path)), (200, 60)) as stage:
         assert "whole number?" not in stage.text("pairs")
+        *_, last, blank, first, _ = stage.text("pairs").splitlines()
+        assert last.split()[0] == "7" and not blank and first.startswith(" ex 4  A workshop")
         while selected_id(stage) != "2":
             await stage.press("j")
         asked = "What is 17 % of 2,350, rounded to the nearest whole number?"
-        assert stage.text("pairs").splitlines()[-1].strip() == asked
+        assert stage.text("pairs").splitlines()[-1].strip() == f"ex 2  {asked}"
+        while selected_id(stage) != "8":
+            await stage.press("j")
+        assert stage.text("pairs").count("A recipe for 4 takes 350 g of flour.") == 1
 
 
 async def test_a_question_longer_than_a_line_takes_more_of_them(tmp_path: Path) -> None:
     async with comparing(runs_screen(two_runs(tmp_path)), (80, 14)) as stage:
         lines = [line.strip() for line in stage.text("pairs").splitlines()]
-        assert " ".join(lines[-3:]) == USER["content"]
+        assert " ".join(lines[-3:]) == f"ex 4  {USER['content']}"
         assert len(stage.rows()) == 3
         for at in range(12):
             assert stage.screen.examples.cursor == at and selected_id(stage)
@@ -170,7 +175,7 @@ async def test_a_question_longer_than_three_lines_is_cut(tmp_path: Path) -> None
     paths = [write_run(tmp_path, name, (1,), questions=(asked,), each=1) for name in "ab"]
     async with comparing(runs_screen(paths), (80, 24)) as stage:
         lines = stage.text("pairs").splitlines()
-        assert lines[-3].split()[0] == "word0" and lines[-1].endswith("…")
+        assert lines[-3].startswith(" ex 0  word0 ") and lines[-1].endswith("…")
 
 
 async def test_more_than_two_runs_are_compared_with_the_first_one_by_one(tmp_path: Path) -> None:
