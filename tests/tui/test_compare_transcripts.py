@@ -149,6 +149,18 @@ async def test_one_above_the_other_tells_what_is_the_same_once(tmp_path: Path) -
         assert stage.text("transcripts").count("First the candles of") == 2
 
 
+@pytest.mark.parametrize("size", [(80, 60), (120, 60)])
+async def test_a_blank_line_follows_a_turn_and_none_parts_words_from_their_calls(
+    tmp_path: Path, size: tuple[int, int]
+) -> None:
+    async with comparing(runs_screen(two_runs(tmp_path)), size) as stage:
+        await stage.press("enter", "g")
+        lines = [line.strip(" │▌") for line in stage.text("transcripts").splitlines()]
+        said = next(at for at, line in enumerate(lines) if line.startswith("First the candles"))
+        assert lines[said + 1].startswith("▸ multiply(a=14") and not lines[said + 2]
+        assert lines[said + 3].startswith("── turn 2")
+
+
 async def test_other_examples_and_rollouts_are_read_from_there(tmp_path: Path) -> None:
     async with comparing(runs_screen(two_runs(tmp_path))) as stage:
         await stage.press("enter", "right_square_bracket", "right_square_bracket")
