@@ -249,6 +249,19 @@ def test_a_failure_is_called_by_one_name_and_said_once() -> None:
     assert words(ending_piece(alone, View(), 76).lines) == ["✗ scoring error"]
 
 
+def test_a_cut_answer_says_so_in_the_room_that_its_figures_leave() -> None:
+    step = {"model_ms": 900, "input_tokens": 790, "output_tokens": 16, "finish_reason": "length"}
+    entry = Entry("assistant", 3, "It has")
+    told = {width: words(piece_of(entry, step, None, width, False).lines)[0] for width in (80, 52)}
+    assert told[80].endswith("  900ms · 790 → 16 tokens  ✂ cut at the length limit")
+    assert told[52].endswith("  900ms · 790 → 16 tokens  ✂ cut")
+
+
+def test_what_was_never_scored_has_no_time_of_scoring() -> None:
+    rollout = Rollout(0, error="ToolCallError", timing={"generation_ms": 2300.0, "scoring_ms": 0.0})
+    assert words(ending_piece(rollout, View(), 76).lines)[0].endswith("  2.3s generating")
+
+
 TIMED_OUT = "Judge 'm' failed: APITimeoutError: Request timed out."
 CHAIN = (
     f"ScoringError(\"Reward function 'style' failed: JudgeError: {TIMED_OUT}\") -> "

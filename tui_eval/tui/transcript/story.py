@@ -31,6 +31,9 @@ TOOL_LINES = 40
 COMING_LINES = 60
 """Of the text that is just coming the end is shown, so much of it."""
 
+CUT_AT_LENGTH, CUT = "  ✂ cut at the length limit", "  ✂ cut"
+"""How an answer ended that came to its limit; the short one where the figures have no room else."""
+
 LAST_TURN = 1 << 30
 _HAS_ERROR = "has_error"
 _EXPECTED_REASONS = (None, "stop", "tool_calls", "end_turn", "tool_use")
@@ -246,6 +249,8 @@ def role_line(role: str, turn: int, note: Line, width: int) -> Line:
     if turn and role == "assistant":
         start.append((f" · turn {turn}", "muted"))
     if line_width(start) + line_width(note) >= width:
+        note = tuple((CUT if text == CUT_AT_LENGTH else text, ink) for text, ink in note)
+    if line_width(start) + line_width(note) >= width:
         note = note[1:]
     return spread(tuple(start), note, width)
 
@@ -263,7 +268,7 @@ def step_note(step: dict[str, Any] | None) -> Line:
     told: list[Span] = [(" · ".join(notes), "faint")] if notes else []
     reason = step.get("finish_reason")
     if reason == "length" or step.get("is_truncated"):
-        told.append(("  ✂ cut at the length limit", "warn"))
+        told.append((CUT_AT_LENGTH, "warn"))
     elif reason not in _EXPECTED_REASONS:
         told.append((f"  ! {one_line(str(reason), 24)}", "warn"))
     return tuple(told)
@@ -370,6 +375,6 @@ def _timing_note(timing: dict[str, float]) -> Line:
     notes = [
         f"{ms_text(timing[key])} {word}"
         for key, word in (("generation_ms", "generating"), ("scoring_ms", "scoring"))
-        if key in timing
+        if timing.get(key)  # 0 is a time that nobody told
     ]
     return ((" · ".join(notes), "faint"),) if notes else EMPTY
