@@ -120,7 +120,7 @@ async def test_outcomes_columns_and_runs_can_be_clicked(tmp_path: Path) -> None:
         assert "worst first" in stage.title("pairs")
         await stage.pilot.click("#compared", offset=(5, 2))
         await stage.pilot.pause()
-        assert "A and C" in stage.title("paired-numbers")
+        assert "A and C · means" in stage.title("paired-numbers")
 
 
 def test_a_chance_is_never_told_as_none() -> None:
@@ -198,7 +198,7 @@ async def test_runs_that_are_not_comparable_say_why(tmp_path: Path, size: tuple[
         views = ("compared", "pairs", "paired-numbers")
         everywhere = "".join(stage.text(name) for name in views)
         assert everywhere.count("not comparable") == 1
-        assert "1 more in pane 1" in stage.text("compared")
+        assert "1 more doubt in pane 1" in stage.text("compared")
         assert "nothing to compare" in stage.text("paired-numbers") or size[0] < 100
         shown = " ".join(stage.text("pairs").split())
         assert "12 examples only in A 12 examples only in B" in shown

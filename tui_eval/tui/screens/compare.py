@@ -188,8 +188,8 @@ class CompareRuns(ComparedScreen[None], ZoomingScreen):
             view.update()
         self.examples.border_title = self._examples_title()
         letter = self.numbers.letter
-        key = key_for("compare.numbers")
-        self.numbers.border_title = Content(f" {key} Numbers · A and {letter} · 95 % intervals ")
+        numbers = f"{key_for('compare.numbers')} Numbers · A and {letter}"
+        self.numbers.border_title = Content(f" {numbers} · means, 95 % intervals ")
         count = len(self.found.settings) if self.found is not None else 0
         key = key_for("compare.settings")
         self.settings.border_title = Content(f" {key} Settings that differ · {count} ")
