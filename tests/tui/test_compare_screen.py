@@ -108,6 +108,15 @@ async def test_an_outcome_that_was_asked_for_is_shown_first(tmp_path: Path) -> N
         assert len(stage.rows()) == 12
 
 
+async def test_the_key_that_shows_all_again_looks_like_a_key(tmp_path: Path) -> None:
+    async with comparing(runs_screen(three_runs(tmp_path))) as stage:
+        await stage.press("greater_than_sign", "f")
+        pairs = stage.screen.examples
+        assert "no example is fixed   a shows all" in stage.text("pairs")
+        (key,) = [part for part in pairs.render_line(2) if part.text.strip() == "a"]
+        assert key.style == pairs.ink("key")
+
+
 async def test_outcomes_columns_and_runs_can_be_clicked(tmp_path: Path) -> None:
     async with comparing(runs_screen(three_runs(tmp_path))) as stage:
         chips = stage.text("pairs").splitlines()[0]

@@ -142,8 +142,8 @@ class CompareRuns(ComparedScreen[None], ZoomingScreen):
 
     def _waiting(self) -> Iterator[Line]:
         if not self.reading.over:
-            cancels = f"   {key_for('compared.back')} cancels"
-            yield ((self.reading.text, "busy"), (cancels, "faint"))
+            cancels = (f"   {key_for('compared.back')}", "key"), (" cancels", "faint")
+            yield ((self.reading.text, "busy"), *cancels)
             return
         for fault in self.reading.faults:
             yield from wrapped("✗ ", fault, "fault", self.examples.line_width)
@@ -179,8 +179,8 @@ class CompareRuns(ComparedScreen[None], ZoomingScreen):
             lines += [EMPTY, ((f"  {PAIRED_BY}", "faint"),)]
         elif self.examples.only:
             look = LOOKS[Change(self.examples.only)]
-            shows_all = f"   {key_for('compare.all')} shows all"
-            lines = [((f"no example is {look.word}", "muted"), (shows_all, "faint"))]
+            shows_all = (f"   {key_for('compare.all')}", "key"), (" shows all", "faint")
+            lines = [((f"no example is {look.word}", "muted"), *shows_all)]
         self.examples.empty = tuple(lines)
 
     def _draw(self) -> None:
