@@ -23,6 +23,8 @@ HINTS = (
     "tag:odd",
     "text:fox",
 )
+WORDS = 2
+"""The first of them: anybody tries those untold."""
 FAULT_LINES = 3
 LAST_GOOD_LEAST = 50
 """Cells of a list from which on it says that what it shows is not what was typed."""
@@ -169,8 +171,8 @@ def _fault(text: str, width: int) -> list[Line]:
 
 def _hint(width: int) -> str:
     """Of what can be typed as much as fits, none of it cut."""
-    *some, every = accumulate(HINTS, lambda before, one: f"{before}  {one}")
-    fitting = (every, *(f"{text}  …" for text in reversed(some)))
+    *some, most = accumulate(HINTS[WORDS:], lambda before, one: f"{before}  {one}")
+    fitting = ("  ".join(HINTS), most, *(f"{text}  …" for text in reversed(some)))
     return next((text for text in fitting if len(text) <= width), "")
 
 
