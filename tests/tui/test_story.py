@@ -217,6 +217,22 @@ def test_leaving_offers_what_can_be_decided() -> None:
     assert {choice.answer.save for choice in unsaved if choice.answer} == {True, False}
 
 
+def test_a_line_of_a_traceback_goes_on_at_its_own_indent() -> None:
+    raised = '  File "sums.py", line 88, in divide\n    return Fraction(first, second)\nAnd so on'
+    rollout = Rollout(0, error="ToolCallError", traceback=raised)
+    piece = ending_piece(rollout, View(), 30)
+    assert words(piece.lines)[2:] == [
+        '    File "sums.py", line 88,',
+        "    in divide",
+        "      return Fraction(first,",
+        "      second)",
+        "  And so on",
+    ]
+    (traceback,) = [placed for placed in piece.placed if placed.block.name == "traceback"]
+    starts = [raised[at : at + 4] for at in traceback.shown.offsets()]
+    assert starts == ["  Fi", "in d", "    ", "seco", "And "]
+
+
 def test_a_traceback_has_the_whole_width_and_keeps_its_indentation() -> None:
     raised = '  File "environments/calculator/calculator.py", line 88, in divide'
     rollout = Rollout(0, error="ToolCallError", traceback=f"Traceback:\n{raised}", answer="2493")

@@ -48,6 +48,7 @@ class Block:
         usual: Lines that are shown of it where nobody asked for more or less.
         language: What it is written in, for highlighting; empty for plain text.
         measure: Cells that it takes at most, whatever the width of the pane.
+        hangs: Whether a line that is too long goes on at its own indent.
     """
 
     name: str
@@ -58,6 +59,7 @@ class Block:
     ink: str = ""
     language: str = ""
     measure: int = 1 << 30
+    hangs: bool = False
 
     def width(self, pane: int) -> int:
         """Cells of its lines in a pane."""
@@ -123,9 +125,9 @@ def lay_out(head: Line, blocks: Iterable[Block], view: View, width: int) -> Piec
         most = _most(block.usual, view)
         skip = view.skip if block.name == view.block else 0
         text = _from(block.text, skip) if skip else block.text
-        found = shown(text, block.width(width), most)
+        found = shown(text, block.width(width), most, block.hangs)
         if 0 < found.rest <= 2 and view.limit is None:
-            found = shown(text, block.width(width), most + 2)
+            found = shown(text, block.width(width), most + 2, block.hangs)
         is_cut = found.rest and view.limit is None
         while is_cut and len(found.lines) > 1 and not found.lines[-1].strip():
             found.lines.pop()
@@ -134,8 +136,10 @@ def lay_out(head: Line, blocks: Iterable[Block], view: View, width: int) -> Piec
             hides = f"  {key_for('story.switch-fold')} hides"
             lines.append((*block.later, ("… earlier lines", "muted"), (hides, "faint")))
         placed.append(Placed(block, len(lines), found, skip, len(block.first)))
-        for at, part in enumerate(found.lines):
-            lines.append((*(block.later if at else block.first), (part, block.ink)))
+        hangs = found.hangs() if block.hangs else [0] * len(found.lines)
+        for at, (part, hang) in enumerate(zip(found.lines, hangs, strict=True)):
+            *lead, (start, ink) = block.later if at else block.first
+            lines.append((*lead, (start + " " * hang, ink), (part, block.ink)))
         lines += _more(found.rest, block.later)
         hidden += found.rest
     return Piece(tuple(lines), hidden, hidden > 0 or len(lines) > 2, tuple(placed))
@@ -340,7 +344,8 @@ def ending_blocks(rollout: Rollout) -> list[Block]:
     ]
     if not rollout.traceback:
         return named
-    return [*named, Block("traceback", rollout.traceback, indent, indent, TOOL_LINES, "muted")]
+    text, usual = rollout.traceback, TOOL_LINES
+    return [*named, Block("traceback", text, indent, indent, usual, "muted", hangs=True)]
 
 
 def ending_piece(rollout: Rollout, view: View, width: int) -> Piece:
