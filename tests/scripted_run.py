@@ -298,7 +298,7 @@ JudgeError: {TIMED_OUT}
     verdict = await judge(prompt, completion, answer, state)
   File "tui_eval/rubrics/judge_rubric.py", line 174, in judge
     verdict, usage = await self._ask(filled)
-from APITimeoutError: Request timed out."""
+caused by APITimeoutError: Request timed out."""
 UNSCORED_TOLD = (
     f"ScoringError(\"Reward function 'style' failed: JudgeError: {TIMED_OUT}\") -> "
     f'JudgeError("{TIMED_OUT}") -> '

@@ -67,7 +67,7 @@ async def test_the_row_shows_the_way_to_the_failure_and_its_causes():
     for record in row["tui_eval"]["scores"]:
         lines = record["error"].splitlines()
         assert lines[0] == "ValueError: no score in the reply"
-        assert lines[-1] == "from KeyError: 'score'"
+        assert lines[-1] == "caused by KeyError: 'score'"
         assert "return deeper(40)" in record["error"]
         assert 'raise ValueError("no score in the reply") from error' in record["error"]
         assert "rubrics/calling.py" not in record["error"]

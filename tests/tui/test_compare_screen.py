@@ -108,6 +108,15 @@ async def test_an_outcome_that_was_asked_for_is_shown_first(tmp_path: Path) -> N
         assert len(stage.rows()) == 12
 
 
+async def test_the_key_that_shows_all_again_looks_like_a_key(tmp_path: Path) -> None:
+    async with comparing(runs_screen(three_runs(tmp_path))) as stage:
+        await stage.press("greater_than_sign", "f")
+        pairs = stage.screen.examples
+        assert "no example is fixed   a shows all" in stage.text("pairs")
+        (key,) = [part for part in pairs.render_line(2) if part.text.strip() == "a"]
+        assert key.style == pairs.ink("key")
+
+
 async def test_outcomes_columns_and_runs_can_be_clicked(tmp_path: Path) -> None:
     async with comparing(runs_screen(three_runs(tmp_path))) as stage:
         chips = stage.text("pairs").splitlines()[0]
@@ -120,7 +129,7 @@ async def test_outcomes_columns_and_runs_can_be_clicked(tmp_path: Path) -> None:
         assert "worst first" in stage.title("pairs")
         await stage.pilot.click("#compared", offset=(5, 2))
         await stage.pilot.pause()
-        assert "A and C" in stage.title("paired-numbers")
+        assert "A and C · means" in stage.title("paired-numbers")
 
 
 def test_a_chance_is_never_told_as_none() -> None:
@@ -134,19 +143,24 @@ def test_a_chance_is_never_told_as_none() -> None:
     assert "p < 1e-12, normal approximation; p < 1e-12 for all runs" in told
 
 
-async def test_the_question_of_the_selected_example_is_whole_below(tmp_path: Path) -> None:
+async def test_a_question_that_its_line_has_not_whole_is_below_the_list(tmp_path: Path) -> None:
     async with comparing(runs_screen(two_runs(tmp_path)), (200, 60)) as stage:
         assert "whole number?" not in stage.text("pairs")
+        *_, last, blank, first, _ = stage.text("pairs").splitlines()
+        assert last.split()[0] == "7" and not blank and first.startswith(" ex 4  A workshop")
         while selected_id(stage) != "2":
             await stage.press("j")
         asked = "What is 17 % of 2,350, rounded to the nearest whole number?"
-        assert stage.text("pairs").splitlines()[-1].strip() == asked
+        assert stage.text("pairs").splitlines()[-1].strip() == f"ex 2  {asked}"
+        while selected_id(stage) != "8":
+            await stage.press("j")
+        assert stage.text("pairs").count("A recipe for 4 takes 350 g of flour.") == 1
 
 
 async def test_a_question_longer_than_a_line_takes_more_of_them(tmp_path: Path) -> None:
     async with comparing(runs_screen(two_runs(tmp_path)), (80, 14)) as stage:
         lines = [line.strip() for line in stage.text("pairs").splitlines()]
-        assert " ".join(lines[-3:]) == USER["content"]
+        assert " ".join(lines[-3:]) == f"ex 4  {USER['content']}"
         assert len(stage.rows()) == 3
         for at in range(12):
             assert stage.screen.examples.cursor == at and selected_id(stage)
@@ -170,7 +184,7 @@ async def test_a_question_longer_than_three_lines_is_cut(tmp_path: Path) -> None
     paths = [write_run(tmp_path, name, (1,), questions=(asked,), each=1) for name in "ab"]
     async with comparing(runs_screen(paths), (80, 24)) as stage:
         lines = stage.text("pairs").splitlines()
-        assert lines[-3].split()[0] == "word0" and lines[-1].endswith("…")
+        assert lines[-3].startswith(" ex 0  word0 ") and lines[-1].endswith("…")
 
 
 async def test_more_than_two_runs_are_compared_with_the_first_one_by_one(tmp_path: Path) -> None:
@@ -193,7 +207,7 @@ async def test_runs_that_are_not_comparable_say_why(tmp_path: Path, size: tuple[
         views = ("compared", "pairs", "paired-numbers")
         everywhere = "".join(stage.text(name) for name in views)
         assert everywhere.count("not comparable") == 1
-        assert "1 more in pane 1" in stage.text("compared")
+        assert "1 more doubt in pane 1" in stage.text("compared")
         assert "nothing to compare" in stage.text("paired-numbers") or size[0] < 100
         shown = " ".join(stage.text("pairs").split())
         assert "12 examples only in A 12 examples only in B" in shown

@@ -71,9 +71,14 @@ def test_words_are_marked_where_most_of_two_texts_is_the_same() -> None:
     ours, theirs = changed_words(first, second)
     assert [first[start:end] for start, end in ours] == ["2412"]
     assert [second[start:end] for start, end in theirs] == ["2493", "left", "over"]
-    assert changed_words("Three boxes fall.", "A quarter of them.") == ((), ())
+    assert changed_words("Three boxes fall down.", "A quarter of them.") == ((), ())
     long = "word " * 2000
     assert changed_words(long, f"{long}more") == ((), ())
+
+
+def test_a_text_of_few_words_that_differs_is_marked_whole() -> None:
+    assert changed_words("2016", "2520") == (((0, 4),), ((0, 4),))
+    assert changed_words("add", "cannot divide 108 by 0") == (((0, 3),), ())
 
 
 async def test_what_folds_no_further_says_so(tmp_path: Path) -> None:
@@ -144,6 +149,18 @@ async def test_one_above_the_other_tells_what_is_the_same_once(tmp_path: Path) -
         assert stage.text("transcripts").count("First the candles of") == 2
 
 
+@pytest.mark.parametrize("size", [(80, 60), (120, 60)])
+async def test_a_blank_line_follows_a_turn_and_none_parts_words_from_their_calls(
+    tmp_path: Path, size: tuple[int, int]
+) -> None:
+    async with comparing(runs_screen(two_runs(tmp_path)), size) as stage:
+        await stage.press("enter", "g")
+        lines = [line.strip(" │▌") for line in stage.text("transcripts").splitlines()]
+        said = next(at for at, line in enumerate(lines) if line.startswith("First the candles"))
+        assert lines[said + 1].startswith("▸ multiply(a=14") and not lines[said + 2]
+        assert lines[said + 3].startswith("── turn 2")
+
+
 async def test_other_examples_and_rollouts_are_read_from_there(tmp_path: Path) -> None:
     async with comparing(runs_screen(two_runs(tmp_path))) as stage:
         await stage.press("enter", "right_square_bracket", "right_square_bracket")
@@ -151,7 +168,7 @@ async def test_other_examples_and_rollouts_are_read_from_there(tmp_path: Path) -
         before = stage.text("heads")
         await stage.press("a", "b")
         after = stage.text("heads")
-        assert before.count("#0 · 3 rollouts") == 2 and after.count("#1 · 3 rollouts") == 2
+        assert before.count("#0 of 3 rollouts") == 2 and after.count("#1 of 3 rollouts") == 2
         await stage.press("escape")
         assert isinstance(stage.screen, CompareRuns)
         assert stage.screen.examples.cursor == 2
@@ -170,13 +187,13 @@ async def test_two_rollouts_of_one_group_are_read_the_same_way() -> None:
     errored = ERRORS[0]
     async with comparing(CompareRollouts(*watched(), errored + 1, errored)) as stage:
         names, facts = stage.text("heads").splitlines()
-        assert "#2 · 4 rollouts" in names and "#1 · 4 rollouts" in names
+        assert "#2 of 4 rollouts" in names and "#1 of 4 rollouts" in names
         assert "✓ done" in facts and "✗ error" in facts
         assert "2 of 4 turns differ" in stage.title("transcripts")
         assert "≠ only in A" in stage.text("transcripts")
         await stage.press("b", "b")
         assert "= both are the same" in stage.title("transcripts")
-        assert "#3 · 4 rollouts" in stage.text("heads")
+        assert "#3 of 4 rollouts" in stage.text("heads")
 
 
 async def test_both_screens_stand_over_a_run_too_and_give_way_to_it(tmp_path: Path) -> None:
@@ -195,6 +212,13 @@ async def test_both_screens_stand_over_a_run_too_and_give_way_to_it(tmp_path: Pa
         await stage.press("question_mark")
         keys = stage.text(stage.app.screen.query_one(LineView))
         assert "Pause the run" in keys and "Settings that differ" not in keys
+
+
+@pytest.mark.parametrize("size", [(80, 24), (120, 40), (200, 60)])
+async def test_what_has_no_room_below_a_name_stands_at_its_right(size: tuple[int, int]) -> None:
+    errored = ERRORS[0]
+    async with comparing(CompareRollouts(*watched(), errored + 1, errored), size) as stage:
+        assert stage.text("heads").count("k tokens") == 2
 
 
 async def test_a_rollout_that_is_not_finished_says_so() -> None:

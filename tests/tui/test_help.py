@@ -36,6 +36,13 @@ async def test_help_that_is_longer_than_the_screen_says_how_to_scroll() -> None:
         assert "States" in stage.text(box)
 
 
+@pytest.mark.parametrize(("width", "box"), [(80, 80), (120, 120), (200, 118)])
+async def test_no_single_letters_of_the_screen_stand_beside_the_help(width: int, box: int) -> None:
+    async with staged_app(over(), size=(width, 24)) as stage:
+        await stage.press("question_mark")
+        assert stage.app.screen.query_one("HelpLines").region.width == box
+
+
 async def test_what_an_engine_alone_can_do_is_told_while_one_is_at_work() -> None:
     async with staged_app(running()) as stage:
         told = await helped(stage)

@@ -25,6 +25,15 @@ class Several(ScriptedDesk):
         return [Offer("configs/monday.toml")]
 
 
+@pytest.mark.parametrize("width", [80, 120])
+async def test_no_single_letters_of_the_form_stand_beside_a_list(width: int) -> None:
+    async with staged(form_app(desk=Several()), (width, 24)) as stage:
+        await stage.to("model")
+        await stage.press("enter")
+        picker = await stage.picker()
+        assert picker.query_one("#picker").region.width == width
+
+
 @pytest.mark.parametrize("name", ["model", "resume"])
 @pytest.mark.parametrize(
     ("typed", "listed"),

@@ -119,7 +119,7 @@ async def test_a_function_that_failed_has_its_traceback_below() -> None:
         await stage.press("G")
         assert "style failed at" in shown(stage)
         assert "verdict = await judge(prompt, completion, answer, state)" in shown(stage)
-        assert "from APITimeoutError: Request timed out." in shown(stage)
+        assert "caused by APITimeoutError: Request timed out." in shown(stage)
 
 
 SPOKEN = """\
@@ -128,7 +128,7 @@ ValueError: two things are wrong:
 - the second is not
   File "sums.py", line 7, in picky
     raise ValueError(what)
-from KeyError: 'x'"""
+caused by KeyError: 'x'"""
 
 
 def told(error: str, width: int = 60) -> list[str]:
@@ -146,7 +146,7 @@ def test_all_that_an_error_says_stands_before_where_it_came_from() -> None:
     assert lines[below + 1 :] == [
         '    File "sums.py", line 7, in picky',
         "      raise ValueError(what)",
-        "  from KeyError: 'x'",
+        "  caused by KeyError: 'x'",
     ]
 
 

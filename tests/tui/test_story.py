@@ -217,6 +217,22 @@ def test_leaving_offers_what_can_be_decided() -> None:
     assert {choice.answer.save for choice in unsaved if choice.answer} == {True, False}
 
 
+def test_a_line_of_a_traceback_goes_on_at_its_own_indent() -> None:
+    raised = '  File "sums.py", line 88, in divide\n    return Fraction(first, second)\nAnd so on'
+    rollout = Rollout(0, error="ToolCallError", traceback=raised)
+    piece = ending_piece(rollout, View(), 30)
+    assert words(piece.lines)[2:] == [
+        '    File "sums.py", line 88,',
+        "    in divide",
+        "      return Fraction(first,",
+        "      second)",
+        "  And so on",
+    ]
+    (traceback,) = [placed for placed in piece.placed if placed.block.name == "traceback"]
+    starts = [raised[at : at + 4] for at in traceback.shown.offsets()]
+    assert starts == ["  Fi", "in d", "    ", "seco", "And "]
+
+
 def test_a_traceback_has_the_whole_width_and_keeps_its_indentation() -> None:
     raised = '  File "environments/calculator/calculator.py", line 88, in divide'
     rollout = Rollout(0, error="ToolCallError", traceback=f"Traceback:\n{raised}", answer="2493")
@@ -243,9 +259,23 @@ def test_a_failure_is_called_by_one_name_and_said_once() -> None:
     rollout = Rollout(0, error="ScoringError -> KeyError", stop_condition="has_error")
     assert words(ending_piece(rollout, View(), 76).lines) == [
         "✗ scoring error",
-        "  error     scoring error",
-        "            caused by KeyError",
+        "  error     KeyError",
     ]
+    alone = Rollout(0, error="ScoringError", stop_condition="has_error")
+    assert words(ending_piece(alone, View(), 76).lines) == ["✗ scoring error"]
+
+
+def test_a_cut_answer_says_so_in_the_room_that_its_figures_leave() -> None:
+    step = {"model_ms": 900, "input_tokens": 790, "output_tokens": 16, "finish_reason": "length"}
+    entry = Entry("assistant", 3, "It has")
+    told = {width: words(piece_of(entry, step, None, width, False).lines)[0] for width in (80, 52)}
+    assert told[80].endswith("  900ms · 790 → 16 tokens  ✂ cut at the length limit")
+    assert told[52].endswith("  900ms · 790 → 16 tokens  ✂ cut")
+
+
+def test_what_was_never_scored_has_no_time_of_scoring() -> None:
+    rollout = Rollout(0, error="ToolCallError", timing={"generation_ms": 2300.0, "scoring_ms": 0.0})
+    assert words(ending_piece(rollout, View(), 76).lines)[0].endswith("  2.3s generating")
 
 
 TIMED_OUT = "Judge 'm' failed: APITimeoutError: Request timed out."
@@ -260,14 +290,15 @@ CHAIN = (
     [
         (
             CHAIN,
-            f"scoring error: Reward function 'style' failed: JudgeError: {TIMED_OUT}"
-            "|caused by JudgeError|caused by APITimeoutError",
+            f"Reward function 'style' failed: JudgeError: {TIMED_OUT}",
         ),
         (
             "ModelError('it\\'s\\ngone') -> OSError(2, 'no')",
             "ModelError: it's|gone|caused by OSError(2, 'no')",
         ),
         ("ToolError('failed') -> KeyError('a')", "ToolError: failed|caused by KeyError: a"),
+        ("ToolError(\"KeyError: 'a'\") -> KeyError('a')", "ToolError: KeyError: 'a'"),
+        ("MyKeyError('a') -> KeyError('a')", "MyKeyError: a|caused by KeyError: a"),
         ("TypeError('f(x) -> int is no type')", "TypeError: f(x) -> int is no type"),
         (
             'KeyError() -> ValueError("cut of... 12 more',
@@ -275,7 +306,7 @@ CHAIN = (
         ),
         ("expected a -> b of: them", "expected a -> b of: them"),
     ],
-    ids=["said before", "escapes", "not yet said", "arrow", "cut", "text"],
+    ids=["said before", "escapes", "not yet said", "quoted", "longer name", "arrow", "cut", "text"],
 )
 def test_an_error_is_said_once_and_each_cause_on_a_line_of_its_own(error: str, told: str) -> None:
     lines = words(ending_piece(Rollout(0, error=error), View(), 200).lines)[1:]

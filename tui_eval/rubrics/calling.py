@@ -248,7 +248,7 @@ def failure(error: BaseException) -> Failure:
         lines = "".join(
             [*first, f"  ... {len(frames) - 2 * _MOST_FRAMES} more ...\n", *last]
         ).splitlines()
-    heads = [_head(link), *lines, *(f"from {_head(cause)}" for cause in causes)]
+    heads = [_head(link), *lines, *(f"caused by {_head(cause)}" for cause in causes)]
     return Failure(error, "\n".join(heads))
 
 

@@ -14,6 +14,8 @@ from tui_eval.printable import printable
 COUNTED = 500_000
 """Characters beyond what is shown whose lines are counted; the lines of more are estimated."""
 
+HANG_MOST = 4
+
 _WORD = re.compile(r"\s*\S+|\s+$")
 
 
@@ -42,11 +44,22 @@ class Shown:
                 at += 1
         return found
 
+    def hangs(self) -> list[int]:
+        """Cells before each line that goes on with one that is indented; it has room for them."""
+        found = []
+        for at in self.offsets():
+            begin = self.source.rfind("\n", 0, at) + 1
+            found.append(_indent(self.source[begin : begin + HANG_MOST + 1]) if begin < at else 0)
+        return found
 
-def shown(text: str, width: int, most: int) -> Shown:
+
+def shown(text: str, width: int, most: int, hangs: bool = False) -> Shown:
     """The first `most` lines of anybody's text.
 
     Only what can be shown is made printable: a long text costs hardly more than a short one.
+
+    Args:
+        hangs: Whether lines leave room for `Shown.hangs`.
     """
     text = text.strip("\r\n")
     enough = (most + 3) * max(width, 1) * 4
@@ -54,7 +67,7 @@ def shown(text: str, width: int, most: int) -> Shown:
     if end < 0:
         end = enough
     source = printable(text[:end])
-    lines, rest = wrap(source, width, most)
+    lines, rest = wrap(source, width, most, hangs)
     if end < len(text):
         rest += _count(text[end:].removeprefix("\n"), max(width, 1))
     return Shown(lines, rest, source)
@@ -72,11 +85,14 @@ def about_lines(text: str, width: int, most: int) -> int:
     return min(looked.count("\n") + len(looked) // max(width, 1) + 1, most)
 
 
-def wrap(text: str, width: int, most: int) -> tuple[list[str], int]:
+def wrap(text: str, width: int, most: int, hangs: bool = False) -> tuple[list[str], int]:
     """The first `most` lines of a text that is already printable, and how many it has beyond.
 
     Lines break at spaces where they can and keep their indentation. The work is proportional to
     what is returned; the count of the rest takes long lines as filled to the width.
+
+    Args:
+        hangs: See `shown`.
     """
     width = max(width, 1)
     lines: list[str] = []
@@ -90,7 +106,8 @@ def wrap(text: str, width: int, most: int) -> tuple[list[str], int]:
         if room > 0 and len(line) <= width and line.isascii():
             lines.append(line)
             continue
-        got = list(islice(wrap_line(line[: (room + 1) * width * 4], width), room + 1))
+        hang = _indent(line[: HANG_MOST + 1]) if hangs else 0
+        got = list(islice(wrap_line(line[: (room + 1) * width * 4], width, hang), room + 1))
         if len(got) > room:
             taken = sum(map(len, got[:room]))
             lines += got[:room]
@@ -107,12 +124,25 @@ def _count(text: str, width: int) -> int:
     return sum(max(1, -(-len(line) // width)) for line in text.split("\n"))
 
 
-def wrap_line(line: str, width: int) -> Iterator[str]:
-    """One printable line of text as the lines of a screen."""
-    if line.isascii() or all(get_character_cell_size(char) == 1 for char in set(line)):
-        yield from _wrap_narrow(line, width)
-    else:
-        yield from _wrap_wide(line, width)
+def _indent(line: str) -> int:
+    return min(len(line) - len(line.lstrip(" ")), HANG_MOST)
+
+
+def wrap_line(line: str, width: int, hang: int = 0) -> Iterator[str]:
+    """One printable line of text as the lines of a screen.
+
+    Args:
+        hang: Cells that all but the first one leave free.
+    """
+    is_narrow = line.isascii() or all(get_character_cell_size(char) == 1 for char in set(line))
+    wrapped = _wrap_narrow if is_narrow else _wrap_wide
+    if hang:
+        first = next(wrapped(line, width))
+        yield first
+        line, width = line[len(first) :].removeprefix(" "), max(width - hang, 1)
+        if not line:
+            return
+    yield from wrapped(line, width)
 
 
 def _wrap_narrow(line: str, width: int) -> Iterator[str]:

@@ -10,7 +10,7 @@ from tui_eval.printable import one_line, printable
 from tui_eval.tui.look.blocks import bar
 from tui_eval.tui.look.figures import NONE, plural, reward_text
 from tui_eval.tui.look.ink import EMPTY, Line, Span, left, right
-from tui_eval.tui.look.wrap import shown_lines
+from tui_eval.tui.look.wrap import shown, shown_lines
 
 if TYPE_CHECKING:
     from tui_eval.fold.columns import Note
@@ -175,8 +175,8 @@ def _metrics(metrics: dict[str, float | None], name_width: int, weights: str) ->
 def _text(title: str, text: str, ink: str, width: int) -> Iterator[Line]:
     yield EMPTY
     yield ((title, "faint"),)
-    lines, hidden = shown_lines(text, max(width - 2, 10), TEXT_LINES)
-    for line in lines:
-        yield (("  ", ""), (line, ink))
-    if hidden:
-        yield ((f"  … {hidden:,} more lines", "faint"),)
+    found = shown(text, max(width - 2, 10), TEXT_LINES, hangs=True)
+    for line, hang in zip(found.lines, found.hangs(), strict=True):
+        yield (("  " + " " * hang, ""), (line, ink))
+    if found.rest:
+        yield ((f"  … {found.rest:,} more lines", "faint"),)

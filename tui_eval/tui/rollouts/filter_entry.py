@@ -23,6 +23,8 @@ HINTS = (
     "tag:odd",
     "text:fox",
 )
+WORDS = 2
+"""The first of them: anybody tries those untold."""
 FAULT_LINES = 3
 LAST_GOOD_LEAST = 50
 """Cells of a list from which on it says that what it shows is not what was typed."""
@@ -106,8 +108,8 @@ class FilterEntry:
         count = f"{listing.count():,} of {total:,}" if is_told else ""
         if count and listing.faults and width >= LAST_GOOD_LEAST:
             count += " · last good filter"
-        clears = "  esc clears" if focused and not self.is_open else ""
-        end: Line = ((clears, "faint"), (f"  {count}", "strong"))
+        clears = (("  esc", "key"), (" clears", "faint")) if focused and not self.is_open else ()
+        end: Line = (*clears, (f"  {count}", "strong"))
         room = self._room = max(width - line_width(end) - 2, 4)
         shown = self.typed.spans(room) if self.is_open else ((cut(listing.text, room), ""),)
         at = self.typed.caret - len(shown[0][0]) if self.is_open else 0
@@ -155,7 +157,7 @@ class FilterEntry:
         unread = f" · {told.unread:,} not readable" if told.unread else ""
         if listing.is_searching:
             text = f"… searched {so_far} · {told.found:,} found"
-            return [spread(((text, "busy"),), (("  esc cancels", "faint"),), width)]
+            return [spread(((text, "busy"),), (("  esc", "key"), (" cancels", "faint")), width)]
         if search.is_given_up:
             return [((f"‖ stopped after {so_far} transcripts{unread}", "warn"),)]
         return [((f"! {unread[3:]}", "warn"),)] if unread else []
@@ -169,8 +171,8 @@ def _fault(text: str, width: int) -> list[Line]:
 
 def _hint(width: int) -> str:
     """Of what can be typed as much as fits, none of it cut."""
-    *some, every = accumulate(HINTS, lambda before, one: f"{before}  {one}")
-    fitting = (every, *(f"{text}  …" for text in reversed(some)))
+    *some, most = accumulate(HINTS[WORDS:], lambda before, one: f"{before}  {one}")
+    fitting = ("  ".join(HINTS), most, *(f"{text}  …" for text in reversed(some)))
     return next((text for text in fitting if len(text) <= width), "")
 
 

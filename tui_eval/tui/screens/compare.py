@@ -142,8 +142,8 @@ class CompareRuns(ComparedScreen[None], ZoomingScreen):
 
     def _waiting(self) -> Iterator[Line]:
         if not self.reading.over:
-            cancels = f"   {key_for('compared.back')} cancels"
-            yield ((self.reading.text, "busy"), (cancels, "faint"))
+            cancels = (f"   {key_for('compared.back')}", "key"), (" cancels", "faint")
+            yield ((self.reading.text, "busy"), *cancels)
             return
         for fault in self.reading.faults:
             yield from wrapped("✗ ", fault, "fault", self.examples.line_width)
@@ -179,8 +179,8 @@ class CompareRuns(ComparedScreen[None], ZoomingScreen):
             lines += [EMPTY, ((f"  {PAIRED_BY}", "faint"),)]
         elif self.examples.only:
             look = LOOKS[Change(self.examples.only)]
-            shows_all = f"   {key_for('compare.all')} shows all"
-            lines = [((f"no example is {look.word}", "muted"), (shows_all, "faint"))]
+            shows_all = (f"   {key_for('compare.all')}", "key"), (" shows all", "faint")
+            lines = [((f"no example is {look.word}", "muted"), *shows_all)]
         self.examples.empty = tuple(lines)
 
     def _draw(self) -> None:
@@ -188,8 +188,8 @@ class CompareRuns(ComparedScreen[None], ZoomingScreen):
             view.update()
         self.examples.border_title = self._examples_title()
         letter = self.numbers.letter
-        key = key_for("compare.numbers")
-        self.numbers.border_title = Content(f" {key} Numbers · A and {letter} · 95 % intervals ")
+        numbers = f"{key_for('compare.numbers')} Numbers · A and {letter}"
+        self.numbers.border_title = Content(f" {numbers} · means, 95 % intervals ")
         count = len(self.found.settings) if self.found is not None else 0
         key = key_for("compare.settings")
         self.settings.border_title = Content(f" {key} Settings that differ · {count} ")

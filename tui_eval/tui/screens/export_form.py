@@ -35,6 +35,7 @@ USUAL, OF_LISTED = "html", "jsonl"
 DOWNLOADS = "the file stays on the server; your browser downloads a copy"
 HINT = "tab goes on · enter writes · esc closes"
 CURRENT = "in the current folder"
+CANCELS: Line = (("esc", "key"), (" cancels", "faint"))
 GROUPS = FORMAT, WHICH, FILE = "format", "rollouts", "file"
 BAR = 28
 
@@ -168,11 +169,11 @@ class ExportLines(LineView):
             told = self.told or (((CURRENT, "faint"),) if is_here else EMPTY)
             return told, about, ((hint, "faint"),)
         if not export.total:
-            return (("reading the run…", "busy"),), EMPTY, (("esc cancels", "faint"),)
+            return (("reading the run…", "busy"),), EMPTY, CANCELS
         drawn, rest = thread(export.written / export.total, BAR)
         count = f"  {export.written:,} of {plural(export.total, 'rollout')}"
         bar: Line = ((drawn, "busy"), (rest, "rule"), (count, ""))
-        return bar, EMPTY, (("esc cancels", "faint"),)
+        return bar, EMPTY, CANCELS
 
     def _choose(self, group: str, at: int) -> None:
         self.group = group

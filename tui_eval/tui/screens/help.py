@@ -165,6 +165,7 @@ class Help(Dialog[None]):
         others: See `told_commands`.
     """
 
+    HORIZONTAL_BREAKPOINTS = [(0, "-filled"), (130, "-free")]  # noqa: RUF012
     BINDINGS: ClassVar[list[BindingType]] = [
         Binding("escape,q,question_mark", "dismiss", "Close", show=False)
     ]

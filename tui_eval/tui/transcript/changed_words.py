@@ -21,6 +21,8 @@ MOST_WORK = 10_000
 """Pairs of equal words in two texts: more take longer than a frame."""
 LEAST_ALIKE = 1 / 3
 """Of the shorter text: of those with less in common every word would be marked."""
+FEW = 5
+"""Words from which on nothing is marked where that would be every one."""
 
 _WORD = re.compile(r"\w+|[^\w\s]+")
 
@@ -54,7 +56,8 @@ def _marked(piece: Piece, changed: dict[str, tuple[Range, ...]]) -> list[Line]:
 def changed_words(first: str, second: str) -> tuple[tuple[Range, ...], tuple[Range, ...]]:
     """Where each text has words that the other one has not.
 
-    None where the texts are too long for that, or have too little in common.
+    None where the texts are too long for that, nor in one of many words where they have too
+    little in common.
     """
     if first == second or max(len(first), len(second)) > LONGEST:
         return (), ()
@@ -68,13 +71,17 @@ def changed_words(first: str, second: str) -> tuple[tuple[Range, ...], tuple[Ran
         return (), ()
     steps = SequenceMatcher(None, ours, theirs, autojunk=False).get_opcodes()
     alike = sum(end - start for tag, start, end, _, _ in steps if tag == "equal")
-    if alike < LEAST_ALIKE * min(len(ours), len(theirs)):
-        return (), ()
+    is_alike = alike >= LEAST_ALIKE * min(len(ours), len(theirs))
     changes = [step[1:] for step in steps if step[0] != "equal"]
-    return (
-        tuple(_ranges(first, places[0], [(start, end) for start, end, _, _ in changes])),
-        tuple(_ranges(second, places[1], [(start, end) for _, _, start, end in changes])),
+    sides = (
+        (first, places[0], [(start, end) for start, end, _, _ in changes]),
+        (second, places[1], [(start, end) for _, _, start, end in changes]),
     )
+    one, other = (
+        tuple(_ranges(text, words, found)) if is_alike or len(words) < FEW else ()
+        for text, words, found in sides
+    )
+    return one, other
 
 
 def _ranges(text: str, places: list[Range], changes: list[Range]) -> Iterator[Range]:

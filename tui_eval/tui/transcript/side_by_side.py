@@ -42,12 +42,14 @@ class Unit:
         turn: Its turn's place in the alignment; the ending has the one after the last.
         first, second: None where a side has nothing here, and for a head.
         differs: Whether the sides are not the same here.
+        is_apart: Whether a blank line follows: none stands before a tool call.
     """
 
     turn: int
     first: Entry | None = None
     second: Entry | None = None
     differs: bool = False
+    is_apart: bool = False
     is_head: bool = False
     is_ending: bool = False
 
@@ -155,8 +157,12 @@ def _units(alignment: Alignment) -> Iterator[Unit]:
     for place, turn in enumerate(alignment.turns):
         differs = turn.differs_at is not None
         yield Unit(place, differs=differs, is_head=True)
-        for ours, theirs in beside(turn.first, turn.second):
-            yield Unit(place, ours, theirs, differs and not same(ours, theirs))
+        units = [
+            Unit(place, ours, theirs, differs and not same(ours, theirs))
+            for ours, theirs in beside(turn.first, turn.second)
+        ]
+        for unit, after in zip_longest(units, units[1:]):
+            yield replace(unit, is_apart=after is None or not after.is_tool)
     yield Unit(len(alignment.turns), is_ending=True)
 
 
@@ -268,9 +274,8 @@ def _beside(
         if unit.differs:
             gutter = (" ≠ " if at == parting else " ┃ ", "warn")
         lines.append((*fitted(ours, half), gutter, *theirs))
-    ends = unit.is_tool or unit.is_ending
     blank: Line = (*fitted(EMPTY, half), (" ┃ ", "warn") if unit.differs else (" │ ", "rule"))
-    return _block(lines if ends else [*lines, blank], pieces)
+    return _block([*lines, blank] if unit.is_apart else lines, pieces)
 
 
 def _above(
@@ -286,7 +291,7 @@ def _above(
             if 0 < at == parting:
                 margin = ("≠ ", "warn")
             lines.append((margin if len(pieces) > 1 else ("  ", ""), *line))
-    if not unit.is_tool:
+    if unit.is_apart:
         lines.append(EMPTY)
     return _block(lines, pieces)
 

@@ -31,6 +31,9 @@ TOOL_LINES = 40
 COMING_LINES = 60
 """Of the text that is just coming the end is shown, so much of it."""
 
+CUT_AT_LENGTH, CUT = "  ✂ cut at the length limit", "  ✂ cut"
+"""How an answer ended that came to its limit; the short one where the figures have no room else."""
+
 LAST_TURN = 1 << 30
 _HAS_ERROR = "has_error"
 _EXPECTED_REASONS = (None, "stop", "tool_calls", "end_turn", "tool_use")
@@ -45,6 +48,7 @@ class Block:
         usual: Lines that are shown of it where nobody asked for more or less.
         language: What it is written in, for highlighting; empty for plain text.
         measure: Cells that it takes at most, whatever the width of the pane.
+        hangs: Whether a line that is too long goes on at its own indent.
     """
 
     name: str
@@ -55,6 +59,7 @@ class Block:
     ink: str = ""
     language: str = ""
     measure: int = 1 << 30
+    hangs: bool = False
 
     def width(self, pane: int) -> int:
         """Cells of its lines in a pane."""
@@ -120,9 +125,9 @@ def lay_out(head: Line, blocks: Iterable[Block], view: View, width: int) -> Piec
         most = _most(block.usual, view)
         skip = view.skip if block.name == view.block else 0
         text = _from(block.text, skip) if skip else block.text
-        found = shown(text, block.width(width), most)
+        found = shown(text, block.width(width), most, block.hangs)
         if 0 < found.rest <= 2 and view.limit is None:
-            found = shown(text, block.width(width), most + 2)
+            found = shown(text, block.width(width), most + 2, block.hangs)
         is_cut = found.rest and view.limit is None
         while is_cut and len(found.lines) > 1 and not found.lines[-1].strip():
             found.lines.pop()
@@ -131,8 +136,10 @@ def lay_out(head: Line, blocks: Iterable[Block], view: View, width: int) -> Piec
             hides = f"  {key_for('story.switch-fold')} hides"
             lines.append((*block.later, ("… earlier lines", "muted"), (hides, "faint")))
         placed.append(Placed(block, len(lines), found, skip, len(block.first)))
-        for at, part in enumerate(found.lines):
-            lines.append((*(block.later if at else block.first), (part, block.ink)))
+        hangs = found.hangs() if block.hangs else [0] * len(found.lines)
+        for at, (part, hang) in enumerate(zip(found.lines, hangs, strict=True)):
+            *lead, (start, ink) = block.later if at else block.first
+            lines.append((*lead, (start + " " * hang, ink), (part, block.ink)))
         lines += _more(found.rest, block.later)
         hidden += found.rest
     return Piece(tuple(lines), hidden, hidden > 0 or len(lines) > 2, tuple(placed))
@@ -246,6 +253,8 @@ def role_line(role: str, turn: int, note: Line, width: int) -> Line:
     if turn and role == "assistant":
         start.append((f" · turn {turn}", "muted"))
     if line_width(start) + line_width(note) >= width:
+        note = tuple((CUT if text == CUT_AT_LENGTH else text, ink) for text, ink in note)
+    if line_width(start) + line_width(note) >= width:
         note = note[1:]
     return spread(tuple(start), note, width)
 
@@ -263,7 +272,7 @@ def step_note(step: dict[str, Any] | None) -> Line:
     told: list[Span] = [(" · ".join(notes), "faint")] if notes else []
     reason = step.get("finish_reason")
     if reason == "length" or step.get("is_truncated"):
-        told.append(("  ✂ cut at the length limit", "warn"))
+        told.append((CUT_AT_LENGTH, "warn"))
     elif reason not in _EXPECTED_REASONS:
         told.append((f"  ! {one_line(str(reason), 24)}", "warn"))
     return tuple(told)
@@ -335,7 +344,8 @@ def ending_blocks(rollout: Rollout) -> list[Block]:
     ]
     if not rollout.traceback:
         return named
-    return [*named, Block("traceback", rollout.traceback, indent, indent, TOOL_LINES, "muted")]
+    text, usual = rollout.traceback, TOOL_LINES
+    return [*named, Block("traceback", text, indent, indent, usual, "muted", hangs=True)]
 
 
 def ending_piece(rollout: Rollout, view: View, width: int) -> Piece:
@@ -370,6 +380,6 @@ def _timing_note(timing: dict[str, float]) -> Line:
     notes = [
         f"{ms_text(timing[key])} {word}"
         for key, word in (("generation_ms", "generating"), ("scoring_ms", "scoring"))
-        if key in timing
+        if timing.get(key)  # 0 is a time that nobody told
     ]
     return ((" · ".join(notes), "faint"),) if notes else EMPTY

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 
-from tui_eval.tui.look.stages import error_word
+from tui_eval.tui.look.stages import SCORING_ERROR
 
 _STRING = r"'(?:[^'\\]|\\.)*'|\"(?:[^\"\\]|\\.)*\""
 _LINK = re.compile(
@@ -16,7 +16,9 @@ _UNESCAPED = {"n": "\n", "t": "\t"}
 
 
 def told_error(error: str) -> str:
-    """An error and its causes as `type: message`, of which the first one is said in full.
+    """An error and those causes that it does not tell of itself, as `type: message`.
+
+    A scoring error has its message only: the heading has the name.
 
     Args:
         error: A chain such as "ToolCallError('it failed') -> KeyError('a')", or any text, which
@@ -27,15 +29,20 @@ def told_error(error: str) -> str:
     while at < len(error):
         link = _LINK.match(error, at)
         text, at = (error[at:], len(error)) if link is None else (_said(link, told), link.end())
-        told.append(f"caused by {text}" if told else text)
+        if text:
+            told.append(f"caused by {text}" if told else text)
     return "\n".join(told)
 
 
 def _said(link: re.Match[str], before: list[str]) -> str:
+    """A link in words; empty where they stand in what was said before."""
     kind, arguments, literal = link.groups()
-    name = kind if before else error_word(kind)
     if arguments and arguments != "()" and literal is None:
-        return name + arguments
+        return kind + arguments
     message = _ESCAPE.sub(lambda one: _UNESCAPED.get(one[1], one[1]), (literal or "")[1:-1])
-    whole = f"{name}: {message}"
-    return name if not message or any(whole in text for text in before) else whole
+    if kind == SCORING_ERROR and link.start() == 0:
+        return message
+    whole = f"{kind}: {message}" if message else kind
+    ways = (whole, f"{kind}: {literal}") if message else (whole,)
+    known = re.compile("|".join(rf"(?<!\w){re.escape(way)}(?!\w)" for way in ways))
+    return "" if any(known.search(text) for text in before) else whole

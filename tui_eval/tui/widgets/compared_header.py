@@ -147,7 +147,7 @@ class ComparedHeader(LineView, can_focus=False):
         for doubt in found.doubts[:1]:
             more = len(found.doubts) - 1
             pane = "compare.numbers" if found.comparable else "compare.examples"
-            note = f" · {more} more in pane {key_for(pane)}" if more else ""
+            note = f" · {plural(more, 'more doubt')} in pane {key_for(pane)}" if more else ""
             told = one_line(lettered(doubt, letter), 400)
             told = cut(told, self.line_width - 3 - len(note))
             yield ("! ", "warn"), (told, "warn"), (note, "faint")

@@ -151,15 +151,24 @@ class PairedExamples(LineView):
         return ((f"{text}{numbers}  outcome", "faint"),)
 
     def foot(self) -> tuple[Line, ...]:
-        """The question of the selected example, as far as it may take of the list's room."""
+        """The question of the selected example where its line has not all of it.
+
+        It stands right below a short list, and takes of the room of a long one what it may.
+        """
         if self.comparison is None or (place := self.selected) is None:
             return ()
-        asked = one_line(self.question(self.comparison.examples[place]), 1000)
-        width, room = self.line_width, (self.size.height - self.heads) // 2
-        lines, more = wrap(asked, width, max(min(room, FOOT_MOST), 1)) if asked else ([], 0)
+        one = self.comparison.examples[place]
+        asked = one_line(self.question(one), 1000)
+        if cell_len(asked) <= self._question_width:
+            return ()
+        name = f"ex {one_line(str(one.example_id), ID_MOST)}  "
+        width, height = self.line_width - cell_len(name), self.size.height - self.heads
+        lines, more = wrap(asked, width, max(min(height // 2, FOOT_MOST), 1))
         if more:
             lines[-1] = cut(f"{lines[-1]} …", width)
-        return tuple(((line, ""),) for line in lines)
+        starts = (name, *[" " * cell_len(name)] * len(lines))
+        told = [((start, "faint"), (line, "")) for start, line in zip(starts, lines, strict=False)]
+        return (*told, *[EMPTY] * (height - len(self.shown) - 1 - len(lines)))
 
     @property
     def _question_width(self) -> int:

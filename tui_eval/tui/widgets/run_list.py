@@ -127,8 +127,8 @@ class RunList(LineView):
         nothing = "There are no runs to filter."
         if runs.all:
             nothing = f"None of the {plural(len(runs.all), 'run')} has these words."
-        clears = f"  {key_for('home.back')} clears"
-        return (EMPTY, ((f"  {nothing}", ""), (clears, "muted")))
+        clears = (f"  {key_for('home.back')}", "key"), (" clears", "faint")
+        return (EMPTY, ((f"  {nothing}", ""), *clears))
 
     def marked(self, index: int) -> bool:
         """The selected run."""

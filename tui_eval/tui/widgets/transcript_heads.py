@@ -10,7 +10,7 @@ from rich.cells import cell_len
 from tui_eval.fold.columns import number_of_row
 from tui_eval.printable import one_line
 from tui_eval.tui.look.figures import count_text, plural, reward_text, span_text
-from tui_eval.tui.look.ink import Line, Span, left, letter_ink, line_width
+from tui_eval.tui.look.ink import Line, Span, left, letter_ink, line_width, spread
 from tui_eval.tui.look.stages import look_of
 from tui_eval.tui.transcript.side_by_side import GUTTER, fitted
 from tui_eval.tui.widgets.line_view import LineView
@@ -49,9 +49,16 @@ class TranscriptHeads(LineView, can_focus=False):
             lines = [(*fitted(who, most), *what) for who, what in zip(names, facts, strict=True)]
             return _filled(lines[index], width)
         half = max((width - GUTTER) // 2, 8)
-        sides = [self._who(side) if index == 0 else facts[side] for side in (0, 1)]
-        first, second = (_filled(spans, half) for spans in sides)
+        first, second = (self._beside(index, side, facts[side], half) for side in (0, 1))
         return (*fitted(first, half), (" │ ", "rule"), *second)
+
+    def _beside(self, index: int, side: int, facts: list[Span], width: int) -> Line:
+        """A side's name, at its right those facts that have no room below; or those below."""
+        below = _filled(facts, width)
+        if index == 1:
+            return below
+        who = _filled(self._who(side), width)
+        return spread(who, _filled(facts[len(below) :], width - line_width(who)), width, least=0)
 
     def _who(self, place: int) -> Line:
         side, row, rows = self.shown[place]
@@ -64,7 +71,7 @@ class TranscriptHeads(LineView, can_focus=False):
         if side.state.per_example > 1 or len(rows) > 1:
             number = number_of_row(side.state, row)
             spans.append((f"  #{number}", "strong" if not side.name else ""))
-            spans.append((f" · {plural(len(rows), 'rollout')}", "faint"))
+            spans.append((f" of {plural(len(rows), 'rollout')}", "faint"))
         return tuple(spans)
 
     def _facts(self, place: int) -> list[Span]:
