@@ -72,14 +72,15 @@ async def test_the_header_sums_up_all_evaluations() -> None:
         title, progress = stage.text(stage.live.top).splitlines()
         assert "benchmark.toml · 1/8 evaluations done · 1 refused" in title
         assert "▶ running 3:14" in title
-        for fact in ("78/336 rollouts", "▶ 5 running", "✗ 4 errors", "197k tokens", "$0.1000"):
+        at_work = ("~ 1 sleeping", "▶ 4 running")
+        for fact in ("78/336 rollouts", *at_work, "✗ 4 errors", "197k tokens", "$0.1000"):
             assert fact in progress
 
 
 async def test_a_small_header_has_signs_rather_than_a_bar_that_shows_nothing() -> None:
     async with staged_suite(size=(80, 24)) as stage:
         _, progress = stage.text(stage.live.top).splitlines()
-        assert "78/336 rollouts  ▶5  ✗4  197k tokens  $0.1000" in progress
+        assert "78/336 rollouts  ~1  ▶4  ✗4  197k tokens  $0.1000" in progress
         assert sum(map(progress.count, "━╍─")) >= 20
 
 
