@@ -84,13 +84,21 @@ async def test_a_form_that_is_refused_for_no_field_opens_with_the_reason() -> No
 @pytest.mark.parametrize(
     ("size", "told"),
     [
-        ((80, 24), "up to about $0.0433, 12.3k in, up to 76.8k out"),
-        ((120, 40), "up to about $0.0433, 12.3k tokens in, up to 76.8k out"),
+        ((80, 24), "about $0.0433 for one turn each, 89.1k tokens"),
+        ((120, 40), "about $0.0433 for one turn each, tokens 12.3k in 76.8k out"),
     ],
 )
 async def test_cost_and_tokens_stand_whole_on_top(size: tuple[int, int], told: str) -> None:
     async with staged(ready(), size) as stage:
         assert stage.text(stage.screen.top).rstrip().endswith(f"150 rollouts  {told}")
+
+
+async def test_what_further_turns_add_to_is_called_no_bound() -> None:
+    async with staged(ready(), (120, 40)) as stage:
+        shown = " ".join(stage.text(stage.screen.does).split())
+        assert "tokens about 12,345 in, 76,800 out" in shown
+        assert "cost about $0.0433 for one turn each" in shown
+        assert "up to" not in shown
 
 
 async def test_what_is_no_value_is_told_where_it_is_left_out(
