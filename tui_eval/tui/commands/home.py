@@ -28,7 +28,7 @@ COMMANDS = (
         footer="compare", rank=8, palette=True,
     ),
     Command(
-        "r", "resume", "home", RUNS, "Go on with an incomplete run", footer="resume", rank=29,
+        "r", "resume", "home", RUNS, "Go on with an incomplete run", footer="resume", rank=10,
         palette=True,
     ),
     Command(
