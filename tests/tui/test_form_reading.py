@@ -93,6 +93,12 @@ async def test_cost_and_tokens_stand_whole_on_top(size: tuple[int, int], told: s
         assert stage.text(stage.screen.top).rstrip().endswith(f"150 rollouts  {told}")
 
 
+async def test_a_file_of_several_evaluations_tells_how_to_reach_the_others() -> None:
+    async with staged(monday(), (80, 24)) as stage:
+        await stage.settled()
+        assert "F5 evaluations" in stage.text(stage.screen.keys)
+
+
 async def test_what_further_turns_add_to_is_called_no_bound() -> None:
     async with staged(ready(), (120, 40)) as stage:
         shown = " ".join(stage.text(stage.screen.does).split())

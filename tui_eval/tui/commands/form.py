@@ -31,7 +31,7 @@ COMMANDS = (
     ),
     Command(
         "f5", "table", "form", FORM, "Choose an evaluation of the file", footer="evaluations",
-        rank=24, palette=True,
+        rank=6, palette=True,
     ),
     Command("f1", "help", "form", FORM, "Show the keys", footer="help", rank=21),
     Command(
