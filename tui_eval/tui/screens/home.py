@@ -150,6 +150,7 @@ class HomeScreen(LookingScreen):
         for view in (self.header, self.list, self.environments, self.endpoints):
             view.update()
         self.about.show(self._about)
+        self.about.display = self._about(self.size.width) != (EMPTY, EMPTY)
         self._update_keys()
 
     def _about(self, width: int) -> tuple[Line, Line]:
