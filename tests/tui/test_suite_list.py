@@ -67,6 +67,13 @@ async def test_no_count_of_rollouts_is_cut() -> None:
         assert "done  reward ±95%" in head
 
 
+async def test_why_one_was_refused_is_told_as_far_as_what_is_missing() -> None:
+    async with staged_suite(size=(200, 60)) as stage:
+        refused = stage.evaluations[len(CASES) - 1]
+        why = refused.partition("refused")[2].strip()
+        assert why.startswith("ModuleNotFoundError: No module named 'shapely'")
+
+
 async def test_the_header_sums_up_all_evaluations() -> None:
     async with staged_suite() as stage:
         title, progress = stage.text(stage.live.top).splitlines()

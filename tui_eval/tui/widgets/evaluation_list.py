@@ -192,9 +192,9 @@ class EvaluationList(LineView):
         spans.append((f"  {left(look.word, WORD)}", look.ink))
         room = self.line_width - line_width(spans) - 2
         if room >= LEAST_WHY:
-            why = one.last.text.partition("\n")[0].removeprefix(
-                f"environment {one.listed.env_id}: "
-            )
+            why = one.last.text.partition("\n")[0]
+            for known in (f"environment {one.listed.env_id}: ", "importing it raised "):
+                why = why.removeprefix(known)
             spans.append((f"  {one_line(why, room)}", "muted"))
         return tuple(spans)
 
