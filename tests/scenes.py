@@ -35,7 +35,7 @@ from scripted_run import (
     unscored_row,
 )
 from scripted_story import rich_feed, writing_feed
-from scripted_suite import Feeds, PausedFeeds, ended_events, suite_events
+from scripted_suite import RUNNING, Feeds, PausedFeeds, ended_events, moved, suite_events
 from seeing import is_drawn
 from textual.app import App
 from textual.command import CommandPalette
@@ -145,7 +145,8 @@ def suite(
 
 def paused_suite() -> TuiEvalApp:
     closed = ev.GateMoved(0, NOW, False, 0)
-    return suite([*suite_events(), closed], feeds=PausedFeeds)()
+    awake = moved(RUNNING, "running", sleeping=0)
+    return suite([*suite_events(), awake, closed], feeds=PausedFeeds)()
 
 
 def comparing(write: Callable[[Path], list[Path]]) -> Callable[[], ScreenApp]:

@@ -60,6 +60,7 @@ def told(events: list[ev.Event]) -> dict[str, Any]:
     return {
         "finished": state.finished,
         "running": state.running,
+        "sleeping": state.sleeping,
         "errored": len(state.errors),
         "reward": reward.mean,
         "half_width": (reward.high - reward.low) / 2,

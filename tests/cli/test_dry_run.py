@@ -103,8 +103,9 @@ def test_the_plan_is_told_to_people(priced: Program) -> None:
         "look_up(word: string, limit: integer)",
         "right, weight 1",
         "long, weight 0.25",
-        "answers up to about 400",
-        "Cost: up to about $",
+        "of prompts, about 400 of answers",
+        "Cost: about $",
+        " for one turn each",
         "Estimated for one model call",
         "Nothing was run",
     ):
@@ -114,7 +115,7 @@ def test_the_plan_is_told_to_people(priced: Program) -> None:
 def test_what_is_not_known_is_said_to_be_unknown(program: Program) -> None:
     done = program.run("reverse-text", "-m", "demo", "--dry-run")
     assert done.code == 0, done
-    assert "answers unknown without max_tokens" in done.out
+    assert "of prompts, answers unknown without max_tokens" in done.out
     assert "Cost: unknown" in done.out
     assert "Tools: none" in done.out
 

@@ -9,6 +9,7 @@ from typing import Any
 import pytest
 from form_staging import Stage, staged
 from scripted_form import ScriptedDesk, draft_of, form_app, monday, ready, wrong
+from seeing import seen
 from textual.content import Content
 from textual.widget import Widget
 
@@ -84,13 +85,36 @@ async def test_a_form_that_is_refused_for_no_field_opens_with_the_reason() -> No
 @pytest.mark.parametrize(
     ("size", "told"),
     [
-        ((80, 24), "up to about $0.0433, 12.3k in, up to 76.8k out"),
-        ((120, 40), "up to about $0.0433, 12.3k tokens in, up to 76.8k out"),
+        ((80, 24), "about $0.0433 for one turn each, 89.1k tokens"),
+        ((120, 40), "about $0.0433 for one turn each, tokens 12.3k in 76.8k out"),
     ],
 )
 async def test_cost_and_tokens_stand_whole_on_top(size: tuple[int, int], told: str) -> None:
     async with staged(ready(), size) as stage:
         assert stage.text(stage.screen.top).rstrip().endswith(f"150 rollouts  {told}")
+
+
+async def test_a_file_of_several_evaluations_tells_how_to_reach_the_others() -> None:
+    async with staged(monday(), (80, 24)) as stage:
+        await stage.settled()
+        keys = stage.text(stage.screen.keys)
+        assert "F5 evaluations" in keys and "esc leave" in keys
+
+
+async def test_where_one_pane_has_room_the_panes_stand_in_its_rule() -> None:
+    async with staged(ready(), (80, 24)) as stage:
+        await stage.settled()
+        lines = seen(stage.app).splitlines()
+        assert lines[2].startswith(" ─ 1 Settings  2 What it will do  3 TOML")
+        assert lines[3].strip() == "Environment"
+
+
+async def test_what_further_turns_add_to_is_called_no_bound() -> None:
+    async with staged(ready(), (120, 40)) as stage:
+        shown = " ".join(stage.text(stage.screen.does).split())
+        assert "tokens about 12,345 in, 76,800 out" in shown
+        assert "cost about $0.0433 for one turn each" in shown
+        assert "up to" not in shown
 
 
 async def test_what_is_no_value_is_told_where_it_is_left_out(
@@ -142,10 +166,10 @@ def titled(stage: Stage) -> str:
 
 
 async def test_panes_without_room_are_named() -> None:
-    every = "1 Settings   2 What it will do   3 TOML   4 Command line   5 Environment"
+    every = "1 Settings  2 What it will do  3 TOML  4 Command line  5 Environment"
     async with staged(ready(), (80, 24)) as stage:
         assert every in stage.text(stage.screen.tabs)
-        await stage.pilot.click("#pane-tabs", offset=(every.index("TOML") + 2, 0))
+        await stage.pilot.click("#pane-tabs", offset=(every.index("TOML") + 4, 0))
         await stage.until(lambda: stage.screen.focused is stage.screen.toml)
     async with staged(ready(), (120, 40)) as stage:
         assert titled(stage) == " 1 Settings  5 Environment "
@@ -160,11 +184,11 @@ async def test_panes_without_room_are_named() -> None:
 async def test_a_number_goes_to_its_pane_from_where_nothing_is_typed() -> None:
     async with staged(ready(), (80, 24)) as stage:
         screen = stage.screen
-        assert screen.tabs.line(0)[0] == ("1 ", "faint")
+        assert screen.tabs.line(0)[1] == ("1 ", "faint")
         await stage.press("3")
         assert screen.focused is screen.fields and stage.below("env_id").startswith("✗")
         await stage.press("backspace", "f2")
-        assert screen.tabs.line(0)[0] == ("1 ", "key")
+        assert screen.tabs.line(0)[1] == ("1 ", "key")
         for number, pane in ((3, screen.toml), (5, screen.about_env), (1, screen.fields)):
             await stage.press(str(number))
             await stage.until(lambda pane=pane: screen.focused is pane)

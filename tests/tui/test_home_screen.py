@@ -25,7 +25,7 @@ async def test_every_run_is_a_line_the_running_first_then_by_date() -> None:
     async with at_home() as stage:
         lines = stage.list.splitlines()
         assert lines[1].rstrip().endswith("running 30/48  ✗ 2") and "▶" in lines[1]
-        assert "incomplete 41/60" in lines[3]
+        assert "incomplete 41/60  ✗ 1" in lines[3]
         for text in ("qwen3-235b", "0.42", "[0.33, 0.51]", "40", "08 Oct"):
             assert text in lines[3]
         assert "unsaved" in lines[4]
@@ -243,6 +243,7 @@ async def test_nothing_to_see_names_the_next_thing_to_do_and_does_it() -> None:
     async with at_home(Desk()) as stage:
         assert "No runs under ./outputs yet" in stage.list
         assert "y copy" not in stage.keys
+        assert not stage.home.about.display
         await stage.press("D")
         await stage.watching()
         assert ("demo", "") in stage.desk.asked
@@ -325,6 +326,7 @@ async def test_the_longer_side_of_an_uneven_interval_is_told_as_such(low: float,
     async with at_home(desk, (80, 24)) as stage:
         head, line = stage.list.splitlines()[:2]
         assert "±95%" in head and f"0.93 {told} " in line
+        assert (f", 95 % [{low:.2f}, 0.99]" in stage.about) == told.startswith("~")
 
 
 async def test_errors_of_a_run_that_has_not_ended_are_told_as_well() -> None:
@@ -335,14 +337,28 @@ async def test_errors_of_a_run_that_has_not_ended_are_told_as_well() -> None:
         assert "✗ 2 errored" in stage.about
 
 
+async def test_a_narrow_list_leaves_spaces_out_before_the_word_of_a_run() -> None:
+    async with at_home(size=(80, 24)) as stage:
+        lines = [line.rstrip() for line in stage.list.splitlines()]
+        assert lines[3].endswith("08 Oct    incomplete 41/60 ✗1")
+        assert lines[7].endswith("Dec 2024  incomplete 0/12.0k")
+
+
+async def test_what_goes_on_is_told_before_how_to_sort_and_mark() -> None:
+    async with at_home(size=(80, 24)) as stage:
+        assert "r resume" not in stage.keys
+        await stage.press("j", "j")
+        assert "r resume" in stage.keys
+
+
 async def test_errors_take_the_place_of_a_word_that_the_sign_tells() -> None:
-    far = {"n": 300, "total": 480, "errored": 19}
-    broken = found_run("9e8d7c6b", done=319, **far)
-    unsaved = found_run("77aa01ff", done=319, saved=False, date=0.0, **far)
+    far = {"n": 3000, "total": 4800, "errored": 19}
+    broken = found_run("9e8d7c6b", done=3190, **far)
+    unsaved = found_run("77aa01ff", done=3190, saved=False, date=0.0, **far)
     async with at_home(Desk([broken, unsaved]), (80, 24)) as stage:
         told = [line.rstrip() for line in stage.list.splitlines()[1:3]]
-        assert told[0].endswith("  319/480  ✗ 19") and "■" in told[0]
-        assert told[1].endswith("  unsaved 319/480")
+        assert told[0].endswith("  3190/4800  ✗ 19") and "■" in told[0]
+        assert told[1].endswith("  unsaved 3190/4800")
 
 
 async def test_facts_of_a_run_stand_whole_beside_the_end_of_its_path() -> None:

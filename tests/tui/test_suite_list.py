@@ -38,8 +38,8 @@ async def test_the_names_of_the_settings_stand_over_their_values_alone(width: in
         end = min([*bars, head.index("done")])
         settings = head[start:end].strip()
         whole = "model, temperature, max_turns"
-        assert settings in ("settings", whole, "model, temperature, …")
-        assert (settings == "model, temperature, …") == (width == 80)
+        told = {80: "model, temperature, max_t…", 200: "settings"}
+        assert settings == told.get(width, whole)
         assert head[end - 1] == " "
 
 
@@ -67,19 +67,27 @@ async def test_no_count_of_rollouts_is_cut() -> None:
         assert "done  reward ±95%" in head
 
 
+async def test_why_one_was_refused_is_told_as_far_as_what_is_missing() -> None:
+    async with staged_suite(size=(200, 60)) as stage:
+        refused = stage.evaluations[len(CASES) - 1]
+        why = refused.partition("refused")[2].strip()
+        assert why.startswith("ModuleNotFoundError: No module named 'shapely'")
+
+
 async def test_the_header_sums_up_all_evaluations() -> None:
     async with staged_suite() as stage:
         title, progress = stage.text(stage.live.top).splitlines()
         assert "benchmark.toml · 1/8 evaluations done · 1 refused" in title
         assert "▶ running 3:14" in title
-        for fact in ("78/336 rollouts", "▶ 5 running", "✗ 4 errors", "197k tokens", "$0.1000"):
+        at_work = ("~ 1 sleeping", "▶ 4 running")
+        for fact in ("78/336 rollouts", *at_work, "✗ 4 errors", "197k tokens", "$0.1000"):
             assert fact in progress
 
 
 async def test_a_small_header_has_signs_rather_than_a_bar_that_shows_nothing() -> None:
     async with staged_suite(size=(80, 24)) as stage:
         _, progress = stage.text(stage.live.top).splitlines()
-        assert "78/336 rollouts  ▶5  ✗4  197k tokens  $0.1000" in progress
+        assert "78/336 rollouts  ~1  ▶4  ✗4  197k tokens  $0.1000" in progress
         assert sum(map(progress.count, "━╍─")) >= 20
 
 

@@ -84,6 +84,7 @@ async def test_a_waiting_evaluation_says_for_what_it_waits() -> None:
         assert "reverse-text" in shown
         assert "Waiting for its turn. 2 evaluations come before it." in shown
         assert "At most 4 rollouts at a time over all evaluations." in shown
+        assert "tab pane" not in stage.text(stage.live.keys)
         assert "▶ calculator  gpt-4.1-mini, temperature=0.7  30/48" in shown
         assert not stage.live.grid.region
         await stage.press("1")
@@ -203,11 +204,11 @@ async def test_pausing_concerns_the_whole_suite(key: str) -> None:
         run.events.append(ev.GateMoved(0, NOW, False, 3))
         await stage.until(lambda: "pausing… 3 in flight" in stage.text(stage.live.top))
         assert "pausing… 3 in flight" in stage.text(stage.live.header)
-        run.events += [staged(row, ev.Stage.HELD) for row in (32, 33)]
+        run.events += [staged(row, ev.Stage.HELD) for row in (32, 34)]
         run.events.append(ev.GateMoved(0, NOW, False, 0))
         await stage.until(lambda: "‖ paused" in stage.text(stage.live.top))
         assert "‖ paused" in stage.text(stage.live.header)
-        assert "‖ 2 held   ▶ 3 running" in stage.text(stage.live.top)
+        assert "‖ 2 held   ~ 1 sleeping   ▶ 2 running" in stage.text(stage.live.top)
         assert "‖ calculator" in stage.evaluations[RUNNING]
         await stage.press("g", key)
         assert stage.feed.sent == [Pause(), Resume()]

@@ -105,7 +105,7 @@ def _parameters(schema: Mapping[str, Any]) -> Iterator[str]:
 
 def _estimate(estimate: Mapping[str, Any]) -> Iterator[str]:
     put, got, usd = (estimate[name] for name in ("input_tokens", "output_tokens", "usd"))
-    answers = "unknown without max_tokens" if got is None else f"up to about {got:,}"
-    yield f"Tokens: about {put:,} of prompts, answers {answers}"
-    yield f"Cost: {'unknown' if usd is None else f'up to about {money_text(usd)}'}"
+    answers = "answers unknown without max_tokens" if got is None else f"about {got:,} of answers"
+    yield f"Tokens: about {put:,} of prompts, {answers}"
+    yield f"Cost: {'unknown' if usd is None else f'about {money_text(usd)} for one turn each'}"
     yield f"{estimate['how']}."

@@ -15,7 +15,7 @@ COMMANDS = (
     ),
     Command("ctrl+w", "save", "form", FORM, "Save it as TOML", footer="save", rank=6, palette=True),
     Command(
-        "ctrl+o", "load", "form", FORM, "Load a TOML file", footer="load", rank=7, palette=True,
+        "ctrl+o", "load", "form", FORM, "Load a TOML file", footer="load", rank=24, palette=True,
     ),
     Command(
         "f2", "next_pane", "form", FORM, "Next pane",
@@ -31,7 +31,7 @@ COMMANDS = (
     ),
     Command(
         "f5", "table", "form", FORM, "Choose an evaluation of the file", footer="evaluations",
-        rank=24, palette=True,
+        rank=6, palette=True,
     ),
     Command("f1", "help", "form", FORM, "Show the keys", footer="help", rank=21),
     Command(

@@ -28,7 +28,7 @@ COMMANDS = (
         footer="compare", rank=8, palette=True,
     ),
     Command(
-        "r", "resume", "home", RUNS, "Go on with an incomplete run", footer="resume", rank=29,
+        "r", "resume", "home", RUNS, "Go on with an incomplete run", footer="resume", rank=10,
         palette=True,
     ),
     Command(
@@ -51,7 +51,7 @@ COMMANDS = (
         palette=True,
     ),
     Command(
-        "enter", "choose", "near", AROUND, "Evaluate it, or check the endpoint",
+        "enter", "choose", "near", AROUND, "Evaluate environment, check endpoint",
         footer="choose", rank=9,
     ),
     Command("1", "pane(1)", "home", AROUND, "Runs, environments, endpoints", name="runs"),

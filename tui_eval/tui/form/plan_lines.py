@@ -7,12 +7,14 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
 from tui_eval.errors import Fault
-from tui_eval.tui.look.figures import count_text, money_text, plural
+from tui_eval.tui.look.figures import count_text, money_text, plural, tokens_text
 from tui_eval.tui.look.ink import EMPTY, Line
 from tui_eval.tui.look.wrap import shown_lines
 
 MOST_LINES = 400
 LABEL = 10
+ONCE = " for one turn each"
+"""What an estimate is of: how many turns there will be is not known."""
 APART = "\u00a0"
 """A space at which no line breaks."""
 
@@ -54,14 +56,17 @@ def rollouts_text(found: Mapping[str, Any]) -> str:
 def spent_text(found: Mapping[str, Any], width: int) -> str:
     """What it costs and about how many tokens, in a few words that fit, if such do."""
     put, got, usd = (found["estimate"][name] for name in ("input_tokens", "output_tokens", "usd"))
-    cost = "cost unknown" if usd is None else _cost_text(usd)
-    out = "" if got is None else f", up to {count_text(got)} out"
-    text = f"{cost}, {count_text(put)} tokens in{out}"
-    return text if len(text) <= width else f"{cost}, {count_text(put)} in{out}"
+    cost = _cost_text(usd)
+    if got is None:
+        return f"{cost}, {count_text(put)} tokens in"
+    tokens = f"{count_text(put + got)} tokens"
+    whole = f"{cost}, tokens {tokens_text(put, got)}"
+    tried = (whole, f"{cost}, {tokens}", f"{cost.removesuffix(ONCE)}, {tokens}")
+    return next((text for text in tried if len(text) <= width), tried[-1])
 
 
-def _cost_text(usd: float) -> str:
-    return f"up to about {money_text(usd)}"
+def _cost_text(usd: float | None) -> str:
+    return "cost unknown" if usd is None else f"about {money_text(usd)}{ONCE}"
 
 
 def plan_lines(found: Mapping[str, Any], width: int) -> Iterator[Line]:
@@ -69,10 +74,10 @@ def plan_lines(found: Mapping[str, Any], width: int) -> Iterator[Line]:
     yield ((rollouts_text(found), "strong"),)
     estimate = found["estimate"]
     got, usd = estimate["output_tokens"], estimate["usd"]
-    answers = "answers unknown without max_tokens" if got is None else f"up to {got:,} out"
+    answers = "answers unknown without max_tokens" if got is None else f"{got:,} out"
     tokens = f"about {estimate['input_tokens']:,} in, {answers}"
     yield from fact("tokens", tokens, width)
-    yield from fact("cost", "unknown" if usd is None else _cost_text(usd), width)
+    yield from fact("cost", _cost_text(usd).removeprefix("cost "), width)
     if "evaluations" in found:
         yield from _evaluations(found["evaluations"], width)
     else:

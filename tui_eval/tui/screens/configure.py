@@ -98,7 +98,7 @@ class ConfigureScreen(DraftFilesScreen):
             self.fields, self.does, self.toml, self.command, self.about_env,
         ]  # fmt: skip
         tabs = [Tab(title, -1) for title in TITLES]
-        self.tabs = PaneTabs(tabs, gap=3, key="faint", id="pane-tabs")
+        self.tabs = PaneTabs(tabs, gap=2, key="faint", ruled=True, id="pane-tabs")
         self.room = Container(id="room", classes="-in-1")
 
     def compose(self) -> ComposeResult:

@@ -150,6 +150,7 @@ class HomeScreen(LookingScreen):
         for view in (self.header, self.list, self.environments, self.endpoints):
             view.update()
         self.about.show(self._about)
+        self.about.display = self._about(self.size.width) != (EMPTY, EMPTY)
         self._update_keys()
 
     def _about(self, width: int) -> tuple[Line, Line]:
@@ -167,6 +168,7 @@ class HomeScreen(LookingScreen):
     def _update_keys(self) -> None:
         one = self.runs.selected if self.focused is self.list else None
         can_compare = self._compare is not None and len(self._compared) > 1
+        goes_on = one is not None and not can_resume(one) and not self.runs.marked
         self.keys.words = {
             "open": "" if one is None else "attach" if one.running else "open",
             "filter": "filter" if self.runs.all else "",
@@ -174,7 +176,7 @@ class HomeScreen(LookingScreen):
             "sort": "sort" if one is not None else "",
             "back": "clear" if self.runs.words and self.focused is self.list else "",
             "compare": "compare" if can_compare else "",
-            "resume": "resume" if one is not None and not can_resume(one) else "",
+            "resume": "resume" if goes_on else "",
             "keep": "keep" if self.list.typing or self._can_keep else "",
             "copy": "copy" if one is not None else "",
             "export": "export" if one is not None else "",

@@ -32,6 +32,8 @@ TITLE, VARIES = "evaluation", "settings"
 TITLE_MOST, VARIES_MOST, HEAD_MOST = 48, 64, 32
 NAMES_SHARE = 0.5
 """Of the width: what title and variation keep before a column of numbers goes."""
+LEAST_LETTERS = 4
+"""Of the name of a setting: fewer say nothing."""
 BAR, WIDE_BAR = 8, 16
 WIDTHS = {"reward": 8, "bar": BAR + 1, "±": 6, "time": 8, "errors": 7}
 WIDTHS |= {"tokens": 8, "cost": 9}
@@ -150,13 +152,17 @@ class EvaluationList(LineView):
         return max((len(told(one)) for one in self.suite.evaluations), default=0)
 
     def _names(self, room: int) -> str:
-        """The settings that vary, as many whole names as there is room for."""
+        """The settings that vary: whole names while there is room, then one that is cut."""
         names = [one_line(name, VARIES_MOST) for name in self._varying]
-        for kept in range(len(names), 0, -1):
-            text = ", ".join([*names[:kept], *["…"][: len(names) - kept]])
-            if len(text) <= room:
-                return text
-        return VARIES if names else ""
+        text = ", ".join(names)
+        if len(text) <= room:
+            return text
+        for kept in range(len(names) - 1, -1, -1):
+            whole = "".join(f"{name}, " for name in names[:kept])
+            letters = room - len(whole) - 1
+            if letters >= (0 if kept else LEAST_LETTERS):
+                return f"{whole}{names[kept][:letters] if letters >= LEAST_LETTERS else ''}…"
+        return VARIES
 
     def head(self, index: int) -> Line:
         """Names of the columns, over their columns."""
@@ -186,9 +192,9 @@ class EvaluationList(LineView):
         spans.append((f"  {left(look.word, WORD)}", look.ink))
         room = self.line_width - line_width(spans) - 2
         if room >= LEAST_WHY:
-            why = one.last.text.partition("\n")[0].removeprefix(
-                f"environment {one.listed.env_id}: "
-            )
+            why = one.last.text.partition("\n")[0]
+            for known in (f"environment {one.listed.env_id}: ", "importing it raised "):
+                why = why.removeprefix(known)
             spans.append((f"  {one_line(why, room)}", "muted"))
         return tuple(spans)
 

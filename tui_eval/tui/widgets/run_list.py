@@ -15,7 +15,14 @@ from tui_eval.printable import one_line
 from tui_eval.stats.mean import half_of
 from tui_eval.tui.commands import bindings
 from tui_eval.tui.commands.keymap import key_for
-from tui_eval.tui.home.found_runs import SORTS, FoundRuns, look_of, state_text, when_text
+from tui_eval.tui.home.found_runs import (
+    SORTS,
+    FoundRuns,
+    is_even,
+    look_of,
+    state_text,
+    when_text,
+)
 from tui_eval.tui.look.figures import count_text, interval_text, plural, reward_text
 from tui_eval.tui.look.ink import EMPTY, Line, Span, cut, left, letter_ink, right
 from tui_eval.tui.widgets.line_view import LineView
@@ -28,10 +35,8 @@ NUMBERS_LEAVE = 28
 """Cells of the names that interval and n give way to; the rest gives way to whole names."""
 REWARD, HALF, INTERVAL, N = 7, 7, 15, 6
 SHORT_DATE, LONG_DATE = 10, 14
-SHORT_STATE = 18
+SHORT_STATE = 19
 UNSAVED = "  unsaved"
-EVEN = 0.9
-"""How much of the longer side of an interval the shorter one is, at least, behind one ±."""
 
 
 class Columns(NamedTuple):
@@ -44,6 +49,11 @@ class Columns(NamedTuple):
     long_date: bool
     long_state: bool
     unsaved: bool
+
+    @property
+    def gap(self) -> str:
+        """What stands before the date: the half of an interval has a space behind itself."""
+        return "  " if self.interval else " "
 
 
 class Needs(NamedTuple):
@@ -68,14 +78,6 @@ def _widest(names: Iterable[str]) -> tuple[int, int]:
     """Cells of the longest of some names, and of the longest without its owner."""
     whole = [one_line(name, NAME_MOST) for name in names]
     return max(map(len, whole), default=0), max((len(_named(name, 0)) for name in whole), default=0)
-
-
-def _is_even(one: FoundRun) -> bool:
-    """Whether the sides of its interval look alike, so that one number can stand for both."""
-    if one.reward is None or one.low is None or one.high is None:
-        return True
-    short, long = sorted((one.reward - one.low, one.high - one.reward))
-    return short > long * EVEN or reward_text(short) == reward_text(long)
 
 
 def _needs(runs: Sequence[FoundRun]) -> Needs:
@@ -158,14 +160,15 @@ class RunList(LineView):
     def _fit(self, width: int, needs: Needs) -> Columns:
         """Gives to the numbers what the names leave, then the names what is left."""
         (env, bare_env), (model, bare_model) = needs.envs, needs.models
-        room = width - 4 - 2 - REWARD - HALF - SHORT_DATE - 2 - SHORT_STATE
+        room = width - 4 - 2 - REWARD - HALF - (SHORT_DATE - 1) - 2 - SHORT_STATE
         state = max(needs.state, SHORT_STATE)
-        extras = {"interval": INTERVAL - HALF, "n": N, "long_state": state - SHORT_STATE}
+        extras = {"interval": INTERVAL - HALF + 1, "n": N, "long_state": state - SHORT_STATE}
         extras |= {"unsaved": max(needs.unsaved - state, 0), "long_date": LONG_DATE - SHORT_DATE}
         there = {}
         for name, cells in extras.items():
             least = NUMBERS_LEAVE if name in ("interval", "n") else bare_env + bare_model
             there[name] = room - cells >= max(min(env + model, least), 13 + 5)
+            there[name] &= name != "n" or there["interval"]
             room -= cells if there[name] else 0
         if env + model > room:
             env, model = bare_env, bare_model
@@ -182,7 +185,7 @@ class RunList(LineView):
         text += right("reward", REWARD)
         text += "  " + left("95 % interval", INTERVAL - 2) if columns.interval else " ±95%  "
         text += right("n", N) if columns.n else ""
-        text += "  " + left("date", (LONG_DATE if columns.long_date else SHORT_DATE) - 2)
+        text += columns.gap + left("date", (LONG_DATE if columns.long_date else SHORT_DATE) - 2)
         return ((text + "  state", "faint"),)
 
     def title(self) -> Content:
@@ -214,7 +217,7 @@ class RunList(LineView):
         ]
         width = LONG_DATE if columns.long_date else SHORT_DATE
         when = when_text(one.date, self.now(), columns.long_date)
-        spans.append((f"  {left(when, width - 2)}", "muted"))
+        spans.append((f"{columns.gap}{left(when, width - 2)}", "muted"))
         state, gap, errors = state_text(one).partition("  ")
         ink, unsaved = look.ink, not (one.saved or one.running or columns.unsaved)
         # The sign tells the word that gives way.
@@ -223,6 +226,8 @@ class RunList(LineView):
         if not columns.long_state and len(state + gap + errors) > SHORT_STATE:
             if unsaved:
                 gap = errors = ""
+            elif len(state + errors) <= SHORT_STATE:
+                gap, errors = " ", errors.replace(" ", "")
             else:
                 state = state.removeprefix(f"{look.word} ")
         spans += [(f"  {state}", ink), (f"{gap}{errors}", "bad")]
@@ -234,7 +239,7 @@ class RunList(LineView):
         spans: list[Span] = [(right(reward_text(one.reward), REWARD), "strong")]
         half = ""
         if one.low is not None and one.high is not None:
-            sign = "±" if _is_even(one) else "~"
+            sign = "±" if is_even(one) else "~"
             half = f"{sign}{reward_text(half_of(one.reward, one.low, one.high))}"
         if columns.interval:
             tried = (*(interval_text(one.low, one.high, places) for places in (2, 1)), half)

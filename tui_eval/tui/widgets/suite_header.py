@@ -100,10 +100,12 @@ def progress(suite: SuiteState, width: int, held: int = 0) -> Line:
     finished, errored = sum(one.finished for one in last), sum(one.errored for one in last)
     running = sum(one.running for one in last) if suite.end is None else 0
     more = "+" if any(not one.total and not one.is_over for one in suite.evaluations) else ""
-    held = min(held, running)
+    sleeping = sum(one.sleeping for one in last if one.running) if running else 0
+    held = min(held, running - sleeping)
     counts = (
         (held, "‖", "held", "warn"),
-        (running - held, "▶", "running", "busy"),
+        (sleeping, "~", "sleeping", "warn"),
+        (running - held - sleeping, "▶", "running", "busy"),
         (errored, "✗", "error" if errored == 1 else "errors", "bad"),
     )
     facts: list[Span] = []
