@@ -42,6 +42,18 @@ async def test_tools_percentiles_and_stops_are_counted() -> None:
             assert name in shown(stage)
 
 
+@pytest.mark.parametrize("truncated", [0, 2])
+def test_truncated_rollouts_are_counted_beside_what_stopped_them(truncated: int) -> None:
+    state = RunState()
+    state.apply(run_started())
+    for row in range(3):
+        state.apply(finished(row, truncated=row < truncated))
+    lines = ["".join(text for text, _ in one.line) for one in numbers(state, 80)]
+    at = lines.index("stopped by")
+    assert lines[at + 1] == "    3  no_tools_called"
+    assert (lines[at + 2] == "    2  of them truncated") == bool(truncated)
+
+
 async def test_rollouts_without_a_reward_are_counted_beside_the_mean() -> None:
     start = run_started(total=8, num_examples=2)
     rows = [*(finished(row, reward=1.0) for row in range(4)), finished(4, reward=None), failed(5)]

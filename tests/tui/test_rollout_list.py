@@ -21,6 +21,7 @@ from scripted_run import (
     saved_rows,
     staged,
 )
+from seeing import seen
 from staging import Stage, over, running, staged_app
 
 from tui_eval import events as ev
@@ -336,6 +337,19 @@ async def test_the_name_of_an_error_has_room(width: int) -> None:
         states = [line.split("  ")[-1].strip() for line in shown(stage).splitlines()[1:5]]
         assert states[:3] == ["scoring error", "RuntimeError", "ToolCallError"]
         assert states[3].removesuffix(" -> KeyError") == "scoring error"
+
+
+@pytest.mark.parametrize(("width", "told"), [(80, "done · truncated"), (100, "done · cut")])
+async def test_a_truncated_answer_is_no_plain_success(width: int, told: str) -> None:
+    events = [run_started(), *(finished(row, truncated=row == 1) for row in range(3))]
+    feed = ScriptedFeed([*events, ev.RunFinished(0, NOW, "interrupted", 130)], saved_rows())
+    async with staged_app(feed, size=(width, 40)) as stage:
+        states = [line.split("  ")[-1].strip() for line in shown(stage).splitlines()[1:4]]
+        assert states == ["done", told, "done"]
+        await stage.press("g", "2")
+        await stage.until(lambda: "example 0 #0 · ✓ done · " in seen(stage.app))
+        await stage.press("right_square_bracket")
+        await stage.until(lambda: f"example 0 #1 · ✓ {told} · " in seen(stage.app))
 
 
 async def test_a_wide_list_shows_metrics() -> None:

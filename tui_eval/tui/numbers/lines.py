@@ -19,7 +19,6 @@ from tui_eval.tui.look.figures import (
     count_text,
     interval_text,
     ms_text,
-    plural,
     reward_text,
 )
 from tui_eval.tui.look.ink import EMPTY, Line, Span, cut, cut_line, left, line_width, right, spread
@@ -224,12 +223,15 @@ def _chain(error: str, width: int) -> str:
 
 
 def _stops(state: RunState, width: int) -> Iterator[Line]:
-    if not state.stop_conditions:
+    if not state.stop_conditions and not state.truncated:
         return
     yield EMPTY
     yield (("stopped by", "faint"),)
     for name, count in state.stop_conditions.most_common(8):
         yield ((right(f"{count:,}", 5), "strong"), (f"  {one_line(name, max(width - 7, 4))}", ""))
+    if state.truncated:
+        of_them = "of them " if state.stop_conditions else ""
+        yield ((right(f"{state.truncated:,}", 5), "strong"), (f"  {of_them}truncated", "warn"))
 
 
 def _tools(state: RunState, width: int) -> Iterator[NumberLine | Line]:
@@ -312,8 +314,6 @@ def _times(state: RunState, width: int) -> Iterator[Line]:
         (f"  {ms_text(scoring.mean or 0.0)}", "strong"),
         (" scoring", "muted"),
     )
-    if state.truncated:
-        yield ((f"{plural(state.truncated, 'rollout')} truncated", "warn"),)
 
 
 def _notices(state: RunState, width: int) -> Iterator[Line]:

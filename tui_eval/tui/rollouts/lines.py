@@ -23,8 +23,10 @@ from tui_eval.tui.look.ink import (
     right,
 )
 from tui_eval.tui.look.stages import (
+    CUT_OFF,
     DONE,
     ERROR,
+    TRUNCATED,
     WAITING,
     error_word,
     look_of,
@@ -186,6 +188,7 @@ class RolloutLines:
             row == self.mark,
             self._note(row),
             look_of(state, row),
+            row in state.facts.truncated,
             state.attempt[row],
             None if math.isnan(seconds) else seconds,
             None if math.isnan(reward) else reward,
@@ -268,6 +271,9 @@ class RolloutLines:
             spans.append((_error(self.state.errors.get(row, look.word), room), "bad"))
         else:
             spans.append((look.word, look.ink if stage < DONE else "muted"))
+            if stage == DONE and row in self.state.facts.truncated:
+                fits = line_width(spans) + len(TRUNCATED) <= room
+                spans.append((TRUNCATED if fits else CUT_OFF, "warn"))
             if attempt > 1 and line_width(spans) + 7 <= room:
                 spans.append((f"  try {attempt}", "warn"))
         note = self._note(row)
