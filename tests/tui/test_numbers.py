@@ -190,6 +190,16 @@ async def test_pass_rates_say_of_how_many_examples_they_are(
         assert "@4 and ^4 over 1 of 2 examples · passes from 0.5" in shown(stage)
 
 
+@pytest.mark.parametrize("width", range(30, 81, 10))
+def test_where_passing_begins_is_told_however_narrow_it_is(width: int) -> None:
+    state = RunState()
+    for event in (run_started(), *(finished(row, reward=1.0) for row in range(6))):
+        state.apply(event)
+    lines = ["".join(text for text, _ in one.line) for one in numbers(state, width)]
+    assert "passes from 0.5" in "\n".join(lines)
+    assert all(len(line) <= width for line in lines[: lines.index("rollouts by reward")])
+
+
 @pytest.mark.parametrize("width", [40, 80])
 def test_the_cause_of_an_error_is_told_in_a_narrow_pane_too(width: int) -> None:
     state = RunState()

@@ -131,23 +131,27 @@ def _pass_rates(state: RunState, width: int) -> Iterator[Line]:
         spans += told
     last = rates[-1]
     all_pass = _rate(f"pass^{last.k}", last.all_pass)
-    notes = [f"passes from {state.threshold:g}"]
+    passes = f"passes from {state.threshold:g}"
+    notes = [passes]
     if last.left_out:
         over = f"@{last.k} and ^{last.k} over {last.examples:,} of {examples:,} examples"
         short = f"@{last.k} ^{last.k} over {last.examples:,} of {examples:,}"
-        notes = [f"{over} · {notes[0]}", f"{short} · {notes[0]}", over]
+        notes = [f"{over} · {passes}", f"{short} · {passes}", over, short]
     below: Line = ()
     if line_width(spans) + line_width(all_pass) <= width + 2:
         spans += all_pass
     else:
         below = all_pass
     room = width - line_width(below)
-    below = (*below, (next((note for note in notes if len(note) <= room), notes[-1]), "faint"))
+    note = next((one for one in notes if len(one) <= room), notes[-1])
+    below = (*below, (note, "faint"))
     if line_width(spans) + line_width(below) <= width:
         yield spread(tuple(spans), below, width)
     else:
         yield tuple(spans[:-1])
         yield cut_line(below, width)
+    if passes not in note:
+        yield ((passes, "faint"),)
 
 
 def _rate(name: str, value: float) -> Line:
