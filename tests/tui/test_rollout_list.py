@@ -434,6 +434,17 @@ async def test_notes_that_are_there_are_shown(tmp_path: Path) -> None:
         assert "said twice" in stage.text(stage.live.reward)
 
 
+async def test_tags_are_told_whole_and_before_the_note(tmp_path: Path) -> None:
+    write_note(RunDir(tmp_path), 0, 0, Note("said twice", ("odd", "check")))
+    write_note(RunDir(tmp_path), 0, 1, Note("said twice", ("odd", "check-it-again")))
+    write_note(RunDir(tmp_path), 0, 2, Note("said twice", ("check-it-again", "odd")))
+    write_note(RunDir(tmp_path), 0, 3, Note("said twice"))
+    async with staged_app(on_disk(tmp_path), size=(80, 24)) as stage:
+        await stage.until(lambda: "#odd" in shown(stage))
+        found = [line.partition("done")[2].strip() for line in shown(stage).splitlines()[1:5]]
+        assert found == ["#odd #check", "#odd …", "#check-it-…", "said twice"]
+
+
 async def test_a_note_that_cannot_be_kept_says_why(tmp_path: Path) -> None:
     feed = on_disk(tmp_path)
     (tmp_path / "notes.jsonl").mkdir()
