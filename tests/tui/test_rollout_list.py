@@ -22,7 +22,7 @@ from scripted_run import (
     staged,
 )
 from seeing import seen
-from staging import Stage, over, running, staged_app
+from staging import Stage, over, running, staged_app, staged_suite
 
 from tui_eval import events as ev
 from tui_eval.fold.columns import Note, Version
@@ -469,6 +469,22 @@ async def test_a_mark_stays_said_and_is_given_to_the_comparison() -> None:
         await stage.until(lambda: stage.app.screen is stage.live)
         await stage.press("escape")
         assert "A: example" not in stage.text(stage.live.keys)
+
+
+@pytest.mark.parametrize("staging", [staged_suite, lambda **how: staged_app(over(), **how)])
+async def test_escape_lets_go_of_the_mark_in_the_list_and_the_keys_say_so(staging: Any) -> None:
+    async with staging(size=(120, 40)) as stage:
+        await stage.press("1")
+        assert "unmark" not in stage.text(stage.live.keys)
+        await stage.press("m", "z")
+        assert "A: example" in stage.text(stage.live.keys)
+        assert "esc unmark" in stage.text(stage.live.keys)
+        await stage.press("escape")
+        assert "A: example" not in stage.text(stage.live.keys)
+        assert "unmark" not in stage.text(stage.live.keys)
+        assert stage.live.is_zoomed
+        await stage.press("escape")
+        assert not stage.live.is_zoomed
 
 
 async def test_sorting_many_rows_draws_only_what_can_be_seen() -> None:

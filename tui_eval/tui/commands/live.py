@@ -178,7 +178,9 @@ COMMANDS = (
     Command(
         "z", "zoom", "run", PANES, "Zoom the pane, and back", footer="zoom", rank=13, palette=True,
     ),
-    Command("escape", "back", "run", PANES, "Back to the rollouts"),
+    Command(
+        "escape", "back", "run", PANES, "Back to the rollouts; unmark", footer="unmark", rank=8,
+    ),
     Command(
         "colon", "app.command_palette", "run", HELP, "Find a command or a theme", name="palette",
     ),

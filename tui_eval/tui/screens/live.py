@@ -383,11 +383,11 @@ class LiveScreen(PassingOnScreen, SteeringScreen, FindingScreen, LeavableScreen,
         self.action_pane((here + by) % len(self.panes) + 1)
 
     def action_back(self) -> None:
-        """Out of the zoom, then to the list; there it lets go of the mark."""
+        """Lets go of the mark in the list; else out of the zoom, then to the list."""
+        if self.let_go_of_mark():
+            return
         if self.is_zoomed:
             self.action_zoom()
-        elif self.focused is self.rollouts and self.rollouts.lines.mark >= 0:
-            self.put_mark(-1)
         elif self.over_home and self.focused is self.panes[0]:
             self.action_leave()
         else:
