@@ -390,6 +390,23 @@ async def test_errors_only_joins_the_filter_that_there_is() -> None:
     assert with_errors_only(with_errors_only("a or b")) == "a or b"
 
 
+async def test_the_palette_has_what_the_list_can_do_from_every_pane() -> None:
+    async with staged_app(over(), size=(80, 24)) as stage:
+        for pane, title in (("3", "Errors only, and back"), ("4", "Filter the rollouts")):
+            await stage.press(pane)
+            (act,) = (
+                one.callback
+                for one in stage.app.get_system_commands(stage.live)
+                if one.title == title
+            )
+            await act()
+            await stage.until(lambda: stage.live.focused is stage.live.rollouts)
+            await stage.until(lambda: listed(stage) == sorted(ERRORS))
+        await stage.until(lambda: stage.live.rollouts.entry.is_open)
+        await stage.press("escape", "colon")
+        await stage.until(lambda: "enter runs · esc closes" in seen(stage.app))
+
+
 async def test_the_rollouts_of_one_error_are_listed() -> None:
     async with staged_app(over()) as stage:
         stage.live.rollouts.filter_by(error_condition("ToolCallError -> ZeroDivisionError"))
