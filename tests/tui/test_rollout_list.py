@@ -30,6 +30,7 @@ from tui_eval.fold.patterns import Matcher
 from tui_eval.fold.run_state import RunState
 from tui_eval.runs.layout import RunDir
 from tui_eval.runs.notes import read_notes, write_note
+from tui_eval.tui.rollouts.columns import known_columns
 from tui_eval.tui.rollouts.filter_entry import HINTS, error_condition, with_errors_only
 from tui_eval.tui.screens.compare_rollouts import CompareRollouts
 
@@ -358,6 +359,17 @@ async def test_a_wide_list_shows_metrics() -> None:
         await stage.press("z")
         await stage.until(lambda: "exact_match" in shown(stage).splitlines()[0])
         assert "closeness" in shown(stage).splitlines()[0]
+
+
+async def test_no_two_columns_have_names_that_are_alike() -> None:
+    async with staged_app(over(), size=(200, 60)) as stage:
+        heads = [column.head for column in known_columns(stage.live.state).values()]
+        named = [head.removesuffix("s") for head in heads if head]
+        assert len(named) == len(set(named))
+        await stage.press("s")
+        menu = seen(stage.app)
+        assert "tokens of the prompts · headed in" in menu
+        assert "tool calls  " in menu
 
 
 async def test_the_first_line_of_an_example_says_what_its_rollouts_came_to() -> None:
