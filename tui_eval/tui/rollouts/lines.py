@@ -209,7 +209,7 @@ class RolloutLines:
         groups = state.per_example > 1
         dull = "faint" if stage == WAITING else ""
         repeats = brace in ("│", "╰")
-        spans: list[Span] = [(f"{brace or ' '} ", "rule")] if groups else []
+        spans: list[Span] = [(f"{brace or ' '} ", "brace")] if groups else []
         spans += [
             (f"{look.glyph} ", look.ink),
             (right(self._example(row), self._id_width), "faint" if repeats else dull),
