@@ -82,8 +82,8 @@ def story_title(
     name = rollout_name(state, row)
     words = (TRUNCATED, TRUNCATED, CUT_OFF) if is_cut else ("", "")
     for title, word in zip((f"Trajectory · {name}", name, name), words, strict=False):
-        warning = (word, f"{COLOURS['warn']} not dim")
-        found = Content.assemble(f" {number} {title} · ", stage, warning, *parts, " ")
+        warning = [(word, f"{COLOURS['warn']} not dim")] if word else []
+        found = Content.assemble(f" {number} {title} · ", stage, *warning, *parts, " ")
         if found.cell_length <= width - 4:
             break
     return found
