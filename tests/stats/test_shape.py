@@ -36,3 +36,22 @@ def test_one_value_of_any_size_has_a_histogram(value: float) -> None:
     counts, low, high = histogram([value], 3)
     assert sum(counts) == 1
     assert low <= value < high
+
+
+def test_a_sum_of_decimals_lands_where_the_decimal_does() -> None:
+    assert 0.7 + 0.2 < 0.9
+    assert histogram([0.7 + 0.2, 0.9, 0.05 + 0.1, 0.15, 1.0], 20)[0][3::15] == [2, 2]
+
+
+@given(st.integers(-50, 50), st.integers(1, 100), st.lists(st.integers(0, 100)), st.integers(1, 25))
+def test_a_bin_has_its_lower_edge_and_not_its_upper_one(
+    low: int, size: int, steps: list[int], bins: int
+) -> None:
+    tenths = [low, low + size, *(low + step for step in steps if step < size)]
+    values = [low / 10, (low + size) / 10, *((one - 7) / 10 + 0.7 for one in tenths[2:])]
+    if low >= 0 and low + size <= 10:
+        low, size = 0, 10
+    expected = [0] * bins
+    for value in tenths:
+        expected[min((value - low) * bins // size, bins - 1)] += 1
+    assert histogram(values, bins)[0] == expected

@@ -7,15 +7,17 @@ from home_staging import at_home
 from rich.style import Style
 from staging import over, staged_app
 from textual.color import Color
+from textual.theme import Theme
 
 from tui_eval.tui.look.ink import INKS
+from tui_eval.tui.look.themes import DARK, LIGHT
 from tui_eval.tui.widgets.line_view import LineView
 
 LEAST = 4.5
 """WCAG 2.2, 1.4.3: the contrast of text at level AA."""
 SEEN = 1.9
 """What a line or a bar needs at least to be seen, decided by eye in both themes."""
-DRAWN = {"rule", "histogram", "bar-good", "cursor", "cursor-blurred"}
+DRAWN = {"rule", "brace", "histogram", "bar-good", "cursor", "cursor-blurred"}
 """Inks of lines, bars and grounds, not of words."""
 
 
@@ -53,8 +55,18 @@ async def test_lines_and_bars_can_be_seen(theme: str) -> None:
         stage.app.theme = theme
         await stage.pilot.pause()
         view = stage.live.rollouts
-        found = {name: contrast_of(view, name) for name in ("rule", "histogram", "bar-good")}
+        found = {
+            name: contrast_of(view, name) for name in ("rule", "brace", "histogram", "bar-good")
+        }
         assert {what: round(one, 2) for what, one in found.items() if one < SEEN} == {}
+
+
+@pytest.mark.parametrize("theme", [DARK, LIGHT], ids=lambda theme: theme.name)
+def test_the_thumb_of_a_scrollbar_can_be_seen_and_more_so_under_the_mouse(theme: Theme) -> None:
+    colors = (theme.variables[f"scrollbar{state}"] for state in ("", "-hover", "-active"))
+    ground = theme.variables["scrollbar-background"]
+    found = [contrast(Style(color=color, bgcolor=ground)) for color in colors]
+    assert found[0] >= SEEN and found == sorted(found)
 
 
 @pytest.mark.parametrize("theme", ["tui-eval-dark", "tui-eval-light"])

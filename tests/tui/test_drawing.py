@@ -252,9 +252,11 @@ async def test_a_middling_header_has_words_for_the_states_and_a_bar() -> None:
         assert sum(map(progress.count, "━╍─")) >= 12
 
 
-async def test_tokens_have_a_name_where_all_has_words() -> None:
+async def test_tokens_have_a_name_at_every_width() -> None:
     async with staged_app(running(), size=(200, 60)) as stage:
         assert "   tokens 66.5k in 6.7k out   " in stage.text(stage.live.header)
+    async with staged_app(over(), size=(80, 24)) as stage:
+        assert "   113k → 11.0k tok   " in stage.text(stage.live.header)
 
 
 @pytest.mark.parametrize(

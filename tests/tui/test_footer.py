@@ -68,6 +68,12 @@ async def test_an_empty_log_has_nothing_to_find() -> None:
         assert not {"unfold", "find", "level"} & set(footer(stage).split())
 
 
+async def test_before_the_engine_has_begun_every_pane_says_that_there_is_nothing() -> None:
+    async with staged_app(ScriptedFeed([], {})) as stage:
+        for pane in (stage.live.story, stage.live.reward):
+            assert stage.text(pane).strip() == "no rollout yet"
+
+
 async def test_before_the_engine_has_begun_nothing_is_offered_that_needs_a_run() -> None:
     async with staged_app(ScriptedFeed(starts=False)) as stage:
         offered = set(footer(stage).split())

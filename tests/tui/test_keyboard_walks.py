@@ -22,6 +22,7 @@ from textual.pilot import Pilot
 from tui_eval.tui.commands import COMMANDS
 from tui_eval.tui.commands.command import ABOVE, HIDDEN, Command
 from tui_eval.tui.commands.keymap import USUAL
+from tui_eval.tui.commands.live import PANE_SCOPES
 from tui_eval.tui.home_app import HomeApp
 from tui_eval.tui.screens import configure
 from tui_eval.tui.screens.compare import CompareRuns
@@ -195,6 +196,10 @@ async def test_every_pane_is_reached_and_its_help_tells_its_keys_first(
             told = walker.app.screen
             assert isinstance(told, Help)
             groups = told_commands(told._groups, told._scopes, told._here, told._others)
+            for _, commands in groups:
+                apart = [one for one in commands if one.scope not in PANE_SCOPES]
+                keys = [key for one in apart for key in USUAL.keys(one)]
+                assert sorted(keys) == sorted(set(keys)), "a key is told twice"
             listed = {one.id for _, commands in groups for one in commands}
             silent = {one for one, text in told._others.items() if not text}
             missing = {one for one in works - listed if not one.startswith("app.")}

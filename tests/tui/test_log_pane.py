@@ -274,6 +274,23 @@ async def test_long_lines_break_between_words_and_go_on_at_the_margin() -> None:
         assert lines[at + 5] == "KeyError: 1"
 
 
+async def test_long_messages_go_on_under_their_begin_where_they_have_a_column() -> None:
+    async with staged_app(running(), size=(120, 40)) as stage:
+        await open_log(stage)
+        words = " ".join(f"word-{at}" for at in range(20))
+        begin = "Traceback (most recent call last):"
+        await write(stage, f"{STAMP} ERROR sums: {words}\n{begin}\n  File 1\n")
+        await stage.press("G", "enter")
+        lines = [line[MARGIN + 1 :].rstrip() for line in shown(stage).splitlines()]
+        at = next(at for at, line in enumerate(lines) if line.startswith("sums "))
+        column = lines[at].index("word-0")
+        assert [line[:column].strip() for line in lines[at : at + 4]] == ["sums", "", "", ""]
+        assert lines[at + 1][column:].startswith("word-")
+        assert [line[column:] for line in lines[at + 2 : at + 4]] == [begin, "  File 1"]
+        told = [line[column:] for line in lines[at : at + 2]]
+        assert " ".join(told) == words
+
+
 @pytest.mark.parametrize("live", [True, False])
 async def test_a_log_with_nothing_in_it_says_so(live: bool) -> None:
     feed = ScriptedFeed(running_events() if live else all_events(), saved_rows(), live=live)

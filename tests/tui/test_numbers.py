@@ -42,6 +42,18 @@ async def test_tools_percentiles_and_stops_are_counted() -> None:
             assert name in shown(stage)
 
 
+@pytest.mark.parametrize("truncated", [0, 2])
+def test_truncated_rollouts_are_counted_beside_what_stopped_them(truncated: int) -> None:
+    state = RunState()
+    state.apply(run_started())
+    for row in range(3):
+        state.apply(finished(row, truncated=row < truncated))
+    lines = ["".join(text for text, _ in one.line) for one in numbers(state, 80)]
+    at = lines.index("stopped by")
+    assert lines[at + 1] == "    3  no_tools_called"
+    assert (lines[at + 2] == "    2  of them truncated") == bool(truncated)
+
+
 async def test_rollouts_without_a_reward_are_counted_beside_the_mean() -> None:
     start = run_started(total=8, num_examples=2)
     rows = [*(finished(row, reward=1.0) for row in range(4)), finished(4, reward=None), failed(5)]
@@ -176,6 +188,16 @@ async def test_pass_rates_say_of_how_many_examples_they_are(
         await stage.press("3")
         assert "pass@4 1.00  pass^4 1.00" in shown(stage)
         assert "@4 and ^4 over 1 of 2 examples · passes from 0.5" in shown(stage)
+
+
+@pytest.mark.parametrize("width", range(30, 81, 10))
+def test_where_passing_begins_is_told_however_narrow_it_is(width: int) -> None:
+    state = RunState()
+    for event in (run_started(), *(finished(row, reward=1.0) for row in range(6))):
+        state.apply(event)
+    lines = ["".join(text for text, _ in one.line) for one in numbers(state, width)]
+    assert "passes from 0.5" in "\n".join(lines)
+    assert all(len(line) <= width for line in lines[: lines.index("rollouts by reward")])
 
 
 @pytest.mark.parametrize("width", [40, 80])

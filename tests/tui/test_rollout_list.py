@@ -21,7 +21,8 @@ from scripted_run import (
     saved_rows,
     staged,
 )
-from staging import Stage, over, running, staged_app
+from seeing import seen
+from staging import Stage, over, running, staged_app, staged_suite
 
 from tui_eval import events as ev
 from tui_eval.fold.columns import Note, Version
@@ -29,6 +30,7 @@ from tui_eval.fold.patterns import Matcher
 from tui_eval.fold.run_state import RunState
 from tui_eval.runs.layout import RunDir
 from tui_eval.runs.notes import read_notes, write_note
+from tui_eval.tui.rollouts.columns import known_columns
 from tui_eval.tui.rollouts.filter_entry import HINTS, error_condition, with_errors_only
 from tui_eval.tui.screens.compare_rollouts import CompareRollouts
 
@@ -338,12 +340,36 @@ async def test_the_name_of_an_error_has_room(width: int) -> None:
         assert states[3].removesuffix(" -> KeyError") == "scoring error"
 
 
+@pytest.mark.parametrize(("width", "told"), [(80, "done · truncated"), (100, "done · cut")])
+async def test_a_truncated_answer_is_no_plain_success(width: int, told: str) -> None:
+    events = [run_started(), *(finished(row, truncated=row == 1) for row in range(3))]
+    feed = ScriptedFeed([*events, ev.RunFinished(0, NOW, "interrupted", 130)], saved_rows())
+    async with staged_app(feed, size=(width, 40)) as stage:
+        states = [line.split("  ")[-1].strip() for line in shown(stage).splitlines()[1:4]]
+        assert states == ["done", told, "done"]
+        await stage.press("g", "2")
+        await stage.until(lambda: "example 0 #0 · ✓ done · " in seen(stage.app))
+        await stage.press("right_square_bracket")
+        await stage.until(lambda: f"example 0 #1 · ✓ {told} · " in seen(stage.app))
+
+
 async def test_a_wide_list_shows_metrics() -> None:
     async with staged_app(over(), size=(200, 60)) as stage:
         assert "mean ±std" in shown(stage).splitlines()[0]
         await stage.press("z")
         await stage.until(lambda: "exact_match" in shown(stage).splitlines()[0])
         assert "closeness" in shown(stage).splitlines()[0]
+
+
+async def test_no_two_columns_have_names_that_are_alike() -> None:
+    async with staged_app(over(), size=(200, 60)) as stage:
+        heads = [column.head for column in known_columns(stage.live.state).values()]
+        named = [head.removesuffix("s") for head in heads if head]
+        assert len(named) == len(set(named))
+        await stage.press("s")
+        menu = seen(stage.app)
+        assert "tokens of the prompts · headed in" in menu
+        assert "tool calls  " in menu
 
 
 async def test_the_first_line_of_an_example_says_what_its_rollouts_came_to() -> None:
@@ -374,6 +400,23 @@ async def test_errors_only_joins_the_filter_that_there_is() -> None:
         assert listed(stage) == list(range(TOTAL))
     assert with_errors_only("a or b") == "(a or b) state:error"
     assert with_errors_only(with_errors_only("a or b")) == "a or b"
+
+
+async def test_the_palette_has_what_the_list_can_do_from_every_pane() -> None:
+    async with staged_app(over(), size=(80, 24)) as stage:
+        for pane, title in (("3", "Errors only, and back"), ("4", "Filter the rollouts")):
+            await stage.press(pane)
+            (act,) = (
+                one.callback
+                for one in stage.app.get_system_commands(stage.live)
+                if one.title == title
+            )
+            await act()
+            await stage.until(lambda: stage.live.focused is stage.live.rollouts)
+            await stage.until(lambda: listed(stage) == sorted(ERRORS))
+        await stage.until(lambda: stage.live.rollouts.entry.is_open)
+        await stage.press("escape", "colon")
+        await stage.until(lambda: "enter runs · esc closes" in seen(stage.app))
 
 
 async def test_the_rollouts_of_one_error_are_listed() -> None:
@@ -420,6 +463,17 @@ async def test_notes_that_are_there_are_shown(tmp_path: Path) -> None:
         assert "said twice" in stage.text(stage.live.reward)
 
 
+async def test_tags_are_told_whole_and_before_the_note(tmp_path: Path) -> None:
+    write_note(RunDir(tmp_path), 0, 0, Note("said twice", ("odd", "check")))
+    write_note(RunDir(tmp_path), 0, 1, Note("said twice", ("odd", "check-it-again")))
+    write_note(RunDir(tmp_path), 0, 2, Note("said twice", ("check-it-again", "odd")))
+    write_note(RunDir(tmp_path), 0, 3, Note("said twice"))
+    async with staged_app(on_disk(tmp_path), size=(80, 24)) as stage:
+        await stage.until(lambda: "#odd" in shown(stage))
+        found = [line.partition("done")[2].strip() for line in shown(stage).splitlines()[1:5]]
+        assert found == ["#odd #check", "#odd …", "#check-it-…", "said twice"]
+
+
 async def test_a_note_that_cannot_be_kept_says_why(tmp_path: Path) -> None:
     feed = on_disk(tmp_path)
     (tmp_path / "notes.jsonl").mkdir()
@@ -444,6 +498,22 @@ async def test_a_mark_stays_said_and_is_given_to_the_comparison() -> None:
         await stage.until(lambda: stage.app.screen is stage.live)
         await stage.press("escape")
         assert "A: example" not in stage.text(stage.live.keys)
+
+
+@pytest.mark.parametrize("staging", [staged_suite, lambda **how: staged_app(over(), **how)])
+async def test_escape_lets_go_of_the_mark_in_the_list_and_the_keys_say_so(staging: Any) -> None:
+    async with staging(size=(120, 40)) as stage:
+        await stage.press("1")
+        assert "unmark" not in stage.text(stage.live.keys)
+        await stage.press("m", "z")
+        assert "A: example" in stage.text(stage.live.keys)
+        assert "esc unmark" in stage.text(stage.live.keys)
+        await stage.press("escape")
+        assert "A: example" not in stage.text(stage.live.keys)
+        assert "unmark" not in stage.text(stage.live.keys)
+        assert stage.live.is_zoomed
+        await stage.press("escape")
+        assert not stage.live.is_zoomed
 
 
 async def test_sorting_many_rows_draws_only_what_can_be_seen() -> None:

@@ -365,5 +365,7 @@ async def test_the_palette_knows_every_command() -> None:
         found = {one.title for one in stage.app.get_system_commands(stage.app.screen)}
         for command in ("Cancel the selected rollout", "Run errored or missing",
                         "Raise the concurrency", "Lower the concurrency",
-                        "Write all of it", "Save the run as"):  # fmt: skip
+                        "Write all of it", "Save the run as", "Errors only", "Filter the rollouts",
+                        "Sort by a column", "Sort the other way", "Choose the columns",
+                        "Keep examples together"):  # fmt: skip
             assert any(title.startswith(command) for title in found)

@@ -13,6 +13,7 @@ from textual import events
 from textual.app import SystemCommand
 from textual.await_complete import AwaitComplete
 from textual.binding import BindingType
+from textual.command import CommandPalette
 from textual.filter import LineFilter, Monochrome, NoColor
 from textual.screen import Screen
 
@@ -35,6 +36,14 @@ if TYPE_CHECKING:
 Result = TypeVar("Result")
 MOST_TOLD = 500
 NO_COLOUR = NoColor()
+
+
+class Palette(CommandPalette):
+    """Textual's own, which says its keys as other boxes do."""
+
+    def on_mount(self) -> None:
+        """Says them."""
+        self.query_one("#--container").border_subtitle = "enter runs · esc closes"
 
 
 class HouseApp(InTurnApp[Result]):
@@ -167,6 +176,11 @@ class HouseApp(InTurnApp[Result]):
         else:
             super().action_suspend_process()
 
+    def action_command_palette(self) -> None:
+        """Shows the palette."""
+        if not isinstance(self.screen, CommandPalette):
+            self.push_screen(Palette(id="--command-palette"))
+
     def screen_of_commands(self, screen: Screen[Any]) -> Any:
         """The screen whose commands the palette has."""
         return screen
@@ -174,9 +188,12 @@ class HouseApp(InTurnApp[Result]):
     def get_system_commands(self, screen: Screen[Any]) -> Iterable[SystemCommand]:
         """What the tables have for the screen, and the themes."""
         where = self.screen_of_commands(screen)
+        listed = getattr(where, "listed", "")
         for command in COMMANDS:
-            if command.palette and command.scope in getattr(where, "scopes", ()):
-                act = self._runner(command.action, where)
+            if command.palette and command.scope in (*getattr(where, "scopes", ()), listed):
+                is_listed = command.scope == listed
+                action = f"in_list({command.action!r})" if is_listed else command.action
+                act = self._runner(action, where)
                 keys = " ".join(sign_of(key) for key in self.keymap.keys(command))
                 yield SystemCommand(command.palette_name, f"key {keys}" if keys else "", act)
         for name, choice in choices().items():

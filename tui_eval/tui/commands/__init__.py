@@ -20,7 +20,7 @@ COMMANDS: tuple[Command, ...] = (
     *app.COMMANDS,
 )
 APART: frozenset[Scope] = frozenset(
-    command.scope for one in (compare, transcripts, home) for command in one.COMMANDS
+    command.scope for one in (form, compare, transcripts, home) for command in one.COMMANDS
 )
 """Scopes of screens over no run: their help names nothing else, and no other help names them."""
 

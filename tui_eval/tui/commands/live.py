@@ -131,18 +131,22 @@ COMMANDS = (
     Command(
         "E", "log_error(-1)", "log", HIDDEN, "Previous error in the log", name="previous-error",
     ),
-    Command("slash", "filter", "list", LIST, "Filter; esc takes it away", footer="filter", rank=10),
+    Command(
+        "slash", "filter", "list", LIST, "Filter; esc takes it away", footer="filter", rank=10,
+        palette="Filter the rollouts",
+    ),
     Command(
         "enter", "keep", "typing", LIST, "While you type a filter: keep it", footer="keep", rank=9,
     ),
     Command("escape", "clear", "typing", LIST, "All rollouts again", footer="clear", rank=24),
-    Command("exclamation_mark", "errors_only", "list", LIST, "Errors only, and back"),
+    Command("exclamation_mark", "errors_only", "list", LIST, "Errors only, and back", palette=True),
     Command(
         "s", "sort", "list", LIST, "Sort by a column, or the other way", footer="sort", rank=11,
+        palette="Sort by a column",
     ),
-    Command("S", "reverse", "list", ABOVE, "Sort the other way round"),
-    Command("b", "switch_groups", "list", LIST, "Keep examples together, or flat"),
-    Command("c", "columns", "list", LIST, "Choose the columns"),
+    Command("S", "reverse", "list", ABOVE, "Sort the other way round", palette=True),
+    Command("b", "switch_groups", "list", LIST, "Keep examples together, or flat", palette=True),
+    Command("c", "columns", "list", LIST, "Choose the columns", palette=True),
     Command("a", "annotate", "run", LIST, "Note and tags on a rollout", palette=True),
     Command("m", "mark", "run", LIST, "Mark a rollout to compare with", palette=True),
     Command(
@@ -178,7 +182,9 @@ COMMANDS = (
     Command(
         "z", "zoom", "run", PANES, "Zoom the pane, and back", footer="zoom", rank=13, palette=True,
     ),
-    Command("escape", "back", "run", PANES, "Back to the rollouts"),
+    Command(
+        "escape", "back", "run", PANES, "Back to the rollouts; unmark", footer="unmark", rank=8,
+    ),
     Command(
         "colon", "app.command_palette", "run", HELP, "Find a command or a theme", name="palette",
     ),

@@ -149,11 +149,9 @@ def of_run(path: str, name: str = "", keys: str = "pr") -> Iterator[Copyable]:
         name: What tells it from other runs in the menu.
         keys: One for each.
     """
-    of = f" of {name}" if name else ""
-    command = f"command of {name or 'this run'}"
-    yield Copyable(keys[0], f"path{of}", path, lambda: Made(str(Path(path).absolute())), True)
-    again = "asks for the same run again"
-    yield Copyable(keys[1], command, again, lambda: command_of(path))
+    of = f"of {name or 'this run'}"
+    yield Copyable(keys[0], f"path {of}", path, lambda: Made(str(Path(path).absolute())), True)
+    yield Copyable(keys[1], f"command {of}", "runs the same again", lambda: command_of(path))
 
 
 def of_example(state: RunState, row: int, key: str = "x") -> Iterator[Copyable]:

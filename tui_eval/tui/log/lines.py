@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import replace
 from itertools import islice
 from typing import NamedTuple
 
@@ -76,20 +77,29 @@ def height(record: LogRecord, room: int, limit: int | None) -> int:
     most = LEVELS[record.level].most if limit is None else limit
     if len(record.lines) == 1 and len(record.lines[0]) + len(record.name) + NAME <= room // 2:
         return 1
+    record, hang = _hung(record, room)
+    room -= hang
     total = _total(record, room, most)
     return 2 if _shows_ends(record, total, most, limit) else min(total, most)
 
 
-def _texts(record: LogRecord, room: int) -> Iterator[str]:
-    name = record.name.ljust(NAME) if room >= WIDE else record.name
-    yield f"{name}  {record.lines[0]}" if record.name else record.lines[0]
+def _hung(record: LogRecord, room: int) -> tuple[LogRecord, int]:
+    """A record without its name, and the cells of that where messages have a column, else 0."""
+    hang = max(len(record.name), NAME) + 2
+    if not record.name or room < WIDE or hang > room // 2:
+        return record, 0
+    return replace(record, name=""), hang
+
+
+def _texts(record: LogRecord) -> Iterator[str]:
+    yield f"{record.name}  {record.lines[0]}" if record.name else record.lines[0]
     yield from record.lines[1:]
 
 
 def _total(record: LogRecord, room: int, enough: int) -> int:
     """Lines of the whole record; no more than one more is counted than what is `enough`."""
     total = 0
-    for text in _texts(record, room):
+    for text in _texts(record):
         total += sum(1 for _ in islice(_cut(text, room), enough + 1))
         if total > enough:
             break
@@ -107,13 +117,23 @@ def _shows_ends(record: LogRecord, total: int, most: int, limit: int | None) -> 
 
 def body(record: LogRecord, room: int, limit: int | None) -> Body:
     """The lines of a record that are shown."""
+    nameless, hang = _hung(record, room)
+    shown = _body(nameless, room - hang, limit)
+    if not hang:
+        return shown
+    first, *others = shown.lines
+    lines = [record.name.ljust(hang) + first, *(" " * hang + line for line in others)]
+    return shown._replace(lines=lines)
+
+
+def _body(record: LogRecord, room: int, limit: int | None) -> Body:
     most = LEVELS[record.level].most if limit is None else limit
     total = _total(record, room, most)
     if _shows_ends(record, total, most, limit):
-        first, *_, last = _texts(record, room)
+        first, *_, last = _texts(record)
         return Body([cut(first, room), last.strip()], True, len(record.lines) - 2)
     lines: list[str] = []
-    for number, text in enumerate(_texts(record, room), 1):
+    for number, text in enumerate(_texts(record), 1):
         start = 0
         for part in _cut(text, room):
             start = text.find(part, start)

@@ -25,6 +25,7 @@ INKS = (
     "muted",
     "faint",
     "rule",
+    "brace",
     "busy",
     "accent",
     "good",

@@ -13,6 +13,8 @@ if TYPE_CHECKING:
 
 WAITING, HELD, DONE, ERROR = 0, 4, 8, 9
 SCORING_ERROR = "ScoringError"
+TRUNCATED, CUT_OFF = " · truncated", " · cut"
+"""What is said of a finished rollout of which an answer was cut off, and where room is short."""
 
 
 class Look(NamedTuple):

@@ -12,7 +12,7 @@ from tui_eval.fold.filter_fields import METRIC
 from tui_eval.printable import one_line
 from tui_eval.tui.commands.keymap import key_for
 from tui_eval.tui.look.figures import clock_text, span_text
-from tui_eval.tui.look.stages import DONE, look_of
+from tui_eval.tui.look.stages import CUT_OFF, DONE, TRUNCATED, look_of
 from tui_eval.tui.rollouts.row_order import Sorting
 
 if TYPE_CHECKING:
@@ -60,14 +60,15 @@ def rollout_name(state: RunState, row: int) -> str:
 def story_title(
     state: RunState, row: int, rollout: Rollout | None, now: float, width: int, note: Note
 ) -> Content:
-    """Which rollout it is, its attempt, stage, time, and whether there is a note on it; shorter
-    where `width` is small."""
+    """Which rollout it is, its stage, whether it is truncated, its attempt, time, and whether there
+    is a note on it; shorter where `width` is small."""
     number = key_for("run.trajectory")
     if row < 0 or row >= state.total:
         return Content(f" {number} Trajectory ")
     look = look_of(state, row)
     stage = (f"{look.glyph} {look.word}", f"{COLOURS.get(look.ink, '')} not dim".lstrip())
-    parts: list[tuple[str, str] | str] = [stage]
+    is_cut = state.stage[row] == DONE and row in state.facts.truncated
+    parts: list[tuple[str, str] | str] = []
     attempt = max(state.attempt[row], rollout.attempt if rollout is not None else 1)
     if attempt > 1:
         parts.append(f" · attempt {attempt}")
@@ -79,8 +80,10 @@ def story_title(
     if note != Note():
         parts += [" · ", ("✎", COLOURS["accent"])]
     name = rollout_name(state, row)
-    for title in (f"Trajectory · {name}", name):
-        found = Content.assemble(f" {number} {title} · ", *parts, " ")
+    words = (TRUNCATED, TRUNCATED, CUT_OFF) if is_cut else ("", "")
+    for title, word in zip((f"Trajectory · {name}", name, name), words, strict=False):
+        warning = [(word, f"{COLOURS['warn']} not dim")] if word else []
+        found = Content.assemble(f" {number} {title} · ", stage, *warning, *parts, " ")
         if found.cell_length <= width - 4:
             break
     return found

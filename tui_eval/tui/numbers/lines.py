@@ -19,7 +19,6 @@ from tui_eval.tui.look.figures import (
     count_text,
     interval_text,
     ms_text,
-    plural,
     reward_text,
 )
 from tui_eval.tui.look.ink import EMPTY, Line, Span, cut, cut_line, left, line_width, right, spread
@@ -132,23 +131,27 @@ def _pass_rates(state: RunState, width: int) -> Iterator[Line]:
         spans += told
     last = rates[-1]
     all_pass = _rate(f"pass^{last.k}", last.all_pass)
-    notes = [f"passes from {state.threshold:g}"]
+    passes = f"passes from {state.threshold:g}"
+    notes = [passes]
     if last.left_out:
         over = f"@{last.k} and ^{last.k} over {last.examples:,} of {examples:,} examples"
         short = f"@{last.k} ^{last.k} over {last.examples:,} of {examples:,}"
-        notes = [f"{over} · {notes[0]}", f"{short} · {notes[0]}", over]
+        notes = [f"{over} · {passes}", f"{short} · {passes}", over, short]
     below: Line = ()
     if line_width(spans) + line_width(all_pass) <= width + 2:
         spans += all_pass
     else:
         below = all_pass
     room = width - line_width(below)
-    below = (*below, (next((note for note in notes if len(note) <= room), notes[-1]), "faint"))
+    note = next((one for one in notes if len(one) <= room), notes[-1])
+    below = (*below, (note, "faint"))
     if line_width(spans) + line_width(below) <= width:
         yield spread(tuple(spans), below, width)
     else:
         yield tuple(spans[:-1])
         yield cut_line(below, width)
+    if passes not in note:
+        yield ((passes, "faint"),)
 
 
 def _rate(name: str, value: float) -> Line:
@@ -224,12 +227,15 @@ def _chain(error: str, width: int) -> str:
 
 
 def _stops(state: RunState, width: int) -> Iterator[Line]:
-    if not state.stop_conditions:
+    if not state.stop_conditions and not state.truncated:
         return
     yield EMPTY
     yield (("stopped by", "faint"),)
     for name, count in state.stop_conditions.most_common(8):
         yield ((right(f"{count:,}", 5), "strong"), (f"  {one_line(name, max(width - 7, 4))}", ""))
+    if state.truncated:
+        of_them = "of them " if state.stop_conditions else ""
+        yield ((right(f"{state.truncated:,}", 5), "strong"), (f"  {of_them}truncated", "warn"))
 
 
 def _tools(state: RunState, width: int) -> Iterator[NumberLine | Line]:
@@ -312,8 +318,6 @@ def _times(state: RunState, width: int) -> Iterator[Line]:
         (f"  {ms_text(scoring.mean or 0.0)}", "strong"),
         (" scoring", "muted"),
     )
-    if state.truncated:
-        yield ((f"{plural(state.truncated, 'rollout')} truncated", "warn"),)
 
 
 def _notices(state: RunState, width: int) -> Iterator[Line]:

@@ -97,7 +97,7 @@ COLUMNS = (
     BAR_COLUMN,
     GROUP_COLUMN,
     _number("turns", "turns", 6, lambda state, row: state.turns[row]),
-    _number("calls", "tools", 7, lambda state, row: state.tool_calls[row]),
+    _number("calls", "calls", 7, lambda state, row: state.tool_calls[row]),
     _number("tokens", "tokens", 8, _tokens, _tokens_text),
     _number("input", "in", 7, lambda state, row: state.input_tokens[row], _tokens_text),
     _number("output", "out", 7, lambda state, row: state.output_tokens[row], _tokens_text),

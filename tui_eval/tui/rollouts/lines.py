@@ -5,6 +5,8 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Hashable, Sequence
 
+from rich.cells import cell_len
+
 from tui_eval.fold.columns import Note, Notes, note_key, number_of_row
 from tui_eval.fold.run_state import RunState
 from tui_eval.printable import one_line
@@ -16,15 +18,16 @@ from tui_eval.tui.look.ink import (
     Line,
     Span,
     cut,
-    cut_line,
     left,
     letter_ink,
     line_width,
     right,
 )
 from tui_eval.tui.look.stages import (
+    CUT_OFF,
     DONE,
     ERROR,
+    TRUNCATED,
     WAITING,
     error_word,
     look_of,
@@ -45,7 +48,7 @@ ID_LEAST, ID_MOST = 3, 14
 REWARD = 7
 NOTE_GLYPH = "✎"
 MARK_GLYPH = "A"
-NOTE_LEAST = 8
+NOTE_LEAST = 6
 """Cells in which a note is told beside its sign, the gap before it included."""
 
 
@@ -186,6 +189,7 @@ class RolloutLines:
             row == self.mark,
             self._note(row),
             look_of(state, row),
+            row in state.facts.truncated,
             state.attempt[row],
             None if math.isnan(seconds) else seconds,
             None if math.isnan(reward) else reward,
@@ -205,7 +209,7 @@ class RolloutLines:
         groups = state.per_example > 1
         dull = "faint" if stage == WAITING else ""
         repeats = brace in ("│", "╰")
-        spans: list[Span] = [(f"{brace or ' '} ", "rule")] if groups else []
+        spans: list[Span] = [(f"{brace or ' '} ", "brace")] if groups else []
         spans += [
             (f"{look.glyph} ", look.ink),
             (right(self._example(row), self._id_width), "faint" if repeats else dull),
@@ -268,20 +272,35 @@ class RolloutLines:
             spans.append((_error(self.state.errors.get(row, look.word), room), "bad"))
         else:
             spans.append((look.word, look.ink if stage < DONE else "muted"))
+            if stage == DONE and row in self.state.facts.truncated:
+                fits = line_width(spans) + len(TRUNCATED) <= room
+                spans.append((TRUNCATED if fits else CUT_OFF, "warn"))
             if attempt > 1 and line_width(spans) + 7 <= room:
                 spans.append((f"  try {attempt}", "warn"))
-        note = self._note(row)
-        tags = " ".join(f"#{tag}" for tag in note.tags)
-        said: list[Span] = [(f"  {tags}", "accent")] if tags else []
-        if note.text:
-            said.append((f"  {one_line(note.text, room)}", "muted"))
-        left_over = room - line_width(spans)
-        if said and left_over >= min(line_width(said), NOTE_LEAST):
-            spans += cut_line(said, left_over)
+        spans += _noted(self._note(row), room - line_width(spans))
         waits, left_over = self.state.notes.get(row), room - line_width(spans) - 2
         if waits and left_over >= min(len(waits), 8):
             spans.append((f"  {cut(one_line(waits, left_over), left_over)}", "muted"))
         return spans
+
+
+def _noted(note: Note, room: int) -> list[Span]:
+    """As many whole tags as fit, of the first one what fits; then the note where all of them do."""
+    said, shown = "", 0
+    for tag in note.tags:
+        more = f"{said or ' '} #{one_line(tag, room + 1)}"
+        if cell_len(more) > room:
+            break
+        said, shown = more, shown + 1
+    if note.tags and not shown and room >= NOTE_LEAST:
+        said = cut(more, room)
+    elif shown < len(note.tags) and cell_len(said) + 2 <= room:
+        said += " …"
+    spans: list[Span] = [(said, "accent")] if said else []
+    text, room = f"  {one_line(note.text, room + 1)}", room - cell_len(said)
+    if note.text and shown == len(note.tags) and room >= min(cell_len(text), NOTE_LEAST):
+        spans.append((cut(text, room), "muted"))
+    return spans
 
 
 def _error(error: str, room: int) -> str:

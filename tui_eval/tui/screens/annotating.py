@@ -26,6 +26,10 @@ class AnnotatingScreen(AskingScreen):
     keys: KeyLine
     notebook: Notebook
 
+    def _update_keys(self) -> None:
+        """Shows the keys that work now."""
+        raise NotImplementedError
+
     def open_notebook(self) -> None:
         """Forgets the mark and the notes of another run."""
         self.notebook = Notebook(self.state)
@@ -89,6 +93,14 @@ class AnnotatingScreen(AskingScreen):
         self.rollouts.lines.mark = row
         self.rollouts.update()
         self._tell_mark()
+        self._update_keys()
+
+    def let_go_of_mark(self) -> bool:
+        """Lets go of the mark where keys come to the list; returns whether there was one."""
+        held = self.focused is self.rollouts and self.rollouts.lines.mark >= 0
+        if held:
+            self.put_mark(-1)
+        return held
 
     def _tell_mark(self) -> None:
         mark = self.rollouts.lines.mark

@@ -113,7 +113,7 @@ class SortLines(Picking):
 
 def _headed(field: str) -> str:
     """What stands over the column of a field, where that is not its name."""
-    return f" · column {HEADS[field]}" if field in HEADS else ""
+    return f" · headed {HEADS[field]}" if field in HEADS else ""
 
 
 class SortMenu(Dialog[str | None]):

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from typing import ClassVar
+
+from tui_eval.tui.commands.command import Scope
 from tui_eval.tui.look.titles import STILL_LOADING
 from tui_eval.tui.rollouts.filter_entry import error_condition, tool_condition
 from tui_eval.tui.screens.annotating import AnnotatingScreen
@@ -13,10 +16,17 @@ class FindingScreen(AnnotatingScreen):
     """A screen with numbers beside the list of what they are made of."""
 
     numbers: MetricsPanel
+    listed: ClassVar[Scope] = "list"
+    """Commands of the list, which the palette has from every pane."""
 
     def action_pane(self, number: int) -> None:
         """Goes to a pane."""
         raise NotImplementedError
+
+    def action_in_list(self, action: str) -> None:
+        """Does what a key of the list does, there."""
+        self.action_pane(1)
+        self.call_after_refresh(self.rollouts.run_action, action)
 
     def _update_keys(self) -> None:
         """Shows the keys that work now."""

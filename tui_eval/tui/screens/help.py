@@ -15,7 +15,6 @@ from textual.content import Content
 
 from tui_eval.tui.commands import APART, COMMANDS
 from tui_eval.tui.commands.command import ABOVE, Command, Scope
-from tui_eval.tui.commands.form import FORM
 from tui_eval.tui.commands.keymap import Keymap, key_for, keymap_of
 from tui_eval.tui.look.ink import EMPTY, Line, left, line_width
 from tui_eval.tui.look.stages import LOOKS, MEANINGS
@@ -65,7 +64,7 @@ def key_lines(
     others: Mapping[str, str] = AS_EVER,
 ) -> Iterator[Line]:
     """The lines of `told_commands`, with a blank one between groups."""
-    others = others if _of_run(groups, scopes) else UNFOLLOWED
+    others = UNFOLLOWED if scopes else others
     told = told_commands(groups, scopes, here, others)
     shown = {command.id: keymap.shown(command) for _, commands in told for command in commands}
     width = max(KEYS, *(cell_len(keys) + 2 for keys in shown.values()))
@@ -78,10 +77,6 @@ def key_lines(
             )
         if name != told[-1][0]:
             yield EMPTY
-
-
-def _of_run(groups: Sequence[str], scopes: Collection[str]) -> bool:
-    return not scopes and FORM not in groups
 
 
 def sign_lines() -> Iterator[Line]:
@@ -105,7 +100,7 @@ def help_lines(
 ) -> list[Line]:
     """Keys and signs, in two columns where there is room; no signs for some scopes only."""
     lines = list(key_lines(groups, keymap, scopes, here, others))
-    if _of_run(groups, scopes):
+    if not scopes:
         lines += [EMPTY, *sign_lines()]
     ends = [at for at, line in enumerate(lines) if not line]
     middle = min(ends, key=lambda at: abs(at - len(lines) // 2), default=len(lines))
@@ -191,6 +186,6 @@ class Help(Dialog[None]):
     def compose(self) -> ComposeResult:
         """The box."""
         box = HelpLines(self._groups, self._scopes, self._here, self._others)
-        what = "Keys and signs" if _of_run(self._groups, self._scopes) else "Keys"
+        what = "Keys" if self._scopes else "Keys and signs"
         box.border_title = Content(f"{what} · esc closes")
         yield box

@@ -44,7 +44,7 @@ FOLLOWED = (
     (("If nothing comes, see what its program says.", "faint"),),
 )
 NO_ROWS = "None of its lines can be read; {} says why."
-UNREADABLE = "This rollout cannot be read back from results.jsonl."
+UNREADABLE = ((("This rollout cannot be read back from results.jsonl.", "bad"),),)
 
 
 class LiveScreen(PassingOnScreen, SteeringScreen, FindingScreen, LeavableScreen, ZoomingScreen):
@@ -130,11 +130,11 @@ class LiveScreen(PassingOnScreen, SteeringScreen, FindingScreen, LeavableScreen,
     def on_mount(self) -> None:
         """Draws the first frame: there is no run yet."""
         self.set_focus(self.first_focus)
-        self.story.empty = ((("no rollout yet", "faint"),),)
+        self.story.empty = self.reward.empty = ((("no rollout yet", "faint"),),)
         self.screen_layout_refresh_signal.subscribe(self, lambda _: self._retitle())
         self._retitle()
         self._update_keys()
-        for view in (self.header, self.story):
+        for view in (self.header, self.story, self.reward):
             view.update()
 
     def take(self, event: ev.Event) -> None:
@@ -213,7 +213,7 @@ class LiveScreen(PassingOnScreen, SteeringScreen, FindingScreen, LeavableScreen,
         if reader is not self.reader or not current:
             return
         if reader.unreadable:
-            self.story.empty = (((UNREADABLE, "bad"),),)
+            self.story.empty = UNREADABLE
         rollout = reader.rollout
         self.story.show(rollout, anew=self.story.rollout is None)
         self._show_reward()
@@ -248,7 +248,7 @@ class LiveScreen(PassingOnScreen, SteeringScreen, FindingScreen, LeavableScreen,
         self.rollouts.row = row
         self.rollouts.update()
         self.rollouts.show_row()
-        self.story.empty = (((UNREADABLE, "bad"),),) if self.reader.unreadable else ()
+        self.story.empty, self.reward.empty = UNREADABLE if self.reader.unreadable else (), ()
         sticks = rollout is not None and not rollout.finished
         self.story.show(rollout, anew=True, sticks=sticks)
         self._show_reward()
@@ -383,11 +383,11 @@ class LiveScreen(PassingOnScreen, SteeringScreen, FindingScreen, LeavableScreen,
         self.action_pane((here + by) % len(self.panes) + 1)
 
     def action_back(self) -> None:
-        """Out of the zoom, then to the list; there it lets go of the mark."""
+        """Lets go of the mark in the list; else out of the zoom, then to the list."""
+        if self.let_go_of_mark():
+            return
         if self.is_zoomed:
             self.action_zoom()
-        elif self.focused is self.rollouts and self.rollouts.lines.mark >= 0:
-            self.put_mark(-1)
         elif self.over_home and self.focused is self.panes[0]:
             self.action_leave()
         else:

@@ -10,6 +10,7 @@ from tui_eval.fold.run_state import RunState
 from tui_eval.tui.commands.command import RUN
 from tui_eval.tui.commands.live import COMMANDS
 from tui_eval.tui.widgets.log_pane import LogPane
+from tui_eval.tui.widgets.rollout_list import RolloutList
 from tui_eval.tui.widgets.trajectory import Trajectory
 
 NO_LOG = {"search": "", "level": ""}
@@ -36,6 +37,8 @@ def words_for(state: RunState, pane: Widget | None) -> dict[str, str]:
         "export": "export" if state.finished else "",
         "read_elsewhere(False)": "pager" if begun else "",
     }
+    marks = isinstance(pane, RolloutList) and pane.lines.mark >= 0 and not pane.listing.text
+    words["back"] = "unmark" if marks else ""
     if isinstance(pane, Trajectory):
         words |= {"switch_fold": pane.fold_word, "search": "find" if pane.rollout else ""}
     elif isinstance(pane, LogPane):

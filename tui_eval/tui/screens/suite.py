@@ -338,7 +338,9 @@ class SuiteScreen(LiveScreen):
             super().action_zoom()
 
     def action_back(self) -> None:
-        """Out of the zoom, to the rollouts, then to the list."""
+        """Lets go of the mark in the rollouts; else out of the zoom, to them, then to the list."""
+        if self.let_go_of_mark():
+            return
         if self.focused is self.evaluations:
             self.remove_class("-list")
         elif self.grid.has_class("-zoomed"):

@@ -254,10 +254,11 @@ def _concurrency(state: RunState, words: int, terse: bool) -> Line:
 
 
 def _tokens(state: RunState, words: int) -> str:
-    if words > 1:
-        noun = "tokens " if words == 3 and state.usage.tokens_in else ""
-        return noun + tokens_text(state.usage.tokens_in, state.usage.tokens_out)
-    return f"{count_text(state.usage.tokens_in + state.usage.tokens_out)} tok"
+    read, written = state.usage.tokens_in, state.usage.tokens_out
+    if words > 2 or (words == 2 and not read):
+        return f"{'tokens ' if read else ''}{tokens_text(read, written)}"
+    both = f"{count_text(read)} → {count_text(written)}"
+    return f"{both if words > 1 else count_text(read + written)} tok"
 
 
 def _lines_that_are_no_rows(state: RunState, words: int) -> Line:

@@ -23,6 +23,8 @@ class RewardPanel(LineView):
         self.rollout: Rollout | None = None
         self.group: ExampleFigures | None = None
         self.note = Note()
+        self.empty: tuple[Line, ...] = ()
+        """What stands where there is no rollout."""
         self._lines: list[Line] = []
         self._made_for: Rollout | None = None
         self._made_of: tuple[object, ...] = ()
@@ -50,9 +52,9 @@ class RewardPanel(LineView):
     def update(self) -> None:
         """Makes the lines anew where something changed."""
         rollout = self.rollout
-        made_of = (rollout and rollout.finished, self.group, self.note, self.line_width)
+        made_of = (rollout and rollout.finished, self.group, self.note, self.empty, self.line_width)
         if rollout is not self._made_for or made_of != self._made_of:
             self._made_for, self._made_of = rollout, made_of
             told = breakdown(rollout, self.group, self.line_width)
-            self._lines = [*noted(self.note, self.line_width), *told]
+            self._lines = [*noted(self.note, self.line_width), *told] or [*self.empty]
         super().update()
