@@ -82,10 +82,12 @@ def test_a_run_of_ours_is_told_from_its_metadata(here: Path) -> None:
         n_errored=1,
         date="2026-01-02T03:04:05+00:00",
         env_args={"prompt": "short", "split": None},
+        extra_env_kwargs={"system_prompt": "Be brief."},
         sampling_args={"temperature": 0.2, "n": 1, "extra_body": {}},
     )
     one = found()["one"]
-    assert one.asked == {"prompt": "short", "temperature": 0.2}
+    asked = {"prompt": "short", "system_prompt": "Be brief.", "temperature": 0.2}
+    assert one.asked == asked
     assert (one.env_id, one.model, one.format) == ("my-env", "org/model", "tui-eval")
     assert (one.reward, one.low, one.high, one.n) == (0.75, 0.5, 1.0, 3)
     assert (one.done, one.total, one.complete, one.running) == (3, 4, False, False)

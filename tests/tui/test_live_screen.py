@@ -12,6 +12,7 @@ from scripted_run import (
     ScriptedFeed,
     all_events,
     failed,
+    failed_row,
     finished,
     run_started,
     saved_row,
@@ -420,3 +421,15 @@ async def test_the_list_says_why_a_rollout_sleeps_where_there_is_room() -> None:
         note = "RateLimitError, again in 4s"
         await stage.tell(staged(SELECTED, ev.Stage.SLEEPING, turns=2, note=note))
         await stage.until(lambda: "sleeping  RateLi" in stage.text(stage.live.rollouts))
+
+
+@pytest.mark.parametrize("frames", [3, 60])
+async def test_what_failed_opens_at_its_error_however_long_the_traceback_is(frames: int) -> None:
+    row = failed_row(0)
+    row["tui_eval"]["traceback"] = "\n".join(f"  File {n}.py, line {n}" for n in range(frames))
+    start = run_started(total=4, num_examples=1)
+    async with staged_app(ScriptedFeed([start, failed(0)], {0: row}), size=(80, 24)) as stage:
+        await stage.press("g", "enter")
+        await stage.until(lambda: "File 1.py" in stage.text(stage.live.story))
+        assert "✗ error" in stage.text(stage.live.story)
+        assert "ToolCallError: Tool" in stage.text(stage.live.story)

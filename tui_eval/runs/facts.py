@@ -81,10 +81,14 @@ def asked_shape(facts: Mapping[str, Any]) -> tuple[int, int]:
 
 
 def asked_values(facts: Mapping[str, Any]) -> dict[str, Any]:
-    """Arguments of the environment and sampling parameters that were given, by name."""
+    """Arguments and settings of the environment and sampling parameters that were given."""
     sampling = dict(mapping(facts.get("sampling_args")))
     sampling.pop("n", None)  # it is 1 in every run
-    both = {**mapping(facts.get("env_args")), **sampling}
+    both = {
+        **mapping(facts.get("env_args")),
+        **mapping(facts.get("extra_env_kwargs")),
+        **sampling,
+    }
     return {name: value for name, value in both.items() if value not in (None, {}, [])}
 
 

@@ -66,8 +66,10 @@ class Trajectory(StoryView):
         self.update()
         if anew:
             self.jump(0)
-            if sticks or (rollout is not None and rollout.error):
+            if sticks:
                 self._to_end()
+            elif rollout is not None and rollout.error:
+                self._select(len(self._layout.parts) - 1)
         if self.search.wanted is not None:
             self._find(goes=False)
 
@@ -107,6 +109,11 @@ class Trajectory(StoryView):
             self.show_line(min(end - 1, start + self.view_height - 1))
             self.show_line(self._layout.starts[self.cursor])
         self.update()
+
+    def _show_wanted(self) -> None:
+        """Lines have other places than they had without any room."""
+        if self._line_wanted is not None:
+            self._select(self.cursor)
 
     def action_move(self, by: int) -> None:
         """Selects the next or previous piece, or scrolls within one that does not fit."""
