@@ -4,9 +4,20 @@ from __future__ import annotations
 
 import json
 from pathlib import Path
+from typing import Any
 
-from scripted_run import saved_row
+from scripted_run import (
+    ERRORS,
+    NOW,
+    ScriptedFeed,
+    failed,
+    finished,
+    run_started,
+    saved_row,
+    saved_rows,
+)
 
+from tui_eval import events as ev
 from tui_eval.events import Event
 from tui_eval.runs.layout import RunDir
 from tui_eval.runs.saved_feed import SavedFeed
@@ -44,3 +55,20 @@ def feed_on_disk(path: Path, rows: int = EXAMPLES * EACH) -> tuple[FeedFromDisk,
     """A feed of such a run."""
     run = run_on_disk(path, rows)
     return FeedFromDisk(run), run
+
+
+def scripted_on_disk(folder: Path, **changes: Any) -> ScriptedFeed:
+    """A finished run whose rows are where its events say."""
+    place, events = 0, [run_started(path=str(folder), **changes)]
+    with open(folder / "results.jsonl", "wb") as file:
+        for row, values in saved_rows().items():
+            if row == 5:
+                values["completion"][0]["content"] = "a needle in the hay"
+            line = json.dumps(values).encode() + b"\n"
+            make = failed if row in ERRORS else finished
+            event = make(row)
+            event.offset, event.length = place, len(line)
+            events.append(event)
+            place += file.write(line)
+    events.append(ev.RunFinished(0, NOW, "finished", 3))
+    return ScriptedFeed(events, saved_rows(), live=False)

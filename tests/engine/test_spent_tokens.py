@@ -3,10 +3,14 @@
 from __future__ import annotations
 
 import json
+import os
+import signal
 from typing import Any
 
-from program import Program, chat_answer
+from program import Program, Run, chat_answer, wait_until
 from servers import FaultServer, Reply
+
+from tui_eval.runs.lock import holder
 
 CHAT = "/v1/chat/completions"
 GOOD = Reply(body=chat_answer("yes"))
@@ -102,3 +106,30 @@ def test_tokens_of_a_row_that_runs_again_are_counted_on(
     assert tokens["lost"] == {"input": 20, "output": 10}, "of both sessions before"
     assert tokens["total"] == 60
     assert len((run.path / "superseded.jsonl").read_text().splitlines()) == 2
+
+
+def test_what_is_in_flight_counts_for_the_budget_also_where_the_engine_was_killed(
+    program: Program, fault_server: FaultServer
+) -> None:
+    program.environment("two-turns", TWO_TURNS)
+    fault_server.script(CHAT, [GOOD, GOOD, GOOD, Reply(hang=True)])
+    asked = ("-m", "m", "-b", f"{fault_server.url}/v1", "-n", "1", "-r", "4", "-c", "1")
+    process = program.start("two-turns", *asked, "-s")
+    run = wait_until(lambda: next(iter(program.runs()), None), "a run")
+    unfinished = [{"example_id": 0, "rollout": 1, "input_tokens": 10, "output_tokens": 5}]
+    wait_until(lambda: noted(run) == unfinished, "what is in flight is noted")
+    held = holder(run.path / "lock")
+    assert held is not None
+    os.kill(held.pid, signal.SIGKILL)
+    assert program.finish(process).code == 1
+    report = program.run("report", str(run.path), "--json")
+    assert json.loads(report.out)["tokens"]["total"] == 45
+    before, budget = len(fault_server.requests), ("--max-total-tokens", "45")
+    again = program.run("run", "--resume", str(run.path), *budget)
+    assert again.code == 4, again
+    assert len(fault_server.requests) == before
+
+
+def noted(run: Run) -> Any:
+    path = run.path / "metadata.json"
+    return run.metadata.get("unfinished") if path.exists() else None

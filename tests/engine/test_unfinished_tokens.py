@@ -4,19 +4,16 @@ from __future__ import annotations
 
 import asyncio
 import json
-import os
-import signal
 from pathlib import Path
 from typing import Any
 
 import pytest
-from program import Program, Run, chat_answer, wait_until
+from program import Run, chat_answer
 from servers import FaultServer, Reply
 
 import tui_eval as vf
 from tui_eval.fold.run_state import RunState
 from tui_eval.runs.layout import RunDir
-from tui_eval.runs.lock import holder
 from tui_eval.runs.opening import saved_events
 
 CHAT = "/v1/chat/completions"
@@ -26,18 +23,6 @@ HANG = Reply(hang=True)
 FRUIT = [
     {"question": name, "example_id": id_} for id_, name in ((7, "pear"), (5, "fig"), (3, "plum"))
 ]
-TWO_TURNS = """
-import tui_eval as vf
-
-class TwoTurns(vf.MultiTurnEnv):
-    async def env_response(self, messages, state):
-        return [{"role": "user", "content": "and?"}]
-
-def load_environment():
-    return TwoTurns(
-        dataset=[{"question": "?"}] * 4, rubric=vf.Rubric([lambda completion: 1.0]), max_turns=2
-    )
-"""
 
 
 class TwoTurns(vf.MultiTurnEnv):
@@ -160,30 +145,3 @@ async def test_metadata_that_tells_nonsense_of_them_tells_nothing(
     metadata = Run(path).metadata | {"unfinished": nonsense}
     (path / "metadata.json").write_text(json.dumps(metadata))
     assert told(path) == ((20, 10), (0, 0))
-
-
-def test_they_count_for_the_budget_also_where_the_engine_was_killed(
-    program: Program, fault_server: FaultServer
-) -> None:
-    program.environment("two-turns", TWO_TURNS)
-    fault_server.script(CHAT, [GOOD, GOOD, GOOD, HANG])
-    asked = ("-m", "m", "-b", f"{fault_server.url}/v1", "-r", "1", "-c", "1")
-    process = program.start("two-turns", *asked, "-s")
-    run = wait_until(lambda: next(iter(program.runs()), None), "a run")
-    unfinished = [{"example_id": 1, "rollout": 0, "input_tokens": 10, "output_tokens": 5}]
-    wait_until(lambda: noted(run) == unfinished, "what is in flight is noted")
-    held = holder(run.path / "lock")
-    assert held is not None
-    os.kill(held.pid, signal.SIGKILL)
-    assert program.finish(process).code == 1
-    report = program.run("report", str(run.path), "--json")
-    assert json.loads(report.out)["tokens"]["total"] == 45
-    before, budget = len(fault_server.requests), ("--max-total-tokens", "45")
-    again = program.run("run", "--resume", str(run.path), *budget)
-    assert again.code == 4, again
-    assert len(fault_server.requests) == before
-
-
-def noted(run: Run) -> Any:
-    path = run.path / "metadata.json"
-    return run.metadata.get("unfinished") if path.exists() else None

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import re
 import sys
 import threading
@@ -10,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from run_on_disk import scripted_on_disk
 from scripted_run import (
     ERRORS,
     NOW,
@@ -22,17 +22,14 @@ from scripted_run import (
     staged,
 )
 from seeing import seen
-from staging import Stage, over, running, staged_app, staged_suite
+from staging import Stage, over, running, staged_app
 
 from tui_eval import events as ev
-from tui_eval.fold.columns import Note, Version
+from tui_eval.fold.columns import Version
 from tui_eval.fold.patterns import Matcher
 from tui_eval.fold.run_state import RunState
-from tui_eval.runs.layout import RunDir
-from tui_eval.runs.notes import read_notes, write_note
 from tui_eval.tui.rollouts.columns import known_columns
 from tui_eval.tui.rollouts.filter_entry import HINTS, error_condition, with_errors_only
-from tui_eval.tui.screens.compare_rollouts import CompareRollouts
 
 
 def shown(stage: Stage) -> str:
@@ -47,23 +44,6 @@ def listed(stage: Stage) -> list[int]:
 async def typed(stage: Stage, text: str) -> None:
     names = {" ": "space"}
     await stage.press("slash", *(names.get(sign, sign) for sign in text))
-
-
-def on_disk(folder: Path, **changes: Any) -> ScriptedFeed:
-    """A finished run whose rows are where its events say."""
-    place, events = 0, [run_started(path=str(folder), **changes)]
-    with open(folder / "results.jsonl", "wb") as file:
-        for row, values in saved_rows().items():
-            if row == 5:
-                values["completion"][0]["content"] = "a needle in the hay"
-            line = json.dumps(values).encode() + b"\n"
-            make = failed if row in ERRORS else finished
-            event = make(row)
-            event.offset, event.length = place, len(line)
-            events.append(event)
-            place += file.write(line)
-    events.append(ev.RunFinished(0, NOW, "finished", 3))
-    return ScriptedFeed(events, saved_rows(), live=False)
 
 
 async def test_a_filter_lists_what_matches_while_it_is_typed_and_escape_clears_it() -> None:
@@ -179,7 +159,7 @@ async def test_an_expression_that_takes_too_long_says_so(monkeypatch: pytest.Mon
 async def test_a_filter_for_which_no_process_can_be_started_says_so_and_the_screen_lives(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, text: str
 ) -> None:
-    async with staged_app(on_disk(tmp_path)) as stage:
+    async with staged_app(scripted_on_disk(tmp_path)) as stage:
         with monkeypatch.context() as without:
             without.setattr(sys, "executable", str(tmp_path / "python-that-is-gone"))
             await typed(stage, text)
@@ -192,7 +172,7 @@ async def test_a_filter_for_which_no_process_can_be_started_says_so_and_the_scre
 
 
 async def test_transcripts_are_searched_in_the_background(tmp_path: Path) -> None:
-    async with staged_app(on_disk(tmp_path)) as stage:
+    async with staged_app(scripted_on_disk(tmp_path)) as stage:
         await typed(stage, "text:needle")
         assert "searched" in shown(stage)
         await stage.press("enter")
@@ -213,7 +193,7 @@ async def test_titles_have_the_numbers_that_the_list_has() -> None:
 async def test_a_search_whose_file_is_gone_says_so(tmp_path: Path, gone: str) -> None:
     run = tmp_path / "run"
     run.mkdir()
-    async with staged_app(on_disk(run)) as stage:
+    async with staged_app(scripted_on_disk(run)) as stage:
         (run / gone).rename(tmp_path / "elsewhere")
         await typed(stage, "text:needle")
         await stage.press("enter")
@@ -238,7 +218,7 @@ async def test_escape_ends_a_search_before_it_takes_the_filter_away(
                 go_on.wait(20)
 
     monkeypatch.setattr(text_search, "search_transcripts", slow)
-    async with staged_app(on_disk(tmp_path)) as stage:
+    async with staged_app(scripted_on_disk(tmp_path)) as stage:
         await typed(stage, "text:needle")
         await stage.press("enter")
         await stage.until(lambda: "searched 10 of 40" in shown(stage))
@@ -425,95 +405,6 @@ async def test_the_rollouts_of_one_error_are_listed() -> None:
         await stage.until(lambda: listed(stage) == sorted(ERRORS))
         await stage.press("e")
         assert stage.live.rollouts.row in ERRORS
-
-
-async def test_a_note_is_kept_beside_the_run_and_found_by_its_tag(tmp_path: Path) -> None:
-    async with staged_app(on_disk(tmp_path)) as stage:
-        await stage.press("j", "a", *"odd", "space", *"end", "tab", *"check", "enter")
-        await stage.until(lambda: read_notes(RunDir(tmp_path)))
-        assert read_notes(RunDir(tmp_path)) == {("0", 1): Note("odd end", ("check",))}
-        await stage.until(lambda: "✎" in shown(stage).splitlines()[2])
-        assert "Trajectory · example 0 #1" in str(stage.live.story.border_title)
-        assert stage.text(stage.live.reward).split()[:4] == ["✎", "#check", "odd", "end"]
-        stage.live.rollouts.filter_by("tag:check")
-        await stage.until(lambda: listed(stage) == [1])
-        await stage.press("a", "ctrl+u", "tab", "ctrl+u", "enter")
-        await stage.until(lambda: not read_notes(RunDir(tmp_path)))
-        await stage.until(lambda: listed(stage) == [])
-
-
-@pytest.mark.parametrize("size", [(80, 24), (120, 40)])
-async def test_what_an_example_came_to_stays_beside_notes(
-    size: tuple[int, int], tmp_path: Path
-) -> None:
-    write_note(RunDir(tmp_path), 0, 2, Note("", ("odd", "check")))
-    async with staged_app(on_disk(tmp_path), size=size) as stage:
-        await stage.until(lambda: "#odd" in shown(stage).splitlines()[3])
-        assert shown(stage).splitlines()[3].rstrip().endswith(("#check", "…"))
-        assert "mean ±std" in shown(stage).splitlines()[0]
-
-
-async def test_notes_that_are_there_are_shown(tmp_path: Path) -> None:
-    write_note(RunDir(tmp_path), 0, 2, Note("said twice", ("odd",)))
-    async with staged_app(on_disk(tmp_path), size=(80, 24)) as stage:
-        await stage.until(lambda: "#odd  said…" in shown(stage).splitlines()[3])
-        assert "mean ±std pass@4" in shown(stage).splitlines()[0]
-        await stage.press("j", "j", "5")
-        await stage.until(lambda: "✎ #odd" in stage.text(stage.live.reward))
-        assert "said twice" in stage.text(stage.live.reward)
-
-
-async def test_tags_are_told_whole_and_before_the_note(tmp_path: Path) -> None:
-    write_note(RunDir(tmp_path), 0, 0, Note("said twice", ("odd", "check")))
-    write_note(RunDir(tmp_path), 0, 1, Note("said twice", ("odd", "check-it-again")))
-    write_note(RunDir(tmp_path), 0, 2, Note("said twice", ("check-it-again", "odd")))
-    write_note(RunDir(tmp_path), 0, 3, Note("said twice"))
-    async with staged_app(on_disk(tmp_path), size=(80, 24)) as stage:
-        await stage.until(lambda: "#odd" in shown(stage))
-        found = [line.partition("done")[2].strip() for line in shown(stage).splitlines()[1:5]]
-        assert found == ["#odd #check", "#odd …", "#check-it-…", "said twice"]
-
-
-async def test_a_note_that_cannot_be_kept_says_why(tmp_path: Path) -> None:
-    feed = on_disk(tmp_path)
-    (tmp_path / "notes.jsonl").mkdir()
-    async with staged_app(feed) as stage:
-        await stage.press("a", *"x", "enter")
-        await stage.until(lambda: "cannot be kept" in stage.text(stage.live.keys))
-
-
-async def test_a_mark_stays_said_and_is_given_to_the_comparison() -> None:
-    async with staged_app(over()) as stage:
-        await stage.press("d")
-        assert "m marks" in stage.text(stage.live.keys)
-        await stage.press("j", "m", "j", "j")
-        assert "A: example 0 #1" in stage.text(stage.live.keys)
-        assert " A" in shown(stage).splitlines()[2]
-        await stage.press("d")
-        screen = stage.app.screen
-        assert isinstance(screen, CompareRollouts)
-        await stage.until(lambda: screen.is_ready)
-        assert screen.rows == (1, 3)
-        await stage.press("escape")
-        await stage.until(lambda: stage.app.screen is stage.live)
-        await stage.press("escape")
-        assert "A: example" not in stage.text(stage.live.keys)
-
-
-@pytest.mark.parametrize("staging", [staged_suite, lambda **how: staged_app(over(), **how)])
-async def test_escape_lets_go_of_the_mark_in_the_list_and_the_keys_say_so(staging: Any) -> None:
-    async with staging(size=(120, 40)) as stage:
-        await stage.press("1")
-        assert "unmark" not in stage.text(stage.live.keys)
-        await stage.press("m", "z")
-        assert "A: example" in stage.text(stage.live.keys)
-        assert "esc unmark" in stage.text(stage.live.keys)
-        await stage.press("escape")
-        assert "A: example" not in stage.text(stage.live.keys)
-        assert "unmark" not in stage.text(stage.live.keys)
-        assert stage.live.is_zoomed
-        await stage.press("escape")
-        assert not stage.live.is_zoomed
 
 
 async def test_sorting_many_rows_draws_only_what_can_be_seen() -> None:

@@ -245,6 +245,8 @@ class RolloutWatch:
             self.output_tokens,
             self.note,
             self.again_at,
+            self.lost_input,
+            self.lost_output,
         )
 
     def __str__(self) -> str:
