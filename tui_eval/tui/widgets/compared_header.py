@@ -31,6 +31,8 @@ if TYPE_CHECKING:
 NAME_MOST = 28
 BESIDE = 31
 """Cells of how a run's reward differs from the first one's."""
+BY_CHANCE = 0.05
+"""A difference whose p is not below this is not told from chance."""
 MINUTE, HOUR, DAY = 60, 3600, 86400
 
 
@@ -154,7 +156,7 @@ class ComparedHeader(LineView, can_focus=False):
 
     def _difference(self, found: Comparison, letter: str) -> Line:
         reward = found.figures[0].difference
-        spans: list[Span] = [verdict_of(reward, better=True)]
+        spans: list[Span] = [verdict_of(reward, better=True, p=found.holm_p)]
         spans.append((f"  reward {letter} − A ", "muted"))
         spans.append((signed_text(reward.mean, EXACT), "strong"))
         if reward.low is not None:
@@ -195,19 +197,23 @@ def padded(texts: Iterable[str]) -> list[str]:
     return [left(text, width) for text in kept]
 
 
-def verdict_of(found: PairedDifference, *, better: bool) -> Span:
-    """Which way the interval of a difference lies from 0, or that no pair differs: glyph and word.
+def verdict_of(found: PairedDifference, *, better: bool, p: float | None = None) -> Span:
+    """Which way a difference lies from 0, or that no pair differs: glyph and word.
+
+    It is unclear where 0 is in the interval, and where the test does not tell it from chance.
 
     Args:
         better: Whether more is better, so that the words judge.
+        p: The chance where several are tested at once; the difference's own without.
     """
     up, down = ("better", "worse") if better else ("higher", "lower")
     if found.mean == 0 and not found.se:
         return "= equal", "muted"
     if found.low is None or found.high is None:
         return "· unknown", "muted"
+    p = found.p if p is None else p
+    if found.low <= 0 <= found.high or (p is not None and p >= BY_CHANCE):
+        return "≈ unclear", "muted"
     if found.low > 0:
         return f"▲ {up}", "good" if better else "strong"
-    if found.high < 0:
-        return f"▼ {down}", "bad" if better else "strong"
-    return "≈ unclear", "muted"
+    return f"▼ {down}", "bad" if better else "strong"
