@@ -200,6 +200,26 @@ async def test_more_than_two_runs_are_compared_with_the_first_one_by_one(tmp_pat
         assert "reward B − A" in stage.text("compared")
 
 
+@pytest.mark.parametrize("count", [4, 12])
+async def test_a_doubt_is_seen_however_many_runs_there_are(tmp_path: Path, count: int) -> None:
+    paths = [write_run(tmp_path, "all", (1, 0) * 6, each=1)]
+    for n in range(1, count):
+        other = (*QUESTIONS[:3], *(f"{n} more than {k}?" for k in range(9)))
+        paths.append(write_run(tmp_path, f"other-{n}", (0, 1) * 6, questions=other, each=1))
+    async with comparing(runs_screen(paths), (80, 24)) as stage:
+        for place in (*range(1, count), 1):
+            *runs, verdict, doubt = stage.text("compared").splitlines()
+            letter = chr(ord("A") + place)
+            assert doubt.strip().startswith("! only 3 of 12 examples are in both runs")
+            assert f"reward {letter} − A" in verdict
+            assert [line[1] for line in runs if line.startswith("▌")] == [letter]
+            assert runs[0].split()[0] == "A" and len(runs) == 4
+            await stage.press("greater_than_sign")
+        await stage.pilot.click("#compared", offset=(5, 3))
+        await stage.pilot.pause()
+        assert "reward D − A" in stage.text("compared")
+
+
 @pytest.mark.parametrize("size", [(80, 24), (200, 60)], ids=str)
 async def test_runs_that_are_not_comparable_say_why(tmp_path: Path, size: tuple[int, int]) -> None:
     async with comparing(runs_screen(strangers(tmp_path)), size) as stage:

@@ -61,6 +61,8 @@ class ComparedHeader(LineView, can_focus=False):
         self.found: ComparedRuns | None = None
         self.place = 1
         self._lines: list[Line] = []
+        self._places: list[int] = []
+        """Which runs have a line; all where there is room."""
 
     def update(self) -> None:
         """Writes the lines anew."""
@@ -77,7 +79,12 @@ class ComparedHeader(LineView, can_focus=False):
 
     def marked(self, index: int) -> bool:
         """The run that stands beside the first one, where there are several."""
-        return self.found is not None and len(self.found.runs) > 2 and index == self.place
+        if self.found is None or len(self.found.runs) < 3:
+            return False
+        return self._place_at(index) == self.place
+
+    def _place_at(self, index: int) -> int | None:
+        return self._places[index] if index < len(self._places) else None
 
     def _waiting(self) -> Iterator[Line]:
         reading = self.reading
@@ -95,8 +102,15 @@ class ComparedHeader(LineView, can_focus=False):
     def _all(self) -> Iterator[Line]:
         found = self.found
         assert found is not None
-        yield from self._run_lines(found)
-        yield from self._verdict(found.comparisons[self.place - 1], found.runs[self.place].letter)
+        letter = found.runs[self.place].letter
+        told = list(self._verdict(found.comparisons[self.place - 1], letter))
+        runs = list(self._run_lines(found))
+        most = self.styles.max_height
+        room = len(runs) if most is None else max(int(most.value) - len(told), 2)
+        start = min(max(self.place - room + 2, 1), max(len(runs) - room + 1, 1))
+        self._places = [0, *range(start, min(start + room - 1, len(runs)))]
+        yield from (runs[place] for place in self._places)
+        yield from told
 
     def _run_lines(self, found: ComparedRuns) -> Iterator[Line]:
         """Names, rewards, and between them the facts that there is room for in every line."""
@@ -174,8 +188,8 @@ class ComparedHeader(LineView, can_focus=False):
 
     def clicked(self, index: int) -> None:
         """Puts that run beside the first one."""
-        if self.found is not None and 0 < index < len(self.found.runs):
-            self.post_message(self.Chosen(index))
+        if self.found is not None and (place := self._place_at(index)):
+            self.post_message(self.Chosen(place))
 
 
 def _fitting(columns: list[list[str]], room: int) -> list[list[str]]:
