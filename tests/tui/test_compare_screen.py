@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 from compare_staging import Comparing, comparing, runs_screen
-from compared_runs import PASSES, QUESTIONS, strangers, three_runs, two_runs, write_run
+from compared_runs import PASSES, QUESTIONS, Stuck, strangers, three_runs, two_runs, write_run
 from scripted_talk import USER
 
 from tui_eval.fold.comparison import Change, Comparison, PairedExample, PairedFigure
@@ -255,6 +255,16 @@ async def test_reading_tells_how_far_it_is_and_can_be_cancelled(tmp_path: Path) 
         await stage.press("escape")
         await stage.until(lambda: "✗ Cancelled." in stage.text("pairs"))
         assert stage.screen.found is None
+
+
+async def test_enter_before_anything_is_read_says_that_it_is_too_early(tmp_path: Path) -> None:
+    screen = runs_screen(two_runs(tmp_path))
+    screen.reading = Stuck(screen.reading.paths)
+    stage = Comparing(screen)
+    async with stage.app.run_test(size=(80, 24)) as stage.pilot:
+        await stage.pilot.press("enter")
+        await stage.pilot.pause()
+        assert stage.text("keys").strip() == "Not yet: the runs are still being read."
 
 
 async def test_one_pane_at_a_time_where_there_is_little_room(tmp_path: Path) -> None:

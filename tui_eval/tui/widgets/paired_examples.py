@@ -216,8 +216,8 @@ class PairedExamples(LineView):
         self.select(len(self.shown) - 1)
 
     def action_open(self) -> None:
-        """Opens the transcripts."""
-        if self.shown:
+        """Opens the transcripts; whoever shows this says so where there are none yet."""
+        if self.shown or self.comparison is None:
             self.post_message(self.Opened())
 
     def clicked(self, index: int) -> None:
