@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import shutil
 from pathlib import Path
 
 import pytest
@@ -52,6 +53,9 @@ async def test_a_run_is_called_as_it_was_named(tmp_path: Path) -> None:
     async with comparing(runs_screen([tmp_path / "second", run / "results.jsonl"])) as stage:
         names = [line.split()[1] for line in stage.text("compared").splitlines()[:2]]
         assert names == ["second", "4f2be235"]
+    shutil.copy(run / "results.jsonl", tmp_path / "copied.jsonl")
+    async with comparing(runs_screen([run, tmp_path / "copied.jsonl"])) as stage:
+        assert stage.text("compared").splitlines()[1].split()[1] == "copied.jsonl"
 
 
 async def test_numbers_stand_beside_each_other_with_paired_intervals(tmp_path: Path) -> None:

@@ -54,7 +54,7 @@ def _markdown(found: ComparedRuns, only: str) -> Iterator[str]:
     yield f"# {' and '.join(_cell(one.name) for one in found.runs)}"
     yield ""
     for one in found.runs:
-        yield f"- **{one.letter}** {_cell(one.name)}: `{_cell(str(one.run.path))}`"
+        yield f"- **{one.letter}** {_cell(one.name)}: `{_cell(str(one.run.place))}`"
     if found.settings:
         yield from _table(
             "Settings that differ",

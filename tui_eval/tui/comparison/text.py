@@ -45,7 +45,7 @@ def comparison_lines(runs: Sequence[ToldRun], only: str | None, most: int) -> It
     """Which runs, what of their settings differs, then each beside the first."""
     width = max(len(one.letter) for one in runs)
     for one in runs:
-        yield f"{one.letter:<{width}}  {one.run.path}"
+        yield f"{one.letter:<{width}}  {one.run.place}"
     yield ""
     settings = differing_settings([one.side for one in runs])
     yield "Settings that differ:" if settings else "Settings: the same"
@@ -118,7 +118,7 @@ def comparison_object(runs: Sequence[ToldRun], only: str | None) -> dict[str, An
     """The whole comparison; `docs/analysing.md` describes its keys."""
     return {
         "version": VERSION,
-        "runs": [str(one.run.path.absolute()) for one in runs],
+        "runs": [str(one.run.place.absolute()) for one in runs],
         "settings": differing_settings([one.side for one in runs]),
         "comparisons": [
             _pair_object(one.comparison, place, only)
