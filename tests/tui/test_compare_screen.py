@@ -96,6 +96,20 @@ async def test_examples_are_filtered_and_sorted_with_keys(tmp_path: Path) -> Non
         assert [row[0] for row in stage.rows()] == [str(n) for n in range(12)]
 
 
+async def test_a_reward_below_the_threshold_is_not_told_as_the_threshold(tmp_path: Path) -> None:
+    paths = two_runs(tmp_path)
+    for rewards, path in zip(((0.496, 0.49996), (0.5, 0.494)), paths, strict=True):
+        rows = [json.loads(line) for line in (path / "results.jsonl").read_text().splitlines()]
+        for row in rows:
+            row["reward"] = dict(enumerate(rewards)).get(row["example_id"], 1.0)
+        (path / "results.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows))
+    async with comparing(runs_screen(paths)) as stage:
+        assert sorted(row for row in stage.rows() if row[1] != "1.00") == [
+            ["0", "0.496", "0.50", "+0.004", "fixed"],
+            ["1", "0.4999", "0.49", "-0.01", "both-wrong"],
+        ]
+
+
 async def test_the_selected_example_stays_selected(tmp_path: Path) -> None:
     async with comparing(runs_screen(two_runs(tmp_path))) as stage:
         await stage.press("j", "j", "b")

@@ -16,7 +16,7 @@ from tui_eval.fold.comparison import (
 from tui_eval.printable import one_line
 from tui_eval.runs.layout import RunDir
 from tui_eval.runs.summary_json import VERSION
-from tui_eval.tui.comparison.changes import lettered
+from tui_eval.tui.comparison.changes import judged_texts, lettered
 from tui_eval.tui.comparison.reward_test import reward_test
 from tui_eval.tui.look.figures import (
     EXACT,
@@ -84,7 +84,7 @@ def _pair_lines(
         yield f"  {'ex':>12} {first:>6} {second:>6} {second + ' − ' + first:>7}"
     for one in chosen[:most]:
         name = one_line(str(one.example_id), 12)
-        numbers = f"{reward_text(one.first):>6} {reward_text(one.second):>6}"
+        numbers = " ".join(f"{text:>6}" for text in judged_texts(found, one))
         yield f"  {name:>12} {numbers} {signed_text(one.difference):>7}  {_words(one.change)}"
     if len(chosen) > most:
         yield f"  and {len(chosen) - most:,} more: -n {len(chosen)} shows all"
