@@ -131,6 +131,8 @@ def test_runs_are_compared(program: Program) -> None:
     assert pair["comparable"] and pair["changes"]["fixed"] == 1
     assert [one["example_id"] for one in pair["examples"]] == ["ex1"]
     assert pair["numbers"]["reward"]["difference"] == pytest.approx(0.375)
+    (program.folder / "empty.jsonl").touch()
+    assert "\nB  empty.jsonl\n" in program.run("compare", a, "empty.jsonl").out
 
 
 def test_transcripts_are_compared(program: Program) -> None:

@@ -9,11 +9,12 @@ import pytest
 from run_events import finished, started
 
 from tui_eval.fold.alignment import align
-from tui_eval.fold.comparison import Change, Side, compare_runs, differing_settings
+from tui_eval.fold.comparison import Change, Comparison, Side, compare_runs, differing_settings
 from tui_eval.fold.run_state import RunState
 from tui_eval.fold.transcript import Rollout
 from tui_eval.tui.comparison.reward_test import reward_test
 from tui_eval.tui.widgets.compared_header import verdict_of
+from tui_eval.tui.widgets.paired_numbers import number_lines
 
 
 def side(
@@ -128,6 +129,23 @@ def test_the_chances_of_several_runs_are_raised() -> None:
     found = compare_runs([base, better, better])
     p = found[0].figures[0].difference.p
     assert p is not None and found[0].holm_p == pytest.approx(min(2 * p, 1.0))
+
+
+def test_a_verdict_goes_by_the_chance_that_is_raised_for_several_runs() -> None:
+    base = side({name: [0.0, 0.0] for name in "abcdefgh"})
+    some = side({name: [float(name in "abcdef")] * 2 for name in "abcdefgh"})
+    (alone,) = compare_runs([base, some])
+    assert alone.holm_p == 0.03125 and "▲ better" in reward_line(alone)
+    for found in compare_runs([base, some, some]):
+        low = found.figures[0].difference.low
+        assert low is not None and low > 0
+        assert found.holm_p == 0.0625 and "≈ unclear" in reward_line(found)
+
+
+def reward_line(found: Comparison) -> str:
+    """What stands in the line of the reward."""
+    _, reward, *_ = number_lines(found, "B", 120)
+    return "".join(text for text, _ in reward)
 
 
 def test_settings_that_differ_are_found() -> None:

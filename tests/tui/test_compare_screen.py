@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import json
+import shutil
 from pathlib import Path
 
 import pytest
 from compare_staging import Comparing, comparing, runs_screen
-from compared_runs import PASSES, QUESTIONS, strangers, three_runs, two_runs, write_run
+from compared_runs import PASSES, QUESTIONS, Stuck, strangers, three_runs, two_runs, write_run
 from scripted_talk import USER
 
 from tui_eval.fold.comparison import Change, Comparison, PairedExample, PairedFigure
@@ -52,6 +53,9 @@ async def test_a_run_is_called_as_it_was_named(tmp_path: Path) -> None:
     async with comparing(runs_screen([tmp_path / "second", run / "results.jsonl"])) as stage:
         names = [line.split()[1] for line in stage.text("compared").splitlines()[:2]]
         assert names == ["second", "4f2be235"]
+    shutil.copy(run / "results.jsonl", tmp_path / "copied.jsonl")
+    async with comparing(runs_screen([run, tmp_path / "copied.jsonl"])) as stage:
+        assert stage.text("compared").splitlines()[1].split()[1] == "copied.jsonl"
 
 
 async def test_numbers_stand_beside_each_other_with_paired_intervals(tmp_path: Path) -> None:
@@ -90,6 +94,20 @@ async def test_examples_are_filtered_and_sorted_with_keys(tmp_path: Path) -> Non
         assert stage.rows()[0][0] == "3" and "worst first" in stage.title("pairs")
         await stage.press("s", "s")
         assert [row[0] for row in stage.rows()] == [str(n) for n in range(12)]
+
+
+async def test_a_reward_below_the_threshold_is_not_told_as_the_threshold(tmp_path: Path) -> None:
+    paths = two_runs(tmp_path)
+    for rewards, path in zip(((0.496, 0.49996), (0.5, 0.494)), paths, strict=True):
+        rows = [json.loads(line) for line in (path / "results.jsonl").read_text().splitlines()]
+        for row in rows:
+            row["reward"] = dict(enumerate(rewards)).get(row["example_id"], 1.0)
+        (path / "results.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows))
+    async with comparing(runs_screen(paths)) as stage:
+        assert sorted(row for row in stage.rows() if row[1] != "1.00") == [
+            ["0", "0.496", "0.50", "+0.004", "fixed"],
+            ["1", "0.4999", "0.49", "-0.01", "both-wrong"],
+        ]
 
 
 async def test_the_selected_example_stays_selected(tmp_path: Path) -> None:
@@ -200,6 +218,26 @@ async def test_more_than_two_runs_are_compared_with_the_first_one_by_one(tmp_pat
         assert "reward B − A" in stage.text("compared")
 
 
+@pytest.mark.parametrize("count", [4, 12])
+async def test_a_doubt_is_seen_however_many_runs_there_are(tmp_path: Path, count: int) -> None:
+    paths = [write_run(tmp_path, "all", (1, 0) * 6, each=1)]
+    for n in range(1, count):
+        other = (*QUESTIONS[:3], *(f"{n} more than {k}?" for k in range(9)))
+        paths.append(write_run(tmp_path, f"other-{n}", (0, 1) * 6, questions=other, each=1))
+    async with comparing(runs_screen(paths), (80, 24)) as stage:
+        for place in (*range(1, count), 1):
+            *runs, verdict, doubt = stage.text("compared").splitlines()
+            letter = chr(ord("A") + place)
+            assert doubt.strip().startswith("! only 3 of 12 examples are in both runs")
+            assert f"reward {letter} − A" in verdict
+            assert [line[1] for line in runs if line.startswith("▌")] == [letter]
+            assert runs[0].split()[0] == "A" and len(runs) == 4
+            await stage.press("greater_than_sign")
+        await stage.pilot.click("#compared", offset=(5, 3))
+        await stage.pilot.pause()
+        assert "reward D − A" in stage.text("compared")
+
+
 @pytest.mark.parametrize("size", [(80, 24), (200, 60)], ids=str)
 async def test_runs_that_are_not_comparable_say_why(tmp_path: Path, size: tuple[int, int]) -> None:
     async with comparing(runs_screen(strangers(tmp_path)), size) as stage:
@@ -235,6 +273,16 @@ async def test_reading_tells_how_far_it_is_and_can_be_cancelled(tmp_path: Path) 
         await stage.press("escape")
         await stage.until(lambda: "✗ Cancelled." in stage.text("pairs"))
         assert stage.screen.found is None
+
+
+async def test_enter_before_anything_is_read_says_that_it_is_too_early(tmp_path: Path) -> None:
+    screen = runs_screen(two_runs(tmp_path))
+    screen.reading = Stuck(screen.reading.paths)
+    stage = Comparing(screen)
+    async with stage.app.run_test(size=(80, 24)) as stage.pilot:
+        await stage.pilot.press("enter")
+        await stage.pilot.pause()
+        assert stage.text("keys").strip() == "Not yet: the runs are still being read."
 
 
 async def test_one_pane_at_a_time_where_there_is_little_room(tmp_path: Path) -> None:

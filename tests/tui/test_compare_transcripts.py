@@ -149,6 +149,32 @@ async def test_one_above_the_other_tells_what_is_the_same_once(tmp_path: Path) -
         assert stage.text("transcripts").count("First the candles of") == 2
 
 
+@pytest.mark.parametrize("of_second", [False, True])
+async def test_what_is_on_top_stays_so_where_the_sides_are_put_otherwise(
+    tmp_path: Path, of_second: bool
+) -> None:
+    paths = two_runs(tmp_path)
+    for side, path in enumerate(paths):
+        rows = [json.loads(line) for line in (path / "results.jsonl").read_text().splitlines()]
+        for row in rows:
+            words = " ".join(f"{'AB'[side]}{n:03}" for n in range(600))
+            row["completion"] = [{"role": "assistant", "content": words}]
+        (path / "results.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows))
+    async with comparing(runs_screen(paths), (80, 24)) as stage:
+        await stage.press("enter", "l", "l")
+        view, middle = stage.screen.transcripts, f"{'AB'[of_second]}200"
+        (line,) = [n for n in range(view.count()) if middle in str(view.line(n))]
+        view.jump(line)
+        await stage.pilot.pause()
+        wanted = next(word for word in stage.text("transcripts").split() if len(word) == 4)
+        for width in (120, 80, 140, 101, 99, 80):
+            await stage.pilot.resize_terminal(width, 24)
+            await stage.pilot.pause()
+            await stage.pilot.pause()
+            assert wanted in stage.text("transcripts").splitlines()[0], width
+        assert view.scroll_offset.y == line
+
+
 @pytest.mark.parametrize("size", [(80, 60), (120, 60)])
 async def test_a_blank_line_follows_a_turn_and_none_parts_words_from_their_calls(
     tmp_path: Path, size: tuple[int, int]

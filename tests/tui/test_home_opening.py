@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import asyncio
+import threading
 
 import pytest
-from home_staging import at_home
+from home_staging import HomeStage, at_home
 from scripted_home import Desk, found_run, running_run, several_runs
 from scripted_run import ERRORS, NOW, ScriptedFeed
 from scripted_suite import suite_events
@@ -13,10 +14,37 @@ from textual.screen import Screen
 
 from tui_eval import events as ev
 from tui_eval.commands import Detach, Stop
+from tui_eval.runs.discovery import FoundRun
 from tui_eval.tui.home_app import joined_text, left_text
 from tui_eval.tui.leaving import Leave
 from tui_eval.tui.screens.question import Choices, Question
 from tui_eval.tui.screens.suite import SuiteScreen
+
+
+class LateDesk(Desk):
+    """Looks for runs until it is let go."""
+
+    def __init__(self) -> None:
+        super().__init__(several_runs())
+        self.goes = threading.Event()
+
+    def runs(self) -> list[FoundRun]:
+        self.goes.wait()
+        return super().runs()
+
+
+async def test_enter_while_runs_are_looked_for_says_so() -> None:
+    desk = LateDesk()
+    stage = HomeStage(desk)
+    async with stage.app.run_test(size=(80, 24)) as stage.pilot:
+        try:
+            await stage.press("enter")
+            assert "looking for runs…" in stage.list
+            assert stage.keys.strip() == "Not yet: still looking for runs."
+        finally:
+            desk.goes.set()
+        await stage.until(lambda: stage.home.runs.told)
+        assert stage.is_home
 
 
 async def test_enter_opens_a_saved_run_and_q_comes_back_without_a_question() -> None:

@@ -106,6 +106,8 @@ class Comparison:
     holm_p: float | None = None
     """The chance of the reward's difference, raised for so many runs compared at once."""
     changes: Counter[Change] = field(default_factory=Counter)
+    thresholds: tuple[float, float] = (0.5, 0.5)
+    """From which mean reward on an example passes, in the first and in the second run."""
 
     @property
     def comparable(self) -> bool:
@@ -147,6 +149,7 @@ def _compare(first: Side, second: Side) -> Comparison:
         _unpaired(first, second, ours, theirs, len(shared) - len(paired)),
         list(_doubts(first, second, (len(examples), len(shared), max(len(ours), len(theirs))))),
         changes=Counter(one.change for one in examples),
+        thresholds=(first.state.threshold, second.state.threshold),
     )
 
 

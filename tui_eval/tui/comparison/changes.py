@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
-from tui_eval.fold.comparison import Change
+from tui_eval.fold.comparison import Change, Comparison, PairedExample
+from tui_eval.tui.look.figures import judged_text
 
 
 class ChangeLook(NamedTuple):
@@ -28,6 +29,12 @@ LOOKS = {
     Change.BOTH_RIGHT: ChangeLook("✓", "both right", "muted", "r"),
 }
 WIDTH = max(len(look.text) for look in LOOKS.values())
+
+
+def judged_texts(found: Comparison, one: PairedExample) -> tuple[str, str]:
+    """The rewards of an example in both runs, told so that each agrees with its outcome."""
+    first, second = found.thresholds
+    return judged_text(one.first, first), judged_text(one.second, second)
 
 
 def lettered(text: str, second: str, first: str = "A") -> str:

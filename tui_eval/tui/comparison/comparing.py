@@ -153,7 +153,8 @@ class Reading:
             contents.append((at, content))
             questions[at] = content.question
         named = self.paths[place]
-        name = named.name if named.name and named.is_dir() else run.path.resolve().name
+        is_own = named.is_dir() or run.place != run.path
+        name = named.name if named.name and is_own else run.path.resolve().name
         return ComparedRun(letter_of(place), name, run, side_of(state, iter(contents)), questions)
 
     def _rows(self, run: RunDir) -> RunState:

@@ -13,7 +13,7 @@ from tui_eval.fold.comparison import Comparison
 from tui_eval.printable import one_line
 from tui_eval.runs.export.csv import safe_cell
 from tui_eval.runs.summary_json import json_line
-from tui_eval.tui.comparison.changes import lettered
+from tui_eval.tui.comparison.changes import judged_texts, lettered
 from tui_eval.tui.comparison.comparing import ComparedRuns
 from tui_eval.tui.comparison.reward_test import reward_test
 from tui_eval.tui.comparison.text import ToldRun, comparison_object
@@ -54,7 +54,7 @@ def _markdown(found: ComparedRuns, only: str) -> Iterator[str]:
     yield f"# {' and '.join(_cell(one.name) for one in found.runs)}"
     yield ""
     for one in found.runs:
-        yield f"- **{one.letter}** {_cell(one.name)}: `{_cell(str(one.run.path))}`"
+        yield f"- **{one.letter}** {_cell(one.name)}: `{_cell(str(one.run.place))}`"
     if found.settings:
         yield from _table(
             "Settings that differ",
@@ -105,8 +105,7 @@ def _examples(
             [
                 str(one.example_id),
                 found.question(one),
-                reward_text(one.first),
-                reward_text(one.second),
+                *judged_texts(compared, one),
                 signed_text(one.difference),
                 one.change.replace("-", " "),
             ]

@@ -16,7 +16,7 @@ from tui_eval.fold.comparison import (
 from tui_eval.printable import one_line
 from tui_eval.runs.layout import RunDir
 from tui_eval.runs.summary_json import VERSION
-from tui_eval.tui.comparison.changes import lettered
+from tui_eval.tui.comparison.changes import judged_texts, lettered
 from tui_eval.tui.comparison.reward_test import reward_test
 from tui_eval.tui.look.figures import (
     EXACT,
@@ -45,7 +45,7 @@ def comparison_lines(runs: Sequence[ToldRun], only: str | None, most: int) -> It
     """Which runs, what of their settings differs, then each beside the first."""
     width = max(len(one.letter) for one in runs)
     for one in runs:
-        yield f"{one.letter:<{width}}  {one.run.path}"
+        yield f"{one.letter:<{width}}  {one.run.place}"
     yield ""
     settings = differing_settings([one.side for one in runs])
     yield "Settings that differ:" if settings else "Settings: the same"
@@ -84,7 +84,7 @@ def _pair_lines(
         yield f"  {'ex':>12} {first:>6} {second:>6} {second + ' − ' + first:>7}"
     for one in chosen[:most]:
         name = one_line(str(one.example_id), 12)
-        numbers = f"{reward_text(one.first):>6} {reward_text(one.second):>6}"
+        numbers = " ".join(f"{text:>6}" for text in judged_texts(found, one))
         yield f"  {name:>12} {numbers} {signed_text(one.difference):>7}  {_words(one.change)}"
     if len(chosen) > most:
         yield f"  and {len(chosen) - most:,} more: -n {len(chosen)} shows all"
@@ -118,7 +118,7 @@ def comparison_object(runs: Sequence[ToldRun], only: str | None) -> dict[str, An
     """The whole comparison; `docs/analysing.md` describes its keys."""
     return {
         "version": VERSION,
-        "runs": [str(one.run.path.absolute()) for one in runs],
+        "runs": [str(one.run.place.absolute()) for one in runs],
         "settings": differing_settings([one.side for one in runs]),
         "comparisons": [
             _pair_object(one.comparison, place, only)

@@ -39,6 +39,15 @@ def reward_text(value: float | None, places: int = 2) -> str:
     return f"{value:.0f}" if abs(value) < 1e5 else f"{value:.0e}".replace("e+0", "e")
 
 
+def judged_text(value: float, threshold: float) -> str:
+    """A reward in six characters; one below the threshold of passing is not told as that."""
+    for places in (2, 3, 4):
+        text = reward_text(value, places)
+        if value >= threshold or float(text) < threshold:
+            return text
+    return reward_text(math.floor(value * 10**4) / 10**4, 4)
+
+
 def count_text(value: float) -> str:
     """A count in at most five characters: 950, 12.4k, 310k, 1.2M."""
     if value < 1000:

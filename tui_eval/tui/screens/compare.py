@@ -313,6 +313,8 @@ class CompareRuns(ComparedScreen[None], ZoomingScreen):
     def on_paired_examples_opened(self) -> None:
         """Opens the transcripts of the selected example, and those of the others after it."""
         if self.found is None or self.comparison is None:
+            if not self.reading.over:
+                self._say("Not yet: the runs are still being read.")
             return
         from tui_eval.tui.screens.compare_rollouts import TranscriptsScreen
         from tui_eval.tui.transcript.pairs import Pair, Source

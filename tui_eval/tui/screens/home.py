@@ -244,6 +244,8 @@ class HomeScreen(LookingScreen):
         """Opens the selected run, or joins its engine."""
         one = self.runs.selected
         if one is None:
+            if not self.runs.told:
+                self.say("Not yet: still looking for runs.")
             return
         if one.running and not one.socket:
             self.say("Its engine cannot be joined; this is what is on disk.")

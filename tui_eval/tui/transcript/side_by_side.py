@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from itertools import zip_longest
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypeAlias
 
 from rich.cells import cell_len
 
@@ -32,6 +32,9 @@ GUTTER = 3
 """Cells between the sides."""
 MARGIN = 2
 """Cells before each side where one stands above the other."""
+
+Spot: TypeAlias = tuple[int, int, int]
+"""A side of a unit, the place of one of its texts, -1 for the head of them all, and a character."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -181,7 +184,7 @@ def block_of(
     edge = _half(width) + GUTTER + MEASURE if beside else MARGIN + MEASURE
     if unit.is_head:
         return Block((_head(two, unit, min(width, edge)),))
-    pieces, parting = _pieces(two, unit, limit, _half(width) if beside else width - MARGIN)
+    pieces, parting = _pieces(two, unit, limit, _side_width(width, beside))
     lay_out = _beside if beside else _above
     body = lay_out(two, unit, pieces, width, marks, -1 if parting is None else parting)
     if parting is not None:
@@ -239,6 +242,34 @@ def _parting(ours: Piece | None, theirs: Piece | None) -> int | None:
         if one.block.text != other.block.text and (one.shown.rest or other.shown.rest):
             return None
     return 0
+
+
+def spots_of(
+    two: Two, unit: Unit, limit: int | None, width: int, beside: bool
+) -> list[tuple[int, Spot]]:
+    """With what each line begins of a unit that is laid out by these; a head has no such lines.
+
+    Args:
+        limit: See `block_of`.
+    """
+    if unit.is_head:
+        return []
+    pieces, parting = _pieces(two, unit, limit, _side_width(width, beside))
+    start = int(unit.is_ending or (parting is None and limit != 0 and unit.differs))
+    if not beside and not unit.differs and not unit.is_ending:
+        pieces = pieces[:1]
+    found: list[tuple[int, Spot]] = []
+    for side, (piece, lines) in enumerate(zip(pieces, _sides(pieces, False), strict=True)):
+        found.append((start, (side, -1, 0)))
+        for text, placed in enumerate(piece.placed if piece is not None else ()):
+            offsets = enumerate(placed.shown.offsets(), start + placed.at)
+            found += [(line, (side, text, offset)) for line, offset in offsets]
+        start += 0 if beside else len(lines)
+    return found
+
+
+def _side_width(width: int, beside: bool) -> int:
+    return _half(width) if beside else width - MARGIN
 
 
 def _half(width: int) -> int:

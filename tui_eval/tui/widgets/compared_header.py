@@ -31,6 +31,8 @@ if TYPE_CHECKING:
 NAME_MOST = 28
 BESIDE = 31
 """Cells of how a run's reward differs from the first one's."""
+BY_CHANCE = 0.05
+"""A difference whose p is not below this is not told from chance."""
 MINUTE, HOUR, DAY = 60, 3600, 86400
 
 
@@ -59,6 +61,8 @@ class ComparedHeader(LineView, can_focus=False):
         self.found: ComparedRuns | None = None
         self.place = 1
         self._lines: list[Line] = []
+        self._places: list[int] = []
+        """Which runs have a line; all where there is room."""
 
     def update(self) -> None:
         """Writes the lines anew."""
@@ -75,7 +79,12 @@ class ComparedHeader(LineView, can_focus=False):
 
     def marked(self, index: int) -> bool:
         """The run that stands beside the first one, where there are several."""
-        return self.found is not None and len(self.found.runs) > 2 and index == self.place
+        if self.found is None or len(self.found.runs) < 3:
+            return False
+        return self._place_at(index) == self.place
+
+    def _place_at(self, index: int) -> int | None:
+        return self._places[index] if index < len(self._places) else None
 
     def _waiting(self) -> Iterator[Line]:
         reading = self.reading
@@ -93,8 +102,15 @@ class ComparedHeader(LineView, can_focus=False):
     def _all(self) -> Iterator[Line]:
         found = self.found
         assert found is not None
-        yield from self._run_lines(found)
-        yield from self._verdict(found.comparisons[self.place - 1], found.runs[self.place].letter)
+        letter = found.runs[self.place].letter
+        told = list(self._verdict(found.comparisons[self.place - 1], letter))
+        runs = list(self._run_lines(found))
+        most = self.styles.max_height
+        room = len(runs) if most is None else max(int(most.value) - len(told), 2)
+        start = min(max(self.place - room + 2, 1), max(len(runs) - room + 1, 1))
+        self._places = [0, *range(start, min(start + room - 1, len(runs)))]
+        yield from (runs[place] for place in self._places)
+        yield from told
 
     def _run_lines(self, found: ComparedRuns) -> Iterator[Line]:
         """Names, rewards, and between them the facts that there is room for in every line."""
@@ -154,7 +170,7 @@ class ComparedHeader(LineView, can_focus=False):
 
     def _difference(self, found: Comparison, letter: str) -> Line:
         reward = found.figures[0].difference
-        spans: list[Span] = [verdict_of(reward, better=True)]
+        spans: list[Span] = [verdict_of(reward, better=True, p=found.holm_p)]
         spans.append((f"  reward {letter} − A ", "muted"))
         spans.append((signed_text(reward.mean, EXACT), "strong"))
         if reward.low is not None:
@@ -172,8 +188,8 @@ class ComparedHeader(LineView, can_focus=False):
 
     def clicked(self, index: int) -> None:
         """Puts that run beside the first one."""
-        if self.found is not None and 0 < index < len(self.found.runs):
-            self.post_message(self.Chosen(index))
+        if self.found is not None and (place := self._place_at(index)):
+            self.post_message(self.Chosen(place))
 
 
 def _fitting(columns: list[list[str]], room: int) -> list[list[str]]:
@@ -195,19 +211,23 @@ def padded(texts: Iterable[str]) -> list[str]:
     return [left(text, width) for text in kept]
 
 
-def verdict_of(found: PairedDifference, *, better: bool) -> Span:
-    """Which way the interval of a difference lies from 0, or that no pair differs: glyph and word.
+def verdict_of(found: PairedDifference, *, better: bool, p: float | None = None) -> Span:
+    """Which way a difference lies from 0, or that no pair differs: glyph and word.
+
+    It is unclear where 0 is in the interval, and where the test does not tell it from chance.
 
     Args:
         better: Whether more is better, so that the words judge.
+        p: The chance where several are tested at once; the difference's own without.
     """
     up, down = ("better", "worse") if better else ("higher", "lower")
     if found.mean == 0 and not found.se:
         return "= equal", "muted"
     if found.low is None or found.high is None:
         return "· unknown", "muted"
+    p = found.p if p is None else p
+    if found.low <= 0 <= found.high or (p is not None and p >= BY_CHANCE):
+        return "≈ unclear", "muted"
     if found.low > 0:
         return f"▲ {up}", "good" if better else "strong"
-    if found.high < 0:
-        return f"▼ {down}", "bad" if better else "strong"
-    return "≈ unclear", "muted"
+    return f"▼ {down}", "bad" if better else "strong"

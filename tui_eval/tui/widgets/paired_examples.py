@@ -13,8 +13,8 @@ from textual.message import Message
 from tui_eval.fold.comparison import Change
 from tui_eval.printable import one_line
 from tui_eval.tui.commands import bindings
-from tui_eval.tui.comparison.changes import LOOKS, WIDTH
-from tui_eval.tui.look.figures import reward_text, signed_text
+from tui_eval.tui.comparison.changes import LOOKS, WIDTH, judged_texts
+from tui_eval.tui.look.figures import signed_text
 from tui_eval.tui.look.ink import EMPTY, Line, Span, cut, left, line_width, right
 from tui_eval.tui.look.wrap import wrap
 from tui_eval.tui.widgets.line_view import LineView
@@ -187,8 +187,7 @@ class PairedExamples(LineView):
         return (
             (left(one_line(str(one.example_id), ID_MOST), self._id_width), "strong"),
             ("  " + left(one_line(self.question(one), 200), room), "faint" if quiet else "muted"),
-            (right(reward_text(one.first), NUMBER), ""),
-            (right(reward_text(one.second), NUMBER), ""),
+            *((right(text, NUMBER), "") for text in judged_texts(self.comparison, one)),
             (right(signed_text(one.difference), DIFFERENCE), ink),
             (f"  {look.text}", look.ink),
         )
@@ -216,8 +215,8 @@ class PairedExamples(LineView):
         self.select(len(self.shown) - 1)
 
     def action_open(self) -> None:
-        """Opens the transcripts."""
-        if self.shown:
+        """Opens the transcripts; whoever shows this says so where there are none yet."""
+        if self.shown or self.comparison is None:
             self.post_message(self.Opened())
 
     def clicked(self, index: int) -> None:

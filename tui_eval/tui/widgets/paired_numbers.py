@@ -100,7 +100,8 @@ def _table(found: Comparison, letter: str, width: int) -> Iterator[Line]:
             line = (*line, (f" {left(' ' + interval, INTERVAL)}", "muted"))
         if has_verdict:
             is_reward = one is found.figures[0]
-            word, ink = verdict_of(difference, better=is_reward)
+            p = found.holm_p if is_reward else None
+            word, ink = verdict_of(difference, better=is_reward, p=p)
             line = (*line, (left(word, VERDICT), ink))
         if has_picture:
             line = (*line, (f"  {interval_picture(one, PICTURE)}", "muted"))

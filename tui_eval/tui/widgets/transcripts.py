@@ -5,13 +5,14 @@ from __future__ import annotations
 import asyncio
 from bisect import bisect_right
 from collections.abc import Hashable, Iterable, Mapping
-from typing import ClassVar, TypeAlias
+from typing import ClassVar
 
 from textual.binding import BindingType
 
 from tui_eval.tui.commands import bindings
 from tui_eval.tui.look.ink import Line
 from tui_eval.tui.transcript.side_by_side import Block, Two, Unit, block_of
+from tui_eval.tui.transcript.staying import Place, Shape, line_of, place_of
 from tui_eval.tui.transcript.story import STEP, TEXT_LINES
 from tui_eval.tui.widgets.line_view import ALL_SHOWN, NOT_FOLDED, LineView
 
@@ -19,9 +20,6 @@ AT_ONCE = 60
 """Units that are laid out without a thread: more take longer than a frame."""
 PARTING = -1
 """In place of a unit to go to: where the two part."""
-
-Shape: TypeAlias = tuple[Two, int, bool, dict[int, int]]
-"""What blocks are laid out from: as the arguments of `lay_out`, but for the last."""
 
 
 class Transcripts(LineView):
@@ -46,6 +44,7 @@ class Transcripts(LineView):
         self._wanted: Hashable = None
         self._goes_to: int | None = None
         self._version = 0
+        self._kept: tuple[int, Place] | None = None
 
     def count(self) -> int:
         """Lines of both transcripts, folded as they are."""
@@ -77,6 +76,7 @@ class Transcripts(LineView):
         self._limits.clear()
         self._made.clear()
         self._blocks = []
+        self._kept = None
         self._unmarked.clear()
         self._laid_out = self._wanted = None
         self.cursor = 0
@@ -132,24 +132,25 @@ class Transcripts(LineView):
             self._lines.extend(block.lines)
         super().update()
         if self._goes_to is not None:
-            wanted, self._goes_to = self._goes_to, None
+            wanted, self._goes_to, self._kept = self._goes_to, None, None
             if wanted == PARTING:
                 self.call_after_refresh(self._open)
             else:
                 self.call_after_refresh(self.go_to, wanted)
         elif place is not None and place[0] < len(self._blocks):
-            unit, above = place
-            start, end = self._span(unit)
-            self.jump(start + int((end - start) * above))
+            start, end = self._span(place[0])
+            self.jump(min(start + line_of(shape, place), end - 1))
+            self._kept = self.scroll_offset.y, place
 
-    def _place(self) -> tuple[int, float] | None:
-        """The unit that stands first, and how much of it is above."""
-        if not self._starts or not self._blocks:
+    def _place(self) -> Place | None:
+        """What stands first; as long as nobody scrolls, what stood first before the last layout."""
+        if self._shape is None or not self._blocks:
             return None
         top = self.scroll_offset.y
+        if self._kept is not None and self._kept[0] == top:
+            return self._kept[1]
         unit = self._unit_at(top)
-        start, end = self._span(unit)
-        return unit, (top - start) / max(end - start, 1)
+        return place_of(self._shape, unit, top - self._starts[unit])
 
     def _unit_at(self, index: int) -> int:
         return max(bisect_right(self._starts, index) - 1, 0)
