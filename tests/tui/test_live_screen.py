@@ -406,7 +406,7 @@ async def test_a_rollout_that_sleeps_says_why() -> None:
 
 @pytest.mark.parametrize(
     ("width", "told"),
-    [(200, "~ 1 sleeping   ▶ 4 running"), (120, "~1  ▶ 4 running"), (80, "~1  ▶4  ")],
+    [(200, "~ 1 sleeping   ▶ 4 running"), (120, "~ 1 sleeping  ▶ 4 running"), (80, "~1  ▶4  ")],
 )
 async def test_the_header_counts_those_that_sleep_apart_from_those_that_run(
     width: int, told: str

@@ -38,7 +38,7 @@ async def test_the_names_of_the_settings_stand_over_their_values_alone(width: in
         end = min([*bars, head.index("done")])
         settings = head[start:end].strip()
         whole = "model, temperature, max_turns"
-        told = {80: "model, temperature, max_t…", 200: "settings"}
+        told = {80: "model, tempera…, max_turns", 200: "settings"}
         assert settings == told.get(width, whole)
         assert head[end - 1] == " "
 

@@ -194,7 +194,7 @@ class HouseApp(InTurnApp[Result]):
                 is_listed = command.scope == listed
                 action = f"in_list({command.action!r})" if is_listed else command.action
                 act = self._runner(action, where)
-                keys = " ".join(sign_of(key) for key in self.keymap.keys(command))
+                keys = " or ".join(sign_of(key) for key in self.keymap.keys(command))
                 yield SystemCommand(command.palette_name, f"key {keys}" if keys else "", act)
         for name, choice in choices().items():
             act = partial(self.choose_theme, name)

@@ -152,17 +152,12 @@ class EvaluationList(LineView):
         return max((len(told(one)) for one in self.suite.evaluations), default=0)
 
     def _names(self, room: int) -> str:
-        """The settings that vary: whole names while there is room, then one that is cut."""
-        names = [one_line(name, VARIES_MOST) for name in self._varying]
-        text = ", ".join(names)
-        if len(text) <= room:
-            return text
-        for kept in range(len(names) - 1, -1, -1):
-            whole = "".join(f"{name}, " for name in names[:kept])
-            letters = room - len(whole) - 1
-            if letters >= (0 if kept else LEAST_LETTERS):
-                return f"{whole}{names[kept][:letters] if letters >= LEAST_LETTERS else ''}…"
-        return VARIES
+        """The settings that vary; the longest names are cut."""
+        names = self._varying
+        kept = [len(name) for name in names]
+        while sum(kept) + 2 * len(kept) - 2 > room and max(kept) > LEAST_LETTERS:
+            kept[kept.index(max(kept))] -= 1
+        return one_line(", ".join(map(one_line, names, kept)), room)
 
     def head(self, index: int) -> Line:
         """Names of the columns, over their columns."""

@@ -211,7 +211,7 @@ def _facts(state: RunState, now: float, words: int, terse: bool, moved: str) -> 
     comes = state.end is None and not state.is_foreign
     if (words or not terse) and (comes or state.usage.tokens_in or state.usage.tokens_out):
         facts.append(((_tokens(state, 1 if terse else words), "muted"),))
-    if cost := _cost(state, words):
+    if cost := _cost(state, is_brief=not words or (terse and words == 2)):
         facts.append(((cost, "muted"),))
     gap: Span = ("   " if words > 1 and not terse else "  ", "")
     joined: list[Span] = []
@@ -233,8 +233,7 @@ def _states(state: RunState, words: int, waiting: int) -> list[Line]:
     told: list[Line] = []
     for count, glyph, word, ink in glyphs:
         if count:
-            is_spoken = words > (2 if glyph == "~" else 1)
-            spoken = (f"{glyph} ", f" {word}") if is_spoken else (glyph, "")
+            spoken = (f"{glyph} ", f" {word}") if words > 1 else (glyph, "")
             told.append(((spoken[0], ink), (f"{count:,}", ""), (spoken[1], "muted")))
     return told
 
@@ -273,12 +272,12 @@ def _lines_that_are_no_rows(state: RunState, words: int) -> Line:
     return EMPTY
 
 
-def _cost(state: RunState, words: int) -> str:
+def _cost(state: RunState, *, is_brief: bool) -> str:
     """What the tokens cost so far, and what all of them may cost while the run goes on."""
     if not state.cost:
         return ""
     projected = state.projected_cost if state.end is None else None
-    if projected is None or not words:
+    if projected is None or is_brief:
         return money_text(state.cost)
     return f"{money_text(state.cost)} of ~{money_text(projected)}"
 
