@@ -248,7 +248,7 @@ async def test_a_middling_header_has_words_for_the_states_and_a_bar() -> None:
     async with staged_app(running(), size=(120, 40)) as stage:
         progress = stage.text(stage.live.header).splitlines()[1]
         assert "30/48  ~ 1 sleeping  ▶ 4 running  · 13 waiting  ✗ 2 errors  16.0/min" in progress
-        assert "73.2k tok  $0.0373 of ~$0.0564" in progress
+        assert progress.rstrip().endswith("73.2k tok  $0.0373")
         assert sum(map(progress.count, "━╍─")) >= 12
 
 
