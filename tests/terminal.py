@@ -14,6 +14,7 @@ import termios
 import time
 from collections.abc import Callable, Sequence
 from pathlib import Path
+from typing import Any
 
 import pyte
 
@@ -132,7 +133,19 @@ class Terminal:
     @property
     def has_its_modes(self) -> bool:
         """Whether keys are taken as before the program began."""
-        return termios.tcgetattr(self._inner) == self.settings_before
+        return self.settings == self.settings_before
+
+    @property
+    def settings(self) -> list[Any]:
+        """How keys are taken now."""
+        return termios.tcgetattr(self._inner)
+
+    def shell_takes_it(self) -> list[Any]:
+        """Takes keys as the line editor of a shell does; returns the settings."""
+        settings = termios.tcgetattr(self._inner)
+        settings[3] = self.settings_before[3] & ~(termios.ICANON | termios.ECHO)
+        termios.tcsetattr(self._inner, termios.TCSANOW, settings)
+        return self.settings
 
     def _last(self, code: bytes) -> int:
         return self.raw.rfind(b"\x1b[" + code)

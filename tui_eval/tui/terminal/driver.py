@@ -21,6 +21,7 @@ from textual.drivers.linux_driver import (
     LinuxDriver,
 )
 
+from tui_eval.tui.terminal.guardian import Guardian
 from tui_eval.tui.terminal.output import TerminalOutput
 
 GIVEN_BACK = "".join(
@@ -31,6 +32,8 @@ GIVEN_BACK = "".join(
     )
 )
 """What undoes everything that the driver asks of a terminal."""
+CUT_SHORT = "\x1b[?2026l\x1b[0m"
+"""What ends a frame of which only a part was written."""
 _KEYS = KITTY_DISAMBIGUATE_ESCAPE_CODES | KITTY_REPORT_ALL_KEYS | KITTY_REPORT_ASSOCIATED_TEXT
 ASKED_FOR = "".join(
     (
@@ -46,18 +49,21 @@ GONE_AFTER_S = 2.0
 
 
 class TerminalDriver(LinuxDriver):
-    """Textual's own, but for four things.
+    """Textual's own, but for five things.
 
     Its loop sleeps and wakes with the job, not a signal handler; it outlives its terminal; it
-    waits for none that takes nothing; and enter is enter, also before the terminal was taken.
+    waits for none that takes nothing; enter is enter, also before the terminal was taken; and a
+    crash leaves the terminal whole.
     """
 
     def __init__(self, app: App[Any], **options: Any) -> None:
         super().__init__(app, **options)
         file = sys.__stderr__ or sys.__stdout__  # the first is not there if the caller closed it
         assert file is not None
+        self._drawn_on = file
         self._output = TerminalOutput(file, self._stalled)
         self._file = self._output  # type: ignore[assignment]
+        self._guardian: Guardian | None = None
         self._is_taken = False
         self._is_undone = False
         self._modes: list[Any] | None = None
@@ -74,6 +80,17 @@ class TerminalDriver(LinuxDriver):
         super().start_application_mode()  # type: ignore[no-untyped-call]
         with contextlib.suppress(termios.error):
             self._modes = termios.tcgetattr(self.fileno)
+        self._guard()
+
+    def _guard(self) -> None:
+        file, undone = self._drawn_on, CUT_SHORT + GIVEN_BACK
+        if self._guardian is None and self.attrs_before is not None and file.isatty():
+            self._guardian = Guardian(self.fileno, file.fileno(), self.attrs_before, undone)
+
+    def _dismiss(self) -> None:
+        if self._guardian is not None:
+            self._guardian.dismiss()
+            self._guardian = None
 
     def run_input_thread(self) -> None:
         """Reads keys, first those that wait."""
@@ -108,12 +125,14 @@ class TerminalDriver(LinuxDriver):
             if self._output.has_left_out:  # what gives the terminal back, maybe
                 self._output.write_last(GIVEN_BACK)
             self._is_taken = False
+            self._dismiss()
 
     def give_back(self) -> None:
         """Gives the terminal back where that was cut short, and lets go of it."""
         if self._is_taken:
             self._is_taken = False
             self._undo()
+        self._dismiss()
         self._looking.cancel()
         self._loop.remove_writer(self._output.fileno())
         self._output.close()
