@@ -135,8 +135,8 @@ async def test_what_stands_below_the_list_keeps_no_more_lines_than_it_fills() ->
 
 async def test_eight_evaluations_are_seen_above_the_panes_of_one() -> None:
     async with staged_suite(size=(120, 40)) as stage:
-        assert stage.live.grid.region
-        assert stage.live.evaluations.view_height == len(CASES)
+        await stage.until(lambda: stage.live.grid.region)
+        await stage.until(lambda: stage.live.evaluations.view_height == len(CASES))
 
 
 async def test_a_cost_that_is_not_known_for_all_is_a_least_one() -> None:

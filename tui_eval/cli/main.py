@@ -124,6 +124,8 @@ def cli(args: list[str] | None = None) -> int:
             from tui_eval.cli.report import complain
 
             complain(f"error: {told[2]}")
+        else:
+            _say_nothing_of_what_is_half_made()
         if _wants_json(args):
             from tui_eval.cli.report import show_json
             from tui_eval.runs.summary_json import unstarted_object
@@ -131,6 +133,14 @@ def cli(args: list[str] | None = None) -> int:
             show_json(unstarted_object(*told))
         return told[1]
     return code if isinstance(code, int) else 0
+
+
+def _say_nothing_of_what_is_half_made() -> None:
+    """An event loop that was being made when the signal came would tell that as it goes."""
+    import warnings
+
+    sys.unraisablehook = lambda _: None
+    warnings.simplefilter("ignore")
 
 
 def _wants_json(args: list[str] | None) -> bool:

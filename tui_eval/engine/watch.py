@@ -94,6 +94,7 @@ class RolloutWatch:
 
     def began(self, state: State) -> None:
         self.state = state
+        self.example_id = state.get("example_id", self.example_id)
         self._state_log = StateLog(state) if log.isEnabledFor(logging.DEBUG) else None
 
     def log_state(self, state: State | None) -> None:
