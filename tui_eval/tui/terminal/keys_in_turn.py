@@ -56,6 +56,9 @@ class InTurnApp(App[Result]):
 
     async def on_event(self, event: events.Event) -> None:
         """Takes in an event; a key that comes too soon waits."""
+        is_typed = isinstance(event, (events.Key, events.Paste))
+        if is_typed and not self.screen_stack:
+            return  # the app ends
         if event.is_forwarded or not isinstance(event, (events.Key, events.Paste)):
             await super().on_event(event)
         elif self._is_key_on_its_way and (self._typed_ahead or not self._is_held_down(event)):
@@ -83,8 +86,10 @@ class InTurnApp(App[Result]):
     async def on_in_turn_app_taken(self, message: Taken) -> None:
         """A key has been taken; a screen or pane that it opened has the focus before the next."""
         message.stop()
+        if not self.screen_stack:
+            return  # the app ends
         moves = self._focus_follows or self.screen is not self._key_screen
-        if moves and self._typed_ahead and not message.is_shown:
+        if moves and not message.is_shown:
             shown = self.Taken(message.number, is_shown=True)
             self.screen.call_after_refresh(self.post_message, shown)
         else:

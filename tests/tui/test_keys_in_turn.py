@@ -1,0 +1,64 @@
+"""When a key goes on: after the one before it has done what it does."""
+
+from __future__ import annotations
+
+import asyncio
+
+import pytest
+from textual import events
+from textual.app import ComposeResult
+from textual.binding import Binding
+from textual.widgets import Static
+
+from tui_eval.tui.terminal.keys_in_turn import InTurnApp, focus_once_drawn
+
+
+class Pane(Static, can_focus=True):
+    """Keeps what reaches it."""
+
+    def __init__(self, *, id: str) -> None:
+        super().__init__(id=id)
+        self.keys: list[str] = []
+
+    def on_key(self, event: events.Key) -> None:
+        self.keys.append(event.key)
+
+
+class TwoPanes(InTurnApp[None]):
+    BINDINGS = [Binding("2", "second", "second")]  # noqa: RUF012
+
+    def compose(self) -> ComposeResult:
+        yield Pane(id="first")
+        yield Pane(id="second")
+
+    def action_second(self) -> None:
+        focus_once_drawn(self.screen, self.query_one("#second"))
+
+
+@pytest.mark.parametrize("turns", range(24))
+async def test_a_key_meets_the_pane_that_the_one_before_it_went_to(turns: int) -> None:
+    """Keys that are written at once may be read in pieces: the second comes at any turn."""
+    app = TwoPanes()
+    async with app.run_test() as pilot:
+        first, second = app.query_one("#first", Pane), app.query_one("#second", Pane)
+        first.focus()
+        await pilot.pause()
+        app.post_message(events.Key("2", "2"))
+        for _ in range(turns):
+            await asyncio.sleep(0)
+        app.post_message(events.Key("a", "a"))
+        while "a" not in first.keys + second.keys:
+            await asyncio.sleep(0)
+        assert (first.keys, second.keys) == (["2"], ["a"])
+
+
+@pytest.mark.parametrize("turns", range(24))
+async def test_a_key_that_is_on_its_way_while_the_app_ends_is_no_crash(turns: int) -> None:
+    app = TwoPanes()
+    async with app.run_test() as pilot:
+        app.query_one("#first", Pane).focus()
+        await pilot.pause()
+        app.post_message(events.Key("2", "2"))
+        for _ in range(turns):
+            await asyncio.sleep(0)
+        app.exit()
