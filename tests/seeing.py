@@ -38,6 +38,11 @@ async def press(pilot: Pilot[Any], *keys: str) -> None:
         await until(pilot, lambda: is_at_rest(pilot.app))
 
 
+def has_taken_keys(app: Any, number: int) -> bool:
+    """Whether so many keys have had their effect, or the app is over."""
+    return not app.is_running or (app._key_number >= number and not app._is_key_on_its_way)
+
+
 def is_drawn(app: App[Any]) -> bool:
     """Whether no widget that is looked at waits to be laid out or drawn."""
     screen = app.screen
@@ -87,6 +92,15 @@ class Watching:
     async def until(self, condition: Callable[[], Any]) -> None:
         """Waits for what is about to happen."""
         await until(self.pilot, condition, 30.0)
+
+    async def press(self, *keys: str) -> None:
+        """Presses keys; all of them have been taken then, by what the others opened or closed."""
+        app: Any = self.pilot.app
+        number = app._key_number + len(keys)
+        await self.pilot.press(*keys)
+        if not has_taken_keys(app, number):
+            await self.until(lambda: has_taken_keys(app, number))
+        await self.pilot.pause()
 
     def text(self, view: LineView) -> str:
         """What a pane shows."""

@@ -33,8 +33,7 @@ class Comparing(Watching):
         return self.app.screen
 
     async def press(self, *keys: str) -> None:
-        await self.pilot.press(*keys)
-        await self.pilot.pause()
+        await super().press(*keys)
         await self.until(lambda: getattr(self.screen, "is_ready", True))
         await self.pilot.pause()
 

@@ -39,10 +39,6 @@ class Stage(Watching):
         await self.until(lambda: not picker.waits)
         return picker
 
-    async def press(self, *keys: str) -> None:
-        await self.pilot.press(*keys)
-        await self.pilot.pause()
-
     async def to(self, name: str) -> None:
         self.screen.fields.go_to(name)
         await self.pilot.pause()

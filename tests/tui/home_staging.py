@@ -48,10 +48,6 @@ class HomeStage(Watching):
         self.started.append(request)
         return ScriptedFeed(self.desk.refusal or all_events(), live=False)
 
-    async def press(self, *keys: str) -> None:
-        await self.pilot.press(*keys)
-        await self.pilot.pause()
-
     @property
     def wanted(self) -> tuple[str, str]:
         """What the desk was asked for last; endpoints are asked for at any moment."""

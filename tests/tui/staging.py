@@ -63,10 +63,6 @@ class Stage(Watching):
                 return seen[-1]
         raise AssertionError("the screen did not come to rest")
 
-    async def press(self, *keys: str) -> None:
-        await self.pilot.press(*keys)
-        await self.pilot.pause()
-
 
 def question(stage: Stage) -> str:
     """What is asked: its title and its lines."""

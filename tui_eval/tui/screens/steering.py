@@ -104,11 +104,13 @@ class SteeringScreen(AnnotatingScreen):
             self._say(why)
             return
 
+        feed = self.feed
+
         def answered(answer: bool | None) -> None:
             if answer:
                 from tui_eval.commands import Cancel
 
-                self.feed.send(Cancel(row))
+                feed.send(Cancel(row))
 
         self.ask(partial(self._cancel_asked, row), answered)
 

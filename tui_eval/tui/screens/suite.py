@@ -79,7 +79,7 @@ class SuiteScreen(LiveScreen):
         self._place = 0
         self._drawn_suite: tuple[object, ...] = ()
         self._rests_at = 0.0
-        self._over_at = -math.inf
+        self._over_at = self._covered_at = -math.inf
         self._is_blank: bool | None = None
         self._left_pane: tuple[int, Widget] | None = None
 
@@ -170,14 +170,19 @@ class SuiteScreen(LiveScreen):
     def _follow_on(self, now: float) -> None:
         """Goes to a running evaluation a moment after the one that was followed is over.
 
-        What is open over the screen is about the evaluation that is shown: it stays meanwhile.
+        What is open over the screen is about the evaluation that is shown: it stays meanwhile, and
+        a moment longer, as what was answered is told only then.
         """
         one, running = self.suite.evaluations[self.evaluations.place], self.suite.running
+        if not self.is_active:
+            self._covered_at = now
         if not one.is_over:
             self._over_at = math.inf
         elif self._over_at == math.inf:
             self._over_at = now
-        if not (self.follows and self.is_active) or not running or one.last.status == "running":
+        if not self.follows or not running or one.last.status == "running":
+            return
+        if now - self._covered_at < DWELL_S:
             return
         if self.evaluations.place != self._place:
             return  # somebody has just chosen another one: that message is on its way
