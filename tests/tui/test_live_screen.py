@@ -18,7 +18,7 @@ from scripted_run import (
 )
 from scripted_talk import conversation, ending_messages
 from seeing import until
-from staging import over, running, staged_app
+from staging import Stage, over, running, staged_app
 
 from tui_eval import events as ev
 from tui_eval.commands import Pause, Resume, Subscribe
@@ -39,6 +39,20 @@ async def test_a_followed_rollout_is_subscribed_and_its_tool_calls_stand_with_re
         assert "multiply(a=14, b=36) → 504" in shown
         assert "ZeroDivisionError: cannot divide" in shown
         assert "▶ running" in shown
+
+
+@pytest.mark.parametrize(
+    ("live", "told", "other"),
+    [(True, "starting engine…", "reading"), (False, "reading…", "engine")],
+)
+async def test_before_anything_is_told_a_file_is_read_and_an_engine_starts(
+    live: bool, told: str, other: str
+) -> None:
+    stage = Stage(ScriptedFeed(live=live, starts=False), saved=True)
+    async with stage.app.run_test(size=(120, 40)) as stage.pilot:
+        await stage.pilot.pause()
+        text = stage.text(stage.live.header) + stage.text(stage.live.rollouts)
+        assert told in text and other not in text
 
 
 async def test_the_selection_survives_updates() -> None:
