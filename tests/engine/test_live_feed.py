@@ -98,6 +98,7 @@ async def test_a_pause_asked_for_before_the_run_begins_holds(
     request_of: Callable[..., dict[str, Any]], fault_server: FaultServer
 ) -> None:
     feed = LazyFeed(request_of(num_examples="3"))
+    assert feed.live and not LazyFeed().live, "it takes commands once it has a request"
     feed.send(Pause())
     async with seat(feed) as one:
         await one.until(lambda: one.state.run is not None, "the run begins")

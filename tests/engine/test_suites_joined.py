@@ -131,6 +131,32 @@ async def test_who_joins_the_whole_later_hears_how_all_of_it_stands(suite: Suite
 
 
 @pytest.mark.usefixtures("here")
+async def test_one_that_waits_to_go_on_counts_what_is_on_disk(suite: Suites) -> None:
+    cut_short = f"{marked('a')}; max_total_tokens = 30; max_concurrent = 1"
+    suite.write(cut_short, marked("b"))
+    assert suite.run().code == 4
+    suite.server.script(CHAT, [Reply(hang=True)])
+    suite.write(marked("a"), f"{marked('b')}; num_examples = 3", top="max_concurrent = 1")
+    again = {**REQUEST, "raw": {"resume": "newest", "accept_changes": True}}
+
+    def on_disk(one: EvaluationMoved) -> tuple[object, ...]:
+        tokens = one.input_tokens, one.output_tokens
+        return one.status, one.total, one.finished, one.reward, tokens, one.elapsed_s > 0
+
+    as_saved = ("waiting", 6, 4, 1.0, (40, 20), True)
+    async with seat(LiveFeed(again)) as root:
+        await root.until(lambda: root.suite.running, "the first one runs")
+        assert on_disk(root.suite.evaluations[1].last) == as_saved
+        first = next(one for one in root.of(EvaluationMoved) if one.status == "running")
+        assert (first.finished, first.reward, first.input_tokens) == (2, 1.0, 20)
+        held = at_work_on(suite.program.folder / "suite.toml")
+        assert held is not None
+        async with seat(LiveFeed(socket_path=held.socket)) as late:
+            await late.until(lambda: late.suite.running, "it hears all of it")
+            assert on_disk(late.suite.evaluations[1].last) == as_saved
+
+
+@pytest.mark.usefixtures("here")
 async def test_a_pause_at_the_root_holds_all_and_numbers_are_told_seldom(suite: Suites) -> None:
     suite.server.script(CHAT, [Reply(body=chat_answer("yes"), delay=0.05)])
     suite.write(

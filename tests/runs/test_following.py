@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import json
 import os
 import tempfile
 import time
+from collections.abc import Iterator
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
@@ -12,12 +14,15 @@ from typing import Any
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from made_runs import line
+from made_runs import line, write_run
 
+from tui_eval.events import OUT_OF_BUDGET, Event, RunFinished
 from tui_eval.fold.run_state import RunState
 from tui_eval.runs import story
 from tui_eval.runs.layout import RunDir
+from tui_eval.runs.lock import RunLock
 from tui_eval.runs.story import Story
+from tui_eval.runs.unfinished import unfinished_object
 
 JUNK = b'{"example_id": 1, oh}\n'
 LINES = st.builds(
@@ -106,4 +111,49 @@ def test_each_time_that_a_file_is_written_anew_is_waited_for(
     assert not list(followed.more()), "nor this time"
     now += story.PATIENCE_S + 1
     assert list(followed.more())
+    followed.close()
+
+
+def tell(run: RunDir, **facts: Any) -> None:
+    """As the engine does that replaces metadata.json."""
+    new = run.metadata.with_suffix(".new")
+    new.write_text(json.dumps(json.loads(run.metadata.read_text()) | facts))
+    new.replace(run.metadata)
+
+
+def test_tokens_in_flight_are_told_while_somebody_works_on_a_run_of_ours(tmp_path: Path) -> None:
+    run, state = write_run(tmp_path, [line(0, 0)], per_example=1), RunState()
+    followed = Story(run)
+
+    def spend(read: int, written: int) -> None:
+        tell(run, unfinished=[unfinished_object(1, 0, None, (read, written))])
+
+    def tokens(batches: Iterator[list[Event]]) -> tuple[int, int]:
+        for event in (event for events in batches for event in events):
+            state.apply(event)
+        return state.usage.tokens_in, state.usage.tokens_out
+
+    assert tokens(followed.begin()) == (0, 0) and state.end is not None
+    lock = RunLock(run.lock, "")
+    spend(20, 10)
+    assert tokens(followed.more()) == (20, 10)
+    spend(40, 30)
+    assert tokens(followed.more()) == (40, 30) and state.end is None
+    assert not list(followed.more()), "nothing has changed"
+    with run.results.open("ab") as file:
+        file.write(line(1, 0, token_usage={"input_tokens": 50.0, "output_tokens": 40.0}))
+    assert tokens(followed.more()) == (50, 40), "its row tells them"
+    lock.release()
+    assert tokens(followed.more()) == (50, 40) and state.end is not None
+    followed.close()
+
+
+def test_a_run_that_stops_again_is_told_as_its_metadata_has_it_then(tmp_path: Path) -> None:
+    run = write_run(tmp_path, [line(0, 0)], per_example=1)
+    lock, followed = RunLock(run.lock, ""), Story(run)
+    list(followed.begin())
+    tell(run, status=OUT_OF_BUDGET)
+    lock.release()
+    ends = [event for events in followed.more() for event in events]
+    assert [event.status for event in ends if isinstance(event, RunFinished)] == [OUT_OF_BUDGET]
     followed.close()

@@ -232,6 +232,7 @@ async def test_a_doubt_is_seen_however_many_runs_there_are(tmp_path: Path, count
             assert f"reward {letter} − A" in verdict
             assert [line[1] for line in runs if line.startswith("▌")] == [letter]
             assert runs[0].split()[0] == "A" and len(runs) == 4
+            assert runs[0].endswith("8 more runs") == (count == 12), "what is out of sight is told"
             await stage.press("greater_than_sign")
         await stage.pilot.click("#compared", offset=(5, 3))
         await stage.pilot.pause()

@@ -18,6 +18,7 @@ from scripted_run import (
     throttled_events,
 )
 from staging import over, running, staged_app
+from textual.geometry import Region
 from textual.scrollbar import ScrollBar
 
 from tui_eval import events as ev
@@ -86,6 +87,18 @@ async def test_a_backlog_is_folded_by_one_timer_beside_the_clock(
             stage.app.tick()
         assert stage.feed.events
         assert len(begun) == 1
+
+
+async def test_the_last_lines_of_a_view_are_made_once_a_frame(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    made: list[int] = []
+    async with staged_app(over()) as stage:
+        story = stage.live.story
+        foot = story.foot
+        monkeypatch.setattr(story, "foot", lambda: made.append(1) or foot())
+        story.render_lines(Region(0, 0, *story.size))
+        assert len(made) == 1
 
 
 async def test_one_changed_row_draws_one_line() -> None:

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import pytest
-from scripted_run import NOW
+from scripted_run import NOW, all_events
 from scripted_suite import (
     CASES,
     ended_events,
     moved,
     suite_events,
     suite_started,
+    told,
 )
 from staging import staged_suite
 
@@ -27,6 +28,16 @@ async def test_the_list_tells_of_every_evaluation_what_it_is_and_how_far() -> No
         assert waiting.split()[0] == "·" and waiting.split()[-1] == "waiting"
         assert refused.split()[:4] == ["✗", "map-reading", "gpt-4.1-mini", "–"]
         assert refused.partition("refused")[2].strip() == "there is no key"
+
+
+async def test_one_that_waits_to_go_on_shows_how_far_it_was() -> None:
+    half = told(all_events()[:25])
+    events = [*suite_events(), moved(2, "waiting", path="", **half)]
+    async with staged_suite(events, size=(200, 60)) as stage:
+        waiting, never_begun = stage.evaluations[2:4]
+        for fact in (f"{half['finished']}/48", "━", "1:14", "waiting"):
+            assert fact in waiting
+        assert "━" not in never_begun and "─" not in never_begun
 
 
 @pytest.mark.parametrize("width", [80, 100, 120, 200])

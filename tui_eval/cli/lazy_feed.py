@@ -22,7 +22,9 @@ class LazyFeed:
 
     @property
     def live(self) -> bool:
-        """See `Feed.live`."""
+        """See `Feed.live`; while its engine starts, what it is told is kept for that."""
+        if self._early is not None:
+            return self.request is not None
         return self.inner is not None and self.inner.live
 
     async def start(self) -> None:

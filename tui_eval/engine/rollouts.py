@@ -24,10 +24,14 @@ from tui_eval.engine.watch import RolloutWatch
 from tui_eval.environments.one_rollout import GoesOn, broken_state, lead, score
 from tui_eval.errors import ErrorChain
 from tui_eval.events import RolloutFinished, Stage
+from tui_eval.fold.transcript import Rollout, from_row
 from tui_eval.observer import CURRENT
+from tui_eval.printable import one_line
+from tui_eval.rubrics.rubric import NOT_CALLED
 from tui_eval.runs.formats.rows import read_row
 from tui_eval.runs.journal import Journal
 from tui_eval.runs.row import build_row, encode_row
+from tui_eval.runs.scan import decode_row
 from tui_eval.runs.writer import RunWriter
 from tui_eval.state import State
 
@@ -38,6 +42,8 @@ if TYPE_CHECKING:
 log = logging.getLogger("tui_eval.rollout")
 
 LONGEST_BACKOFF_S = 60.0
+LOGGED = 1000
+"""Characters of an error in the log; its row has all of it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -315,6 +321,8 @@ class Rollouts:
         event.at, event.row, event.number = time.time(), watch.row, watch.number
         self._writer.remember(event)
         self._hub.finished(event)
+        if event.error is not None and watch.cancelled is None:
+            _log_errors(watch, from_row(watch.row, decode_row(line)))
         self._journal.forget(watch.row)
         self.spent.pop(watch.row, None)
 
@@ -334,3 +342,18 @@ class Rollouts:
         if work.examples.groups:
             row["tui_eval"]["row"] = watch.row
         return row
+
+
+def _log_errors(watch: RolloutWatch, rollout: Rollout) -> None:
+    """Logs why a rollout errored; of several reward functions that failed, each.
+
+    Args:
+        rollout: As it was written: without secrets.
+    """
+    failed = [one for one in rollout.scores if one.error and one.error != NOT_CALLED]
+    texts = [rollout.error or ""]
+    for one in failed[1:]:  # the first one is the rollout's error
+        head, _, _ = (one.error or "").partition("\n")
+        texts.append(f"Reward function {one.name!r} failed: {head}")
+    for text in texts:
+        log.error("%s: %s", watch, one_line(text, LOGGED))

@@ -21,6 +21,9 @@ from tui_eval.types import RewardFunc, ScoreRecord
 
 TIMEOUT_SECONDS = 600.0
 
+NOT_CALLED = "Not called: another reward function failed for this rollout"
+"""The error of a group function for a rollout that has one already."""
+
 WITHIN: ContextVar[bool] = ContextVar("within", default=False)
 """Whether a rubric scores as one of several, which together settle rewards, advantages, times."""
 
@@ -259,8 +262,7 @@ def _record(state: State, one: _Named, score: float | Failure) -> None:
 
 
 def _leave_out(state: State, one: _Named) -> None:
-    text = "Not called: another reward function failed for this rollout"
-    state.scores.append(ScoreRecord(name=one.name, raw=None, weight=one.weight, error=text))
+    state.scores.append(ScoreRecord(name=one.name, raw=None, weight=one.weight, error=NOT_CALLED))
 
 
 def _settle_reward(state: State) -> None:

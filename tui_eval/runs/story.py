@@ -73,7 +73,7 @@ class Story:
         self.close()
         self._unchanged = _stamp(self.run)
         self.format = format_of_run(self.run)
-        self._facts = read_facts(self.run, self.format)
+        self._read_facts()
         self._told_faults, self._unplaced = 0, 0
         self._told_torn: LineUnreadable | None = None
         self._counted = Counted()
@@ -241,7 +241,7 @@ class Story:
         whole = read >= placing.total if asked else placing.rows > 0
         if not self._exact:
             if self._is_held():
-                return []
+                return self._with_unfinished()
             if not self.run.is_ours and not (whole and asked) and not self._quiet():
                 return []
             if not asked and not read:
@@ -263,19 +263,27 @@ class Story:
         if not self._goes_on:
             return []
         self._goes_on = False
-        self._facts = read_facts(self.run, self.format)
+        self._read_facts()
         before, shape = self._started, (self._placing.examples, self._placing.per_example)
         self._started = started_event(self.run, self.format, self._facts, shape)
         self._started.reading, self._started.asked = before.reading, before.asked
         return self._with_unfinished() or [self._started]
 
     def _with_unfinished(self) -> list[Event]:
-        """The run again with what its rollouts without a row have used; nothing where none has."""
+        """The run again where what its rollouts without a row have used was not told yet."""
         if not self._trusted:
             return []
+        if modified(self.run.metadata) != self._facts_at:
+            self._read_facts()
         lost = unfinished_tokens(self._facts, self._placing.places)
+        if lost == self._started.lost:
+            return []
         self._started = replace(self._started, lost=lost)
-        return [self._started] if lost else []
+        return [self._started]
+
+    def _read_facts(self) -> None:
+        self._facts_at = modified(self.run.metadata)
+        self._facts = read_facts(self.run, self.format)
 
     @property
     def _unread(self) -> int:

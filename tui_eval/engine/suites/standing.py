@@ -4,15 +4,18 @@ from __future__ import annotations
 
 import asyncio
 import time
+from collections.abc import Mapping
+from typing import Any
+
+from msgspec.structs import replace
 
 from tui_eval.config.plan import RunPlan
 from tui_eval.engine.seam.hub import Hub
-from tui_eval.events import EvaluationMoved, RunStarted
-from tui_eval.fold.run_state import RunState
+from tui_eval.events import EvaluationMoved, RunFinished, RunStarted
+from tui_eval.fold.saved_values import mapping, tokens_of
+from tui_eval.runs.discovery import FoundRun
+from tui_eval.stats.cost import Prices, cost_of
 from tui_eval.stats.mean import half_of
-
-NOTHING = RunState()
-"""What there is of an evaluation that has not begun."""
 
 
 class Standing:
@@ -38,21 +41,24 @@ class Standing:
         Args:
             done: Rollouts that earlier sessions finished.
         """
-        self.last = EvaluationMoved(
-            *(0, time.time(), self.place, "running", run.path, socket, run.total, done),
+        self.last = replace(
+            self.last,
+            at=time.time(),
+            status="running",
+            path=run.path,
+            socket=socket,
+            total=run.total,
+            finished=done,
+            errored=0,
             saved=run.saved,
         )
         self.hub = Hub()
         self.hub.path = run.path
         return self.hub
 
-    @property
-    def _state(self) -> RunState:
-        return self.hub.state if self.hub is not None else NOTHING
-
     def has_moved(self) -> bool:
         """Whether anything happened since it was told last."""
-        return self._state.changed != self._changed
+        return self.hub is not None and self.hub.state.changed != self._changed
 
     def moved(self) -> EvaluationMoved:
         """How far it is."""
@@ -66,41 +72,65 @@ class Standing:
         self.hub = None  # its rows may be many
         return told
 
+    def find(self, found: FoundRun, facts: Mapping[str, Any]) -> None:
+        """Takes in what earlier sessions left of the run that it is to go on with.
+
+        Args:
+            facts: Its metadata.
+        """
+        each = self.plan.rollouts_per_example
+        told = mapping(mapping(facts.get("numbers")).get("tokens"))
+        read, written = tokens_of(told.get("input")), tokens_of(told.get("output"))
+        self.last = replace(
+            self.last,
+            total=max(found.total or 0, self.plan.num_examples * each),
+            finished=found.done or 0,
+            errored=found.errored,
+            reward=found.reward,
+            half_width=_half_width(found.reward, found.low, found.high),
+            input_tokens=read,
+            output_tokens=written,
+            cost=cost_of(read, written, Prices(self.plan.input_price, self.plan.output_price)),
+            elapsed_s=tokens_of(facts.get("time_ms")) / 1000,
+        )
+
     def count(self, tokens: int, cost: float | None) -> None:
         """Takes in what earlier sessions spent on its run."""
         self._used = (tokens, cost or 0.0)
 
     def used(self) -> tuple[int, float]:
         """Tokens and US dollars that its rollouts used, also before it goes on."""
+        if self.hub is None:
+            return self._used
         tokens, cost = self._used
-        return max(tokens, self._state.tokens), max(cost, self._state.cost or 0.0)
+        return max(tokens, self.hub.state.tokens), max(cost, self.hub.state.cost or 0.0)
 
     def _told(self, status: str, text: str) -> EvaluationMoved:
-        state = self._state
+        now, socket = time.time(), self.last.socket if self.exit_code is None else ""
+        state = self.hub.state if self.hub is not None else None
+        if state is None or state.run is None:
+            self.last = replace(self.last, at=now, status=status, text=text, socket=socket)
+            return self.last
         reward = state.reward_mean.result()
-        half_width = None
-        if reward.low is not None and reward.high is not None:
-            half_width = half_of(reward.mean, reward.low, reward.high)
         self._changed = state.changed
-        now = time.time()
         self.last = EvaluationMoved(
             seq=0,
             at=now,
             index=self.place,
             status=status,
             path=self.last.path,
-            socket=self.last.socket if self.exit_code is None else "",
-            total=state.total if state.run is not None else self.last.total,
-            finished=state.finished if state.run is not None else self.last.finished,
+            socket=socket,
+            total=state.total,
+            finished=state.finished,
             errored=state.errored,
             running=state.running,
             reward=reward.mean,
-            half_width=half_width,
+            half_width=_half_width(reward.mean, reward.low, reward.high),
             reward_std=reward.std,
             input_tokens=state.usage.tokens_in,
             output_tokens=state.usage.tokens_out,
-            cost=state.cost if state.run is not None else None,
-            elapsed_s=_elapsed(state, now),
+            cost=state.cost,
+            elapsed_s=_elapsed(state.run, state.end, now),
             text=text,
             saved=self.last.saved,
             sleeping=state.sleeping,
@@ -110,9 +140,10 @@ class Standing:
         return self.last
 
 
-def _elapsed(state: RunState, now: float) -> float:
+def _half_width(mean: float | None, low: float | None, high: float | None) -> float | None:
+    return None if low is None or high is None else half_of(mean, low, high)
+
+
+def _elapsed(run: RunStarted, end: RunFinished | None, now: float) -> float:
     """Seconds that were worked on a run so far."""
-    if state.run is None:
-        return 0.0
-    end = state.end.at if state.end is not None else now
-    return max(end - state.run.at, 0.0) + state.run.worked_ms / 1000
+    return max((end.at if end is not None else now) - run.at, 0.0) + run.worked_ms / 1000

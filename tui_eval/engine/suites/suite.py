@@ -50,6 +50,8 @@ from tui_eval.events import (
     RunFinished,
     SuiteStarted,
 )
+from tui_eval.runs.discovery import describe
+from tui_eval.runs.facts import read_metadata
 from tui_eval.runs.redaction import Redactor
 from tui_eval.stats.cost import budget_spent
 
@@ -100,7 +102,7 @@ class Suite:
         self._stopped = False
         self._has_output = False
         self._spent = ""
-        self._count_what_is_spent()
+        self._count_what_is_on_disk()
         path = str(Path(str(request.env_id)).resolve())
         self._lock = lock_suite(Path(path), socket)
         listed = [
@@ -117,9 +119,13 @@ class Suite:
     def _story(self) -> list[Event]:
         if self._job is None:
             return []
-        begun = [one.last for one in self._evaluations if one.last.status != "waiting"]
         gate = GateMoved(0, time.time(), self._hub.gate_open, 0)
-        return [self._started, *begun, gate]
+        return [self._started, *self._moved(), gate]
+
+    def _moved(self) -> list[Event]:
+        """How the evaluations stand of which there is anything."""
+        last = [one.last for one in self._evaluations]
+        return [one for one in last if one.status != "waiting" or one.total]
 
     def finished(self) -> int:
         """See `Job.finished`."""
@@ -193,7 +199,8 @@ class Suite:
 
     async def run(self) -> int:
         """See `Job.run`."""
-        self._hub.tell(self._started)
+        for event in (self._started, *self._moved()):
+            self._hub.tell(event)
         for notice in self._found.notices:
             self._notice(notice.level, notice.text)
         telling = asyncio.create_task(self._tell_often())
@@ -321,12 +328,16 @@ class Suite:
             all_begun=one.all_begun.set,
         )
 
-    def _count_what_is_spent(self) -> None:
+    def _count_what_is_on_disk(self) -> None:
         """Earlier sessions count, also those on evaluations that are yet to go on."""
-        if self._found.max_cost is self._found.max_total_tokens is None:
-            return
+        has_budget = (self._found.max_cost, self._found.max_total_tokens) != (None, None)
         for one, planned in zip(self._evaluations, self._found.evaluations, strict=True):
-            if planned.run is not None:
+            if planned.run is None:
+                continue
+            found = describe(planned.run)
+            if found is not None:
+                one.find(found, read_metadata(planned.run))
+            if has_budget:
                 one.count(*spent_on_disk(planned.plan, planned.run))
 
     def _budget_spent(self) -> str:

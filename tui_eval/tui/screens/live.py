@@ -86,7 +86,7 @@ class LiveScreen(PassingOnScreen, SteeringScreen, FindingScreen, LeavableScreen,
         """Whether somebody else started the run: over home it is left alone, unless asked."""
         self._hold(run)
         state = run.state
-        self.header = Header(state, now, id="header")
+        self.header = Header(run.feed, state, now, id="header")
         self.rollouts = RolloutList(state, now, id="rollouts")
         self.story = Trajectory(id="story")
         self.numbers = MetricsPanel(state, id="numbers")
@@ -109,7 +109,7 @@ class LiveScreen(PassingOnScreen, SteeringScreen, FindingScreen, LeavableScreen,
     def show_run(self, run: Watched) -> None:
         """Shows another run in the panes, where it was left."""
         self._hold(run)
-        self.header.state = run.state
+        self.header.feed, self.header.state = run.feed, run.state
         self.rollouts.show_run(run.state, max(run.reader.row, 0))
         self.numbers.show_run(run.state)
         self.log_pane.show_log(run.feed)
@@ -159,7 +159,7 @@ class LiveScreen(PassingOnScreen, SteeringScreen, FindingScreen, LeavableScreen,
         self._drawn = drawn
         self.read_notes()
         self.follow_question()
-        self.header.live, self.header.asked_pause = self.feed.live, self.asked_pause
+        self.header.asked_pause = self.asked_pause
         if state.total and self.reader.row < 0:
             self._first_rollout()
         elif state.run is not None and not state.total:

@@ -20,7 +20,7 @@ from tui_eval.tui.look.figures import (
     reward_text,
     signed_text,
 )
-from tui_eval.tui.look.ink import Line, Span, cut, left, letter_ink, line_width, spread
+from tui_eval.tui.look.ink import Line, Span, cut, left, letter_ink, line_width, right, spread
 from tui_eval.tui.widgets.line_view import LineView
 
 if TYPE_CHECKING:
@@ -104,11 +104,11 @@ class ComparedHeader(LineView, can_focus=False):
         assert found is not None
         letter = found.runs[self.place].letter
         told = list(self._verdict(found.comparisons[self.place - 1], letter))
+        most, many = self.styles.max_height, len(found.runs)
+        room = many if most is None else max(int(most.value) - len(told), 2)
+        start = min(max(self.place - room + 2, 1), max(many - room + 1, 1))
+        self._places = [0, *range(start, min(start + room - 1, many))]
         runs = list(self._run_lines(found))
-        most = self.styles.max_height
-        room = len(runs) if most is None else max(int(most.value) - len(told), 2)
-        start = min(max(self.place - room + 2, 1), max(len(runs) - room + 1, 1))
-        self._places = [0, *range(start, min(start + room - 1, len(runs)))]
         yield from (runs[place] for place in self._places)
         yield from told
 
@@ -148,8 +148,11 @@ class ComparedHeader(LineView, can_focus=False):
         own = f" {interval_text(mean.low, mean.high, EXACT)}"
         if len(self.reading.paths) < 3:
             return (*spans, (own, "muted"))
-        if comparison is None:
-            return (*spans, (left(own, BESIDE), "muted"))
+        if comparison is None:  # the first run has nothing beside it
+            unseen = len(self.reading.paths) - len(self._places)
+            more, room = plural(unseen, "more run"), BESIDE - len(own)
+            told = more if unseen > 0 and len(more) < room else ""
+            return (*spans, (own, "muted"), (right(told, room), "faint"))
         if not comparison.comparable:
             return (*spans, (left("  not comparable", BESIDE), "warn"))
         found = comparison.figures[0].difference

@@ -194,7 +194,7 @@ class EvaluationList(LineView):
         return tuple(spans)
 
     def _numbers(self, one: EvaluationState, columns: Columns) -> list[Span]:
-        last, shown, begun = one.last, columns.numbers, bool(one.last.path)
+        last, shown, begun = one.last, columns.numbers, bool(one.last.path or one.last.finished)
         spans: list[Span] = []
         if "bar" in shown:
             running = last.running if self.suite.end is None else 0

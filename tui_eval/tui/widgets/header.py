@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from tui_eval.events import OUT_OF_BUDGET
+from tui_eval.fold.feed import Feed
 from tui_eval.fold.run_state import RunState
 from tui_eval.printable import one_line
 from tui_eval.tui.commands.keymap import key_for
@@ -43,11 +44,11 @@ MOVED_S = 10.0
 class Header(LineView, can_focus=False):
     """Title and progress, a line each; progress alone where `skipped` is 1."""
 
-    def __init__(self, state: RunState, now: Callable[[], float], *, id: str) -> None:
+    def __init__(self, feed: Feed, state: RunState, now: Callable[[], float], *, id: str) -> None:
         super().__init__(id=id)
+        self.feed = feed
         self.state = state
         self.now = now
-        self.live = False
         self.asked_pause: bool | None = None
         self.asked_limit: int | None = None
         self.skipped = 0
@@ -60,7 +61,7 @@ class Header(LineView, can_focus=False):
         """Title or progress."""
         width, now = self.line_width, self.now()
         if index + self.skipped == 0:
-            how = status(self.state, self.live, self.asked_pause, now)
+            how = status(self.state, self.feed.live, self.asked_pause, now)
             return title(self.state, how, width)
         return progress(self.state, now, width, self.asked_limit, named=bool(self.skipped))
 
@@ -77,7 +78,7 @@ def elapsed(state: RunState, now: float) -> float:
 def status(state: RunState, live: bool, asked_pause: bool | None, now: float) -> Span:
     """How the run is, in a word or two."""
     if state.run is None:
-        return ("starting engine…", "muted")
+        return ("starting engine…" if live else "reading…", "muted")
     seconds = elapsed(state, now)
     if state.end is not None or not live:
         return _end_status(state, took_text(seconds) if seconds else "")

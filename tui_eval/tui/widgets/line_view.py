@@ -131,8 +131,10 @@ class LineView(ScrollView, can_focus=True):
     @property
     def view_height(self) -> int:
         """Lines that can be seen at once, the fixed ones left out."""
-        height = self.scrollable_content_region.height - self.heads - len(self.foot())
-        return max(height, 1)
+        return self._view_height(self.foot())
+
+    def _view_height(self, foot: tuple[Line, ...]) -> int:
+        return max(self.scrollable_content_region.height - self.heads - len(foot), 1)
 
     @property
     def at_end(self) -> bool:
@@ -182,7 +184,7 @@ class LineView(ScrollView, can_focus=True):
         """The strips of a region, all of one frame."""
         frame = self._frame = self._frame_now()
         if self.size == self._size_laid:
-            self._lines_seen = range(frame.top, frame.top + self.view_height)
+            self._lines_seen = range(frame.top, frame.top + self._view_height(frame.foot))
         try:
             return super().render_lines(crop)
         finally:

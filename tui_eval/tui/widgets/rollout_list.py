@@ -135,7 +135,7 @@ class RolloutList(ArrangedList):
             words = NOTHING_YET if listing.may_find_more else NOTHING
             return ((f"  {words}", "muted"),)
         if self.state.run is None:
-            shows_log = (f"  {key_for('run.log')}", "key"), (" shows the engine's log", "faint")
+            shows_log = (f"  {key_for('run.log')}", "key"), (" shows the log", "faint")
             return (("no rollouts yet", "faint"), *shows_log)
         if not self.state.total:
             return ((NO_ROLLOUTS, "faint"),)
