@@ -30,7 +30,7 @@ def parameter(name: str, kind: str, default: Any, about: str = "", **more: Any) 
     return {
         "name": name, "kind": kind, "choices": [], "nullable": False, "required": False,
         "default": default, "annotation": {"text": "str", "flag": "bool"}.get(kind, kind),
-        "help": about, **more,
+        "shape": "any", "help": about, **more,
     }  # fmt: skip
 
 

@@ -320,7 +320,7 @@ def test_faults_find_their_fields(where: str, field: str | None) -> None:
 def parameter(name: str, kind: str, default: Any, **more: Any) -> dict[str, Any]:
     return {
         "name": name, "kind": kind, "choices": [], "nullable": False, "required": False,
-        "default": default, "annotation": kind, "help": "", **more,
+        "default": default, "annotation": kind, "shape": "any", "help": "", **more,
     }  # fmt: skip
 
 

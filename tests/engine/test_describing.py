@@ -85,7 +85,7 @@ def test_an_environment_is_described_with_its_typed_arguments(program: Program) 
     assert by_name["level"]["default"] == "easy"
     assert by_name["names"] == {
         "name": "names", "kind": "json", "choices": [], "nullable": False, "required": False,
-        "default": ["a"], "annotation": "list[str]", "help": "",
+        "default": ["a"], "annotation": "list[str]", "shape": ["list", "text"], "help": "",
     }  # fmt: skip
     assert [name for name, one in by_name.items() if one["nullable"]] == ["share", "limit"]
 
@@ -99,6 +99,43 @@ def test_an_annotation_that_cannot_be_resolved_is_told_by_its_default(program: P
     kinds = {one["name"]: (one["kind"], one["annotation"]) for one in found["parameters"]}
     assert kinds["other"] == ("int", "'Missing'")
     assert kinds["count"] == ("int", "int")
+
+
+SHAPES = {
+    "list": ["list", "any"],
+    "Sequence[int] | None": ["either", ["list", "int"], "null"],
+    "set[Literal['easy', 'hard']]": ["list", ["among", "easy", "hard"]],
+    "tuple[int, ...]": ["list", "int"],
+    "tuple[str, float]": ["row", "text", "float"],
+    "dict[str, list[bool]]": ["table", ["list", "flag"]],
+    "Mapping": ["table", "any"],
+    "Options": ["table", "any"],
+    "list[str] | str": ["either", ["list", "text"], "text"],
+    "list[pathlib.Path]": ["list", "any"],
+    "pathlib.Path": "any",
+    "Any": "any",
+    "int": "any",
+}
+
+
+def test_what_json_may_say_for_an_argument_is_told(program: Program) -> None:
+    parameters = ", ".join(f"a{at}: {hint} = None" for at, hint in enumerate(SHAPES))
+    program.environment(
+        "shaped",
+        f"""
+        import pathlib
+        from collections.abc import Mapping, Sequence
+        from typing import Any, Literal, TypedDict
+
+        class Options(TypedDict):
+            hard: bool
+
+        def load_environment({parameters}): ...
+    """,
+    )
+    _, found = asked(program, "--describe", "shaped")
+    told = [one["shape"] for one in found["parameters"]]
+    assert dict(zip(SHAPES, told, strict=True)) == SHAPES
 
 
 def test_readme_version_and_defaults_come_from_its_folder(program: Program) -> None:

@@ -55,6 +55,19 @@ def test_a_file_of_rollouts_in_a_folder_hides_no_runs_below_it(tmp_path: Path) -
     assert runs == {"a.jsonl", "b.jsonl", "below/results.jsonl"}
 
 
+def test_text_files_in_a_folder_are_told_by_their_contents(tmp_path: Path) -> None:
+    folder = tmp_path / "kept"
+    folder.mkdir()
+    chat = json.dumps({"messages": [{"role": "user", "content": "hello"}]}) + "\n"
+    others = {"readme.txt": "Rollouts of Monday.\n" + chat, "prompt.txt": "{{ question }}\n",
+              "blank.txt": "\n", "list.txt": "[1]\n", "talk.log": chat}  # fmt: skip
+    for name, text in {"chat.txt": chat, "marked.txt": f"\ufeff\n {chat}", **others}.items():
+        (folder / name).write_text(text, encoding="utf-8")
+    assert set(found(folder)) == {"chat.txt", "marked.txt"}
+    assert set(found(folder / "talk.log", folder / "readme.txt")) == {"talk.log", "readme.txt"}
+    assert not find_runs()
+
+
 def test_a_file_without_rewards_tells_of_no_mean(tmp_path: Path) -> None:
     chat = {"messages": [{"role": "user", "content": "hello"}]}
     (tmp_path / "talk.jsonl").write_text(json.dumps(chat) + "\n", encoding="utf-8")

@@ -8,7 +8,16 @@ from typing import Any
 
 import pytest
 from form_staging import Stage, staged
-from scripted_form import ScriptedDesk, draft_of, form_app, monday, ready, wrong
+from scripted_form import (
+    ScriptedDesk,
+    described,
+    draft_of,
+    form_app,
+    monday,
+    parameter,
+    ready,
+    wrong,
+)
 from seeing import seen
 from textual.content import Content
 from textual.widget import Widget
@@ -224,6 +233,25 @@ async def test_a_field_is_shown_with_all_that_is_wrong_with_it() -> None:
         await stage.to("max_tokens")
         shown = stage.text(stage.screen.fields)
         assert "max_tokens" in shown and "place-00" in shown and "place-19" in shown
+
+
+async def test_an_argument_of_another_type_is_refused_at_its_field() -> None:
+    class Listing(ScriptedDesk):
+        async def describe(
+            self, env_id: str, environments_dir: str, *, no_alias: bool
+        ) -> dict[str, Any]:
+            return described(env_id, parameter("subsets", "json", [], shape=["list", "text"]))
+
+    app = form_app(draft_of(env_id="reverse-text", model="demo"), Listing())
+    async with staged(app, (80, 24)) as stage:
+        await stage.to("env_args.subsets")
+        await stage.press("7")
+        await stage.settled()
+        assert stage.below("subsets") == '✗ 7 is not a list of texts, such as ["a", "b"]'
+        assert "^r first problem" in stage.text(stage.screen.keys)
+        stage.screen.fields.put_text("env_args.subsets", '["easy"]')
+        await stage.settled()
+        assert "✓ ready" in stage.text(stage.screen.top)
 
 
 async def test_the_help_of_a_field_leaves_other_panes_their_room() -> None:

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import asyncio
 import threading
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
 
 import pytest
 from home_staging import HomeStage, at_home
@@ -33,18 +35,59 @@ class LateDesk(Desk):
         return super().runs()
 
 
-async def test_enter_while_runs_are_looked_for_says_so() -> None:
-    desk = LateDesk()
-    stage = HomeStage(desk)
+class LateStage(HomeStage):
+    desk: LateDesk
+
+
+@asynccontextmanager
+async def looking() -> AsyncIterator[LateStage]:
+    """Home that looks for runs until its desk is let go."""
+    stage = LateStage(LateDesk())
     async with stage.app.run_test(size=(80, 24)) as stage.pilot:
         try:
-            await stage.press("enter")
             assert "looking for runs…" in stage.list
-            assert stage.keys.strip() == "Not yet: still looking for runs."
+            yield stage
         finally:
-            desk.goes.set()
-        await stage.until(lambda: stage.home.runs.told)
-        assert stage.is_home
+            stage.desk.goes.set()
+
+
+async def found(stage: LateStage) -> None:
+    """Lets the desk tell the runs, and waits until all is done that this brings about."""
+    stage.desk.goes.set()
+    await stage.until(lambda: stage.home.runs.told)
+    for _ in range(3):
+        await stage.pilot.pause()
+
+
+async def test_enter_while_runs_are_looked_for_counts_once_they_are_found() -> None:
+    async with looking() as stage:
+        await stage.press("enter")
+        assert stage.keys.strip() == "Still looking for runs; enter counts once they are found."
+        await found(stage)
+        await stage.watching()
+        assert stage.wanted == ("join", "3f9a2c10")
+        await stage.press("q")
+        await stage.until(lambda: stage.is_home)
+        assert "looking" not in stage.keys
+
+
+@pytest.mark.parametrize("keys", [("escape",), ("tab",), ("slash", "x"), ("question_mark",)])
+async def test_enter_does_not_count_any_more_where_something_else_was_asked_for(
+    keys: tuple[str, ...],
+) -> None:
+    async with looking() as stage:
+        await stage.press("enter", *keys)
+        await found(stage)
+        assert stage.desk.feeds == [] and not stage.app.watches
+        assert "looking" not in stage.keys
+
+
+async def test_enter_while_runs_are_looked_for_opens_nothing_where_there_is_none() -> None:
+    async with looking() as stage:
+        stage.desk.found = []
+        await stage.press("enter")
+        await found(stage)
+        assert stage.is_home and "looking" not in stage.keys
 
 
 async def test_enter_opens_a_saved_run_and_q_comes_back_without_a_question() -> None:

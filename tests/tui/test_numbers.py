@@ -42,6 +42,19 @@ async def test_tools_percentiles_and_stops_are_counted() -> None:
             assert name in shown(stage)
 
 
+async def test_header_and_numbers_are_of_one_moment() -> None:
+    async with staged_app(ScriptedFeed([run_started(), finished(0)]), size=(200, 60)) as stage:
+
+        def told() -> tuple[bool, bool]:
+            """Whether both rollouts are counted in the header, in the numbers."""
+            counted = "2 scored" in shown(stage)
+            return " 2/" in stage.text(stage.live.header), counted
+
+        stage.app.state.apply(finished(1))
+        assert told() == (False, False)
+        await stage.until(lambda: told() == (True, True))
+
+
 @pytest.mark.parametrize("truncated", [0, 2])
 def test_truncated_rollouts_are_counted_beside_what_stopped_them(truncated: int) -> None:
     state = RunState()

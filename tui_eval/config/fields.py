@@ -8,7 +8,9 @@ from dataclasses import dataclass
 from typing import Any, Literal, TypeAlias
 
 from tui_eval.config.options import MAY_BE_EMPTY, NEWEST, OPTIONS, Kind, Option
+from tui_eval.config.shapes import Shape, expected, fits
 from tui_eval.config.values import list_text, parse_text
+from tui_eval.printable import one_line
 
 FieldKind: TypeAlias = Kind | Literal["choice", "any"]
 
@@ -45,6 +47,7 @@ class Field:
         source: Where that comes from; empty where it is built in.
         required: Whether something must be set.
         nullable: Whether `null` may be set.
+        shape: What JSON may say, of an argument that is written as JSON.
         option: Its option; None for an argument.
     """
 
@@ -58,6 +61,7 @@ class Field:
     source: str = ""
     required: bool = False
     nullable: bool = False
+    shape: Shape = "any"
     option: Option | None = None
 
     @property
@@ -107,6 +111,7 @@ def argument_field(parameter: Mapping[str, Any]) -> Field:
         parameter["default"],
         required=parameter["required"],
         nullable=parameter["nullable"],
+        shape=parameter["shape"],
     )
 
 
@@ -132,12 +137,7 @@ def value_of(field: Field, text: str) -> Any:
     if field.kind == "choice":
         return _chosen(field, text)
     if field.kind in ("json", "any"):
-        try:
-            return parse_text(_ANY, f'{{"":{text}}}')[""]
-        except ValueError as error:
-            if field.kind == "any":
-                return _unquoted(text)
-            raise ValueError(f"this is not valid JSON; expected {field.type}") from error
+        return _from_json(field, text)
     return parse_text(Option(field.name, (), _kind(field), ""), text)
 
 
@@ -179,6 +179,19 @@ def _setting(option: Option, text: str) -> Any:
         if option.kind == "optional_path" and text in ("true", NEWEST):
             return NEWEST
     return parse_text(option, text)
+
+
+def _from_json(field: Field, text: str) -> Any:
+    told = field.type if field.shape == "any" else expected(field.shape)
+    try:
+        value = parse_text(_ANY, f'{{"":{text}}}')[""]
+    except ValueError as error:
+        if field.kind == "any":
+            return _unquoted(text)
+        raise ValueError(f"this is not valid JSON; expected {told}") from error
+    if not fits(value, field.shape):
+        raise ValueError(f"{one_line(text, 60)} is not {told}")
+    return value
 
 
 def _chosen(field: Field, text: str) -> Any:

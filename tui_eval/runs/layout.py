@@ -13,6 +13,8 @@ RESULTS = "results.jsonl"
 NOTES = "notes.jsonl"
 SUFFIXES = (".jsonl", ".json", ".ndjson")
 """Of files that hold rollouts."""
+TEXT = ".txt"
+"""Of files that may hold rollouts, and anything else."""
 EVALS = "evals"
 BELOW = ("*", "*/*", f"{EVALS}/*/*")
 """Where runs are in a folder of results, in the folder `evals` of it, and in one of that."""

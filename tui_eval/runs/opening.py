@@ -10,7 +10,7 @@ from tui_eval.events import Event, ReadingMoved, RolloutFinished, RunStarted
 from tui_eval.fold.transcript import Rollout, from_row
 from tui_eval.runs.formats.recognising import as_row, recognise
 from tui_eval.runs.formats.unknown import what_it_is
-from tui_eval.runs.layout import NOTES, RESULTS, SUFFIXES, RunDir
+from tui_eval.runs.layout import NOTES, RESULTS, SUFFIXES, TEXT, RunDir
 from tui_eval.runs.scan import LineNumbers, decode_row
 from tui_eval.runs.story import Story
 
@@ -77,8 +77,8 @@ def results_files(folder: Path) -> list[str]:
     return sorted(
         one.name
         for one in folder.iterdir()
-        if one.suffix in SUFFIXES and not _is_beside(one) and one.is_file()
-        if one.stat().st_size and recognise(one) is not None
+        if one.suffix in (*SUFFIXES, TEXT) and not _is_beside(one) and one.is_file()
+        if one.stat().st_size and recognise(one, at_once=one.suffix == TEXT) is not None
     )
 
 

@@ -7,12 +7,14 @@ import importlib.metadata
 import inspect
 import types
 import typing
+from collections import abc
 from collections.abc import Callable, Iterator, Mapping
 from inspect import Parameter
 from pathlib import Path
 from typing import Any, Literal, Union
 
 from tui_eval.config.environment_defaults import environment_defaults, pyproject_of
+from tui_eval.config.shapes import Shape
 from tui_eval.config.toml_files import read_toml
 from tui_eval.engine.preparing.prepare import install_alias
 from tui_eval.environments.finding import FoundEnvironment, module_name_of
@@ -26,6 +28,11 @@ README_CHARACTERS = 64_000
 """So much of a README is told."""
 
 _KINDS = {bool: "flag", int: "int", float: "float", str: "text"}
+_LISTS = (
+    list, tuple, set, frozenset, abc.Sequence, abc.MutableSequence, abc.Set, abc.MutableSet,
+    abc.Iterable, abc.Collection,
+)  # fmt: skip
+_TABLES = (dict, abc.Mapping, abc.MutableMapping)
 
 
 def describe_environment(env_id: str, folder: Path, *, no_alias: bool = False) -> dict[str, Any]:
@@ -135,6 +142,7 @@ def _parameters(make: Callable[..., Any]) -> Iterator[dict[str, Any]]:
             "required": required,
             "default": default.value if isinstance(default, enum.Enum) else default,
             "annotation": _annotation(parameter.annotation),
+            "shape": _shape(hint) if kind == "json" else "any",
             "help": told.get(parameter.name, ""),
         }
 
@@ -173,6 +181,25 @@ def _kind(hint: Any, default: Any) -> tuple[str, list[Any]]:
     elif set(members) == {int, float}:
         return "float", []
     return "json", []
+
+
+def _shape(hint: Any) -> Shape:
+    """The types of what JSON says; `any` where they are not plain."""
+    if hint in _KINDS or hint is type(None):
+        return _KINDS.get(hint, "null")
+    members = _members(hint)
+    if len(members) > 1:
+        return ["either", *map(_shape, members)]
+    origin, of = typing.get_origin(hint) or hint, typing.get_args(hint)
+    if origin is Literal:
+        return ["among", *map(_plain, of)]
+    if origin is tuple and of and of[-1] is not ...:
+        return ["row", *map(_shape, of)]
+    if origin in _TABLES or typing.is_typeddict(origin):
+        return ["table", _shape(of[1]) if of else "any"]
+    if origin in _LISTS:
+        return ["list", _shape(of[0]) if of else "any"]
+    return "any"
 
 
 def _members(hint: Any) -> tuple[Any, ...]:

@@ -30,21 +30,26 @@ class Format(StrEnum):
     CHAT = "OpenAI chat"
 
 
-def recognise(path: Path) -> Format | None:
+def recognise(path: Path, *, at_once: bool = False) -> Format | None:
     """What wrote a file; None where nothing in it is known. An empty file may become anything.
+
+    Args:
+        at_once: Only a file that begins with an object is read on.
 
     Raises:
         OSError: The file cannot be read.
     """
     now = path.stat()
-    return _recognised(path, now.st_dev, now.st_ino, now.st_mtime_ns, now.st_size)
+    return _recognised(path, at_once, now.st_dev, now.st_ino, now.st_mtime_ns, now.st_size)
 
 
 @lru_cache(REMEMBERED)
-def _recognised(path: Path, *state: int) -> Format | None:
+def _recognised(path: Path, at_once: bool, *state: int) -> Format | None:
     """What a file in such a state is."""
     with open(path, "rb", buffering=0) as file:
         first = file.read(1 << 16).removeprefix(BYTE_ORDER_MARK.encode())
+        if at_once and not first.lstrip().startswith(b"{"):
+            return None
         if not first.strip():
             return Format.VERIFIERS
         found = (format_of(record) for record in _records(islice(lines_of(file), PROBED)))

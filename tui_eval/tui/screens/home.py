@@ -222,6 +222,9 @@ class HomeScreen(LookingScreen):
 
     def action_back(self) -> None:
         """Back to the runs; takes the marks away there."""
+        if self.opens_soon:
+            self.opens_soon = False
+            self.say("")
         if self.focused is self.list:
             self.runs.marked.clear()
             self.draw()
@@ -245,7 +248,9 @@ class HomeScreen(LookingScreen):
         one = self.runs.selected
         if one is None:
             if not self.runs.told:
-                self.say("Not yet: still looking for runs.")
+                self.opens_soon = True
+                enter = key_for("runs.open")
+                self.say(f"Still looking for runs; {enter} counts once they are found.")
             return
         if one.running and not one.socket:
             self.say("Its engine cannot be joined; this is what is on disk.")

@@ -50,6 +50,8 @@ class LookingScreen(DrawnScreen[None]):
     environments: EnvironmentList
     endpoints: EndpointList
     looked: bool
+    opens_soon = False
+    """Whether somebody asked for a run before any was listed."""
     _configure: ConfigureScreen | None
     _look_now: asyncio.Event
 
@@ -97,6 +99,10 @@ class LookingScreen(DrawnScreen[None]):
         if is_first:
             self.call_after_refresh(lambda: self.list.show_line(self.runs.line))
         self.draw()
+        if is_first and self.opens_soon:
+            self.say("")
+            if self.app.screen is self and self.list.has_focus and not self.list.typing:
+                self.list.action_open()
 
     def _no_runs(self) -> tuple[Line, ...]:
         """What there is to do where there is no run yet."""

@@ -52,18 +52,29 @@ class Header(LineView, can_focus=False):
         self.asked_pause: bool | None = None
         self.asked_limit: int | None = None
         self.skipped = 0
+        self._width = 0
+        self._lines: tuple[Line, Line] = (EMPTY, EMPTY)
 
     def count(self) -> int:
         """Two lines."""
         return 2 - self.skipped
 
     def line(self, index: int) -> Line:
-        """Title or progress."""
-        width, now = self.line_width, self.now()
-        if index + self.skipped == 0:
-            how = status(self.state, self.feed.live, self.asked_pause, now)
-            return title(self.state, how, width)
-        return progress(self.state, now, width, self.asked_limit, named=bool(self.skipped))
+        """Title or progress, as they were when the panes were filled."""
+        if self._width != self.line_width:
+            self._make()
+        return self._lines[index + self.skipped]
+
+    def update(self) -> None:
+        """Makes both lines anew."""
+        self._make()
+        super().update()
+
+    def _make(self) -> None:
+        width, now, state = self.line_width, self.now(), self.state
+        how = status(state, self.feed.live, self.asked_pause, now)
+        bar = progress(state, now, width, self.asked_limit, named=bool(self.skipped))
+        self._width, self._lines = width, (title(state, how, width), bar)
 
 
 def elapsed(state: RunState, now: float) -> float:
