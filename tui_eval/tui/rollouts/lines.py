@@ -286,9 +286,11 @@ class RolloutLines:
 
 def _noted(note: Note, room: int) -> list[Span]:
     """As many whole tags as fit, of the first one what fits; then the note where all of them do."""
+    tags = [f" #{one_line(tag, room + 1)}" for tag in note.tags]
+    gap = "" if cell_len("".join(tags)) == room else " "
     said, shown = "", 0
-    for tag in note.tags:
-        more = f"{said or ' '} #{one_line(tag, room + 1)}"
+    for tag in tags:
+        more = f"{said or gap}{tag}"
         if cell_len(more) > room:
             break
         said, shown = more, shown + 1
