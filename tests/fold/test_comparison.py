@@ -135,17 +135,29 @@ def test_a_verdict_goes_by_the_chance_that_is_raised_for_several_runs() -> None:
     base = side({name: [0.0, 0.0] for name in "abcdefgh"})
     some = side({name: [float(name in "abcdef")] * 2 for name in "abcdefgh"})
     (alone,) = compare_runs([base, some])
-    assert alone.holm_p == 0.03125 and "▲ better" in reward_line(alone)
+    assert alone.holm_p == 0.03125
+    assert verdicts(alone) == ["▲ better", "▲ higher"]
     for found in compare_runs([base, some, some]):
         low = found.figures[0].difference.low
         assert low is not None and low > 0
-        assert found.holm_p == 0.0625 and "≈ unclear" in reward_line(found)
+        assert found.holm_p == 0.0625
+        assert verdicts(found) == ["≈ unclear", "≈ unclear"]
 
 
-def reward_line(found: Comparison) -> str:
-    """What stands in the line of the reward."""
-    _, reward, *_ = number_lines(found, "B", 120)
-    return "".join(text for text, _ in reward)
+def test_a_run_that_a_number_is_not_of_is_one_more_that_it_was_looked_for_in() -> None:
+    base = side({name: [0.0, 0.0] for name in "abcdefgh"})
+    some = side({name: [float(name in "abcdef")] * 2 for name in "abcdefgh"})
+    without = side({name: [0.0, 0.0] for name in "abcdefgh"})
+    without.state.facts.metrics.clear()
+    found, same = compare_runs([base, some, without])
+    assert [one.name for one in same.figures][:2] == ["reward", "turns"]
+    assert verdicts(found) == ["≈ unclear", "≈ unclear"]
+
+
+def verdicts(found: Comparison) -> list[str]:
+    """What the lines of the reward and of the metric, which is the same, say of it."""
+    _, *lines = number_lines(found, "B", 120)
+    return [line[-2][0].strip() for line in lines[:2]]
 
 
 def test_settings_that_differ_are_found() -> None:

@@ -154,9 +154,9 @@ def test_a_chance_is_never_told_as_none() -> None:
     first = [0.2 + step / 1000 for step in range(9)]
     difference = paired_difference([0.9] * 9, first)
     assert difference.p == 0.0  # as far as floats go
-    figure = PairedFigure("reward", 0.2, 0.9, difference)
+    figure = PairedFigure("reward", 0.2, 0.9, difference, holm_p=1e-30)
     example = PairedExample("1", 0.2, 0.9, Change.FIXED, [0], [0])
-    found = Comparison([example], [figure], {}, [], holm_p=1e-30)
+    found = Comparison([example], [figure], {}, [])
     told = "".join(text for line in number_lines(found, "B", 120) for text, _ in line)
     assert "p < 1e-12, normal approximation; p < 1e-12 for all runs" in told
 

@@ -76,6 +76,13 @@ def test_words_are_marked_where_most_of_two_texts_is_the_same() -> None:
     assert changed_words(long, f"{long}more") == ((), ())
 
 
+def test_signs_between_two_changed_words_are_marked_with_them() -> None:
+    first, second = "Use the tools add(a, b) to answer.", "Use the tools, then answer."
+    ours, theirs = changed_words(first, second)
+    assert [first[start:end] for start, end in ours] == ["add(a, b) to"]
+    assert [second[start:end] for start, end in theirs] == ["then"]
+
+
 def test_a_text_of_few_words_that_differs_is_marked_whole() -> None:
     assert changed_words("2016", "2520") == (((0, 4),), ((0, 4),))
     assert changed_words("add", "cannot divide 108 by 0") == (((0, 3),), ())

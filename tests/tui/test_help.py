@@ -34,6 +34,9 @@ async def test_help_that_is_longer_than_the_screen_says_how_to_scroll() -> None:
         assert str(box.border_subtitle) == "j k scroll"
         await stage.press("G")
         assert "States" in stage.text(box)
+        told = stage.text(box)
+        assert "✂ truncated  an answer ended at its length limit" in told
+        assert "↻ try        which one it is: try 2, or ↻2 in short" in told
 
 
 @pytest.mark.parametrize(("width", "box"), [(80, 80), (120, 120), (200, 118)])

@@ -260,7 +260,7 @@ async def test_lines_are_laid_out_for_the_width_that_the_pane_has() -> None:
             assert "› print  note: per day 504, five days 2520, fallen 108" in shown(stage)
 
 
-async def test_long_lines_break_between_words_and_go_on_at_the_margin() -> None:
+async def test_long_lines_break_between_words_and_go_on_at_their_own_indent() -> None:
     async with staged_app(running(), size=(80, 24)) as stage:
         await open_log(stage)
         url = "https://example.org/where/it/was/seen?page=2"
@@ -270,7 +270,7 @@ async def test_long_lines_break_between_words_and_go_on_at_the_margin() -> None:
         lines = [line[MARGIN + 1 :].rstrip() for line in shown(stage).splitlines()]
         at = lines.index("sums  it broke, see")
         assert lines[at + 1] == url
-        assert lines[at + 3].startswith('  File "aaa') and lines[at + 4] == "line 1, in sum_up"
+        assert lines[at + 3].startswith('  File "aaa') and lines[at + 4] == "  line 1, in sum_up"
         assert lines[at + 5] == "KeyError: 1"
 
 

@@ -39,14 +39,14 @@ async def test_a_note_is_kept_beside_the_run_and_found_by_its_tag(tmp_path: Path
         await stage.until(lambda: listed(stage) == [])
 
 
-@pytest.mark.parametrize("size", [(80, 24), (120, 40)])
+@pytest.mark.parametrize("size", [(80, 24), (120, 40), (200, 60)])
 async def test_what_an_example_came_to_stays_beside_notes(
     size: tuple[int, int], tmp_path: Path
 ) -> None:
     write_note(RunDir(tmp_path), 0, 2, Note("", ("odd", "check")))
     async with staged_app(scripted_on_disk(tmp_path), size=size) as stage:
         await stage.until(lambda: "#odd" in shown(stage).splitlines()[3])
-        assert shown(stage).splitlines()[3].rstrip().endswith(("#check", "…"))
+        assert shown(stage).splitlines()[3].rstrip().endswith(" #odd #check")
         assert "mean ±std" in shown(stage).splitlines()[0]
 
 

@@ -320,7 +320,7 @@ async def test_the_name_of_an_error_has_room(width: int) -> None:
         assert states[3].removesuffix(" -> KeyError") == "scoring error"
 
 
-@pytest.mark.parametrize(("width", "told"), [(80, "done · truncated"), (100, "done · cut")])
+@pytest.mark.parametrize(("width", "told"), [(80, "done · truncated"), (100, "truncated")])
 async def test_a_truncated_answer_is_no_plain_success(width: int, told: str) -> None:
     events = [run_started(), *(finished(row, truncated=row == 1) for row in range(3))]
     feed = ScriptedFeed([*events, ev.RunFinished(0, NOW, "interrupted", 130)], saved_rows())
@@ -331,6 +331,19 @@ async def test_a_truncated_answer_is_no_plain_success(width: int, told: str) -> 
         await stage.until(lambda: "example 0 #0 · ✓ done · " in seen(stage.app))
         await stage.press("right_square_bracket")
         await stage.until(lambda: f"example 0 #1 · ✓ {told} · " in seen(stage.app))
+
+
+@pytest.mark.parametrize(
+    ("width", "told"),
+    [(80, ["sleeping  try 2", "scoring  try 3"]), (120, ["sleeping ↻2", "scoring try 3"])],
+)
+async def test_a_later_try_is_told_in_the_room_that_there_is(width: int, told: list[str]) -> None:
+    asleep = staged(0, ev.Stage.SLEEPING, attempt=2)
+    events = [run_started(), asleep, staged(1, ev.Stage.SCORING, attempt=3)]
+    async with staged_app(ScriptedFeed(events, saved_rows()), size=(width, 40)) as stage:
+        lines = shown(stage).splitlines()
+        at = lines[0].index("state")
+        assert [line[at:].strip() for line in lines[1:3]] == told
 
 
 async def test_a_wide_list_shows_metrics() -> None:

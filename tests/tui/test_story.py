@@ -268,9 +268,14 @@ def test_a_failure_is_called_by_one_name_and_said_once() -> None:
 def test_a_cut_answer_says_so_in_the_room_that_its_figures_leave() -> None:
     step = {"model_ms": 900, "input_tokens": 790, "output_tokens": 16, "finish_reason": "length"}
     entry = Entry("assistant", 3, "It has")
-    told = {width: words(piece_of(entry, step, None, width, False).lines)[0] for width in (80, 52)}
-    assert told[80].endswith("  900ms · 790 → 16 tokens  ✂ cut at the length limit")
-    assert told[52].endswith("  900ms · 790 → 16 tokens  ✂ cut")
+    widths = (80, 60, 52, 40)
+    told = [words(piece_of(entry, step, None, width, False).lines)[0] for width in widths]
+    assert [line.removeprefix("● assistant · turn 3").lstrip() for line in told] == [
+        "900ms · 790 → 16 tokens  ✂ truncated at the length limit",
+        "900ms · 790 → 16 tokens  ✂ truncated",
+        "900ms · 790 → 16 tokens  ✂",
+        "✂ truncated",
+    ]
 
 
 def test_what_was_never_scored_has_no_time_of_scoring() -> None:

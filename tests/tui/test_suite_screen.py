@@ -323,13 +323,22 @@ async def test_a_killed_engine_leaves_what_happened_and_how_to_go_on() -> None:
         shown = stage.text(stage.live.top)
         assert "✗ failed after" in shown
         assert f"✗ {why}" in shown
-        assert "Go on with the same command and --resume." in shown
+        assert shown.count("Leaving prints the command that goes on with it.") == 1
         assert stage.evaluations[RUNNING].split()[0] == "■"
         assert stage.evaluations[2].endswith("not begun")
         await stage.press("j")
-        assert "Not begun: the suite ended before its turn." in stage.text(stage.live.blank)
+        blank = stage.text(stage.live.blank)
+        assert blank.splitlines()[-1].strip() == "Not begun: the suite ended before its turn."
         await stage.press("q")
     assert stage.app.return_value == Leave("closed")
+
+
+@pytest.mark.parametrize(("status", "is_told"), [("interrupted", True), ("finished", False)])
+async def test_a_suite_that_did_not_finish_says_how_it_goes_on(status: str, is_told: bool) -> None:
+    async with staged_suite() as stage:
+        stage.feed.live = False
+        await stage.tell(ev.RunFinished(0, NOW, status, 130))
+        assert ("goes on with it." in stage.text(stage.live.top)) == is_told
 
 
 async def test_notices_of_the_suite_are_shown() -> None:

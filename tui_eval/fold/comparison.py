@@ -78,14 +78,26 @@ class PairedExample:
         return self.second - self.first
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True)
 class PairedFigure:
-    """One number of both runs over the examples that both have, and second minus first."""
+    """One number of both runs over the examples that both have, and second minus first.
 
-    name: str
+    Args:
+        field: What it is in the language of filters.
+        holm_p: The chance of its difference, raised for so many runs compared at once; None where
+            it has none.
+    """
+
+    field: str
     first: float | None
     second: float | None
     difference: PairedDifference
+    holm_p: float | None = None
+
+    @property
+    def name(self) -> str:
+        """What people call it."""
+        return self.field.removeprefix(METRIC)
 
 
 @dataclass(slots=True)
@@ -103,8 +115,6 @@ class Comparison:
     figures: list[PairedFigure]
     unpaired: dict[str, int]
     doubts: list[str]
-    holm_p: float | None = None
-    """The chance of the reward's difference, raised for so many runs compared at once."""
     changes: Counter[Change] = field(default_factory=Counter)
     thresholds: tuple[float, float] = (0.5, 0.5)
     """From which mean reward on an example passes, in the first and in the second run."""
@@ -114,19 +124,30 @@ class Comparison:
         """Whether there is any example that both runs have with a reward."""
         return bool(self.examples)
 
+    @property
+    def holm_p(self) -> float | None:
+        """That of the reward."""
+        return self.figures[0].holm_p if self.figures else None
+
 
 def compare_runs(sides: Sequence[Side]) -> list[Comparison]:
-    """Every run but the first beside the first one."""
+    """Every run but the first beside the first one.
+
+    The chance of each number is raised over the same runs, whether it is the reward or not, so that
+    equal numbers have equal verdicts: a run in which a number has none counts as a chance of 1.
+    """
     found = [_compare(sides[0], side) for side in sides[1:]]
-    tested = [one for one in found if one.figures and one.figures[0].difference.p is not None]
-    for one, p in zip(tested, holm([_p(one) for one in tested]), strict=True):
-        one.holm_p = p
+    told = [{one.field: one for one in each.figures} for each in found if each.comparable]
+    for number in dict.fromkeys(number for figures in told for number in figures):
+        of_runs = [figures.get(number) for figures in told]
+        for figure, p in zip(of_runs, holm([_p(one) for one in of_runs]), strict=True):
+            if figure is not None and figure.difference.p is not None:
+                figure.holm_p = p
     return found
 
 
-def _p(one: Comparison) -> float:
-    p = one.figures[0].difference.p
-    return 1.0 if p is None else p
+def _p(one: PairedFigure | None) -> float:
+    return 1.0 if one is None or one.difference.p is None else one.difference.p
 
 
 def _compare(first: Side, second: Side) -> Comparison:
@@ -191,7 +212,6 @@ def _figure(name: str, first: np.ndarray, second: np.ndarray) -> PairedFigure:
     may_be_share = name not in FIGURES and {0.0, 1.0} <= {*a, *b}  # else all may be a count
     is_share = name == "reward" or may_be_share
     difference = paired_difference(b, a, is_share=is_share)
-    name = name.removeprefix(METRIC)
     if not a:
         return PairedFigure(name, None, None, difference)
     return PairedFigure(name, math.fsum(a) / len(a), math.fsum(b) / len(b), difference)

@@ -145,6 +145,7 @@ def _pair_object(found: Comparison, place: int, only: str | None) -> dict[str, A
                 "high": one.difference.high,
                 "method": one.difference.method,
                 "p": one.difference.p,
+                "holm_p": one.holm_p,
                 "examples": one.difference.n,
             }
             for one in found.figures

@@ -11,7 +11,7 @@ from tui_eval.fold.log_records import DEBUG, ERROR, INFO, OUTPUT, WARNING, LogRe
 from tui_eval.tui.commands.keymap import key_for
 from tui_eval.tui.look.figures import plural
 from tui_eval.tui.look.ink import Line, Span, cut, left, line_width
-from tui_eval.tui.look.wrap import wrap_line
+from tui_eval.tui.look.wrap import indent_of, wrap_line
 
 TIME, WORD = 8, 5
 MARGIN = TIME + WORD + 5
@@ -107,7 +107,9 @@ def _total(record: LogRecord, room: int, enough: int) -> int:
 
 
 def _cut(text: str, room: int) -> Iterator[str]:
-    return iter((text,)) if len(text) <= room and text.isascii() else wrap_line(text, room)
+    if len(text) <= room and text.isascii():
+        return iter((text,))
+    return wrap_line(text, room, indent_of(text))
 
 
 def _shows_ends(record: LogRecord, total: int, most: int, limit: int | None) -> bool:
@@ -134,14 +136,14 @@ def _body(record: LogRecord, room: int, limit: int | None) -> Body:
         return Body([cut(first, room), last.strip()], True, len(record.lines) - 2)
     lines: list[str] = []
     for number, text in enumerate(_texts(record), 1):
-        start = 0
+        start, hang = 0, ""
         for part in _cut(text, room):
             start = text.find(part, start)
             if total > most == len(lines) + 1:
-                end = text[start : start + 4 * room]
+                end = hang + text[start : start + 4 * room]
                 return Body([*lines, end], True, len(record.lines) - number)
-            lines.append(part)
-            start += len(part)
+            lines.append(hang + part)
+            start, hang = start + len(part), " " * indent_of(text)
     return Body(lines)
 
 

@@ -13,8 +13,10 @@ if TYPE_CHECKING:
 
 WAITING, HELD, DONE, ERROR = 0, 4, 8, 9
 SCORING_ERROR = "ScoringError"
-TRUNCATED, CUT_OFF = " · truncated", " · cut"
-"""What is said of a finished rollout of which an answer was cut off, and where room is short."""
+TRUNCATED = "truncated"
+"""What is said of an answer that was cut off, and of a finished rollout that has one."""
+CUT, RETRY = "✂", "↻"
+"""Glyphs of an answer that was cut off, and of a try that is not the first."""
 
 
 class Look(NamedTuple):
@@ -53,6 +55,11 @@ MEANINGS = (
     "finished and saved",
     "ended in an error; it has no reward",
 )
+OTHERS = (
+    (CUT, TRUNCATED, "an answer ended at its length limit"),
+    (RETRY, "try", "which one it is: try 2, or ↻2 in short"),
+)
+"""What else may stand beside a stage: glyph, word and meaning."""
 
 
 def look_of(state: RunState, row: int) -> Look:

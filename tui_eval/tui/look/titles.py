@@ -12,7 +12,7 @@ from tui_eval.fold.filter_fields import METRIC
 from tui_eval.printable import one_line
 from tui_eval.tui.commands.keymap import key_for
 from tui_eval.tui.look.figures import clock_text, span_text
-from tui_eval.tui.look.stages import CUT_OFF, DONE, TRUNCATED, look_of
+from tui_eval.tui.look.stages import DONE, TRUNCATED, look_of
 from tui_eval.tui.rollouts.row_order import Sorting
 
 if TYPE_CHECKING:
@@ -66,7 +66,7 @@ def story_title(
     if row < 0 or row >= state.total:
         return Content(f" {number} Trajectory ")
     look = look_of(state, row)
-    stage = (f"{look.glyph} {look.word}", f"{COLOURS.get(look.ink, '')} not dim".lstrip())
+    ink = f"{COLOURS.get(look.ink, '')} not dim".lstrip()
     is_cut = state.stage[row] == DONE and row in state.facts.truncated
     parts: list[tuple[str, str] | str] = []
     attempt = max(state.attempt[row], rollout.attempt if rollout is not None else 1)
@@ -80,10 +80,12 @@ def story_title(
     if note != Note():
         parts += [" · ", ("✎", COLOURS["accent"])]
     name = rollout_name(state, row)
-    words = (TRUNCATED, TRUNCATED, CUT_OFF) if is_cut else ("", "")
-    for title, word in zip((f"Trajectory · {name}", name, name), words, strict=False):
-        warning = [(word, f"{COLOURS['warn']} not dim")] if word else []
-        found = Content.assemble(f" {number} {title} · ", stage, *warning, *parts, " ")
+    glyph, stage = (f"{look.glyph} ", ink), (look.word, ink)
+    warning = (TRUNCATED, f"{COLOURS['warn']} not dim")
+    whole = [glyph, stage, " · ", warning] if is_cut else [glyph, stage]
+    short = [glyph, warning] if is_cut else whole
+    for title, words in ((f"Trajectory · {name}", whole), (name, whole), (name, short)):
+        found = Content.assemble(f" {number} {title} · ", *words, *parts, " ")
         if found.cell_length <= width - 4:
             break
     return found

@@ -49,7 +49,7 @@ class Shown:
         found = []
         for at in self.offsets():
             begin = self.source.rfind("\n", 0, at) + 1
-            found.append(_indent(self.source[begin : begin + HANG_MOST + 1]) if begin < at else 0)
+            found.append(indent_of(self.source[begin : begin + HANG_MOST + 1]) if begin < at else 0)
         return found
 
 
@@ -106,7 +106,7 @@ def wrap(text: str, width: int, most: int, hangs: bool = False) -> tuple[list[st
         if room > 0 and len(line) <= width and line.isascii():
             lines.append(line)
             continue
-        hang = _indent(line[: HANG_MOST + 1]) if hangs else 0
+        hang = indent_of(line[: HANG_MOST + 1]) if hangs else 0
         got = list(islice(wrap_line(line[: (room + 1) * width * 4], width, hang), room + 1))
         if len(got) > room:
             taken = sum(map(len, got[:room]))
@@ -124,7 +124,8 @@ def _count(text: str, width: int) -> int:
     return sum(max(1, -(-len(line) // width)) for line in text.split("\n"))
 
 
-def _indent(line: str) -> int:
+def indent_of(line: str) -> int:
+    """Blanks before a line, as far as others hang below it."""
     return min(len(line) - len(line.lstrip(" ")), HANG_MOST)
 
 

@@ -24,9 +24,9 @@ from tui_eval.tui.look.ink import (
     right,
 )
 from tui_eval.tui.look.stages import (
-    CUT_OFF,
     DONE,
     ERROR,
+    RETRY,
     TRUNCATED,
     WAITING,
     error_word,
@@ -273,10 +273,12 @@ class RolloutLines:
         else:
             spans.append((look.word, look.ink if stage < DONE else "muted"))
             if stage == DONE and row in self.state.facts.truncated:
-                fits = line_width(spans) + len(TRUNCATED) <= room
-                spans.append((TRUNCATED if fits else CUT_OFF, "warn"))
-            if attempt > 1 and line_width(spans) + 7 <= room:
-                spans.append((f"  try {attempt}", "warn"))
+                spans += [(" · ", "muted"), (TRUNCATED, "warn")]
+                spans = spans if line_width(spans) <= room else spans[2:]
+            if attempt > 1:
+                forms = (f"  try {attempt}", f" try {attempt}", f" {RETRY}{attempt}")
+                fits = [text for text in forms if line_width(spans) + len(text) <= room]
+                spans += [(text, "warn") for text in fits[:1]]
         spans += _noted(self._note(row), room - line_width(spans))
         waits, left_over = self.state.notes.get(row), room - line_width(spans) - 2
         if waits and left_over >= min(len(waits), 8):
@@ -286,9 +288,11 @@ class RolloutLines:
 
 def _noted(note: Note, room: int) -> list[Span]:
     """As many whole tags as fit, of the first one what fits; then the note where all of them do."""
+    tags = [f" #{one_line(tag, room + 1)}" for tag in note.tags]
+    gap = "" if cell_len("".join(tags)) == room else " "
     said, shown = "", 0
-    for tag in note.tags:
-        more = f"{said or ' '} #{one_line(tag, room + 1)}"
+    for tag in tags:
+        more = f"{said or gap}{tag}"
         if cell_len(more) > room:
             break
         said, shown = more, shown + 1

@@ -17,7 +17,7 @@ from tui_eval.tui.commands import APART, COMMANDS
 from tui_eval.tui.commands.command import ABOVE, Command, Scope
 from tui_eval.tui.commands.keymap import Keymap, key_for, keymap_of
 from tui_eval.tui.look.ink import EMPTY, Line, left, line_width
-from tui_eval.tui.look.stages import LOOKS, MEANINGS
+from tui_eval.tui.look.stages import LOOKS, MEANINGS, OTHERS
 from tui_eval.tui.screens.dialog import Dialog
 from tui_eval.tui.widgets.line_view import LineView
 
@@ -88,6 +88,8 @@ def sign_lines() -> Iterator[Line]:
             (left(look.word, KEYS - 2), look.ink),
             (meaning, "muted"),
         )
+    for glyph, word, meaning in OTHERS:
+        yield ((f"  {glyph} {left(word, KEYS - 2)}", "warn"), (meaning, "muted"))
 
 
 def help_lines(

@@ -74,14 +74,25 @@ def changed_words(first: str, second: str) -> tuple[tuple[Range, ...], tuple[Ran
     is_alike = alike >= LEAST_ALIKE * min(len(ours), len(theirs))
     changes = [step[1:] for step in steps if step[0] != "equal"]
     sides = (
-        (first, places[0], [(start, end) for start, end, _, _ in changes]),
-        (second, places[1], [(start, end) for _, _, start, end in changes]),
+        (first, places[0], _joined(ours, [(start, end) for start, end, _, _ in changes])),
+        (second, places[1], _joined(theirs, [(start, end) for _, _, start, end in changes])),
     )
     one, other = (
         tuple(_ranges(text, words, found)) if is_alike or len(words) < FEW else ()
         for text, words, found in sides
     )
     return one, other
+
+
+def _joined(words: list[str], changes: list[Range]) -> list[Range]:
+    """Changes as one where only signs stand between two of them: holes say nothing there."""
+    found: list[Range] = []
+    for start, end in changes:
+        if found and start < end and not re.search(r"\w", " ".join(words[found[-1][1] : start])):
+            start, _ = found.pop()
+        if start < end:
+            found.append((start, end))
+    return found
 
 
 def _ranges(text: str, places: list[Range], changes: list[Range]) -> Iterator[Range]:

@@ -12,7 +12,7 @@ from tui_eval.printable import one_line, printable
 from tui_eval.tui.commands.keymap import key_for
 from tui_eval.tui.look.figures import count_text, ms_text, reward_text
 from tui_eval.tui.look.ink import EMPTY, Line, Span, cut, line_width, spread
-from tui_eval.tui.look.stages import SCORING_ERROR, error_word
+from tui_eval.tui.look.stages import CUT, SCORING_ERROR, TRUNCATED, error_word
 from tui_eval.tui.look.wrap import Shown, about_lines, shown, shown_lines
 from tui_eval.tui.transcript.shown_text import arguments_shown, inline_arguments, pretty_json
 from tui_eval.tui.transcript.told_error import told_error
@@ -31,8 +31,8 @@ TOOL_LINES = 40
 COMING_LINES = 60
 """Of the text that is just coming the end is shown, so much of it."""
 
-CUT_AT_LENGTH, CUT = "  ✂ cut at the length limit", "  ✂ cut"
-"""How an answer ended that came to its limit; the short one where the figures have no room else."""
+CUTS = (f"  {CUT} {TRUNCATED} at the length limit", f"  {CUT} {TRUNCATED}", f"  {CUT}")
+"""How an answer ended that came to its limit, shorter where the figures leave less room."""
 
 LAST_TURN = 1 << 30
 _HAS_ERROR = "has_error"
@@ -252,10 +252,9 @@ def role_line(role: str, turn: int, note: Line, width: int) -> Line:
     ]
     if turn and role == "assistant":
         start.append((f" · turn {turn}", "muted"))
-    if line_width(start) + line_width(note) >= width:
-        note = tuple((CUT if text == CUT_AT_LENGTH else text, ink) for text, ink in note)
-    if line_width(start) + line_width(note) >= width:
-        note = note[1:]
+    room = width - line_width(start)
+    forms = [tuple((end if text in CUTS else text, ink) for text, ink in note) for end in CUTS]
+    note = next((one for one in (*forms, forms[1][1:]) if line_width(one) < room), EMPTY)
     return spread(tuple(start), note, width)
 
 
@@ -272,7 +271,7 @@ def step_note(step: dict[str, Any] | None) -> Line:
     told: list[Span] = [(" · ".join(notes), "faint")] if notes else []
     reason = step.get("finish_reason")
     if reason == "length" or step.get("is_truncated"):
-        told.append((CUT_AT_LENGTH, "warn"))
+        told.append((CUTS[0], "warn"))
     elif reason not in _EXPECTED_REASONS:
         told.append((f"  ! {one_line(str(reason), 24)}", "warn"))
     return tuple(told)
@@ -357,7 +356,7 @@ def ending_piece(rollout: Rollout, view: View, width: int) -> Piece:
     if rollout.reward is not None:
         start += [(" · reward ", "muted"), (reward_text(rollout.reward), "strong")]
     if rollout.is_truncated:
-        start += [(" · ", "muted"), ("truncated", "warn")]
+        start += [(" · ", "muted"), (TRUNCATED, "warn")]
     edge = min(width, MEASURE)
     if rollout.stop_condition and rollout.stop_condition != _HAS_ERROR:
         stop = one_line(str(rollout.stop_condition), 40)

@@ -72,7 +72,6 @@ def blank_lines(suite: SuiteState, place: int, fault: str, width: int) -> Iterat
         yield ((f"    {word}", "faint"),)
     elif suite.end is not None:
         yield (("    Not begun: the suite ended before its turn.", "muted"),)
-        yield (("    Leaving prints the command that goes on with it.", "muted"),)
     else:
         yield from _waiting(suite, place)
 

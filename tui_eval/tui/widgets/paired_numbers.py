@@ -100,8 +100,7 @@ def _table(found: Comparison, letter: str, width: int) -> Iterator[Line]:
             line = (*line, (f" {left(' ' + interval, INTERVAL)}", "muted"))
         if has_verdict:
             is_reward = one is found.figures[0]
-            p = found.holm_p if is_reward else None
-            word, ink = verdict_of(difference, better=is_reward, p=p)
+            word, ink = verdict_of(difference, better=is_reward, p=one.holm_p)
             line = (*line, (left(word, VERDICT), ink))
         if has_picture:
             line = (*line, (f"  {interval_picture(one, PICTURE)}", "muted"))

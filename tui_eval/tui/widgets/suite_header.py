@@ -16,7 +16,7 @@ from tui_eval.tui.widgets.line_view import LineView
 if TYPE_CHECKING:
     from tui_eval.fold.suite_state import SuiteState
 
-RESUME = "Go on with the same command and --resume."
+GOES_ON = "Leaving prints the command that goes on with it."
 GAP = 3
 NAME_MOST = 48
 GOOD_BAR = 20
@@ -24,7 +24,7 @@ GOOD_BAR = 20
 
 
 class SuiteHeader(LineView, can_focus=False):
-    """Title and progress, a line each; below them what ended the engine, if something did."""
+    """Title and progress, a line each; below them how an early end came and how to go on."""
 
     def __init__(self, suite: SuiteState, now: Callable[[], float], *, id: str) -> None:
         super().__init__(id=id)
@@ -36,8 +36,8 @@ class SuiteHeader(LineView, can_focus=False):
         """Rollouts that wait before the closed gate, and those whose call is still out."""
 
     def count(self) -> int:
-        """Two lines, and those of a failure."""
-        return 2 + len(self._failure())
+        """Two lines, and those of an early end."""
+        return 2 + len(self._early_end())
 
     def line(self, index: int) -> Line:
         """Title, progress, or what happened."""
@@ -45,7 +45,7 @@ class SuiteHeader(LineView, can_focus=False):
             return self._title()
         if index == 1:
             return progress(self.suite, self.line_width, self.held)
-        return self._failure()[index - 2]
+        return self._early_end()[index - 2]
 
     def _title(self) -> Line:
         suite, width = self.suite, self.line_width
@@ -57,15 +57,16 @@ class SuiteHeader(LineView, can_focus=False):
         name = name_of(suite, min(max(room - line_width(over), 8), NAME_MOST))
         return spread(((name, "role"), (" · ", "faint"), *over), (how,), width)
 
-    def _failure(self) -> list[Line]:
+    def _early_end(self) -> list[Line]:
         end = self.suite.end
-        if end is None or end.status != "failed":
+        if end is None or end.status == "finished":
             return []
-        words, _ = shown_lines(end.text or "the engine failed", max(self.line_width - 2, 1), 3)
-        lines: list[Line] = [((part, "fault"),) for part in words]
-        lines[0] = (("✗ ", "bad"), *lines[0])
-        lines[1:] = [(("  ", ""), *line) for line in lines[1:]]
-        return [*lines, ((f"  {RESUME}", "muted"),)]
+        lines: list[Line] = []
+        if end.status == "failed":
+            words, _ = shown_lines(end.text or "the engine failed", max(self.line_width - 2, 1), 3)
+            signs = [("✗ ", "bad"), *[("  ", "")] * (len(words) - 1)]
+            lines = [(sign, (part, "fault")) for sign, part in zip(signs, words, strict=True)]
+        return [*lines, ((f"  {GOES_ON}", "muted"),)]
 
 
 def status(
