@@ -353,7 +353,7 @@ async def test_the_limit_of_a_suite_is_that_of_all_its_evaluations() -> None:
         stage.app.suite.started.max_concurrent = 32
         await stage.press("+")
         assert asked(stage.feed) == [MoveLimit(48)]
-        assert "At most 48 at a time" in said(stage)
+        assert "At most 48 rollouts at a time" in said(stage)
         await stage.tell(ev.LimitMoved(0, NOW, 48, 32))
         assert stage.app.suite.started.max_concurrent == 48
         await stage.press("ctrl+s")

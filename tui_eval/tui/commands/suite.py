@@ -29,7 +29,7 @@ COMMANDS = (
         palette=True,
     ),
     Command(
-        "enter", "enter", "evaluations", SUITE, "In the evaluations: its rollouts",
+        "enter", "enter", "evaluations", SUITE, "In the evaluations: go to its rollouts",
         footer="rollouts", rank=9, name="rollouts",
     ),
 )  # fmt: skip

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from itertools import zip_longest
 from types import MappingProxyType
@@ -22,6 +23,7 @@ from tui_eval.tui.screens.dialog import Dialog
 from tui_eval.tui.widgets.line_view import LineView
 
 HERE = "In this pane"
+PLACE = re.compile("^In the [a-z]+: (.)")
 KEYS = 13
 AS_EVER: Mapping[str, str] = MappingProxyType({})
 UNFOLLOWED = {"view.bottom": "To the end"}
@@ -63,18 +65,20 @@ def key_lines(
     here: Scope = "",
     others: Mapping[str, str] = AS_EVER,
 ) -> Iterator[Line]:
-    """The lines of `told_commands`, with a blank one between groups."""
+    """The lines of `told_commands`, keys that do the same on one; a blank one between groups."""
     others = UNFOLLOWED if scopes else others
     told = told_commands(groups, scopes, here, others)
     shown = {command.id: keymap.shown(command) for _, commands in told for command in commands}
     width = max(KEYS, *(cell_len(keys) + 2 for keys in shown.values()))
     for name, commands in told:
         yield ((name, "role"),)
+        keys: dict[str, list[str]] = {}
         for command in commands:
-            yield (
-                (f"  {left(shown[command.id], width)}", "key"),
-                (others.get(command.id, command.help), ""),
-            )
+            text = others.get(command.id, command.help)
+            text = PLACE.sub(lambda match: match[1].upper(), text) if name == HERE else text
+            keys.setdefault(text, []).append(shown[command.id])
+        for text, those in keys.items():
+            yield (f"  {left(' '.join(those), width)}", "key"), (text, "")
         if name != told[-1][0]:
             yield EMPTY
 

@@ -65,7 +65,9 @@ class LeavableScreen(AnnotatingScreen):
         """What leaving does, for the help."""
         if self._leave_word == "home":
             return "Back home; what runs goes on" if self.at_work else "Back home"
-        return "Stop (resumable), detach, or stay" if self.at_work else "Quit"
+        if self.at_work:
+            return "Stop (resumable), detach, or stay"
+        return "Quit" if self._standing[1] else "Quit; asks whether to save it"
 
     def action_leave(self) -> None:
         """Leaves at once where nothing is lost, asks otherwise."""

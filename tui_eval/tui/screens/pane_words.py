@@ -17,8 +17,7 @@ NO_LOG = {"search": "", "level": ""}
 ENDED = {
     "run.save-now": "",
     "view.bottom": "To the end",
-    "app.interrupt": "Leave",
-    "app.quit": "Quit at once",
+    "app.quit": "Quit",
 }
 """What the help says of commands where no engine is at work."""
 
@@ -62,4 +61,4 @@ def told_otherwise(
     if not goes_on:
         silent = (one.id for one in COMMANDS if one.group == RUN and words.get(one.action) == "")
         told |= {"run.cancel-rollout": "", **dict.fromkeys(silent, "")}
-    return told if at_work else told | ENDED
+    return told if at_work else told | ENDED | {"app.interrupt": leaving}

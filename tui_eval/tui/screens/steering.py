@@ -11,7 +11,7 @@ from textual.message import Message
 
 from tui_eval.tui.commands.keymap import key_for
 from tui_eval.tui.leaving import STAY, Asked, Choice
-from tui_eval.tui.look.figures import limit_text, plural
+from tui_eval.tui.look.figures import plural
 from tui_eval.tui.look.paths import typed_path
 from tui_eval.tui.look.stages import DONE
 from tui_eval.tui.look.titles import STILL_LOADING, rollout_name
@@ -26,10 +26,14 @@ if TYPE_CHECKING:
     from tui_eval.commands import Rerun
     from tui_eval.fold.feed import Feed
 
-AT_MOST = "At most {} at a time"
 MISSING = "missing"
 """Answers that a run is to go on with what it lacks."""
 BACK = STAY._replace(label="back")
+
+
+def at_most(limit: int) -> str:
+    """What a limit means; 0 is none."""
+    return f"At most {plural(limit, 'rollout') if limit else '∞ rollouts'} at a time"
 
 
 class SteeringScreen(AnnotatingScreen):
@@ -75,7 +79,7 @@ class SteeringScreen(AnnotatingScreen):
             self._say(told.text)
         elif kind == "LimitMoved":
             self.header.asked_limit = None
-            self._say(AT_MOST.format(limit_text(told.max_concurrent)))
+            self._say(at_most(told.max_concurrent))
         elif kind == "Noticed" and not self.feed.live:
             self._say(told.text)
         elif kind == "RunFinished" and told.status == "failed":
@@ -248,7 +252,7 @@ class SteeringScreen(AnnotatingScreen):
             return
         self.header.asked_limit = wanted
         self.root.send(MoveLimit(wanted))
-        self._say(AT_MOST.format(limit_text(wanted)))
+        self._say(at_most(wanted))
         self.header.update()
 
     # -- files
