@@ -9,6 +9,7 @@ from concurrent.futures import Future
 from functools import partial
 from typing import TYPE_CHECKING, Any, ClassVar, TypeVar
 
+from rich.console import RenderableType
 from textual import events
 from textual.app import SystemCommand
 from textual.await_complete import AwaitComplete
@@ -24,6 +25,7 @@ from tui_eval.tui.commands.keymap import IN_USE
 from tui_eval.tui.look.stylesheet import KeptStylesheet
 from tui_eval.tui.look.themes import CHOICES, choices, dress
 from tui_eval.tui.preferences import Preferences
+from tui_eval.tui.screens.dialog import dimmed
 from tui_eval.tui.terminal.browser import NO_SHELL, in_browser
 from tui_eval.tui.terminal.ending import EndingSignals
 from tui_eval.tui.terminal.keys_in_turn import InTurnApp
@@ -39,7 +41,11 @@ NO_COLOUR = NoColor()
 
 
 class Palette(CommandPalette):
-    """Textual's own, which says its keys as other boxes do."""
+    """Textual's own, which says its keys and dims what is behind it as other boxes do."""
+
+    def render(self) -> RenderableType:
+        """What is behind it."""
+        return dimmed(super().render())
 
     def on_mount(self) -> None:
         """Says them."""
