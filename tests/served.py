@@ -29,7 +29,7 @@ class Served:
         self.process: subprocess.Popen[str] = program.start("serve", "--port", "0", *args)
         self._program = program
         assert self.process.stdout is not None
-        self.said = self.process.stdout.readline()
+        self.said = self.process.stdout.readline() + self.process.stdout.readline()
         found = re.search(r"https?://\S+", self.said)
         assert found, program.finish(self.process)
         self.url = found[0]

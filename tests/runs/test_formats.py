@@ -262,12 +262,17 @@ def test_a_failed_run_of_osmosis_says_why() -> None:
     assert rollout is not None and rollout.error == "Rate limit exceeded."
 
 
-def test_a_torn_document_says_so_and_is_no_crash(tmp_path: Path) -> None:
-    data = (OTHERS / "osmosis.json").read_bytes()
-    (tmp_path / "results.json").write_bytes(data[:-40])
-    state = opened(tmp_path / "results.json")
-    assert (state.finished, len(state.unreadable)) == (0, 1)
-    assert "torn" in state.notices[0][1]
+def test_of_a_torn_document_every_whole_run_is_shown(tmp_path: Path) -> None:
+    data, file = (OTHERS / "osmosis.json").read_bytes(), tmp_path / "results.json"
+    file.write_bytes(data)
+    whole = [one for one in saved_events(find_run(file)) if isinstance(one, RolloutFinished)]
+    ends = [one.offset + one.length for one in whole]
+    for cut in range(data.index(b'"rows"'), len(data.rstrip()), 7):
+        file.write_bytes(data[:cut])
+        state = opened(file)
+        assert (state.finished, len(state.unreadable)) == (sum(end <= cut for end in ends), 1)
+        assert "torn" in state.notices[0][1]
+        assert state.run is not None and state.run.model == "my-model"
 
 
 def test_rows_with_nan_and_json_in_strings_are_read(tmp_path: Path) -> None:

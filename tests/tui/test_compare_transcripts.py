@@ -229,6 +229,14 @@ async def test_two_rollouts_of_one_group_are_read_the_same_way() -> None:
         assert "#3 of 4 rollouts" in stage.text("heads")
 
 
+@pytest.mark.parametrize("size", [(80, 24), (120, 40)])
+async def test_rollouts_of_two_examples_say_of_which(size: tuple[int, int]) -> None:
+    async with comparing(CompareRollouts(*watched(), 1, 6), size) as stage:
+        assert "example 0 and example 1 ·" in stage.title("transcripts")
+        heads = stage.text("heads")
+        assert "A  example 0  #1 of 4" in heads and "B  example 1  #2 of 4" in heads
+
+
 async def test_both_screens_stand_over_a_run_too_and_give_way_to_it(tmp_path: Path) -> None:
     async with staged_app(running()) as stage:
         first = CompareRollouts(stage.feed, stage.live.state, 0, 1)

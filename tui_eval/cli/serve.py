@@ -157,7 +157,8 @@ def _serve(
 
     def tell() -> None:
         query = f"?{urlencode({'token': token})}" if token and is_random else ""
-        show([f"Serving tui-eval at {public_url or _url(address, port)}".rstrip("/") + f"/{query}"])
+        url = f"{public_url or _url(address, port)}".rstrip("/") + f"/{query}"
+        show(["Serving tui-eval at", url])  # by itself, so that it is one line to be copied
         if public_url:
             show([f"A proxy finds it at {_url(address, port).removeprefix('http://')}"])
         if token and not is_random:

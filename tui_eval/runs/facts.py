@@ -56,7 +56,7 @@ def read_asked(run: RunDir) -> dict[str, Any]:
 def read_facts(run: RunDir, format: Format) -> dict[str, Any]:
     """What is known of a run by the names that ours has: its metadata, or what was asked."""
     if format is Format.OSMOSIS:
-        return osmosis.facts_of(_read(run.results))
+        return osmosis.facts_of(_read(run.results) or osmosis.head_of(run.results))
     metadata = read_metadata(run)
     if run.is_ours and (asked := read_asked(run)):
         return asked | metadata

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import json
+import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -30,6 +32,12 @@ class Run:
     line: Line
 
 
+_HEAD = re.compile(r'"(?P<name>config|summary)"\s*:\s*')
+_ROWS = re.compile(
+    r'\{\s*"row_index"\s*:\s*(?P<index>-?\d+|null|"[^"\\]*")\s*,\s*"runs"\s*:\s*\[\s*'
+)
+
+
 def is_osmosis(record: Mapping[str, Any]) -> bool:
     """Whether a document holds the results of an Osmosis evaluation."""
     config = mapping(record.get("config"))
@@ -42,26 +50,63 @@ def is_run(record: Mapping[str, Any]) -> bool:
 
 
 def runs_of(path: Path) -> Iterator[Run]:
-    """Every run of the document in its order.
+    """Every run of the document in its order; of a torn one those that are whole.
 
     Raises:
-        ValueError: The document cannot be read; the message says where it breaks off.
+        ValueError: The document is torn, which is told last; the message says where.
     """
     data = path.read_bytes()
     if data.startswith(BYTE_ORDER_MARK.encode()):
         data = b"   " + data[3:]  # every run keeps its place
+    try:
+        rows = msgspec.json.decode(data, type=_Document).rows
+    except ValueError:
+        for row_index, at, text in _whole_runs(data):
+            yield _run(data, row_index, at, text)
+        raise
     at = 0
-    for row in msgspec.json.decode(data, type=_Document).rows:
+    for row in rows:
         for raw in row.runs:
             text = bytes(raw)
             at = data.find(text, at)
-            number = data.count(b"\n", 0, at) + 1
-            try:
-                found, fault = decode_row(text), ""
-            except (ValueError, RecursionError) as error:
-                found, fault = None, f"not a run: {error}"
-            yield Run(row.row_index, Line(number, at, len(text), found, fault))
+            yield _run(data, row.row_index, at, text)
             at += len(text)
+
+
+def _run(data: bytes, row_index: Any, at: int, text: bytes) -> Run:
+    number = data.count(b"\n", 0, at) + 1
+    try:
+        found, fault = decode_row(text), ""
+    except (ValueError, RecursionError) as error:
+        found, fault = None, f"not a run: {error}"
+    return Run(row_index, Line(number, at, len(text), found, fault))
+
+
+def _whole_runs(data: bytes) -> Iterator[tuple[Any, int, bytes]]:
+    """Runs of a document that is torn: the index of their row, and where they are."""
+    text = data.decode("latin-1")  # a sign is a byte
+    read = json.JSONDecoder().raw_decode
+    for row in _ROWS.finditer(text):
+        at = row.end()
+        try:
+            while text[at] == "{":
+                _, end = read(text, at)
+                yield json.loads(row["index"]), at, data[at:end]
+                at = end
+                while text[at] in " \t\r\n,":
+                    at += 1
+        except (ValueError, RecursionError, IndexError):
+            continue
+
+
+def head_of(path: Path) -> dict[str, Any]:
+    """What a torn document says of itself before its rows."""
+    try:
+        text = path.read_text("utf-8", "replace")
+        read = json.JSONDecoder().raw_decode
+        return {one["name"]: read(text, one.end())[0] for one in _HEAD.finditer(text)}
+    except (OSError, ValueError, RecursionError):
+        return {}
 
 
 def row_of(run: Mapping[str, Any], row_index: Any = None) -> dict[str, Any]:

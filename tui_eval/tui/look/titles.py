@@ -51,9 +51,14 @@ def following_title(following: bool) -> Content:
     return Content.assemble(" · ", ("not following", f"{COLOURS['warn']} not dim"))
 
 
+def example_name(example_id: object) -> str:
+    """What an example is called."""
+    return f"example {one_line(str(example_id), 24)}"
+
+
 def rollout_name(state: RunState, row: int) -> str:
     """Which rollout of which example it is."""
-    name = f"example {one_line(str(state.example_id(row)), 24)}"
+    name = example_name(state.example_id(row))
     return name if state.per_example == 1 else f"{name} #{number_of_row(state, row)}"
 
 

@@ -11,13 +11,13 @@ from textual.app import ComposeResult
 from textual.binding import BindingType
 from textual.content import Content
 
-from tui_eval.printable import one_line
 from tui_eval.shipped import shipped
 from tui_eval.tui.commands import bindings
 from tui_eval.tui.commands.command import Scope
 from tui_eval.tui.commands.transcripts import GROUPS
 from tui_eval.tui.comparison.changes import LOOKS
 from tui_eval.tui.look.stages import DONE
+from tui_eval.tui.look.titles import example_name
 from tui_eval.tui.screens.compared import ComparedScreen
 from tui_eval.tui.transcript.pairs import Pair, Source
 from tui_eval.tui.widgets.key_line import KeyLine
@@ -151,6 +151,7 @@ class TranscriptsScreen(ComparedScreen[int]):
         beside = self.size.width >= BESIDE_LEAST if self._beside is None else self._beside
         self.transcripts.beside = self.heads.beside = beside
         self.heads.shown = list(zip(self.sides, self.rows, self.pair.rows, strict=True))
+        self.heads.apart = len(self.pair.example_ids) > 1
         self.heads.update()
         self.transcripts.update()
         self.transcripts.border_title = self._title()
@@ -170,7 +171,7 @@ class TranscriptsScreen(ComparedScreen[int]):
 
     def _title(self) -> Content:
         pair = self.pair
-        name = f" example {one_line(str(pair.example_id), 24)}"
+        name = f" {' and '.join(map(example_name, pair.example_ids))}"
         if self.count > 1:
             name += f" · {self.place + 1:,} of {self.count:,}"
         if pair.change is not None:

@@ -35,11 +35,12 @@ class Pair:
     """Two rollouts to read, and others of their example that can stand in their place.
 
     Args:
+        example_ids: Of both; one where they are of the same example.
         rows: The finished rollouts of the example, for each side.
         at: Which of them is shown at first.
     """
 
-    example_id: Any
+    example_ids: tuple[Any, ...]
     rows: tuple[Sequence[int], Sequence[int]]
     at: tuple[int, int] = (0, 0)
     change: Change | None = None
@@ -56,13 +57,14 @@ class Pair:
         else:
             least = (change is Change.BOTH_WRONG,) * 2
         at = (_extreme(first, ours, least[0]), _extreme(second, theirs, least[1]))
-        return cls(example.example_id, (ours, theirs), at, change)
+        return cls((example.example_id,), (ours, theirs), at, change)
 
     @classmethod
     def of_rows(cls, state: RunState, a: int, b: int) -> Pair:
         """Two rollouts of one run."""
         (ours, at), (theirs, there) = _group(state, a), _group(state, b)
-        return cls(state.example_id(a), (ours, theirs), (at, there))
+        ids = dict.fromkeys(map(state.example_id, (a, b)))
+        return cls(tuple(ids), (ours, theirs), (at, there))
 
 
 def _done(state: RunState, rows: Sequence[int]) -> list[int]:

@@ -12,6 +12,7 @@ from tui_eval.printable import one_line
 from tui_eval.tui.look.figures import count_text, plural, reward_text, span_text
 from tui_eval.tui.look.ink import Line, Span, left, letter_ink, line_width, spread
 from tui_eval.tui.look.stages import look_of
+from tui_eval.tui.look.titles import example_name
 from tui_eval.tui.transcript.side_by_side import GUTTER, fitted
 from tui_eval.tui.widgets.line_view import LineView
 
@@ -31,6 +32,8 @@ class TranscriptHeads(LineView, can_focus=False):
     def __init__(self, *, id: str) -> None:
         super().__init__(id=id)
         self.beside = True
+        self.apart = False
+        """Whether they are of different examples."""
         self.shown: list[tuple[Source, int, Sequence[int]]] = []
 
     def count(self) -> int:
@@ -68,6 +71,8 @@ class TranscriptHeads(LineView, can_focus=False):
             spans.append((f"  {left(names[place], max(map(cell_len, names)))}", "strong"))
         if row < 0:
             return (*spans, ("  no finished rollout", "warn"))
+        if self.apart:
+            spans.append((f"  {example_name(side.state.example_id(row))}", "strong"))
         if side.state.per_example > 1 or len(rows) > 1:
             number = number_of_row(side.state, row)
             spans.append((f"  #{number}", "strong" if not side.name else ""))
