@@ -46,6 +46,19 @@ async def test_the_sides_of_two_transcripts_are_called_as_their_runs_are(tmp_pat
         assert "\n C ●" in stage.text("transcripts")
 
 
+async def test_a_truncated_rollout_is_no_plain_success_beside_another_one(tmp_path: Path) -> None:
+    paths = two_runs(tmp_path)
+    rows = [json.loads(line) for line in (paths[0] / "results.jsonl").read_text().splitlines()]
+    told = [json.dumps(row | {"is_truncated": True}) + "\n" for row in rows]
+    (paths[0] / "results.jsonl").write_text("".join(told))
+    async with comparing(runs_screen(paths)) as stage:
+        await stage.press("enter")
+        facts = stage.text("heads").splitlines()[1]
+        assert facts.split("reward")[0].split() == ["✓", "done", "·", "truncated"]
+        assert facts.count("truncated") == 1 and facts.count("✓ done") == 2
+        assert facts.count("tool calls") == 2
+
+
 async def test_a_prompt_that_differs_is_shown_whole_with_its_changed_words_marked(
     tmp_path: Path,
 ) -> None:

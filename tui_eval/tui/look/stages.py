@@ -68,6 +68,11 @@ def look_of(state: RunState, row: int) -> Look:
     return NO_ROW if stage == WAITING and state.is_settled else LOOKS[stage]
 
 
+def is_truncated(state: RunState, row: int) -> bool:
+    """Whether a rollout finished with an answer that was cut off."""
+    return state.stage[row] == DONE and row in state.facts.truncated
+
+
 def error_word(error: str) -> str:
     """An error's name as people say it: that of a reward function is a scoring error."""
     first, arrow, rest = error.partition(" -> ")

@@ -12,7 +12,7 @@ from tui_eval.fold.filter_fields import METRIC
 from tui_eval.printable import one_line
 from tui_eval.tui.commands.keymap import key_for
 from tui_eval.tui.look.figures import clock_text, span_text
-from tui_eval.tui.look.stages import DONE, TRUNCATED, look_of
+from tui_eval.tui.look.stages import DONE, TRUNCATED, is_truncated, look_of
 from tui_eval.tui.rollouts.row_order import Sorting
 
 if TYPE_CHECKING:
@@ -72,7 +72,7 @@ def story_title(
         return Content(f" {number} Trajectory ")
     look = look_of(state, row)
     ink = f"{COLOURS.get(look.ink, '')} not dim".lstrip()
-    is_cut = state.stage[row] == DONE and row in state.facts.truncated
+    is_cut = is_truncated(state, row)
     parts: list[tuple[str, str] | str] = []
     attempt = max(state.attempt[row], rollout.attempt if rollout is not None else 1)
     if attempt > 1:

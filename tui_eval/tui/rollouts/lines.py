@@ -30,6 +30,7 @@ from tui_eval.tui.look.stages import (
     TRUNCATED,
     WAITING,
     error_word,
+    is_truncated,
     look_of,
 )
 from tui_eval.tui.rollouts.columns import (
@@ -189,7 +190,7 @@ class RolloutLines:
             row == self.mark,
             self._note(row),
             look_of(state, row),
-            row in state.facts.truncated,
+            is_truncated(state, row),
             state.attempt[row],
             None if math.isnan(seconds) else seconds,
             None if math.isnan(reward) else reward,
@@ -272,7 +273,7 @@ class RolloutLines:
             spans.append((_error(self.state.errors.get(row, look.word), room), "bad"))
         else:
             spans.append((look.word, look.ink if stage < DONE else "muted"))
-            if stage == DONE and row in self.state.facts.truncated:
+            if is_truncated(self.state, row):
                 spans += [(" · ", "muted"), (TRUNCATED, "warn")]
                 spans = spans if line_width(spans) <= room else spans[2:]
             if attempt > 1:
