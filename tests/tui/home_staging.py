@@ -9,7 +9,7 @@ from typing import Any
 
 from scripted_home import Desk, pin_time_zone, several_runs
 from scripted_run import NOW, ScriptedFeed, all_events
-from seeing import Watching
+from seeing import Watching, is_drawn
 from textual.screen import Screen
 
 from tui_eval.tui.home_app import HomeApp
@@ -102,5 +102,7 @@ async def at_home(
     pin_time_zone()
     stage = HomeStage(desk or Desk(several_runs()))
     async with stage.app.run_test(size=size) as stage.pilot:
-        await stage.until(lambda: stage.home.looked and stage.home.runs.told)
+        await stage.until(
+            lambda: stage.home.looked and stage.home.runs.told and is_drawn(stage.app)
+        )
         yield stage

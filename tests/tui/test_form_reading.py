@@ -114,7 +114,7 @@ async def test_where_one_pane_has_room_the_panes_stand_in_its_rule() -> None:
     async with staged(ready(), (80, 24)) as stage:
         await stage.settled()
         lines = seen(stage.app).splitlines()
-        assert lines[2].startswith(" ─ 1 Settings  2 What it will do  3 TOML")
+        assert lines[2].startswith("─ 1 Settings  2 What it will do  3 TOML")
         assert lines[3].strip() == "Environment"
 
 
@@ -177,7 +177,8 @@ def titled(stage: Stage) -> str:
 async def test_panes_without_room_are_named() -> None:
     every = "1 Settings  2 What it will do  3 TOML  4 Command line  5 Environment"
     async with staged(ready(), (80, 24)) as stage:
-        assert every in stage.text(stage.screen.tabs)
+        tabs = stage.text(stage.screen.tabs)
+        assert tabs == f"─ {every}  ".ljust(80, "─")
         await stage.pilot.click("#pane-tabs", offset=(every.index("TOML") + 4, 0))
         await stage.until(lambda: stage.screen.focused is stage.screen.toml)
     async with staged(ready(), (120, 40)) as stage:
@@ -193,7 +194,7 @@ async def test_panes_without_room_are_named() -> None:
 async def test_a_number_goes_to_its_pane_from_where_nothing_is_typed() -> None:
     async with staged(ready(), (80, 24)) as stage:
         screen = stage.screen
-        assert screen.tabs.line(0)[1] == ("1 ", "faint")
+        assert screen.tabs.line(0)[1:3] == (("1 ", "faint"), ("Settings", "key"))
         await stage.press("3")
         assert screen.focused is screen.fields and stage.below("env_id").startswith("✗")
         await stage.press("backspace", "f2")

@@ -2,9 +2,15 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import pytest
+from compare_staging import comparing, runs_screen
+from compared_runs import two_runs
+from home_staging import at_home
 from seeing import seen
 from staging import Stage, over, staged_app
+from textual.app import App
 
 OTHERS = "2 Trajectory  3 Numbers  4 Log  5 Reward"
 
@@ -39,3 +45,33 @@ async def test_all_that_are_shown_are_not_named_and_where_names_do_not_fit_numbe
     async with staged_app(over(), size=(80, 24)) as stage:
         await stage.press("j", "2")
         await stage.until(lambda: "✓ done · 4.1s  1 3 4 5 ─" in top(stage))
+
+
+def lines(app: App[None]) -> list[str]:
+    return seen(app).splitlines()
+
+
+async def test_a_pane_of_home_that_its_tab_names_is_not_named_again() -> None:
+    async with at_home(size=(80, 24)) as stage:
+        assert lines(stage.app)[1:3] == [
+            " 1 Runs 7     2 Environments 6     3 Endpoints 5", "─ by date ".ljust(80, "─"),
+        ]  # fmt: skip
+        await stage.press("2")
+        assert lines(stage.app)[2] == "─" * 80
+        await stage.pilot.resize_terminal(120, 40)
+        await stage.until(lambda: "─ 2 Environments ─" in seen(stage.app))
+        assert "─ 1 Runs · by date ─" in seen(stage.app)
+
+
+async def test_nor_is_one_of_a_comparison(tmp_path: Path) -> None:
+    async with comparing(runs_screen(two_runs(tmp_path)), (80, 24)) as stage:
+        titles = ("all 12 · greatest difference first · passes from 0.5",
+                  "A and B · means, 95 % intervals", "")  # fmt: skip
+        tabs = " 1 Examples 12     2 Numbers 7     3 Settings that differ 2"
+        for key, title in zip("123", titles, strict=True):
+            await stage.press(key)
+            rule = f"─ {title} ".ljust(80, "─") if title else "─" * 80
+            await stage.until(lambda rule=rule: lines(stage.app)[3:5] == [tabs, rule])
+        await stage.pilot.resize_terminal(120, 40)
+        await stage.until(lambda: "─ 1 Examples · all 12 ·" in seen(stage.app))
+        assert "─ 3 Settings that differ · 2 ─" in seen(stage.app)

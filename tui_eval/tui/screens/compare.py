@@ -47,6 +47,7 @@ TICK_S = 1 / 12
 LOOKS_EVERY_S = 3.0
 RESTS = 10
 """How many times as long as the last reading took there is none."""
+SETTINGS = "Settings that differ"
 PAIRED_BY = "Examples are paired by what they ask: prompt, answer and info."
 
 
@@ -186,34 +187,39 @@ class CompareRuns(ComparedScreen[None], ZoomingScreen):
     def _draw(self) -> None:
         for view in (self.header, self.examples, self.numbers, self.settings):
             view.update()
-        self.examples.border_title = self._examples_title()
-        letter = self.numbers.letter
-        numbers = f"{key_for('compare.numbers')} Numbers · A and {letter}"
-        self.numbers.border_title = Content(f" {numbers} · means, 95 % intervals ")
         count = len(self.found.settings) if self.found is not None else 0
-        key = key_for("compare.settings")
-        self.settings.border_title = Content(f" {key} Settings that differ · {count} ")
+        self._entitle(self.examples, "Examples", *self._examples_told())
+        among = f"A and {self.numbers.letter}"
+        self._entitle(self.numbers, "Numbers", among, "means, 95 % intervals")
+        self._entitle(self.settings, SETTINGS, *([] if self.has_class("-narrow") else [str(count)]))
         comparison = self.comparison
         holds = (-1, -1, -1)
         if comparison is not None:
             holds = (len(comparison.examples), len(comparison.figures), count)
         few = comparison is not None and len(comparison.examples) + 5 <= self.grid.size.height // 2
         self.set_class(few, "-few")
-        self.tabs.tabs = [*map(Tab, ("Examples", "Numbers", "Settings that differ"), holds)]
+        self.tabs.tabs = [*map(Tab, ("Examples", "Numbers", SETTINGS), holds)]
         self.tabs.update()
         self._update_keys()
 
-    def _examples_title(self) -> Content:
-        view, number = self.examples, key_for("compare.examples")
+    def _entitle(self, pane: Widget, name: str, *told: str) -> None:
+        """Puts a title over a pane; it is not named again below the tabs."""
+        number = key_for(f"compare.{name.partition(' ')[0].lower()}")
+        parts = told if self.has_class("-narrow") else (f"{number} {name}", *told)
+        if 0 < pane.size.width < len(" · ".join(parts)) + 6:
+            parts = parts[:-1]
+        pane.border_title = Content(f" {' · '.join(parts)} " if parts else "")
+
+    def _examples_told(self) -> list[str]:
+        view = self.examples
         if view.comparison is None or not view.comparison.comparable:
-            return Content(f" {number} Examples ")
+            return []
         all_of_them = len(view.comparison.examples)
         what = LOOKS[Change(view.only)].word if view.only else "all"
         count = f"{len(view.shown):,} of {all_of_them:,}" if view.only else f"{all_of_them:,}"
-        title = f" {number} Examples · {what} {count} · {view.sort} "
         passes = {run.state.threshold for run in self.found.runs} if self.found is not None else ()
-        told = f"· passes from {min(passes):g} " if len(passes) == 1 else ""
-        return Content(title + told if len(title + told) <= view.size.width - 4 else title)
+        told = [f"passes from {min(passes):g}"] if len(passes) == 1 else []
+        return [f"{what} {count}", view.sort, *told]
 
     def _update_keys(self) -> None:
         several = self.found is not None and len(self.found.runs) > 2

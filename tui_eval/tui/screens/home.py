@@ -38,10 +38,7 @@ if TYPE_CHECKING:
     from tui_eval.tui.home.near import CompareScreen, ConfigureScreen, HomeDesk
 
 SCOPES = {"runs": "runs", "environments": "near", "endpoints": "near"}
-TYPING: tuple[Line, Line] = (
-    (("words of environment, model, arguments, state, path; !word leaves out", "muted"),),
-    EMPTY,
-)
+TYPING: Line = (("words of environment, model, arguments, state, path; !word leaves out", "muted"),)
 
 
 class HomeScreen(LookingScreen):
@@ -118,8 +115,7 @@ class HomeScreen(LookingScreen):
     def on_mount(self) -> None:
         """Draws the first frame: nothing has been looked for yet."""
         self.set_focus(self.list)
-        self.environments.border_title = Content(f" {key_for('home.environments')} Environments ")
-        self.endpoints.border_title = Content(f" {key_for('home.endpoints')} Endpoints ")
+        self.screen_layout_refresh_signal.subscribe(self, lambda _: self._entitle())
         self.draw()
         self.set_interval(1.0, lambda: self.keys.tick(self.now()))
 
@@ -139,9 +135,17 @@ class HomeScreen(LookingScreen):
 
         self.app.push_screen(closing_question(title, text))
 
+    def _entitle(self) -> None:
+        """Puts a title over each pane; it is not named again below the tabs."""
+        has_tabs = self.has_class("-narrow")
+        self.list.border_title = self.list.title(named=not has_tabs)
+        for pane, name in ((self.environments, "Environments"), (self.endpoints, "Endpoints")):
+            title = f" {key_for(f'home.{name.lower()}')} {name} "
+            pane.border_title = Content("" if has_tabs else title)
+
     def draw(self) -> None:
         """Draws what changed."""
-        self.list.border_title = self.list.title()
+        self._entitle()
         known = len(self.runs.all) if self.runs.told else -1
         around = (self.environments, self.endpoints)
         near = [len(one.listed) if self.looked else -1 for one in around]
@@ -159,11 +163,10 @@ class HomeScreen(LookingScreen):
         if self.focused is self.endpoints and self.endpoints.selected is not None:
             one = self.endpoints.selected
             return about_endpoint(one, self.endpoints.answers.get(one.url))
-        if self.list.typing:
-            return TYPING
+        facts = does = EMPTY
         if self.focused is self.list and self.runs.selected is not None:
-            return about_run(self.runs.selected, len(self.runs.marked), width)
-        return EMPTY, EMPTY
+            facts, does = about_run(self.runs.selected, len(self.runs.marked), width)
+        return facts, TYPING if self.list.typing else does
 
     def _update_keys(self) -> None:
         one = self.runs.selected if self.focused is self.list else None

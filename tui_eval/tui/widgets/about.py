@@ -74,6 +74,12 @@ def _facts_of_run(one: FoundRun, width: int) -> Line:
     return tuple(spans[1:])
 
 
+def keys_told(*told: tuple[str, str], between: str = ", ") -> Line:
+    """Keys and what each does."""
+    spans = (((between, "faint"), (key, "key"), (f" {does}", "faint")) for key, does in told)
+    return tuple(span for one in spans for span in one)[1:]
+
+
 def about_run(one: FoundRun, marked: int, width: int) -> tuple[Line, Line]:
     """Where a run is, who wrote it, and what a key does with it.
 
@@ -92,17 +98,15 @@ def about_run(one: FoundRun, marked: int, width: int) -> tuple[Line, Line]:
         return facts, told
     if one.running:
         stop = key_for("app.interrupt")
-        what = f"{enter} attaches; {leave} returns here, the run goes on; {stop} asks to stop it"
-        return facts, ((what, "faint"),)
-    words = [f"{enter} opens it"]
+        back = (leave, "returns here, the run goes on")
+        return facts, keys_told((enter, "attaches"), back, (stop, "asks to stop it"), between="; ")
+    keys = [(enter, "opens it")]
     if not can_resume(one):
-        words.append(f"{key_for('home.resume')} goes on with what is missing")
+        keys.append((key_for("home.resume"), "goes on with what is missing"))
     if not one.saved:
-        keep = key_for("home.keep")
-        words.append(
-            f"{keep} keeps it for good: unsaved runs go two weeks after their last rollout"
-        )
-    return facts, ((", ".join(words), "faint"),)
+        why = "keeps it for good: unsaved runs go two weeks after their last rollout"
+        keys.append((key_for("home.keep"), why))
+    return facts, keys_told(*keys)
 
 
 def about_environment(one: NearEnvironment, can_configure: bool) -> tuple[Line, Line]:
@@ -110,7 +114,7 @@ def about_environment(one: NearEnvironment, can_configure: bool) -> tuple[Line, 
     where = one.path or f"an {one.origin}"
     enter = key_for("near.choose")
     command = f"tui-eval {one_line(one.env_id, 80)} -m MODEL"
-    start: Line = ((f"{enter} puts an evaluation of it together, or ", "faint"),)
+    start = keys_told((enter, "puts an evaluation of it together, or "))
     summary = ((f"  ·  {one_line(one.summary, MOST)}", "faint"),) if one.summary else ()
     return ((one_line(where, MOST), "muted"), *summary), (
         *(start if can_configure else (("run it: ", "faint"),)),
@@ -134,5 +138,5 @@ def about_endpoint(one: NearEndpoint, answer: str | None) -> tuple[Line, Line]:
     if answer and answer != ASKING:
         return first, ((f"✗ {one_line(answer, MOST)}", "fault"),)
     enter = key_for("near.choose")
-    words = f"{enter} checks whether anything answers; nothing else is sent" if one.url else ""
-    return first, ((words, "faint"),)
+    asks = keys_told((enter, "checks whether anything answers; nothing else is sent"))
+    return first, asks if one.url else EMPTY

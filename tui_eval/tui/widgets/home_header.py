@@ -29,14 +29,14 @@ def tab_line(tabs: Sequence[Tab], current: int, gap: int = GAP, key: str = "key"
     """Tabs beside each other.
 
     Args:
-        current: The one that is shown, from 1.
+        current: The one that is shown, from 1: it looks as the title of a pane with the focus.
         gap: Cells between two.
         key: The ink of their numbers.
     """
     return tuple(
         span
         for number, tab in enumerate(tabs, 1)
-        for span in _tab_spans(number, tab, "strong" if number == current else "muted", gap, key)
+        for span in _tab_spans(number, tab, "key" if number == current else "muted", gap, key)
     )
 
 

@@ -5,10 +5,14 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from textual.message import Message
+from textual.strip import Strip
 
-from tui_eval.tui.look.ink import EMPTY, Line, line_width
+from tui_eval.tui.look.ink import Line, line_width, strip_of
 from tui_eval.tui.widgets.home_header import GAP, Tab, tab_at, tab_line
-from tui_eval.tui.widgets.line_view import LineView
+from tui_eval.tui.widgets.line_view import NO_STYLE, Frame, LineView
+
+START = "─ "
+"""Of a rule with tabs."""
 
 
 class PaneTabs(LineView, can_focus=False):
@@ -40,7 +44,7 @@ class PaneTabs(LineView, can_focus=False):
         self.tabs = tabs
         self.gap = gap
         self.key_ink = key
-        self.start: Line = (("─ ", "busy"),) if ruled else EMPTY
+        self.ruled = ruled
         self.current = 1
 
     def show(self, number: int) -> None:
@@ -54,11 +58,20 @@ class PaneTabs(LineView, can_focus=False):
 
     def line(self, index: int) -> Line:
         """The tabs."""
-        tabs = (*self.start, *tab_line(self.tabs, self.current, self.gap, self.key_ink))
-        rest = self.line_width - line_width(tabs) if self.start else 0
-        return (*tabs, ("─" * rest, "busy"))
+        tabs = tab_line(self.tabs, self.current, self.gap, self.key_ink)
+        if not self.ruled:
+            return tabs
+        rest = self.size.width - len(START) - line_width(tabs)
+        return ((START, "busy"), *tabs, ("─" * rest, "busy"))
+
+    def _build(self, y: int, frame: Frame) -> Strip:
+        """A rule goes from edge to edge, as the frame of a pane does."""
+        if not self.ruled:
+            return super()._build(y, frame)
+        return strip_of(self.line(0), self.size.width, self.ink, NO_STYLE)
 
     def clicked_at(self, x: int, index: int) -> None:
         """Goes to the pane under the mouse."""
-        if number := tab_at(self.tabs, x - line_width(self.start), self.gap):
+        before = len(START) - 1 if self.ruled else 0
+        if number := tab_at(self.tabs, x - before, self.gap):
             self.post_message(self.Chosen(number))

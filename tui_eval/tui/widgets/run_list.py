@@ -188,18 +188,19 @@ class RunList(LineView):
         text += columns.gap + left("date", (LONG_DATE if columns.long_date else SHORT_DATE) - 2)
         return ((text + "  state", "faint"),)
 
-    def title(self) -> Content:
-        """How the runs are sorted, and the filter."""
+    def title(self, *, named: bool = True) -> Content:
+        """How the runs are sorted, and the filter; what they are first, where it is `named`."""
         runs = self.runs
-        parts: list[str | tuple[str, str]] = [f" {key_for('home.runs')} Runs"]
+        told = [f"{key_for('home.runs')} Runs"] if named else []
         if runs.all:
-            parts.append(f" · by {runs.sorting}{', reversed' if runs.reversed else ''}")
+            told.append(f"by {runs.sorting}{', reversed' if runs.reversed else ''}")
+        parts: list[str | tuple[str, str]] = [f" {' · '.join(told)}" if told else ""]
         if self.typing or runs.words:
             words = cut(one_line(runs.words, 200) if runs.words.strip() else runs.words, 30)
             parts.append(f" · {len(runs.shown):,} of {len(runs.all):,} · / ")
             parts.append((words, "$foreground not bold"))
             parts.append((" ", "$foreground not bold reverse") if self.typing else "")
-        return Content.assemble(*parts, " ")
+        return Content.assemble(*parts, " " if any(parts) else "")
 
     def line(self, index: int) -> Line:
         """The run's cells, or what is said instead."""

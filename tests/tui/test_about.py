@@ -1,0 +1,29 @@
+"""The two lines on what is selected at home."""
+
+from __future__ import annotations
+
+from home_staging import HomeStage, at_home
+
+
+def keys_told(stage: HomeStage) -> list[str]:
+    """What has the colour of keys in the second line."""
+    return [text for text, ink in stage.home.about.line(1) if ink == "key"]
+
+
+async def test_keys_look_like_keys_in_what_is_told_of_the_selected() -> None:
+    async with at_home() as stage:
+        assert keys_told(stage) == ["enter", "q", "^c"]
+        for name, keys in (("9e8d7c6b", ["enter", "r"]), ("77aa01ff", ["enter", "w"])):
+            await stage.select(name)
+            assert keys_told(stage) == keys
+        await stage.press("2")
+        assert keys_told(stage) == ["enter"]
+        await stage.press("3")
+        assert keys_told(stage) == ["enter"]
+
+
+async def test_both_lines_tell_something_while_a_filter_is_typed() -> None:
+    async with at_home(size=(80, 24)) as stage:
+        await stage.press("slash", *"word")
+        first, second = stage.about.splitlines()
+        assert first.endswith("5c5c5c5c") and "!word leaves out" in second
