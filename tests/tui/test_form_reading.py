@@ -114,7 +114,7 @@ async def test_where_one_pane_has_room_the_panes_stand_in_its_rule() -> None:
     async with staged(ready(), (80, 24)) as stage:
         await stage.settled()
         lines = seen(stage.app).splitlines()
-        assert lines[2].startswith(" ─ 1 Settings  2 What it will do  3 TOML")
+        assert lines[2].startswith("─ 1 Settings  2 What it will do  3 TOML")
         assert lines[3].strip() == "Environment"
 
 
