@@ -246,9 +246,9 @@ def test_a_rollout_of_ones_own_meets_the_timeout_and_is_cleaned_up(program: Prog
 def test_the_wait_before_a_request_is_tried_again_is_not_counted(
     talk: Program, fault_server: FaultServer
 ) -> None:
-    busy = Reply(429, {"error": {"message": "busy"}}, headers={"Retry-After": "2"})
+    busy = Reply(429, {"error": {"message": "busy"}}, headers={"Retry-After": "4"})
     fault_server.script(CHAT, [busy, GOOD])
-    done = talk.run(*at(fault_server, "-n", "1", "-r", "1", "--timeout", "1.5"))
+    done = talk.run(*at(fault_server, "-n", "1", "-r", "1", "--timeout", "3.5"))
     assert done.code == 0, done
 
 
