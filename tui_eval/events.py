@@ -245,6 +245,7 @@ class SuiteStarted(msgspec.Struct, tag="suite", array_like=True):
     Each has a run directory and a socket of its own, at which it tells all else.
 
     Args:
+        at: 0 where nobody was there: they are read from the disk.
         max_concurrent: Rollouts in flight at most over all evaluations; 0 for no limit.
         words: What is typed beside the file and `--resume` to go on with them.
     """
@@ -262,7 +263,8 @@ class EvaluationMoved(msgspec.Struct, tag="eval", array_like=True):
 
     Args:
         index: Its place in `SuiteStarted.evaluations`.
-        status: `waiting`, `running`, then as its `RunFinished` says, or `refused`.
+        status: `waiting`, `running`, then as its `RunFinished` says, or `refused`; `cut off` where
+            the disk tells that its engine ended in the midst of it.
         path: Its run directory, and `socket` where it can be joined; empty while there is none.
         reward: Mean over rollouts without an error, `reward_std` its standard deviation and
             `half_width` half the width of its 95 % interval; None where there is none.

@@ -49,7 +49,7 @@ async def test_the_names_of_the_settings_stand_over_their_values_alone(width: in
         end = min([*bars, head.index("done")])
         settings = head[start:end].strip()
         whole = "model, temperature, max_turns"
-        told = {80: "model, tempera…, max_turns", 200: "settings"}
+        told = {80: "model, temp., max_turns", 200: "settings"}
         assert settings == told.get(width, whole)
         assert head[end - 1] == " "
 
@@ -66,6 +66,16 @@ async def test_short_names_leave_their_heads_whole(
         head, line, *_ = stage.text(stage.live.evaluations).splitlines()
         assert head.split()[: len(heads) + 2] == ["evaluation", *heads, "done"]
         assert head.index("done") + len("done") == line.index("48/48") + len("48/48")
+
+
+async def test_known_settings_have_shorter_names_before_any_name_is_cut() -> None:
+    varies = {"temperature": "0.2", "max_turns": "8", "rollouts_per_example": "4"}
+    start = suite_started([("word-guess", "m", varies)])
+    async with staged_suite([start], size=(80, 24)) as stage:
+        head = stage.text(stage.live.evaluations).splitlines()[0]
+        assert head.partition("evaluation")[2].partition("done")[0].strip() == (
+            "temp., max_turns, rollouts"
+        )
 
 
 async def test_no_count_of_rollouts_is_cut() -> None:

@@ -325,6 +325,7 @@ async def test_a_killed_engine_leaves_what_happened_and_how_to_go_on() -> None:
         assert f"✗ {why}" in shown
         assert shown.count("Leaving prints the command that goes on with it.") == 1
         assert stage.evaluations[RUNNING].split()[0] == "■"
+        assert stage.evaluations[RUNNING].endswith("cut off")
         assert stage.evaluations[2].endswith("not begun")
         await stage.press("j")
         blank = stage.text(stage.live.blank)
@@ -339,6 +340,22 @@ async def test_a_suite_that_did_not_finish_says_how_it_goes_on(status: str, is_t
         stage.feed.live = False
         await stage.tell(ev.RunFinished(0, NOW, status, 130))
         assert ("goes on with it." in stage.text(stage.live.top)) == is_told
+
+
+async def test_what_was_running_when_somebody_stopped_the_suite_was_stopped() -> None:
+    async with staged_suite() as stage:
+        stage.feed.live = False
+        await stage.tell(ev.RunFinished(0, NOW, "interrupted", 130))
+        assert stage.evaluations[RUNNING].endswith("stopped")
+
+
+async def test_errors_of_an_evaluation_that_is_over_are_not_offered_to_run_again() -> None:
+    async with staged_suite(size=(240, 60)) as stage:
+        assert "rerun" in stage.text(stage.live.keys)
+    async with staged_suite(ended_events(), live=False, size=(240, 60)) as stage:
+        assert "rerun" not in stage.text(stage.live.keys)
+        await stage.press("R")
+        assert "To run them again: tui-eval open" in stage.text(stage.live.keys)
 
 
 async def test_notices_of_the_suite_are_shown() -> None:

@@ -59,9 +59,12 @@ def on_terminal(program: Program, fault_server: FaultServer) -> Iterator[Callabl
         terminal.close()
 
 
-def test_a_suite_runs_to_its_end_and_leaving_prints_the_table(
-    on_terminal: Callable[..., Terminal],
+def test_a_suite_runs_to_its_end_and_is_looked_at_again(
+    program: Program, on_terminal: Callable[..., Terminal]
 ) -> None:
+    none = on_terminal(command="open")
+    assert none.finish() == 2
+    assert "none of their runs is here" in none.text
     terminal = on_terminal()
     terminal.wait_for("suite.toml · 2/2 evaluations")
     terminal.wait_for("finished in")
@@ -72,6 +75,19 @@ def test_a_suite_runs_to_its_end_and_leaving_prints_the_table(
     assert terminal.is_whole()
     for text in ("temperature=0.2", "temperature=0.9", "Results saved to:"):
         assert text in terminal.text
+    program.environment("echo", "raise SystemExit('nothing is run')")
+    again = on_terminal(command="open")
+    again.wait_for("suite.toml · 2/2 evaluations done")
+    again.wait_for("✓ finished today")
+    again.wait_for("6/6 finished")
+    again.type("q")
+    assert again.finish() == 0
+    assert again.is_whole()
+    assert "2 of 2 evaluations finished" in again.text
+    assert len(program.runs()) == 2
+    told = program.run("open", "suite.toml")
+    assert told.code == 2
+    assert "Open it on a terminal" in told.err
 
 
 def test_stopping_a_suite_is_resumable(on_terminal: Callable[..., Terminal]) -> None:
@@ -131,6 +147,7 @@ def test_a_detached_suite_is_joined_as_a_whole(
     over = program.run("open", "suite.toml")
     assert over.code == 2, over
     assert "no engine is at work on these evaluations" in over.err
+    assert "tui-eval run suite.toml --resume (errored rollouts run again)" in over.err
 
 
 def leave(terminal: Terminal, how: str) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import shlex
 import time
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -21,7 +22,8 @@ def command(path: Path | None) -> int:
     """Show a run: the directory that holds its results.jsonl; the newest one without PATH.
 
     A run that an engine is working on is joined; all evaluations of a file, where PATH is that
-    .toml file. Without a terminal the summary is printed.
+    .toml file, which are shown as they are saved where no engine works on them. Without a terminal
+    the summary is printed.
     """
     from tui_eval.cli.report import report_run, show_faults
     from tui_eval.cli.screen import has_terminal, open_on_screen
@@ -48,7 +50,7 @@ def command(path: Path | None) -> int:
 
 
 def _open_suite(file: Path) -> int:
-    """Joins the engine that works on the evaluations of a file."""
+    """Joins the engine that works on the evaluations of a file; without one shows their runs."""
     from tui_eval.cli.report import show_faults
     from tui_eval.cli.screen import has_terminal, open_suite_on_screen
     from tui_eval.engine.suites.at_work import at_work_on
@@ -61,12 +63,34 @@ def _open_suite(file: Path) -> int:
     if held is None or suite is None or suite.started is None:
         if not file.exists():
             return show_faults([Fault(str(file), "there is no such file")])
-        hint = "Name the directory of a run, or go on: tui-eval run FILE --resume"
-        return show_faults([Fault(str(file), "no engine is at work on these evaluations", hint)])
+        return _look_again(file)
     from tui_eval.cli.suite_telling import show_at_work
 
     show_at_work(suite, held.pid)
     return 0
+
+
+def _look_again(file: Path) -> int:
+    """Shows the saved runs of the evaluations of a file."""
+    from tui_eval.cli.report import show_faults
+    from tui_eval.cli.screen import has_terminal, look_at_suite_on_screen
+    from tui_eval.errors import Fault, RefusedError
+
+    what = "no engine is at work on these evaluations"
+    show = "Open it on a terminal, or name the directory of a run"
+    if has_terminal():
+        from tui_eval.cli.saved_suite import find_saved
+
+        try:
+            evaluations = find_saved(file)
+        except RefusedError as error:
+            return show_faults(error.faults)
+        if any(one.run is not None for one in evaluations):
+            return look_at_suite_on_screen(file, evaluations)
+        what, show = f"{what}, and none of their runs is here", "Name the directory of a run"
+    on = shlex.join(["tui-eval", "run", str(file), "--resume"])
+    hint = f"{show}. Or go on: {on} (errored rollouts run again)"
+    return show_faults([Fault(str(file), what, hint)])
 
 
 async def _look(socket: str) -> SuiteState:

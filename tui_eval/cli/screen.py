@@ -16,6 +16,7 @@ from tui_eval.cli.interrupting import interrupt_on_signals
 if TYPE_CHECKING:
     from tui_eval.config.draft import Draft
     from tui_eval.engine.seam.launcher import EngineProcess
+    from tui_eval.engine.suites.own_runs import Planned
     from tui_eval.fold.feed import Feed
     from tui_eval.fold.run_state import RunState
     from tui_eval.fold.suite_state import SuiteState
@@ -334,6 +335,17 @@ def open_suite_on_screen(file: Path, held: Holder) -> int:
         return _detach_suite(app.suite, held.pid)
     _wait_while(lambda: at_work_on(file) == held)
     _leave_suite(app.suite, None, leave is not None and leave.save, None)
+    return 0
+
+
+def look_at_suite_on_screen(file: Path, evaluations: list[Planned]) -> int:
+    """Shows the evaluations of a file that nobody works on; returns 0."""
+    from tui_eval.cli.saved_suite import SavedSuite
+
+    app = _app(SavedSuite(file, evaluations))
+    leave = app.run()
+    if app.suite is not None and app.suite.end is not None:
+        _leave_suite(app.suite, None, leave is not None and leave.save, None)
     return 0
 
 

@@ -47,11 +47,16 @@ class _Candidate:
         self.key = rows_key(self.plan)
 
 
-def choose_runs(evaluations: Sequence[Planned], *, accept_changes: bool) -> list[Fault]:
+def choose_runs(
+    evaluations: Sequence[Planned], *, accept_changes: bool, newest_first: bool = False
+) -> list[Fault]:
     """Gives each evaluation the run that it goes on with, where there is one.
 
     Without a path that is the newest incomplete run with the same settings, then a complete one;
     with `accept_changes` also one that was called the same and varied in the same way.
+
+    Args:
+        newest_first: Complete ones are as good as others: nothing goes on.
 
     Returns:
         What is wrong with paths that were named, and which of the runs an engine is at work on.
@@ -69,7 +74,7 @@ def choose_runs(evaluations: Sequence[Planned], *, accept_changes: bool) -> list
         if one.resume == NEWEST:
             seeking.setdefault((one.plan.output_dir, one.plan.env_dir_path), []).append(one)
     for some in seeking.values():
-        candidates = _candidates(some, taken)
+        candidates = _candidates(some, taken, newest_first)
         _assign(some, candidates, rows_key, _same_size)
         _assign(some, candidates, rows_key, _fits)
         if accept_changes:
@@ -131,8 +136,10 @@ def plan_of(one: Incomplete) -> RunPlan | None:
     return before if is_of_here and not before.given_inputs else None
 
 
-def _candidates(seeking: Sequence[Planned], taken: Container[Path]) -> list[_Candidate]:
-    """Runs that may be gone on with, the newest first and complete ones last.
+def _candidates(
+    seeking: Sequence[Planned], taken: Container[Path], newest_first: bool
+) -> list[_Candidate]:
+    """Runs that may be gone on with, the newest first and complete ones last, where that counts.
 
     Args:
         seeking: Evaluations that look in the same folders.
@@ -140,7 +147,10 @@ def _candidates(seeking: Sequence[Planned], taken: Container[Path]) -> list[_Can
     """
     env_ids = {one.plan.env_id for one in seeking}
     found = []
-    for one in incomplete_runs(roots_of(seeking[0].plan), all_of_them=True):
+    runs = incomplete_runs(roots_of(seeking[0].plan), all_of_them=True)
+    if newest_first:
+        runs.sort(key=lambda one: -one.written_at)
+    for one in runs:
         if one.env_id in env_ids and one.run.path.resolve() not in taken:
             before = plan_of(one)
             if before is not None:

@@ -11,7 +11,7 @@ from msgspec.structs import replace
 
 from tui_eval.config.plan import RunPlan
 from tui_eval.engine.seam.hub import Hub
-from tui_eval.events import EvaluationMoved, RunFinished, RunStarted
+from tui_eval.events import EvaluationMoved, ListedEvaluation, RunFinished, RunStarted
 from tui_eval.fold.saved_values import mapping, tokens_of
 from tui_eval.runs.discovery import FoundRun
 from tui_eval.stats.cost import Prices, cost_of
@@ -34,6 +34,13 @@ class Standing:
         self.last = EvaluationMoved(0, 0.0, place, "waiting")
         self._changed = -1
         self._used = (0, 0.0)
+
+    @property
+    def listed(self) -> ListedEvaluation:
+        """What it is."""
+        plan = self.plan
+        total = max(plan.num_examples, 0) * plan.rollouts_per_example
+        return ListedEvaluation(plan.title, plan.env_id, plan.model, plan.varies, total)
 
     def begin(self, run: RunStarted, done: int, socket: str) -> Hub:
         """Its run has a directory now, and a socket; returns its hub.

@@ -45,7 +45,6 @@ from tui_eval.events import (
     Event,
     GateMoved,
     LimitMoved,
-    ListedEvaluation,
     Noticed,
     RunFinished,
     SuiteStarted,
@@ -105,10 +104,7 @@ class Suite:
         self._count_what_is_on_disk()
         path = str(Path(str(request.env_id)).resolve())
         self._lock = lock_suite(Path(path), socket)
-        listed = [
-            ListedEvaluation(plan.title, plan.env_id, plan.model, plan.varies, _rollouts(one))
-            for plan, one in zip(plans, self._evaluations, strict=True)
-        ]
+        listed = [one.listed for one in self._evaluations]
         self._started = SuiteStarted(
             0, time.time(), path, listed, in_flight, words_to_go_on(request.raw)
         )
@@ -381,8 +377,3 @@ class Suite:
         wrong = sum(one.exit_code in (1, 2) for one in every)
         text = f"{wrong} of {len(every)} evaluations could not be worked through"
         return RunFinished(0, now, "failed", worst, text)
-
-
-def _rollouts(one: Standing) -> int:
-    examples = max(one.plan.num_examples, 0)
-    return examples * one.plan.rollouts_per_example

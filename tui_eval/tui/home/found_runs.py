@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import time
 from collections.abc import Callable, Iterable
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -76,19 +75,6 @@ def can_resume(one: FoundRun) -> str:
     if one.complete and (one.n is None or one.done is None or one.n >= one.done):
         return "It is complete: there is nothing to resume."
     return ""
-
-
-def when_text(at: float, now: float, long: bool) -> str:
-    """A date in this machine's time, in 12 cells or 8; empty for none."""
-    if not at:
-        return ""
-    then, today = time.localtime(at), time.localtime(now)
-    if then[:3] == today[:3]:
-        return time.strftime("today %H:%M" if long else "%H:%M", then)
-    if long:
-        same_year = then.tm_year == today.tm_year
-        return time.strftime("%d %b %H:%M" if same_year else "%d %b %Y", then)
-    return time.strftime("%d %b" if then.tm_year == today.tm_year else "%b %Y", then)
 
 
 class FoundRuns:

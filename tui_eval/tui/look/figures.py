@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import time
 
 from tui_eval.stats.cost import dollars_text
 
@@ -94,6 +95,19 @@ def clock_text(seconds: float) -> str:
 def took_text(seconds: float) -> str:
     """What a run took: 0.8s, 9.7s, and in whole seconds from ten on."""
     return span_text(seconds) if 0 < seconds < 9.95 else clock_text(seconds)
+
+
+def when_text(at: float, now: float, long: bool) -> str:
+    """A date in this machine's time, in 12 cells or 8; empty for none."""
+    if not at:
+        return ""
+    then, today = time.localtime(at), time.localtime(now)
+    if then[:3] == today[:3]:
+        return time.strftime("today %H:%M" if long else "%H:%M", then)
+    if long:
+        same_year = then.tm_year == today.tm_year
+        return time.strftime("%d %b %H:%M" if same_year else "%d %b %Y", then)
+    return time.strftime("%d %b" if then.tm_year == today.tm_year else "%b %Y", then)
 
 
 def ms_text(ms: float) -> str:

@@ -272,6 +272,8 @@ class SuiteScreen(LiveScreen):
         super()._update_keys()
         if self._is_blank:
             self.keys.words["next_pane(1)"] = ""
+        if not self.goes_on:
+            self.keys.words["rerun"] = ""
         self.keys.words["switch_list"] = "list" if self.has_class("-no-list") else "hide list"
         if self.focused is self.evaluations:
             follow = ("stay" if self.follows else "follow") if self.at_work else ""

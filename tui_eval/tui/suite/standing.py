@@ -8,6 +8,7 @@ from pathlib import PurePath
 from typing import TYPE_CHECKING
 
 from tui_eval.events import OUT_OF_BUDGET
+from tui_eval.fold.suite_state import CUT_OFF
 from tui_eval.printable import one_line
 from tui_eval.tui.look.figures import NONE, count_text, money_text, plural
 from tui_eval.tui.look.stages import Look
@@ -25,6 +26,7 @@ LOOKS = {
     "finished": Look("✓", "finished", "good"),
     "interrupted": STOPPED,
     OUT_OF_BUDGET: Look("■", "budget", "warn"),
+    CUT_OFF: Look("■", "cut off", "warn"),
     "failed": Look("✗", "failed", "bad"),
     "refused": Look("✗", "refused", "bad"),
 }
@@ -32,10 +34,12 @@ WORD = max(len(look.word) for look in (*LOOKS.values(), NOT_BEGUN))
 
 
 def look_of(one: EvaluationState, suite: SuiteState) -> Look:
-    """Its glyph, word and ink; one that was running when the engine ended was stopped."""
+    """Its glyph, word and ink; one that was running when somebody ended the suite was stopped."""
     status = one.last.status
     if suite.end is not None and not one.is_over:
-        return NOT_BEGUN if status == "waiting" else STOPPED
+        if status == "waiting":
+            return NOT_BEGUN
+        return LOOKS[CUT_OFF] if suite.end.status == "failed" else STOPPED
     if status == "running" and not suite.gate_open:
         return PAUSED
     return LOOKS.get(status, Look("·", one_line(status, WORD), "muted"))

@@ -70,6 +70,9 @@ def blank_lines(suite: SuiteState, place: int, fault: str, width: int) -> Iterat
     elif one.last.status != "waiting":
         word = "starting…" if one.last.status == "running" and not one.last.path else "opening…"
         yield ((f"    {word}", "faint"),)
+    elif suite.started is not None and not suite.started.at:
+        told = "reading…" if suite.end is None else "Not begun: there is no run of it on disk."
+        yield ((f"    {told}", "muted"),)
     elif suite.end is not None:
         yield (("    Not begun: the suite ended before its turn.", "muted"),)
     else:

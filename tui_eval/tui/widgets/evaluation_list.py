@@ -32,6 +32,15 @@ TITLE, VARIES = "evaluation", "settings"
 TITLE_MOST, VARIES_MOST, HEAD_MOST = 48, 64, 32
 NAMES_SHARE = 0.5
 """Of the width: what title and variation keep before a column of numbers goes."""
+SHORT = {
+    "temperature": "temp.",
+    "max_tokens": "tokens",
+    "max_turns": "turns",
+    "num_examples": "examples",
+    "rollouts_per_example": "rollouts",
+    "reasoning_effort": "effort",
+}
+"""What settings are called where their names do not fit."""
 LEAST_LETTERS = 4
 """Of the name of a setting: fewer say nothing."""
 BAR, WIDE_BAR = 8, 16
@@ -152,8 +161,11 @@ class EvaluationList(LineView):
         return max((len(told(one)) for one in self.suite.evaluations), default=0)
 
     def _names(self, room: int) -> str:
-        """The settings that vary; the longest names are cut."""
-        names = self._varying
+        """The settings that vary; the longest that is known by a shorter name has it, then cut."""
+        names = list(self._varying)
+        while len(", ".join(names)) > room and (known := [one for one in names if one in SHORT]):
+            longest = max(known, key=len)
+            names[names.index(longest)] = SHORT[longest]
         kept = [len(name) for name in names]
         while sum(kept) + 2 * len(kept) - 2 > room and max(kept) > LEAST_LETTERS:
             kept[kept.index(max(kept))] -= 1

@@ -15,15 +15,14 @@ from tui_eval.printable import one_line
 from tui_eval.stats.mean import half_of
 from tui_eval.tui.commands import bindings
 from tui_eval.tui.commands.keymap import key_for
-from tui_eval.tui.home.found_runs import (
-    SORTS,
-    FoundRuns,
-    is_even,
-    look_of,
-    state_text,
+from tui_eval.tui.home.found_runs import SORTS, FoundRuns, is_even, look_of, state_text
+from tui_eval.tui.look.figures import (
+    count_text,
+    interval_text,
+    plural,
+    reward_text,
     when_text,
 )
-from tui_eval.tui.look.figures import count_text, interval_text, plural, reward_text
 from tui_eval.tui.look.ink import EMPTY, Line, Span, cut, left, letter_ink, right
 from tui_eval.tui.widgets.line_view import LineView
 

@@ -6,7 +6,7 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING
 
 from tui_eval.events import OUT_OF_BUDGET
-from tui_eval.tui.look.figures import clock_text, took_text
+from tui_eval.tui.look.figures import clock_text, took_text, when_text
 from tui_eval.tui.look.ink import Line, Span, line_width, spread
 from tui_eval.tui.look.wrap import shown_lines
 from tui_eval.tui.suite.standing import name_of, spent, tally
@@ -14,6 +14,7 @@ from tui_eval.tui.widgets.header import LEAST_BAR, bar_spans
 from tui_eval.tui.widgets.line_view import LineView
 
 if TYPE_CHECKING:
+    from tui_eval.events import RunFinished
     from tui_eval.fold.suite_state import SuiteState
 
 GOES_ON = "Leaving prints the command that goes on with it."
@@ -82,6 +83,8 @@ def status(
             return (pausing if in_flight else "‖ paused", "warn")
         return ("‖ pausing…", "warn") if asked_pause else (f"▶ running {took}", "busy")
     word = end.status if end is not None else ""
+    if not began:
+        return _stood(end, now)
     if word == "finished":
         if any(one.last.status != "finished" for one in suite.evaluations):
             return (f"! ended after {took}", "warn")
@@ -92,6 +95,17 @@ def status(
         "■ out of budget, resumable" if word == OUT_OF_BUDGET else "■ stopped, resumable",
         "warn",
     )
+
+
+def _stood(end: RunFinished | None, now: float) -> Span:
+    """How a suite was that is looked at again, and when it ended."""
+    if end is None:
+        return ("reading…", "muted")
+    when = when_text(end.at, now, long=True)
+    if end.status == "finished":
+        return (f"✓ finished {when}", "good")
+    how = "out of budget" if end.status == OUT_OF_BUDGET else "ended"
+    return (f"■ {how} {when}, resumable", "warn")
 
 
 def progress(suite: SuiteState, width: int, held: int = 0) -> Line:

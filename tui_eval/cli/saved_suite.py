@@ -1,0 +1,95 @@
+"""Evaluations of a file that no engine is at work on: looked at again, as the disk has them."""
+
+from __future__ import annotations
+
+import asyncio
+from pathlib import Path
+
+from tui_eval.config.env_file import load_env_file
+from tui_eval.config.options import NEWEST
+from tui_eval.config.plan import Request
+from tui_eval.config.planning import expand
+from tui_eval.engine.suites.own_runs import Planned, choose_runs
+from tui_eval.engine.suites.standing import Standing
+from tui_eval.errors import RefusedError
+from tui_eval.events import OUT_OF_BUDGET, EvaluationMoved, Event, RunFinished, SuiteStarted
+from tui_eval.fold.run_state import RunState
+from tui_eval.fold.suite_state import CUT_OFF
+from tui_eval.runs.facts import read_metadata
+from tui_eval.runs.layout import RunDir
+from tui_eval.runs.opening import saved_events
+from tui_eval.tui.watched import Silence
+
+
+def find_saved(file: Path) -> list[Planned]:
+    """The evaluations of a file, each with its newest run where it has one; imports none of them.
+
+    Raises:
+        RefusedError: Something is wrong with the file, or an engine is at work on one of the runs.
+    """
+    load_env_file()
+    found = expand(Request(env_id=str(file), raw={"resume": NEWEST}))
+    planned = [Planned(one.plan, one.resume) for one in found.evaluations if one.plan is not None]
+    faults = found.faults or choose_runs(planned, accept_changes=False, newest_first=True)
+    if faults:
+        raise RefusedError(faults)
+    return planned
+
+
+class SavedSuite(Silence):
+    """Tells what an engine told of the evaluations of a file, as far as it is on disk."""
+
+    def __init__(self, file: Path, evaluations: list[Planned]) -> None:
+        self._runs = [one.run for one in evaluations]
+        self._every = [Standing(place, one.plan) for place, one in enumerate(evaluations)]
+        listed = [one.listed for one in self._every]
+        self._events: list[Event] = [SuiteStarted(0, 0.0, str(file.resolve()), listed, 0)]
+        self._reading: asyncio.Task[None] | None = None
+
+    async def start(self) -> None:
+        """Begins to read one run after the other."""
+        self._reading = asyncio.create_task(self._read())
+
+    async def _read(self) -> None:
+        for one, run in zip(self._every, self._runs, strict=True):
+            if run is not None:
+                self._events.append(await asyncio.to_thread(_moved, one, run))
+        self._events.append(_end([one.last for one in self._every]))
+
+    def drain(self, most: int = 5000) -> list[Event]:
+        """See `Feed.drain`."""
+        taken = self._events[:most]
+        del self._events[:most]
+        return taken
+
+    async def close(self) -> None:
+        """Reads no further run."""
+        if self._reading is not None:
+            self._reading.cancel()
+
+
+def _moved(one: Standing, run: RunDir) -> EvaluationMoved:
+    """How an evaluation stands whose run nobody works on."""
+    state = RunState()
+    try:
+        for event in saved_events(run):
+            state.apply(event)
+    except OSError as error:
+        return one.over("failed", 1, f"this run cannot be read: {error}")
+    assert state.run is not None and state.end is not None, "its story is told to its end"
+    one.begin(state.run, state.finished, "").state = state
+    end = state.end
+    was_told = end.status != "interrupted" or read_metadata(run).get("status") == end.status
+    told = one.over(end.status if was_told else CUT_OFF, end.exit_code, end.text)
+    told.at = end.at
+    return told
+
+
+def _end(last: list[EvaluationMoved]) -> RunFinished:
+    """How all of them ended, and when the last one did."""
+    at, ways = max(one.at for one in last), {one.status for one in last}
+    if ways == {"finished"}:
+        return RunFinished(0, at, "finished", 0)
+    if OUT_OF_BUDGET in ways <= {OUT_OF_BUDGET, "finished", "waiting"}:
+        return RunFinished(0, at, OUT_OF_BUDGET, 4)
+    return RunFinished(0, at, "interrupted", 130)
