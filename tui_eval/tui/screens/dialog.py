@@ -32,12 +32,16 @@ class DimmedScreen(BackgroundScreen):
             yield segment if segment.control else Segment(text, DIM)
 
 
+def dimmed(shown: RenderableType) -> RenderableType:
+    """What is behind a box; the terminal's own colours cannot be tinted, they are left out."""
+    if isinstance(shown, BackgroundScreen) and not shown.color.a:
+        return DimmedScreen(shown.screen, shown.color)
+    return shown
+
+
 class Dialog(ModalScreen[Result]):
-    """A box in the middle; the terminal's own colours cannot be tinted, they are left out."""
+    """A box in the middle."""
 
     def render(self) -> RenderableType:
         """What is behind the box."""
-        shown = super().render()
-        if isinstance(shown, BackgroundScreen) and not shown.color.a:
-            return DimmedScreen(shown.screen, shown.color)
-        return shown
+        return dimmed(super().render())
