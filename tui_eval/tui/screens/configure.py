@@ -386,12 +386,13 @@ class ConfigureScreen(DraftFilesScreen):
 
     def action_help(self) -> None:
         """Shows the keys."""
-        from tui_eval.tui.screens.help import Help
+        from tui_eval.tui.screens.help import Help, without_words
 
+        others = without_words(self.keys.words, "table")
         if self.focused is self.fields:
-            self.app.push_screen(Help(GROUPS, ("form", "fields")))
+            self.app.push_screen(Help(GROUPS, ("form", "fields"), others=others))
         else:
-            self.app.push_screen(Help((FORM, PANES), ("form", "panels"), "view"))
+            self.app.push_screen(Help((FORM, PANES), ("form", "panels"), "view", others))
 
     def action_leave(self) -> None:
         """Back to the form, then out of it; asks where something would be lost."""
