@@ -165,6 +165,8 @@ async def test_one_above_the_other_tells_what_is_the_same_once(tmp_path: Path) -
         ours = next(at for at, line in enumerate(lines) if "Three boxes fall" in line)
         theirs = next(at for at, line in enumerate(lines) if "Now those of five days" in line)
         assert lines[ours - 1].startswith("A ●") and ours < theirs
+        values = [line for line in lines if line.endswith("│ a = 504")]
+        assert [line[0] for line in values] == ["│", "┆"], "no colour is needed to tell A from B"
         await stage.press("v")
         assert stage.text("transcripts").count("First the candles of") == 2
 

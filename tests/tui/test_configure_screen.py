@@ -420,3 +420,14 @@ async def test_the_caret_of_a_box_does_not_blink() -> None:
         await stage.press("enter")
         await stage.until(lambda: isinstance(stage.app.screen, TextBox))
         assert not stage.app.screen.area.cursor_blink  # type: ignore[attr-defined]
+
+
+@pytest.mark.parametrize("height", [22, 24, 27, 28, 40])
+async def test_a_box_covers_the_help_below_it_or_leaves_it_whole(height: int) -> None:
+    async with staged(ready(), (80, height)) as stage:
+        await stage.to("sampling_args")
+        await stage.press("enter")
+        await stage.until(lambda: isinstance(stage.app.screen, TextBox))
+        box, told = stage.app.screen.query_one("#text-box").region, stage.screen.about.region
+        left = told.y < box.bottom < told.bottom
+        assert not left, f"{told.bottom - box.bottom} lines of {told.height}"

@@ -3,14 +3,20 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Callable
+from pathlib import Path
 
 import pytest
+from compare_staging import comparing
+from compared_runs import three_runs, two_runs
 from form_staging import staged
-from home_staging import HomeStage, at_home
-from scripted_form import ready
+from home_staging import at_home
+from scripted_form import FormApp, monday, ready
 from scripted_run import ERRORS, ScriptedFeed, all_events, finished, saved_rows
-from staging import Stage, over, running, staged_app, staged_suite
+from seeing import Watching
+from staging import over, running, staged_app, staged_suite
 
+from tui_eval.tui.screens.compare import CompareRuns
 from tui_eval.tui.screens.help import HelpLines
 
 AT_WORK = (
@@ -20,9 +26,9 @@ AT_WORK = (
 )  # fmt: skip
 
 
-async def helped(stage: Stage | HomeStage) -> str:
+async def helped(stage: Watching, key: str = "question_mark") -> str:
     """All lines of the help."""
-    await stage.press("question_mark")
+    await stage.press(key)
     lines = stage.app.screen.query_one(HelpLines)
     return "\n".join("".join(text for text, _ in lines.line(at)) for at in range(lines.count()))
 
@@ -134,3 +140,30 @@ async def test_help_of_home_and_form_stands_in_two_columns_at_120() -> None:
         await form.press("f1")
         first = form.text(form.app.screen.query_one("HelpLines")).splitlines()[0]
         assert first.split() == ["This", "evaluation", "Fields"]
+
+
+async def test_a_comparison_of_two_has_no_next_run(tmp_path: Path) -> None:
+    for write, told in ((two_runs, False), (three_runs, True)):
+        async with comparing(CompareRuns(write(tmp_path / write.__name__))) as stage:
+            await stage.until(lambda stage=stage: stage.screen.is_ready)
+            assert ("previous run beside the first" in await helped(stage)) == told
+
+
+@pytest.mark.parametrize(("app", "told"), [(ready, False), (monday, True)])
+async def test_a_form_has_other_evaluations_where_its_file_has_several(
+    app: Callable[[], FormApp], told: bool
+) -> None:
+    async with staged(app()) as stage:
+        assert ("Choose an evaluation" in await helped(stage, "f1")) == told
+
+
+async def test_what_works_on_a_list_is_in_its_pane_wherever_else_it_works() -> None:
+    of_list = ("Note and tags on a rollout", "Mark a rollout", "Compare with the marked")
+    async with staged_app(over(), size=(80, 24)) as stage:
+        pane, _, others = (await helped(stage)).partition("\n\n")
+        assert [one for one in of_list if one not in pane] == [] and "The list of" not in others
+        await stage.press("escape", "2")
+        pane, _, others = (await helped(stage)).partition("\n\n")
+        assert [one for one in of_list if one not in others] == [] and "The list of" in others
+    async with at_home() as home:
+        assert "Compare marked runs" in (await helped(home)).partition("\n\n")[0]

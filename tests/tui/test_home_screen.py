@@ -389,10 +389,16 @@ async def test_the_footer_tells_how_all_runs_come_back() -> None:
         assert "esc clear" not in stage.keys
 
 
-async def test_marking_is_told_while_runs_are_marked() -> None:
-    async with at_home(size=(80, 24)) as stage:
+async def test_what_marks_are_for_and_what_takes_them_away_is_told_while_there_are_any() -> None:
+    async with at_home(size=(120, 40)) as stage:
         await stage.press("m", "m")
-        assert "m mark" in stage.keys and "d compare" in stage.keys
+        told = ("m mark", "d compare", "esc unmark", "r resume")  # the third is incomplete
+        assert [one for one in told if one not in stage.keys] == []
+        assert "2 runs marked: d compares them, esc unmarks" in stage.about
+        await stage.press("slash", *"calc", "enter")
+        assert "esc clear" in stage.keys
+        await stage.press("escape", "escape")
+        assert not stage.app.home.runs.marked and "unmark" not in stage.keys
 
 
 async def test_what_there_is_nothing_to_check_of_is_not_told_to_be_checked() -> None:

@@ -365,6 +365,17 @@ async def test_no_two_columns_have_names_that_are_alike() -> None:
         assert "tool calls  " in menu
 
 
+async def test_metrics_that_count_for_the_reward_are_told_from_others_once_one_was_read() -> None:
+    async with staged_app(over(), size=(120, 40)) as stage:
+        await stage.until(lambda: stage.live.reader.rollout is not None)
+        for box in "cs":
+            await stage.press(box)
+            told = seen(stage.app)
+            assert re.search(r" exact_match +reward function ", told), told
+            assert re.search(r" num_turns +metric ", told), told
+            await stage.press("escape")
+
+
 async def test_the_first_line_of_an_example_says_what_its_rollouts_came_to() -> None:
     async with staged_app(over(), size=(80, 24)) as stage:
         await stage.press("g")

@@ -9,7 +9,6 @@ from concurrent.futures import Future
 from functools import partial
 from typing import TYPE_CHECKING, Any, ClassVar, TypeVar
 
-from rich.console import RenderableType
 from textual import events
 from textual.app import SystemCommand
 from textual.await_complete import AwaitComplete
@@ -25,7 +24,7 @@ from tui_eval.tui.commands.keymap import IN_USE
 from tui_eval.tui.look.stylesheet import KeptStylesheet
 from tui_eval.tui.look.themes import CHOICES, choices, dress
 from tui_eval.tui.preferences import Preferences
-from tui_eval.tui.screens.dialog import dimmed
+from tui_eval.tui.screens.palette import Palette
 from tui_eval.tui.terminal.browser import NO_SHELL, in_browser
 from tui_eval.tui.terminal.ending import EndingSignals
 from tui_eval.tui.terminal.keys_in_turn import InTurnApp
@@ -38,18 +37,6 @@ if TYPE_CHECKING:
 Result = TypeVar("Result")
 MOST_TOLD = 500
 NO_COLOUR = NoColor()
-
-
-class Palette(CommandPalette):
-    """Textual's own, which says its keys and dims what is behind it as other boxes do."""
-
-    def render(self) -> RenderableType:
-        """What is behind it."""
-        return dimmed(super().render())
-
-    def on_mount(self) -> None:
-        """Says them."""
-        self.query_one("#--container").border_subtitle = "enter runs · esc closes"
 
 
 class HouseApp(InTurnApp[Result]):
@@ -185,7 +172,7 @@ class HouseApp(InTurnApp[Result]):
     def action_command_palette(self) -> None:
         """Shows the palette."""
         if not isinstance(self.screen, CommandPalette):
-            self.push_screen(Palette(id="--command-palette"))
+            self.push_screen(Palette())
 
     def screen_of_commands(self, screen: Screen[Any]) -> Any:
         """The screen whose commands the palette has."""

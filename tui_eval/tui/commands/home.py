@@ -22,9 +22,12 @@ COMMANDS = (
         rank=11,
     ),
     Command("S", "reverse", "runs", ABOVE, "Sort the other way round"),
-    Command("m,space", "mark", "runs", RUNS, "Mark a run to compare it", footer="mark", rank=14),
     Command(
-        "d", "compare", "home", RUNS, "Compare the marked run with this one",
+        "m,space", "mark", "runs", RUNS, "Mark a run to compare it, or unmark", footer="mark",
+        rank=14,
+    ),
+    Command(
+        "d", "compare", "home", RUNS, "Compare marked runs, or one with this",
         footer="compare", rank=8, palette=True,
     ),
     Command(

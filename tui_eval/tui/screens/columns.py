@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection
 from typing import ClassVar, TypeAlias
 
 from textual.app import ComposeResult
@@ -84,9 +85,10 @@ class Picking(LineView):
 class SortLines(Picking):
     """Every field that can be sorted by, under the run's own order."""
 
-    def __init__(self, state: RunState, sorting: Sorting) -> None:
+    def __init__(self, state: RunState, sorting: Sorting, weighted: Collection[str]) -> None:
         super().__init__()
         self._sorting = sorting
+        self._weighted = weighted
         metrics = [METRIC + name for name in state.facts.metrics]
         fields = [name for name in FIELDS if name not in UNSORTABLE]
         self.fields = ["", *fields[:3], *metrics, *fields[3:]]
@@ -102,13 +104,20 @@ class SortLines(Picking):
         sorts = field == self._sorting.field
         arrow = ("▼" if self._sorting.descending else "▲") if sorts and field else "•" * sorts
         name = one_line(field.removeprefix(METRIC), 60) if field else "as in the run"
-        meaning = FIELDS[field].meaning if field in FIELDS else "metric" if field else ""
-        meaning += _headed(field)
+        meaning = FIELDS[field].meaning if field in FIELDS else ""
+        meaning = _metric(field, self._weighted) or meaning + _headed(field)
         return (
             (f" {arrow or ' '} ", "key"),
             (left(name, NAME), "strong" if sorts else ""),
             (f"  {cut(meaning, self.line_width - NAME - 5)}", "muted"),
         )
+
+
+def _metric(field: str, weighted: Collection[str]) -> str:
+    """What a metric is, as far as that is known; empty for other fields."""
+    if not field.startswith(METRIC):
+        return ""
+    return "reward function" if field.removeprefix(METRIC) in weighted else "metric"
 
 
 def _headed(field: str) -> str:
@@ -123,9 +132,9 @@ class SortMenu(Dialog[str | None]):
         Binding("escape,q,s", "dismiss", "Close", show=False),
     ]
 
-    def __init__(self, state: RunState, sorting: Sorting) -> None:
+    def __init__(self, state: RunState, sorting: Sorting, weighted: Collection[str]) -> None:
         super().__init__()
-        self._box = SortLines(state, sorting)
+        self._box = SortLines(state, sorting, weighted)
 
     def compose(self) -> ComposeResult:
         """The box."""
@@ -147,8 +156,15 @@ class ColumnLines(Picking):
         Binding("K,shift+up", "carry(-1)", "Further left", show=False),
     ]
 
-    def __init__(self, state: RunState, chosen: tuple[str, ...] | None, shown: tuple[str, ...]):
+    def __init__(
+        self,
+        state: RunState,
+        chosen: tuple[str, ...] | None,
+        shown: tuple[str, ...],
+        weighted: Collection[str],
+    ) -> None:
         super().__init__()
+        self._weighted = weighted
         self._known = known_columns(state)
         begun = [name for name in (shown if chosen is None else chosen) if name in self._known]
         self.on = set(begun)
@@ -163,10 +179,11 @@ class ColumnLines(Picking):
         column = self._known[self.names[index]]
         is_on = column.name in self.on
         name = one_line(column.name.removeprefix(METRIC), 60)
+        meaning = _metric(column.name, self._weighted) or column.meaning
         return (
             (" [x] " if is_on else " [ ] ", "key" if is_on else "faint"),
             (left(name, NAME), "strong" if is_on else ""),
-            (f"  {column.meaning}{_headed(column.name)}", "muted"),
+            (f"  {meaning}{_headed(column.name)}", "muted"),
         )
 
     def action_switch(self) -> None:
@@ -197,10 +214,14 @@ class ColumnChooser(Dialog[Chosen | None]):
     ]
 
     def __init__(
-        self, state: RunState, chosen: tuple[str, ...] | None, shown: tuple[str, ...]
+        self,
+        state: RunState,
+        chosen: tuple[str, ...] | None,
+        shown: tuple[str, ...],
+        weighted: Collection[str],
     ) -> None:
         super().__init__()
-        self._box = ColumnLines(state, chosen, shown)
+        self._box = ColumnLines(state, chosen, shown, weighted)
 
     def compose(self) -> ComposeResult:
         """The box."""

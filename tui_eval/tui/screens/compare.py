@@ -362,9 +362,10 @@ class CompareRuns(ComparedScreen[None], ZoomingScreen):
 
     def action_help(self) -> None:
         """Shows the keys."""
-        from tui_eval.tui.screens.help import Help
+        from tui_eval.tui.screens.help import Help, without_words
 
-        self.app.push_screen(Help(GROUPS, (*self.scopes, "view", "pairs")))
+        others = without_words(self.keys.words, "run(1)")
+        self.app.push_screen(Help(GROUPS, (*self.scopes, "view", "pairs"), others=others))
 
     def action_back(self) -> None:
         """Cancels the reading; out of the zoom, to all examples, to the examples, then away."""

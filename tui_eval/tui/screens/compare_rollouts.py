@@ -240,9 +240,10 @@ class TranscriptsScreen(ComparedScreen[int]):
 
     def action_help(self) -> None:
         """Shows the keys."""
-        from tui_eval.tui.screens.help import Help
+        from tui_eval.tui.screens.help import Help, without_words
 
-        self.app.push_screen(Help(GROUPS, (*self.scopes, "view", "beside")))
+        others = without_words(self.keys.words, "example(1)", "rollout(0)", "difference(1)")
+        self.app.push_screen(Help(GROUPS, (*self.scopes, "view", "beside"), others=others))
 
     def action_back(self) -> None:
         """Back to where the transcripts were opened."""

@@ -105,9 +105,8 @@ class ConfigureScreen(DraftFilesScreen):
         """Title and figures, the form and what it amounts to, the help of a field, the keys."""
         cells = self.app.size.width
         self.add_class(max(point for point in self.HORIZONTAL_BREAKPOINTS if cells >= point[0])[1])
-        for number, (pane, title) in enumerate(zip(self.panes, TITLES, strict=True), 1):
+        for pane in self.panes:
             pane.add_class("pane")
-            pane.border_title = Content(f" {number} {title} ")
         yield self.top
         yield self.tabs
         with self.room:
@@ -284,7 +283,7 @@ class ConfigureScreen(DraftFilesScreen):
 
     def _not_taken_lines(self, width: int) -> Iterator[Line]:
         if text := not_taken_text(self.looked.not_taken):
-            yield from wrapped(f"{text}: see 1 Settings", width, "warn")
+            yield from wrapped(f"{text}: see Settings", width, "warn")
 
     def _readme_lines(self, width: int) -> list[Line]:
         return list(readme_lines(self.readme or "Choose an environment to read about it.", width))
@@ -374,19 +373,26 @@ class ConfigureScreen(DraftFilesScreen):
         self.tabs.show(number)
         self.about.set_class(pane is not self.fields, "-elsewhere")
         self.about.set_class(pane is self.about_env, "-reading")
-        hidden = (2, 3, 4) if pane is self.about_env else (5,)
-        others = "".join(f" {other} {TITLES[other - 1]} " for other in hidden)
-        told = (others, style_of_others(self.app)) if self.has_class("-normal") else ""
-        self.fields.border_title = Content.assemble(f" 1 {TITLES[0]} ", told)
+        self._entitle(are_keys=pane is not self.fields)
+
+    def _entitle(self, are_keys: bool) -> None:
+        """Names the panes, with their numbers where these are keys and no text of a field."""
+        names = [f" {at} {one} " if are_keys else f" {one} " for at, one in enumerate(TITLES, 1)]
+        for pane, name in zip(self.panes, names, strict=True):
+            pane.border_title = Content(name)
+        hidden = "".join(names[1:4] if self.room.has_class("-in-5") else names[4:])
+        told = (hidden, style_of_others(self.app)) if self.has_class("-normal") else ""
+        self.fields.border_title = Content.assemble(names[0], told)
 
     def action_help(self) -> None:
         """Shows the keys."""
-        from tui_eval.tui.screens.help import Help
+        from tui_eval.tui.screens.help import Help, without_words
 
+        others = without_words(self.keys.words, "table")
         if self.focused is self.fields:
-            self.app.push_screen(Help(GROUPS, ("form", "fields")))
+            self.app.push_screen(Help(GROUPS, ("form", "fields"), others=others))
         else:
-            self.app.push_screen(Help((FORM, PANES), ("form", "panels"), "view"))
+            self.app.push_screen(Help((FORM, PANES), ("form", "panels"), "view", others))
 
     def action_leave(self) -> None:
         """Back to the form, then out of it; asks where something would be lost."""

@@ -16,7 +16,9 @@ from textual.content import Content
 
 from tui_eval.tui.commands import APART, COMMANDS
 from tui_eval.tui.commands.command import ABOVE, Command, Scope
+from tui_eval.tui.commands.home import RUNS
 from tui_eval.tui.commands.keymap import Keymap, key_for, keymap_of
+from tui_eval.tui.commands.live import LIST
 from tui_eval.tui.look.ink import EMPTY, Line, left, line_width
 from tui_eval.tui.look.stages import LOOKS, MEANINGS, OTHERS
 from tui_eval.tui.screens.dialog import Dialog
@@ -28,8 +30,16 @@ KEYS = 13
 AS_EVER: Mapping[str, str] = MappingProxyType({})
 UNFOLLOWED = {"view.bottom": "To the end"}
 """What the help says of commands where nothing is followed, in place of what they do in a run."""
+LISTS = {"list": LIST, "runs": RUNS}
+"""Groups that are all of a pane, by its scope: some of their commands work in others too."""
 GAP = 3
 """Cells between two columns."""
+
+
+def without_words(words: Mapping[str, str], *actions: str) -> dict[str, str]:
+    """Those of these actions that the help leaves out: the footer's word for them is empty."""
+    silent = [one for one in actions if words.get(one) == ""]
+    return {command.id: "" for command in COMMANDS if command.action in silent}
 
 
 def told_commands(
@@ -47,13 +57,12 @@ def told_commands(
     """
     told: dict[str, list[Command]] = {name: [] for name in (HERE, *groups)}
     for command in COMMANDS:
-        if not others.get(command.id, command.help):
+        if command.group == ABOVE or not others.get(command.id, command.help):
             continue
-        if command.scope == here and command.group != ABOVE:
+        works = command.scope in scopes if scopes else command.scope not in APART
+        if command.scope == here or (works and command.group == LISTS.get(here)):
             told[HERE].append(command)
-        elif command.group in groups and (
-            command.scope in scopes if scopes else command.scope not in APART
-        ):
+        elif works and command.group in groups:
             told[command.group].append(command)
     return [(name, commands) for name, commands in told.items() if commands]
 
@@ -66,7 +75,7 @@ def key_lines(
     others: Mapping[str, str] = AS_EVER,
 ) -> Iterator[Line]:
     """The lines of `told_commands`, keys that do the same on one; a blank one between groups."""
-    others = UNFOLLOWED if scopes else others
+    others = {**UNFOLLOWED, **others} if scopes else others
     told = told_commands(groups, scopes, here, others)
     shown = {command.id: keymap.shown(command) for _, commands in told for command in commands}
     width = max(KEYS, *(cell_len(keys) + 2 for keys in shown.values()))

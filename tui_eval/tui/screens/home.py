@@ -171,13 +171,14 @@ class HomeScreen(LookingScreen):
     def _update_keys(self) -> None:
         one = self.runs.selected if self.focused is self.list else None
         can_compare = self._compare is not None and len(self._compared) > 1
-        goes_on = one is not None and not can_resume(one) and not self.runs.marked
+        goes_on = one is not None and not can_resume(one)
+        back = "clear" if self.runs.words else "unmark" if self.runs.marked else ""
         self.keys.words = {
             "open": "" if one is None else "attach" if one.running else "open",
             "filter": "filter" if self.runs.all else "",
             "mark": "mark" if one is not None and self._compare is not None else "",
             "sort": "sort" if one is not None else "",
-            "back": "clear" if self.runs.words and self.focused is self.list else "",
+            "back": back if self.focused is self.list else "",
             "compare": "compare" if can_compare else "",
             "resume": "resume" if goes_on else "",
             "keep": "keep" if self.list.typing or self._can_keep else "",

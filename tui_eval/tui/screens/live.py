@@ -214,8 +214,7 @@ class LiveScreen(PassingOnScreen, SteeringScreen, FindingScreen, LeavableScreen,
             return
         if reader.unreadable:
             self.story.empty = UNREADABLE
-        rollout = reader.rollout
-        self.story.show(rollout, anew=self.story.rollout is None)
+        self.story.show(reader.rollout, anew=self.story.rollout is None)
         self._show_reward()
         self._retitle()
 
@@ -260,6 +259,7 @@ class LiveScreen(PassingOnScreen, SteeringScreen, FindingScreen, LeavableScreen,
         place = self.reader.row // state.per_example
         is_group = state.per_example > 1 and 0 <= place < len(state.examples)
         group = state.examples.result(place) if is_group else None
+        self.rollouts.learn_of(self.reader.rollout)
         self.reward.show(self.reader.rollout, group, self.notebook.get(max(self.reader.row, 0)))
 
     def on_rollout_list_selected(self, message: RolloutList.Selected) -> None:

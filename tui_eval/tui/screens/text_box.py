@@ -21,6 +21,7 @@ from tui_eval.tui.widgets.text_panel import TextPanel
 class TextBox(Dialog[str]):
     """Gives the text back as one line; what is wrong with it stands below while it is typed."""
 
+    VERTICAL_BREAKPOINTS = [(0, "-short"), (28, "-tall")]  # noqa: RUF012
     BINDINGS: ClassVar[list[BindingType]] = [
         Binding("escape", "keep", "Keep", show=False, priority=True)
     ]

@@ -33,6 +33,9 @@ GUTTER = 3
 MARGIN = 2
 """Cells before each side where one stands above the other."""
 
+RAILS = ("│", "┆")
+"""What the lines of a side have before them there: its ink may be that of the other."""
+
 Spot: TypeAlias = tuple[int, int, int]
 """A side of a unit, the place of one of its texts, -1 for the head of them all, and a character."""
 
@@ -316,9 +319,9 @@ def _above(
         pieces = pieces[:1]
     lines: list[Line] = []
     sides = _sides(pieces, marks)
-    for letter, side in zip(two.letters, sides, strict=False):
+    for letter, side, rail in zip(two.letters, sides, RAILS, strict=False):
         for at, line in enumerate(side):
-            margin: Span = (f"{letter} " if at == 0 else "│ ", letter_ink(letter))
+            margin: Span = (f"{letter if at == 0 else rail} ", letter_ink(letter))
             if 0 < at == parting:
                 margin = ("≠ ", "warn")
             lines.append((margin if len(pieces) > 1 else ("  ", ""), *line))

@@ -95,7 +95,7 @@ def about_run(one: FoundRun, marked: int, width: int) -> tuple[Line, Line]:
         return facts, (("A", letter_ink("A")), *told, (mark, "key"), (" marks it as well", ""))
     if marked:
         told = ((f"{plural(marked, 'run')} marked: ", ""), (compare, "key"), (" compares them", ""))
-        return facts, told
+        return facts, (*told, (", ", ""), (key_for("home.back"), "key"), (" unmarks", ""))
     if one.running:
         stop = key_for("app.interrupt")
         back = (leave, "returns here, the run goes on")

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 from textual.message import Message
 
 from tui_eval.fold.run_state import RunState
@@ -9,6 +11,9 @@ from tui_eval.tui.rollouts.lines import RolloutLines
 from tui_eval.tui.rollouts.listing import Listing
 from tui_eval.tui.rollouts.row_order import Sorting
 from tui_eval.tui.widgets.line_view import LineView
+
+if TYPE_CHECKING:
+    from tui_eval.fold.transcript import Rollout
 
 LEAST_FIRST = ("example", "number", "row", "stage", "error", "stop", "tool", "question", "answer")
 """Fields that are sorted upwards at first; the others from the greatest down."""
@@ -20,6 +25,8 @@ class ArrangedList(LineView):
     state: RunState
     listing: Listing
     lines: RolloutLines
+    weighted: frozenset[str] = frozenset()
+    """Metrics that are known to count for the reward, from the rollouts that were read."""
 
     class Rearranged(Message):
         """Other rollouts may be listed, or in another order."""
@@ -36,6 +43,11 @@ class ArrangedList(LineView):
         """Columns and order as they were chosen before; a run without them is as is usual."""
         self.lines.chosen = columns
         self.listing.sort(sorting)
+
+    def learn_of(self, rollout: Rollout | None) -> None:
+        """Takes in what a rollout tells of the run."""
+        if rollout is not None:
+            self.weighted |= {score.name for score in rollout.scores if score.weight}
 
     def show_row(self) -> None:
         """Scrolls to the selected rollout if it is listed."""
@@ -75,7 +87,8 @@ class ArrangedList(LineView):
         """Asks which column to sort by."""
         from tui_eval.tui.screens.columns import SortMenu
 
-        self.app.push_screen(SortMenu(self.state, self.listing.sorting), self._sort_chosen)
+        menu = SortMenu(self.state, self.listing.sorting, self.weighted)
+        self.app.push_screen(menu, self._sort_chosen)
 
     def _sort_chosen(self, field: str | None) -> None:
         if field is not None:
@@ -85,7 +98,8 @@ class ArrangedList(LineView):
         """Asks which columns to show."""
         from tui_eval.tui.screens.columns import ColumnChooser
 
-        chooser = ColumnChooser(self.state, self.lines.chosen, self.lines.shown)
+        lines = self.lines
+        chooser = ColumnChooser(self.state, lines.chosen, lines.shown, self.weighted)
         self.app.push_screen(chooser, self._columns_chosen)
 
     def _columns_chosen(self, answer: tuple[tuple[str, ...] | None] | None) -> None:

@@ -22,6 +22,7 @@ from tui_eval.tui.widgets.line_view import LineView
 LABEL = 28
 """Cells of the names."""
 SOURCE_LEAST = 8
+VALUE_LEAST = 10
 MOST_FAULT_LINES = 8
 PICKED = frozenset(("env_id", "model", "resume"))
 """Fields that have something to choose from and take other text as well."""
@@ -211,10 +212,12 @@ class FormView(LineView, inherit_bindings=False):
         if self._faults.get(field.name) == REQUIRED:
             return (("required", "warn"),)
         if (sampled := self.form.sampled(field.name)) is not None:
-            value, source = sampled, "sampling_args"
+            typed = self.form.text("sampling_args")
+            brought = "" if typed else self.form.default("sampling_args")[1]
+            value, source = sampled, brought or "sampling_args"
         text = NONE if value is None else text_of(field, value) or '""'
-        about = _origin(source, width - cell_len(text) - 2)
-        return ((cut(text + about, width), "faint"),)
+        about = _origin(source, width - min(cell_len(text), VALUE_LEAST) - 2)
+        return ((cut(text, width - cell_len(about)) + about, "faint"),)
 
     def _write(self) -> None:
         self.put_text(self.name_here, self.typing.text)

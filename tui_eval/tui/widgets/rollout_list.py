@@ -61,8 +61,8 @@ class RolloutList(ArrangedList):
 
     def show_run(self, state: RunState, row: int) -> None:
         """Shows another run, at this row, as the one before was filtered and sorted."""
-        self.state = state
-        self.row = row
+        self.state, self.row = state, row
+        self.weighted = frozenset()
         self.listing.show_run(state)
         self.lines.show_run(state)
         self.put_notes({})
