@@ -53,6 +53,8 @@ class RunStarted(msgspec.Struct, tag="run", array_like=True):
         refused: Requests that were refused in earlier sessions, or in all of a run that is read
             from disk; None where nobody counted them.
         lost: Tokens (input, output) that rollouts without a row have used so far, by row.
+        limits: How many rollouts were generated at a time, and how many were meant to be, while
+            endpoints refused requests so far; the latest last.
     """
 
     seq: int
@@ -79,6 +81,7 @@ class RunStarted(msgspec.Struct, tag="run", array_like=True):
     env_told: bool = True
     refused: int | None = None
     lost: dict[int, tuple[int, int]] = {}
+    limits: list[tuple[int, int]] = []
 
 
 class RolloutStaged(msgspec.Struct, tag="stage", array_like=True, gc=False):

@@ -256,7 +256,8 @@ def _concurrency(state: RunState, words: int, terse: bool) -> Line:
     shown: list[Span] = []
     if limit and limit != most:
         of = f"{'/' if terse else ' of '}{most:,}" if most else ""
-        shown = [(columns(state.limits, 1)[0] + " ", "faint")] if words == 3 else []
+        history = columns([one for one, _ in state.limits], 1)[0]
+        shown = [(f"{history} ", "faint")] if words == 3 else []
         shown += [("limit ", "muted"), (f"{limit:,}{of}", "warn")]
     if refused := state.refused_requests:
         what = f"{refused:,}" if terse and shown else plural(refused, "request")
