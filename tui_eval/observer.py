@@ -87,5 +87,15 @@ class SilentObserver:
 
 SILENT = SilentObserver()
 
+
+class Waits:
+    """The seconds in which one model call waited for its next try."""
+
+    seconds = 0.0
+
+
+WAITS: ContextVar[Waits] = ContextVar("waits")
+"""Those of the model call that is made in this task, where it is one of a rollout's own."""
+
 CURRENT: ContextVar[Observer] = ContextVar("observer", default=SILENT)
 """The observer of the rollout that runs in this task; a new state takes it from here."""

@@ -122,7 +122,7 @@ class ToolRecord(TypedDict):
 
 
 class StepRecord(TypedDict):
-    """One model call as it went; `started` is in unix seconds."""
+    """One model call as it went, without waits before another try; `started` in unix seconds."""
 
     started: float
     model_ms: float

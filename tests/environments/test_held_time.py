@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import time
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
@@ -11,6 +12,7 @@ from run_events import started
 from stub_client import StubClient, answer
 
 import tui_eval as vf
+from tui_eval.clients import retrying
 from tui_eval.engine.limiting.gate import Gate
 from tui_eval.engine.limiting.limits import Held
 from tui_eval.engine.seam.hub import Hub
@@ -29,12 +31,40 @@ async def test_the_log_names_a_rollout_as_the_list_does(caplog: pytest.LogCaptur
     assert "example seven #2, attempt 1: status 429" in caplog.text
 
 
+class TooMuch(Exception):
+    """Status 429, with the wait that the endpoint asks for."""
+
+    status_code = 429
+
+    def __init__(self, seconds: int) -> None:
+        self.response = SimpleNamespace(headers={"retry-after": str(seconds)})
+
+
+class RefusedOnce(StubClient):
+    """Has each request tried again after so many seconds."""
+
+    def __init__(self, seconds: int, *answers: Any) -> None:
+        super().__init__(*answers)
+        self.seconds = seconds
+
+    async def get_response(self, *args: Any, **more: Any) -> Any:
+        tries = iter([TooMuch(self.seconds)])
+
+        async def send() -> Any:
+            for error in tries:
+                raise error
+            return await StubClient.get_response(self, *args, **more)
+
+        return await retrying.send_with_retries(send, 1, more["state"])
+
+
 class Paused:
     """A rollout of one call, and a clock that goes on only while its gate is closed."""
 
     def __init__(self) -> None:
         self.now = 0.0
         self.gate = Gate()
+        self.env = vf.SingleTurnEnv(dataset=[{"question": "q", "answer": "a"}])
         hub = Hub()
         hub.tell(started(1, 1))
         self.watch = RolloutWatch(0, 0, hub, self.gate, Held())
@@ -51,12 +81,14 @@ class Paused:
         self.now += 100.0
         self.gate.open()
 
+    async def generate(self, client: StubClient) -> vf.State:
+        CURRENT.set(self.watch)
+        row = {"prompt": [{"role": "user", "content": "q"}], "example_id": 0, "task": "t"}
+        return await self.env.rollout(row, client, "m", {})
+
     async def check(self, client: StubClient) -> None:
         """Runs it; the pause is no part of its time."""
-        CURRENT.set(self.watch)
-        env = vf.SingleTurnEnv(dataset=[{"question": "q", "answer": "a"}])
-        row = {"prompt": [{"role": "user", "content": "q"}], "example_id": 0, "task": "t"}
-        state = await env.rollout(row, client, "m", {})
+        state = await self.generate(client)
         assert self.now == 100.0
         assert state["timing"]["generation_ms"] == state["timing"]["total_ms"] == 0.0
         assert state.steps[0]["model_ms"] == 0.0
@@ -70,16 +102,51 @@ async def rollout(monkeypatch: pytest.MonkeyPatch) -> Paused:
 
 
 async def test_a_pause_between_two_tries_of_a_request_counts_for_no_rollout(
-    rollout: Paused,
+    rollout: Paused, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    class RefusedOnce(StubClient):
-        async def get_response(self, *args: Any, **more: Any) -> Any:
-            rollout.pause()
-            async with rollout.watch.request_sleeps(0.0, "status 429"):
-                pass
-            return await super().get_response(*args, **more)
+    async def sleep(seconds: float) -> None:
+        rollout.pause()
 
-    await rollout.check(RefusedOnce(answer("one")))
+    monkeypatch.setattr(retrying, "sleep", sleep)
+    await rollout.check(RefusedOnce(1, answer("one")))
+
+
+async def test_the_wait_before_another_try_is_a_rollouts_time_and_no_model_calls(
+    rollout: Paused, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    async def sleep(seconds: float) -> None:
+        rollout.now += seconds
+
+    monkeypatch.setattr(retrying, "sleep", sleep)
+
+    async def three_seconds() -> Any:
+        rollout.now += 3.0
+        return answer("one")
+
+    state = await rollout.generate(RefusedOnce(50, three_seconds))
+    assert state["timing"]["generation_ms"] == 53_000.0
+    assert state.steps[0]["model_ms"] == 3_000.0
+
+
+async def test_a_call_that_waits_takes_nothing_off_another_one_beside_it(
+    rollout: Paused, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    slept = asyncio.Event()
+
+    async def sleep(seconds: float) -> None:
+        rollout.now += seconds
+        slept.set()
+
+    async def after_the_other_slept() -> Any:
+        await slept.wait()
+        return answer("two")
+
+    monkeypatch.setattr(retrying, "sleep", sleep)
+    state = await rollout.generate(StubClient(answer("first")))
+    clients = (StubClient(after_the_other_slept), RefusedOnce(50, answer("one")))
+    asked = [rollout.env.get_model_response(state, "q", client=one) for one in clients]
+    await asyncio.gather(*asked)
+    assert sorted(step["model_ms"] for step in state.steps) == [0.0, 0.0, 50_000.0]
 
 
 async def test_a_pause_before_a_call_counts_for_no_rollout(rollout: Paused) -> None:
