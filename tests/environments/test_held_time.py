@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import logging
 import time
 from types import SimpleNamespace
 from typing import Any
@@ -29,6 +30,25 @@ async def test_the_log_names_a_rollout_as_the_list_does(caplog: pytest.LogCaptur
     async with watch.request_sleeps(0.0, "status 429"):
         pass
     assert "example seven #2, attempt 1: status 429" in caplog.text
+
+
+async def test_the_log_has_messages_and_tools_in_words(caplog: pytest.LogCaptureFixture) -> None:
+    caplog.set_level(logging.DEBUG, "tui_eval.rollout")
+    hub = Hub()
+    hub.tell(started(1, 1))
+    watch = RolloutWatch(0, 0, hub, Gate(), Held())
+    call = vf.ToolCall(id="c1", name="multiply", arguments='{"a": 2}')
+    watch.messages_added([vf.UserMessage(content="It's\n\x1b[2Jtwo"), {"role": "system"}])
+    watch.messages_added([vf.AssistantMessage(content="I multiply", tool_calls=[call])])
+    watch.tool_finished("c1", "multiply", 4.0, None, "4")
+    watch.tool_finished("c1", "multiply", 4.0, "ToolCallError", "no")
+    assert [record.getMessage().partition("attempt 1: ")[2] for record in caplog.records] == [
+        "user: It's\\n␛[2Jtwo",
+        "system: ",
+        'assistant: I multiply; calls {"id":"c1","name":"multiply","arguments":"{\\"a\\": 2}"}',
+        "tool multiply took 4 ms",
+        "tool multiply took 4 ms, failed: ToolCallError",
+    ]
 
 
 class TooMuch(Exception):
