@@ -1,5 +1,7 @@
 from __future__ import annotations
 
+import re
+
 import pytest
 from scripted_run import (
     EACH,
@@ -38,8 +40,20 @@ async def test_tools_percentiles_and_stops_are_counted() -> None:
         assert found[2:] == [
             f"{value:.1f}s" for value in (rollouts.p50, rollouts.p90, rollouts.p99)
         ]
-        for name in ("a model call", "tokens in", "tokens out", "no_tools_called"):
-            assert name in shown(stage)
+        assert ["tool", "calls", "failed"] in rows and "no_tools_called" in shown(stage)
+
+
+@pytest.mark.parametrize("total_ms", [4000.0, 0.0])
+def test_tokens_are_told_as_those_of_a_rollout(total_ms: float) -> None:
+    state = RunState()
+    for event in (run_started(), finished(0, total_ms=total_ms)):
+        state.apply(event)
+    lines = ["".join(text for text, _ in one.line).rstrip() for one in numbers(state, 80)]
+    at = next(at for at, line in enumerate(lines) if line.startswith("percentile"))
+    assert [re.sub(" +[0-9].*", "", line) for line in lines[at + 1 : at + 5]] == [
+        *("a rollout", "  tokens in", "  tokens out", "a model call")
+    ]
+    assert ("4.0s" in lines[at + 1]) == bool(total_ms)
 
 
 async def test_header_and_numbers_are_of_one_moment() -> None:
