@@ -117,7 +117,7 @@ class RolloutFinished(msgspec.Struct, tag="done", array_like=True, gc=False):
         reward: None where the rollout errored: such a one has no reward.
         error: Names of the exceptions, outermost first; None where all went well.
         started_at: Unix seconds; the three durations are in milliseconds.
-        model_ms: Milliseconds of every answered model call, without waits before another try.
+        model_ms: Milliseconds of every answered model call, without tries that failed.
         tools: Calls of every tool, and how many of them went wrong.
         lost_input, lost_output: Tokens of earlier attempts, which were spent for nothing.
         question, answer: The first characters, `HEAD` at most, of the last message of the user in

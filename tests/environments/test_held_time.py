@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import logging
 import time
+from collections.abc import Callable
 from types import SimpleNamespace
 from typing import Any
 
@@ -66,12 +67,14 @@ class RefusedOnce(StubClient):
     def __init__(self, seconds: int, *answers: Any) -> None:
         super().__init__(*answers)
         self.seconds = seconds
+        self.refuse: Callable[[], None] = lambda: None
 
     async def get_response(self, *args: Any, **more: Any) -> Any:
         tries = iter([TooMuch(self.seconds)])
 
         async def send() -> Any:
             for error in tries:
+                self.refuse()
                 raise error
             return await StubClient.get_response(self, *args, **more)
 
@@ -131,7 +134,7 @@ async def test_a_pause_between_two_tries_of_a_request_counts_for_no_rollout(
     await rollout.check(RefusedOnce(1, answer("one")))
 
 
-async def test_the_wait_before_another_try_is_a_rollouts_time_and_no_model_calls(
+async def test_tries_that_failed_and_waits_are_a_rollouts_time_and_no_model_calls(
     rollout: Paused, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     async def sleep(seconds: float) -> None:
@@ -143,8 +146,10 @@ async def test_the_wait_before_another_try_is_a_rollouts_time_and_no_model_calls
         rollout.now += 3.0
         return answer("one")
 
-    state = await rollout.generate(RefusedOnce(50, three_seconds))
-    assert state["timing"]["generation_ms"] == 53_000.0
+    client = RefusedOnce(50, three_seconds)
+    client.refuse = lambda: setattr(rollout, "now", 7.0)
+    state = await rollout.generate(client)
+    assert state["timing"]["generation_ms"] == 60_000.0
     assert state.steps[0]["model_ms"] == 3_000.0
 
 

@@ -9,7 +9,7 @@ import time
 from collections.abc import Awaitable, Callable, Mapping
 from typing import TYPE_CHECKING, Any, TypeVar
 
-from tui_eval.observer import SILENT, WAITS, Observer, Waits
+from tui_eval.observer import CLOCK, SILENT, Observer
 
 if TYPE_CHECKING:
     from tenacity import RetryCallState
@@ -53,13 +53,13 @@ async def _send_again(
     import tenacity
 
     failed: list[Exception] = [first]
-    waits = WAITS.get(None) or Waits()
+    clock = CLOCK.get(None)
 
     async def wait(seconds: float) -> None:
-        began = time.perf_counter()
         async with observer.request_sleeps(seconds, reason_of(failed[-1])):
             await sleep(seconds)
-        waits.seconds += time.perf_counter() - began
+        if clock is not None:
+            clock.begin()
 
     attempts = tenacity.AsyncRetrying(
         retry=tenacity.retry_if_exception(is_transient),
