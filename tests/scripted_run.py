@@ -33,12 +33,10 @@ WEIGHTS = {"exact_match": 0.7, "closeness": 0.2, "answer_format": 0.1}
 LOG = """\
 2025-10-09 08:53:46,012 INFO tui_eval.run: calculator with gpt-4.1-mini, 12 examples x 4
 calculator: 48 problems, seed 7
-2025-10-09 08:54:51,480 DEBUG tui_eval.rollout: example 7 #3, attempt 1: {'role': 'system', \
-'content': 'You are a careful calculator. Work in small steps and use the tools for every \
-operation: never compute in your head.'}
+2025-10-09 08:54:51,480 DEBUG tui_eval.rollout: example 7 #3, attempt 1: system: You are a careful \
+calculator. Work in small steps and use the tools for every operation: never compute in your head.
 2025-10-09 08:54:52,391 DEBUG tui_eval.rollout: example 7 #3, attempt 1: answered, 390 + 48 tokens
-2025-10-09 08:54:52,394 DEBUG tui_eval.rollout: example 7 #3, attempt 1: tool multiply took 4 ms, \
-error: None
+2025-10-09 08:54:52,394 DEBUG tui_eval.rollout: example 7 #3, attempt 1: tool multiply took 4 ms
 2025-10-09 08:54:53,020 WARNING tui_eval.clients: RateLimitError (429) from \
 http://127.0.0.1:41873/v1: again in 4 s, attempt 2 of 10
 2025-10-09 08:54:57,871 DEBUG tui_eval.rollout: example 7 #3, attempt 1: answered, 550 + 57 tokens

@@ -53,6 +53,8 @@ class RunStarted(msgspec.Struct, tag="run", array_like=True):
         refused: Requests that were refused in earlier sessions, or in all of a run that is read
             from disk; None where nobody counted them.
         lost: Tokens (input, output) that rollouts without a row have used so far, by row.
+        limits: How many rollouts were generated at a time, and how many were meant to be, while
+            endpoints refused requests so far; the latest last.
     """
 
     seq: int
@@ -79,6 +81,7 @@ class RunStarted(msgspec.Struct, tag="run", array_like=True):
     env_told: bool = True
     refused: int | None = None
     lost: dict[int, tuple[int, int]] = {}
+    limits: list[tuple[int, int]] = []
 
 
 class RolloutStaged(msgspec.Struct, tag="stage", array_like=True, gc=False):
@@ -114,7 +117,7 @@ class RolloutFinished(msgspec.Struct, tag="done", array_like=True, gc=False):
         reward: None where the rollout errored: such a one has no reward.
         error: Names of the exceptions, outermost first; None where all went well.
         started_at: Unix seconds; the three durations are in milliseconds.
-        model_ms: Milliseconds of every answered model call.
+        model_ms: Milliseconds of every answered model call, without tries that failed.
         tools: Calls of every tool, and how many of them went wrong.
         lost_input, lost_output: Tokens of earlier attempts, which were spent for nothing.
         question, answer: The first characters, `HEAD` at most, of the last message of the user in

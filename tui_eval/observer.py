@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import AbstractAsyncContextManager, nullcontext
 from contextvars import ContextVar
@@ -86,6 +87,21 @@ class SilentObserver:
 
 
 SILENT = SilentObserver()
+
+
+class CallClock:
+    """When the last try of a model call began, in seconds of `time.perf_counter`."""
+
+    def __init__(self) -> None:
+        self.begin()
+
+    def begin(self) -> None:
+        """Another try begins."""
+        self.began = time.perf_counter()
+
+
+CLOCK: ContextVar[CallClock] = ContextVar("clock")
+"""That of the model call which a rollout makes in this task."""
 
 CURRENT: ContextVar[Observer] = ContextVar("observer", default=SILENT)
 """The observer of the rollout that runs in this task; a new state takes it from here."""

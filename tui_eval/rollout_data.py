@@ -122,7 +122,7 @@ class ToolRecord(TypedDict):
 
 
 class StepRecord(TypedDict):
-    """One model call as it went; `started` is in unix seconds."""
+    """One model call: `started` in unix seconds, `model_ms` of the try that was answered."""
 
     started: float
     model_ms: float

@@ -192,7 +192,7 @@ def test_verbose_mode(manual: Manual) -> None:
     assert "asks demo-scripted-policy, sampling {'n': 1" in done.err
     assert "tools add, subtract" in done.err
     assert "To begin with, I multiply" in done.err, "model responses"
-    assert "'role': 'tool'" in done.err and "tool multiply took" in done.err, "tools"
+    assert ": tool: " in done.err and "tool multiply took" in done.err, "tools"
     assert "exact_answer" in done.err, "reward functions"
     assert "generation_ms" in done.err, "timing"
 

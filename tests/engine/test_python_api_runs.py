@@ -165,12 +165,38 @@ async def test_refused_requests_are_kept_with_the_run_over_all_its_sessions(
         assert refusals_told(folder / "run") is None
 
 
-def refusals_told(path: Path) -> int | None:
+async def test_how_many_requests_were_let_through_is_kept_over_all_sessions(
+    folder: Path, fault_server: FaultServer
+) -> None:
+    refused = Reply(429, {}, {"retry-after-ms": "1"})
+    env, patient = environment(), config(fault_server).model_copy(update={"max_retries": 2})
+    for most in (1, 2):
+        fault_server.script(CHAT, [refused, Reply(400, {}), GOOD])
+        await env.evaluate(patient, "m", results_path=folder / "run", max_concurrent=most)
+    limits, last = limits_told(folder / "run")
+    assert limits[0] == (1, 1) and {most for _, most in limits[1:]} == {2} and last == limits[-1]
+    metadata = Run(folder / "run").metadata
+    for unknown in (None, 3, {"a": 1}, [[1]], [[1, "2"]], [[1, 2, 3]], [[-1, 2]], [None]):
+        told = json.dumps(metadata | {"concurrency_limits": unknown})
+        (folder / "run" / "metadata.json").write_text(told)
+        assert limits_told(folder / "run") == ([], (0, 0))
+
+
+def saved_state(path: Path) -> RunState:
     state = RunState()
     for event in saved_events(RunDir(path)):
         state.apply(event)
-    told: int | None = summary_object(state)["refused_requests"]
+    return state
+
+
+def refusals_told(path: Path) -> int | None:
+    told: int | None = summary_object(saved_state(path))["refused_requests"]
     return told
+
+
+def limits_told(path: Path) -> tuple[list[tuple[int, int]], tuple[int, int]]:
+    state = saved_state(path)
+    return list(state.limits), state.at_a_time
 
 
 async def test_an_unfinished_group_is_scored_with_the_members_that_were_there(

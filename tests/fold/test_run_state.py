@@ -182,7 +182,21 @@ def test_how_much_the_endpoints_get_at_a_time_is_told_over_all_of_them() -> None
     state.apply(ConcurrencyMoved(0, 2.0, 1, 64, 64, 1))
     state.apply(ConcurrencyMoved(0, 3.0, 1, 20, 64, 5))
     assert (state.at_a_time, state.refused_requests) == ((44, 64), 35)
-    assert list(state.limits) == [24, 64, 44]
+    assert list(state.limits) == [(24, 64), (64, 64), (44, 64)]
+    state.apply(ConcurrencyMoved(0, 4.0, 1, 20, 64, 6))
+    assert len(state.limits) == 3, "it did not move"
+
+
+def test_how_much_the_endpoints_got_is_known_of_earlier_sessions_too() -> None:
+    start = started(max_concurrent=64, refused=7, limits=[(64, 64), (24, 64)])
+    state, over = folded(start), folded(start, RunFinished(0, 2.0, "interrupted", 130))
+    assert (state.at_a_time, over.at_a_time) == ((0, 0), (24, 64)), (
+        "none is refused in this session"
+    )
+    for event in (ConcurrencyMoved(0, 2.0, 0, 40, 64, 3), start):
+        state.apply(event)
+    assert state.at_a_time == (40, 64)
+    assert list(state.limits) == [(64, 64), (24, 64), (40, 64)]
 
 
 def test_refused_requests_are_those_of_all_sessions_and_unknown_where_nobody_counted() -> None:

@@ -10,6 +10,7 @@ from scripted_run import (
     TOTAL,
     ScriptedFeed,
     all_events,
+    failed,
     finished,
     run_started,
     running_events,
@@ -215,7 +216,8 @@ async def test_a_bar_shows_how_far_a_throttled_run_is_on_a_small_screen() -> Non
     feed = ScriptedFeed(throttled_events(), saved_rows())
     async with staged_app(feed, size=(80, 24)) as stage:
         header = stage.text(stage.live.header)
-        assert "30/48  ~1  ▶4  ✗2  limit 5/16 · 31 refused  1:07 left" in header and "━━━" in header
+        assert "30/48  ~1  ▶4  ✗2  limit 5/16 · 31 req. refused  1:07 left" in header
+        assert "━━━" in header
 
 
 def test_no_number_of_a_large_throttled_run_is_cut_on_a_small_screen() -> None:
@@ -225,7 +227,12 @@ def test_no_number_of_a_large_throttled_run_is_cut_on_a_small_screen() -> None:
         state.apply(finished(row) if row < 1200 else staged(row, ev.Stage.MODEL))
     state.apply(ev.ConcurrencyMoved(0, NOW, 0, 24, 64, 140))
     line = "".join(text for text, _ in progress(state, NOW, 78))
-    assert "1,200/5,000  ▶24  limit 24/64 · 140 refused  1:58:45 left  $1.60" in line
+    assert "1,200/5,000  ▶24  limit 24/64 · 140 req. refused  1:58:45 left  $1.60" in line
+    assert len(line) == 78 and "━━" in line
+    state.apply(staged(1224, ev.Stage.SLEEPING))
+    state.apply(failed(1225))
+    line = "".join(text for text, _ in progress(state, NOW, 78))
+    assert "1,201/5,000  ~1  ▶24  ✗1  limit 24/64 · 140 req. refused  $1.60" in line
     assert len(line) == 78 and "━━" in line
 
 
@@ -234,7 +241,7 @@ async def test_how_many_were_refused_is_told_while_they_are_at_every_width(width
     feed = ScriptedFeed(throttled_events(), saved_rows())
     async with staged_app(feed, size=(width, 40)) as stage:
         progress = stage.text(stage.live.header).splitlines()[1]
-        assert re.search("limit 5( of |/)16 · 31 (requests )?refused", progress)
+        assert re.search("limit 5( of |/)16 · 31 (requests|req.) refused", progress)
         assert re.search(r"1:07 left .*\$0.0373", progress) and "━━━" in progress
 
 

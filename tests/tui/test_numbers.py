@@ -1,5 +1,7 @@
 from __future__ import annotations
 
+import re
+
 import pytest
 from scripted_run import (
     EACH,
@@ -16,7 +18,7 @@ from staging import Stage, over, staged_app
 
 from tui_eval import events as ev
 from tui_eval.fold.run_state import RunState
-from tui_eval.tui.numbers.lines import numbers
+from tui_eval.tui.numbers.lines import NumberLine, numbers
 from tui_eval.tui.widgets.line_view import MARK
 
 
@@ -38,8 +40,20 @@ async def test_tools_percentiles_and_stops_are_counted() -> None:
         assert found[2:] == [
             f"{value:.1f}s" for value in (rollouts.p50, rollouts.p90, rollouts.p99)
         ]
-        for name in ("a model call", "tokens in", "tokens out", "no_tools_called"):
-            assert name in shown(stage)
+        assert ["tool", "calls", "failed"] in rows and "no_tools_called" in shown(stage)
+
+
+@pytest.mark.parametrize("total_ms", [4000.0, 0.0])
+def test_tokens_are_told_as_those_of_a_rollout(total_ms: float) -> None:
+    state = RunState()
+    for event in (run_started(), finished(0, total_ms=total_ms)):
+        state.apply(event)
+    lines = ["".join(text for text, _ in one.line).rstrip() for one in numbers(state, 80)]
+    at = next(at for at, line in enumerate(lines) if line.startswith("percentile"))
+    assert [re.sub(" +[0-9].*", "", line) for line in lines[at + 1 : at + 5]] == [
+        *("a rollout", "  tokens in", "  tokens out", "a model call")
+    ]
+    assert ("4.0s" in lines[at + 1]) == bool(total_ms)
 
 
 async def test_header_and_numbers_are_of_one_moment() -> None:
@@ -122,11 +136,29 @@ def test_refused_requests_and_what_became_of_the_limit_are_told(is_first: bool) 
     assert "refused 31 requests" in lines, "in an earlier session"
 
 
+def test_what_became_of_the_limit_is_told_of_a_saved_run_too() -> None:
+    live, saved = RunState(), RunState()
+    end = ev.RunFinished(0, 1_760_000_000.0, "finished", 0)
+    for event in (*throttled_events(), end):
+        live.apply(event)
+    for event in (run_started(refused=31, limits=list(live.limits)), finished(0), end):
+        saved.apply(event)
+    live_line, saved_line = (
+        next("".join(text for text, _ in one.line) for one in numbers(state, 80) if is_refusal(one))
+        for state in (live, saved)
+    )
+    assert saved_line == live_line == "refused 31 requests  limit █▅▂▃▄▄▂▂▃▂▂▂ 5 of 16"
+
+
+def is_refusal(one: NumberLine) -> bool:
+    return bool(one.line) and one.line[0][0].startswith("refused")
+
+
 def test_nothing_is_told_of_refusals_where_there_were_none() -> None:
     state = RunState()
     for event in (run_started(refused=0), finished(0)):
         state.apply(event)
-    assert not any(line and line[0][0].startswith("refused") for line, _ in numbers(state, 80))
+    assert not any(map(is_refusal, numbers(state, 80)))
 
 
 @pytest.mark.parametrize("width", [40, 80])

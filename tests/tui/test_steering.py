@@ -19,6 +19,7 @@ from scripted_run import (
     saved_row,
     saved_rows,
     staged,
+    throttled_events,
 )
 from staging import Stage, over, question, running, staged_app, staged_suite
 
@@ -145,6 +146,19 @@ async def test_the_limit_is_shown_at_once_and_stays_for_a_while() -> None:
         assert "One rollout at a time is the least" in said(stage)
         await stage.tell(ev.LimitMoved(0, NOW, 1, 8))
         assert "limit 8 → 1" in stage.text(stage.live.header), "more than one still are"
+
+
+async def test_a_limit_that_was_moved_gives_way_to_how_it_gives_way() -> None:
+    """Rollouts that sleep are in flight no more."""
+    feed = ScriptedFeed(throttled_events(), saved_rows())
+    async with staged_app(feed, size=(140, 40)) as stage:
+        await stage.tell(ev.LimitMoved(0, NOW, 4, 16))
+        assert "limit 16 → 4" in stage.text(stage.live.header)
+        stage.clock = NOW + 11
+        await stage.tell(staged(30, ev.Stage.MODEL))
+        assert stage.live.state.running == 5 and stage.live.state.sleeping == 1
+        header = stage.text(stage.live.header)
+        assert "limit 16 → 4" not in header and "31 requests refused" in header
 
 
 async def test_without_a_limit_there_is_nothing_to_raise_but_it_can_be_lowered() -> None:

@@ -134,7 +134,7 @@ def why_it_failed(done: Done) -> None:
 
 def which_tool(done: Done) -> None:
     lines = [line.split() for line in done.text.splitlines()]
-    head = next(at for at, line in enumerate(lines) if line[:3] == ["tool", "calls", "errors"])
+    head = next(at for at, line in enumerate(lines) if line[:3] == ["tool", "calls", "failed"])
     assert lines[head + 1][:4] == ["divide", "43", "✗", "12"]
     assert "enter its rollouts" in done.text
 

@@ -98,7 +98,9 @@ def gives_way(state: RunState) -> str:
     limit, most = state.at_a_time
     of = f" of {most}" if most else ""
     held = f", {limit}{of} at a time" if limit != most else ""
-    return f"{held}, {refused} refused" if (refused := state.refused_requests) else held
+    refused = state.refused_requests or 0
+    requests = "request" if refused == 1 else "requests"
+    return f"{held}, {refused} {requests} refused" if refused else held
 
 
 def running_lines(state: RunState, pid: int) -> Iterator[str]:

@@ -9,7 +9,7 @@ import time
 from collections.abc import Awaitable, Callable, Mapping
 from typing import TYPE_CHECKING, Any, TypeVar
 
-from tui_eval.observer import SILENT, Observer
+from tui_eval.observer import CLOCK, SILENT, Observer
 
 if TYPE_CHECKING:
     from tenacity import RetryCallState
@@ -53,10 +53,13 @@ async def _send_again(
     import tenacity
 
     failed: list[Exception] = [first]
+    clock = CLOCK.get(None)
 
     async def wait(seconds: float) -> None:
         async with observer.request_sleeps(seconds, reason_of(failed[-1])):
             await sleep(seconds)
+        if clock is not None:
+            clock.begin()
 
     attempts = tenacity.AsyncRetrying(
         retry=tenacity.retry_if_exception(is_transient),

@@ -19,6 +19,7 @@ from tui_eval.engine.seam.running_answer import RunningAnswer
 from tui_eval.engine.state_log import StateLog
 from tui_eval.errors import CancelledByUserError
 from tui_eval.events import Event, MessagesAdded, RolloutStaged, Stage, ToolFinished
+from tui_eval.printable import printable
 from tui_eval.runs.row import message_dict
 
 if TYPE_CHECKING:
@@ -168,7 +169,7 @@ class RolloutWatch:
             self._hub.tell_watchers(self._added(first, first_step))
         if log.isEnabledFor(logging.DEBUG):
             for message in messages:
-                log.debug("%s: %s", self, message_dict(message))
+                log.debug("%s: %s", self, _said(message))
             self.log_state(self.state)
 
     def tool_finished(
@@ -181,7 +182,8 @@ class RolloutWatch:
         if self._hub.is_watched(self.row):
             self._hub.tell_watchers(_plain(done))
         if log.isEnabledFor(logging.DEBUG):
-            log.debug("%s: tool %s took %.0f ms, error: %s", self, name, ms, error)
+            failed = f", failed: {error}" if error else ""
+            log.debug("%s: tool %s took %.0f ms%s", self, name, ms, failed)
             self.log_state(self.state)
 
     def request_sleeps(self, seconds: float, reason: str) -> AbstractAsyncContextManager[Any]:
@@ -263,6 +265,17 @@ def _request(model: str, sampling_args: Mapping[str, Any], tools: Sequence[Any])
     if names := ", ".join(tool.name for tool in tools):
         parts.append(f"tools {names}")
     return ", ".join(parts)
+
+
+def _said(message: Any) -> str:
+    """A message on one line: who says what, thinks what and calls what."""
+    told = message_dict(message)
+    parts = [f"{told.get('role', '?')}: {told['content']}"]
+    if thought := told.get("reasoning_content"):
+        parts.append(f"thinks {thought}")
+    if calls := told.get("tool_calls"):
+        parts.append(f"calls {', '.join(calls)}")
+    return printable("; ".join(parts)).replace("\n", "\\n")
 
 
 def _plain(done: ToolFinished) -> ToolFinished:

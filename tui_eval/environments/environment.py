@@ -25,7 +25,7 @@ from tui_eval.environments.usage import UsageTracker
 from tui_eval.errors import InvalidModelResponseError, must_propagate
 from tui_eval.events import Stage
 from tui_eval.messages import Messages, to_messages
-from tui_eval.observer import CURRENT
+from tui_eval.observer import CLOCK, CURRENT, CallClock
 from tui_eval.parsers.parser import Parser
 from tui_eval.rubrics.rubric import Rubric
 from tui_eval.rubrics.rubric_group import RubricGroup
@@ -258,7 +258,8 @@ class Environment(HasExamples, Evaluating, ABC):
         observer = state.observer
         observer.staged(Stage.MODEL)
         await observer.model_call(model, sampling_args, tools)
-        started, began, clock = time.time(), time.perf_counter(), state.began
+        started, clock = time.time(), CallClock()
+        CLOCK.set(clock)
         one = state["client"] if client is None else self._client_cache.resolve(client)
         try:
             response: Response = await one.get_response(
@@ -271,8 +272,7 @@ class Environment(HasExamples, Evaluating, ABC):
         except InvalidModelResponseError as error:
             observer.answer_refused(*state["usage_tracker"].add(error.usage))
             raise
-        held = state.began - clock
-        model_ms = (time.perf_counter() - began - held) * 1000
+        model_ms = (time.perf_counter() - clock.began) * 1000
         read, written = state["usage_tracker"].add(response.usage)
         state.steps.append(
             StepRecord(

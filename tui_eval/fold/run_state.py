@@ -38,13 +38,13 @@ class RunState:
     tokens of all rollouts, `rollout_s` the seconds of every one without an error, `model_call_s`
     those of every answered model call, and `tool_uses` the calls and errors of each tool. `trend`
     has the rewards in the order in which they came. `concurrency` has the last word on every
-    endpoint, once one refused a request, and `limits` what `at_a_time` lately was. `limit_moved` is
-    the last change of the whole run's limit, and `taken_back` how many rows were taken back to run
-    again. `notes` says why rollouts sleep, `again_at` until when, and `last_cause` why the last one
-    had to. `facts` has what filters and sorting need of every finished rollout. `read` is how much
-    of a saved run's file is read, in bytes of bytes, and `unreadable` has the first lines of it
-    that were no rows, of `unreadable_lines`, `doubtful` rows with a fault; `unfinished` is the
-    number of its last line where that is not whole.
+    endpoint, once one refused a request, and `limits` what `at_a_time` lately was, in earlier
+    sessions as well. `limit_moved` is the last change of the whole run's limit, and `taken_back`
+    how many rows were taken back to run again. `notes` says why rollouts sleep, `again_at` until
+    when, and `last_cause` why the last one had to. `facts` has what filters and sorting need of
+    every finished rollout. `read` is how much of a saved run's file is read, in bytes of bytes, and
+    `unreadable` has the first lines of it that were no rows, of `unreadable_lines`, `doubtful` rows
+    with a fault; `unfinished` is the number of its last line where that is not whole.
     """
 
     def __init__(self) -> None:
@@ -59,7 +59,7 @@ class RunState:
         self.gate_open = True
         self.in_flight = 0
         self.concurrency: dict[int, ev.ConcurrencyMoved] = {}
-        self.limits: deque[int] = deque(maxlen=LIMITS_KEPT)
+        self.limits: deque[tuple[int, int]] = deque(maxlen=LIMITS_KEPT)
         self.limit_moved: ev.LimitMoved | None = None
         self.taken_back = 0
         self.changed = 0
@@ -202,14 +202,17 @@ class RunState:
     def at_a_time(self) -> tuple[int, int]:
         """How many rollouts are generated at a time now, and how many were meant to be.
 
-        Over all endpoints; 0 for no limit, also where none has refused a request yet.
+        Over all endpoints; 0 for no limit, also where none has refused a request yet. Once the run
+        is over, what held in the last session in which one did.
         """
         every = self.concurrency.values()
+        if not every:
+            return self.limits[-1] if self.limits and self.end is not None else (0, 0)
         most = sum(one.most for one in every) if all(one.most for one in every) else 0
         if self.run is not None and self.run.max_concurrent > 0:
             most = min(most or self.run.max_concurrent, self.run.max_concurrent)
         limit = sum(one.limit for one in every) if all(one.limit for one in every) else 0
-        return (min(limit, most) if most else limit, most) if every else (0, 0)
+        return min(limit, most) if most else limit, most
 
     @property
     def refused_requests(self) -> int | None:
@@ -269,6 +272,8 @@ class RunState:
         for row in lost:
             self._use(row, 0, 0, 0, 0)
         self.usage.lose_only(lost)
+        if not self.concurrency:
+            self.limits = deque(event.limits, LIMITS_KEPT)
 
     def _grow(self, more: int) -> None:
         """Adds places for rollouts behind those that there are."""
@@ -431,7 +436,8 @@ class RunState:
 
     def _on_ConcurrencyMoved(self, event: ev.ConcurrencyMoved) -> None:
         self.concurrency[event.place] = event
-        self.limits.append(self.at_a_time[0])
+        if not self.limits or self.limits[-1] != self.at_a_time:
+            self.limits.append(self.at_a_time)
 
     def _on_ReadingMoved(self, event: ev.ReadingMoved) -> None:
         self.read = (event.done, event.total)

@@ -8,6 +8,8 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
+import msgspec
+
 from tui_eval.events import RunStarted
 from tui_eval.fold.saved_values import mapping, number_of
 from tui_eval.runs.formats import osmosis, prime
@@ -145,6 +147,7 @@ def started_event(
         format=format.value,
         env_told=bool(_told_env(facts)),
         refused=told_refused(facts),
+        limits=told_limits(facts),
     )
 
 
@@ -152,6 +155,15 @@ def told_refused(facts: Mapping[str, Any]) -> int | None:
     """How many requests were refused in all sessions; None where nobody counted them."""
     told = facts.get("refused_requests")
     return told if type(told) is int and 0 <= told < 1 << 53 else None
+
+
+def told_limits(facts: Mapping[str, Any]) -> list[tuple[int, int]]:
+    """How many rollouts were generated at a time, of how many, as requests were refused."""
+    try:
+        limits = msgspec.convert(facts.get("concurrency_limits"), list[tuple[int, int]])
+    except msgspec.ValidationError:
+        return []
+    return [pair for pair in limits if all(0 <= count < 1 << 31 for count in pair)]
 
 
 def env_id_of(run: RunDir, facts: Mapping[str, Any]) -> str:

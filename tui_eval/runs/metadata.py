@@ -69,6 +69,7 @@ def build_metadata(
         "status": summary.status,
         "missing_columns": summary.missing_columns,
         "refused_requests": summary.refused_requests,
+        "concurrency_limits": list(state.limits),
         "numbers": numbers_object(summary),
         **(extra or {}),
     }

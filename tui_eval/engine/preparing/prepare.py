@@ -34,7 +34,7 @@ from tui_eval.environments.importing import keeping_names, local_roots
 from tui_eval.environments.loading import load
 from tui_eval.errors import Fault, Notice, RefusedError, warning
 from tui_eval.events import RunStarted
-from tui_eval.runs.facts import read_metadata, told_refused
+from tui_eval.runs.facts import read_metadata, told_limits, told_refused
 from tui_eval.runs.layout import (
     RunDir,
     is_unsaved,
@@ -191,6 +191,7 @@ def lay_out(prepared: Prepared, *, goes_on: bool, keep_errors: bool) -> None:
         prepared.time_before_ms = float(meta.get("time_ms") or 0.0)
         prepared.started.worked_ms = prepared.time_before_ms
         prepared.started.refused = told_refused(meta)
+        prepared.started.limits = told_limits(meta)
         take_up(prepared, keep_errors)
     done = {event.row for event in prepared.done} | prepared.journal.keys()
     rows = range(prepared.started.total) if prepared.again is None else sorted(prepared.again)

@@ -142,7 +142,8 @@ class Hub:
         events: list[Event] = [Hello(self._seq, PROTOCOL, self.path, self.pid)]
         events += self.story()
         if self.state.run is not None:
-            events.append(replace(self.state.run, lost=self.state.usage.lost))
+            told = {"lost": self.state.usage.lost, "limits": list(self.state.limits)}
+            events.append(replace(self.state.run, **told))
             events.append(GateMoved(0, now, self.gate_open, self._in_flight()))
             events += self.state.concurrency.values()
             since = self.state.since  # who joins takes a first event for the beginning

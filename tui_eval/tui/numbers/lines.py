@@ -246,12 +246,12 @@ def _tools(state: RunState, width: int) -> Iterator[NumberLine | Line]:
     yield EMPTY
     longest = max(len(one_line(name, NAME_MOST)) for name, _ in uses[:TOOLS_MOST])
     name_width = max(min(longest, width - 18), 8)
-    yield ((left("tool", name_width) + "   calls  errors", "faint"),)
-    for name, (calls, errors) in uses[:TOOLS_MOST]:
+    yield ((left("tool", name_width) + "   calls  failed", "faint"),)
+    for name, (calls, failed) in uses[:TOOLS_MOST]:
         line = (
             (left(one_line(name, NAME_MOST), name_width), ""),
             (right(f"{calls:,}", 8), "strong"),
-            (right(f"✗ {errors:,}", 8), "bad") if errors else (right("0", 8), "faint"),
+            (right(f"✗ {failed:,}", 8), "bad") if failed else (right("0", 8), "faint"),
         )
         yield NumberLine(line, ("tool", name))
     if len(uses) > TOOLS_MOST:
@@ -259,22 +259,20 @@ def _tools(state: RunState, width: int) -> Iterator[NumberLine | Line]:
 
 
 def _quantiles(state: RunState, width: int) -> Iterator[Line]:
-    seconds = (
-        ("a rollout", state.rollout_s.result()),
-        ("a model call", state.model_call_s.result()),
+    out = "  tokens out" if state.usage.tokens_in else "  tokens"
+    every: tuple[tuple[str, Quantiles, Callable[[float], str]], ...] = (
+        ("a rollout", state.rollout_s.result(), _seconds_text),
+        ("  tokens in", state.usage.rollout_in.result(), count_text),
+        (out, state.usage.rollout_out.result(), count_text),
+        ("a model call", state.model_call_s.result(), _seconds_text),
     )
-    tokens = (
-        ("tokens in", state.usage.rollout_in.result()),
-        ("tokens out" if state.usage.tokens_in else "tokens", state.usage.rollout_out.result()),
-    )
-    told: list[tuple[str, Quantiles, Callable[[float], str]]] = [
-        *((name, one, _seconds_text) for name, one in seconds if one.p99),
-        *((name, one, count_text) for name, one in tokens if one.p99),
-    ]
+    told = [one for one in every if one[1].p99]
     if not told:
         return
     yield EMPTY
     yield ((left("percentile", 14) + "    p50     p90     p99", "faint"),)
+    if told[0][0].startswith(" "):
+        yield (("a rollout", "muted"),)
     for name, one, text in told:
         yield (
             (left(name, 14), "muted"),

@@ -45,12 +45,12 @@ def refusals(state: RunState, width: int) -> Iterator[Line]:
         ("refused ", "faint"),
         (plural(state.refused_requests, "request"), "warn"),
     ]
-    if state.limits:
+    if any(state.at_a_time):
         limit, most = state.at_a_time
         now = f" {limit_text(limit)}{f' of {most:,}' if most else ''}"
         spans.append(("  limit ", "faint"))
         room = max(width - line_width(spans) - len(now), 1)
-        history = columns(state.limits, 1)[0][-room:]
+        history = columns([one for one, _ in state.limits], 1)[0][-room:]
         spans += [(history, "histogram"), (now, "")]
     yield EMPTY
     yield cut_line(spans, width)

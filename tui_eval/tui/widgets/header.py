@@ -30,7 +30,10 @@ from tui_eval.tui.widgets.line_view import LineView
 WIDE = 100
 LEAST_BAR, SHORT_BAR = 12, 6
 """Cells of the bar, and where the numbers are without words."""
-LEVELS = ((3, False), (2, False), (2, True), (1, False), (0, False), (0, True), (-1, True))
+LEVELS = (
+    *((3, False), (2, False), (2, True), (1, False), (0, False), (0, True)),
+    *((-1, True), (-2, True)),
+)
 """How many words the numbers have and whether they are terse, the widest first: see `_facts`."""
 LEAST_NAME, GOOD_NAME, MOST_NAME = 6, 10, 16
 """Cells that the name of the environment keeps beside the reward and beside its interval, and the
@@ -191,7 +194,8 @@ def moved_limit(state: RunState, now: float, asked: int | None) -> str:
         return f"{limit_text(run.max_concurrent)} → {limit_text(asked)}"
     if last is None:
         return ""
-    fits = not last.max_concurrent or state.running <= last.max_concurrent
+    in_flight = state.running - state.sleeping
+    fits = not last.max_concurrent or in_flight <= last.max_concurrent
     if fits and now - last.at > MOVED_S:
         return ""
     return f"{limit_text(last.before)} → {limit_text(last.max_concurrent)}"
@@ -201,9 +205,10 @@ def _facts(state: RunState, now: float, words: int, terse: bool, moved: str) -> 
     """The numbers beside the bar: 3 with all words, 2 with most, 1 and 0 with signs only.
 
     Where it must be `terse` tokens are one number beside words, and none beside signs. A limit with
-    what was refused takes the place of what waits then, and with -1 that of the rate.
+    what was refused takes the place of what waits then, with -1 that of the rate, and with -2 that
+    of the time left.
     """
-    is_least, words = words < 0, max(words, 0)
+    left_out, words = max(-words, 0), max(words, 0)
     asked = state.run is None or state.run.asked
     of = f"/{state.expected:,}" if asked else ""
     done: Line = ((f"{state.finished:,}{of}", "strong"),)
@@ -218,8 +223,8 @@ def _facts(state: RunState, now: float, words: int, terse: bool, moved: str) -> 
         facts.append((("limit ", "muted"), (moved, "warn")))
     elif gives_way:
         facts.append(gives_way)
-    pace = _pace(state, now, words)
-    facts += [((text, "muted"),) for text in (pace[-1:] if is_least and is_tight else pace)]
+    pace = _pace(state, now, words)[left_out if is_tight else 0 :]
+    facts += [((text, "muted"),) for text in pace]
     comes = state.end is None and not state.is_foreign
     if (words or not terse) and (comes or state.usage.tokens_in or state.usage.tokens_out):
         facts.append(((_tokens(state, 1 if terse else words), "muted"),))
@@ -256,10 +261,11 @@ def _concurrency(state: RunState, words: int, terse: bool) -> Line:
     shown: list[Span] = []
     if limit and limit != most:
         of = f"{'/' if terse else ' of '}{most:,}" if most else ""
-        shown = [(columns(state.limits, 1)[0] + " ", "faint")] if words == 3 else []
+        history = columns([one for one, _ in state.limits], 1)[0]
+        shown = [(f"{history} ", "faint")] if words == 3 else []
         shown += [("limit ", "muted"), (f"{limit:,}{of}", "warn")]
     if refused := state.refused_requests:
-        what = f"{refused:,}" if terse and shown else plural(refused, "request")
+        what = f"{refused:,} req." if terse and shown else plural(refused, "request")
         shown.append((f"{' · ' if shown else ''}{what} refused", "muted"))
     return tuple(shown)
 
