@@ -201,8 +201,9 @@ async def test_a_search_whose_file_is_gone_says_so(tmp_path: Path, gone: str) ->
         assert "none found so far" in shown(stage)
 
 
-async def test_escape_ends_a_search_before_it_takes_the_filter_away(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+@pytest.mark.parametrize("by_fault", [False, True])
+async def test_escape_or_a_fault_ends_a_search_before_the_filter_goes_away(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, by_fault: bool
 ) -> None:
     from tui_eval.runs import text_search
     from tui_eval.runs.text_search import SearchProgress
@@ -220,13 +221,13 @@ async def test_escape_ends_a_search_before_it_takes_the_filter_away(
     monkeypatch.setattr(text_search, "search_transcripts", slow)
     async with staged_app(scripted_on_disk(tmp_path)) as stage:
         await typed(stage, "text:needle")
-        await stage.press("enter")
         await stage.until(lambda: "searched 10 of 40" in shown(stage))
         assert "esc cancels" in shown(stage)
         await stage.until(lambda: listed(stage) == [3])
-        await stage.press("escape")
+        await stage.press(")" if by_fault else "escape")
         go_on.set()
         await stage.until(lambda: "stopped after" in shown(stage))
+        assert ("character" in shown(stage)) == by_fault
         assert listed(stage) == [3]
         await stage.press("escape")
         assert listed(stage) == list(range(TOTAL))
