@@ -310,6 +310,32 @@ async def test_columns_are_chosen_and_carried_and_the_usual_ones_come_back() -> 
         assert shown(stage).splitlines()[0].split() == before
 
 
+@pytest.mark.parametrize(
+    ("width", "told"),
+    [
+        (120, "No room for bar, group, closeness, answer_format. z zooms."),
+        (80, "No room for group, answer_format."),
+    ],
+)
+async def test_what_was_chosen_comes_before_bar_and_group_and_what_has_no_room_is_told(
+    width: int, told: str
+) -> None:
+    async with staged_app(over(), size=(width, 40)) as stage:
+        await stage.press("c", *"jjjj", "space", "j", "space", "j", "space", "enter")
+        assert "exact_match" in shown(stage).splitlines()[0]
+        assert stage.text(stage.live.keys).strip() == told
+
+
+async def test_tokens_come_before_pass_at_k_and_tools_take_what_the_state_leaves() -> None:
+    async with staged_app(over(), size=(200, 60)) as stage:
+        head = shown(stage).splitlines()[0]
+        assert "tokens" in head and "pass@4" not in head
+        await stage.press("z")
+        await stage.until(lambda: "pass@4" in shown(stage).splitlines()[0])
+        lines = shown(stage).splitlines()
+        assert "divide, multiply, note, sub" in lines[1]
+
+
 @pytest.mark.parametrize("width", [80, 100, 104, 112, 120, 200])
 async def test_the_name_of_an_error_has_room(width: int) -> None:
     errors = ("ScoringError", "RuntimeError", "ToolCallError", "ScoringError -> KeyError")
