@@ -100,6 +100,20 @@ async def test_what_is_chosen_between_two_ticks_stays_chosen() -> None:
         assert not stage.live.follower.on
 
 
+@pytest.mark.parametrize("by_mouse", [False, True])
+async def test_opening_the_followed_rollout_ends_the_following(by_mouse: bool) -> None:
+    async with staged_app(running()) as stage:
+        rollouts = stage.live.rollouts
+        y = rollouts.line_selected - rollouts.scroll_offset.y + rollouts.heads
+        if by_mouse:
+            await stage.pilot.click(rollouts, offset=(6, y + 1))
+        else:
+            await stage.press("enter")
+        await stage.until(lambda: stage.app.focused is stage.live.story)
+        assert not stage.live.follower.on
+        assert rollouts.row == SELECTED
+
+
 async def test_scrolling_back_in_the_trajectory_freezes_the_view_and_counts_new_pieces() -> None:
     async with staged_app(running(), size=(120, 24)) as stage:
         await stage.until(lambda: stage.live.story.count() > 20)

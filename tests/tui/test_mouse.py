@@ -98,3 +98,21 @@ async def test_a_click_puts_the_caret_where_something_is_typed(keys: tuple[str, 
         await drag(stage, (x, y), (x, y))
         await stage.press("7")
         assert "row<7abcd" in seen(stage.app)
+
+
+@pytest.mark.parametrize(("size", "keys"), [((80, 24), ""), ((120, 40), "z"), ((50, 24), "")])
+async def test_a_click_on_the_name_of_a_hidden_pane_in_a_title_goes_there(
+    size: tuple[int, int], keys: str
+) -> None:
+    async with staged_app(over(), size=size) as stage:
+        live = stage.live
+        await stage.press(*keys)
+        for key, pane in (("3", live.numbers), ("5", live.reward), ("1", live.rollouts)):
+
+            def told(key: str = key) -> int:
+                return seen(stage.app).splitlines()[2].find(f" {key} ")
+
+            await stage.until(lambda told=told: told() > 0)
+            at = told() + 1, 2
+            await drag(stage, at, at)
+            await stage.until(lambda pane=pane: stage.app.focused is pane)

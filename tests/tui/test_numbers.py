@@ -298,9 +298,20 @@ async def test_where_the_list_is_hidden_enter_on_an_error_shows_it() -> None:
 async def test_the_keys_say_what_enter_does_in_the_numbers() -> None:
     async with staged_app(over()) as stage:
         await stage.press("3")
-        assert "enter errors and tools" in stage.text(stage.live.keys)
+        assert "enter choose a row" in stage.text(stage.live.keys)
         await stage.press("enter")
         assert "enter its rollouts" in stage.text(stage.live.keys)
+        await stage.press("G")
+        await stage.until(lambda: "enter choose a row" in stage.text(stage.live.keys))
+
+
+async def test_enter_leaves_alone_what_was_scrolled_out_of_sight() -> None:
+    async with staged_app(over()) as stage:
+        await stage.press("3", "enter", "G")
+        assert not selected(stage)
+        await stage.press("enter")
+        assert not stage.live.rollouts.listing.text
+        assert selected(stage).split()[0] == f"{MARK}0", "the first example that can be seen"
 
 
 async def test_the_tool_that_errs_most_comes_first_and_enter_lists_where_it_failed() -> None:

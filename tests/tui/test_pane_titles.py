@@ -44,7 +44,10 @@ async def test_all_that_are_shown_are_not_named_and_where_names_do_not_fit_numbe
         await stage.until(lambda: "─ 1 Rollouts ─" in top(stage))
     async with staged_app(over(), size=(80, 24)) as stage:
         await stage.press("j", "2")
-        await stage.until(lambda: "✓ done · 4.1s  1 3 4 5 ─" in top(stage))
+        shorter = "#1 · ✓ done · 4.1s  1 Rollouts  3 Numbers  4 Log  5 Reward ─"
+        await stage.until(lambda: shorter in top(stage))
+    async with staged_app(over(), size=(50, 24)) as stage:
+        await stage.until(lambda: "─ 1 Rollouts  2 3 4 5 ─" in top(stage))
 
 
 def lines(app: App[None]) -> list[str]:

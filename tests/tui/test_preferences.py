@@ -95,7 +95,7 @@ async def test_titles_texts_and_boxes_name_the_keys_that_there_are(file: Path) -
             assert f"Nothing is searched for: {begins} begins." in stage.text(stage.live.keys)
         await stage.pilot.click(stage.live.keys)  # takes the message away
         await stage.press("f9", "z")
-        assert "F6 errors and tools" in stage.text(stage.live.keys)
+        assert "F6 choose a row" in stage.text(stage.live.keys)
         await stage.press("z", "1", "K")
         assert "F7 runs it again later" in stage.text(stage.app.screen.query_one("Choices"))
         await stage.press("escape", "Y")

@@ -201,8 +201,9 @@ async def test_a_search_whose_file_is_gone_says_so(tmp_path: Path, gone: str) ->
         assert "none found so far" in shown(stage)
 
 
-async def test_escape_ends_a_search_before_it_takes_the_filter_away(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+@pytest.mark.parametrize("by_fault", [False, True])
+async def test_escape_or_a_fault_ends_a_search_before_the_filter_goes_away(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, by_fault: bool
 ) -> None:
     from tui_eval.runs import text_search
     from tui_eval.runs.text_search import SearchProgress
@@ -220,13 +221,13 @@ async def test_escape_ends_a_search_before_it_takes_the_filter_away(
     monkeypatch.setattr(text_search, "search_transcripts", slow)
     async with staged_app(scripted_on_disk(tmp_path)) as stage:
         await typed(stage, "text:needle")
-        await stage.press("enter")
         await stage.until(lambda: "searched 10 of 40" in shown(stage))
         assert "esc cancels" in shown(stage)
         await stage.until(lambda: listed(stage) == [3])
-        await stage.press("escape")
+        await stage.press(")" if by_fault else "escape")
         go_on.set()
         await stage.until(lambda: "stopped after" in shown(stage))
+        assert ("character" in shown(stage)) == by_fault
         assert listed(stage) == [3]
         await stage.press("escape")
         assert listed(stage) == list(range(TOTAL))
@@ -307,6 +308,32 @@ async def test_columns_are_chosen_and_carried_and_the_usual_ones_come_back() -> 
         assert "no_tools_called" in shown(stage)
         await stage.press("c", "r")
         assert shown(stage).splitlines()[0].split() == before
+
+
+@pytest.mark.parametrize(
+    ("width", "told"),
+    [
+        (120, "No room for bar, group, closeness, answer_format. z zooms."),
+        (80, "No room for group, answer_format."),
+    ],
+)
+async def test_what_was_chosen_comes_before_bar_and_group_and_what_has_no_room_is_told(
+    width: int, told: str
+) -> None:
+    async with staged_app(over(), size=(width, 40)) as stage:
+        await stage.press("c", *"jjjj", "space", "j", "space", "j", "space", "enter")
+        assert "exact_match" in shown(stage).splitlines()[0]
+        assert stage.text(stage.live.keys).strip() == told
+
+
+async def test_tokens_come_before_pass_at_k_and_tools_take_what_the_state_leaves() -> None:
+    async with staged_app(over(), size=(200, 60)) as stage:
+        head = shown(stage).splitlines()[0]
+        assert "tokens" in head and "pass@4" not in head
+        await stage.press("z")
+        await stage.until(lambda: "pass@4" in shown(stage).splitlines()[0])
+        lines = shown(stage).splitlines()
+        assert "divide, multiply, note, sub" in lines[1]
 
 
 @pytest.mark.parametrize("width", [80, 100, 104, 112, 120, 200])

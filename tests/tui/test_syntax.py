@@ -102,6 +102,9 @@ def test_arguments_are_a_line_each_and_code_is_highlighted_as_what_it_is() -> No
     assert arguments_shown("not json") == [("not json", "json")]
     nested = arguments_shown(json.dumps({"q": {"a": "x" * 80}}))[0][0]
     assert nested.startswith('q = {\n  "a": "xxx')
+    opts = arguments_shown('{"opts": {"deep": [1, 2, {"a": null}], "flag": true}}')[0][0]
+    assert opts.startswith('opts = {\n  "deep": [\n    1,\n'), "wider than a pane beside others"
+    assert arguments_shown('{"at": [1, 2, 3]}') == [("at = [1, 2, 3]", "json")]
 
 
 def test_pictures_and_sounds_are_told_by_type_and_size() -> None:

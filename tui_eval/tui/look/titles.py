@@ -63,10 +63,15 @@ def rollout_name(state: RunState, row: int) -> str:
 
 
 def story_title(
-    state: RunState, row: int, rollout: Rollout | None, now: float, width: int, note: Note
+    state: RunState,
+    row: int,
+    rollout: Rollout | None,
+    now: float,
+    rooms: tuple[int, int],
+    note: Note,
 ) -> Content:
     """Which rollout it is, its stage, whether it is truncated, its attempt, time, and whether there
-    is a note on it; shorter where `width` is small."""
+    is a note on it; shorter to fit the first of `rooms`, or the second."""
     number = key_for("run.trajectory")
     if row < 0 or row >= state.total:
         return Content(f" {number} Trajectory ")
@@ -89,11 +94,12 @@ def story_title(
     warning = (TRUNCATED, f"{COLOURS['warn']} not dim")
     whole = [glyph, stage, " · ", warning] if is_cut else [glyph, stage]
     short = [glyph, warning] if is_cut else whole
-    for title, words in ((f"Trajectory · {name}", whole), (name, whole), (name, short)):
-        found = Content.assemble(f" {number} {title} · ", *words, *parts, " ")
-        if found.cell_length <= width - 4:
-            break
-    return found
+    forms = [
+        Content.assemble(f" {number} {title} · ", *words, *parts, " ")
+        for title, words in ((f"Trajectory · {name}", whole), (name, whole), (name, short))
+    ]
+    fitting = (form for room in rooms for form in forms if form.cell_length <= room)
+    return next(fitting, forms[-1])
 
 
 def reward_title(state: RunState, row: int) -> Content:

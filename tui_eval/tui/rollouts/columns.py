@@ -115,6 +115,8 @@ HEADS = {"example": "ex", "number": "#", "stage": "state"} | {
 """What stands over a column whose field has another name."""
 FIRST = ("time", "turns", "bar", "group", "calls", "tokens")
 """What stays longest where nobody chose, as a list gets narrow; metrics and texts come after."""
+GIVING_WAY = (BAR_COLUMN.name, GROUP_COLUMN.name)
+"""What goes first where somebody chose more than fits: the reward itself stands beside it."""
 
 
 def metric_column(name: str) -> Column:
@@ -153,7 +155,7 @@ def fitting_columns(
         grouped: The rollouts of an example stand together.
     """
     known, groups = known_columns(state), state.per_example > 1
-    wanted = list(chosen) if chosen is not None else _usual(state)
+    wanted = _usual(state) if chosen is None else sorted(chosen, key=GIVING_WAY.__contains__)
     shown: dict[str, Column] = {}
     for name in wanted:
         column = known.get(name)
@@ -163,19 +165,34 @@ def fitting_columns(
         if chosen is not None or name in FIRST[:3] or (name in FIRST and not groups):
             kept = STATE_LEAST
         if column is GROUP_COLUMN:
-            after = wanted[wanted.index(name) + 1 :] if chosen is not None else []
-            rest = sum(known[one].width for one in after if one in known)
-            if column.width + rest + kept > room:
+            rest = sum(known[one].width for one in FIRST[4:]) if chosen is None else 0
+            short, spare = GROUP_SHORT.width + rest, room - kept
+            if column.width > spare or short <= spare < column.width + rest:
                 column, kept = GROUP_SHORT, STATE_LEAST
             turns = shown.get("turns") if chosen is None else None
             if turns and room < column.width + kept <= room + turns.width:
                 room += shown.pop("turns").width
-        if column.width + kept > room:
+        if column.width + kept > room and chosen is None:
             break
+        if column.width + kept > room:
+            continue
         room -= column.width
         shown[name] = column
+    room -= _widen(state, shown, room - STATE_BEST)
     order: Iterable[str] = chosen if chosen is not None else known
     return _apart([shown[name] for name in order if name in shown], room - STATE_LEAST)
+
+
+def _widen(state: RunState, shown: dict[str, Column], room: int) -> int:
+    """Gives room to the columns of tools as far as their texts need it; returns how much."""
+    given = 0
+    for name, known in (("tool", state.facts.tools), ("failed_tool", state.facts.failed_tools)):
+        if (column := shown.get(name)) is not None:
+            longest = max(len(text) + text.count(TOOLS_APART) for text in known.texts)
+            more = min(min(longest, TEXT_MOST) + 2 - column.width, room - given)
+            if more > 0:
+                shown[name], given = replace(column, width=column.width + more), given + more
+    return given
 
 
 def _apart(columns: list[Column], room: int) -> tuple[Column, ...]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from itertools import accumulate
+from typing import TYPE_CHECKING
 
 from textual import events
 
@@ -10,6 +11,9 @@ from tui_eval.tui.look.ink import Line, Span, cut, line_width, spread
 from tui_eval.tui.look.text_line import TextLine
 from tui_eval.tui.look.wrap import shown_lines
 from tui_eval.tui.rollouts.listing import Listing
+
+if TYPE_CHECKING:
+    from tui_eval.runs.text_search import SearchProgress
 
 ERRORS = "state:error"
 HINTS = (
@@ -139,28 +143,35 @@ class FilterEntry:
         return range(column, end)
 
     def _told(self, width: int) -> list[Line]:
-        listing = self.listing
+        listing, search = self.listing, self.listing.search
+        told = search.progress if search is not None else None
+        stopped: list[Line] = []
+        if search is not None and told is not None and search.is_given_up:
+            stopped = [((f"‖ stopped after {_so_far(told)} transcripts{_unread(told)}", "warn"),)]
         if listing.faults:
             column, text = listing.faults[0]
-            return _fault(f"character {column + 1}: {text}", width)
+            return [*_fault(f"character {column + 1}: {text}", width), *stopped]
         if not listing.may_search:
             return []
-        search = listing.search
         if search is None:
             return [(("… transcripts will be searched", "muted"),)]
-        told = search.progress
         if search.fault:
             return _fault(f"transcripts cannot be searched any more: {search.fault}", width)
         if told is None:
             return [(("… searching transcripts", "busy"),)] if listing.is_searching else []
-        so_far = f"{told.searched:,} of {told.total:,}"
-        unread = f" · {told.unread:,} not readable" if told.unread else ""
         if listing.is_searching:
-            text = f"… searched {so_far} · {told.found:,} found"
+            text = f"… searched {_so_far(told)} · {told.found:,} found"
             return [spread(((text, "busy"),), (("  esc", "key"), (" cancels", "faint")), width)]
-        if search.is_given_up:
-            return [((f"‖ stopped after {so_far} transcripts{unread}", "warn"),)]
-        return [((f"! {unread[3:]}", "warn"),)] if unread else []
+        unread = _unread(told)
+        return stopped or ([((f"! {unread[3:]}", "warn"),)] if unread else [])
+
+
+def _so_far(told: SearchProgress) -> str:
+    return f"{told.searched:,} of {told.total:,}"
+
+
+def _unread(told: SearchProgress) -> str:
+    return f" · {told.unread:,} not readable" if told.unread else ""
 
 
 def _fault(text: str, width: int) -> list[Line]:

@@ -8,6 +8,7 @@ from collections.abc import Callable, Hashable, Sequence
 from rich.cells import cell_len
 
 from tui_eval.fold.columns import Note, Notes, note_key, number_of_row
+from tui_eval.fold.filter_fields import METRIC
 from tui_eval.fold.run_state import RunState
 from tui_eval.printable import one_line
 from tui_eval.stats.examples import ExampleFigures
@@ -37,6 +38,7 @@ from tui_eval.tui.rollouts.columns import (
     BAR,
     BAR_COLUMN,
     GROUP_COLUMN,
+    METRIC_MOST,
     TIME_COLUMN,
     Column,
     fitting_columns,
@@ -88,7 +90,8 @@ class RolloutLines:
         has_signs = self.mark >= 0 or bool(self.notes)
         facts = state.facts
         texts = (facts.stop, facts.tools, facts.questions, facts.answers)
-        told = (len(facts.metrics), *(one.has_any for one in texts))
+        tools = (len(facts.tools.texts), len(facts.failed_tools.texts))
+        told = (len(facts.metrics), *tools, *(one.has_any for one in texts))
         made_of = (
             width,
             self._id_width,
@@ -112,6 +115,17 @@ class RolloutLines:
     def shown(self) -> tuple[str, ...]:
         """Names of the columns that are shown and can be left out."""
         return tuple(column.name for column in self._columns)
+
+    def left_out(self, grouped: bool) -> list[str]:
+        """Names of the columns that somebody chose and for which there is no room.
+
+        Args:
+            grouped: The rollouts of an example stand together.
+        """
+        known = known_columns(self.state)
+        names = [name for name in self.chosen or () if name in known and name not in self.shown]
+        shown = [name for name in names if grouped or name != GROUP_COLUMN.name]
+        return [one_line(name.removeprefix(METRIC), METRIC_MOST) for name in shown]
 
     @property
     def _start_width(self) -> int:

@@ -314,9 +314,9 @@ class LiveScreen(PassingOnScreen, SteeringScreen, FindingScreen, LeavableScreen,
     def _retitle(self) -> None:
         going = self.goes_on and self.state.run is not None
         following = self.follower.on and going
-        row, width = self.reader.row, self.story.size.width or self.size.width
+        row, rooms = self.reader.row, self.grid.rooms(self.story)
         note = self.notebook.get(max(row, 0))
-        story = story_title(self.state, row, self.reader.rollout, self.now(), width, note)
+        story = story_title(self.state, row, self.reader.rollout, self.now(), rooms, note)
         titles = (
             rollouts_title(following, going, self.rollouts.listing.sorting),
             story,

@@ -9,6 +9,8 @@ LONGEST_JSON = 400_000
 """Longer text is shown as it came."""
 ONE_LINE_ARGUMENTS = 4000
 """Longer arguments are cut, not parsed, for the folded line."""
+LONGEST_LINE = 40
+"""Longer nested arguments are indented; so much fits beside other panes."""
 
 _LANGUAGES = {
     "bash": "bash",
@@ -79,7 +81,7 @@ def arguments_shown(arguments: str) -> list[tuple[str, str]]:
             plain = []
         else:
             text = _value(value)
-            nested = isinstance(value, (dict, list)) and len(text) > 60
+            nested = isinstance(value, (dict, list)) and len(text) > LONGEST_LINE
             shown = json.dumps(value, ensure_ascii=False, indent=2) if nested else text
             plain.append(f"{name} = {shown}")
     if plain:

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 from textual.message import Message
 
 from tui_eval.fold.run_state import RunState
+from tui_eval.tui.commands.keymap import key_for
 from tui_eval.tui.rollouts.lines import RolloutLines
 from tui_eval.tui.rollouts.listing import Listing
 from tui_eval.tui.rollouts.row_order import Sorting
@@ -107,3 +108,7 @@ class ArrangedList(LineView):
             self.lines.choose(answer[0])
             self.post_message(self.Arranged(self.lines.chosen, self.listing.sorting))
             self._draw_anew()
+            if names := self.lines.left_out(self.listing.sorting.grouped):
+                has_others = self.size.width < self.screen.size.width
+                zooms = f" {key_for('run.zoom')} zooms." if has_others else ""
+                self.post_message(self.Missed(f"No room for {', '.join(names)}.{zooms}"))

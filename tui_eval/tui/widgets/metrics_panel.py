@@ -31,7 +31,7 @@ class MetricsPanel(LineView):
             self.target = target
 
     class Moved(Message):
-        """Something else is under the cursor."""
+        """Something else is under the cursor, or it came into sight or out of it."""
 
     def __init__(self, state: RunState, *, id: str) -> None:
         super().__init__(id=id)
@@ -94,7 +94,7 @@ class MetricsPanel(LineView):
         super().update()
 
     @property
-    def _here(self) -> int | None:
+    def _line_of_cursor(self) -> int | None:
         """The line under the cursor."""
         if self.cursor is None:
             return None
@@ -102,6 +102,16 @@ class MetricsPanel(LineView):
         if kind == "example":
             return len(self._lines) + int(which)
         return next((at for at in self._targets if self._lines[at].target == self.cursor), None)
+
+    @property
+    def _here(self) -> int | None:
+        """The line under the cursor; None where it cannot be seen."""
+        here = self._line_of_cursor
+        return here if here is not None and self._can_be_seen(here) else None
+
+    def _can_be_seen(self, line: int) -> bool:
+        top = self.scroll_offset.y
+        return top <= line < top + self.view_height
 
     def _next(self, index: int, by: int) -> int | None:
         """The next or previous line that is about something."""
@@ -119,47 +129,57 @@ class MetricsPanel(LineView):
         """Goes to the next error, tool or example if it can be seen, else scrolls there."""
         top, height = self.scroll_offset.y, self.view_height
         here = self._here
-        if here is None or not top <= here < top + height:
+        if here is None:
             here = top - 1 if by > 0 else top + height
         found = self._next(here, by)
         if found is None or not top - 1 <= found <= top + height:
             self.scroll_lines(by)
             return
-        self._put_cursor(self.target(found))
-        self.show_line(found)
+        self._put_cursor(found)
 
-    def _put_cursor(self, target: Target | None) -> None:
-        self.cursor = target
+    def _put_cursor(self, line: int) -> None:
+        self.cursor = self.target(line)
         self.update()
+        self.show_line(line)
         self.post_message(self.Moved())
+
+    def _show_selected(self) -> None:
+        """Another width has other lines: what is under the cursor stands elsewhere."""
+        if (line := self._line_of_cursor) is not None:
+            self.show_line(line)
 
     @property
     def _first(self) -> int | None:
-        """The first line that is about something."""
-        if self._targets:
-            return self._targets[0]
-        return len(self._lines) if self._examples else None
+        """The first line that is about something, of those that can be seen or are below them; of
+        all where there is none."""
+        found = self._next(self.scroll_offset.y - 1, 1)
+        return self._next(-1, 1) if found is None else found
 
     @property
     def enter_word(self) -> str:
         """What enter does, in a word or two; empty where it does nothing."""
-        if self._first is None:
-            return ""
-        if self.cursor is not None and self._here is not None:
+        if self._here is not None:
             return "its rollouts"
-        kind = self.target(self._first)
-        return "examples" if kind is not None and kind[0] == "example" else "errors and tools"
+        return "" if self._first is None else "choose a row"
 
     def action_enter(self) -> None:
-        """Shows the rollouts of what is under the cursor; without one goes to the first."""
+        """Shows the rollouts of what is under the cursor; where none can be seen goes to the first
+        line that is about something."""
         if self.cursor is not None and self._here is not None:
             self.post_message(self.Wanted(self.cursor))
         elif (first := self._first) is not None:
             self._is_entered = False
-            self._put_cursor(self.target(first))
-            self.scroll_lines(first - 1 - self.scroll_offset.y)
+            was_seen = self._can_be_seen(first)
+            self._put_cursor(first)
+            if not was_seen:
+                self.scroll_lines(first - 1 - self.scroll_offset.y)
         else:
             self._is_entered = self.state.is_loading
+
+    def watch_scroll_y(self, old_value: float, new_value: float) -> None:
+        """Tells that enter may do something else."""
+        super().watch_scroll_y(old_value, new_value)
+        self.post_message(self.Moved())
 
     def on_blur(self) -> None:
         """Whoever goes elsewhere waits for nothing here."""
@@ -167,6 +187,6 @@ class MetricsPanel(LineView):
 
     def clicked(self, index: int) -> None:
         """Goes to a rollout of what was clicked."""
-        if (target := self.target(index)) is not None:
-            self._put_cursor(target)
+        if self.target(index) is not None:
+            self._put_cursor(index)
             self.action_enter()

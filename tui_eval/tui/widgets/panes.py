@@ -14,10 +14,21 @@ from tui_eval.tui.commands.keymap import key_for
 
 NAMES = ("Rollouts", "Trajectory", "Numbers", "Log", "Reward")
 
+FRAME = 4
+"""Cells of a border beside its title."""
+
 
 def style_of_others(app: App[Any]) -> str:
     """How the titles of panes that are not shown look in that of another."""
     return "not bold $foreground " + ("dim" if app.native_ansi_color else "68%")
+
+
+def _key(number: int) -> str:
+    return f" {key_for(f'run.{NAMES[number - 1].lower()}')}"
+
+
+def _names(numbers: Sequence[int]) -> list[str]:
+    return [f"{_key(number)} {NAMES[number - 1]} " for number in numbers]
 
 
 class Panes(Container):
@@ -55,19 +66,30 @@ class Panes(Container):
         if abs(number - self._log) <= 1:
             self.set_class(number == self._log, "-log")
 
+    def rooms(self, pane: Widget) -> tuple[int, int]:
+        """Cells that a pane's title can take: beside the names of the panes that are not shown
+        where it tells them, and without them."""
+        shown, hidden = self._shown_and_hidden()
+        room = (pane.size.width or self.size.width) - FRAME
+        return room - (len("".join(_names(hidden))) if pane in shown[:1] else 0), room
+
     def entitle_all(self, titles: Sequence[Content]) -> None:
         """Puts a title over each pane; the first that is shown names those that are not, or tells
-        their numbers where that is too long."""
-        shown = [pane for pane in self._order if pane.size.height]
-        hidden = [name for pane, name in zip(self._panes, NAMES, strict=True) if pane not in shown]
-        keys = [key_for(f"run.{name.lower()}") for name in hidden]
-        named = "".join(f" {key} {name} " for key, name in zip(keys, hidden, strict=True))
-        numbers = f" {' '.join(keys)} " if keys else ""
+        their numbers where that is too long. A click on one of them goes there."""
+        shown, hidden = self._shown_and_hidden()
         style = style_of_others(self.app)
         for pane, title in zip(self._panes, titles, strict=True):
-            room = pane.size.width - 4 - title.cell_length if pane in shown[:1] else 0
-            others = next((text for text in (named, numbers) if len(text) <= room), "")
-            self.entitle(pane, Content.assemble(title, (others, style)) if others else title)
+            room = pane.size.width - FRAME - title.cell_length if pane in shown[:1] else 0
+            told = (_names(hidden), [*map(_key, hidden), " "] if hidden else [])
+            others = next((texts for texts in told if len("".join(texts)) <= room), [])
+            links = [f"{style} @click=screen.pane({number})" for number in hidden]
+            spans = zip(others, [*links, style], strict=False)
+            self.entitle(pane, Content.assemble(title, *spans))
+
+    def _shown_and_hidden(self) -> tuple[list[Widget], list[int]]:
+        """The panes that can be seen, as they are laid out, and the numbers of the others."""
+        shown = [pane for pane in self._order if pane.size.height]
+        return shown, [at for at, pane in enumerate(self._panes, 1) if pane not in shown]
 
     def entitle(self, pane: Widget, title: Content) -> None:
         """Puts a title over a pane, unless it is there already."""

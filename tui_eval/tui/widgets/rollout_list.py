@@ -364,7 +364,8 @@ class RolloutList(ArrangedList):
         self.post_message(self.FollowWanted())
 
     def action_open(self) -> None:
-        """Goes to the trajectory."""
+        """Goes to the trajectory, and stays with this rollout."""
+        self.put()
         self.post_message(self.Opened())
 
     def clicked(self, index: int) -> None:
