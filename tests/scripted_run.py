@@ -120,16 +120,17 @@ def run_started(**changes: Any) -> ev.RunStarted:
 
 
 def staged(row: int, stage: ev.Stage, **changes: Any) -> ev.RolloutStaged:
+    turns = changes.get("turns", 2)
     facts: dict[str, Any] = {
         "seq": 0,
         "at": NOW - 9.4,
         "row": row,
         "stage": stage,
         "attempt": 1,
-        "turns": 2,
+        "turns": turns,
         "tool_calls": 1,
-        "input_tokens": 812,
-        "output_tokens": 96,
+        "input_tokens": sum(390 + 160 * turn for turn in range(turns)),
+        "output_tokens": sum(48 + 9 * turn for turn in range(turns)),
     }
     return ev.RolloutStaged(**(facts | changes))
 
@@ -208,6 +209,16 @@ def judged(row: int) -> ev.RolloutFinished:
     return done
 
 
+def step_of(turn: int, ms: float, calls: bool) -> dict[str, Any]:
+    """What a row has of a model call."""
+    return {
+        "model_ms": ms,
+        "input_tokens": 390 + 160 * turn,
+        "output_tokens": 48 + 9 * turn,
+        "finish_reason": "tool_calls" if calls else "stop",
+    }
+
+
 def row_of(done: ev.RolloutFinished, said: list[dict[str, Any]]) -> dict[str, Any]:
     """The line of results.jsonl of what is done."""
     answers = [one for one in said if one["role"] == "assistant"]
@@ -217,12 +228,7 @@ def row_of(done: ev.RolloutFinished, said: list[dict[str, Any]]) -> dict[str, An
         if name in done.metrics
     ]
     steps = [
-        {
-            "model_ms": done.model_ms[turn],
-            "input_tokens": 390 + 160 * turn,
-            "output_tokens": 48 + 9 * turn,
-            "finish_reason": "tool_calls" if answer.get("tool_calls") else "stop",
-        }
+        step_of(turn, done.model_ms[turn], bool(answer.get("tool_calls")))
         for turn, answer in enumerate(answers)
     ]
     return {
@@ -333,7 +339,7 @@ def running_events() -> list[ev.Event]:
         staged(30, ev.Stage.SCORING, turns=4, tool_calls=7),
         staged(32, ev.Stage.MODEL, at=NOW - 4.2, turns=1, tool_calls=0),
         staged(33, ev.Stage.SLEEPING, at=NOW - 12, attempt=2, turns=1, tool_calls=1),
-        staged(34, ev.Stage.SETUP, at=NOW - 1, turns=0, tool_calls=0, input_tokens=0),
+        staged(34, ev.Stage.SETUP, at=NOW - 1, turns=0, tool_calls=0),
         staged(SELECTED, ev.Stage.TOOL, turns=2, tool_calls=5),
     ]
 
@@ -354,8 +360,10 @@ def throttled_events() -> list[ev.Event]:
 def story() -> list[ev.Event]:
     """What a subscriber to the selected rollout hears."""
     messages = conversation()
+    asked = [one for one in messages[:6] if one["role"] == "assistant"]
+    steps = [step_of(turn, 1000 + 300 * turn, True) for turn in range(len(asked))]
     return [
-        ev.MessagesAdded(0, NOW - 8, SELECTED, 1, 0, 2, messages[:6]),
+        ev.MessagesAdded(0, NOW - 8, SELECTED, 1, 0, 2, messages[:6], 0, steps),
         ev.ToolFinished(0, NOW - 7, SELECTED, "c1", "multiply", 4.1, None, "504"),
         ev.ToolFinished(0, NOW - 7, SELECTED, "c2", "multiply", 3.2, None, "2520"),
         ev.ToolFinished(0, NOW - 6, SELECTED, "c3", "multiply", 3.4, None, "108"),
@@ -387,7 +395,7 @@ def paused_events() -> list[ev.Event]:
     held = [
         staged(32, ev.Stage.HELD, at=NOW, turns=1, tool_calls=0),
         staged(33, ev.Stage.HELD, at=NOW, attempt=2, turns=1, tool_calls=1),
-        staged(34, ev.Stage.HELD, at=NOW, turns=0, tool_calls=0, input_tokens=0),
+        staged(34, ev.Stage.HELD, at=NOW, turns=0, tool_calls=0),
         staged(SELECTED, ev.Stage.HELD, at=NOW, turns=2, tool_calls=5),
     ]
     return [*running_events(), ev.GateMoved(0, NOW, False, 0), *held]

@@ -44,7 +44,7 @@ REFUSAL = (
 
 def suite_started(cases: Iterable[tuple[str, str, dict[str, str]]] = CASES) -> ev.SuiteStarted:
     listed = [ev.ListedEvaluation(name, name, model, varies, 48) for name, model, varies in cases]
-    return ev.SuiteStarted(1, STARTED - 120, "configs/eval/benchmark.toml", listed, 4)
+    return ev.SuiteStarted(1, STARTED - TOOK_S, "configs/eval/benchmark.toml", listed, 4)
 
 
 def run_path(place: int) -> str:

@@ -242,7 +242,7 @@ async def test_how_many_were_refused_is_told_while_they_are_at_every_width(width
     async with staged_app(feed, size=(width, 40)) as stage:
         progress = stage.text(stage.live.header).splitlines()[1]
         assert re.search("limit 5( of |/)16 · 31 (requests|req.) refused", progress)
-        assert re.search(r"1:07 left .*\$0.0373", progress) and "━━━" in progress
+        assert re.search(r"1:07 left .*\$0.0377", progress) and "━━━" in progress
 
 
 @pytest.mark.parametrize("width", [80, 120])
@@ -268,13 +268,13 @@ async def test_a_middling_header_has_words_for_the_states_and_a_bar() -> None:
     async with staged_app(running(), size=(120, 40)) as stage:
         progress = stage.text(stage.live.header).splitlines()[1]
         assert "30/48  ~ 1 sleeping  ▶ 4 running  · 13 waiting  ✗ 2 errors  16.0/min" in progress
-        assert progress.rstrip().endswith("73.2k tok  $0.0373")
+        assert progress.rstrip().endswith("74.1k tok  $0.0377")
         assert sum(map(progress.count, "━╍─")) >= 12
 
 
 async def test_tokens_have_a_name_at_every_width() -> None:
     async with staged_app(running(), size=(200, 60)) as stage:
-        assert "   tokens 66.5k in 6.7k out   " in stage.text(stage.live.header)
+        assert "   tokens 67.5k in 6.7k out   " in stage.text(stage.live.header)
     async with staged_app(over(), size=(80, 24)) as stage:
         assert "   113k → 11.0k tok   " in stage.text(stage.live.header)
 

@@ -213,7 +213,7 @@ async def test_a_sampling_parameter_is_told_from_where_the_arguments_are_that_se
     async with staged(monday()) as stage:
         assert row(stage, "temperature").strip() == "0.7  from the top of the file"
         assert row(stage, "max_tokens").strip() == "512  from the top of the file"
-        assert row(stage, "sampling_args").strip() == '{"tempera…  the top of the file'
+        assert row(stage, "sampling_args").strip() == '{"te…  from the top of the file'
         stage.screen.fields.put_text("sampling_args", '{"temperature": 0.2}')
         assert row(stage, "temperature").strip() == "0.2  from sampling_args"
         await stage.to("temperature")

@@ -121,6 +121,13 @@ async def test_help_and_footer_say_the_same_of_leaving_a_run_that_home_opened(
         assert re.search(rf" {leaves}( {{2,}}|$)", await helped(stage), re.MULTILINE)
 
 
+async def test_every_key_that_leaves_home_says_that_it_leaves_what_runs_alone() -> None:
+    async with at_home() as stage:
+        told = await helped(stage)
+        assert re.search(r"q \^c \^q +Quit; what runs goes on", told)
+        assert "Stop and quit" not in told and "Ask how to leave" not in told
+
+
 @pytest.mark.parametrize("key", ["0", "1"])
 async def test_help_of_a_suite_names_each_place_of_a_key_once(key: str) -> None:
     async with staged_suite() as stage:

@@ -99,16 +99,16 @@ async def test_the_header_sums_up_all_evaluations() -> None:
     async with staged_suite() as stage:
         title, progress = stage.text(stage.live.top).splitlines()
         assert "benchmark.toml · 1/8 evaluations done · 1 refused" in title
-        assert "▶ running 3:14" in title
+        assert "▶ running 2:28" in title
         at_work = ("~ 1 sleeping", "▶ 4 running")
-        for fact in ("78/336 rollouts", *at_work, "✗ 4 errors", "197k tokens", "$0.1000"):
+        for fact in ("78/336 rollouts", *at_work, "✗ 4 errors", "198k tokens", "$0.1004"):
             assert fact in progress
 
 
 async def test_a_small_header_has_signs_rather_than_a_bar_that_shows_nothing() -> None:
     async with staged_suite(size=(80, 24)) as stage:
         _, progress = stage.text(stage.live.top).splitlines()
-        assert "78/336 rollouts  ~1  ▶4  ✗4  197k tokens  $0.1000" in progress
+        assert "78/336 rollouts  ~1  ▶4  ✗4  198k tokens  $0.1004" in progress
         assert sum(map(progress.count, "━╍─")) >= 20
 
 
@@ -162,4 +162,4 @@ async def test_eight_evaluations_are_seen_above_the_panes_of_one() -> None:
 
 async def test_a_cost_that_is_not_known_for_all_is_a_least_one() -> None:
     async with staged_suite([*suite_events(), moved(0, "finished", cost=None)]) as stage:
-        assert "≥ $0.0373" in stage.text(stage.live.top)
+        assert "≥ $0.0377" in stage.text(stage.live.top)

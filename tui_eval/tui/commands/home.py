@@ -6,6 +6,7 @@ from tui_eval.tui.commands.command import ABOVE, LEAVE, MOVE, PASS, Command
 
 RUNS, AROUND = "The list of runs", "Around"
 GROUPS = (RUNS, PASS, MOVE, AROUND, LEAVE)
+QUIT = "Quit; what runs goes on"
 TOGETHER = (frozenset(("runs", "view", "home")), frozenset(("near", "view", "home")))
 
 COMMANDS = (
@@ -79,7 +80,7 @@ COMMANDS = (
         palette=True,
     ),
     Command(
-        "q", "app.quit", "home", LEAVE, "Quit; what runs goes on", footer="quit", rank=1,
+        "q", "app.quit", "home", LEAVE, QUIT, footer="quit", rank=1,
         palette=True, name="quit",
     ),
 )  # fmt: skip

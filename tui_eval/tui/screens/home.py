@@ -18,7 +18,7 @@ from textual.widget import Widget
 from tui_eval.printable import one_line
 from tui_eval.tui.commands import bindings
 from tui_eval.tui.commands.command import Scope
-from tui_eval.tui.commands.home import GROUPS
+from tui_eval.tui.commands.home import GROUPS, QUIT
 from tui_eval.tui.commands.keymap import key_for
 from tui_eval.tui.home.found_runs import FoundRuns, can_resume, name_of
 from tui_eval.tui.look.ink import EMPTY, Line
@@ -371,4 +371,5 @@ class HomeScreen(LookingScreen):
         from tui_eval.tui.screens.help import Help
 
         scopes = (*self.scopes, "runs", "near", "view", "app")
-        self.app.push_screen(Help(GROUPS, scopes, self._pane_scope))
+        others = dict.fromkeys(("app.interrupt", "app.quit"), QUIT)
+        self.app.push_screen(Help(GROUPS, scopes, self._pane_scope, others=others))

@@ -254,7 +254,7 @@ def role_line(role: str, turn: int, note: Line, width: int) -> Line:
         start.append((f" · turn {turn}", "muted"))
     room = width - line_width(start)
     forms = [tuple((end if text in CUTS else text, ink) for text, ink in note) for end in CUTS]
-    note = next((one for one in (*forms, forms[1][1:]) if line_width(one) < room), EMPTY)
+    note = next((one for one in (*forms, forms[1][1:]) if line_width(one) + 1 < room), EMPTY)
     return spread(tuple(start), note, width)
 
 

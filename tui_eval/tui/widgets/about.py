@@ -98,8 +98,8 @@ def about_run(one: FoundRun, marked: int, width: int) -> tuple[Line, Line]:
         return facts, (*told, (", ", ""), (key_for("home.back"), "key"), (" unmarks", ""))
     if one.running:
         stop = key_for("app.interrupt")
-        back = (leave, "returns here, the run goes on")
-        return facts, keys_told((enter, "attaches"), back, (stop, "asks to stop it"), between="; ")
+        there = keys_told((leave, "leads back, the run goes on"), (stop, "asks to stop it"))
+        return facts, (*keys_told((enter, "attaches")), ("; there ", "faint"), *there)
     keys = [(enter, "opens it")]
     if not can_resume(one):
         keys.append((key_for("home.resume"), "goes on with what is missing"))

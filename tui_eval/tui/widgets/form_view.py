@@ -22,7 +22,8 @@ from tui_eval.tui.widgets.line_view import LineView
 LABEL = 28
 """Cells of the names."""
 SOURCE_LEAST = 8
-VALUE_LEAST = 10
+VALUE_LEAST, VALUE_STUB = 10, 5
+"""Cells of a default before a path that can be cut, and before words that cannot."""
 MOST_FAULT_LINES = 8
 PICKED = frozenset(("env_id", "model", "resume"))
 """Fields that have something to choose from and take other text as well."""
@@ -40,10 +41,11 @@ def _origin(source: str, room: int) -> str:
     """Where a default comes from: of a path its end if need be, of words all or nothing."""
     if not source or room < SOURCE_LEAST:
         return ""
-    for whole in (f"from {source}", source):
+    is_path = " " not in source
+    for whole in (f"from {source}", source)[: 1 + is_path]:
         if cell_len(whole) <= room:
             return f"  {whole}"
-    if " " in source:
+    if not is_path:
         return ""
     end = cut_start(source, room)[1:]
     if source[-len(end) - 1] not in " /":
@@ -216,7 +218,8 @@ class FormView(LineView, inherit_bindings=False):
             brought = "" if typed else self.form.default("sampling_args")[1]
             value, source = sampled, brought or "sampling_args"
         text = NONE if value is None else text_of(field, value) or '""'
-        about = _origin(source, width - min(cell_len(text), VALUE_LEAST) - 2)
+        least = VALUE_STUB if " " in source else VALUE_LEAST
+        about = _origin(source, width - min(cell_len(text), least) - 2)
         return ((cut(text, width - cell_len(about)) + about, "faint"),)
 
     def _write(self) -> None:
