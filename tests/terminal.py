@@ -21,6 +21,12 @@ import pyte
 PATIENCE_S = 30.0
 
 
+def _forget_signals() -> None:
+    """A window's shell hears of all signals, also where these tests run in the background."""
+    for number in (signal.SIGINT, signal.SIGQUIT):
+        signal.signal(number, signal.SIG_DFL)
+
+
 class Terminal:
     """Runs `tui-eval`, or what else Python is told, on a terminal of its own.
 
@@ -56,6 +62,7 @@ class Terminal:
             stdout=inner,
             stderr=inner,
             start_new_session=True,
+            preexec_fn=_forget_signals,
         )
 
     @property

@@ -63,7 +63,7 @@ class LogPane(LineView):
         self.cursor = -1
         """Where the selected record begins in the log."""
         self.pill = ""
-        self._reading = False
+        self._reading = self._wants_older = False
         self._seen = -1
         self._told = ("", False)
 
@@ -93,14 +93,16 @@ class LogPane(LineView):
             return
         self._reading = False
         self.is_current = piece is None
-        if piece is None:
-            return
-        if older:
-            window.take_older(piece)
-        else:
-            window.take(piece, drops=self.sticks)
-        self.update()
-        self.poll()
+        if piece is not None:
+            if older:
+                window.take_older(piece)
+            else:
+                window.take(piece, drops=self.sticks)
+            self.update()
+        if self._wants_older:
+            self._read_older()
+        elif piece is not None:
+            self.poll()
 
     # -- lines
 
@@ -294,6 +296,7 @@ class LogPane(LineView):
         self._select(self.lines.at_offset(offset))
 
     def _read_older(self) -> None:
+        self._wants_older = self._reading  # then it comes next
         if not self._reading:
             self.put()
             if len(self._records) > 1:
