@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import asyncio
+from typing import ClassVar
 
 import pytest
 from textual import events
 from textual.app import ComposeResult
-from textual.binding import Binding
+from textual.binding import Binding, BindingType
 from textual.widgets import Static
 
 from tui_eval.tui.terminal.keys_in_turn import InTurnApp, focus_once_drawn
@@ -25,7 +26,7 @@ class Pane(Static, can_focus=True):
 
 
 class TwoPanes(InTurnApp[None]):
-    BINDINGS = [Binding("2", "second", "second")]  # noqa: RUF012
+    BINDINGS: ClassVar[list[BindingType]] = [Binding("2", "second", "second")]
 
     def compose(self) -> ComposeResult:
         yield Pane(id="first")

@@ -17,8 +17,9 @@ from tui_eval.tui.look.stages import DONE, WAITING
 BAR = 5
 GROUP, GROUP_LEAST = 19, 12
 """Cells of what an example came to: with pass@k, and where there is no room for that."""
-STATE_LEAST, STATE_GOOD, STATE_BEST = 13, 15, 36
-"""Cells that the state keeps: for an error's name, beside metrics, and beside columns of text."""
+STATE_LEAST, STATE_GOOD, STATE_NOTED, STATE_BEST = 13, 15, 18, 36
+"""Cells that the state keeps: for an error's name, beside metrics, for two tags, and beside columns
+of text."""
 METRIC_MOST = 16
 TEXT_MOST = 60
 
@@ -145,6 +146,7 @@ def fitting_columns(
     chosen: Sequence[str] | None,
     room: int,
     grouped: bool = True,
+    has_signs: bool = False,
 ) -> tuple[Column, ...]:
     """The columns to show.
 
@@ -153,6 +155,7 @@ def fitting_columns(
         room: Cells that there are beside the columns that are always shown; the state is the last
             of those and keeps some.
         grouped: The rollouts of an example stand together.
+        has_signs: Rollouts have notes or a mark: tags are worth more than tokens.
     """
     known, groups = known_columns(state), state.per_example > 1
     wanted = _usual(state) if chosen is None else sorted(chosen, key=GIVING_WAY.__contains__)
@@ -164,6 +167,8 @@ def fitting_columns(
         kept = STATE_BEST if column.is_text else STATE_GOOD
         if chosen is not None or name in FIRST[:3] or (name in FIRST and not groups):
             kept = STATE_LEAST
+        if has_signs and name == "tokens" and chosen is None:
+            kept = STATE_NOTED
         if column is GROUP_COLUMN:
             rest = sum(known[one].width for one in FIRST[4:]) if chosen is None else 0
             short, spare = GROUP_SHORT.width + rest, room - kept

@@ -51,9 +51,8 @@ ID_LEAST, ID_MOST = 3, 14
 REWARD = 7
 NOTE_GLYPH = "✎"
 MARK_GLYPH = "A"
-NOTE_LEAST, NOTED = 6, 18
-"""Cells in which a note is told beside its sign, the gap before it included, and those of a state
-with two tags."""
+NOTE_LEAST = 6
+"""Cells in which a note is told beside its sign, the gap before it included."""
 
 
 class RolloutLines:
@@ -107,12 +106,8 @@ class RolloutLines:
         self._fitted = made_of
         self._signs = 3 if has_signs else 0
         room = width - self._start_width - REWARD - 2
-        self._columns = fitting_columns(state, self.chosen, room, grouped)
+        self._columns = fitting_columns(state, self.chosen, room, grouped, has_signs)
         self._room = max(room - sum(column.width for column in self._columns), 1)
-        tokens = [one for one in self._columns if one.name == "tokens"]
-        if has_signs and tokens and self.chosen is None and self._room < NOTED:  # tags come first
-            self._columns = tuple(one for one in self._columns if one not in tokens)
-            self._room += tokens[0].width
 
     _signs = 0
 

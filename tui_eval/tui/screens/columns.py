@@ -213,15 +213,9 @@ class ColumnChooser(Dialog[Chosen | None]):
         Binding("r", "usual", "What is usual", show=False),
     ]
 
-    def __init__(
-        self,
-        state: RunState,
-        chosen: tuple[str, ...] | None,
-        shown: tuple[str, ...],
-        weighted: Collection[str],
-    ) -> None:
+    def __init__(self, lines: ColumnLines) -> None:
         super().__init__()
-        self._box = ColumnLines(state, chosen, shown, weighted)
+        self._box = lines
 
     def compose(self) -> ComposeResult:
         """The box."""

@@ -97,10 +97,11 @@ class ArrangedList(LineView):
 
     def action_columns(self) -> None:
         """Asks which columns to show."""
-        from tui_eval.tui.screens.columns import ColumnChooser
+        from tui_eval.tui.screens.columns import ColumnChooser, ColumnLines
 
         lines = self.lines
-        chooser = ColumnChooser(self.state, lines.chosen, lines.shown, self.weighted)
+        columns = ColumnLines(self.state, lines.chosen, lines.shown, self.weighted)
+        chooser = ColumnChooser(columns)
         self.app.push_screen(chooser, self._columns_chosen)
 
     def _columns_chosen(self, answer: tuple[tuple[str, ...] | None] | None) -> None:
