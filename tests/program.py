@@ -40,6 +40,11 @@ class Program:
         path.parent.mkdir(exist_ok=True)
         path.write_text(textwrap.dedent(source))
 
+    def happens_at_start(self, source: str) -> None:
+        """Has every Python process of the program begin with this source."""
+        (self.folder / "sitecustomize.py").write_text(source)
+        self.env["PYTHONPATH"] = os.pathsep.join([str(self.folder), self.env.get("PYTHONPATH", "")])
+
     def start(self, *args: str) -> subprocess.Popen[str]:
         """Starts the program and leaves it running."""
         process = subprocess.Popen(

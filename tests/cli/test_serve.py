@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 import importlib.util
-import os
 import signal
 import time
 from collections.abc import Iterator
@@ -262,10 +261,9 @@ if "tui_eval.cli.in_browser" in sys.orig_argv:
 @contextmanager
 def mute_screens(program: Program) -> Iterator[Path]:
     """The file with one character for every screen that was started."""
-    (program.folder / "sitecustomize.py").write_text(MUTE)
-    paths = f"{program.folder}{os.pathsep}{os.environ.get('PYTHONPATH', '')}"
+    program.happens_at_start(MUTE)
     started = program.folder / "started"
-    program.env |= {"PYTHONPATH": paths, "STARTED": str(started)}
+    program.env["STARTED"] = str(started)
     started.touch()
     yield started
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import signal
 import subprocess
 import sys
@@ -43,11 +42,10 @@ def held(tmp_path: Path, fault_server: FaultServer):
     ids=["command-line", "console", "engine"],
 )
 def test_a_signal_while_the_program_is_loaded_ends_it_quietly(
-    held: HeldRun, tmp_path: Path, module: str, number: int
+    held: HeldRun, module: str, number: int
 ) -> None:
-    (tmp_path / "sitecustomize.py").write_text(HOLD_IMPORT)
-    paths = f"{tmp_path}{os.pathsep}{os.environ.get('PYTHONPATH', '')}"
-    held.program.env |= {"PYTHONPATH": paths, "HOLD_IMPORT": module}
+    held.program.happens_at_start(HOLD_IMPORT)
+    held.program.env["HOLD_IMPORT"] = module
     process = held.program.start(*held.args)
     wait_until(held.is_held, "the import waits")
     process.send_signal(number)

@@ -15,6 +15,7 @@ from compared_runs import two_runs
 from held_runs import EXAMPLES, HeldRun
 from program import Program, wait_until
 from servers import FaultServer
+from suites import Suites
 from terminal import PATIENCE_S, Terminal
 
 DONE_BY_PHASE = {
@@ -42,11 +43,17 @@ def told(number: signal.Signals) -> Callable[[Terminal], None]:
 
 
 @contextmanager
-def held_on_screen(folder: Path, phase: str) -> Iterator[tuple[HeldRun, Terminal]]:
+def held_on_screen(
+    folder: Path, phase: str, at_start: str = "", *, suite: bool = False
+) -> Iterator[tuple[HeldRun, Terminal]]:
     with ExitStack() as stack:
         server = stack.enter_context(FaultServer())
         held = stack.enter_context(HeldRun(folder, phase, server))
-        terminal = Terminal(folder, held.program.env, *held.args)
+        if at_start:
+            held.program.happens_at_start(at_start)
+        if suite:
+            Suites(held.program, server).write(*2 * ['env_id = "held"'], top="max_concurrent = 1")
+        terminal = Terminal(folder, held.program.env, *(["suite.toml"] if suite else held.args))
         stack.enter_context(closing(terminal))
         yield held, terminal
 
@@ -75,6 +82,41 @@ def test_whatever_the_run_is_at_it_is_left_in_time(tmp_path: Path, phase: str) -
             pool.submit(left, tmp_path / str(place), phase, way) for place, way in enumerate(ways)
         ]:
             one.result()
+
+
+# An engine that did not end in time is ended while it writes how its run ended.
+KILLED_AT_ITS_END = """
+import os, sys
+
+if "tui_eval.engine" in sys.orig_argv:
+    import tui_eval.runs.dead as dead
+
+    dead.write_metadata = lambda *given: os.kill(os.getpid(), 9)
+"""
+
+
+def test_what_the_engine_had_no_time_to_write_is_written_for_it(tmp_path: Path) -> None:
+    with held_on_screen(tmp_path, "setup that blocks", KILLED_AT_ITS_END) as (held, terminal):
+        terminal.wait_for(held.is_held)
+        terminal.process.send_signal(signal.SIGTERM)
+        assert terminal.finish() == 130
+        held.check_what_is_left(1)
+
+
+def test_what_the_engine_of_a_suite_had_no_time_to_write_is_written_for_it(
+    tmp_path: Path,
+) -> None:
+    with held_on_screen(tmp_path, "setup that blocks", KILLED_AT_ITS_END, suite=True) as (
+        held,
+        terminal,
+    ):
+        terminal.wait_for(held.is_held)
+        terminal.process.send_signal(signal.SIGTERM)
+        assert terminal.finish() == 130
+        wait_until(lambda: not held.processes(), "all processes are gone")
+        run = held.program.only_run()
+        assert run.metadata["status"] == "interrupted"
+        assert not (run.path / "lock").exists()
 
 
 def test_asked_again_it_does_not_wait_for_the_engine(tmp_path: Path) -> None:
@@ -170,13 +212,10 @@ setattr(Driver, name, happens)
 def test_what_happens_while_the_terminal_is_taken_or_given_back_leaves_it_whole(
     program: Program, moment: str, what: int | str
 ) -> None:
-    (program.folder / "sitecustomize.py").write_text(HAPPENS_WITHIN)
+    program.happens_at_start(HAPPENS_WITHIN)
     what = what if isinstance(what, str) else int(what)
     runs = map(str, two_runs(program.folder))
-    program.env |= {
-        "PYTHONPATH": f"{program.folder}{os.pathsep}{os.environ.get('PYTHONPATH', '')}",
-        "HAPPENS_WITHIN": f"{moment}/{what}",
-    }
+    program.env["HAPPENS_WITHIN"] = f"{moment}/{what}"
     with closing(Terminal(program.folder, program.env, "compare", *runs)) as on:
         if moment == "_enable_line_wrap":
             on.wait_for("greatest difference first")
@@ -208,9 +247,8 @@ sys.meta_path.insert(0, Finder())
 def test_a_signal_whose_interrupt_is_dropped_ends_the_program_all_the_same(
     program: Program, number: signal.Signals
 ) -> None:
-    (program.folder / "sitecustomize.py").write_text(DROPPED)
-    paths = f"{program.folder}{os.pathsep}{os.environ.get('PYTHONPATH', '')}"
-    program.env |= {"PYTHONPATH": paths, "DROPPED": str(int(number))}
+    program.happens_at_start(DROPPED)
+    program.env["DROPPED"] = str(int(number))
     with closing(Terminal(program.folder, program.env, "demo")) as terminal:
         # Python ends itself by a Ctrl-C that comes inside of `exec`: a shell says 130 to that, too
         assert terminal.finish() in (130, -signal.SIGINT)

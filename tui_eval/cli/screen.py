@@ -186,8 +186,6 @@ def _leave(
     from tui_eval.cli.pushing import dataset_of
     from tui_eval.cli.report import complain, running_lines, show, show_faults
     from tui_eval.errors import Fault
-    from tui_eval.events import RunFinished
-    from tui_eval.runs.dead import close_for_the_dead
     from tui_eval.runs.layout import RunDir
 
     interrupt_on_signals()
@@ -209,8 +207,7 @@ def _leave(
         complain(f"error: {text}" if text else "Stopped before the run began.")
         return state.end.exit_code if state.end else 130
     run = RunDir(Path(state.run.path))
-    if run.lock.exists():
-        close_for_the_dead(run, RunFinished(0, time.time(), "interrupted", 130))
+    _close_cut_off(run)
     run = _kept(run) if save else run
     code = _report(run, state, raw)
     at_end(run)
@@ -243,11 +240,23 @@ def _leave_suite(
     for _, notice in suite.notices:
         complain(notice)
     for one in suite.evaluations:
+        if not one.last.path:
+            continue
         run = RunDir(Path(one.last.path))
-        if save and one.last.path and is_unsaved(run):
+        _close_cut_off(run)
+        if save and is_unsaved(run):
             one.last.path = str(_kept(run).path)
     abbreviated = bool((raw or {}).get("abbreviated_summary"))
     return SuiteTelling(suite).sum_up(abbreviated=abbreviated, pushes=raw is not None)
+
+
+def _close_cut_off(run: RunDir) -> None:
+    """Tells the end of a run whose engine had no time to tell it."""
+    from tui_eval.events import RunFinished
+    from tui_eval.runs.dead import close_for_the_dead
+
+    if run.lock.exists():
+        close_for_the_dead(run, RunFinished(0, time.time(), "interrupted", 130))
 
 
 def _end(engine: EngineProcess) -> int:

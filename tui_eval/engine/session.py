@@ -22,7 +22,7 @@ from tui_eval.engine.seam.hub import Hub
 from tui_eval.engine.steering import AtWork, Steering
 from tui_eval.errors import must_propagate
 from tui_eval.events import OUT_OF_BUDGET, CommandAnswered, Noticed, RunFinished, Stage
-from tui_eval.runs.dead import close_for_the_dead
+from tui_eval.runs.dead import write_end
 from tui_eval.runs.journal import Journal, restore_state, tokens_in_journal
 from tui_eval.runs.redaction import Redactor
 from tui_eval.runs.writer import RunWriter
@@ -352,10 +352,11 @@ class Session:
         Returns:
             The exit code.
         """
-        end = self._ending()
         self._writer.close()
+        end = write_end(self._prepared.run, self._ending())
+        # Last: from a lock that nobody holds others know that the end was not written.
         self._prepared.lock.release()
-        return close_for_the_dead(self._prepared.run, end).exit_code
+        return end.exit_code
 
 
 def _is_cancellation(error: BaseException) -> bool:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import contextlib
+
 from tui_eval.events import RunFinished
 from tui_eval.fold.run_state import RunState
 from tui_eval.runs.facts import read_metadata
@@ -17,13 +19,27 @@ def close_for_the_dead(run: RunDir, end: RunFinished) -> RunFinished:
     """Brings metadata.json up to the rows on disk and removes the lock that nobody holds.
 
     Args:
+        end: See `write_end`.
+
+    Returns:
+        See `write_end`.
+    """
+    if holder(run.lock) is None:
+        end = write_end(run, end)
+        with contextlib.suppress(OSError):  # a resume removes it
+            run.lock.unlink(missing_ok=True)
+    return end
+
+
+def write_end(run: RunDir, end: RunFinished) -> RunFinished:
+    """Brings metadata.json up to the rows on disk; for who holds the lock, or knows nobody does.
+
+    Args:
         end: How the run seems to have ended.
 
     Returns:
         How it ended: a run that was interrupted when all its rows were on disk is finished.
     """
-    if holder(run.lock) is not None:
-        return end
     before = read_metadata(run)
     state = RunState()
     for event in saved_events(run):
@@ -41,9 +57,6 @@ def close_for_the_dead(run: RunDir, end: RunFinished) -> RunFinished:
         tools=before.get("tools"),
         extra={"stopped_because": end.text} if end.text else None,
     )
-    try:
+    with contextlib.suppress(OSError):  # the rows are what counts, and a resume writes it anew
         write_metadata(run, {**before, **metadata}, Redactor())
-        run.lock.unlink(missing_ok=True)
-    except OSError:
-        pass  # the rows are what counts, and a resume writes both anew
     return end
