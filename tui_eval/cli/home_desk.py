@@ -128,11 +128,12 @@ class FilesAndEngines:
 
     def end(self, feed: Feed, *, save: str) -> str:
         """See `HomeDesk.end`."""
-        engine = feed.inner.engine if isinstance(feed, LazyFeed) and feed.inner else None
-        if engine is not None:
+        started = feed.inner if isinstance(feed, LazyFeed) else None
+        if started is not None and (engine := started.engine) is not None:
             engine.stop()
             engine.wait()
             engine.clean_up()
+            started.close_runs()
         return self.save(save) if save else ""
 
     def save(self, path: str) -> str:

@@ -16,6 +16,7 @@ from tui_eval.cli.interrupting import interrupt_on_signals
 if TYPE_CHECKING:
     from tui_eval.config.draft import Draft
     from tui_eval.engine.seam.launcher import EngineProcess
+    from tui_eval.engine.seam.live_feed import LiveFeed
     from tui_eval.engine.suites.own_runs import Planned
     from tui_eval.fold.feed import Feed
     from tui_eval.fold.run_state import RunState
@@ -71,17 +72,17 @@ def _watch(
         raw = feed.request.get("raw") or {}
         engine = feed.inner.engine if feed.inner is not None else None
         if told_elsewhere and app.state.refused:
-            return 2 if engine is None else _end(engine)
+            return 2 if feed.inner is None or engine is None else _end(feed.inner, engine)
         if app.suite is not None and not app.state.refused:
             if action == "detach" and engine is not None:
                 return _detach_suite(app.suite, engine.pid)
-            code = _end(engine) if engine is not None else None
+            code = _end(feed.inner, engine) if feed.inner and engine else None
             return _leave_suite(app.suite, code, save, raw)
-        return _leave(engine, app.state, action, save, raw, at_end)
+        return _leave(feed.inner, app.state, action, save, raw, at_end)
     except KeyboardInterrupt:
         inner = app.feed.inner if isinstance(app.feed, LazyFeed) else None
         if action != "detach" and inner is not None and inner.engine is not None:
-            _end_at_once(inner.engine)
+            _end_at_once(inner, inner.engine)
         raise
 
 
@@ -91,9 +92,8 @@ def _left(app: TuiEvalApp, leave: Leave | None) -> int | None:
 
     if not isinstance(app.feed, LazyFeed):
         return None
-    engine = app.feed.inner.engine if app.feed.inner is not None else None
     action, save = (leave.action, leave.save) if leave is not None else ("stop", False)
-    return _leave(engine, app.state, action, save, {}, lambda run: None)
+    return _leave(app.feed.inner, app.state, action, save, {}, lambda run: None)
 
 
 def configure_on_screen(draft: Draft) -> int:
@@ -175,7 +175,7 @@ def _open_feed(path: str, socket: str) -> Feed:
 
 
 def _leave(
-    engine: EngineProcess | None,
+    feed: LiveFeed | None,
     state: RunState,
     action: str,
     save: bool,
@@ -186,9 +186,12 @@ def _leave(
     from tui_eval.cli.pushing import dataset_of
     from tui_eval.cli.report import complain, running_lines, show, show_faults
     from tui_eval.errors import Fault
+    from tui_eval.events import RunFinished
+    from tui_eval.runs.dead import close_for_the_dead
     from tui_eval.runs.layout import RunDir
 
     interrupt_on_signals()
+    engine = feed.engine if feed is not None else None
     if action == "detach" and engine is not None and state.run is not None:
         show(running_lines(state, engine.pid))
         run = RunDir(Path(state.run.path))
@@ -196,8 +199,8 @@ def _leave(
             complain(f"Push it once it is finished: tui-eval push {shlex.quote(state.run.path)}")
         at_end(run)
         return 0
-    if engine is not None:
-        _end(engine)
+    if feed is not None and engine is not None:
+        _end(feed, engine)
     if state.refused:
         return show_faults(Fault(*fault) for fault in state.refused)
     if state.run is None:
@@ -207,7 +210,8 @@ def _leave(
         complain(f"error: {text}" if text else "Stopped before the run began.")
         return state.end.exit_code if state.end else 130
     run = RunDir(Path(state.run.path))
-    _close_cut_off(run)
+    if run.lock.exists():
+        close_for_the_dead(run, RunFinished(0, time.time(), "interrupted", 130))
     run = _kept(run) if save else run
     code = _report(run, state, raw)
     at_end(run)
@@ -240,26 +244,14 @@ def _leave_suite(
     for _, notice in suite.notices:
         complain(notice)
     for one in suite.evaluations:
-        if not one.last.path:
-            continue
         run = RunDir(Path(one.last.path))
-        _close_cut_off(run)
-        if save and is_unsaved(run):
+        if save and one.last.path and is_unsaved(run):
             one.last.path = str(_kept(run).path)
     abbreviated = bool((raw or {}).get("abbreviated_summary"))
     return SuiteTelling(suite).sum_up(abbreviated=abbreviated, pushes=raw is not None)
 
 
-def _close_cut_off(run: RunDir) -> None:
-    """Tells the end of a run whose engine had no time to tell it."""
-    from tui_eval.events import RunFinished
-    from tui_eval.runs.dead import close_for_the_dead
-
-    if run.lock.exists():
-        close_for_the_dead(run, RunFinished(0, time.time(), "interrupted", 130))
-
-
-def _end(engine: EngineProcess) -> int:
+def _end(feed: LiveFeed, engine: EngineProcess) -> int:
     """Ends the engine and tells its exit code; asked again meanwhile it ends it at once."""
     try:
         from tui_eval.cli.report import complain
@@ -269,15 +261,17 @@ def _end(engine: EngineProcess) -> int:
         engine.stop()
         code = engine.wait()
         engine.clean_up()
+        feed.close_runs()
         return code
     except KeyboardInterrupt:
-        return _end_at_once(engine)
+        return _end_at_once(feed, engine)
 
 
-def _end_at_once(engine: EngineProcess) -> int:
+def _end_at_once(feed: LiveFeed, engine: EngineProcess) -> int:
     engine.kill()
     code = engine.wait()
     engine.clean_up()
+    feed.close_runs()
     return code
 
 

@@ -34,6 +34,9 @@ from tui_eval.runs.layout import RunDir
 from tui_eval.runs.log_file import read_log
 from tui_eval.runs.opening import finished_on_disk, read_rollout
 
+IDLE_TURNS = 5
+"""So many turns of the loop without a further batch: nothing more has come."""
+
 
 class LiveFeed:
     """A run with an engine: started here on a request, or joined at its socket.
@@ -162,6 +165,7 @@ class LiveFeed:
 
     async def close(self) -> None:
         """See `Feed.close`."""
+        await self._take_what_has_come()
         if self._writer is not None:
             try:
                 await self._writer.drain()
@@ -171,6 +175,24 @@ class LiveFeed:
         if self._reading is not None:
             self._reading.cancel()
         self.live = False
+
+    async def _take_what_has_come(self) -> None:
+        """What the engine told until now is known, however far behind its reader was."""
+        idle = 0
+        while self._reading is not None and not self._reading.done() and idle < IDLE_TURNS:
+            before = len(self._frames)
+            await asyncio.sleep(0)
+            idle = idle + 1 if len(self._frames) == before else 0
+
+    def close_runs(self) -> None:
+        """Tells the end of the runs whose end the engine, which has ended, had no time to tell."""
+        while self._frames:
+            for event in decode_events(self._frames.popleft()):
+                self._take(event)
+        known = [self._run] if self._run is not None else [*self._running.values()]
+        for run in known:
+            if run.lock.exists():
+                close_for_the_dead(run, RunFinished(0, time.time(), "interrupted", 130))
 
 
 def end_words(code: int | None) -> str:
