@@ -6,6 +6,8 @@ import gc
 import itertools
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 from run_events import finished, staged, started
 
 from tui_eval.events import RowsTakenBack, Stage
@@ -178,6 +180,29 @@ def test_ids_of_examples_are_sorted_by_their_number() -> None:
     assert list(ordered(state, [2, 0], "example", descending=True)) == [2, 0]
     state.example_ids[2] = "--5"
     assert list(ordered(state, [2, 0, 1], "example")) == [1, 0, 2]
+
+
+@given(
+    st.lists(
+        st.from_regex(r"-?[0-9]{1,17}|0{0,2}[0-9]|[a-zA-Z-]{1,3}", fullmatch=True),
+        unique=True,
+        min_size=1,
+        max_size=8,
+    )
+)
+def test_ids_are_sorted_by_their_value_and_numbers_before_words(ids: list[str]) -> None:
+    state = RunState()
+    state.apply(started(len(ids), 1))
+    state.example_ids.update(enumerate(ids))
+
+    def place(row: int) -> tuple[object, ...]:
+        name = ids[row]
+        if name.removeprefix("-").isdecimal():
+            return 0, int(name), name
+        return 1, name.casefold(), name
+
+    rows = range(len(ids))
+    assert list(ordered(state, rows, "example")) == sorted(rows, key=place)
 
 
 @pytest.mark.parametrize(

@@ -170,7 +170,10 @@ class Columns:
 
     def _examples(self) -> TextColumn:
         ids = self.state.example_ids
-        texts = [str(ids.get(place, place)) for place in range(self._positions())]
+        texts = [*map(str, range(self._positions()))]
+        for place, known in ids.copy().items():
+            if place < len(texts):
+                texts[place] = str(known)
         return TextColumn(self._position_of_rows(), texts or [""])
 
     def _by_row(self, texts: Mapping[int, str]) -> TextColumn:
@@ -249,6 +252,8 @@ def ordered(
     return rows[np.lexsort((keys, missing))]
 
 
+EXACT_DIGITS = 15
+"""A whole number of so many digits is exact as a float."""
 _WHOLE_NUMBER = re.compile(r"-?[0-9]{1,300}")
 
 
@@ -256,6 +261,11 @@ def _ranks(texts: Sequence[str]) -> np.ndarray:
     """The place of each text in their order, equal for equal ones; NaN for a missing one."""
     import numpy as np
 
+    every = "".join(texts)
+    if every.isascii() and every.isdecimal() and max(map(len, texts)) <= EXACT_DIGITS:
+        numbers = np.array([float(text or "nan") for text in texts])
+        if len(set(texts)) == len(np.unique(numbers)):  # 7 and 007 are two texts
+            return numbers
     places = {text: place for place, text in enumerate(sorted(set(texts), key=_natural))}
     return np.array([places[text] if text else np.nan for text in texts], float)
 
