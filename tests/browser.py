@@ -117,6 +117,8 @@ async def opened_browser(folder: Path, size: tuple[int, int] = (1280, 800)) -> A
             async with session.ws_connect(first["webSocketDebuggerUrl"], max_msg_size=0) as socket:
                 page = Page(socket)
                 await page.ask("Network.enable")
+                # Not every headless browser takes its window for the one that is in front.
+                await page.ask("Emulation.setFocusEmulationEnabled", enabled=True)
                 yield page
     finally:
         with contextlib.suppress(ProcessLookupError):
