@@ -93,30 +93,34 @@ if "tui_eval.engine" in sys.orig_argv:
 
     dead.write_metadata = lambda *given: os.kill(os.getpid(), 9)
 """
+# What the engine tells is never drawn: the machine is busy.
+BEHIND = """
+if "tui_eval" in sys.orig_argv:
+    import tui_eval.tui.app as app
+
+    app.TuiEvalApp.tick = lambda self: None
+"""
 
 
-def test_what_the_engine_had_no_time_to_write_is_written_for_it(tmp_path: Path) -> None:
-    with held_on_screen(tmp_path, "setup that blocks", KILLED_AT_ITS_END) as (held, terminal):
-        terminal.wait_for(held.is_held)
-        terminal.process.send_signal(signal.SIGTERM)
-        assert terminal.finish() == 130
-        held.check_what_is_left(1)
-
-
-def test_what_the_engine_of_a_suite_had_no_time_to_write_is_written_for_it(
-    tmp_path: Path,
+@pytest.mark.parametrize("suite", [False, True], ids=["one run", "a suite"])
+@pytest.mark.parametrize("behind", ["", BEHIND], ids=["in time", "behind"])
+def test_what_the_engine_had_no_time_to_write_is_written_for_it(
+    tmp_path: Path, behind: str, suite: bool
 ) -> None:
-    with held_on_screen(tmp_path, "setup that blocks", KILLED_AT_ITS_END, suite=True) as (
-        held,
-        terminal,
-    ):
+    start = KILLED_AT_ITS_END + behind
+    with held_on_screen(tmp_path, "setup that blocks", start, suite=suite) as (held, terminal):
         terminal.wait_for(held.is_held)
+        if not behind:
+            terminal.wait_for("running" if suite else f"1/{EXAMPLES}")
         terminal.process.send_signal(signal.SIGTERM)
         assert terminal.finish() == 130
         wait_until(lambda: not held.processes(), "all processes are gone")
         run = held.program.only_run()
         assert run.metadata["status"] == "interrupted"
         assert not (run.path / "lock").exists()
+        assert str(run.path.name) in terminal.text
+        if not suite:
+            held.check_what_is_left(1)
 
 
 def test_asked_again_it_does_not_wait_for_the_engine(tmp_path: Path) -> None:

@@ -184,7 +184,7 @@ def _leave(
 ) -> int:
     """Ends the engine unless it goes on detached, then reports from the disk."""
     from tui_eval.cli.pushing import dataset_of
-    from tui_eval.cli.report import complain, running_lines, show, show_faults
+    from tui_eval.cli.report import complain, report_run, running_lines, show, show_faults
     from tui_eval.errors import Fault
     from tui_eval.events import RunFinished
     from tui_eval.runs.dead import close_for_the_dead
@@ -201,6 +201,8 @@ def _leave(
         return 0
     if feed is not None and engine is not None:
         _end(feed, engine)
+        if state.run is None and feed.runs:  # the screen had not come to what it was told
+            return max(map(report_run, feed.runs))
     if state.refused:
         return show_faults(Fault(*fault) for fault in state.refused)
     if state.run is None:

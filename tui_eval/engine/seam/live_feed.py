@@ -163,6 +163,11 @@ class LiveFeed:
         """See `Feed.log`."""
         return read_log(self._run.log, at, most) if self._run else (b"", 0)
 
+    @property
+    def runs(self) -> list[RunDir]:
+        """What the engine works on, or worked on when it ended, as far as it told."""
+        return [self._run] if self._run is not None else [*self._running.values()]
+
     async def close(self) -> None:
         """See `Feed.close`."""
         await self._take_what_has_come()
@@ -189,8 +194,7 @@ class LiveFeed:
         while self._frames:
             for event in decode_events(self._frames.popleft()):
                 self._take(event)
-        known = [self._run] if self._run is not None else [*self._running.values()]
-        for run in known:
+        for run in self.runs:
             if run.lock.exists():
                 close_for_the_dead(run, RunFinished(0, time.time(), "interrupted", 130))
 
