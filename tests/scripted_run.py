@@ -10,6 +10,7 @@ from typing import Any
 
 from made_once import made_once
 from scripted_talk import (
+    BY_ZERO,
     EXPECTED,
     MAX_TURNS,
     SYSTEM,
@@ -30,7 +31,7 @@ EXAMPLES, EACH = 12, 4
 TOTAL = EXAMPLES * EACH
 WEIGHTS = {"exact_match": 0.7, "closeness": 0.2, "answer_format": 0.1}
 
-LOG = """\
+LOG = f"""\
 2025-10-09 08:53:46,012 INFO tui_eval.run: calculator with gpt-4.1-mini, 12 examples x 4
 calculator: 48 problems, seed 7
 2025-10-09 08:54:51,480 DEBUG tui_eval.rollout: example 7 #3, attempt 1: system: You are a careful \
@@ -43,8 +44,8 @@ http://127.0.0.1:41873/v1: again in 4 s, attempt 2 of 10
 2025-10-09 08:54:57,880 ERROR tui_eval.environments: tool divide failed in example 7 #3
 Traceback (most recent call last):
   File "environments/calculator/calculator.py", line 88, in divide
-    return str(Fraction(a) / Fraction(b))
-ZeroDivisionError: Fraction(108, 0)
+    raise ZeroDivisionError(BY_ZERO.format(a, b))
+{BY_ZERO}
 note: per day 504, five days 2520, fallen 108
 2025-10-09 08:54:59,102 DEBUG tui_eval.rollout: example 7 #1, attempt 1: reward 1.00 in 41 ms
 """
@@ -260,21 +261,21 @@ def saved_error(names: str, told: str) -> dict[str, str]:
     }
 
 
-TRACEBACK = """Traceback (most recent call last):
+TRACEBACK = f"""Traceback (most recent call last):
   File "environments/calculator/calculator.py", line 88, in divide
-    return str(Fraction(a) / Fraction(b))
-ZeroDivisionError: Fraction(108, 0)
+    raise ZeroDivisionError(BY_ZERO.format(a, b))
+{BY_ZERO}
 
 The above exception was the direct cause of the following exception:
 
 Traceback (most recent call last):
   File "tui_eval/environments/tool_env.py", line 141, in call_tool
     result = await maybe_await(tool(**arguments))
-tui_eval.errors.ToolCallError: Tool 'divide' raised ZeroDivisionError: Fraction(108, 0)
+tui_eval.errors.ToolCallError: Tool 'divide' raised {BY_ZERO}
 """
 FAILED_TOLD = (
-    "ToolCallError(\"Tool 'divide' raised ZeroDivisionError: Fraction(108, 0)\") -> "
-    "ZeroDivisionError('Fraction(108, 0)')"
+    f"ToolCallError(\"Tool 'divide' raised {BY_ZERO}\") -> "
+    f"ZeroDivisionError({BY_ZERO.partition(': ')[2]!r})"
 )
 
 
@@ -337,8 +338,8 @@ def running_events() -> list[ev.Event]:
         run_started(),
         *(failed(row) if row in ERRORS else finished(row) for row in range(30)),
         staged(30, ev.Stage.SCORING, turns=4, tool_calls=7),
-        staged(32, ev.Stage.MODEL, at=NOW - 4.2, turns=1, tool_calls=0),
-        staged(33, ev.Stage.SLEEPING, at=NOW - 12, attempt=2, turns=1, tool_calls=1),
+        staged(32, ev.Stage.MODEL, at=NOW - 4.2, turns=1, tool_calls=2),
+        staged(33, ev.Stage.SLEEPING, at=NOW - 12, attempt=2, turns=1, tool_calls=2),
         staged(34, ev.Stage.SETUP, at=NOW - 1, turns=0, tool_calls=0),
         staged(SELECTED, ev.Stage.TOOL, turns=2, tool_calls=5),
     ]
@@ -393,8 +394,8 @@ def all_events(*, saved: bool = True) -> list[ev.Event]:
 def paused_events() -> list[ev.Event]:
     """The same, held before what comes next in each."""
     held = [
-        staged(32, ev.Stage.HELD, at=NOW, turns=1, tool_calls=0),
-        staged(33, ev.Stage.HELD, at=NOW, attempt=2, turns=1, tool_calls=1),
+        staged(32, ev.Stage.HELD, at=NOW, turns=1, tool_calls=2),
+        staged(33, ev.Stage.HELD, at=NOW, attempt=2, turns=1, tool_calls=2),
         staged(34, ev.Stage.HELD, at=NOW, turns=0, tool_calls=0),
         staged(SELECTED, ev.Stage.HELD, at=NOW, turns=2, tool_calls=5),
     ]
