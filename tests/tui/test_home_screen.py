@@ -344,6 +344,14 @@ async def test_a_narrow_list_leaves_spaces_out_before_the_word_of_a_run() -> Non
         assert lines[7].endswith("Dec 2024  incomplete 0/12.0k")
 
 
+async def test_the_heading_over_short_names_costs_the_states_nothing() -> None:
+    short = {"env_id": "odd", "model": "demo-scripted-policy"}
+    runs = [running_run(**short), found_run("11aa22bb", errored=3, **short)]
+    async with at_home(Desk(runs), (80, 24)) as stage:
+        told = [line.rstrip() for line in stage.list.splitlines()[1:3]]
+        assert told[0].endswith("running 30/48  ✗ 2") and told[1].endswith("complete  ✗ 3")
+
+
 async def test_what_goes_on_is_told_before_how_to_sort_and_mark() -> None:
     async with at_home(size=(80, 24)) as stage:
         assert "r resume" not in stage.keys

@@ -358,6 +358,13 @@ async def test_errors_of_an_evaluation_that_is_over_are_not_offered_to_run_again
         assert "To run them again: tui-eval open" in stage.text(stage.live.keys)
 
 
+async def test_how_an_evaluation_that_is_over_runs_again_is_told_whole_in_80_columns() -> None:
+    async with staged_suite(ended_events(), live=False, size=(80, 24)) as stage:
+        await stage.press("R")
+        told = stage.text(stage.live.keys).strip()
+        assert "tui-eval open" in told and told.endswith("copies its path")
+
+
 async def test_notices_of_the_suite_are_shown() -> None:
     async with staged_suite() as stage:
         await stage.tell(ev.Noticed(0, NOW, "warning", "-n is ignored beside a TOML file"))

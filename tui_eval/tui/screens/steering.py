@@ -153,7 +153,8 @@ class SteeringScreen(AnnotatingScreen):
         if state.is_foreign:
             return f"This is a run of {state.run.format}: only runs of tui-eval can go on."
         if not self.goes_on and self.noun == "suite":
-            return f"This one is over. To run them again: tui-eval open {state.run.path}"
+            path = f"PATH; {key_for('run.copy')} copies its path"
+            return f"This one is over. To run them again: tui-eval open {path}"
         return ""
 
     def _rerun_asked(self, row: int) -> Asked:

@@ -30,6 +30,7 @@ if TYPE_CHECKING:
     from tui_eval.runs.discovery import FoundRun
 
 NAME_MOST = 60
+LEAST_ENV, LEAST_MODEL = len("environment"), len("model")
 NUMBERS_LEAVE = 28
 """Cells of the names that interval and n give way to; the rest gives way to whole names."""
 REWARD, HALF, INTERVAL, N = 7, 7, 15, 6
@@ -158,7 +159,8 @@ class RunList(LineView):
 
     def _fit(self, width: int, needs: Needs) -> Columns:
         """Gives to the numbers what the names leave, then the names what is left."""
-        (env, bare_env), (model, bare_model) = needs.envs, needs.models
+        env, bare_env = (max(cells, LEAST_ENV) for cells in needs.envs)
+        model, bare_model = (max(cells, LEAST_MODEL) for cells in needs.models)
         room = width - 4 - 2 - REWARD - HALF - (SHORT_DATE - 1) - 2 - SHORT_STATE
         state = max(needs.state, SHORT_STATE)
         extras = {"interval": INTERVAL - HALF + 1, "n": N, "long_state": state - SHORT_STATE}
@@ -172,8 +174,8 @@ class RunList(LineView):
         if env + model > room:
             env, model = bare_env, bare_model
         least = min(env, room // 2)
-        model = max(min(model, room - least), 5)
-        return Columns(env=max(min(env, room - model), 11), model=model, **there)
+        model = max(min(model, room - least), LEAST_MODEL)
+        return Columns(env=max(min(env, room - model), LEAST_ENV), model=model, **there)
 
     def head(self, index: int) -> Line:
         """Names of the columns, over their columns."""
