@@ -56,7 +56,7 @@ async def test_a_terminal_shows_after_many_small_frames_what_a_whole_one_would(n
             assert picture(terminal) == picture(whole), some
 
 
-async def test_scrolling_one_pane_asks_nothing_of_the_others(
+async def test_scrolling_one_pane_asks_nothing_of_the_others_or_of_what_is_behind(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     async with staged_app(over(), size=SIZE) as stage:
@@ -71,7 +71,17 @@ async def test_scrolling_one_pane_asks_nothing_of_the_others(
         monkeypatch.setattr(Widget, "render_lines", counted)
         stage.live.story.scroll_lines(1)
         await stage.until(lambda: "story" in asked)
-        assert not {"rollouts", "numbers", "reward", "Header", "KeyLine"} & set(asked)
+        others = {"rollouts", "numbers", "reward", "header", "panes", "LiveScreen"}
+        assert not others & set(asked)
+
+
+async def test_a_piece_that_comes_into_sight_is_marked_with_the_frame_that_shows_it() -> None:
+    async with staged_app(over(), size=SIZE) as stage:
+        await press(stage.pilot, "2", "g")
+        story = stage.live.story
+        story.scroll_lines(story.max_scroll_y)
+        last = story.scroll_offset.y + story.view_height
+        assert any(story.marked(line) for line in range(story.scroll_offset.y, last))
 
 
 async def test_frames_go_on_where_the_loop_was_held_up_just_as_one_was_asked_for(

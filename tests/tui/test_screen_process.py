@@ -50,6 +50,42 @@ print(json.dumps(sorted(sys.modules)))
 """
 
 
+FIRST_FRAME = """
+import asyncio, json, sys
+from tui_eval.tui.app import TuiEvalApp
+from tui_eval.tui.watched import Silence
+
+class First(TuiEvalApp):
+    def _start(self):
+        print(json.dumps(sorted(sys.modules)))
+        self.exit()
+
+async def main():
+    async with First(Silence()).run_test() as pilot:
+        while pilot.app.is_running:
+            await asyncio.sleep(0.01)
+
+asyncio.run(main())
+"""
+
+
+def test_what_no_first_frame_shows_is_loaded_after_it(program: Program) -> None:
+    said = subprocess.run(
+        [sys.executable, "-c", FIRST_FRAME],
+        cwd=program.folder,
+        env=program.env,
+        check=True,
+        capture_output=True,
+        text=True,
+        timeout=60,
+    )
+    modules = set(json.loads(said.stdout))
+    assert "tui_eval.tui.screens.live" in modules
+    later = {"msgspec", "numpy", "pygments.lexers.python", "tui_eval.events"}
+    assert not later & modules
+    assert not {f"tui_eval.tui.screens.{name}" for name in ("menu", "palette")} & modules
+
+
 def test_comparing_runs_imports_no_client_and_no_environment(program: Program) -> None:
     said = subprocess.run(
         [sys.executable, "-c", COMPARE_RUNS, *map(str, two_runs(program.folder))],

@@ -33,6 +33,8 @@ if TYPE_CHECKING:
 TICK_S = 1 / 12
 BUDGET_S = 0.015
 """How long one tick may fold events; what is left comes with the next one, soon."""
+WHOLE_AFTER = 100
+"""So many collections of what is young come before one of everything, which outlasts a frame."""
 
 
 class TuiEvalApp(HouseApp[Leave]):
@@ -113,6 +115,7 @@ class TuiEvalApp(HouseApp[Leave]):
         """What was loaded until here stays to the end: no collection looks through it again."""
         if not self.is_headless:
             gc.freeze()
+            gc.set_threshold(*gc.get_threshold()[:2], WHOLE_AFTER)
             gc.enable()
 
     def _configured(self, request: dict[str, Any] | None) -> None:

@@ -24,7 +24,6 @@ from tui_eval.tui.commands.keymap import IN_USE
 from tui_eval.tui.look.stylesheet import KeptStylesheet
 from tui_eval.tui.look.themes import CHOICES, choices, dress
 from tui_eval.tui.preferences import Preferences
-from tui_eval.tui.screens.palette import Palette
 from tui_eval.tui.terminal.browser import NO_SHELL, in_browser
 from tui_eval.tui.terminal.ending import EndingSignals
 from tui_eval.tui.terminal.keys_in_turn import InTurnApp
@@ -171,6 +170,8 @@ class HouseApp(InTurnApp[Result]):
 
     def action_command_palette(self) -> None:
         """Shows the palette."""
+        from tui_eval.tui.screens.palette import Palette
+
         if not isinstance(self.screen, CommandPalette):
             self.push_screen(Palette())
 

@@ -12,7 +12,6 @@ from tui_eval.errors import RefusedError
 from tui_eval.tui.commands.keymap import key_for
 from tui_eval.tui.copying.copied import copy
 from tui_eval.tui.copying.copyable import Copyable
-from tui_eval.tui.screens.menu import Item, Menu
 
 BEGINNING = 200
 
@@ -29,6 +28,7 @@ def offer_copies(
     if not items:
         say("There is nothing to copy yet.")
         return
+    from tui_eval.tui.screens.menu import Item, Menu
 
     def chosen(place: int | None) -> None:
         if place is not None:

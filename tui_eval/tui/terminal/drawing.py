@@ -2,41 +2,62 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
-from typing import Any
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from typing import Any, TypeAlias
 
-from textual._compositor import Compositor
+from textual._compositor import ChopsUpdate, Compositor
 from textual.geometry import Region
 from textual.screen import Screen, ScreenResultType
 from textual.strip import Strip
 from textual.timer import Timer
+from textual.widget import Widget
 
+Places: TypeAlias = dict[Widget, tuple[Region, Region]]
+"""Where each widget is, and how much of it is shown; those in front come first."""
 GATHERS_S = 0.008
 """How long a frame waits, after the first pane has asked for one, for those that ask next."""
 
 
 class ChangedRowsCompositor(Compositor):
     """Textual's own, but for what it asks for: all lines of every widget on the screen, of which
-    it drops those that did not change. That is most of a frame where one pane is scrolled."""
+    it drops those that did not change or are behind others. That is most of a frame."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self._changed: set[Region] = set()
+
+    def render_partial_update(self) -> ChopsUpdate | None:
+        """Remembers what changed."""
+        self._changed = self._dirty_regions.copy()
+        try:
+            return super().render_partial_update()
+        finally:
+            self._changed = set()
 
     def _render_chops(
         self, crop: Region, is_rendered_line: Callable[[int], bool]
     ) -> Sequence[Mapping[int, Strip]]:
-        """Asks only widgets in the region, and only for lines in it."""
+        """Asks only widgets of which something that changed is seen, and only for its lines."""
         assert self.cuts is not None  # worked out from all widgets, and kept
-        rows = Region(0, crop.y, self.size.width, crop.height)
         every = self.visible_widgets
-        within = {
-            widget: (region, clip.intersection(rows))
-            for widget, (region, clip) in every.items()
-            if crop.overlaps(region)
-        }
-        self._visible_widgets = within
+        within = self._visible_widgets = self._seen_of(every, self._changed or {crop})
         try:
             return super()._render_chops(crop, is_rendered_line)
         finally:
             if self._visible_widgets is within:
                 self._visible_widgets = every
+
+    def _seen_of(self, every: Places, changed: Iterable[Region]) -> Places:
+        """The widgets, front to back, before something covers all that changed behind it."""
+        seen: Places = {}
+        for widget, (region, clip) in every.items():
+            shown = region.intersection(clip)
+            if touched := [one for one in changed if shown.overlaps(one)]:
+                _, y, _, height = Region.from_union(touched)
+                rows = Region(0, y, self.size.width, height)
+                seen[widget] = region, clip.intersection(rows)
+                changed = [one for one in changed if not shown.contains_region(one)]
+        return seen
 
 
 class DrawnScreen(Screen[ScreenResultType]):

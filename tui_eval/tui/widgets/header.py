@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from tui_eval.events import OUT_OF_BUDGET
 from tui_eval.fold.feed import Feed
 from tui_eval.fold.run_state import RunState
 from tui_eval.printable import one_line
@@ -106,6 +105,8 @@ def status(state: RunState, live: bool, asked_pause: bool | None, now: float) ->
 
 
 def _end_status(state: RunState, took: str) -> Span:
+    from tui_eval.events import OUT_OF_BUDGET
+
     word = state.end.status if state.end is not None else None
     if word == "failed":
         return (f"✗ failed after {took}" if took else "✗ failed", "bad")

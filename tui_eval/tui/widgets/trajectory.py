@@ -86,7 +86,7 @@ class Trajectory(StoryView):
     def scroll_lines(self, lines: int) -> None:
         """Scrolls, and takes the cursor along into what can be seen."""
         super().scroll_lines(lines)
-        self.call_after_refresh(self._catch_cursor)
+        self._catch_cursor()
 
     def _catch_cursor(self) -> None:
         if not self._layout.parts:
