@@ -117,6 +117,8 @@ async def opened_browser(folder: Path, size: tuple[int, int] = (1280, 800)) -> A
             async with session.ws_connect(first["webSocketDebuggerUrl"], max_msg_size=0) as socket:
                 page = Page(socket)
                 await page.ask("Network.enable")
+                # as the window that somebody sits before: without, who has the focus is luck
+                await page.ask("Emulation.setFocusEmulationEnabled", enabled=True)
                 yield page
     finally:
         with contextlib.suppress(ProcessLookupError):
