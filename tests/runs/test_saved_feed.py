@@ -144,6 +144,25 @@ def test_lines_that_cannot_be_read_are_not_waited_for(tmp_path: Path, listen: Li
     ]
 
 
+@pytest.mark.parametrize(
+    "broken, why",
+    [
+        (b'{"a": "x\0y"}\n', "not JSON at character 9: invalid control character"),
+        (b'{"a": "x}\n', "not JSON at character 10: invalid control character"),
+        (b'{"a": "x', "the line was not finished"),
+        (b'{"a": x}\n', "not JSON at character 7: expecting value"),
+    ],
+)
+def test_why_a_line_is_no_json_is_a_whole_sentence(
+    tmp_path: Path, listen: Listen, broken: bytes, why: str
+) -> None:
+    file = tmp_path / "some.jsonl"
+    file.write_bytes(line(0, None, 0.5) + line(1, None, 0.5) + broken)
+    aged(file)
+    state = listen(file).until(lambda state: state.end is not None)
+    assert [(one.line, one.why) for one in state.unreadable] == [(3, why)]
+
+
 def test_a_run_that_was_asked_for_is_whole_where_its_missing_lines_are_only_unreadable(
     tmp_path: Path, listen: Listen
 ) -> None:

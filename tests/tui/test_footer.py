@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from scripted_run import ScriptedFeed, all_events, saved_rows
+import pytest
+from scripted_run import NOW, ScriptedFeed, all_events, saved_rows
 from seeing import seen
 from staging import Stage, over, staged_app, staged_suite
 
@@ -10,6 +11,30 @@ from staging import Stage, over, staged_app, staged_suite
 def footer(stage: Stage) -> str:
     keys = stage.live.keys
     return "".join(text for text, _ in keys.line(0))
+
+
+COPIED = "Copied the command of this example, 58 characters; also in "
+
+
+@pytest.mark.parametrize(
+    "message, shown",
+    [
+        (f"{COPIED}~/.cache/tui-eval/copied.txt", f"{COPIED}…ui-eval/copied.txt"),
+        (f"1 rollout written to {'x' * 80}.html", f"1 rollout written to …{'x' * 51}.html"),
+        (f"{'x' * 90} is a file", f"{'x' * 77}…"),
+    ],
+)
+async def test_of_a_file_at_the_end_of_a_message_its_name_is_kept(message: str, shown: str) -> None:
+    async with staged_app(over(), size=(80, 24)) as stage:
+        stage.live.keys.say(message, NOW)
+        assert footer(stage) == shown
+
+
+async def test_what_is_said_of_the_marked_rollout_fits_beside_its_name() -> None:
+    async with staged_app(over(), size=(80, 24)) as stage:
+        await stage.press("m", "d")
+        assert footer(stage).startswith("A: example ")
+        assert footer(stage).endswith("This one is marked: select the other one to compare.")
 
 
 async def test_where_one_pane_is_shown_it_is_not_zoomed_and_escape_goes_back_at_once() -> None:

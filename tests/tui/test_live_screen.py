@@ -8,6 +8,7 @@ from scripted_run import (
     ERRORS,
     NOW,
     SELECTED,
+    TOTAL,
     ScriptedFeed,
     all_events,
     failed,
@@ -17,7 +18,7 @@ from scripted_run import (
     staged,
 )
 from scripted_talk import conversation, ending_messages
-from seeing import until
+from seeing import seen, until
 from staging import Stage, over, running, staged_app
 
 from tui_eval import events as ev
@@ -231,6 +232,14 @@ async def test_e_walks_through_the_errors_and_around_the_end() -> None:
         await stage.press("E")
         assert stage.live.rollouts.row == ERRORS[1]
         await stage.until(lambda: "Traceback" in stage.text(stage.live.story))
+
+
+async def test_where_only_the_listed_ones_have_no_error_e_says_so() -> None:
+    async with staged_app(over()) as stage:
+        stage.live.rollouts.filter_by("state:done")
+        await stage.until(lambda: stage.live.rollouts.count() == TOTAL - len(ERRORS))
+        await stage.press("e")
+        await stage.until(lambda: "No listed rollout has errored." in seen(stage.app))
 
 
 async def test_brackets_turn_to_another_rollout_from_any_pane() -> None:

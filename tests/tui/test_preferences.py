@@ -225,6 +225,18 @@ async def test_the_terminals_own_colours_follow_its_ground(
         assert stage.app.theme == "ansi-light"
 
 
+@pytest.mark.parametrize(
+    "named, theme",
+    [("light", "tui-eval-light"), ("terminal", "ansi-dark"), ("pink", "tui-eval-dark")],
+)
+async def test_the_environment_may_name_a_theme_as_the_file_does(
+    file: Path, monkeypatch: pytest.MonkeyPatch, named: str, theme: str
+) -> None:
+    monkeypatch.setenv("TEXTUAL_THEME", named)
+    async with staged_app(over(), preferences=having(file, 'theme = "dark"\n')) as stage:
+        assert stage.app.theme == theme
+
+
 @pytest.mark.parametrize("theme", ["terminal", "dark", "light"])
 async def test_where_no_colour_is_asked_for_there_is_none(
     file: Path, monkeypatch: pytest.MonkeyPatch, theme: str

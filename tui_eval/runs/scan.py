@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from bisect import bisect_right
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -166,7 +167,8 @@ def line_of(number: int, offset: int, raw: bytes) -> Line | None:
 def _why(error: Exception) -> str:
     """Why a line is no row, with the place in it where that is one."""
     if isinstance(error, json.JSONDecodeError):
-        return f"not JSON at character {error.pos + 1}: {error.msg[0].lower()}{error.msg[1:]}"
+        what = re.sub(r"( starting)? at$", "", error.msg)
+        return f"not JSON at character {error.pos + 1}: {what[0].lower()}{what[1:]}"
     if isinstance(error, RecursionError):
         return "not a row: it is nested too deeply"
     return f"not a row: {error}"

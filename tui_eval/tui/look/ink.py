@@ -8,6 +8,7 @@ colour as the class `ink--NAME`. Text is never parsed as markup, and every piece
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
+from pathlib import PurePath
 from typing import TypeAlias
 
 from rich.cells import cell_len, set_cell_size
@@ -55,6 +56,8 @@ INKS = (
 """Every ink; `cursor` and `cursor-blurred` are grounds laid under a line."""
 
 EMPTY: Line = ()
+LEAST_OF_A_FILE = 12
+"""Cells of a file's name below which it is not worth the room."""
 LETTERS = ("key", "second", "strong", "muted")
 """Inks of the letters of runs that are compared, over and over."""
 
@@ -119,6 +122,16 @@ def cut_start(text: str, width: int) -> str:
     while cell_len(end) > width - 1 and end:
         end = end[1:]
     return "…" * (width > 0) + end
+
+
+def cut_message(text: str, width: int) -> str:
+    """Text cut to at most `width` cells: the file that it ends with in front, else its end."""
+    before, _, last = text.rpartition(" ")
+    room = width - cell_len(before) - 1
+    is_file = "/" in last or bool(PurePath(last).suffix)
+    if cell_len(text) <= width or not is_file or room < LEAST_OF_A_FILE:
+        return cut(text, width)
+    return f"{before} {cut_start(last, room)}"
 
 
 def left(text: str, width: int) -> str:

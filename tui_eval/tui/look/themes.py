@@ -102,6 +102,8 @@ def choices() -> dict[str, Choice]:
 def dress(app: App[Any], chosen: str) -> None:
     """Puts a theme on an app: the environment's, else the chosen one, else what fits the terminal.
 
+    The environment may name it as the settings do, or as Textual does.
+
     Args:
         chosen: One of `CHOICES`, or empty.
     """
@@ -111,6 +113,7 @@ def dress(app: App[Any], chosen: str) -> None:
     sixteen_colours = app.console.color_system == "standard"
     usual = "terminal" if sixteen_colours else "dark"
     named = os.environ.get("TEXTUAL_THEME", "")
+    chosen = named if named in CHOICES else chosen
     known = named in app.available_themes and not (in_browser() and named.startswith("ansi"))
     offered = choices()
     app.theme = named if known else offered[chosen if chosen in offered else usual].theme()

@@ -114,7 +114,7 @@ class AnnotatingScreen(AskingScreen):
         if mark < 0:
             self._say(f"Mark a rollout first: {key_for('run.mark')} marks the selected one.")
         elif mark == row:
-            self._say("This is the marked rollout: select another one to compare it with.")
+            self._say("This one is marked: select the other one to compare.")
         else:
             from tui_eval.tui.screens.compare_rollouts import CompareRollouts
 

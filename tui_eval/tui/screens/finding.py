@@ -61,10 +61,12 @@ class FindingScreen(AnnotatingScreen):
     def action_error(self, step: int) -> None:
         """Goes to the next or previous error."""
         row = self.rollouts.error_from(step)
-        if row is None:
-            self._say(STILL_LOADING if self.state.is_loading else "No rollout has errored.")
-        else:
+        if row is not None:
             self.rollouts.select(row)
+        elif self.state.errors:
+            self._say("No listed rollout has errored.")
+        else:
+            self._say(STILL_LOADING if self.state.is_loading else "No rollout has errored.")
 
     def action_rollout(self, by: int) -> None:
         """Goes to the next or previous rollout, from any pane."""

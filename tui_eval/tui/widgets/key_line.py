@@ -5,7 +5,7 @@ from __future__ import annotations
 from tui_eval.tui.commands import COMMANDS
 from tui_eval.tui.commands.command import Command
 from tui_eval.tui.commands.keymap import keymap_of
-from tui_eval.tui.look.ink import Line, Span, cut, line_width
+from tui_eval.tui.look.ink import Line, Span, cut_message, line_width
 from tui_eval.tui.widgets.line_view import LineView
 
 MESSAGE_S = 8.0
@@ -45,7 +45,7 @@ class KeyLine(LineView, can_focus=False):
         """The message, or the keys."""
         if self.message:
             room = self.line_width - line_width(self._held_spans)
-            return (*self._held_spans, (cut(self.message, room), "warn"))
+            return (*self._held_spans, (cut_message(self.message, room), "warn"))
         keys = (span for _, spans in self._fitting() for span in spans)
         return (*self._held_spans, *keys)
 
