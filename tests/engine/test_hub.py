@@ -7,6 +7,8 @@ from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from pathlib import Path
 
+import pytest
+
 from tui_eval.commands import Command, Pause, encode_command
 from tui_eval.engine.limiting.gate import Gate
 from tui_eval.engine.limiting.limits import Held
@@ -107,15 +109,9 @@ async def test_stages_within_a_batch_are_told_once_as_they_are_at_its_end() -> N
     assert (staged.input_tokens, staged.output_tokens) == (200, 20)
 
 
-async def test_who_joins_late_hears_since_when_a_rollout_is_at_work() -> None:
-    hub = Hub()
+async def joined_late(hub: Hub) -> RunState:
+    """What somebody knows who joins now."""
     async with listening(hub) as path:
-        hub.tell(started())
-        watch = RolloutWatch(7, 0, hub, Gate(), Held())
-        hub.active[7] = watch
-        hub.flush()
-        since = hub.state.since[7]
-        await asyncio.sleep(0.001)
         reader, writer = await asyncio.open_unix_connection(path)
         await hub.somebody_listens.wait()
         hub.tell(RunFinished(0, 1.0, "finished", 0))
@@ -123,9 +119,34 @@ async def test_who_joins_late_hears_since_when_a_rollout_is_at_work() -> None:
         heard = await read_all(reader)
         writer.close()
     late = RunState()
-    for event in heard:
+    for event in heard[:-1]:
         late.apply(event)
-    assert late.since[7] == since
+    return late
+
+
+async def test_who_joins_late_hears_since_when_a_rollout_is_at_work() -> None:
+    hub = Hub()
+    hub.tell(started())
+    hub.active[7] = RolloutWatch(7, 0, hub, Gate(), Held())
+    hub.flush()
+    since = hub.state.since[7]
+    await asyncio.sleep(0.001)
+    late = await joined_late(hub)
+    assert late.since[7] == pytest.approx(since, abs=1e-6)
+
+
+async def test_who_joins_a_paused_run_sees_the_clock_of_what_is_held_stand_still() -> None:
+    hub = Hub()
+    hub.tell(started())
+    hub.active[7] = watch = RolloutWatch(7, 0, hub, Gate(), Held())
+    hub.flush()
+    hub.move_gate(False)
+    watch.staged(Stage.HELD)
+    hub.flush()
+    since = hub.state.since[7]
+    late = await joined_late(hub)
+    assert late.stage[7] == Stage.HELD
+    assert 0.0 <= late.passed_s(7, since + 100.0) < 50.0
 
 
 async def test_who_turns_to_a_rollout_late_hears_what_its_tools_took_and_how_they_failed() -> None:

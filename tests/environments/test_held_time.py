@@ -17,6 +17,7 @@ import tui_eval as vf
 from tui_eval.clients import retrying
 from tui_eval.engine.limiting.gate import Gate
 from tui_eval.engine.limiting.limits import Held
+from tui_eval.engine.limiting.slots import Slots
 from tui_eval.engine.seam.hub import Hub
 from tui_eval.engine.watch import RolloutWatch
 from tui_eval.events import Stage
@@ -87,10 +88,12 @@ class Paused:
     def __init__(self) -> None:
         self.now = 0.0
         self.gate = Gate()
+        self.slots = Slots(1)
+        self.held = Held()
         self.env = vf.SingleTurnEnv(dataset=[{"question": "q", "answer": "a"}])
         hub = Hub()
         hub.tell(started(1, 1))
-        self.watch = RolloutWatch(0, 0, hub, self.gate, Held())
+        self.watch = RolloutWatch(0, 0, hub, self.gate, self.held)
 
     def pause(self) -> None:
         """Closes the gate; it opens when the rollout waits there."""
@@ -132,6 +135,43 @@ async def test_a_pause_between_two_tries_of_a_request_counts_for_no_rollout(
 
     monkeypatch.setattr(retrying, "sleep", sleep)
     await rollout.check(RefusedOnce(1, answer("one")))
+
+
+@pytest.mark.parametrize("pause_is_first", [True, False])
+async def test_a_pause_in_which_a_refused_request_waits_for_its_slot_counts_for_no_rollout(
+    rollout: Paused, monkeypatch: pytest.MonkeyPatch, pause_is_first: bool
+) -> None:
+    other = Held()
+    await rollout.held.take(rollout.slots)
+
+    async def go_on() -> None:
+        while "waits for a slot" not in rollout.watch.note:
+            await asyncio.sleep(0)
+        rollout.gate.close()
+        rollout.now += 100.0
+        rollout.gate.open()
+        other.release()
+
+    async def sleep(seconds: float) -> None:
+        await other.take(rollout.slots)  # somebody else has its slot meanwhile
+        if pause_is_first:
+            rollout.gate.close()
+        going_on.append(asyncio.create_task(go_on()))
+
+    going_on: list[asyncio.Task[None]] = []
+    monkeypatch.setattr(retrying, "sleep", sleep)
+    await rollout.check(RefusedOnce(1, answer("one")))
+
+
+async def test_a_pause_counts_once_for_two_calls_of_a_rollout_that_wait(rollout: Paused) -> None:
+    state = await rollout.generate(StubClient(answer("first")))
+    rollout.now += 7.0
+    rollout.pause()
+    asked = [
+        rollout.env.get_model_response(state, "q", client=StubClient(answer("x"))) for _ in "ab"
+    ]
+    await asyncio.gather(*asked)
+    assert rollout.now - state.began == 7.0
 
 
 async def test_tries_that_failed_and_waits_are_a_rollouts_time_and_no_model_calls(

@@ -137,6 +137,21 @@ def test_a_pause_is_no_part_of_the_time_of_a_running_rollout() -> None:
     assert math.isnan(state.passed_s(1, 9.0))
 
 
+def test_a_pause_is_no_part_of_the_time_of_a_rollout_that_waits_for_a_slot_again() -> None:
+    state = folded(
+        started(),
+        staged(0, Stage.SLEEPING, at=1.0, note="status 429, again in 3s", again_at=4.0),
+        staged(1, Stage.SLEEPING, at=1.0, note="status 429, waits for a slot"),
+        GateMoved(0, 3.0, False, 1),
+        staged(0, Stage.SLEEPING, at=4.0, note="status 429, waits for a slot"),
+        GateMoved(0, 5.0, False, 0),
+    )
+    assert [state.passed_s(row, 8.0) for row in (0, 1)] == [3.0, 2.0]
+    state.apply(GateMoved(0, 9.0, True, 0))
+    state.apply(staged(1, Stage.MODEL, at=10.0))
+    assert [state.passed_s(row, 12.0) for row in (0, 1)] == [6.0, 5.0]
+
+
 def test_an_endpoint_that_tells_negative_tokens_breaks_nothing() -> None:
     state = RunState()
     state.apply(started())

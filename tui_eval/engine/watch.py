@@ -5,8 +5,8 @@ from __future__ import annotations
 import asyncio
 import logging
 import time
-from collections.abc import AsyncIterator, Callable, Mapping, Sequence
-from contextlib import AbstractAsyncContextManager, asynccontextmanager
+from collections.abc import AsyncIterator, Callable, Iterator, Mapping, Sequence
+from contextlib import AbstractAsyncContextManager, ExitStack, asynccontextmanager, contextmanager
 from typing import TYPE_CHECKING, Any
 
 from msgspec.structs import replace
@@ -64,6 +64,7 @@ class RolloutWatch:
         self.is_over = False
         self.cut: Callable[[], None] | None = None
         self._asked_at = 0.0
+        self._waits, self._closed_before = 0, 0.0
         self.begin_attempt()
 
     def cancel(self) -> None:
@@ -120,16 +121,24 @@ class RolloutWatch:
     async def _pass_gate(self) -> None:
         if not self._gate.is_open:
             self.staged(Stage.HELD)
-            closed_at = time.perf_counter()
-            try:
-                with self.deadline.held():
-                    await self._gate.wait()
-            finally:
-                if self.state is not None:  # a pause is no part of its time
-                    self.state.began += time.perf_counter() - closed_at
+            with self.deadline.held(), self._pause_left_out():
+                await self._gate.wait()
         self.deadline.check()
         self.staged(Stage.MODEL)
         self._asked_at = asyncio.get_running_loop().time()
+
+    @contextmanager
+    def _pause_left_out(self) -> Iterator[None]:
+        """Around waiting: what a pause has of it is no part of the rollout's time."""
+        if not self._waits:
+            self._closed_before = self._gate.closed_s
+        self._waits += 1
+        try:
+            yield
+        finally:
+            self._waits -= 1
+            if not self._waits and self.state is not None:
+                self.state.began += self._gate.closed_s - self._closed_before
 
     def model_answered(self, input_tokens: int, output_tokens: int) -> None:
         if self.held.concurrency is not None:
@@ -210,10 +219,11 @@ class RolloutWatch:
     async def _sleeping(self) -> AsyncIterator[None]:
         before = self.stage
         self.staged(Stage.SLEEPING)
-        with self.deadline.held():
+        with self.deadline.held(), ExitStack() as waiting:
             async with self.held.lent():
                 yield
                 self.slept()
+                waiting.enter_context(self._pause_left_out())
         self.woke()
         self.staged(before)
         await self._pass_gate()

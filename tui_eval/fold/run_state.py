@@ -238,6 +238,10 @@ class RunState:
             return NAN
         return max(self._held_at.get(row, now) - self.since[row], 0.0)
 
+    def is_held(self, row: int) -> bool:
+        """Whether a pause holds a running rollout, so that its time does not pass."""
+        return row in self._held_at
+
     def used_by(self, row: int) -> tuple[int, int]:
         """Input and output tokens of a rollout without a row, in all its attempts."""
         lost = self.usage.lost.get(row, (0, 0))
@@ -301,7 +305,7 @@ class RunState:
             self.since[row] = event.at
         else:
             self.since[row] += event.at - held_at
-        if event.stage == HELD and before != WAITING:
+        if before != WAITING and self._stands_still(event.stage, event.again_at):
             self._held_at[row] = event.at
         self._move(row, event.stage)
         self.attempt[row] = event.attempt
@@ -316,6 +320,10 @@ class RunState:
             self._woke(row)
         self._use(row, event.turns, event.tool_calls, event.input_tokens, event.output_tokens)
         self.usage.lose(row, event.lost_input, event.lost_output)
+
+    def _stands_still(self, stage: int, again_at: float) -> bool:
+        """Whether a pause keeps a rollout from going on: at the gate, or from its slot."""
+        return stage == HELD or (stage == SLEEPING and not again_at and not self.gate_open)
 
     def _woke(self, row: int) -> None:
         self.notes.pop(row, None)
@@ -433,6 +441,12 @@ class RunState:
             self.rate = Rate(event.at)  # a pause tells no speed
         self.gate_open = event.open
         self.in_flight = event.in_flight
+        for row in self.notes:
+            stands = self._stands_still(self.stage[row], self.again_at.get(row, 0.0))
+            if stands and row not in self._held_at:
+                self._held_at[row] = event.at
+            elif not stands and row in self._held_at:
+                self.since[row] += event.at - self._held_at.pop(row)
 
     def _on_ConcurrencyMoved(self, event: ev.ConcurrencyMoved) -> None:
         self.concurrency[event.place] = event

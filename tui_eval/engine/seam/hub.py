@@ -146,8 +146,10 @@ class Hub:
             events.append(replace(self.state.run, **told))
             events.append(GateMoved(0, now, self.gate_open, self._in_flight()))
             events += self.state.concurrency.values()
-            since = self.state.since  # who joins takes a first event for the beginning
-            events += [watch.staged_event(since[row]) for row, watch in self.active.items()]
+            for row, watch in self.active.items():  # a first event is taken for the beginning
+                events.append(watch.staged_event(now - self.state.passed_s(row, now)))
+                if self.state.is_held(row):
+                    events.append(watch.staged_event(now))
         if self.state.end is not None:
             events.append(self.state.end)
         self.listeners.add(listener)
