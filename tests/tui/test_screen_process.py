@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import subprocess
 import sys
+from typing import Any
 
 from compared_runs import two_runs
 from program import Program, chat_answer
@@ -69,9 +70,10 @@ asyncio.run(main())
 """
 
 
-def test_what_no_first_frame_shows_is_loaded_after_it(program: Program) -> None:
+def said_by(program: Program, script: str, *args: str) -> Any:
+    """What a Python script of its own says, which is JSON."""
     said = subprocess.run(
-        [sys.executable, "-c", FIRST_FRAME],
+        [sys.executable, "-c", script, *args],
         cwd=program.folder,
         env=program.env,
         check=True,
@@ -79,7 +81,11 @@ def test_what_no_first_frame_shows_is_loaded_after_it(program: Program) -> None:
         text=True,
         timeout=60,
     )
-    modules = set(json.loads(said.stdout))
+    return json.loads(said.stdout)
+
+
+def test_what_no_first_frame_shows_is_loaded_after_it(program: Program) -> None:
+    modules = set(said_by(program, FIRST_FRAME))
     assert "tui_eval.tui.screens.live" in modules
     later = {"msgspec", "numpy", "pygments.lexers.python", "tui_eval.events"}
     assert not later & modules
@@ -87,16 +93,7 @@ def test_what_no_first_frame_shows_is_loaded_after_it(program: Program) -> None:
 
 
 def test_comparing_runs_imports_no_client_and_no_environment(program: Program) -> None:
-    said = subprocess.run(
-        [sys.executable, "-c", COMPARE_RUNS, *map(str, two_runs(program.folder))],
-        cwd=program.folder,
-        env=program.env,
-        check=True,
-        capture_output=True,
-        text=True,
-        timeout=60,
-    )
-    modules = json.loads(said.stdout)
+    modules = said_by(program, COMPARE_RUNS, *map(str, two_runs(program.folder)))
     unwanted = {"openai", "anthropic", "datasets", "pandas", "tui_eval.environments"}
     assert not unwanted & set(modules)
     assert not [name for name in modules if name.startswith(("tui_eval.clients", "tui_eval.rubr"))]
@@ -120,16 +117,7 @@ def test_watching_a_run_imports_no_client_and_no_environment(
     fault_server.script("/v1/chat/completions", [Reply(body=chat_answer("yes"))])
     raw = {"model": "m", "api_base_url": f"{fault_server.url}/v1", "rollouts_per_example": "2"}
     request = json.dumps({"env_id": "observed", "raw": raw})
-    said = subprocess.run(
-        [sys.executable, "-c", WATCH_A_RUN, request],
-        cwd=program.folder,
-        env=program.env,
-        check=True,
-        capture_output=True,
-        text=True,
-        timeout=60,
-    )
-    finished, modules = json.loads(said.stdout)
+    finished, modules = said_by(program, WATCH_A_RUN, request)
     assert finished == 6
     unwanted = {"openai", "anthropic", "datasets", "pandas", "observed", "tui_eval.environments"}
     assert not unwanted & set(modules)
@@ -173,16 +161,7 @@ def test_filling_in_a_form_imports_no_sdk_and_no_environment(program: Program) -
             return vf.SingleTurnEnv(dataset=rows, rubric=vf.Rubric(funcs=[lambda: 1.0]))
         """,
     )
-    said = subprocess.run(
-        [sys.executable, "-c", FILL_IN_A_FORM],
-        cwd=program.folder,
-        env=program.env,
-        check=True,
-        capture_output=True,
-        text=True,
-        timeout=60,
-    )
-    rollouts, modules = json.loads(said.stdout)
+    rollouts, modules = said_by(program, FILL_IN_A_FORM)
     assert rollouts == 9
     unwanted = {"openai", "anthropic", "datasets", "pandas", "observed"}
     unwanted |= {"tui_eval.environments.environment", "tui_eval.environments.loading"}

@@ -272,6 +272,14 @@ async def test_the_run_of_another_program_can_only_be_read() -> None:
         assert "only runs of tui-eval can go on" in said(stage)
 
 
+async def test_why_nothing_goes_on_with_a_run_that_was_cut_off_before_anything_errored() -> None:
+    events = [finished(0), ev.RunFinished(0, NOW, "interrupted", 130)]
+    feed = ScriptedFeed([run_started(format="verifiers"), *events], live=False)
+    async with staged_app(feed) as stage:
+        await stage.press("R")
+        assert "only runs of tui-eval can go on" in said(stage)
+
+
 async def test_a_saved_run_is_handed_to_an_engine_and_shown_again_where_it_is_refused() -> None:
     started: list[dict[str, Any]] = []
     again = ScriptedFeed(running_events()[:-4], saved_rows())

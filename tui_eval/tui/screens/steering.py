@@ -146,7 +146,7 @@ class SteeringScreen(AnnotatingScreen):
         state = self.state
         if state.is_loading and not state.errors:
             return STILL_LOADING
-        if state.run is None or not (state.errors or self._is_resumable):
+        if state.run is None or not (state.errors or self._is_cut_off):
             return "No rollout has errored: there is nothing to run again."
         if not self.goes_on and state.end is None:
             return "Another process writes this run: it can only be read."
@@ -154,7 +154,8 @@ class SteeringScreen(AnnotatingScreen):
             return f"This is a run of {state.run.format}: only runs of tui-eval can go on."
         if not self.goes_on and self.noun == "suite":
             path = f"PATH; {key_for('run.copy')} copies its path"
-            return f"This one is over. To run them again: tui-eval open {path}"
+            what = "run them again" if state.errors else "go on"
+            return f"This one is over. To {what}: tui-eval open {path}"
         return ""
 
     def _rerun_asked(self, row: int) -> Asked:
@@ -195,12 +196,18 @@ class SteeringScreen(AnnotatingScreen):
         return choices
 
     @property
+    def _is_cut_off(self) -> bool:
+        """Whether a run has ended before all of its rollouts had."""
+        return (
+            not self.goes_on
+            and self.state.end is not None
+            and self.state.finished < self.state.total
+        )
+
+    @property
     def _is_resumable(self) -> bool:
         """Whether an engine could go on with what a run that has ended is missing."""
-        run, state = self.state.run, self.state
-        if run is None or self.goes_on or state.end is None or self.noun == "suite":
-            return False
-        return not state.is_foreign and state.finished < state.total
+        return self._is_cut_off and self.noun != "suite" and not self.state.is_foreign
 
     def _rerun(self, command: Rerun | str | None) -> None:
         if command is None:
