@@ -9,8 +9,10 @@ from typing import Any
 
 from tui_eval.errors import ModelError
 from tui_eval.events import RolloutFinished
+from tui_eval.fold.run_state import RunState
 from tui_eval.messages import AssistantMessage, ToolCall, ToolMessage, UserMessage
 from tui_eval.runs.layout import RunDir
+from tui_eval.runs.opening import saved_events
 from tui_eval.runs.places import RowPlaces
 from tui_eval.runs.redaction import Redactor
 from tui_eval.runs.row import encode_row
@@ -131,3 +133,11 @@ def places_of(run: RunDir, per_example: int = 2, examples: int = 2) -> list[Roll
         if place is not None:
             found.append(event_of(one, *place))
     return found
+
+
+def opened(run: RunDir) -> RunState:
+    """What is seen of a saved run."""
+    state = RunState()
+    for event in saved_events(run):
+        state.apply(event)
+    return state

@@ -9,31 +9,16 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
-from made_runs import row, write_run
+from made_runs import opened, row
 
-from tui_eval.cli.report import tell_unreadable
 from tui_eval.errors import RefusedError
-from tui_eval.events import HEAD, LineUnreadable, RolloutFinished
+from tui_eval.events import RolloutFinished
 from tui_eval.fold.run_state import RunState
-from tui_eval.runs.export.markdown import plain
-from tui_eval.runs.export.source import ExportSource
-from tui_eval.runs.export.writing import write_export
 from tui_eval.runs.formats.recognising import Format, recognise
-from tui_eval.runs.formats.rows import read_row, told
 from tui_eval.runs.opening import find_run, read_rollout, saved_events
-from tui_eval.runs.scan import Line, line_of
 
 DATA = Path(__file__).parents[1] / "data"
 RUNS, OTHERS = DATA / "runs", DATA / "others"
-
-
-def opened(path: Path) -> RunState:
-    state = RunState()
-    for event in saved_events(find_run(path)):
-        state.apply(event)
-    return state
 
 
 def numbers(state: RunState) -> dict[str, Any]:
@@ -145,7 +130,7 @@ KNOWN: dict[str, dict[str, Any]] = {
 
 @pytest.mark.parametrize("name", KNOWN)
 def test_a_saved_run_of_another_program_has_the_numbers_of_its_content(name: str) -> None:
-    assert numbers(opened(DATA / name)) == KNOWN[name]
+    assert numbers(opened(find_run(DATA / name))) == KNOWN[name]
 
 
 @pytest.mark.parametrize("name", KNOWN)
@@ -156,7 +141,7 @@ def test_a_results_file_is_recognised_under_any_name_and_without_metadata(
     source = source / "results.jsonl" if source.is_dir() else source
     file = tmp_path / "yesterday.txt"
     shutil.copy(source, file)
-    state, known = opened(file), KNOWN[name]
+    state, known = opened(find_run(file)), KNOWN[name]
     assert state.run is not None and state.run.format == known["format"]
     assert state.run.path == str(file)
     assert (state.finished, state.errored) == known["counts"][:2]
@@ -222,7 +207,7 @@ def test_a_blank_file_that_holds_no_rollouts_is_refused(tmp_path: Path) -> None:
 def test_a_byte_order_mark_and_windows_line_ends_hide_nothing(name: str, tmp_path: Path) -> None:
     data = (OTHERS / name).read_bytes()
     (tmp_path / name).write_bytes(b"\xef\xbb\xbf" + data.replace(b"\n", b"\r\n"))
-    seen, plain = opened(tmp_path / name), opened(OTHERS / name)
+    seen, plain = opened(find_run(tmp_path / name)), opened(find_run(OTHERS / name))
     assert (seen.finished, seen.unreadable) == (plain.finished, [])
     run = find_run(tmp_path / name)
     first = read_rollout(run, 0, seen.offset[0], seen.length[0])
@@ -234,7 +219,7 @@ def test_the_first_lines_may_be_garbage(tmp_path: Path, lines: int) -> None:
     file = tmp_path / "r.jsonl"
     good = (OTHERS / "conversations.jsonl").read_bytes()
     file.write_bytes(b'{"messages": [{"role"\n' * lines + good)
-    state = opened(file)
+    state = opened(find_run(file))
     assert recognise(file) is Format.CHAT
     assert state.finished == 3
     assert [event.line for event in state.unreadable] == list(range(1, lines + 1))
@@ -269,7 +254,7 @@ def test_of_a_torn_document_every_whole_run_is_shown(tmp_path: Path) -> None:
     ends = [one.offset + one.length for one in whole]
     for cut in range(data.index(b'"rows"'), len(data.rstrip()), 7):
         file.write_bytes(data[:cut])
-        state = opened(file)
+        state = opened(find_run(file))
         assert (state.finished, len(state.unreadable)) == (sum(end <= cut for end in ends), 1)
         assert "torn" in state.notices[0][1]
         assert state.run is not None and state.run.model == "my-model"
@@ -282,7 +267,7 @@ def test_rows_with_nan_and_json_in_strings_are_read(tmp_path: Path) -> None:
     file.write_text(
         "".join(json.dumps(one) + "\n" for one in (plain, {**plain, **texts}, {**plain, "id": 3}))
     )
-    state = opened(file)
+    state = opened(find_run(file))
     assert (state.finished, state.notices) == (3, [])
     assert {name: mean.n for name, mean in state.metrics.items()} == {"score": 3}
 
@@ -306,7 +291,7 @@ def test_numbers_that_were_saved_as_text_are_numbers(tmp_path: Path) -> None:
     file = tmp_path / "r.jsonl"
     texts = {"reward": "0.5", "metrics": {"good": "1e-1", "odd": "nan", "word": "5 of 6"}}
     file.write_text(json.dumps({**row(0, None), **texts}) + "\n")
-    state = opened(file)
+    state = opened(find_run(file))
     assert state.reward_mean.result().mean == 0.5
     assert {name: mean.result().mean for name, mean in state.metrics.items()} == {"good": 0.1}
 
@@ -326,191 +311,5 @@ def test_a_run_that_does_not_tell_its_environment_is_called_as_its_place(
     file = tmp_path / place
     file.parent.mkdir(parents=True)
     file.write_text(json.dumps(row(0, None)) + "\n")
-    started = opened(file).run
+    started = opened(find_run(file)).run
     assert started is not None and started.env_id == env_id
-
-
-TEXTS = st.text(max_size=300) | st.sampled_from(
-    ["x" * 5000, 'é\\"\n' * 900, "[1]", "[", "步" * 3000]
-)
-NUMBERS = st.none() | st.integers(-3, 10**20) | st.floats() | st.booleans()
-ODD: st.SearchStrategy[Any] = st.recursive(
-    NUMBERS | TEXTS | st.just("\ud800"),
-    lambda inner: (
-        st.lists(inner, max_size=3) | st.dictionaries(st.text(max_size=5), inner, max_size=3)
-    ),
-    max_leaves=5,
-)
-CALLS = st.builds(lambda name: {"id": "c", "name": name, "arguments": "{}"}, st.text(max_size=9))
-WIRE = st.builds(lambda call: {"id": "c", "function": call}, CALLS)
-MESSAGES = st.lists(
-    st.fixed_dictionaries(
-        {
-            "role": st.sampled_from(["user", "assistant", "tool", "system"]),
-            "content": TEXTS | st.none(),
-        },
-        optional={
-            "tool_calls": st.none() | st.lists(CALLS | WIRE | CALLS.map(json.dumps), max_size=3)
-        },
-    ),
-    max_size=5,
-)
-FLOATS = st.floats(allow_nan=False, allow_infinity=False) | st.integers(-5, 10**6)
-TOKENS = st.builds(
-    lambda a, b: {"input_tokens": a, "output_tokens": b}, FLOATS | st.none(), FLOATS | st.none()
-)
-OURS = st.fixed_dictionaries(
-    {"rollout": st.integers(-2, 1 << 33), "attempt": st.integers(1, 1 << 17)},
-    optional={
-        "row": st.integers(-2, 1 << 33),
-        "tool_calls": st.just([{"name": "f", "error": "bad"}, {"name": "f"}]),
-        "steps": st.just([{"model_ms": 5.0}, {"model_ms": None}, {}]),
-        "lost_usage": TOKENS,
-    },
-)
-FIELDS: dict[str, st.SearchStrategy[Any]] = {
-    "example_id": st.integers(0, 9) | st.text(max_size=5),
-    "prompt": MESSAGES | TEXTS,
-    "completion": MESSAGES | TEXTS,
-    "reward": FLOATS | st.none(),
-    "error": st.none() | st.just({"error": "ModelError", "error_chain_str": "A -> B"}),
-    "timing": st.just({"generation_ms": 5, "total_ms": 6.5, "start_time": 10}),
-    "metrics": st.dictionaries(st.text(max_size=5), FLOATS | st.none(), max_size=3),
-    "token_usage": TOKENS,
-    "tui_eval": st.none() | OURS,
-    "is_truncated": st.booleans(),
-    "stop_condition": st.none() | TEXTS,
-}
-ROWS = st.builds(
-    lambda saved, odd: {**saved, **odd},
-    st.fixed_dictionaries(FIELDS),
-    st.just({}) | st.dictionaries(st.sampled_from(sorted(FIELDS)), ODD, max_size=2),
-)
-
-
-@given(ROWS)
-def test_fast_and_careful_reading_agree(saved: dict[str, Any]) -> None:
-    raw = json.dumps(saved).encode() + b"\n"
-    line = line_of(1, 0, raw)
-    assert line is not None and line.row is not None
-    expected = told(Line(1, 0, len(raw), line.row))
-    read = read_row(1, 0, memoryview(raw))
-    if isinstance(read, Line):  # a row all the same, with a reward that is no number
-        assert read.fault.startswith("its reward is no number")
-        read = told(read)
-    assert isinstance(read, RolloutFinished)
-    assert len(read.question) <= HEAD and len(read.answer) <= HEAD
-    assert read == expected
-
-
-LINES = [
-    line
-    for path in [*sorted(RUNS.glob("*/results.jsonl")), OTHERS / "conversations.jsonl"]
-    for line in path.read_bytes().splitlines(keepends=True)[:1]
-]
-
-
-def test_a_row_with_a_fault_is_shown_and_the_fault_is_told(tmp_path: Path) -> None:
-    good = b'{"example_id": %d, "completion": "ok", "reward": %s}\n'
-    lines = [
-        good % (0, b"1"),
-        good % (1, b'"high"'),
-        good % (2, b"Infinity"),
-        good.replace(b"ok", b"caf\xe9") % (3, b"1"),
-        good % (4, b"null"),
-    ]
-    path = tmp_path / "r.jsonl"
-    path.write_bytes(b"".join(lines))
-    state = opened(path)
-    assert (state.finished, state.reward_mean.n, state.unreadable) == (5, 2, [])
-    assert state.notices == [
-        ("warning", 'r.jsonl, line 2: its reward is no number: "high"'),
-        ("warning", "r.jsonl, line 3: its reward is no number: Infinity"),
-        ("warning", "r.jsonl, line 4: not UTF-8 at byte 37; shown with \ufffd"),
-    ]
-
-
-def test_a_byte_that_is_no_utf_8_is_told_with_its_line_wherever_the_rollout_is_shown(
-    tmp_path: Path,
-) -> None:
-    good = b'{"example_id": %d, "metrics": {}, "completion": "%s", "reward": 1}\n'
-    deep = good % (1, b"x" * 5000 + b"caf\xe9")
-    path = tmp_path / "r.jsonl"
-    path.write_bytes(good % (0, b"caf\xc3\xa9") + b"\n" + deep + good % (2, b"ok"))
-    run, state = find_run(path), opened(path)
-    stories = [read_rollout(run, n, state.offset[n], state.length[n]) for n in range(3)]
-    told = "r.jsonl, line 3: not UTF-8 at byte 5052; shown with \ufffd"
-    assert [story and story.doubt for story in stories] == ["", told, ""]
-    source = ExportSource(run, state, {}, [0, 1, 2])
-    written = [progress.written for progress in write_export(source, "markdown", tmp_path / "m")]
-    assert written == [1, 2, 3] and list(source.doubts.values()) == [told]
-    assert (tmp_path / "m").read_text().count(plain(told)) == 1
-
-
-def test_metadata_that_is_no_json_is_told(tmp_path: Path) -> None:
-    (tmp_path / "results.jsonl").write_bytes(LINES[0])
-    (tmp_path / "metadata.json").write_text('{"env_id": "e",\n oops}')
-    told = "metadata.json: not JSON at character 18: expecting property name enclosed in double"
-    ((level, text),) = opened(tmp_path).notices
-    assert level == "warning" and text.startswith(told)
-
-
-def test_lines_beyond_those_that_are_told_are_counted_with_the_way_to_see_them(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
-    path = tmp_path / "r.jsonl"
-    path.write_bytes(LINES[0] + b"null\n[]\n3\n" + b'"x"\n' * 3)
-    tell_unreadable(opened(path))
-    told = capsys.readouterr().err.splitlines()
-    assert [line.rpartition(" ")[2] for line in told[:3]] == ["null", "list", "number"]
-    assert told[0] == "warning: r.jsonl, line 2: not a row: a row is an object, this is null"
-    assert told[5:] == [f"warning: 1 more line like that: see the log (4) of tui-eval open {path}"]
-
-
-@given(st.sampled_from(LINES), st.data())
-def test_a_mutilated_line_is_a_fault_with_its_number_or_still_a_row(
-    tmp_path_factory: pytest.TempPathFactory, line: bytes, data: st.DataObject
-) -> None:
-    cut = data.draw(st.integers(1, len(line) - 2))
-    there = data.draw(st.integers(cut, len(line) - 1))
-    put = data.draw(st.binary(max_size=3).filter(lambda some: b"\n" not in some))
-    bad = line[:cut] + put + line[there:]
-    path = tmp_path_factory.mktemp("mutilated") / "r.jsonl"
-    path.write_bytes(line + bad + line)
-    state = opened(path)
-    if any(event.line == 2 for event in state.unreadable):
-        assert [event.line for event in state.unreadable] == [2]
-        assert (state.unreadable[0].offset, state.unreadable[0].length) == (len(line), len(bad))
-        assert state.finished == 2
-    else:
-        assert (state.finished, state.unreadable) == (3, [])
-    path.unlink()
-
-
-@given(st.sampled_from(LINES), st.data())
-def test_a_line_that_is_cut_off_is_told_and_the_others_are_shown(
-    tmp_path_factory: pytest.TempPathFactory, line: bytes, data: st.DataObject
-) -> None:
-    path = tmp_path_factory.mktemp("cut") / "r.jsonl"
-    path.write_bytes(line + line[: data.draw(st.integers(1, len(line) - 2))])
-    events = list(saved_events(find_run(path)))
-    faults = [event for event in events if isinstance(event, LineUnreadable)]
-    assert [(event.line, event.why) for event in faults] == [(2, "the line was not finished")]
-    assert sum(isinstance(event, RolloutFinished) for event in events) == 1
-    path.unlink()
-
-
-@given(st.binary(max_size=200))
-def test_any_file_is_recognised_or_refused(
-    tmp_path_factory: pytest.TempPathFactory, data: bytes
-) -> None:
-    path = tmp_path_factory.mktemp("any") / "r.jsonl"
-    path.write_bytes(data)
-    recognise(path)
-    run = write_run(path.parent / "run", [data])
-    state = RunState()
-    for event in saved_events(run):
-        state.apply(event)
-    lines = [line for line in data.split(b"\n") if line.strip()]
-    assert state.finished + len(state.unreadable) == len(lines)
-    path.unlink()

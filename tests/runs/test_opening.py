@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from made_runs import line, row, rows_of, write_indexed, write_run
+from made_runs import line, opened, row, rows_of, write_indexed, write_run
 
 from tui_eval.errors import RefusedError
 from tui_eval.events import LineUnreadable, RolloutFinished, RunFinished, RunStarted
@@ -19,13 +19,6 @@ from tui_eval.runs.lock import RunLock
 from tui_eval.runs.opening import find_run, read_rollout, saved_events
 
 OLD_RUNS = sorted((Path(__file__).parents[1] / "data" / "runs").iterdir())
-
-
-def opened(run: RunDir) -> RunState:
-    state = RunState()
-    for event in saved_events(run):
-        state.apply(event)
-    return state
 
 
 def rewards(state: RunState) -> list[float | None]:

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from made_runs import line
+from made_runs import line, opened
 
 from tui_eval.events import RolloutFinished, RunStarted
 from tui_eval.fold.run_state import RunState
@@ -52,13 +52,6 @@ def scanned(run: RunDir, monkeypatch: pytest.MonkeyPatch) -> list[int]:
 
     monkeypatch.setattr(row_index, "lines_of", noting)
     return starts
-
-
-def opened(run: RunDir) -> RunState:
-    state = RunState()
-    for event in saved_events(run):
-        state.apply(event)
-    return state
 
 
 def check_rows(run: RunDir, state: RunState) -> None:
