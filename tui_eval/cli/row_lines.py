@@ -6,7 +6,8 @@ import math
 from collections.abc import Iterator, Sequence
 
 from tui_eval.fold.columns import Note, Notes, note_key, number_of_row
-from tui_eval.fold.run_state import ERROR, RunState
+from tui_eval.fold.rollout_columns import ERROR
+from tui_eval.fold.run_state import RunState
 from tui_eval.printable import one_line
 from tui_eval.tui.look.figures import NONE, count_text, reward_text, span_text
 from tui_eval.tui.look.stages import error_word, look_of

@@ -11,7 +11,7 @@ from tui_eval.cli.report import read_run
 from tui_eval.errors import Fault, RefusedError
 from tui_eval.fold.alignment import Alignment, beside
 from tui_eval.fold.columns import number_of_row
-from tui_eval.fold.run_state import DONE
+from tui_eval.fold.rollout_columns import DONE
 from tui_eval.fold.transcript import Entry, Rollout
 from tui_eval.printable import one_line
 from tui_eval.runs.layout import RunDir

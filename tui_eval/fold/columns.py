@@ -10,8 +10,9 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from tui_eval.fold.filter_fields import METRIC, STAGES, kind_of
 from tui_eval.fold.patterns import SHORT
+from tui_eval.fold.rollout_columns import DONE
 from tui_eval.fold.row_facts import TOOLS_APART
-from tui_eval.fold.run_state import DONE, RunState
+from tui_eval.fold.run_state import RunState
 
 if TYPE_CHECKING:
     import numpy as np

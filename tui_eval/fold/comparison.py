@@ -11,7 +11,8 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 
 from tui_eval.fold.columns import Columns
 from tui_eval.fold.filter_fields import METRIC
-from tui_eval.fold.run_state import DONE, RunState
+from tui_eval.fold.rollout_columns import DONE
+from tui_eval.fold.run_state import RunState
 from tui_eval.stats.paired import PairedDifference, holm, paired_difference
 
 if TYPE_CHECKING:

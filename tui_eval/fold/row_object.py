@@ -14,8 +14,9 @@ from tui_eval.fold.columns import (
     tokens_of,
 )
 from tui_eval.fold.filter_fields import STAGES
+from tui_eval.fold.rollout_columns import DONE
 from tui_eval.fold.row_facts import TOOLS_APART
-from tui_eval.fold.run_state import DONE, RunState
+from tui_eval.fold.run_state import RunState
 
 
 def row_object(state: RunState, row: int, notes: Notes) -> dict[str, Any]:

@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import math
-from array import array
 from collections import Counter, deque
 from copy import copy
 from typing import TYPE_CHECKING, Any
 
 from tui_eval.fold.rate import Rate
+from tui_eval.fold.rollout_columns import DONE, ERROR, NAN, WAITING, RolloutColumns
 from tui_eval.fold.row_facts import RowFacts
 from tui_eval.fold.usage import Usage
 from tui_eval.stats.cost import Prices, cost_of
@@ -21,33 +20,31 @@ from tui_eval.stats.trend import RunningTrend
 if TYPE_CHECKING:
     from tui_eval import events as ev
 
-NAN = math.nan
-WAITING, SLEEPING, HELD, DONE, ERROR = 0, 1, 4, 8, 9
 LIMITS_KEPT = 16
 OURS = ("", "tui-eval")
 """How a run's format is called that an engine of this program can go on with."""
 
 
-class RunState:
+class RunState(RolloutColumns):
     """The fold of a run's events.
 
-    Columns are indexed by row: example position times rollouts per example, plus the rollout's
-    number. `changed` grows with every event that changed anything, so that a screen can tell
-    whether to draw. Errored rollouts have no reward and no part in means and pass rates; they are
-    counted in `by_stage[ERROR]`. `reward_most` is the greatest reward, 1 at least. `usage` has the
-    tokens of all rollouts, `rollout_s` the seconds of every one without an error, `model_call_s`
-    those of every answered model call, and `tool_uses` the calls and errors of each tool. `trend`
-    has the rewards in the order in which they came. `concurrency` has the last word on every
-    endpoint, once one refused a request, and `limits` what `at_a_time` lately was, in earlier
-    sessions as well. `limit_moved` is the last change of the whole run's limit, and `taken_back`
-    how many rows were taken back to run again. `notes` says why rollouts sleep, `again_at` until
-    when, and `last_cause` why the last one had to. `facts` has what filters and sorting need of
-    every finished rollout. `read` is how much of a saved run's file is read, in bytes of bytes, and
-    `unreadable` has the first lines of it that were no rows, of `unreadable_lines`, `doubtful` rows
-    with a fault; `unfinished` is the number of its last line where that is not whole.
+    `changed` grows with every event that changed anything, so that a screen can tell whether to
+    draw. Errored rollouts have no reward and no part in means and pass rates; they are counted in
+    `by_stage[ERROR]`. `reward_most` is the greatest reward, 1 at least. `usage` has the tokens of
+    all rollouts, `rollout_s` the seconds of every one without an error, `model_call_s` those of
+    every answered model call, and `tool_uses` the calls and errors of each tool. `trend` has the
+    rewards in the order in which they came. `concurrency` has the last word on every endpoint, once
+    one refused a request, and `limits` what `at_a_time` lately was, in earlier sessions as well.
+    `limit_moved` is the last change of the whole run's limit, and `taken_back` how many rows were
+    taken back to run again. `last_cause` is why the last one that sleeps had to. `facts` has what
+    filters and sorting need of every finished rollout. `read` is how much of a saved run's file is
+    read, in bytes of bytes, and `unreadable` has the first lines of it that were no rows, of
+    `unreadable_lines`, `doubtful` rows with a fault; `unfinished` is the number of its last line
+    where that is not whole.
     """
 
     def __init__(self) -> None:
+        super().__init__()
         self.run: ev.RunStarted | None = None
         self.end: ev.RunFinished | None = None
         self.refused: list[tuple[str, str, str]] = []
@@ -56,7 +53,6 @@ class RunState:
         self.unreadable: list[ev.LineUnreadable] = []
         self.doubtful: list[ev.LineUnreadable] = []
         self.unreadable_lines = self.unfinished = 0
-        self.gate_open = True
         self.in_flight = 0
         self.concurrency: dict[int, ev.ConcurrencyMoved] = {}
         self.limits: deque[tuple[int, int]] = deque(maxlen=LIMITS_KEPT)
@@ -66,29 +62,13 @@ class RunState:
         self._reset(0, 1, 0.5)
 
     def _reset(self, total: int, per_example: int, threshold: float) -> None:
-        self.total = total
-        self.per_example = max(per_example, 1)
+        self._make_columns(total, per_example)
         self.threshold = threshold
-        self.stage = bytearray(total)
-        self.by_stage = [total] + [0] * ERROR
-        self.attempt = array("H", bytes(2 * total))
-        self.turns = array("I", bytes(4 * total))
-        self.tool_calls = array("I", bytes(4 * total))
-        self.input_tokens = array("q", bytes(8 * total))
-        self.output_tokens = array("q", bytes(8 * total))
         self.usage = Usage()
-        self.reward = array("d", [NAN]) * total
-        self.since = array("d", [NAN]) * total
-        self.total_ms = array("d", [NAN]) * total
-        self.offset = array("q", [-1]) * total
-        self.length = array("q", bytes(8 * total))
         self.example_ids: dict[int, Any] = {}
-        self.notes: dict[int, str] = {}
-        self.again_at: dict[int, float] = {}
         self.last_cause = ""
         self.errors: dict[int, str] = {}
         self.error_counts: Counter[str] = Counter()
-        self._held_at: dict[int, float] = {}
         self.stop_conditions: Counter[str] = Counter()
         self.truncated = 0
         self.facts = RowFacts()
@@ -104,31 +84,6 @@ class RunState:
         self.pass_rates = RunningPassAtK(ks_up_to(self.per_example))
         self.examples = RunningExamples(total // self.per_example, self.per_example)
         self.rate = Rate()
-
-    @property
-    def finished(self) -> int:
-        """Rollouts that have a row on disk, errored ones included."""
-        return self.by_stage[DONE] + self.by_stage[ERROR]
-
-    @property
-    def errored(self) -> int:
-        """Finished rollouts that ended in an error."""
-        return self.by_stage[ERROR]
-
-    @property
-    def running(self) -> int:
-        """Rollouts that have begun and not finished."""
-        return self.total - self.by_stage[WAITING] - self.finished
-
-    @property
-    def sleeping(self) -> int:
-        """Running rollouts that wait to be tried again."""
-        return self.by_stage[SLEEPING]
-
-    @property
-    def next_try_at(self) -> float:
-        """Unix seconds at which the first of them is; 0 where none waits."""
-        return min(self.again_at.values(), default=0.0)
 
     @property
     def expected(self) -> int:
@@ -232,16 +187,6 @@ class RunState:
         unasked = self.run is not None and not self.run.asked and self.is_read
         return unasked and self.by_stage[WAITING] > 0
 
-    def passed_s(self, row: int, now: float) -> float:
-        """Seconds that a running rollout has taken, without those of a pause; NaN for others."""
-        if not WAITING < self.stage[row] < DONE:
-            return NAN
-        return max(self._held_at.get(row, now) - self.since[row], 0.0)
-
-    def is_held(self, row: int) -> bool:
-        """Whether a pause holds a running rollout, so that its time does not pass."""
-        return row in self._held_at
-
     def used_by(self, row: int) -> tuple[int, int]:
         """Input and output tokens of a rollout without a row, in all its attempts."""
         lost = self.usage.lost.get(row, (0, 0))
@@ -281,17 +226,7 @@ class RunState:
 
     def _grow(self, more: int) -> None:
         """Adds places for rollouts behind those that there are."""
-        self.total += more
-        self.by_stage[WAITING] += more
-        self.stage.extend(bytes(more))
-        self.attempt.frombytes(bytes(2 * more))
-        for counts in (self.turns, self.tool_calls):
-            counts.frombytes(bytes(4 * more))
-        for sizes in (self.input_tokens, self.output_tokens, self.length):
-            sizes.frombytes(bytes(8 * more))
-        for numbers in (self.reward, self.since, self.total_ms):
-            numbers.extend(array("d", [NAN]) * more)
-        self.offset.extend(array("q", [-1]) * more)
+        self._grow_columns(more)
         self.examples.reach(self.total // self.per_example - 1)
 
     def _on_RolloutStaged(self, event: ev.RolloutStaged) -> None:
@@ -299,14 +234,12 @@ class RunState:
         before = self.stage[row]
         if before >= DONE:
             return
-        held_at = self._held_at.pop(row, event.at)
         self.rate.begin(event.at)
-        if before == WAITING or event.attempt != self.attempt[row]:
+        begins = before == WAITING
+        stands = not begins and self._stands_still(event.stage, event.again_at)
+        self._pass_time(row, event.at, stands)
+        if begins or event.attempt != self.attempt[row]:
             self.since[row] = event.at
-        else:
-            self.since[row] += event.at - held_at
-        if before != WAITING and self._stands_still(event.stage, event.again_at):
-            self._held_at[row] = event.at
         self._move(row, event.stage)
         self.attempt[row] = event.attempt
         if event.note:
@@ -320,19 +253,6 @@ class RunState:
             self._woke(row)
         self._use(row, event.turns, event.tool_calls, event.input_tokens, event.output_tokens)
         self.usage.lose(row, event.lost_input, event.lost_output)
-
-    def _stands_still(self, stage: int, again_at: float) -> bool:
-        """Whether a pause keeps a rollout from going on: at the gate, or from its slot."""
-        return stage == HELD or (stage == SLEEPING and not again_at and not self.gate_open)
-
-    def _woke(self, row: int) -> None:
-        self.notes.pop(row, None)
-        self.again_at.pop(row, None)
-
-    def _move(self, row: int, stage: int) -> None:
-        self.by_stage[self.stage[row]] -= 1
-        self.by_stage[stage] += 1
-        self.stage[row] = stage
 
     def _use(self, row: int, turns: int, tools: int, tokens_in: int, tokens_out: int) -> None:
         self.turns[row] = turns
@@ -348,7 +268,7 @@ class RunState:
             return
         self._move(row, DONE if event.error is None else ERROR)
         self._woke(row)
-        self._held_at.pop(row, None)
+        self._pass_time(row, event.at, False)
         self._use(row, event.turns, event.tool_calls, event.input_tokens, event.output_tokens)
         self.usage.finish(event)
         self.attempt[row] = event.attempt
@@ -439,14 +359,8 @@ class RunState:
     def _on_GateMoved(self, event: ev.GateMoved) -> None:
         if event.open and not self.gate_open:
             self.rate = Rate(event.at)  # a pause tells no speed
-        self.gate_open = event.open
         self.in_flight = event.in_flight
-        for row in self.notes:
-            stands = self._stands_still(self.stage[row], self.again_at.get(row, 0.0))
-            if stands and row not in self._held_at:
-                self._held_at[row] = event.at
-            elif not stands and row in self._held_at:
-                self.since[row] += event.at - self._held_at.pop(row)
+        self._move_gate(event.open, event.at)
 
     def _on_ConcurrencyMoved(self, event: ev.ConcurrencyMoved) -> None:
         self.concurrency[event.place] = event

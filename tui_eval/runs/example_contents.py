@@ -7,7 +7,8 @@ from collections.abc import Iterable, Iterator, Mapping
 from hashlib import blake2b
 from typing import Any, NamedTuple
 
-from tui_eval.fold.run_state import DONE, RunState
+from tui_eval.fold.rollout_columns import DONE
+from tui_eval.fold.run_state import RunState
 from tui_eval.fold.saved_values import listing, mapping
 from tui_eval.fold.transcript import content_text, from_row
 from tui_eval.runs.layout import RunDir

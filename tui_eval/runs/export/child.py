@@ -16,7 +16,8 @@ from typing import Any
 import msgspec
 
 from tui_eval.errors import Fault, RefusedError
-from tui_eval.fold.run_state import DONE, RunState
+from tui_eval.fold.rollout_columns import DONE
+from tui_eval.fold.run_state import RunState
 from tui_eval.runs.export.source import ExportSource
 from tui_eval.runs.export.writing import write_export
 from tui_eval.runs.notes import read_notes

@@ -8,7 +8,7 @@ from collections.abc import Iterator, Mapping
 from html import escape
 from typing import BinaryIO
 
-from tui_eval.fold.run_state import ERROR
+from tui_eval.fold.rollout_columns import ERROR
 from tui_eval.fold.transcript import Entry, Rollout
 from tui_eval.printable import one_line, printable
 from tui_eval.runs.export.figures import facts_of, metric_facts, number_text, summary_facts

@@ -7,8 +7,9 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from tui_eval.fold.columns import Notes
+from tui_eval.fold.rollout_columns import DONE
 from tui_eval.fold.row_object import row_object
-from tui_eval.fold.run_state import DONE, RunState
+from tui_eval.fold.run_state import RunState
 from tui_eval.fold.transcript import Rollout, content_text, from_row
 from tui_eval.runs.layout import RunDir
 from tui_eval.runs.saved_rows import SavedRows, values_of
