@@ -12,6 +12,7 @@ from tui_eval.fold.filter_fields import NUMBERS, STAGES, kind_of, number_from
 from tui_eval.fold.filter_nodes import All, Compare, Either, Node, Not, Pattern, Word
 from tui_eval.fold.filter_parser import parse_filter
 from tui_eval.fold.patterns import SHORT, Matcher
+from tui_eval.fold.rollout_columns import DONE, WAITING
 from tui_eval.fold.row_facts import TOOLS_APART
 
 if TYPE_CHECKING:
@@ -31,7 +32,6 @@ _NUMBER_OPERATORS: dict[str, Callable[[Any, Any], Any]] = {
     ":": operator.eq,
     "!=": operator.ne,
 }
-_WAITING, _DONE = 0, 8
 
 
 class RowFilter:
@@ -118,7 +118,7 @@ class RowFilter:
         import numpy as np
 
         sure = np.zeros(columns.total, bool)
-        possible = columns.stages() >= _DONE  # only these have a transcript on disk
+        possible = columns.stages() >= DONE  # only these have a transcript on disk
         started = columns.started()
         told = self._heard[node].copy()  # one call: a search in a thread tells of more
         for row, (version, holds) in told.items():
@@ -199,9 +199,9 @@ def _choice_mask(node: Compare, columns: Columns) -> np.ndarray:
     elif node.field == "truncated":
         mask = columns.truncated() == (node.value == "yes")
     elif node.value == "running":
-        mask = (stages > _WAITING) & (stages < _DONE)
+        mask = (stages > WAITING) & (stages < DONE)
     elif node.value == "finished":
-        mask = stages >= _DONE
+        mask = stages >= DONE
     else:
         mask = stages == STAGES.index(str(node.value))
     return _turned(mask, node)

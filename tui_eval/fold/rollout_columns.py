@@ -7,6 +7,7 @@ from array import array
 
 NAN = math.nan
 WAITING, SLEEPING, HELD, DONE, ERROR = 0, 1, 4, 8, 9
+"""Stages as numbers, in the order of `tui_eval.events.Stage`, which takes longer to load."""
 
 
 class RolloutColumns:

@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from tui_eval.tui.look.stages import DONE
+from tui_eval.fold.rollout_columns import DONE
 
 if TYPE_CHECKING:
     from tui_eval.fold.columns import Notes

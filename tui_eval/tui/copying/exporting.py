@@ -12,7 +12,7 @@ from importlib.util import find_spec
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from tui_eval.tui.look.stages import DONE
+from tui_eval.fold.rollout_columns import DONE
 
 if TYPE_CHECKING:
     from textual.app import App

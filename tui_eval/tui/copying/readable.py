@@ -7,9 +7,9 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+from tui_eval.fold.rollout_columns import DONE
 from tui_eval.printable import printable
 from tui_eval.tui.copying.copyable import call_json, saved_line, so_far
-from tui_eval.tui.look.stages import DONE
 
 if TYPE_CHECKING:
     from tui_eval.fold.columns import Notes

@@ -1,17 +1,17 @@
 """How each stage of a rollout looks: a glyph, a word and an ink, so that colour never stands alone.
 
-Stages are plain numbers here, in the order of `tui_eval.events.Stage`: the screen's first frame
-comes before the event language is loaded.
+Stages are plain numbers here: the screen's first frame comes before the event language is loaded.
 """
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING, NamedTuple
 
+from tui_eval.fold.rollout_columns import DONE, WAITING
+
 if TYPE_CHECKING:
     from tui_eval.fold.run_state import RunState
 
-WAITING, HELD, DONE, ERROR = 0, 4, 8, 9
 SCORING_ERROR = "ScoringError"
 TRUNCATED = "truncated"
 """What is said of an answer that was cut off, and of a finished rollout that has one."""

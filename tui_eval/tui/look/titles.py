@@ -9,10 +9,11 @@ from textual.content import Content
 
 from tui_eval.fold.columns import Note, number_of_row
 from tui_eval.fold.filter_fields import METRIC
+from tui_eval.fold.rollout_columns import DONE
 from tui_eval.printable import one_line
 from tui_eval.tui.commands.keymap import key_for
 from tui_eval.tui.look.figures import clock_text, span_text
-from tui_eval.tui.look.stages import DONE, TRUNCATED, is_truncated, look_of
+from tui_eval.tui.look.stages import TRUNCATED, is_truncated, look_of
 from tui_eval.tui.rollouts.row_order import Sorting
 
 if TYPE_CHECKING:

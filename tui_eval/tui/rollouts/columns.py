@@ -7,12 +7,12 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from tui_eval.fold.filter_fields import FIELDS, METRIC
+from tui_eval.fold.rollout_columns import DONE, WAITING
 from tui_eval.fold.row_facts import TOOLS_APART
 from tui_eval.fold.run_state import RunState
 from tui_eval.printable import one_line
 from tui_eval.tui.look.figures import NONE, count_text, reward_text
 from tui_eval.tui.look.ink import cut, left, right
-from tui_eval.tui.look.stages import DONE, WAITING
 
 BAR = 5
 GROUP, GROUP_LEAST = 19, 12

@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections import deque
 from typing import TYPE_CHECKING
 
-from tui_eval.tui.look.stages import DONE, is_running
+from tui_eval.fold.rollout_columns import DONE
+from tui_eval.tui.look.stages import is_running
 
 if TYPE_CHECKING:
     from tui_eval import events as ev

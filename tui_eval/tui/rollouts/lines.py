@@ -9,6 +9,7 @@ from rich.cells import cell_len
 
 from tui_eval.fold.columns import Note, Notes, note_key, number_of_row
 from tui_eval.fold.filter_fields import METRIC
+from tui_eval.fold.rollout_columns import DONE, ERROR, WAITING
 from tui_eval.fold.run_state import RunState
 from tui_eval.printable import one_line
 from tui_eval.stats.examples import ExampleFigures
@@ -24,16 +25,7 @@ from tui_eval.tui.look.ink import (
     line_width,
     right,
 )
-from tui_eval.tui.look.stages import (
-    DONE,
-    ERROR,
-    RETRY,
-    TRUNCATED,
-    WAITING,
-    error_word,
-    is_truncated,
-    look_of,
-)
+from tui_eval.tui.look.stages import RETRY, TRUNCATED, error_word, is_truncated, look_of
 from tui_eval.tui.rollouts.columns import (
     BAR,
     BAR_COLUMN,

@@ -5,9 +5,9 @@ from __future__ import annotations
 import asyncio
 from typing import TYPE_CHECKING
 
+from tui_eval.fold.rollout_columns import DONE
 from tui_eval.tui.copying.copyable import Copyable, of_example, of_part, of_rollout, of_run
 from tui_eval.tui.copying.exporting import Part, part_of
-from tui_eval.tui.look.stages import DONE
 from tui_eval.tui.look.titles import STILL_LOADING, rollout_name
 from tui_eval.tui.screens.annotating import AnnotatingScreen
 from tui_eval.tui.screens.copy_menu import offer_copies

@@ -9,11 +9,11 @@ from typing import TYPE_CHECKING, Any, ClassVar, cast
 
 from textual.message import Message
 
+from tui_eval.fold.rollout_columns import DONE
 from tui_eval.tui.commands.keymap import key_for
 from tui_eval.tui.leaving import STAY, Asked, Choice
 from tui_eval.tui.look.figures import plural
 from tui_eval.tui.look.paths import typed_path
-from tui_eval.tui.look.stages import DONE
 from tui_eval.tui.look.titles import STILL_LOADING, rollout_name
 from tui_eval.tui.screens.annotating import AnnotatingScreen
 from tui_eval.tui.suite.limit_steps import next_limit

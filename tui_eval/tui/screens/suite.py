@@ -12,12 +12,12 @@ from textual.binding import BindingType
 from textual.content import Content
 from textual.widget import Widget
 
+from tui_eval.fold.rollout_columns import HELD
 from tui_eval.shipped import shipped
 from tui_eval.tui.commands import bindings
 from tui_eval.tui.commands.command import Scope
 from tui_eval.tui.commands.keymap import key_for
 from tui_eval.tui.commands.suite import GROUPS
-from tui_eval.tui.look.stages import HELD
 from tui_eval.tui.look.titles import following_title
 from tui_eval.tui.rollouts.following import DWELL_S
 from tui_eval.tui.screens.live import LiveScreen

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from tui_eval.fold.comparison import Change
-from tui_eval.tui.look.stages import DONE
+from tui_eval.fold.rollout_columns import DONE
 
 if TYPE_CHECKING:
     from tui_eval.fold.comparison import PairedExample

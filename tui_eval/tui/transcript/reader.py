@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 from textual.cache import LRUCache
 
-from tui_eval.tui.look.stages import DONE
+from tui_eval.fold.rollout_columns import DONE
 
 if TYPE_CHECKING:
     from tui_eval import events as ev

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from tui_eval.fold.feed import Feed
+from tui_eval.fold.rollout_columns import HELD
 from tui_eval.fold.run_state import RunState
 from tui_eval.printable import one_line
 from tui_eval.tui.commands.keymap import key_for
@@ -23,7 +24,6 @@ from tui_eval.tui.look.figures import (
     took_text,
 )
 from tui_eval.tui.look.ink import EMPTY, Line, Span, line_width, spread
-from tui_eval.tui.look.stages import HELD
 from tui_eval.tui.widgets.line_view import LineView
 
 WIDE = 100
