@@ -2,11 +2,18 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import pytest
 from seeing import seen
 from staging import Stage, over, staged_app
 from textual import events
 from textual.widget import Widget
+
+from tui_eval.tui.screens.columns import SortLines
+from tui_eval.tui.screens.menu import MenuLines
+from tui_eval.tui.screens.question import Choices
+from tui_eval.tui.widgets.line_view import LineView
 
 
 async def tell(stage: Stage, kind: type[events.MouseEvent], x: int, y: int, button: int) -> None:
@@ -32,6 +39,23 @@ async def test_a_button_let_go_on_another_row_does_nothing() -> None:
         assert rollouts.row == 0
         await drag(stage, place(rollouts, 4), place(rollouts, 4, x=30))
         assert rollouts.row == 3
+
+
+@pytest.mark.parametrize(
+    ("key", "kind", "line"), [("y", MenuLines, 2), ("s", SortLines, 2), ("q", Choices, 4)]
+)
+async def test_what_is_clicked_twice_at_once_closes_only_its_own_box(
+    key: str, kind: type[LineView], line: int, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    monkeypatch.setenv("TUI_EVAL_CACHE_DIR", str(tmp_path))
+    async with staged_app(over(), saved=False) as stage:
+        await stage.press(key)
+        x, y = place(stage.app.screen.query_one(kind), line)
+        for button in (events.MouseDown, events.MouseUp) * 2:
+            stage.app.post_message(button(None, x, y, 0, 0, 1, False, False, False, x, y))
+        await stage.until(lambda: stage.app.screen is stage.live)
+        await stage.pilot.pause()
+        assert stage.app.is_running and stage.app.screen is stage.live
 
 
 async def test_a_row_that_moves_away_while_the_button_is_down_is_the_one_that_was_pressed() -> None:

@@ -8,6 +8,7 @@ from typing import TypeVar
 from rich.console import RenderableType
 from rich.segment import Segment
 from rich.style import Style
+from textual.await_complete import AwaitComplete
 from textual.color import Color
 from textual.renderables.background_screen import BackgroundScreen
 from textual.screen import ModalScreen
@@ -41,6 +42,10 @@ def dimmed(behind: RenderableType) -> RenderableType:
 
 class Dialog(ModalScreen[Result]):
     """A box in the middle."""
+
+    def dismiss(self, result: Result | None = None) -> AwaitComplete:
+        """Closes the box; what was clicked twice closes no other screen."""
+        return super().dismiss(result) if self.is_current else AwaitComplete()
 
     def render(self) -> RenderableType:
         """What is behind the box."""
