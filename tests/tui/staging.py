@@ -10,6 +10,7 @@ from run_on_disk import FeedFromDisk
 from scripted_run import NOW, SELECTED, ScriptedFeed, all_events, running_events, saved_rows, story
 from scripted_suite import Feeds, suite_events
 from seeing import Watching
+from textual.widgets import OptionList
 
 from tui_eval import events as ev
 from tui_eval.tui.app import TuiEvalApp
@@ -108,3 +109,13 @@ def running() -> ScriptedFeed:
 
 def over() -> ScriptedFeed:
     return ScriptedFeed(all_events(), saved_rows(), live=False)
+
+
+async def opened_palette(stage: Stage, *words: str) -> OptionList:
+    """The list of an opened palette, once it has what was typed."""
+    await stage.press("colon")
+    await stage.press(*words)
+    screen = stage.app.screen
+    await stage.until(lambda: screen.has_class("-ready"))
+    await stage.until(lambda: not any(one.is_running for one in stage.app.workers))
+    return screen.query_one(OptionList)

@@ -6,10 +6,11 @@ from pathlib import Path
 
 import pytest
 from seeing import seen
-from staging import Stage, over, staged_app
+from staging import Stage, opened_palette, over, running, staged_app
 from textual import events
 from textual.widget import Widget
 
+from tui_eval.commands import Command, SaveNow
 from tui_eval.tui.screens.columns import SortLines
 from tui_eval.tui.screens.menu import MenuLines
 from tui_eval.tui.screens.question import Choices
@@ -26,6 +27,15 @@ async def drag(stage: Stage, start: tuple[int, int], end: tuple[int, int]) -> No
     if end != start:
         await tell(stage, events.MouseMove, *end, 1)
     await tell(stage, events.MouseUp, *end, 1)
+
+
+async def click_twice_at_once(stage: Stage, x: int, y: int) -> None:
+    """As a slow line brings a double click; the box that it closes is the only one."""
+    for kind in (events.MouseDown, events.MouseUp) * 2:
+        stage.app.post_message(kind(None, x, y, 0, 0, 1, False, False, False, x, y))
+    await stage.until(lambda: stage.app.screen is stage.live)
+    await stage.pilot.pause()
+    assert stage.app.is_running and stage.app.screen is stage.live
 
 
 def place(view: Widget, line: int, x: int = 6) -> tuple[int, int]:
@@ -51,11 +61,18 @@ async def test_what_is_clicked_twice_at_once_closes_only_its_own_box(
     async with staged_app(over(), saved=False) as stage:
         await stage.press(key)
         x, y = place(stage.app.screen.query_one(kind), line)
-        for button in (events.MouseDown, events.MouseUp) * 2:
-            stage.app.post_message(button(None, x, y, 0, 0, 1, False, False, False, x, y))
-        await stage.until(lambda: stage.app.screen is stage.live)
-        await stage.pilot.pause()
-        assert stage.app.is_running and stage.app.screen is stage.live
+        await click_twice_at_once(stage, x, y)
+
+
+@pytest.mark.parametrize(("is_hit", "commands"), [(True, [SaveNow()]), (False, [])])
+async def test_the_palette_runs_what_is_clicked_twice_at_once_once(
+    is_hit: bool, commands: list[Command]
+) -> None:
+    async with staged_app(running()) as stage:
+        hits = await opened_palette(stage, *"write")
+        assert hits.option_count == 1
+        await click_twice_at_once(stage, *(place(hits, 0) if is_hit else (0, 0)))
+        assert [sent for sent in stage.feed.sent if isinstance(sent, SaveNow)] == commands
 
 
 async def test_a_row_that_moves_away_while_the_button_is_down_is_the_one_that_was_pressed() -> None:

@@ -5,18 +5,8 @@ from __future__ import annotations
 import pytest
 from rich.style import Style
 from seeing import seen
-from staging import Stage, over, staged_app
+from staging import Stage, opened_palette, over, staged_app
 from textual.widgets import OptionList
-
-
-async def palette(stage: Stage, *words: str) -> OptionList:
-    """The list of an opened palette, once it has what was typed."""
-    await stage.press("colon")
-    await stage.press(*words)
-    screen = stage.app.screen
-    await stage.until(lambda: screen.has_class("-ready"))
-    await stage.until(lambda: not any(one.is_running for one in stage.app.workers))
-    return screen.query_one(OptionList)
 
 
 def found(hits: OptionList) -> list[str]:
@@ -26,7 +16,7 @@ def found(hits: OptionList) -> list[str]:
 @pytest.mark.parametrize("size", [(80, 24), (80, 12), (120, 40)])
 async def test_the_last_command_can_be_seen(size: tuple[int, int]) -> None:
     async with staged_app(over(), size=size) as stage:
-        hits = await palette(stage)
+        hits = await opened_palette(stage)
         assert found(hits)[-1] not in seen(stage.app)
         await stage.press("ctrl+end")
         assert found(hits)[-1] in seen(stage.app)
@@ -34,15 +24,15 @@ async def test_the_last_command_can_be_seen(size: tuple[int, int]) -> None:
 
 async def test_every_word_stands_in_a_name_or_below_it_as_it_was_typed() -> None:
     async with staged_app(over()) as stage:
-        hits = await palette(stage, *"err")
+        hits = await opened_palette(stage, *"err")
         errors = ["Errors only, and back", "Next error", "Run errored or missing ones again"]
         assert found(hits) == errors
         await stage.press("escape")
-        assert found(await palette(stage, *"Again ERR")) == errors[-1:]
+        assert found(await opened_palette(stage, *"Again ERR")) == errors[-1:]
         await stage.press("escape")
-        assert found(await palette(stage, *"theme colours")) == ["Theme: terminal"]
+        assert found(await opened_palette(stage, *"theme colours")) == ["Theme: terminal"]
         await stage.press("escape")
-        assert found(await palette(stage, *"key !")) == errors[:1]
+        assert found(await opened_palette(stage, *"key !")) == errors[:1]
 
 
 def styles_of(stage: Stage, text: str) -> list[Style]:
@@ -57,7 +47,7 @@ def styles_of(stage: Stage, text: str) -> list[Style]:
 async def test_in_the_terminals_colours_keys_are_dim_and_the_cursor_is_reversed(theme: str) -> None:
     async with staged_app(over()) as stage:
         stage.app.theme = theme
-        await palette(stage, *"rr")
+        await opened_palette(stage, *"rr")
         assert all(style.reverse for style in styles_of(stage, "ors only, and back"))
         assert not any(style.dim or style.reverse for style in styles_of(stage, "Next e"))
         assert all(style.dim for style in styles_of(stage, "key e"))

@@ -40,12 +40,16 @@ def dimmed(behind: RenderableType) -> RenderableType:
     return behind
 
 
-class Dialog(ModalScreen[Result]):
-    """A box in the middle."""
+class ClosedOnce(ModalScreen[Result]):
+    """A screen over others that takes no other one away, however often it is told to close."""
 
     def dismiss(self, result: Result | None = None) -> AwaitComplete:
-        """Closes the box; what was clicked twice closes no other screen."""
+        """Closes it, if that was not done already: it may have been clicked twice."""
         return super().dismiss(result) if self.is_current else AwaitComplete()
+
+
+class Dialog(ClosedOnce[Result]):
+    """A box in the middle."""
 
     def render(self) -> RenderableType:
         """What is behind the box."""

@@ -18,9 +18,9 @@ from textual.command import (
 from textual.containers import Horizontal, Vertical
 from textual.content import Content
 from textual.style import Style
-from textual.widgets import LoadingIndicator
+from textual.widgets import Button, Input, LoadingIndicator
 
-from tui_eval.tui.screens.dialog import dimmed
+from tui_eval.tui.screens.dialog import ClosedOnce, dimmed
 
 
 class Commands(Provider):
@@ -59,7 +59,7 @@ class CommandLines(CommandList):
         return style + Style(reverse=True) if is_reversed else style
 
 
-class Palette(CommandPalette):
+class Palette(CommandPalette, ClosedOnce[None]):
     """Textual's own, which says its keys as other boxes do."""
 
     def __init__(self) -> None:
@@ -77,6 +77,11 @@ class Palette(CommandPalette):
     def on_mount(self) -> None:
         """Says them."""
         self.query_one("#--container").border_subtitle = "enter runs · esc closes"
+
+    def _select_or_command(self, event: Input.Submitted | Button.Pressed | None = None) -> None:
+        """Runs what was chosen, once."""
+        if self.is_current:
+            super()._select_or_command(event)
 
     def render(self) -> RenderableType:
         """What is behind the box."""
