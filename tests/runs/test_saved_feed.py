@@ -249,6 +249,21 @@ def test_a_run_without_metadata_that_grows_finds_its_groups(
     assert sorted(told) == [0.1, 0.2, 0.3, 0.4]
 
 
+def test_the_log_says_what_is_wrong_with_a_file_once_however_often_its_groups_grow(
+    tmp_path: Path, listen: Listen
+) -> None:
+    file = tmp_path / "some.jsonl"
+    file.write_bytes(line("a", None, 0.1) + b"no row\n")
+    seen = listen(file)
+    for count in range(2, 6):
+        append(file, line("a", None, 0.3))
+        seen.until(lambda state, count=count: state.finished == count)
+    text, _ = seen.feed.log(0, 10_000)
+    assert text.count(b"some.jsonl, line 2: not JSON") == 1
+    assert b"no place" not in text, "every row is shown"
+    assert seen.state.per_example == 5 and seen.state.unreadable_lines == 1
+
+
 def test_metadata_that_tells_too_few_rollouts_is_corrected_in_a_large_file(
     tmp_path: Path, listen: Listen, monkeypatch: pytest.MonkeyPatch
 ) -> None:
