@@ -37,7 +37,12 @@ async def test_a_comparison_is_exported_as_markdown_a_table_or_json(
         await stage.press("x", "enter")
         await stage.until(lambda: "there already" in stage.text("keys"))
         assert written.read_text() == text
-        await stage.press("f", "x", *["backspace"] * 3, *".csv", "enter")
+        assert "\n### Examples\n" in text
+        await stage.press("f", "x", *["backspace"] * 3, *"-f.md", "enter")
+        some = tmp_path / "careful-prompt-short-prompt-f.md"
+        await stage.until(some.exists)
+        assert "\n### Examples that are fixed\n" in some.read_text(), "the others are left out"
+        await stage.press("x", *["backspace"] * 3, *".csv", "enter")
         await stage.until(lambda: (tmp_path / "careful-prompt-short-prompt.csv").exists())
         rows = (tmp_path / "careful-prompt-short-prompt.csv").read_text().splitlines()
         assert rows[0] == "first,second,example_id,question,first_reward,second_reward,change"
