@@ -58,6 +58,8 @@ class Draft:
             raise ValueError(f"{path} cannot be read: {error.strerror}") from None
         except UnicodeDecodeError as error:
             raise ValueError(f"{path} is no TOML: {error}") from None
+        except ValueError as error:
+            raise ValueError(f"{path}: {error}") from None
 
     def copy(self) -> Draft:
         """The same as it is now, for a thread to look at."""
