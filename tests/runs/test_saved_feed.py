@@ -345,6 +345,23 @@ def test_a_run_that_a_program_of_ours_writes_ends_when_that_lets_go(
     assert seen.state.end is not None and seen.state.end.status == "interrupted"
 
 
+def test_a_run_that_was_opened_while_it_was_written_took_as_long_as_its_end_says(
+    tmp_path: Path, listen: Listen
+) -> None:
+    run = write_run(tmp_path, [line(0, 0)], examples=2, per_example=1, time_ms=5_000.0)
+    lock = RunLock(run.lock, "")
+    seen = listen(tmp_path)
+    seen.until(lambda state: state.finished == 1)
+    append(run.results, line(1, 0))
+    seen.until(lambda state: state.finished == 2)
+    told = json.loads(run.metadata.read_text())
+    run.metadata.write_text(json.dumps({**told, "time_ms": 26_000.0}))
+    lock.release()
+    state = seen.until(lambda state: state.end is not None)
+    assert state.end is not None and state.run is not None
+    assert state.end.at - state.run.at == pytest.approx(26.0, abs=0.1)
+
+
 def test_a_run_that_somebody_goes_on_with_is_followed_from_the_rows_that_were_kept(
     tmp_path: Path, listen: Listen, monkeypatch: pytest.MonkeyPatch
 ) -> None:

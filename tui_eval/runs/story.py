@@ -243,6 +243,7 @@ class Story:
         whole = read >= placing.total if asked else placing.rows > 0
         if not self._exact:
             if self._is_held():
+                self._goes_on = True
                 return self._with_unfinished()
             if not self.run.is_ours and not (whole and asked) and not self._quiet():
                 return []
