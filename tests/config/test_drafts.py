@@ -207,6 +207,32 @@ def test_a_wrong_text_stays_out_of_request_and_file() -> None:
     assert not draft.is_changed()
 
 
+def test_a_file_that_is_no_toml_is_named_with_the_place_of_its_fault(tmp_path: Path) -> None:
+    path = tmp_path / "some.toml"
+    path.write_text('model = "demo"\nexamples = [1\n')
+    with pytest.raises(ValueError, match=r"some\.toml: this is no TOML: Unclosed array") as caught:
+        Draft.load(path)
+    assert "x00" not in str(caught.value)
+    path.write_text('model = "demo')
+    with pytest.raises(ValueError, match=r"some\.toml: this is no TOML: .*end of document"):
+        Draft.load(path)
+
+
+def test_what_was_typed_in_one_table_is_unsaved_while_another_is_shown(tmp_path: Path) -> None:
+    path = tmp_path / "some.toml"
+    path.write_text(COMMENTED)
+    draft = Draft.load(path)
+    draft.form.put("num_examples", "9")
+    draft.select(1)
+    assert draft.is_changed()
+    draft.saved_at(path, draft.save(path))
+    assert not draft.is_changed()
+    draft.select(0)
+    assert not draft.is_changed()
+    draft.form.put("num_examples", "8")
+    assert draft.is_changed()
+
+
 def test_what_is_wrong_in_the_file_itself_has_not_been_typed() -> None:
     draft = Draft(COMMENTED.replace("seed = 7", 'seed = "odd"').replace("= 8", '= "many"'))
     draft.form.describe(described(parameter("seed", "int", 0)))

@@ -13,7 +13,7 @@ from typing import Any
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from made_runs import row, write_run
+from made_runs import line, row, write_run
 
 from tui_eval.cli.report import read_run
 from tui_eval.errors import RefusedError
@@ -158,6 +158,18 @@ def test_a_page_needs_nothing_else_and_shows_text_as_text(tmp_path: Path) -> Non
 
 def test_an_export_tells_what_was_asked_for_and_nothing_empty(tmp_path: Path) -> None:
     assert "- settings: temperature=0.2\n" in written(tmp_path, "markdown").decode()
+
+
+@pytest.mark.parametrize("kind", ["markdown", "html"])
+def test_what_people_read_has_whole_numbers_as_they_are(tmp_path: Path, kind: str) -> None:
+    lines = [line(0, 0, 0.5, metrics={"letters": 15234.0}), line(0, 1, error=True)]
+    run = write_run(tmp_path / "run", lines, examples=1)
+    state, _ = read_run(run)
+    target = tmp_path / "out"
+    list(write_export(ExportSource(run, state, {}, [0, 1]), kind, target))
+    text = target.read_text()
+    assert "15234" in text and "e+04" not in text
+    assert "2 of 2, 1 error" in text and "1 errors" not in text
 
 
 def test_markdown_keeps_text_in_its_fences(tmp_path: Path) -> None:

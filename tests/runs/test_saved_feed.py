@@ -249,6 +249,21 @@ def test_a_run_without_metadata_that_grows_finds_its_groups(
     assert sorted(told) == [0.1, 0.2, 0.3, 0.4]
 
 
+def test_the_log_says_what_is_wrong_with_a_file_once_however_often_its_groups_grow(
+    tmp_path: Path, listen: Listen
+) -> None:
+    file = tmp_path / "some.jsonl"
+    file.write_bytes(line("a", None, 0.1) + b"no row\n")
+    seen = listen(file)
+    for count in range(2, 6):
+        append(file, line("a", None, 0.3))
+        seen.until(lambda state, count=count: state.finished == count)
+    text, _ = seen.feed.log(0, 10_000)
+    assert text.count(b"some.jsonl, line 2: not JSON") == 1
+    assert b"no place" not in text, "every row is shown"
+    assert seen.state.per_example == 5 and seen.state.unreadable_lines == 1
+
+
 def test_metadata_that_tells_too_few_rollouts_is_corrected_in_a_large_file(
     tmp_path: Path, listen: Listen, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -328,6 +343,23 @@ def test_a_run_that_a_program_of_ours_writes_ends_when_that_lets_go(
     lock.release()
     seen.until(lambda state: state.end is not None)
     assert seen.state.end is not None and seen.state.end.status == "interrupted"
+
+
+def test_a_run_that_was_opened_while_it_was_written_took_as_long_as_its_end_says(
+    tmp_path: Path, listen: Listen
+) -> None:
+    run = write_run(tmp_path, [line(0, 0)], examples=2, per_example=1, time_ms=5_000.0)
+    lock = RunLock(run.lock, "")
+    seen = listen(tmp_path)
+    seen.until(lambda state: state.finished == 1)
+    append(run.results, line(1, 0))
+    seen.until(lambda state: state.finished == 2)
+    told = json.loads(run.metadata.read_text())
+    run.metadata.write_text(json.dumps({**told, "time_ms": 26_000.0}))
+    lock.release()
+    state = seen.until(lambda state: state.end is not None)
+    assert state.end is not None and state.run is not None
+    assert state.end.at - state.run.at == pytest.approx(26.0, abs=0.1)
 
 
 def test_a_run_that_somebody_goes_on_with_is_followed_from_the_rows_that_were_kept(

@@ -37,7 +37,12 @@ async def test_a_comparison_is_exported_as_markdown_a_table_or_json(
         await stage.press("x", "enter")
         await stage.until(lambda: "there already" in stage.text("keys"))
         assert written.read_text() == text
-        await stage.press("f", "x", *["backspace"] * 3, *".csv", "enter")
+        assert "\n### Examples\n" in text
+        await stage.press("f", "x", *["backspace"] * 3, *"-f.md", "enter")
+        some = tmp_path / "careful-prompt-short-prompt-f.md"
+        await stage.until(some.exists)
+        assert "\n### Examples that are fixed\n" in some.read_text(), "the others are left out"
+        await stage.press("x", *["backspace"] * 3, *".csv", "enter")
         await stage.until(lambda: (tmp_path / "careful-prompt-short-prompt.csv").exists())
         rows = (tmp_path / "careful-prompt-short-prompt.csv").read_text().splitlines()
         assert rows[0] == "first,second,example_id,question,first_reward,second_reward,change"
@@ -46,6 +51,20 @@ async def test_a_comparison_is_exported_as_markdown_a_table_or_json(
         await stage.until(lambda: (tmp_path / "careful-prompt-short-prompt.json").exists())
         told = json.loads((tmp_path / "careful-prompt-short-prompt.json").read_text())
         assert [one["change"] for one in told["comparisons"][0]["examples"]] == ["fixed"] * 3
+
+
+@pytest.mark.parametrize("size", [(80, 24), (120, 40)])
+async def test_the_box_tells_every_ending_whatever_the_terminal_is_wide(
+    tmp_path: Path, size: tuple[int, int]
+) -> None:
+    async with comparing(CompareRuns(two_runs(tmp_path)), size) as stage:
+        await stage.press("f", "x")
+        box = stage.screen.query_one("PathLine")
+        lines = [box.render_line(y).text.strip() for y in range(box.size.height)]
+        told = " ".join(lines)
+        assert "The examples that are listed. The ending says how: .md to read," in told
+        assert ".csv a table, .json." in told
+        assert lines[-1] == "enter writes it · esc closes"
 
 
 async def test_what_no_file_takes_as_it_is_is_exported_all_the_same(

@@ -12,6 +12,7 @@ import pytest
 from form_staging import staged
 from scripted_form import MONDAY, SEVERAL, ScriptedDesk, draft_of, form_app, ready
 from scripted_run import ScriptedFeed
+from seeing import seen
 from textual.widgets import TextArea
 
 from tui_eval.config.draft import Draft
@@ -185,6 +186,42 @@ async def test_another_table_of_a_file_is_edited() -> None:
         await stage.press("2")
         await stage.settled()
         assert 'model = "demo2"            # cheap' in stage.text(stage.screen.toml)
+
+
+async def test_nothing_that_was_typed_is_lost_by_way_of_another_table() -> None:
+    app = form_app(Draft(MONDAY, Path("monday.toml")), ScriptedDesk(SEVERAL))
+    async with staged(app) as stage:
+        await stage.to("num_examples")
+        await stage.press("0")
+        await stage.press("f5")
+        await stage.picker()
+        await stage.press("t", "o", "p", "enter")
+        await stage.until(lambda: "top of the file" in stage.text(stage.screen.top))
+        await stage.settled()
+        assert "not saved" in stage.text(stage.screen.top)
+        await stage.press("escape")
+        await stage.until(lambda: stage.app.screen is not stage.screen)
+        assert "the TOML has not been saved" in seen(stage.app)
+
+
+async def test_a_file_that_somebody_else_changed_meanwhile_is_not_replaced_unawares(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    file = Path("monday.toml")
+    file.write_text(MONDAY)
+    app = form_app(Draft.load(file), ScriptedDesk(SEVERAL))
+    async with staged(app) as stage:
+        await stage.to("num_examples")
+        await stage.press("0", "ctrl+w")
+        await stage.picker()
+        assert "this file is replaced" in seen(stage.app)
+        assert "changed" not in seen(stage.app)
+        await stage.press("escape")
+        file.write_text(MONDAY + "# by hand\n")
+        await stage.press("ctrl+w")
+        await stage.picker()
+        assert "this file is replaced; it was changed since it was read here" in seen(stage.app)
 
 
 async def test_a_changed_file_of_several_runs_as_it_is_shown() -> None:

@@ -300,7 +300,8 @@ async def test_a_saved_run_is_handed_to_an_engine_and_shown_again_where_it_is_re
         assert started == [{"env_id": None, "raw": {"resume": path}, "again": [row]}]
         await stage.until(lambda: stage.live.rollouts.row == row)
         assert stage.app.screen is stage.live and stage.live.goes_on
-    feed, again = over(), ScriptedFeed([ev.Refused(0, [("--resume", "dataset is another", "")])])
+    refused = ("--resume", "process 7 is writing this run", "Join it: tui-eval open runs/a")
+    feed, again = over(), ScriptedFeed([ev.Refused(0, [refused])])
     stage = Stage(feed, True)
     stage.app = TuiEvalApp(feed, open_feed=lambda path, socket: back, now=lambda: NOW, start=start)
     async with stage.app.run_test(size=(120, 40)) as stage.pilot:
@@ -308,7 +309,8 @@ async def test_a_saved_run_is_handed_to_an_engine_and_shown_again_where_it_is_re
         await stage.press("R", "a")
         await stage.until(lambda: isinstance(stage.app.screen, Question))
         assert started[-1]["again"] == sorted(ERRORS)
-        assert "dataset is another" in question(stage)
+        told = " ".join(question(stage).split())
+        assert "--resume: process 7 is writing this run. Join it: tui-eval open runs/a" in told
         await stage.press("escape")
         await stage.until(lambda: stage.live.state.errored == 2)
 

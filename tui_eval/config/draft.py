@@ -34,7 +34,7 @@ class Draft:
     """
 
     def __init__(self, text: str = NEW, path: Path | None = None) -> None:
-        self._text = text
+        self._text = self._saved = text
         self.path = path
         self._memo: tuple[Any, str] | None = None
         document = EvalDocument(text)
@@ -58,6 +58,8 @@ class Draft:
             raise ValueError(f"{path} cannot be read: {error.strerror}") from None
         except UnicodeDecodeError as error:
             raise ValueError(f"{path} is no TOML: {error}") from None
+        except ValueError as error:
+            raise ValueError(f"{path}: {error}") from None
 
     def copy(self) -> Draft:
         """The same as it is now, for a thread to look at."""
@@ -142,14 +144,21 @@ class Draft:
 
     def saved_at(self, path: Path, text: str) -> None:
         """Remembers that the file is there now, and what it holds."""
-        self._text, self.path = text, path
+        self._text, self._saved, self.path = text, text, path
 
     def is_changed(self) -> bool:
         """Whether the form says something that the file does not."""
         try:
-            return self.toml() != self._text or self.form.has_vain_text()
+            return self.toml() != self._saved or self.form.has_vain_text()
         except ValueError:
             return True
+
+    def is_behind(self) -> bool:
+        """Whether somebody else has changed the file since it was read or saved here."""
+        try:
+            return self.path is not None and self.path.read_text("utf-8") != self._saved
+        except (OSError, UnicodeDecodeError):
+            return False
 
     def file_faults(self) -> list[Fault]:
         """What is wrong with a loaded file that the request for its one evaluation leaves out.

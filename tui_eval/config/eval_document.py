@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import tomllib
 from collections.abc import Collection, Mapping, MutableMapping
 from typing import Any, TypeAlias
 
@@ -32,7 +33,7 @@ class EvalDocument:
         try:
             self._toml = tomlkit.parse(text)
         except (ValueError, RecursionError) as error:
-            raise ValueError(f"this is no TOML: {error}") from None
+            raise ValueError(f"this is no TOML: {_fault_of(text) or error}") from None
 
     @property
     def text(self) -> str:
@@ -171,3 +172,12 @@ def _refuse_null(name: str, value: Any) -> None:
     elif isinstance(value, list):
         for item in value:
             _refuse_null(name, item)
+
+
+def _fault_of(text: str) -> str:
+    """What the parser says that has the plainer messages; empty where it finds nothing."""
+    try:
+        tomllib.loads(text)
+    except (ValueError, RecursionError) as error:
+        return str(error)
+    return ""

@@ -36,6 +36,7 @@ class SavedFeed:
         self._run = run
         self._events: deque[Event] = deque()
         self._faults = bytearray()
+        self._lines_told: set[str] = set()
         self._stop = threading.Event()
         self._cancelled = threading.Event()
         self._drained = threading.Event()
@@ -71,7 +72,7 @@ class SavedFeed:
             self._events.extend(events)
             for event in events:
                 if isinstance(event, LineUnreadable):
-                    self._log(line_text(event))
+                    self._log_line(line_text(event))
                 elif isinstance(event, Noticed):
                     self._log(event.text)
             if len(events) > 1:  # the run's first rows, not only what it is
@@ -85,6 +86,12 @@ class SavedFeed:
             time.sleep(0)  # whoever waits for the interpreter goes first
         self._told.set()
         return True
+
+    def _log_line(self, text: str) -> None:
+        """Says a line's fault once: where the file is read anew it has the same."""
+        if text not in self._lines_told:
+            self._lines_told.add(text)
+            self._log(text)
 
     def _log(self, text: str) -> None:
         self._faults += f"WARNING:reading: {text}\n".encode("utf-8", "backslashreplace")

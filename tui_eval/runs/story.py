@@ -74,7 +74,7 @@ class Story:
         self._unchanged = _stamp(self.run)
         self.format = format_of_run(self.run)
         self._read_facts()
-        self._told_faults, self._unplaced = 0, 0
+        self._told_faults, self._unplaced, self._outgrown = 0, 0, False
         self._told_torn: LineUnreadable | None = None
         self._counted = Counted()
         trusted = told_shape(self.run, self._facts)
@@ -131,11 +131,13 @@ class Story:
                 index.keep(batch)
             if not self._trusted:
                 self._counted.add(batch)
+                self._outgrown = self._counted.shape[1] > self._placing.per_example
                 events = self._told(batch)
             yield events
         index.save(self._counted.shape)
-        if self._counted.shape[1] > self._placing.per_example and not self._trusted:
+        if self._outgrown:
             self._unplaced = 0
+            self._outgrown = False
             self._final = True
             self._reading += 1
             yield self._start(likely_shape((self._placing.examples, 0), self._counted.shape))
@@ -179,7 +181,7 @@ class Story:
             self._told_faults = len(self._index.faults)
         for event in misfits:
             self._unplaced += 1
-            if self._final and self._unplaced <= MOST_FAULTS:
+            if self._final and not self._outgrown and self._unplaced <= MOST_FAULTS:
                 number = LineNumbers(self.run.results).at(event.offset)
                 why = "no place in this run"
                 yield _unreadable(self.run, Line(number, event.offset, event.length, None, why))
@@ -192,7 +194,7 @@ class Story:
             if index.torn is not None:
                 unreadable += self._told_torn is not None
                 unfinished = index.torn.line
-        if self._final:
+        if self._final and not self._outgrown:
             unreadable += self._unplaced
         return ReadingMoved(0, time.time(), min(done, size), size, unreadable, unfinished)
 
@@ -241,6 +243,7 @@ class Story:
         whole = read >= placing.total if asked else placing.rows > 0
         if not self._exact:
             if self._is_held():
+                self._goes_on = True
                 return self._with_unfinished()
             if not self.run.is_ours and not (whole and asked) and not self._quiet():
                 return []

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 from textual.screen import Screen
 
+from tui_eval.errors import Fault
 from tui_eval.fold.run_state import RunState
 from tui_eval.shipped import shipped
 from tui_eval.tui.house import HouseApp
@@ -160,7 +161,7 @@ class TuiEvalApp(HouseApp[Leave]):
             return
         from tui_eval.tui.screens.question import closing_question
 
-        faults = [": ".join(filter(None, fault[:2])) for fault in self.state.refused]
+        faults = [str(Fault(*fault)).removeprefix(": ") for fault in self.state.refused]
         why = "\n".join(faults) or (self.state.end.text if self.state.end is not None else "")
         self._replace(self._open_feed(path, ""), self.live_screen.first_row)
         self.push_screen(closing_question("The run did not go on", why))

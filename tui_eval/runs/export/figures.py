@@ -13,7 +13,9 @@ from tui_eval.stats.mean import Mean
 
 def number_text(value: float | None) -> str:
     """A reward or a metric; a dash for none."""
-    return "–" if value is None else f"{value:.4g}"
+    if value is None:
+        return "–"
+    return f"{value:.0f}" if 1e4 <= abs(value) < 1e15 else f"{value:.4g}"
 
 
 def mean_text(mean: Mean) -> str:
@@ -36,11 +38,12 @@ def summary_facts(source: ExportSource) -> dict[str, str]:
         return {"title": source.run.path.name}
     summary = summarize(state)
     run = summary.run
+    errors = "1 error" if summary.errored == 1 else f"{summary.errored:,} errors"
     found = {
         "title": f"{run.env_id} with {run.model}",
         "status": summary.status,
         "reward": mean_text(summary.reward),
-        "rollouts": f"{summary.finished:,} of {summary.total:,}, {summary.errored:,} errors",
+        "rollouts": f"{summary.finished:,} of {summary.total:,}, {errors}",
         "examples": f"{summary.examples:,}, {run.rollouts_per_example} rollouts each",
     }
     for rate in summary.pass_rates:

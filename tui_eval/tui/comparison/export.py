@@ -99,7 +99,7 @@ def _examples(
     found: ComparedRuns, compared: Comparison, only: str, heads: list[str]
 ) -> Iterator[str]:
     yield from _table(
-        "Examples",
+        f"Examples that are {only.replace('-', ' ')}" if only else "Examples",
         ["example", "question", *heads, "outcome"],
         (
             [

@@ -12,9 +12,12 @@ from textual.content import Content
 from tui_eval.printable import printable
 from tui_eval.tui.look.ink import EMPTY, Line
 from tui_eval.tui.look.text_line import TextLine
+from tui_eval.tui.look.wrap import wrap
 from tui_eval.tui.rollouts.filter_entry import type_into
 from tui_eval.tui.screens.dialog import Dialog
 from tui_eval.tui.widgets.line_view import LineView
+
+ABOUT_MOST = 3
 
 
 class PathLine(LineView):
@@ -33,13 +36,18 @@ class PathLine(LineView):
 
     def count(self) -> int:
         """The path, a blank line, what it is for, what the keys do."""
-        return 4
+        return 3 + len(self._about_lines)
 
     def line(self, index: int) -> Line:
         """The path with its caret, or a word on it."""
         if index == 0:
             return tuple(self.typed.spans(self.line_width))
-        return (EMPTY, ((self._about, "muted"),), ((self._hint, "faint"),))[index - 1]
+        about: list[Line] = [((line, "muted"),) for line in self._about_lines]
+        return (EMPTY, *about, ((self._hint, "faint"),))[index - 1]
+
+    @property
+    def _about_lines(self) -> list[str]:
+        return wrap(self._about, self.line_width, ABOUT_MOST)[0]
 
     def clicked_at(self, x: int, index: int) -> None:
         """Puts the caret there."""

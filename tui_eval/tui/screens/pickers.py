@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Sequence
+from functools import partial
 from pathlib import Path
 
 from tui_eval.config.draft import Draft
@@ -85,7 +86,7 @@ def save_picker(draft: Draft) -> Picker:
         "Save as",
         lambda: _these(()),
         text=text,
-        free=_replaces,
+        free=partial(_replaces, draft),
         label="path",
         how="enter saves",
     )
@@ -103,5 +104,9 @@ def _exists(text: str) -> str:
     return "this file" if Path(text).is_file() else "there is no such file"
 
 
-def _replaces(text: str) -> str:
-    return "this file is replaced" if Path(text).exists() else "a new file"
+def _replaces(draft: Draft, text: str) -> str:
+    path = Path(text)
+    if not path.exists():
+        return "a new file"
+    changed = "; it was changed since it was read here"
+    return f"this file is replaced{changed if path == draft.path and draft.is_behind() else ''}"
