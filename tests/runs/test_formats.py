@@ -13,6 +13,8 @@ from made_runs import opened, row
 
 from tui_eval.errors import RefusedError
 from tui_eval.events import RolloutFinished
+from tui_eval.fold.filtering import RowFilter
+from tui_eval.fold.row_object import row_object
 from tui_eval.fold.run_state import RunState
 from tui_eval.runs.formats.recognising import Format, recognise
 from tui_eval.runs.opening import find_run, read_rollout, saved_events
@@ -245,6 +247,17 @@ def test_a_failed_run_of_osmosis_says_why() -> None:
     assert (failed[0].example_id, failed[0].number, failed[0].reward) == (7, 1, None)
     rollout = read_rollout(run, failed[0].row, failed[0].offset, failed[0].length)
     assert rollout is not None and rollout.error == "Rate limit exceeded."
+
+
+def test_what_osmosis_does_not_save_is_unknown_and_its_tokens_are_those_of_both() -> None:
+    state = opened(find_run(OTHERS / "osmosis.json"))
+    told = row_object(state, 0, {})
+    unknown = ("turns", "tool_calls", "input_tokens", "output_tokens")
+    assert [told[name] for name in unknown] == [None] * 4
+    assert told["tokens"] == state.output_tokens[0] > 0
+    for where in ("turns<9", "calls<9", "input<9", "output>0"):
+        assert not len(RowFilter(where).rows(state)), where
+    assert list(RowFilter("tokens>0").rows(state)) == [0, 1, 2]
 
 
 def test_of_a_torn_document_every_whole_run_is_shown(tmp_path: Path) -> None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator, Sequence
 
-from tui_eval.fold.columns import Note, Notes, note_key, number_of_row
+from tui_eval.fold.columns import Note, Notes, counts_of, note_key, number_of_row
 from tui_eval.fold.rollout_columns import ERROR
 from tui_eval.fold.run_state import RunState
 from tui_eval.printable import one_line
@@ -34,14 +34,14 @@ def _cells(state: RunState, row: int, notes: Notes) -> tuple[str, ...]:
     note = notes.get(note_key(state, row), Note())
     word = error_word(state.errors[row]) if stage == ERROR else look_of(state, row).word
     marks = [f"#{tag}" for tag in note.tags] + ([f'"{note.text}"'] if note.text else [])
+    counts = counts_of(state, row)
     tokens = state.input_tokens[row] + state.output_tokens[row]
     return (
         look_of(state, row).glyph,
         one_line(str(state.example_id(row)), ID_MOST),
         str(number_of_row(state, row)),
         reward_text(reward) if not math.isnan(reward) else NONE,
-        str(state.turns[row]) if begun else "",
-        str(state.tool_calls[row]) if begun else "",
+        *((NONE if count is None else str(count)) if begun else "" for count in counts),
         (count_text(tokens) if tokens else NONE) if begun else "",
         span_text(state.total_ms[row] / 1000),
         "  ".join([one_line(word, STATE_MOST), *(one_line(mark, STATE_MOST) for mark in marks)]),

@@ -102,8 +102,10 @@ class Columns:
         if field in ("turns", "calls", "input", "output", "tokens", "attempt"):
             found[self.stages() == 0] = np.nan  # what has not begun has none
         if field in SPENT:  # 0 once it is finished: nobody told
-            untold = self.numbers("tokens") if field == "output" else found
-            found[(self.stages() >= DONE) & ~(untold > 0)] = np.nan
+            told = self.numbers("input") if field == "output" else found
+            found[(self.stages() >= DONE) & ~(told > 0)] = np.nan
+        if field in ("turns", "calls") and state.is_foreign:
+            found[(self.stages() >= DONE) & (self._array(state.turns) == 0)] = np.nan
         return found
 
     def _numbers(self) -> np.ndarray:
@@ -199,11 +201,25 @@ class Columns:
 
 
 def tokens_of(state: RunState, row: int) -> tuple[int | None, int | None]:
-    """Input and output tokens of a rollout; None for what a finished one does not tell."""
+    """Input and output tokens of a rollout; None for what a finished one does not tell.
+
+    No answer is made of no tokens: without any of the input those of the output are all there were.
+    """
     read, written = state.input_tokens[row], state.output_tokens[row]
-    if state.stage[row] < DONE:
-        return read, written
-    return read or None, written if read or written else None
+    return (read, written) if read or state.stage[row] < DONE else (None, None)
+
+
+def all_tokens_of(state: RunState, row: int) -> int | None:
+    """Both together; None where a finished rollout tells of none."""
+    both = state.input_tokens[row] + state.output_tokens[row]
+    return both if both or state.stage[row] < DONE else None
+
+
+def counts_of(state: RunState, row: int) -> tuple[int | None, int | None]:
+    """Turns and tool calls of a rollout; None where another program did not save them."""
+    turns, calls = state.turns[row], state.tool_calls[row]
+    is_told = turns or not state.is_foreign or state.stage[row] < DONE
+    return (turns, calls) if is_told else (None, None)
 
 
 def seconds_of(state: RunState, row: int) -> float | None:

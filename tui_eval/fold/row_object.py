@@ -8,6 +8,8 @@ from typing import Any
 from tui_eval.fold.columns import (
     Note,
     Notes,
+    all_tokens_of,
+    counts_of,
     note_key,
     number_of_row,
     seconds_of,
@@ -26,6 +28,7 @@ def row_object(state: RunState, row: int, notes: Notes) -> dict[str, Any]:
     note = notes.get(note_key(state, row), Note())
     finished = stage >= DONE
     read, written = tokens_of(state, row)
+    turns, calls = counts_of(state, row)
     return {
         "row": row,
         "example_id": state.example_id(row),
@@ -36,11 +39,12 @@ def row_object(state: RunState, row: int, notes: Notes) -> dict[str, Any]:
         "stop_condition": facts.stop.get(row) or None,
         "is_truncated": row in facts.truncated if finished else None,
         "attempt": state.attempt[row] or None,
-        "turns": state.turns[row],
-        "tool_calls": state.tool_calls[row],
+        "turns": turns,
+        "tool_calls": calls,
         "tools": [name for name in facts.tools.get(row).split(TOOLS_APART) if name],
         "input_tokens": read,
         "output_tokens": written,
+        "tokens": all_tokens_of(state, row),
         "time_s": seconds_of(state, row),
         "metrics": {
             name: value

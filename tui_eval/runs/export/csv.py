@@ -12,7 +12,7 @@ from tui_eval.printable import printable
 from tui_eval.runs.export.source import ExportSource, question_of, response_of
 
 FIRST = ("example_id", "number", "stage", "reward", "error", "stop_condition", "is_truncated")
-COUNTS = ("attempt", "turns", "tool_calls", "input_tokens", "output_tokens", "time_s")
+COUNTS = ("attempt", "turns", "tool_calls", "input_tokens", "output_tokens", "tokens", "time_s")
 LAST = ("tools", "question", "answer", "response", "note", "tags")
 FORMULAS = tuple("=+-@\t\r\n＝＋－＠")
 """How a cell begins that a spreadsheet may compute."""

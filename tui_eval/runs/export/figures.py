@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from tui_eval.fold.columns import Note, note_key, seconds_of, tokens_of
+from tui_eval.fold.columns import Note, all_tokens_of, counts_of, note_key, seconds_of, tokens_of
 from tui_eval.fold.summary import summarize
 from tui_eval.fold.transcript import Rollout
 from tui_eval.runs.export.source import ExportSource
@@ -25,9 +25,9 @@ def mean_text(mean: Mean) -> str:
     return f"{number_text(mean.mean)} (95 %: {number_text(mean.low)} to {number_text(mean.high)})"
 
 
-def _tokens_text(read: int | None, written: int | None) -> str:
+def _tokens_text(read: int | None, written: int | None, both: int | None) -> str:
     if read is None:
-        return "–" if written is None else f"{written:,}"
+        return "–" if both is None else f"{both:,}"
     return f"{read:,} in, {written or 0:,} out"
 
 
@@ -47,8 +47,11 @@ def summary_facts(source: ExportSource) -> dict[str, str]:
         "examples": f"{summary.examples:,}, {run.rollouts_per_example} rollouts each",
     }
     for rate in summary.pass_rates:
-        found[f"pass@{rate.k}"] = number_text(rate.any_passes)
-    found["tokens"] = _tokens_text(*summary.told_tokens)
+        of = rate.examples + rate.left_out
+        over = f", over {rate.examples:,} of {of:,} examples" if rate.left_out else ""
+        found[f"pass@{rate.k}"] = f"{number_text(rate.any_passes)}{over}"
+    read, written = summary.told_tokens
+    found["tokens"] = _tokens_text(read, written, written)
     if summary.cost is not None:
         found["cost"] = dollars_text(summary.cost)
     settings = asked_values({"env_args": run.env_args, "sampling_args": run.sampling_args})
@@ -79,8 +82,10 @@ def facts_of(source: ExportSource, rollout: Rollout) -> dict[str, str]:
         found["stopped by"] = rollout.stop_condition
     if rollout.is_truncated:
         found["truncated"] = "yes"
-    found |= {"turns": str(state.turns[row]), "tool calls": str(state.tool_calls[row])}
-    found["tokens"] = _tokens_text(*tokens_of(state, row))
+    turns, calls = counts_of(state, row)
+    if turns is not None:
+        found |= {"turns": str(turns), "tool calls": str(calls)}
+    found["tokens"] = _tokens_text(*tokens_of(state, row), all_tokens_of(state, row))
     if (seconds := seconds_of(state, row)) is not None:
         found["time"] = f"{seconds:.1f}s"
     for score in rollout.scores:

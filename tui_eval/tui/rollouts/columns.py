@@ -6,6 +6,7 @@ from collections.abc import Callable, Hashable, Iterable, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
+from tui_eval.fold.columns import counts_of, tokens_of
 from tui_eval.fold.filter_fields import FIELDS, METRIC
 from tui_eval.fold.rollout_columns import DONE, WAITING
 from tui_eval.fold.row_facts import TOOLS_APART
@@ -61,7 +62,11 @@ def _tokens(state: RunState, row: int) -> int:
     return state.input_tokens[row] + state.output_tokens[row]
 
 
-def _tokens_text(tokens: int) -> str:
+def _known(count: int | None) -> int | str:
+    return NONE if count is None else count
+
+
+def _tokens_text(tokens: int | None) -> str:
     """A dash where none were counted: no answer is made of none."""
     return count_text(tokens) if tokens else NONE
 
@@ -97,11 +102,11 @@ TIME_COLUMN = Column("time", "time", 7, FIELDS["time"].meaning, _time)
 COLUMNS = (
     BAR_COLUMN,
     GROUP_COLUMN,
-    _number("turns", "turns", 6, lambda state, row: state.turns[row]),
-    _number("calls", "calls", 7, lambda state, row: state.tool_calls[row]),
+    _number("turns", "turns", 6, lambda state, row: _known(counts_of(state, row)[0])),
+    _number("calls", "calls", 7, lambda state, row: _known(counts_of(state, row)[1])),
     _number("tokens", "tokens", 8, _tokens, _tokens_text),
-    _number("input", "in", 7, lambda state, row: state.input_tokens[row], _tokens_text),
-    _number("output", "out", 7, lambda state, row: state.output_tokens[row], _tokens_text),
+    _number("input", "in", 7, lambda state, row: tokens_of(state, row)[0], _tokens_text),
+    _number("output", "out", 7, lambda state, row: tokens_of(state, row)[1], _tokens_text),
     _number("attempt", "try", 4, lambda state, row: state.attempt[row]),
     TIME_COLUMN,
     _text("stop", 20, lambda state, row: state.facts.stop.get(row)),

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from rich.cells import cell_len
 
-from tui_eval.fold.columns import number_of_row
+from tui_eval.fold.columns import counts_of, number_of_row
 from tui_eval.printable import one_line
 from tui_eval.tui.look.figures import count_text, plural, reward_text, span_text
 from tui_eval.tui.look.ink import Line, Span, left, letter_ink, line_width, spread
@@ -87,13 +87,14 @@ class TranscriptHeads(LineView, can_focus=False):
 def _row_facts(state: RunState, row: int) -> list[Span]:
     look = look_of(state, row)
     tokens = state.input_tokens[row] + state.output_tokens[row]
+    turns, calls = counts_of(state, row)
     return [
         (f"  {look.glyph} {look.word}", look.ink),
         (f" · {TRUNCATED}" if is_truncated(state, row) else "", "warn"),
         ("  reward ", "muted"),
         (reward_text(state.reward[row]), "strong"),
-        (f"  {plural(state.turns[row], 'turn')}", "muted"),
-        (f"  {plural(state.tool_calls[row], 'tool call')}", "muted"),
+        (f"  {plural(turns, 'turn')}" if turns is not None else "", "muted"),
+        (f"  {plural(calls, 'tool call')}" if calls is not None else "", "muted"),
         (f"  {count_text(tokens)} tokens" if tokens else "", "muted"),
         (f"  {span_text(state.total_ms[row] / 1000)}", "muted"),
     ]
