@@ -70,8 +70,8 @@ def test_a_filter_that_makes_no_sense_is_refused_with_all_that_is_wrong(program:
     done = program.run("ls", run, "--where", "scre<1 and reward<x", "--sort", "rewrd")
     assert (done.code, done.out) == (2, "")
     assert done.err.splitlines() == [
-        "error: filter, column 1: there is no field scre. Did you mean score?",
-        "error: filter, column 19: reward is compared with a number, not with x",
+        "error: filter, character 1: there is no field scre. Did you mean score?",
+        "error: filter, character 19: reward is compared with a number, not with x",
         "error: --sort: there is no column rewrd. Did you mean reward?",
     ]
     done = program.run("ls", run, "--where", "(", "--json")

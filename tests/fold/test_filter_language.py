@@ -100,7 +100,7 @@ def test_every_mistake_is_told_with_its_column(
         parse_filter(text, METRICS)
     assert refused.value.columns == [column for column, _, _ in faults]
     for found, (column, what, hint) in zip(refused.value.faults, faults, strict=True):
-        assert found.where == f"filter, column {column}"
+        assert found.where == f"filter, character {column}"
         assert found.what.startswith(what)
         assert found.hint.startswith(hint)
 

@@ -139,7 +139,7 @@ async def test_a_broken_file_is_told_in_one_line_and_all_is_as_usual(file: Path)
     file.write_text('theme = "lihgt"\n[keys]\nrun.follow = "q"\n')
     async with staged_app(running(), preferences=Preferences.read(file), size=(160, 40)) as stage:
         await stage.until(lambda: "lihgt" in stage.live.keys.message)
-        assert "and 1 more" in stage.live.keys.message
+        assert "2 faults in the settings" in stage.live.keys.message
         assert stage.app.theme == "tui-eval-dark"
         await stage.press("f")
         assert not stage.live.follower.on
@@ -153,6 +153,7 @@ async def test_a_broken_file_is_told_in_one_line_and_all_is_as_usual(file: Path)
     [
         ('[keys]\nrun.follow = "F99x"\n', "config.toml:2: keys.run.follow: there is no key 'F99x'"),
         ('theme = "drak"\n', "config.toml:1: theme: 'drak' is none of dark, light, terminal"),
+        ('theme = "drak"\nmotion = "x"\n', "2 faults in the settings, see tui-eval config keys · "),
     ],
 )
 async def test_what_is_wrong_with_the_settings_is_told_in_80_columns(

@@ -36,7 +36,7 @@ class FilterError(RefusedError):
     def __init__(self, places: Iterable[tuple[int, str, str]]) -> None:
         found = sorted(dict.fromkeys(places))
         self.columns = [column for column, _, _ in found]
-        super().__init__(Fault(f"filter, column {at}", what, hint) for at, what, hint in found)
+        super().__init__(Fault(f"filter, character {at}", what, hint) for at, what, hint in found)
 
 
 def parse_filter(text: str, metrics: Iterable[str] = ()) -> Node | None:

@@ -64,9 +64,11 @@ class Preferences:
         """What is wrong, in one line; empty where nothing is."""
         if not self.faults:
             return ""
-        first = self.faults[0]
-        more = f" (and {len(self.faults) - 1} more)" if len(self.faults) > 1 else ""
-        return f"{Path(first.where).name}: {first.what}{more} · see tui-eval config keys"
+        first, *others = self.faults
+        told = f"{Path(first.where).name}: {first.what}"
+        if not others:
+            return f"{told} · see tui-eval config keys"
+        return f"{len(self.faults)} faults in the settings, see tui-eval config keys · {told}"
 
     @property
     def is_still(self) -> bool:
