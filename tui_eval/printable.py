@@ -13,6 +13,8 @@ _UNPRINTABLE = re.compile(
     "\U0001f3fb-\U0001f3ff"
     "\U000e0000-\U000e0fff]"
 )
+# The same, but for what shapes the signs around it, which only a terminal's cells make trouble of.
+_STEERING = re.compile("(?![\u200c\u200d\U0001f3fb-\U0001f3ff])" + _UNPRINTABLE.pattern)
 _CONTROL_PICTURES = {code: chr(0x2400 + code) for code in range(0x20)} | {0x7F: "\u2421"}
 # They choose between drawings of one sign, and terminals disagree on the cells that each takes.
 _SELECTORS = re.compile("[\ufe00-\ufe0f]")
@@ -35,6 +37,11 @@ def printable(text: str) -> str:
         return text
     text = text.replace("\r\n", "\n").replace("\t", "    ")
     return _UNPRINTABLE.sub(_visible, _SELECTORS.sub("", text))
+
+
+def readable(text: str) -> str:
+    """The same for files that are read elsewhere: joined signs, their variants and tabs stay."""
+    return _STEERING.sub(_visible, text.replace("\r\n", "\n"))
 
 
 def one_line(text: str, width: int) -> str:

@@ -27,6 +27,9 @@ HOSTILE = (
     "</pre></details><script>alert(1)</script>\n"
     '<img src="http://evil.test/x" onerror=a>\x1b]52;c;\x07'
 )
+SHAPED = (
+    "\U0001f469\u200d\U0001f467 \u0645\u06cc\u200c\u062e\u0648 \U0001f44d\U0001f3fd \u2764\ufe0f\t."
+)
 FENCES = "````\n# not a heading\n```` ]( <b>"
 
 
@@ -40,7 +43,7 @@ def source(path: Path) -> ExportSource:
             completion=[
                 {"role": "assistant", "tool_calls": [call], "reasoning_content": FENCES},
                 {"role": "tool", "tool_call_id": "c", "content": HOSTILE},
-                {"role": "assistant", "content": "@SUM(A1) \ud83d"},
+                {"role": "assistant", "content": f"@SUM(A1) \ud83d {SHAPED} \u202e"},
             ],
             answer="-2",
             metrics={"score": -1.0, "<u>": 1.0},
@@ -185,6 +188,13 @@ def test_a_pass_rate_tells_over_how_many_examples_it_is(tmp_path: Path) -> None:
     text = written(tmp_path, "markdown").decode()
     assert re.search(r"^- pass@2: [01][.\d]*, over 1 of 2 examples$", text, re.MULTILINE)
     assert re.search(r"^- pass@1: [01][.\d]*", text, re.MULTILINE)
+
+
+@pytest.mark.parametrize("kind", ["csv", "markdown", "html"])
+def test_joined_signs_and_tabs_are_as_they_were_said(tmp_path: Path, kind: str) -> None:
+    text = written(tmp_path, kind).decode()
+    assert SHAPED in text
+    assert "\u202e" not in text and "\\u{202e}" in text
 
 
 @given(st.text("`\n a#", max_size=30))
