@@ -39,7 +39,7 @@ def printable(text: str) -> str:
     return _UNPRINTABLE.sub(_visible, _SELECTORS.sub("", text))
 
 
-def readable(text: str) -> str:
+def harmless(text: str) -> str:
     """The same for files that are read elsewhere: joined signs, their variants and tabs stay."""
     return _STEERING.sub(_visible, text.replace("\r\n", "\n"))
 

@@ -192,7 +192,7 @@ def test_all_that_is_wrong_with_the_settings_is_told_and_no_run_fails_for_it(
     run = program.run("reverse-text", "-m", "demo", "-n", "1", "-r", "1")
     assert run.code == 0, run
     (line,) = (line for line in run.err.splitlines() if "lihgt" in line)
-    assert "(and 1 more)" in line
+    assert "2 faults in the settings, see tui-eval config keys" in line
 
 
 def test_the_page_on_the_screen_names_settings_that_there_are(program: Program) -> None:

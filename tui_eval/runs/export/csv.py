@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from typing import Any, BinaryIO
 
 from tui_eval.fold.transcript import from_row
-from tui_eval.printable import readable
+from tui_eval.printable import harmless
 from tui_eval.runs.export.source import ExportSource, question_of, response_of
 
 FIRST = ("example_id", "number", "stage", "reward", "error", "stop_condition", "is_truncated")
@@ -45,7 +45,7 @@ def _cell(value: Any) -> str:
 
 def safe_cell(text: str) -> str:
     """Text that no terminal obeys and, with an apostrophe before it, no spreadsheet computes."""
-    text = readable(text)
+    text = harmless(text)
     return f"'{text}" if text.lstrip(" ").startswith(FORMULAS) else text
 
 

@@ -10,7 +10,7 @@ from typing import BinaryIO
 
 from tui_eval.fold.rollout_columns import ERROR
 from tui_eval.fold.transcript import Entry, Rollout
-from tui_eval.printable import one_line, readable
+from tui_eval.printable import harmless, one_line
 from tui_eval.runs.export.figures import facts_of, metric_facts, number_text, summary_facts
 from tui_eval.runs.export.page_style import STYLE
 from tui_eval.runs.export.source import ExportSource, question_of
@@ -59,7 +59,7 @@ def line(text: str) -> str:
 def block(text: str, kind: str = "") -> str:
     """Anybody's text as it is."""
     named = f' class="{kind}"' if kind else ""
-    return f"<pre{named}>\n{escape(readable(text))}</pre>\n"
+    return f"<pre{named}>\n{escape(harmless(text))}</pre>\n"
 
 
 def _facts(facts: Mapping[str, str]) -> str:

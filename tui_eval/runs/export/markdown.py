@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from typing import BinaryIO
 
 from tui_eval.fold.transcript import Entry, Rollout
-from tui_eval.printable import one_line, readable
+from tui_eval.printable import harmless, one_line
 from tui_eval.runs.export.figures import facts_of, summary_facts
 from tui_eval.runs.export.source import ExportSource
 
@@ -71,7 +71,7 @@ def plain(text: str) -> str:
 
 def fenced(text: str) -> Iterator[str]:
     """Text as it is, between fences that are longer than any in it."""
-    text = readable(text)
+    text = harmless(text)
     longest = max((len(run) for run in re.findall("`+", text)), default=0)
     fence = "`" * max(longest + 1, 3)
     yield fence

@@ -91,7 +91,7 @@ def rollout_text(
         raise ValueError("this rollout cannot be read back from results.jsonl")
     assert state.run is not None
     source = ExportSource(RunDir(Path(state.run.path)), state, notes, [row])
-    return Readable("\n".join(rollout_lines(source, rollout)) + "\n", ".md")
+    return Readable(printable("\n".join(rollout_lines(source, rollout))) + "\n", ".md")
 
 
 def log_text(feed: Feed) -> Readable:

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 
 from textual.screen import ScreenResultType
 
+from tui_eval.printable import printable
 from tui_eval.tui.look.paths import shown_path, typed_path
 from tui_eval.tui.terminal.browser import in_browser, lies_in
 from tui_eval.tui.terminal.drawing import DrawnScreen
@@ -86,7 +87,7 @@ class ComparedScreen(DrawnScreen[ScreenResultType]):
         except (RefusedError, OSError, ValueError) as error:
             self._say(f"It cannot be opened: {error}")
             return
-        data = text.encode("utf-8", "backslashreplace")
+        data = printable(text).encode("utf-8", "backslashreplace")
         if fault := read_elsewhere(self.app, words, data, suffix):
             self._say(f"{fault[0].upper()}{fault[1:]}.")
 
