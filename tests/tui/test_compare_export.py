@@ -11,6 +11,7 @@ import pytest
 from compare_staging import comparing, runs_screen, watched
 from compared_runs import QUESTIONS, two_runs
 
+from tui_eval.printable import printable
 from tui_eval.tui.screens.compare import CompareRuns
 from tui_eval.tui.screens.compare_rollouts import CompareRollouts
 from tui_eval.tui.terminal.browser import DRIVER, in_browser
@@ -144,6 +145,25 @@ async def test_two_rollouts_are_exported_to_read_as_json_or_as_they_were_saved(
             assert line in (path / "results.jsonl").read_text().splitlines()
         told = json.loads((tmp_path / f"{name}.json").read_text())
         assert told == {"A": json.loads(lines[0]), "B": json.loads(lines[1])}
+
+
+async def test_what_models_said_steers_no_pager(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    read: list[bytes] = []
+    monkeypatch.setattr(
+        "tui_eval.tui.copying.elsewhere.read_elsewhere",
+        lambda app, words, data, suffix: read.append(data) or "",
+    )
+    monkeypatch.setenv("PAGER", "cat")
+    paths = two_runs(tmp_path)
+    results = paths[1] / "results.jsonl"
+    results.write_text(results.read_text().replace("3 boxes", "3 \U0001f3fd\u200d\\u001b[2J"))
+    async with comparing(runs_screen(paths)) as stage:
+        await stage.press("enter", "o")
+        await stage.until(lambda: bool(read))
+    text = read[0].decode()
+    assert "A quarter of 3 \\u{1f3fd}" in text and printable(text) == text
 
 
 async def test_two_rollouts_are_read_in_the_pager_once_there_are_two(
