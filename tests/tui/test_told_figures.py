@@ -21,6 +21,8 @@ from seeing import seen
 from staging import over, running, staged_app
 
 from tui_eval import events as ev
+from tui_eval.fold.columns import SPENT
+from tui_eval.tui.rollouts.columns import known_columns
 
 
 async def test_a_narrow_header_gives_its_names_away_before_the_interval_of_the_reward() -> None:
@@ -74,6 +76,9 @@ async def test_tokens_that_are_told_as_one_number_are_not_called_those_of_answer
         shown = stage.text(stage.live.header) + stage.text(stage.live.numbers)
         assert "2.5k tokens" in shown and "tokens  2.5k" in shown
         assert "0 in" not in shown and "2.5k out" not in shown and "tokens in" not in shown
+        known = known_columns(stage.app.state)
+        cells = [known[name].cell(known[name].value(stage.app.state, 0)) for name in SPENT[:3]]
+        assert [cell.strip() for cell in cells] == ["–", "–", "1.2k"]
 
 
 async def test_what_an_older_file_does_not_tell_is_not_made_up() -> None:

@@ -66,7 +66,7 @@ def _known(count: int | None) -> int | str:
     return NONE if count is None else count
 
 
-def _tokens_text(tokens: int | None) -> str:
+def _tokens_text(tokens: int) -> str:
     """A dash where none were counted: no answer is made of none."""
     return count_text(tokens) if tokens else NONE
 
@@ -105,8 +105,8 @@ COLUMNS = (
     _number("turns", "turns", 6, lambda state, row: _known(counts_of(state, row)[0])),
     _number("calls", "calls", 7, lambda state, row: _known(counts_of(state, row)[1])),
     _number("tokens", "tokens", 8, _tokens, _tokens_text),
-    _number("input", "in", 7, lambda state, row: tokens_of(state, row)[0], _tokens_text),
-    _number("output", "out", 7, lambda state, row: tokens_of(state, row)[1], _tokens_text),
+    _number("input", "in", 7, lambda state, row: tokens_of(state, row)[0] or 0, _tokens_text),
+    _number("output", "out", 7, lambda state, row: tokens_of(state, row)[1] or 0, _tokens_text),
     _number("attempt", "try", 4, lambda state, row: state.attempt[row]),
     TIME_COLUMN,
     _text("stop", 20, lambda state, row: state.facts.stop.get(row)),
