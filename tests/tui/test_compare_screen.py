@@ -286,6 +286,21 @@ async def test_enter_before_anything_is_read_says_that_it_is_too_early(tmp_path:
         assert stage.text("keys").strip() == "Not yet: the runs are still being read."
 
 
+@pytest.mark.parametrize("size", [(120, 40), (200, 60)])
+async def test_titles_tell_nothing_of_runs_that_are_still_being_read(
+    tmp_path: Path, size: tuple[int, int]
+) -> None:
+    screen = runs_screen(two_runs(tmp_path))
+    screen.reading = Stuck(screen.reading.paths)
+    stage = Comparing(screen)
+    async with stage.app.run_test(size=size) as stage.pilot:
+        await stage.until(lambda: "reading" in stage.text("pairs"))
+        titles = [
+            stage.title(view).split(" · ") for view in ("pairs", "paired-numbers", "settings")
+        ]
+        assert titles == [[" 1 Examples "], [" 2 Numbers "], [" 3 Settings that differ "]]
+
+
 async def test_one_pane_at_a_time_where_there_is_little_room(tmp_path: Path) -> None:
     async with comparing(runs_screen(two_runs(tmp_path)), (80, 24)) as stage:
         panes = stage.screen.panes

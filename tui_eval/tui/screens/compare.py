@@ -187,15 +187,18 @@ class CompareRuns(ComparedScreen[None], ZoomingScreen):
     def _draw(self) -> None:
         for view in (self.header, self.examples, self.numbers, self.settings):
             view.update()
-        count = len(self.found.settings) if self.found is not None else 0
         self._entitle(self.examples, "Examples", *self._examples_told())
-        among = f"A and {self.numbers.letter}"
-        self._entitle(self.numbers, "Numbers", among, "means, 95 % intervals")
-        self._entitle(self.settings, SETTINGS, *([] if self.has_class("-narrow") else [str(count)]))
         comparison = self.comparison
         holds = (-1, -1, -1)
-        if comparison is not None:
+        between: list[str] = []
+        differing: list[str] = []
+        if self.found is not None and comparison is not None:
+            count = len(self.found.settings)
             holds = (len(comparison.examples), len(comparison.figures), count)
+            between = [f"A and {self.numbers.letter}", "means, 95 % intervals"]
+            differing = [] if self.has_class("-narrow") else [str(count)]
+        self._entitle(self.numbers, "Numbers", *between)
+        self._entitle(self.settings, SETTINGS, *differing)
         few = comparison is not None and len(comparison.examples) + 5 <= self.grid.size.height // 2
         self.set_class(few, "-few")
         self.tabs.tabs = [*map(Tab, ("Examples", "Numbers", SETTINGS), holds)]
