@@ -249,6 +249,24 @@ def test_a_filter_says_whether_it_can_take_long() -> None:
     assert not RowFilter("a error:b").has_pattern
 
 
+@pytest.mark.parametrize(
+    "text", ["later", "/la.er/", "!later", "answer:later", "answer:/la.er/", "question:fox"]
+)
+def test_what_came_since_a_filter_was_asked_is_searched_too(text: str) -> None:
+    state, wanted = made(), RowFilter(text)
+    gone = finished(3, None, error="ModelError -> TimeoutError", example_id=1)
+    for change in (
+        lambda: None,
+        lambda: state.facts.answers.put(2, "Some time LATER."),
+        lambda: state.facts.questions.put(1, "Does a fox live later?"),
+        lambda: state.apply(RowsTakenBack(0, 0.0, [gone])),
+        lambda: state.facts.answers.put(3, "later"),
+    ):
+        change()
+        assert list(wanted.rows(state)) == list(RowFilter(text).rows(state))
+    assert list(wanted.rows(made())) == list(RowFilter(text).rows(made())), "another run"
+
+
 def test_a_run_may_grow_while_its_columns_are_held() -> None:
     state = made()
     columns = Columns(state)

@@ -22,6 +22,11 @@ if TYPE_CHECKING:
 
 INDEXED = ("example", "stage", "error", "stop", "tool", "question", "answer")
 """What a word or a regular expression by itself is looked for in."""
+LOWERED = ("question", "answer")
+"""Columns of which the index has no more than a beginning, in lower case."""
+
+Find = Callable[[Sequence[str]], list[bool]]
+"""Says which texts, beginnings in lower case, hold something."""
 
 _NUMBER_OPERATORS: dict[str, Callable[[Any, Any], Any]] = {
     "<": operator.lt,
@@ -65,6 +70,7 @@ class RowFilter:
         self._heard: dict[Compare, dict[int, tuple[Version, bool]]] = {
             one: {} for one in self.text_conditions
         }
+        self._searched = _Searched()
 
     def heard(self, condition: Compare, row: int, holds: bool, version: Version) -> None:
         """Tells whether a condition holds for the transcript that a row had in this version."""
@@ -111,7 +117,7 @@ class RowFilter:
             return join.reduce(sures), join.reduce(possibles)
         if isinstance(node, Compare) and node.field == "text":
             return self._text_bounds(node, columns)
-        mask = _mask(node, columns)
+        mask = _mask(node, columns, self._searched)
         return mask, mask
 
     def _text_bounds(self, node: Compare, columns: Columns) -> tuple[np.ndarray, np.ndarray]:
@@ -127,6 +133,27 @@ class RowFilter:
         return sure, possible
 
 
+class _Searched:
+    """What was found in the texts of questions and answers, which only become more.
+
+    Each is searched once, however often a run that goes on is filtered.
+    """
+
+    def __init__(self) -> None:
+        self._found: dict[tuple[Node, str], tuple[Sequence[str], list[bool]]] = {}
+
+    def found(self, node: Node, field: str, texts: Sequence[str], find: Find) -> list[bool]:
+        """By text of a column whether something is in it."""
+        if field not in LOWERED:
+            return find([text[:SHORT].lower() for text in texts])
+        of, found = self._found.get((node, field), (texts, []))
+        if of is not texts:  # those of another run
+            found = []
+        found = found + find(texts[len(found) :]) if found else find(texts)
+        self._found[node, field] = texts, found
+        return found
+
+
 def _parts(node: Node | None) -> Iterable[Node]:
     if node is None:
         return
@@ -136,9 +163,9 @@ def _parts(node: Node | None) -> Iterable[Node]:
         yield from _parts(part)
 
 
-def _mask(node: Word | Pattern | Compare, columns: Columns) -> np.ndarray:
+def _mask(node: Word | Pattern | Compare, columns: Columns, searched: _Searched) -> np.ndarray:
     if isinstance(node, (Word, Pattern)):
-        return _indexed(node, columns)
+        return _indexed(node, columns, searched)
     if kind_of(node.field) == NUMBERS:
         return _number_mask(columns.numbers(node.field), node)
     if node.field in ("stage", "truncated"):
@@ -148,23 +175,22 @@ def _mask(node: Word | Pattern | Compare, columns: Columns) -> np.ndarray:
         return _turned(_chosen(column, [not text for text in column.texts]), node)
     if node.field == "example" and node.operator in ("<", "<=", ">", ">="):
         return _number_mask(_as_numbers(column), node)
-    return _text_mask(column, node)
+    return _text_mask(column, node, searched)
 
 
-def _indexed(node: Word | Pattern, columns: Columns) -> np.ndarray:
+def _indexed(node: Word | Pattern, columns: Columns, searched: _Searched) -> np.ndarray:
     import numpy as np
 
     mask = np.zeros(columns.total, bool)
     with _finder(node if isinstance(node, Pattern) else node.text) as find:
         for field in INDEXED:
             column = columns.text(field)
-            lowered = field in ("question", "answer")
-            mask |= _chosen(column, find(column.texts if lowered else _heads(column.texts)))
+            mask |= _chosen(column, searched.found(node, field, column.texts, find))
     return mask
 
 
 @contextmanager
-def _finder(value: str | Pattern) -> Iterator[Callable[[Sequence[str]], list[bool]]]:
+def _finder(value: str | Pattern) -> Iterator[Find]:
     """Says which texts, heads in lower case, hold the words or a match."""
     if isinstance(value, Pattern):
         with Matcher(value.source, short=True) as matcher:
@@ -172,11 +198,6 @@ def _finder(value: str | Pattern) -> Iterator[Callable[[Sequence[str]], list[boo
     else:
         wanted = value.lower()
         yield lambda texts: [wanted in text for text in texts]
-
-
-def _heads(texts: Sequence[str]) -> list[str]:
-    """Of each text the beginning, as the index has it, in lower case."""
-    return [text[:SHORT].lower() for text in texts]
 
 
 def _number_mask(numbers: np.ndarray, node: Compare) -> np.ndarray:
@@ -215,7 +236,7 @@ def _turned(mask: np.ndarray, node: Compare) -> np.ndarray:
     return turned
 
 
-def _text_mask(column: TextColumn, node: Compare) -> np.ndarray:
+def _text_mask(column: TextColumn, node: Compare, searched: _Searched) -> np.ndarray:
     value = node.value
     whole = node.operator in ("=", "!=") and isinstance(value, str)
     if whole or (node.field == "example" and _is_number(value)):
@@ -226,7 +247,7 @@ def _text_mask(column: TextColumn, node: Compare) -> np.ndarray:
         ]
     else:
         with _finder(value if isinstance(value, Pattern) else str(value)) as find:
-            found = find(_heads(column.texts))
+            found = searched.found(node, node.field, column.texts, find)
     mask = _chosen(column, found)
     return _turned(mask, node)
 

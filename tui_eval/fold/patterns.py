@@ -18,13 +18,15 @@ from collections.abc import Sequence
 from itertools import islice
 from types import TracebackType
 
+from tui_eval.fold.lower_texts import LowerTexts, stays_within_lines
+
 SHORT = 200
 """Characters of a text that are looked at where many are; the index has no more of each."""
 LONGEST_SOURCE = 1000
 PATIENCE_S = 2.0
 AT_ONCE, QUICK_S = 16, 0.001
 """How many texts are looked at before the clock is; more once so many took so few seconds."""
-_COST_MOST = 1e7
+_COST_MOST, _COST_MOST_IN_MANY = 1e7, 1e5
 _ESCAPES_AND_SETS = re.compile(r"\\.|\[\^?\]?(?:\\.|[^\]\\])*\]", re.DOTALL)
 _REPEATED_OR_LOOKING = re.compile(r"\)[*+{?]|\(\?(?![:P])|\(\?P=|[*+?}][*+]")
 
@@ -53,7 +55,7 @@ def pattern_fault(source: str) -> str:
     return ""
 
 
-def has_small_cost(source: str) -> bool:
+def has_small_cost(source: str, most: float = _COST_MOST) -> bool:
     """Whether matching a short text is sure to take well below a second, whatever the text.
 
     Counts how many ways there are to try: no group may be repeated, and few repeats and
@@ -66,7 +68,7 @@ def has_small_cost(source: str) -> bool:
         return False
     repeats = sum(bare.count(sign) for sign in "*+{")
     choices = bare.count("?") + bare.count("|")
-    return SHORT * float(SHORT) ** repeats * 2.0**choices <= _COST_MOST
+    return SHORT * float(SHORT) ** repeats * 2.0**choices <= most
 
 
 class Matcher:
@@ -82,6 +84,9 @@ class Matcher:
         self._patience = patience_s
         cheap = short and has_small_cost(source)
         self._here = _compiled(source) if cheap else None
+        self._lines: re.Pattern[str] | None = None
+        if cheap and has_small_cost(source, _COST_MOST_IN_MANY) and stays_within_lines(source):
+            self._lines = _compiled(f"(?:{source}).*")
         self._process: subprocess.Popen[bytes] | None = None
 
     def __enter__(self) -> Matcher:
@@ -104,17 +109,31 @@ class Matcher:
         """
         if self._here is None:
             return self._ask(list(map(_whole, texts)))
-        search, now = self._here.search, time.monotonic()
-        end, many = now + self._patience, AT_ONCE
-        found: list[bool] = []
-        left, total = iter(texts), len(texts)  # there may be more texts meanwhile
+        end = time.monotonic() + self._patience
+        found = self._in_pieces(texts, end) if isinstance(texts, LowerTexts) else []
+        search, now, many = self._here.search, time.monotonic(), AT_ONCE
+        left, total = islice(texts, len(found), None), len(texts)  # it may grow meanwhile
         while len(found) < total:
-            if now > end:
-                raise PatternTooSlowError(self._source)
+            self._look_at(now, end)
             found += [match is not None for match in map(search, islice(left, many))]
             before, now = now, time.monotonic()
             many = 2 * many if now - before < QUICK_S else AT_ONCE
         return found
+
+    def _in_pieces(self, texts: LowerTexts, end: float) -> list[bool]:
+        """The first texts at once, where that is sure to come to the same and to be faster."""
+        found: list[bool] = []
+        first = texts[:AT_ONCE]
+        if self._lines is None or 2 * sum(map(bool, map(self._lines.search, first))) > len(first):
+            return found
+        for piece in texts.pieces():
+            self._look_at(time.monotonic(), end)
+            found += piece.found(self._lines)
+        return found
+
+    def _look_at(self, now: float, end: float) -> None:
+        if now > end:
+            raise PatternTooSlowError(self._source)
 
     def _ask(self, texts: list[str]) -> list[bool]:
         process = self._process or self._start()

@@ -7,6 +7,8 @@ from array import array
 from threading import Lock
 from typing import TYPE_CHECKING, Any
 
+from tui_eval.fold.lower_texts import LowerTexts
+
 if TYPE_CHECKING:
     from tui_eval.events import RolloutFinished
 
@@ -62,7 +64,7 @@ class Heads(_Texts):
 
     def __init__(self) -> None:
         super().__init__()
-        self._lower: list[str] = []
+        self._lower = LowerTexts()
         self._lock = Lock()
 
     def put(self, row: int, text: str) -> None:
@@ -71,10 +73,10 @@ class Heads(_Texts):
             self.texts.append(text)
             self._set(row, len(self.texts) - 1)
 
-    def lower(self) -> list[str]:
+    def lower(self) -> LowerTexts:
         """All texts in lower case, in their order."""
         with self._lock:  # several threads may filter at a time
-            self._lower += map(str.lower, self.texts[len(self._lower) :])
+            self._lower.extend(map(str.lower, self.texts[len(self._lower) :]))
             return self._lower
 
 
