@@ -15,7 +15,7 @@ from suites import CHAT, Suites, marked
 from tui_eval.commands import MoveLimit, Pause, Rerun, Resume, Stop
 from tui_eval.engine.seam.live_feed import LiveFeed
 from tui_eval.engine.suites.at_work import at_work_on
-from tui_eval.events import CommandAnswered, EvaluationMoved, Noticed, RunStarted
+from tui_eval.events import CommandAnswered, EvaluationMoved, LimitMoved, Noticed, RunStarted
 from tui_eval.runs.lock import holder
 
 
@@ -83,6 +83,46 @@ async def test_the_limit_of_all_moves_and_one_that_has_fewer_of_its_own_keeps_th
             lambda: any(isinstance(one, CommandAnswered) and not one.done for one in root.heard),
             "a suite has no rollouts",
         )
+
+
+@pytest.mark.usefixtures("here")
+async def test_what_is_paused_for_all_and_resumed_at_one_goes_on_for_all(suite: Suites) -> None:
+    suite.server.script(CHAT, [Reply(body=chat_answer("yes"), delay=0.05)])
+    suite.write(*(f"{marked(mark)}; num_examples = 10" for mark in "ab"), top="max_concurrent = 2")
+    async with seat(LiveFeed(REQUEST)) as root:
+        await root.until(lambda: root.suite.running, "the first one runs")
+        held = holder(Path(root.suite.evaluations[0].last.path) / "lock")
+        assert held is not None
+        async with seat(LiveFeed(socket_path=held.socket)) as one:
+            root.feed.send(Pause())
+            await one.until(lambda: not one.state.gate_open, "the evaluation is paused")
+            await root.until(lambda: not root.suite.gate_open, "with all of it")
+            one.feed.send(Resume())
+            await root.until(lambda: root.suite.gate_open, "all of it goes on")
+            one.feed.send(Pause())
+            await root.until(lambda: not root.suite.gate_open, "and is paused with the one")
+            root.feed.send(Resume())
+            await root.until(lambda: root.suite.end, "the second one begins and ends, too")
+        assert [one.last.status for one in root.suite.evaluations] == ["finished", "finished"]
+
+
+@pytest.mark.usefixtures("here")
+async def test_a_limit_that_is_raised_at_one_evaluation_is_raised_for_all(suite: Suites) -> None:
+    suite.server.script(CHAT, [Reply(hang=True)])
+    suite.write(f"{marked('a')}; num_examples = 10", marked("b"), top="max_concurrent = 2")
+    async with seat(LiveFeed(REQUEST)) as root:
+        await root.until(lambda: len(suite.server.requests) == 2, "two are in flight")
+        held = holder(Path(root.suite.evaluations[0].last.path) / "lock")
+        assert held is not None
+        async with seat(LiveFeed(socket_path=held.socket)) as one:
+            one.feed.send(MoveLimit(5))
+            await one.until(lambda: len(suite.server.requests) == 5, "five are")
+            await root.until(lambda: root.suite.limit_moved, "everybody hears it")
+            assert root.suite.started is not None and root.suite.started.max_concurrent == 5
+            one.feed.send(MoveLimit(1))
+            await one.until(lambda: one.of(LimitMoved)[-1].max_concurrent == 1, "one has fewer")
+            root.listen()
+            assert root.suite.started.max_concurrent == 5
 
 
 @pytest.mark.usefixtures("here")

@@ -9,6 +9,7 @@ import os
 import time
 import uuid
 from contextlib import suppress
+from functools import partial
 from pathlib import Path
 
 from msgspec.structs import replace
@@ -161,6 +162,19 @@ class Suite:
             for session in self._working.values():
                 session.obey(command)
 
+    def _obey_at(self, session: Session, command: Command) -> None:
+        """Does what is asked at one evaluation's own socket.
+
+        All are paused and resumed together: nobody there sees that the others stand still. A limit
+        above that of all would have no effect there, and moves both.
+        """
+        if isinstance(command, (Pause, Resume)):
+            self.obey(command)
+            return
+        if isinstance(command, MoveLimit) and command.max_concurrent > self._in_flight.limit:
+            self.obey(command)
+        session.obey(command)
+
     def _move_limit(self, limit: int) -> None:
         """Moves what all evaluations together may do, and what holds each of them no more.
 
@@ -287,7 +301,7 @@ class Suite:
                 prepared.lock.release()
                 raise
             self._working[one.place] = session
-            server = await listen(sock, hub, session.obey, lambda: None)
+            server = await listen(sock, hub, partial(self._obey_at, session), lambda: None)
             if self._stopped:
                 session.stop()
             if not self._gate.is_open:
