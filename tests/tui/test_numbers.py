@@ -43,6 +43,14 @@ async def test_tools_percentiles_and_stops_are_counted() -> None:
         assert ["tool", "calls", "failed"] in rows and "no_tools_called" in shown(stage)
 
 
+def test_a_long_name_of_a_metric_or_tool_is_cut_only_where_there_is_no_room() -> None:
+    name, state = "judge_rates_the_final_answer_for_truth", RunState()
+    for event in (run_started(), finished(0, metrics={name: 0.5}, tools={name: (2, 0)})):
+        state.apply(event)
+    texts = ["".join(text for text, _ in one.line) for one in numbers(state, 78)]
+    assert sum(name in text for text in texts) == 2
+
+
 @pytest.mark.parametrize("total_ms", [4000.0, 0.0])
 def test_tokens_are_told_as_those_of_a_rollout(total_ms: float) -> None:
     state = RunState()

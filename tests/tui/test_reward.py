@@ -35,6 +35,15 @@ def test_parts_that_are_small_do_not_read_as_nothing() -> None:
     assert lines[3].split() == ["reward", "4e-07"] and len(lines[1]) == len(lines[2])
 
 
+def test_a_long_name_of_a_metric_is_cut_only_where_there_is_no_room() -> None:
+    name, row = "judge_rates_the_final_answer_for_truth", saved_row(1)
+    row |= {"metrics": {name: 0.5}}
+    for width, is_whole in ((78, True), (36, False)):
+        lines = ["".join(t for t, _ in line) for line in breakdown(from_row(1, row), None, width)]
+        assert any(f"{name}   0.50" in line for line in lines) is is_whole
+        assert max(map(len, lines)) <= width
+
+
 def bars(*raws: float) -> list[int]:
     """How many cells the bar of each function has, of weight 1 each."""
     scores = [{"name": f"f{raw}", "raw": raw, "weight": 1.0, "error": None} for raw in raws]

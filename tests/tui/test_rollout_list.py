@@ -373,6 +373,27 @@ async def test_a_later_try_is_told_in_the_room_that_there_is(width: int, told: l
         assert [line[at:].strip() for line in lines[1:3]] == told
 
 
+async def test_a_rollout_of_hours_keeps_its_time_apart_from_its_turns() -> None:
+    hours = [finished(row, total_ms=1e3 * took, turns=2) for row, took in enumerate((4096, 531441))]
+    feed = ScriptedFeed([run_started(), *hours], saved_rows(), live=False)
+    async with staged_app(feed, size=(80, 24)) as stage:
+        lines = shown(stage).splitlines()[1:3]
+        assert [line.split()[-3:] for line in lines] == [
+            ["2", "1h08m", "done"],
+            ["2", "147h", "done"],
+        ]
+
+
+async def test_metrics_whose_long_names_begin_alike_can_be_told_apart_in_the_menus() -> None:
+    names = [f"judge_rates_the_final_answer_for_{what}" for what in ("style", "truth")]
+    done = finished(0, metrics=dict.fromkeys(names, 0.5))
+    async with staged_app(ScriptedFeed([run_started(), done], saved_rows())) as stage:
+        for box in "cs":
+            await stage.press(box)
+            assert all(f"{name}  metric" in seen(stage.app) for name in names)
+            await stage.press("escape")
+
+
 async def test_a_wide_list_shows_metrics() -> None:
     async with staged_app(over(), size=(200, 60)) as stage:
         assert "mean ±std" in shown(stage).splitlines()[0]

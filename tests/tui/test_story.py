@@ -15,6 +15,7 @@ from tui_eval.tui.look.blocks import bar, columns, thread
 from tui_eval.tui.look.figures import (
     clock_text,
     count_text,
+    hours_text,
     interval_text,
     ms_text,
     rate_text,
@@ -174,6 +175,9 @@ def test_numbers_are_short() -> None:
     ]  # fmt: skip
     assert [span_text(v) for v in (0.04, 59.9, 62, 3723)] == ["40ms", "59.9s", "1:02", "1:02:03"]
     assert [clock_text(v) for v in (-3, 12.9, 61)] == ["0s", "12s", "1:01"]
+    assert [hours_text(v) for v in (3599.9, 3723, 359_999, 531_434)] == [
+        "0h59m", "1h02m", "99h59m", "147h",
+    ]  # fmt: skip
     assert [took_text(v) for v in (0.82, 9.7, 12.9, 61)] == ["0.8s", "9.7s", "12s", "1:01"]
     assert [ms_text(v) for v in (0, 3.2, 980, 1234, 62_000)] == [
         "0ms", "3ms", "980ms", "1.2s", "1:02",

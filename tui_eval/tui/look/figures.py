@@ -92,6 +92,12 @@ def clock_text(seconds: float) -> str:
     return f"{hours}:{minutes:02}:{rest:02}"
 
 
+def hours_text(seconds: float) -> str:
+    """A span of hours where there is no room for its seconds: 1h02m, 147h."""
+    hours, minutes = divmod(int(seconds) // 60, 60)
+    return f"{hours}h{minutes:02}m" if hours < 100 else f"{hours:,}h"
+
+
 def took_text(seconds: float) -> str:
     """What a run took: 0.8s, 9.7s, and in whole seconds from ten on."""
     return span_text(seconds) if 0 < seconds < 9.95 else clock_text(seconds)

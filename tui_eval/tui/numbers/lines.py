@@ -30,7 +30,7 @@ MEASURE = 84
 """Cells that the numbers take at most: what belongs together stands together."""
 BESIDE, APART = 100, 4
 """Cells from which on there are two columns, and those between the two."""
-NAME_MOST = 26
+NAME_MOST = 60
 EXAMPLE = 10
 """Cells for the name of an example."""
 ERRORS, FIGURES, QUESTION_LEAST = 8, 49, 20

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from tui_eval.printable import one_line, printable
 from tui_eval.tui.look.blocks import bar
 from tui_eval.tui.look.figures import NONE, plural, reward_text
-from tui_eval.tui.look.ink import EMPTY, Line, Span, left, right
+from tui_eval.tui.look.ink import EMPTY, Line, Span, left, line_width, right
 from tui_eval.tui.look.wrap import shown, shown_lines
 
 if TYPE_CHECKING:
@@ -21,7 +21,7 @@ RAW, WEIGHT, ADDS = 7, 6, 7
 TABLE = RAW + WEIGHT + ADDS + 4
 TINY = 0.01
 """Where all parts are below this share of what the weights can add, bars are to their own scale."""
-NAME_MOST = 30
+NAME_MOST, METRIC_MOST = 30, 60
 GROUP = 11
 FIRST_LINES = 6
 TEXT_LINES = 400
@@ -67,7 +67,7 @@ def breakdown(rollout: Rollout | None, group: ExampleFigures | None, width: int)
         yield from _group(rollout, group, width)
     unknown = "not weighted: it errored" if rollout.error else "weights unknown"
     weights = "no weight" if rollout.scores else unknown
-    yield from _metrics(metrics, name_width, weights)
+    yield from _metrics(metrics, name_width, width, weights)
     for number, verdict in enumerate(rollout.judged, 1):
         which = f" {number}" if len(rollout.judged) > 1 else ""
         yield from _text(f"the judge{which} said", verdict, "", width)
@@ -160,14 +160,19 @@ def _came_to(group: ExampleFigures, width: int) -> Line:
     return ((left("group", GROUP), "muted"), (told, "muted"))
 
 
-def _metrics(metrics: dict[str, float | None], name_width: int, weights: str) -> Iterator[Line]:
+def _metrics(
+    metrics: dict[str, float | None], table_name: int, width: int, weights: str
+) -> Iterator[Line]:
+    """Under the names of the table above where they are as short, else as wide as there is room."""
     if not metrics:
         return
     yield EMPTY
+    longest = max(line_width(((one_line(name, METRIC_MOST), ""),)) for name in metrics)
+    name_width = max(min(longest, width - len(weights) - 3), table_name)
     yield ((left("metrics", name_width), "faint"), (f"   {weights}", "faint"))
     for name, value in metrics.items():
         yield (
-            (left(one_line(name, NAME_MOST), name_width), "muted"),
+            (left(one_line(name, METRIC_MOST), name_width), "muted"),
             (right(reward_text(value), RAW), ""),
         )
 

@@ -14,7 +14,7 @@ from tui_eval.fold.run_state import RunState
 from tui_eval.printable import one_line
 from tui_eval.stats.examples import ExampleFigures
 from tui_eval.tui.look.blocks import thread
-from tui_eval.tui.look.figures import clock_text, reward_text, span_text
+from tui_eval.tui.look.figures import clock_text, hours_text, reward_text, span_text
 from tui_eval.tui.look.ink import (
     EMPTY,
     Line,
@@ -43,6 +43,7 @@ ID_LEAST, ID_MOST = 3, 14
 REWARD = 7
 NOTE_GLYPH = "✎"
 MARK_GLYPH = "A"
+HOUR_S = 3600
 NOTE_LEAST = 6
 """Cells in which a note is told beside its sign, the gap before it included."""
 
@@ -269,6 +270,8 @@ class RolloutLines:
         seconds = self._seconds(row)
         if math.isnan(seconds):
             return ""
+        if seconds >= HOUR_S:
+            return hours_text(seconds)
         return span_text(seconds) if self.state.stage[row] >= DONE else clock_text(seconds)
 
     def _state(self, row: int) -> list[Span]:

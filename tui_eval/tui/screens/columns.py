@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection
+from collections.abc import Collection, Sequence
 from typing import ClassVar, TypeAlias
 
 from textual.app import ComposeResult
@@ -13,13 +13,15 @@ from textual.message import Message
 from tui_eval.fold.filter_fields import FIELDS, METRIC
 from tui_eval.fold.run_state import RunState
 from tui_eval.printable import one_line
-from tui_eval.tui.look.ink import Line, cut, left
+from tui_eval.tui.look.ink import Line, cut, left, line_width
 from tui_eval.tui.rollouts.columns import HEADS, known_columns
 from tui_eval.tui.rollouts.row_order import Sorting
 from tui_eval.tui.screens.dialog import Dialog
 from tui_eval.tui.widgets.line_view import LineView
 
 NAME = 18
+BESIDE = 22
+"""Cells beside the name of a metric: the sign before it, and what it is."""
 UNSORTABLE = ("row", "text")
 Chosen: TypeAlias = tuple[tuple[str, ...] | None]
 """The columns that were chosen; None for what is usual."""
@@ -92,6 +94,7 @@ class SortLines(Picking):
         metrics = [METRIC + name for name in state.facts.metrics]
         fields = [name for name in FIELDS if name not in UNSORTABLE]
         self.fields = ["", *fields[:3], *metrics, *fields[3:]]
+        self._longest = _longest(metrics)
         self.cursor = self.fields.index(sorting.field) if sorting.field in self.fields else 0
 
     def count(self) -> int:
@@ -106,10 +109,11 @@ class SortLines(Picking):
         name = one_line(field.removeprefix(METRIC), 60) if field else "as in the run"
         meaning = FIELDS[field].meaning if field in FIELDS else ""
         meaning = _metric(field, self._weighted) or meaning + _headed(field)
+        width = _name_width(field, self._longest, self.line_width)
         return (
             (f" {arrow or ' '} ", "key"),
-            (left(name, NAME), "strong" if sorts else ""),
-            (f"  {cut(meaning, self.line_width - NAME - 5)}", "muted"),
+            (left(name, width), "strong" if sorts else ""),
+            (f"  {cut(meaning, self.line_width - width - 5)}", "muted"),
         )
 
 
@@ -118,6 +122,17 @@ def _metric(field: str, weighted: Collection[str]) -> str:
     if not field.startswith(METRIC):
         return ""
     return "reward function" if field.removeprefix(METRIC) in weighted else "metric"
+
+
+def _longest(fields: Sequence[str]) -> int:
+    """Cells of the longest name of a metric."""
+    names = [one.removeprefix(METRIC) for one in fields if one.startswith(METRIC)]
+    return max((line_width(((one_line(one, 60), ""),)) for one in names), default=0)
+
+
+def _name_width(field: str, longest: int, width: int) -> int:
+    """Cells for a name: metrics have what is left beside the few words on them."""
+    return max(NAME, min(longest, width - BESIDE)) if field.startswith(METRIC) else NAME
 
 
 def _headed(field: str) -> str:
@@ -169,6 +184,7 @@ class ColumnLines(Picking):
         begun = [name for name in (shown if chosen is None else chosen) if name in self._known]
         self.on = set(begun)
         self.names = [*begun, *(name for name in self._known if name not in self.on)]
+        self._longest = _longest(self.names)
 
     def count(self) -> int:
         """Lines."""
@@ -179,10 +195,11 @@ class ColumnLines(Picking):
         column = self._known[self.names[index]]
         is_on = column.name in self.on
         name = one_line(column.name.removeprefix(METRIC), 60)
+        width = _name_width(column.name, self._longest, self.line_width)
         meaning = _metric(column.name, self._weighted) or column.meaning
         return (
             (" [x] " if is_on else " [ ] ", "key" if is_on else "faint"),
-            (left(name, NAME), "strong" if is_on else ""),
+            (left(name, width), "strong" if is_on else ""),
             (f"  {meaning}{_headed(column.name)}", "muted"),
         )
 
