@@ -6,7 +6,10 @@ import json
 import os
 import signal
 from collections.abc import Callable, Iterator
+from contextlib import nullcontext
 from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
 
 import pytest
 from program import Program
@@ -16,7 +19,7 @@ from staging import over, running, staged_app
 from terminal import PATIENCE_S, Terminal
 
 from tui_eval.printable import printable
-from tui_eval.tui.copying.elsewhere import NoProgramError
+from tui_eval.tui.copying.elsewhere import NoProgramError, read_elsewhere
 from tui_eval.tui.copying.elsewhere import program as reading_program
 from tui_eval.tui.copying.readable import plain_json
 
@@ -46,8 +49,14 @@ def test_who_is_named_comes_first_and_a_wrong_name_is_told(tmp_path: Path) -> No
 def test_without_a_name_or_a_program_it_is_told(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("shutil.which", lambda name: f"/bin/{name}" if name == "more" else None)
     assert reading_program(False, {}) == ["/bin/more"]
-    with pytest.raises(NoProgramError, match=r"there is no editor: set \$EDITOR"):
+    with pytest.raises(NoProgramError, match=r"There is no editor: set \$EDITOR"):
         reading_program(True, {})
+
+
+def test_a_program_that_fails_is_told_by_its_name_as_it_is_written() -> None:
+    app: Any = SimpleNamespace(suspend=nullcontext)
+    fault = read_elsewhere(app, ["false"], b"text", ".md")
+    assert fault == "The program false ended with exit code 1"
 
 
 def test_json_is_exact_and_harmless() -> None:

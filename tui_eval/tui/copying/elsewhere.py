@@ -42,7 +42,7 @@ def program(editor: bool, env: Mapping[str, str] = os.environ) -> list[str]:
             return words
     found = next(filter(None, map(shutil.which, EDITORS if editor else PAGERS)), None)
     if found is None:
-        raise NoProgramError(f"there is no {'editor' if editor else 'pager'}: set ${names[-1]}")
+        raise NoProgramError(f"There is no {'editor' if editor else 'pager'}: set ${names[-1]}")
     return [found]
 
 
@@ -66,9 +66,9 @@ def read_elsewhere(app: App[Any], words: list[str], text: bytes, suffix: str) ->
             with app.suspend():
                 fault = _run([*words, str(path)])
     except SuspendNotSupported:
-        return "this terminal cannot be lent to another program"
+        return "This terminal cannot be lent to another program"
     except OSError as error:
-        return f"the text could not be written to a file: {error.strerror or error}"
+        return f"The text could not be written to a file: {error.strerror or error}"
     return fault
 
 
@@ -79,10 +79,10 @@ def _run(words: list[str]) -> str:
         with _Lent() as lent:
             code = lent.run(words, {**os.environ, "LESS": less})
     except (OSError, ValueError) as error:
-        return f"{words[0]} could not be started: {getattr(error, 'strerror', None) or error}"
+        return f"The program {words[0]} could not be started: {getattr(error, 'strerror', None) or error}"
     if code > 0:
-        return f"{words[0]} ended with exit code {code}"
-    return f"{words[0]} was ended by signal {-code}" if code < 0 else ""
+        return f"The program {words[0]} ended with exit code {code}"
+    return f"The program {words[0]} was ended by signal {-code}" if code < 0 else ""
 
 
 class _Lent:

@@ -89,7 +89,7 @@ class ComparedScreen(DrawnScreen[ScreenResultType]):
             return
         data = printable(text).encode("utf-8", "backslashreplace")
         if fault := read_elsewhere(self.app, words, data, suffix):
-            self._say(f"{fault[0].upper()}{fault[1:]}.")
+            self._say(f"{fault}.")
 
     def _say(self, text: str) -> None:
         self.keys.say(text, self.now())

@@ -94,7 +94,7 @@ class PassingOnScreen(AnnotatingScreen):
         if found is None:
             self._say("There is nothing to read here yet.")
         elif fault := read_elsewhere(self.app, words, found.data, found.suffix):
-            self._say(f"{fault[0].upper()}{fault[1:]}.")
+            self._say(f"{fault}.")
 
     async def _readable(self, editor: bool) -> Readable | None:
         """The log or the piece that has the focus, else the rollout."""
