@@ -79,7 +79,8 @@ def _run(words: list[str]) -> str:
         with _Lent() as lent:
             code = lent.run(words, {**os.environ, "LESS": less})
     except (OSError, ValueError) as error:
-        return f"The program {words[0]} could not be started: {getattr(error, 'strerror', None) or error}"
+        why = getattr(error, "strerror", None) or error
+        return f"The program {words[0]} could not be started: {why}"
     if code > 0:
         return f"The program {words[0]} ended with exit code {code}"
     return f"The program {words[0]} was ended by signal {-code}" if code < 0 else ""
