@@ -13,6 +13,7 @@ from made_runs import opened, row
 
 from tui_eval.errors import RefusedError
 from tui_eval.events import RolloutFinished
+from tui_eval.fold.columns import seconds_of
 from tui_eval.fold.filtering import RowFilter
 from tui_eval.fold.row_object import row_object
 from tui_eval.fold.run_state import RunState
@@ -21,6 +22,23 @@ from tui_eval.runs.opening import find_run, read_rollout, saved_events
 
 DATA = Path(__file__).parents[1] / "data"
 RUNS, OTHERS = DATA / "runs", DATA / "others"
+
+
+RAISED = """Traceback (most recent call last):
+  File "tools.py", line 3, in divide
+    return a / b
+ZeroDivisionError: division by zero
+
+The above exception was the direct cause of the following exception:
+
+Traceback (most recent call last):
+  File "tool_env.py", line 141, in call_tool
+    result = await maybe_await(tool(**arguments))
+verifiers.errors.ToolCallError: Tool 'divide' raised: once
+"""
+
+
+TORN = "Traceback (most recent call last):\n  nothing"
 
 
 def numbers(state: RunState) -> dict[str, Any]:
@@ -258,6 +276,35 @@ def test_what_osmosis_does_not_save_is_unknown_and_its_tokens_are_those_of_both(
     for where in ("turns<9", "calls<9", "input<9", "output>0"):
         assert not len(RowFilter(where).rows(state)), where
     assert list(RowFilter("tokens>0").rows(state)) == [0, 1, 2]
+
+
+def test_a_time_in_which_turns_were_not_measured_is_unknown() -> None:
+    state = opened(find_run(RUNS / "verifiers-2025-10"))
+    assert [seconds_of(state, row) for row in range(4)] == [None] * 4
+    assert state.generation_ms.result().mean is None
+    measured = opened(find_run(RUNS / "verifiers-2025-09-tools"))
+    assert seconds_of(measured, 0) and measured.generation_ms.result().mean
+
+
+@pytest.mark.parametrize(
+    ("error", "name"),
+    [
+        ("RateLimitError: too many", "RateLimitError: too many"),
+        (RAISED, "ToolCallError"),
+        (RAISED.replace("\n", "\r\n"), "ToolCallError"),
+        (RAISED + "and more\nmessage\n", "ToolCallError"),
+        (
+            "Traceback (most recent call last):\n  nothing",
+            "Traceback (most recent call last):\n  nothing",
+        ),
+    ],
+)
+def test_an_error_that_was_saved_as_a_traceback_is_called_as_what_was_raised(
+    tmp_path: Path, error: str, name: str
+) -> None:
+    row = {"example_id": 0, "prompt": "?", "completion": "!", "reward": 0.0, "error": error}
+    (tmp_path / "results.jsonl").write_text(json.dumps(row) + "\n")
+    assert opened(find_run(tmp_path)).errors == {0: name}
 
 
 def test_of_a_torn_document_every_whole_run_is_shown(tmp_path: Path) -> None:

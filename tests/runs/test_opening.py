@@ -263,6 +263,12 @@ def test_a_run_is_found_by_its_directory_or_a_file_in_it(run: RunDir, inside: st
     assert find_run(run.path / inside).path == run.path
 
 
+def test_what_is_neither_a_file_nor_a_directory_is_refused(tmp_path: Path) -> None:
+    os.mkfifo(tmp_path / "pipe")
+    with pytest.raises(RefusedError, match="neither a file nor a directory"):
+        find_run(tmp_path / "pipe")
+
+
 @pytest.mark.parametrize(
     ("name", "words"),
     [("nothing", "no such file"), (".", "holds no results.jsonl"), ("x" * 300, "cannot be read")],

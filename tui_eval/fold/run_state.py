@@ -298,7 +298,7 @@ class RunState(RolloutColumns):
             self._score(row, example, event)
 
     def _score(self, row: int, example: int, event: ev.RolloutFinished) -> None:
-        if event.generation_ms or event.scoring_ms:  # 0 is a time that nobody told
+        if event.generation_ms:  # 0 is a time that nobody told
             self.generation_ms.add(example, event.generation_ms)
             self.scoring_ms.add(example, event.scoring_ms)
         self.rollout_s.add(event.total_ms / 1000 or NAN)

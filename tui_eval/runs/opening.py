@@ -27,7 +27,11 @@ def find_run(path: Path) -> RunDir:
     try:
         if not path.exists():
             raise RefusedError([Fault(str(path), "there is no such file or directory")])
-        return _run_of_file(path) if path.is_file() else _run_of_directory(path)
+        if path.is_file():
+            return _run_of_file(path)
+        if path.is_dir():
+            return _run_of_directory(path)
+        raise RefusedError([Fault(str(path), "this is neither a file nor a directory")])
     except OSError as error:
         raise RefusedError([Fault(str(path), f"this cannot be read: {error.strerror}")]) from None
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
 from typing import Any
 
@@ -10,6 +11,10 @@ from tui_eval.fold.saved_values import listing, mapping, metrics_of, number_of, 
 from tui_eval.fold.transcript import content_text
 from tui_eval.runs.places import example_id_of
 from tui_eval.runs.scan import Line
+
+_TRACEBACK = "Traceback (most recent call last):"
+_RAISED = re.compile(r"^((?:\w+\.)*[A-Z]\w*)(?:: .*)?\r?$", re.MULTILINE)
+"""The line of a traceback that says what was raised."""
 
 
 def event_of(line: Line, row: int, number: int) -> RolloutFinished:
@@ -22,10 +27,14 @@ def event_of(line: Line, row: int, number: int) -> RolloutFinished:
     error = _error_name(saved.get("error"))
     metrics = {k: number_of(v) for k, v in metrics_of(saved).items()}
     started = number_of(timing.get("start_time")) or 0.0
+    completion = saved.get("completion")
+    turns = _count(ours.get("steps"), completion, "assistant")
+    generation_ms = number_of(timing.get("generation_ms"))
     total_ms = number_of(timing.get("total_ms")) or 0.0
+    if turns and generation_ms == 0:  # nobody measured it: the rest is scoring alone
+        total_ms = 0.0
     stop = saved.get("stop_condition")
     attempt = ours.get("attempt")
-    completion = saved.get("completion")
     tools = _tools(ours.get("tool_calls"), completion)
     return RolloutFinished(
         seq=0,
@@ -40,12 +49,12 @@ def event_of(line: Line, row: int, number: int) -> RolloutFinished:
         error=error,
         stop_condition=_whole(stop) if isinstance(stop, str) else None,
         truncated=bool(saved.get("is_truncated")),
-        turns=_count(ours.get("steps"), completion, "assistant"),
+        turns=turns,
         tool_calls=_tool_calls(ours.get("tool_calls"), tools, completion),
         input_tokens=tokens_of(usage.get("input_tokens")),
         output_tokens=tokens_of(usage.get("output_tokens")),
         started_at=started,
-        generation_ms=number_of(timing.get("generation_ms")) or 0.0,
+        generation_ms=generation_ms or 0.0,
         scoring_ms=number_of(timing.get("scoring_ms")) or 0.0,
         total_ms=total_ms,
         metrics={_whole(k): v for k, v in metrics.items() if v is not None},
@@ -133,4 +142,6 @@ def _error_name(error: Any) -> str | None:
         return None
     if isinstance(error, Mapping):
         return _whole(str(error.get("error_chain_str") or error.get("error") or "error"))
-    return _whole(str(error)[:200])
+    text = str(error)
+    raised = _RAISED.findall(text) if text.startswith(_TRACEBACK) else []
+    return _whole(raised[-1].rpartition(".")[2] if raised else text[:200])

@@ -306,12 +306,12 @@ def _trend(state: RunState, width: int) -> Iterator[Line]:
 
 def _times(state: RunState, width: int) -> Iterator[Line]:
     generation, scoring = state.generation_ms.result(), state.scoring_ms.result()
-    if not generation.mean and not scoring.mean:
+    if not generation.mean:
         return
     yield EMPTY
     yield (
         ("mean time  ", "faint"),
-        (ms_text(generation.mean or 0.0), "strong"),
+        (ms_text(generation.mean), "strong"),
         (" generating", "muted"),
         (f"  {ms_text(scoring.mean or 0.0)}", "strong"),
         (" scoring", "muted"),
