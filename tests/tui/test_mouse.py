@@ -5,13 +5,14 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
+from rich.cells import cell_len
 from seeing import seen
 from staging import Stage, opened_palette, over, running, staged_app
 from textual import events
 from textual.widget import Widget
 
 from tui_eval.commands import Command, SaveNow
-from tui_eval.tui.screens.columns import SortLines
+from tui_eval.tui.screens.columns import ColumnLines, SortLines
 from tui_eval.tui.screens.menu import MenuLines
 from tui_eval.tui.screens.question import Choices
 from tui_eval.tui.widgets.line_view import LineView
@@ -62,6 +63,12 @@ async def test_what_is_clicked_twice_at_once_closes_only_its_own_box(
         await stage.press(key)
         x, y = place(stage.app.screen.query_one(kind), line)
         await click_twice_at_once(stage, x, y)
+
+
+def where(stage: Stage, words: str) -> tuple[int, int]:
+    lines = seen(stage.app).splitlines()
+    y = max(y for y, line in enumerate(lines) if words in line)
+    return cell_len(lines[y].partition(words)[0]), y
 
 
 @pytest.mark.parametrize(("is_hit", "commands"), [(True, [SaveNow()]), (False, [])])
@@ -157,3 +164,35 @@ async def test_a_click_on_the_name_of_a_hidden_pane_in_a_title_goes_there(
             at = told() + 1, 2
             await drag(stage, at, at)
             await stage.until(lambda pane=pane: stage.app.focused is pane)
+
+
+@pytest.mark.parametrize(
+    ("keys", "words"),
+    [
+        (("question_mark",), "esc closes"), (("y",), "esc closes"), (("s",), "esc closes"),
+        (("c",), "esc closes"), (("a",), "esc discards"), (("C",), "esc closes"),
+        (("x",), "esc closes"),
+    ],
+)  # fmt: skip
+async def test_a_click_on_the_words_that_say_how_a_box_is_closed_closes_it(
+    keys: tuple[str, ...], words: str
+) -> None:
+    async with staged_app(over()) as stage:
+        await stage.press(*keys)
+        assert stage.app.screen is not stage.live
+        await click_twice_at_once(stage, *where(stage, words))
+
+
+async def test_columns_are_moved_and_kept_by_clicks_on_what_the_box_says() -> None:
+    async with staged_app(over()) as stage:
+        await stage.press("c")
+        box = stage.app.screen.query_one(ColumnLines)
+        before = list(box.names)
+        swapped = [before[1], before[0], *before[2:]]
+        for words, names in (("J K", swapped), ("K move", before)):
+            at = where(stage, words)
+            await drag(stage, at, at)
+            await stage.until(lambda names=names: box.names == names)
+        at = where(stage, "enter keeps")
+        await drag(stage, at, at)
+        await stage.until(lambda: stage.app.screen is stage.live)

@@ -3,17 +3,28 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from itertools import takewhile
 from typing import TypeVar
 
+from rich.cells import cell_len
 from rich.console import RenderableType
 from rich.segment import Segment
 from rich.style import Style
+from textual import events
 from textual.await_complete import AwaitComplete
 from textual.color import Color
 from textual.renderables.background_screen import BackgroundScreen
 from textual.screen import ModalScreen
+from textual.widget import Widget
+
+from tui_eval.tui.look.ink import EMPTY
+from tui_eval.tui.widgets.line_view import LineView
 
 Result = TypeVar("Result")
+TOLD = {"enter": "enter", "esc": "escape", "space": "space", "tab": "tab"}
+"""Keys of a box as its hints call them; characters are called what they are."""
+FRAME = 3
+"""Cells of a border before its title, and behind its subtitle."""
 DIM = Style(color="default", bgcolor="default", dim=True)
 
 
@@ -48,8 +59,55 @@ class ClosedOnce(ModalScreen[Result]):
         return super().dismiss(result) if self.is_current else AwaitComplete()
 
 
+def told_key(hints: str, x: int) -> str:
+    """The key that is told at a cell: `enter writes · esc closes`, `J K move`; empty for none."""
+    start = 0
+    for hint in hints.split(" · "):
+        if start <= x < start + cell_len(hint):
+            words = [word.strip(":,") for word in hint.split(" ")]
+            keys = [*takewhile(lambda name: name in TOLD or len(name) == 1, words)]
+            at = hint[: x - start].count(" ")
+            name = keys[at if at < len(keys) else 0] if keys else ""
+            return TOLD.get(name, name if name.isascii() else "")
+        start += cell_len(hint) + 3
+    return ""
+
+
+def _hints_at(widget: Widget, x: int, y: int) -> tuple[str, int]:
+    """What is told of keys in this line of the screen on a box, and the cell of it."""
+    if y == widget.region.y:
+        title, dot, hint = str(widget.border_title or "").rpartition(" · ")
+        named = hint if hint.partition(" ")[0] in TOLD else ""
+        return named, x - widget.region.x - FRAME - cell_len(title + dot)
+    if y == widget.region.bottom - 1:
+        told = str(widget.border_subtitle or "")
+        return told, x - (widget.region.right - FRAME - cell_len(told))
+    if isinstance(widget, LineView):
+        index = y - widget.content_region.y - widget.heads + widget.scroll_offset.y
+        line = widget.line(index) if 0 <= index < widget.count() else EMPTY
+        if line and line[-1][1] == "faint":
+            return "".join(text for text, _ in line), x - widget.content_region.x - 1
+    return "", 0
+
+
 class Dialog(ClosedOnce[Result]):
-    """A box in the middle."""
+    """A box in the middle; a click on a key that it tells does the same as that key."""
+
+    _pressed_at = -1
+
+    def on_mouse_down(self, event: events.MouseDown) -> None:
+        """Remembers the line: who lets go on another one wants nothing."""
+        self._pressed_at = event.screen_y
+
+    def on_click(self, event: events.Click) -> None:
+        """Presses the key that is told there, once where it is clicked twice at once."""
+        if event.widget is None or event.widget is self or event.chain > 1:
+            return
+        if event.screen_y == self._pressed_at:
+            key = told_key(*_hints_at(event.widget, event.screen_x, event.screen_y))
+            if key:
+                # A key that this screen sends itself goes no further than to its box.
+                self.app.call_later(self.app.simulate_key, key)
 
     def render(self) -> RenderableType:
         """What is behind the box."""
