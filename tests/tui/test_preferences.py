@@ -304,3 +304,12 @@ def test_what_could_not_be_kept_is_kept_with_the_next_choice(tmp_path: Path) -> 
     preferences.choose({("motion",): "reduced"})
     preferences.write()
     assert tomllib.loads(preferences.path.read_text()) == {"theme": "light", "motion": "reduced"}
+
+
+async def test_the_key_that_opens_the_help_closes_it_wherever_people_put_it(file: Path) -> None:
+    preferences = having(file, '[keys]\nrun.help = "F12"\n')
+    async with staged_app(over(), preferences=preferences) as stage:
+        await stage.press("f12")
+        assert stage.app.screen is not stage.live
+        await stage.press("f12")
+        assert stage.app.screen is stage.live

@@ -193,6 +193,13 @@ class Help(Dialog[None]):
         self._here = here
         self._others = others
 
+    def on_key(self, event: events.Key) -> None:
+        """The keys that open it, as people set them."""
+        keymap = keymap_of(self.app)
+        if any(event.key in keymap.keys(one) for one in COMMANDS if one.id.endswith(".help")):
+            event.stop()
+            self.dismiss()
+
     def on_click(self, event: events.Click) -> None:
         """A click beside the box closes it."""
         if event.widget is self:
