@@ -71,6 +71,13 @@ def test_every_setting_is_read(file: Path) -> None:
     assert preferences.keymap.changed == {"list.sort": ("f9",), "run.follow": ("F", "ctrl+f")}
 
 
+def test_commands_that_share_a_key_may_share_another_one(file: Path) -> None:
+    file.write_text('[keys]\nrun.next-error = "F7"\nlog.next-error = "F7"\n')
+    preferences = Preferences.read(file)
+    assert preferences.faults == []
+    assert preferences.keymap.changed == {"run.next-error": ("f7",), "log.next-error": ("f7",)}
+
+
 def test_all_faults_are_told_with_their_lines_and_what_was_meant(file: Path) -> None:
     file.write_text(WRONG)
     preferences = Preferences.read(file)

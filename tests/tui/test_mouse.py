@@ -6,6 +6,7 @@ from pathlib import Path
 
 import pytest
 from rich.cells import cell_len
+from run_on_disk import feed_on_disk
 from seeing import seen
 from staging import Stage, opened_palette, over, running, staged_app
 from textual import events
@@ -196,3 +197,17 @@ async def test_columns_are_moved_and_kept_by_clicks_on_what_the_box_says() -> No
         at = where(stage, "enter keeps")
         await drag(stage, at, at)
         await stage.until(lambda: stage.app.screen is stage.live)
+
+
+async def test_an_export_is_written_by_a_click_on_what_writes_it(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    feed, _ = feed_on_disk(tmp_path / "run")
+    async with staged_app(feed) as stage:
+        await stage.until(lambda: stage.app.state.finished == 4)
+        await stage.press("x")
+        await stage.until(lambda: "enter writes" in seen(stage.app))
+        at = where(stage, "writes")
+        await drag(stage, at, at)
+        await stage.until(lambda: [one for one in tmp_path.iterdir() if one.suffix == ".html"])

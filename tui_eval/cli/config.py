@@ -83,4 +83,4 @@ def key_lines(preferences: Preferences) -> Iterator[str]:
             yield ""
         written = [f'"{plain_name(key)}"' for key in preferences.keymap.keys(one)]
         value = written[0] if len(written) == 1 else f"[{', '.join(written)}]"
-        yield f"{f'{name} = {value}':<44}# {one.help}"
+        yield f"{f'{name} = {value}':<43} # {one.help}"

@@ -102,7 +102,7 @@ def _allowed(command: Command, key: str) -> str:
 
 
 def _conflicts(keymap: Keymap, at: Callable[[str], str]) -> Iterator[Fault]:
-    """Commands that would have the same key at the same place, unless they have it anyway."""
+    """Commands that would have one key at one place, but for those that share one usually."""
     if not keymap.changed:
         return  # all pairs take longer to look through than a screen takes to draw
     for one, other in combinations(BY_ID.values(), 2):
@@ -110,9 +110,10 @@ def _conflicts(keymap: Keymap, at: Callable[[str], str]) -> Iterator[Fault]:
             continue
         if not _meet(one.scope, other.scope):
             continue
-        usual = set(one.keys.split(",")) & set(other.keys.split(","))
+        if set(one.keys.split(",")) & set(other.keys.split(",")):
+            continue
         for key in keymap.keys(one):
-            if key in keymap.keys(other) and key not in usual:
+            if key in keymap.keys(other):
                 where = one.id if one.id in keymap.changed else other.id
                 what = (
                     f"{one.id} ({one.help}) and {other.id} ({other.help}) both have {sign_of(key)}"

@@ -105,9 +105,12 @@ class Dialog(ClosedOnce[Result]):
             return
         if event.screen_y == self._pressed_at:
             key = told_key(*_hints_at(event.widget, event.screen_x, event.screen_y))
-            if key:
-                # A key that this screen sends itself goes no further than to its box.
-                self.app.call_later(self.app.simulate_key, key)
+            if key:  # what a screen sends itself goes no further than to its box
+                self.app.call_later(self._press, key)
+
+    def _press(self, key: str) -> None:
+        if self.is_current:
+            self.app.simulate_key(key)
 
     def render(self) -> RenderableType:
         """What is behind the box."""
