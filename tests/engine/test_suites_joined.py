@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 from program import chat_answer
-from seat import seat
+from seat import Seat, seat
 from servers import Reply
 from suites import CHAT, Suites, marked
 
@@ -85,15 +85,19 @@ async def test_the_limit_of_all_moves_and_one_that_has_fewer_of_its_own_keeps_th
         )
 
 
+def socket_of_the_first(root: Seat) -> str:
+    held = holder(Path(root.suite.evaluations[0].last.path) / "lock")
+    assert held is not None
+    return held.socket
+
+
 @pytest.mark.usefixtures("here")
 async def test_what_is_paused_for_all_and_resumed_at_one_goes_on_for_all(suite: Suites) -> None:
     suite.server.script(CHAT, [Reply(body=chat_answer("yes"), delay=0.05)])
     suite.write(*(f"{marked(mark)}; num_examples = 10" for mark in "ab"), top="max_concurrent = 2")
     async with seat(LiveFeed(REQUEST)) as root:
         await root.until(lambda: root.suite.running, "the first one runs")
-        held = holder(Path(root.suite.evaluations[0].last.path) / "lock")
-        assert held is not None
-        async with seat(LiveFeed(socket_path=held.socket)) as one:
+        async with seat(LiveFeed(socket_path=socket_of_the_first(root))) as one:
             root.feed.send(Pause())
             await one.until(lambda: not one.state.gate_open, "the evaluation is paused")
             await root.until(lambda: not root.suite.gate_open, "with all of it")
@@ -112,9 +116,7 @@ async def test_a_limit_that_is_raised_at_one_evaluation_is_raised_for_all(suite:
     suite.write(f"{marked('a')}; num_examples = 10", marked("b"), top="max_concurrent = 2")
     async with seat(LiveFeed(REQUEST)) as root:
         await root.until(lambda: len(suite.server.requests) == 2, "two are in flight")
-        held = holder(Path(root.suite.evaluations[0].last.path) / "lock")
-        assert held is not None
-        async with seat(LiveFeed(socket_path=held.socket)) as one:
+        async with seat(LiveFeed(socket_path=socket_of_the_first(root))) as one:
             one.feed.send(MoveLimit(5))
             await one.until(lambda: len(suite.server.requests) == 5, "five are")
             await root.until(lambda: root.suite.limit_moved, "everybody hears it")

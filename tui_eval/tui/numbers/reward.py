@@ -6,10 +6,12 @@ import re
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
+from rich.cells import cell_len
+
 from tui_eval.printable import one_line, printable
 from tui_eval.tui.look.blocks import bar
 from tui_eval.tui.look.figures import NONE, plural, reward_text
-from tui_eval.tui.look.ink import EMPTY, Line, Span, left, line_width, right
+from tui_eval.tui.look.ink import EMPTY, Line, Span, left, right
 from tui_eval.tui.look.wrap import shown, shown_lines
 
 if TYPE_CHECKING:
@@ -167,7 +169,7 @@ def _metrics(
     if not metrics:
         return
     yield EMPTY
-    longest = max(line_width(((one_line(name, METRIC_MOST), ""),)) for name in metrics)
+    longest = max(cell_len(one_line(name, METRIC_MOST)) for name in metrics)
     name_width = max(min(longest, width - len(weights) - 3), table_name)
     yield ((left("metrics", name_width), "faint"), (f"   {weights}", "faint"))
     for name, value in metrics.items():

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Collection, Sequence
 from typing import ClassVar, TypeAlias
 
+from rich.cells import cell_len
 from textual.app import ComposeResult
 from textual.binding import Binding, BindingType
 from textual.content import Content
@@ -13,7 +14,7 @@ from textual.message import Message
 from tui_eval.fold.filter_fields import FIELDS, METRIC
 from tui_eval.fold.run_state import RunState
 from tui_eval.printable import one_line
-from tui_eval.tui.look.ink import Line, cut, left, line_width
+from tui_eval.tui.look.ink import Line, cut, left
 from tui_eval.tui.rollouts.columns import HEADS, known_columns
 from tui_eval.tui.rollouts.row_order import Sorting
 from tui_eval.tui.screens.dialog import Dialog
@@ -127,7 +128,7 @@ def _metric(field: str, weighted: Collection[str]) -> str:
 def _longest(fields: Sequence[str]) -> int:
     """Cells of the longest name of a metric."""
     names = [one.removeprefix(METRIC) for one in fields if one.startswith(METRIC)]
-    return max((line_width(((one_line(one, 60), ""),)) for one in names), default=0)
+    return max((cell_len(one_line(one, 60)) for one in names), default=0)
 
 
 def _name_width(field: str, longest: int, width: int) -> int:
