@@ -32,7 +32,7 @@ def measure(setting: Setting) -> Iterator[Figure]:
 def _openings(setting: Setting, results: Path) -> Iterator[Figure]:
     cache = setting.folder / "cache"
     typed, first, second = [], [], []
-    for _ in range(setting.repeats(3)):
+    for _ in range(setting.repeats(5)):
         typed.append(_child(setting, results, "typed"))
         shutil.rmtree(cache, ignore_errors=True)
         first.append(_child(setting, results))

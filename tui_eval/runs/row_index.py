@@ -24,8 +24,8 @@ from tui_eval.runs.writer import write_atomically
 VERSION = 3
 TAIL_BYTES = 4096
 BATCH = 500
-SLICE = 1 << 23
-"""Bytes of the results file between two batches: what is read in about ten milliseconds."""
+SLICE = 1 << 20
+"""Bytes of the results file between two batches: what the caches of a processor hold."""
 FIRST_BATCH_BYTES = 1 << 16
 CACHED_BYTES = 1 << 21
 """A smaller file is read again each time."""

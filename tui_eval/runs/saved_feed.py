@@ -21,6 +21,8 @@ MOST_WAITING = 5000
 """Events that are read ahead of the listener."""
 LOOKS_EVERY_S = 0.5
 """How often the file is looked at for what another program adds."""
+RESTS_EVERY_S = 0.01
+"""How often whoever waits for the interpreter goes first: a rest takes as long as reading a row."""
 
 
 class SavedFeed:
@@ -68,6 +70,7 @@ class SavedFeed:
 
     def _tell(self, batches: Iterator[list[Event]]) -> bool:
         """Hands over events as fast as they are taken; False where nobody wants more."""
+        rested = time.perf_counter()
         for events in batches:
             self._events.extend(events)
             for event in events:
@@ -83,7 +86,9 @@ class SavedFeed:
                 self._drained.wait(0.1)
             if self._stop.is_set() or self._cancelled.is_set():
                 return False
-            time.sleep(0)  # whoever waits for the interpreter goes first
+            if time.perf_counter() - rested > RESTS_EVERY_S:
+                time.sleep(0)
+                rested = time.perf_counter()
         self._told.set()
         return True
 

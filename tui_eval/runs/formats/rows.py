@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping, Sequence
+from functools import lru_cache
 from typing import Annotated, Any, Literal, TypeAlias
 
 import msgspec
@@ -108,8 +109,7 @@ _decode = msgspec.json.Decoder(_Row).decode
 _decode_call = msgspec.json.Decoder(_Call).decode
 _decode_text = msgspec.json.Decoder(str).decode
 _decode_any = msgspec.json.Decoder().decode
-# Shared by events, which nobody changes: fewer objects for the garbage collector to look through.
-_UNFAILED = [(n, 0) for n in range(50)]
+# Shared by events, which nobody changes: less to fetch, and to look through for garbage.
 _NO_TIMES: list[float] = []
 _NO_OURS, _NO_TIMING, _NO_TOKENS = _Ours(), _Timing(), _Tokens()
 
@@ -235,11 +235,16 @@ def _talk(messages: Sequence[_Message]) -> tuple[int, int, dict[str, tuple[int, 
     return turns, sum(message.role == "tool" for message in messages), {}
 
 
+@lru_cache(1024)
+def _only(name: str, calls: int) -> dict[str, tuple[int, int]]:
+    return {name: (calls, 0)}
+
+
 def _uses(names: list[str]) -> dict[str, tuple[int, int]]:
     first = names[0]
     n = names.count(first)
     if n == len(names):
-        return {first: _UNFAILED[n] if n < len(_UNFAILED) else (n, 0)}
+        return _only(first, n)
     return {name: (names.count(name), 0) for name in dict.fromkeys(names)}
 
 

@@ -21,7 +21,7 @@ from tui_eval.tui.widgets.line_view import LineView
 if TYPE_CHECKING:
     from tui_eval.fold.transcript import Rollout
 
-INK_S = 0.0015
+INK_S = 0.001
 """How long a frame may take to highlight: what is not in time is left for the next ones."""
 SLICE_S = 0.003
 """How long heights of what is not seen are worked out at a time."""
