@@ -5,7 +5,9 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
+from rich.cells import cell_len
 from scripted_run import ScriptedFeed
+from textual import events
 from textual.app import App
 from textual.pilot import Pilot
 from textual.screen import Screen
@@ -101,6 +103,20 @@ class Watching:
         if not has_taken_keys(app, number):
             await self.until(lambda: has_taken_keys(app, number))
         await self.pilot.pause()
+
+    def where(self, words: str) -> tuple[int, int]:
+        """The cell of the lowest line that says this."""
+        lines = seen(self.pilot.app).splitlines()
+        y = max(y for y, line in enumerate(lines) if words in line)
+        return cell_len(lines[y].partition(words)[0]), y
+
+    async def click_on(self, words: str) -> None:
+        """Presses a button of the mouse there and lets it go."""
+        x, y = self.where(words)
+        for kind in (events.MouseDown, events.MouseUp):
+            event = kind(None, x, y, 0, 0, 1, False, False, False, x, y)
+            self.pilot.app.post_message(event)
+            await self.pilot.pause()
 
     def text(self, view: LineView) -> str:
         """What a pane shows."""

@@ -5,7 +5,6 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
-from rich.cells import cell_len
 from run_on_disk import feed_on_disk
 from seeing import seen
 from staging import Stage, opened_palette, over, running, staged_app
@@ -64,12 +63,6 @@ async def test_what_is_clicked_twice_at_once_closes_only_its_own_box(
         await stage.press(key)
         x, y = place(stage.app.screen.query_one(kind), line)
         await click_twice_at_once(stage, x, y)
-
-
-def where(stage: Stage, words: str) -> tuple[int, int]:
-    lines = seen(stage.app).splitlines()
-    y = max(y for y, line in enumerate(lines) if words in line)
-    return cell_len(lines[y].partition(words)[0]), y
 
 
 @pytest.mark.parametrize(("is_hit", "commands"), [(True, [SaveNow()]), (False, [])])
@@ -181,7 +174,7 @@ async def test_a_click_on_the_words_that_say_how_a_box_is_closed_closes_it(
     async with staged_app(over()) as stage:
         await stage.press(*keys)
         assert stage.app.screen is not stage.live
-        await click_twice_at_once(stage, *where(stage, words))
+        await click_twice_at_once(stage, *stage.where(words))
 
 
 async def test_columns_are_moved_and_kept_by_clicks_on_what_the_box_says() -> None:
@@ -191,11 +184,9 @@ async def test_columns_are_moved_and_kept_by_clicks_on_what_the_box_says() -> No
         before = list(box.names)
         swapped = [before[1], before[0], *before[2:]]
         for words, names in (("J K", swapped), ("K move", before)):
-            at = where(stage, words)
-            await drag(stage, at, at)
+            await stage.click_on(words)
             await stage.until(lambda names=names: box.names == names)
-        at = where(stage, "enter keeps")
-        await drag(stage, at, at)
+        await stage.click_on("enter keeps")
         await stage.until(lambda: stage.app.screen is stage.live)
 
 
@@ -208,6 +199,5 @@ async def test_an_export_is_written_by_a_click_on_what_writes_it(
         await stage.until(lambda: stage.app.state.finished == 4)
         await stage.press("x")
         await stage.until(lambda: "enter writes" in seen(stage.app))
-        at = where(stage, "writes")
-        await drag(stage, at, at)
+        await stage.click_on("writes")
         await stage.until(lambda: [one for one in tmp_path.iterdir() if one.suffix == ".html"])

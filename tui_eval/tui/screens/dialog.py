@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from itertools import takewhile
 from typing import TypeVar
 
 from rich.cells import cell_len
@@ -18,11 +17,10 @@ from textual.screen import ModalScreen
 from textual.widget import Widget
 
 from tui_eval.tui.look.ink import EMPTY
+from tui_eval.tui.look.told_keys import TOLD, key_in_hints
 from tui_eval.tui.widgets.line_view import LineView
 
 Result = TypeVar("Result")
-TOLD = {"enter": "enter", "esc": "escape", "space": "space", "tab": "tab"}
-"""Keys of a box as its hints call them; characters are called what they are."""
 FRAME = 3
 """Cells of a border before its title, and behind its subtitle."""
 DIM = Style(color="default", bgcolor="default", dim=True)
@@ -59,20 +57,6 @@ class ClosedOnce(ModalScreen[Result]):
         return super().dismiss(result) if self.is_current else AwaitComplete()
 
 
-def told_key(hints: str, x: int) -> str:
-    """The key that is told at a cell: `enter writes · esc closes`, `J K move`; empty for none."""
-    start = 0
-    for hint in hints.split(" · "):
-        if start <= x < start + cell_len(hint):
-            words = [word.strip(":,") for word in hint.split(" ")]
-            keys = [*takewhile(lambda name: name in TOLD or len(name) == 1, words)]
-            at = hint[: x - start].count(" ")
-            name = keys[at if at < len(keys) else 0] if keys else ""
-            return TOLD.get(name, name if name.isascii() else "")
-        start += cell_len(hint) + 3
-    return ""
-
-
 def _hints_at(widget: Widget, x: int, y: int) -> tuple[str, int]:
     """What is told of keys in this line of the screen on a box, and the cell of it."""
     if y == widget.region.y:
@@ -104,7 +88,7 @@ class Dialog(ClosedOnce[Result]):
         if event.widget is None or event.widget is self or event.chain > 1:
             return
         if event.screen_y == self._pressed_at:
-            key = told_key(*_hints_at(event.widget, event.screen_x, event.screen_y))
+            key = key_in_hints(*_hints_at(event.widget, event.screen_x, event.screen_y))
             if key:  # what a screen sends itself goes no further than to its box
                 self.app.call_later(self._press, key)
 

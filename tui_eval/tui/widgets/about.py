@@ -50,6 +50,10 @@ class About(LineView, can_focus=False):
         """A line."""
         return self._tell(self.line_width)[index]
 
+    def clicked_at(self, x: int, index: int) -> None:
+        """Does what the key under the mouse does."""
+        self.press_told(self.line(index), x)
+
 
 def _facts_of_run(one: FoundRun, width: int) -> Line:
     """What is known of a run: its numbers, where it is, then as many whole facts as fit."""

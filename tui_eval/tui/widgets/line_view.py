@@ -19,6 +19,7 @@ from textual.widget import Widget
 
 from tui_eval.tui.commands import bindings
 from tui_eval.tui.look.ink import EMPTY, INKS, Line, line_width, strip_of
+from tui_eval.tui.look.told_keys import key_in_line
 
 NO_STYLE = Style()
 _STYLES: LRUCache[tuple[str, Style, str], Style] = LRUCache(4096)
@@ -375,6 +376,13 @@ class LineView(ScrollView, can_focus=True):
 
     def head_clicked(self, x: int, index: int) -> None:
         """A fixed line was clicked, so many cells from its first."""
+
+    def press_told(self, line: Line, x: int) -> bool:
+        """Presses the key that a line tells at a cell, if it tells one there."""
+        key = key_in_line(line, x)
+        if key:
+            self.app.simulate_key(key)
+        return bool(key)
 
     def pill_clicked(self) -> None:
         """The pill that counts what is new was clicked."""

@@ -219,8 +219,10 @@ class PairedExamples(LineView):
         if self.shown or self.comparison is None:
             self.post_message(self.Opened())
 
-    def clicked(self, index: int) -> None:
-        """Selects an example; a click on the selected one opens it."""
+    def clicked_at(self, x: int, index: int) -> None:
+        """Selects an example; a click on the selected one opens it. Without any, keys are told."""
+        if not self.shown and self.press_told(self.line(index), x):
+            return
         if index == self.cursor:
             self.action_open()
         else:

@@ -15,6 +15,7 @@ from tui_eval.fold.run_state import RunState
 from tui_eval.tui.commands import bindings
 from tui_eval.tui.commands.keymap import key_for
 from tui_eval.tui.look.ink import Line
+from tui_eval.tui.look.told_keys import key_in_line
 from tui_eval.tui.rollouts.filter_entry import FilterEntry, type_into, with_errors_only
 from tui_eval.tui.rollouts.lines import RolloutLines
 from tui_eval.tui.rollouts.listing import Listing
@@ -135,8 +136,8 @@ class RolloutList(ArrangedList):
             words = NOTHING_YET if listing.may_find_more else NOTHING
             return ((f"  {words}", "muted"),)
         if self.state.run is None:
-            shows_log = (f"  {key_for('run.log')}", "key"), (" shows the log", "faint")
-            return (("no rollouts yet", "faint"), *shows_log)
+            log = (f"  {key_for('run.log')}", "key"), (" goes to the log", "faint")
+            return (("no rollouts yet", "faint"), *log)
         if not self.state.total:
             return ((NO_ROLLOUTS, "faint"),)
         return self.lines.head(listing.sorting)
@@ -273,13 +274,18 @@ class RolloutList(ArrangedList):
             self._draw_anew()
 
     def head_clicked(self, x: int, index: int) -> None:
-        """Sorts by a column; a click on the filter lets somebody type, at the caret put there."""
+        """Sorts by a column; a click on the filter lets somebody type, at the caret put there, one
+        on what takes it back does that."""
         if index < len(self._filter_lines):
-            if not self.entry.is_open:
+            if key_in_line(self._filter_lines[index], x) == "escape":
+                self._take_back()
+            elif not self.entry.is_open:
                 self.action_filter()
             elif index == 0:
                 self.entry.click(x)
                 self.update()
+        elif self.state.run is None:
+            self.press_told(self.head(index), x)
         elif field := self.lines.field_at(x):
             self.sort(field)
 

@@ -359,9 +359,11 @@ class RunList(LineView):
             self.refill(lambda: self.runs.sort_by_name(name))
             self._moved()
 
-    def clicked(self, index: int) -> None:
-        """Selects a run; a click on the selected one opens it."""
-        if index == self.runs.line:
+    def clicked_at(self, x: int, index: int) -> None:
+        """Selects a run; a click on the selected one opens it. Without runs keys are told."""
+        if not self.runs.shown:
+            self.press_told(self.line(index), x)
+        elif index == self.runs.line:
             self.action_open()
         else:
             self.select(index)
