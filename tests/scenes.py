@@ -268,6 +268,7 @@ SCENES: dict[str, Scene] = {
     "suite-paused": Scene(paused_suite),
     "suite-ended": Scene(suite(ended_events(), live=False), ("j",)),
     "suite-killed": Scene(suite(killed(), live=False), ("j",)),
+    "suite-again": Scene(suite(ended_events(), live=False), ("j", "R")),
     "suite-quit": Scene(suite(suite_events()), ("q",)),
     "suite-help": Scene(suite(suite_events()), ("question_mark",)),
     "home": Scene(home(busy_home)),

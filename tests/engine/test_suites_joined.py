@@ -224,3 +224,28 @@ async def test_a_pause_at_the_root_holds_all_and_numbers_are_told_seldom(suite: 
             assert not own[-1].saved
             assert all(b.at - a.at > 0.2 for a, b in pairwise(own[1:-1]))
         assert not [e for e in root.heard if isinstance(e, Noticed) and e.level == "warning"]
+
+
+@pytest.mark.usefixtures("here")
+async def test_each_goes_on_with_the_run_that_is_named_for_it_and_with_no_other(
+    suite: Suites,
+) -> None:
+    suite.write(marked("a"), marked("b"))
+    suite.server.script(CHAT, [Reply(400)])
+    assert suite.run().code == 3
+    first = suite.runs()
+    suite.server.script(CHAT, [Reply(body=chat_answer("yes"))] * 3 + [Reply(400)])
+    assert suite.run("--set", "max_concurrent=1").code == 3
+    suite.server.script(CHAT, [Reply(body=chat_answer("yes"))])
+    runs = [str(first["a"].path), ""]
+    async with seat(LiveFeed({**REQUEST, "runs": runs})) as root:
+        await root.until(lambda: root.suite.end, "all are over")
+        assert [one.last.status for one in root.suite.evaluations] == ["finished"] * 2
+        paths = [one.last.path for one in root.suite.evaluations]
+        assert paths[0] == runs[0] and len(suite.program.runs()) == 5
+        assert [row["error"] for row in first["a"].rows] == [None] * 4
+        assert all(row["error"] for row in first["b"].rows)
+    async with seat(LiveFeed({**REQUEST, "runs": [paths[0]]})) as root:
+        await root.until(lambda: root.suite.refused or root.state.refused, "it is refused")
+        (fault,) = root.state.refused
+        assert fault[1] == "it has 2 evaluations, and 1 are to go on"

@@ -13,7 +13,7 @@ from scripted_suite import (
     suite_events,
     suite_started,
 )
-from staging import Stage, staged_suite
+from staging import Stage, question, staged_suite
 
 from tui_eval import events as ev
 from tui_eval.commands import Cancel, Detach, Pause, Resume, Stop, Subscribe
@@ -349,26 +349,35 @@ async def test_what_was_running_when_somebody_stopped_the_suite_was_stopped() ->
         assert stage.evaluations[RUNNING].endswith("stopped")
 
 
-async def test_errors_of_an_evaluation_that_is_over_are_not_offered_to_run_again() -> None:
+async def test_an_evaluation_that_is_over_waits_with_its_errors_for_the_others() -> None:
     async with staged_suite(size=(240, 60)) as stage:
         assert "rerun" in stage.text(stage.live.keys)
-    async with staged_suite(ended_events(), live=False, size=(240, 60)) as stage:
+        await stage.press("less_than_sign", "R")
+        await stage.until(lambda: "all of the suite is over" in stage.text(stage.live.keys))
         assert "rerun" not in stage.text(stage.live.keys)
-        await stage.press("R")
-        assert "To run them again: tui-eval open" in stage.text(stage.live.keys)
-
-
-async def test_how_an_evaluation_that_is_over_runs_again_is_told_whole_in_80_columns() -> None:
-    async with staged_suite(ended_events(), live=False, size=(80, 24)) as stage:
-        await stage.press("R")
-        told = stage.text(stage.live.keys).strip()
-        assert "tui-eval open" in told and told.endswith("copies its path")
 
 
 async def test_notices_of_the_suite_are_shown() -> None:
     async with staged_suite() as stage:
         await stage.tell(ev.Noticed(0, NOW, "warning", "-n is ignored beside a TOML file"))
         await stage.until(lambda: "-n is ignored" in stage.text(stage.live.keys))
+
+
+@pytest.mark.parametrize("keys", ["q", "?"])
+async def test_what_was_open_before_the_suite_was_told_does_not_stay_below_it(keys: str) -> None:
+    feed = ScriptedFeed([])
+    stage = Stage(feed, True)
+    async with stage.app.run_test(size=(80, 24)) as stage.pilot:
+        await stage.press(*keys)
+        assert stage.app.screen is not stage.live
+        feed.events += suite_events()
+        await stage.until(lambda: stage.app.suite is not None and not feed.events)
+        if keys == "q":
+            await stage.until(lambda: isinstance(stage.app.screen, Question))
+            await stage.until(lambda: "78 of 336 rollouts" in question(stage))
+            await stage.press("escape")
+        await stage.until(lambda: stage.app.screen is stage.live)
+        assert [type(one) for one in stage.app.screen_stack[1:]] == [SuiteScreen]
 
 
 @pytest.mark.parametrize(

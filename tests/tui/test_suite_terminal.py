@@ -155,3 +155,39 @@ def leave(terminal: Terminal, how: str) -> None:
     terminal.wait_for("Leave while it runs")
     terminal.type(how)
     assert terminal.finish() == (0 if how == "d" or "open" in terminal.process.args else 130)
+
+
+def test_what_errored_in_a_suite_runs_again_from_its_screen(
+    program: Program, fault_server: FaultServer, on_terminal: Callable[..., Terminal]
+) -> None:
+    terminal = on_terminal()
+    fault_server.script(CHAT, [Reply(400)])
+    terminal.wait_for("12 errors")
+    terminal.wait_for("finished in")
+    fault_server.script(CHAT, [Reply(400)] * 6 + [Reply(body=chat_answer("yes"))])
+    run_again(terminal)
+    terminal.wait_for("12/12 rollouts   ✗ 6 errors   90 tokens")
+    terminal.wait_for(lambda: "finished in" in terminal.text.splitlines()[0])
+    terminal.type("q")
+    assert terminal.finish() == 3
+    assert terminal.is_whole()
+    assert terminal.text.count("Results saved to:") == 1
+    assert len(program.runs()) == 2
+    fault_server.script(CHAT, [Reply(body=chat_answer("yes"))])
+    again = on_terminal(command="open")
+    again.wait_for("2/2 evaluations done")
+    run_again(again)
+    again.wait_for("12/12 rollouts")
+    again.wait_for(lambda: "finished in" in again.text.splitlines()[0])
+    again.type("q")
+    assert again.finish() == 0
+    assert again.is_whole()
+    assert "2 of 2 evaluations finished" in again.text
+    rows = [row for run in program.runs() for row in run.rows]
+    assert [row["error"] for row in rows] == [None] * 12
+
+
+def run_again(terminal: Terminal) -> None:
+    terminal.type("R")
+    terminal.wait_for("Run again?")
+    terminal.type("a")

@@ -62,38 +62,42 @@ def _watch(
     """
     from tui_eval.cli.lazy_feed import LazyFeed
 
-    action, save = "stop", False
+    leave: Leave | None = None
     try:
-        if leave := app.run():
-            action, save = leave.action, leave.save
-        feed = app.feed
-        if not isinstance(feed, LazyFeed) or feed.request is None:
-            return 0
-        raw = feed.request.get("raw") or {}
-        engine = feed.inner.engine if feed.inner is not None else None
-        if told_elsewhere and app.state.refused:
-            return 2 if feed.inner is None or engine is None else _end(feed.inner, engine)
-        if app.suite is not None and not app.state.refused:
-            if action == "detach" and engine is not None:
-                return _detach_suite(app.suite, engine.pid)
-            code = _end(feed.inner, engine) if feed.inner and engine else None
-            return _leave_suite(app.suite, code, save, raw)
-        return _leave(feed.inner, app.state, action, save, raw, at_end)
+        leave = app.run()
+        return _left(app, leave, at_end, told_elsewhere=told_elsewhere) or 0
     except KeyboardInterrupt:
         inner = app.feed.inner if isinstance(app.feed, LazyFeed) else None
-        if action != "detach" and inner is not None and inner.engine is not None:
+        is_detached = leave is not None and leave.action == "detach"
+        if not is_detached and inner is not None and inner.engine is not None:
             _end_at_once(inner, inner.engine)
         raise
 
 
-def _left(app: TuiEvalApp, leave: Leave | None) -> int | None:
-    """Ends an engine that the app started on a run that it showed; None where it started none."""
+def _left(
+    app: TuiEvalApp,
+    leave: Leave | None,
+    at_end: Callable[[RunDir], None] = lambda run: None,
+    *,
+    told_elsewhere: bool = False,
+) -> int | None:
+    """Ends an engine that the app started, and reports; None where it started none."""
     from tui_eval.cli.lazy_feed import LazyFeed
 
-    if not isinstance(app.feed, LazyFeed):
+    feed = app.feed
+    if not isinstance(feed, LazyFeed) or feed.request is None:
         return None
     action, save = (leave.action, leave.save) if leave is not None else ("stop", False)
-    return _leave(app.feed.inner, app.state, action, save, {}, lambda run: None)
+    raw = feed.request.get("raw") or {}
+    engine = feed.inner.engine if feed.inner is not None else None
+    if told_elsewhere and app.state.refused:
+        return 2 if feed.inner is None or engine is None else _end(feed.inner, engine)
+    if app.suite is not None and not app.state.refused:
+        if action == "detach" and engine is not None:
+            return _detach_suite(app.suite, engine.pid)
+        code = _end(feed.inner, engine) if feed.inner and engine else None
+        return _leave_suite(app.suite, code, save, raw)
+    return _leave(feed.inner, app.state, action, save, raw, at_end)
 
 
 def configure_on_screen(draft: Draft) -> int:
@@ -166,11 +170,20 @@ def _start_feed(request: Mapping[str, Any]) -> Feed:
 
 
 def _open_feed(path: str, socket: str) -> Feed:
-    """The feed of one evaluation of a suite: joined while an engine is at work on it."""
+    """The feed of one evaluation of a suite, joined while an engine is at work on it; that of all
+    evaluations of a file as they are on disk.
+
+    Raises:
+        RefusedError: Something is wrong with the file.
+    """
     from tui_eval.engine.seam.live_feed import LiveFeed
     from tui_eval.runs.layout import RunDir
     from tui_eval.runs.saved_feed import SavedFeed
 
+    if path.endswith(".toml"):
+        from tui_eval.cli.saved_suite import SavedSuite, find_saved
+
+        return SavedSuite(Path(path), find_saved(Path(path)))
     return LiveFeed(socket_path=socket) if socket else SavedFeed(RunDir(Path(path)))
 
 
@@ -325,12 +338,19 @@ def open_on_screen(run: RunDir) -> int:
 
 
 def open_suite_on_screen(file: Path, held: Holder) -> int:
-    """Joins the engine that works on the evaluations of a file; returns 0, or 1 if it is gone."""
+    """Joins the engine that works on the evaluations of a file.
+
+    Returns:
+        0, 1 if the engine is gone, or the exit code of the evaluations where they went on.
+    """
     from tui_eval.engine.seam.live_feed import LiveFeed
     from tui_eval.engine.suites.at_work import at_work_on
 
-    app = _app(LiveFeed(socket_path=held.socket), joined=True)
+    feed = LiveFeed(socket_path=held.socket)
+    app = _app(feed, joined=True)
     leave = app.run()
+    if app.feed is not feed and (code := _left(app, leave)) is not None:
+        return code  # it went on from there
     if app.suite is None:
         from tui_eval.cli.report import complain
 
@@ -344,11 +364,18 @@ def open_suite_on_screen(file: Path, held: Holder) -> int:
 
 
 def look_at_suite_on_screen(file: Path, evaluations: list[Planned]) -> int:
-    """Shows the evaluations of a file that nobody works on; returns 0."""
+    """Shows the evaluations of a file that nobody works on.
+
+    Returns:
+        0, or the exit code of the evaluations where they went on from there.
+    """
     from tui_eval.cli.saved_suite import SavedSuite
 
-    app = _app(SavedSuite(file, evaluations))
+    feed = SavedSuite(file, evaluations)
+    app = _app(feed)
     leave = app.run()
+    if app.feed is not feed and (code := _left(app, leave)) is not None:
+        return code
     if app.suite is not None and app.suite.end is not None:
         _leave_suite(app.suite, None, leave is not None and leave.save, None)
     return 0

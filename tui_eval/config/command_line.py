@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import shlex
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 from tui_eval.config.options import BY_NAME, NEWEST, OPTIONS, Option
@@ -32,6 +32,24 @@ def words_to_go_on(raw: Mapping[str, Any]) -> list[str]:
     if url and masked_url(url) != url:
         del again["heartbeat_url"]
     return _option_words(map(BY_NAME.__getitem__, _TYPED_AGAIN), again)
+
+
+def raw_to_go_on(words: Sequence[str]) -> dict[str, Any] | None:
+    """The options that such words are, as `Request.raw` has them; None where one is hidden."""
+    by_flag = {option.flags[0]: option for option in map(BY_NAME.__getitem__, _TYPED_AGAIN)}
+    raw: dict[str, Any] = {}
+    left = iter(words)
+    for flag in left:
+        option = by_flag[flag]
+        if option.kind == "flag":
+            raw[option.name] = True
+        elif (text := next(left)).endswith(f"={HIDDEN}"):
+            return None
+        elif option.kind == "sets":
+            raw.setdefault(option.name, []).append(text)
+        else:
+            raw[option.name] = text
+    return raw
 
 
 _HEADERS = ("headers", *BY_NAME["headers"].spellings)

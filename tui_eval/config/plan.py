@@ -164,17 +164,19 @@ class Request(BaseModel):
     """What was asked for, unchecked: an environment and the text of the options that were typed.
 
     `env_id` may be the path of a TOML file; `resume_path` is the run to go on with, once one is
-    chosen, and `again` the places of the errored rollouts that alone are run then; `faults` are
-    (where, what, hint) of what a command has found already, told with all others; `litellm_names`
-    lets the model be named as LiteLLM does; `scores_path` is where scores of an agent's run are to
-    go; `flags` are what the command calls options that `tui-eval run` has under other names; `text`
-    stands in place of what the TOML file holds, where it was changed and is not saved.
+    chosen, and `again` the places of the errored rollouts that alone are run then; `runs` are those
+    that the evaluations of a file go on with, empty for a new one; `faults` are (where, what, hint)
+    of what a command has found already, told with all others; `litellm_names` lets the model be
+    named as LiteLLM does; `scores_path` is where scores of an agent's run are to go; `flags` are
+    what the command calls options that `tui-eval run` has under other names; `text` stands in place
+    of what the TOML file holds, where it was changed and is not saved.
     """
 
     env_id: str | None = None
     raw: dict[str, Any] = Field(default_factory=dict)
     resume_path: str | None = None
     again: list[int] | None = None
+    runs: list[str] | None = None
     faults: list[tuple[str, str, str]] = Field(default_factory=list)
     litellm_names: bool = False
     scores_path: str = ""

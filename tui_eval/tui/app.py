@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 from textual.screen import Screen
 
-from tui_eval.errors import Fault
+from tui_eval.errors import Fault, RefusedError
 from tui_eval.fold.run_state import RunState
 from tui_eval.shipped import shipped
 from tui_eval.tui.house import HouseApp
@@ -75,6 +75,8 @@ class TuiEvalApp(HouseApp[Leave]):
         self._open_feed = open_feed
         self._start_feed = start
         self._path_before = ""
+        self._to_tell: tuple[str, str] | None = None
+        """Title and text of what is to be read once the run is shown again."""
         self._now = now
         self._more_is_due = False
         self._turn_to(feed, saved)
@@ -153,29 +155,41 @@ class TuiEvalApp(HouseApp[Leave]):
     def _close_without_run(self) -> None:
         """There is nothing to watch: the request was refused, or no engine came up.
 
-        Where it was to go on with a run, that is shown again, and why.
+        Where it was to go on with a run or a suite, that is shown again, and why.
         """
         path, self._path_before = self._path_before, ""
-        if not path:
+        try:
+            before = self._open_feed(path, "") if path else None
+        except RefusedError:  # a file of evaluations is no longer what it was
+            before = None
+        if before is None:
             self.exit(Leave("closed"))
             return
-        from tui_eval.tui.screens.question import closing_question
-
         faults = [str(Fault(*fault)).removeprefix(": ") for fault in self.state.refused]
         why = "\n".join(faults) or (self.state.end.text if self.state.end is not None else "")
-        self._replace(self._open_feed(path, ""), self.live_screen.first_row)
-        self.push_screen(closing_question("The run did not go on", why))
+        title = f"The {'suite' if path.endswith('.toml') else 'run'} did not go on"
+        self._to_tell = (title, why)
+        self._replace(before, self.live_screen.first_row)
 
     def _told(self, event: Event) -> None:
         """Takes in one event of the root."""
         if type(event).__name__ in ("RunStarted", "SuiteStarted") and in_browser():
             self.tell_server(event.path)  # type: ignore[union-attr]
+        leaves = False
         if type(event).__name__ == "SuiteStarted" and self.suite is None:
+            leaves = self.live_screen.is_asking
             self._become_suite()
         self.live_screen.take(event)
+        if leaves:
+            self.live_screen.ask_to_leave()
+        if self._to_tell is not None and (self.state.run or self.suite) is not None:
+            from tui_eval.tui.screens.question import closing_question
+
+            self.push_screen(closing_question(*self._to_tell))
+            self._to_tell = None
 
     def _become_suite(self) -> None:
-        """Puts the list of evaluations over the panes."""
+        """Puts the list of evaluations over the panes; what is open over these is closed."""
         from tui_eval.fold.suite_state import SuiteState
         from tui_eval.tui.screens.suite import SuiteScreen
 
@@ -185,6 +199,8 @@ class TuiEvalApp(HouseApp[Leave]):
             self._root, self.suite, self._open_feed, before.now, before.saved
         )
         self._arrange()
+        while self.screen is not before:
+            self.pop_screen()
         self.push_screen(self.live_screen)
 
     def _fold_more_soon(self) -> None:
@@ -223,7 +239,7 @@ class TuiEvalApp(HouseApp[Leave]):
 
     def on_steering_screen_run_again(self, message: LiveScreen.RunAgain) -> None:
         """Has an engine go on with the run; its screen stands in place of this one."""
-        self._path_before = str(message.request["raw"]["resume"])
+        self._path_before = message.path
         self._replace(self._start_feed(message.request), message.row)
 
     def _replace(self, feed: Feed, row: int) -> None:

@@ -68,6 +68,7 @@ def survey(request: Request, expansion: Expansion) -> Survey:
     evaluations = expansion.evaluations
     planned = [Planned(one.plan, one.resume) for one in evaluations if one.plan is not None]
     faults = [*(Fault(*fault) for fault in request.faults), *expansion.faults]
+    faults += _put_runs(request, planned)
     typed = request.raw.get("resume")
     if typed not in (None, NEWEST):
         what = f"{typed} is one run, and the file has {len(evaluations)} evaluations"
@@ -76,7 +77,7 @@ def survey(request: Request, expansion: Expansion) -> Survey:
     elif not faults:
         accepts = bool(request.raw.get("accept_changes"))
         faults += choose_runs(planned, accept_changes=accepts)
-    if any(one.resume for one in evaluations):
+    if any(one.resume for one in planned):
         faults += _engine_faults(str(request.env_id))
     found = Survey(planned, limits=_limits(planned, expansion))
     faults += _look_at_environments(request, evaluations, found)
@@ -96,6 +97,18 @@ def survey(request: Request, expansion: Expansion) -> Survey:
         text = f"{again} of {len(planned)} evaluations go on with an earlier run"
         found.notices.append(Notice(text))
     return found
+
+
+def _put_runs(request: Request, planned: Sequence[Planned]) -> list[Fault]:
+    """Names for each evaluation the run that it goes on with, where the request does."""
+    if request.runs is None:
+        return []
+    if len(request.runs) != len(planned):
+        what = f"it has {len(planned)} evaluations, and {len(request.runs)} are to go on"
+        return [Fault(str(request.env_id), what, "Put back the evaluations that it had")]
+    for one, path in zip(planned, request.runs, strict=True):
+        one.resume = path or None
+    return []
 
 
 def _engine_faults(file: str) -> list[Fault]:

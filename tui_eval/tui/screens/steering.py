@@ -50,16 +50,18 @@ class SteeringScreen(AnnotatingScreen):
     """Whether somebody has copied the run as it ended: then leaving it does not ask."""
 
     class RunAgain(Message):
-        """Errored rollouts of a run that nobody works on are to run again.
+        """Rollouts of a run that nobody works on are to run again, or those of a suite.
 
         Args:
             request: For an engine: see `config.plan.Request`.
+            path: What is shown again where that is refused.
             row: The rollout to select.
         """
 
-        def __init__(self, request: dict[str, Any], row: int) -> None:
+        def __init__(self, request: dict[str, Any], path: str, row: int = 0) -> None:
             super().__init__()
             self.request = request
+            self.path = path
             self.row = row
 
     @property
@@ -152,10 +154,6 @@ class SteeringScreen(AnnotatingScreen):
             return "Another process writes this run: it can only be read."
         if state.is_foreign:
             return f"This is a run of {state.run.format}: only runs of tui-eval can go on."
-        if not self.goes_on and self.noun == "suite":
-            path = f"PATH; {key_for('run.copy')} copies its path"
-            what = "run them again" if state.errors else "go on"
-            return f"This one is over. To {what}: tui-eval open {path}"
         return ""
 
     def _rerun_asked(self, row: int) -> Asked:
@@ -213,10 +211,10 @@ class SteeringScreen(AnnotatingScreen):
         if command is None:
             return
         state = self.state
+        path = state.run.path if state.run is not None else ""
         if isinstance(command, str):
-            if state.run is not None:
-                asked = {"env_id": None, "raw": {"resume": state.run.path}}
-                self.post_message(self.RunAgain(asked, self.rollouts.row))
+            asked = {"env_id": None, "raw": {"resume": path}}
+            self.post_message(self.RunAgain(asked, path, self.rollouts.row))
             return
         if self.goes_on:
             self.feed.send(command)
@@ -224,9 +222,9 @@ class SteeringScreen(AnnotatingScreen):
         rows = command.rows or [
             row for row, error in state.errors.items() if command.error in ("", error)
         ]
-        path = state.run.path if state.run is not None else ""
         request = {"env_id": None, "raw": {"resume": path}, "again": sorted(rows)}
-        self.post_message(self.RunAgain(request, rows[0] if len(rows) == 1 else self.rollouts.row))
+        row = rows[0] if len(rows) == 1 else self.rollouts.row
+        self.post_message(self.RunAgain(request, path, row))
 
     # -- the limit
 

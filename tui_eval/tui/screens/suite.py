@@ -18,9 +18,11 @@ from tui_eval.tui.commands import bindings
 from tui_eval.tui.commands.command import Scope
 from tui_eval.tui.commands.keymap import key_for
 from tui_eval.tui.commands.suite import GROUPS
+from tui_eval.tui.leaving import Asked
 from tui_eval.tui.look.titles import following_title
 from tui_eval.tui.rollouts.following import DWELL_S
 from tui_eval.tui.screens.live import LiveScreen
+from tui_eval.tui.suite.going_on import ALL, NOT_YET, asked, errored, request_of, why_not
 from tui_eval.tui.suite.opened import Opened, place_of
 from tui_eval.tui.suite.standing import rollouts_on_disk
 from tui_eval.tui.terminal.keys_in_turn import focus_once_drawn
@@ -32,6 +34,7 @@ from tui_eval.tui.widgets.suite_header import SuiteHeader
 
 if TYPE_CHECKING:
     from tui_eval import events as ev
+    from tui_eval.commands import Rerun
     from tui_eval.fold.feed import OpenFeed
     from tui_eval.fold.suite_state import SuiteState
 
@@ -273,7 +276,8 @@ class SuiteScreen(LiveScreen):
         if self._is_blank:
             self.keys.words["next_pane(1)"] = ""
         if not self.goes_on:
-            self.keys.words["rerun"] = ""
+            again = "" if self.at_work or why_not(self.suite) else "rerun"
+            self.keys.words["rerun"] = again if errored(self.suite) else again and "go on"
         self.keys.words["switch_list"] = "list" if self.has_class("-no-list") else "hide list"
         if self.focused is self.evaluations:
             follow = ("stay" if self.follows else "follow") if self.at_work else ""
@@ -311,6 +315,25 @@ class SuiteScreen(LiveScreen):
         self.evaluations.select(self.evaluations.place + by)
         if self._left_pane is not None:
             self._left_pane = (self.evaluations.place, self._left_pane[1])
+
+    def _why_no_rerun(self) -> str:
+        if self.goes_on:
+            return super()._why_no_rerun()
+        if self.at_work:
+            one = self.suite.evaluations[self.evaluations.place]
+            return NOT_YET if one.is_over else "Nothing of this evaluation has begun."
+        return why_not(self.suite)
+
+    def _rerun_asked(self, row: int) -> Asked:
+        if self.goes_on or self.at_work:
+            return super()._rerun_asked(row)
+        return asked(self.suite, self.suite.evaluations[self.evaluations.place].last.path)
+
+    def _rerun(self, command: Rerun | str | None) -> None:
+        if command != ALL:
+            super()._rerun(command)
+        elif (request := request_of(self.suite)) is not None:
+            self.post_message(self.RunAgain(request, request["env_id"]))
 
     def action_switch_list(self) -> None:
         """Hides the list, or shows it again."""

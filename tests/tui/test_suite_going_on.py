@@ -1,0 +1,153 @@
+"""A suite that is over goes on from its own screen: what errored and what is missing."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from typing import Any
+
+import pytest
+from scripted_run import NOW, ScriptedFeed
+from scripted_suite import CASES, ended_events, moved, run_path, suite_events, suite_started
+from staging import Stage, question
+
+from tui_eval import events as ev
+from tui_eval.errors import Fault, RefusedError
+from tui_eval.tui.app import TuiEvalApp
+from tui_eval.tui.screens.question import Question
+from tui_eval.tui.screens.suite import SuiteScreen
+
+FILE = "configs/eval/benchmark.toml"
+
+
+class Over(Stage):
+    """A suite that nobody works on, with what an engine is asked for."""
+
+    def __init__(self, events: list[ev.Event], then: list[ev.Event]) -> None:
+        super().__init__(ScriptedFeed(events, live=False), True)
+        self.started: list[dict[str, Any]] = []
+        self.then = ScriptedFeed(then)
+        self.file_is_well = True
+        self.back = ScriptedFeed(ended_events(), live=False)
+        self.app = TuiEvalApp(
+            self.feed, open_feed=self._open, now=lambda: self.clock, start=self._start
+        )
+
+    def _open(self, path: str, socket: str) -> ScriptedFeed:
+        if path != FILE:
+            return self.feeds(path, socket)
+        if not self.file_is_well:
+            raise RefusedError([Fault(FILE, "there is no such file")])
+        return self.back
+
+    def _start(self, request: dict[str, Any]) -> ScriptedFeed:
+        self.started.append(request)
+        return self.then
+
+    @property
+    def said(self) -> str:
+        return self.text(self.live.keys)
+
+
+@asynccontextmanager
+async def over(
+    events: list[ev.Event] | None = None,
+    then: list[ev.Event] | None = None,
+    size: tuple[int, int] = (80, 24),
+) -> AsyncIterator[Over]:
+    stage = Over(ended_events() if events is None else events, then or suite_events())
+    async with stage.app.run_test(size=size) as stage.pilot:
+        await stage.until(lambda: stage.app.suite is not None and not stage.feed.events)
+        await stage.until(lambda: not stage.live.is_opening and not stage.live.reader.must_read)
+        yield stage
+
+
+async def test_all_that_errored_or_is_missing_runs_again_on_the_same_screen() -> None:
+    async with over(size=(200, 60)) as stage:
+        assert "R rerun" in stage.said
+        before = stage.live
+        await stage.press("R")
+        told = " ".join(question(stage).split())
+        assert "Run again?" in told and "8 evaluations go on with the runs they have" in told
+        assert "13 errored, 36 missing, 1 refused" in told
+        assert f"This one alone: tui-eval open {run_path(0)}" in told
+        await stage.press("a")
+        await stage.until(lambda: isinstance(stage.app.screen, SuiteScreen))
+        await stage.until(lambda: stage.live is not before and stage.app.suite is not None)
+        runs = [*map(run_path, range(7)), ""]
+        asked = {"env_id": FILE, "raw": {"resume": "newest"}, "runs": runs}
+        assert stage.started == [asked]
+        await stage.until(lambda: stage.live.goes_on and stage.live.at_work)
+        assert all(feed.closed for feed in (stage.feed, stage.feeds.feeds[0]))
+
+
+async def test_what_was_typed_beside_the_file_counts_again() -> None:
+    events = ended_events()
+    events[0] = suite_started()
+    events[0].words = ["--set", "temperature=0.5"]
+    async with over(events) as stage:
+        await stage.press("R", "a")
+        await stage.until(lambda: stage.started)
+        assert stage.started[0]["raw"] == {"resume": "newest", "sets": ["temperature=0.5"]}
+
+
+async def test_where_that_is_refused_the_suite_is_shown_again_and_why() -> None:
+    refused = (FILE, "an engine is working on these evaluations", "Join them")
+    async with over(then=[ev.Refused(0, [refused])]) as stage:
+        await stage.press("R", "a")
+        await stage.until(lambda: isinstance(stage.app.screen, Question))
+        told = " ".join(question(stage).split())
+        assert "The suite did not go on" in told and "is working on these" in told
+        await stage.press("escape")
+        await stage.until(lambda: stage.app.screen is stage.live and stage.app.suite.over == 8)
+        assert isinstance(stage.live, SuiteScreen)
+
+
+async def test_where_the_file_is_gone_as_well_the_program_ends_with_why() -> None:
+    async with over(then=[ev.Refused(0, [(FILE, "there is no such file", "")])]) as stage:
+        stage.file_is_well = False
+        await stage.press("R", "a")
+        await stage.until(lambda: not stage.app.is_running)
+        assert stage.app.state.refused
+
+
+def whole() -> list[ev.Event]:
+    done = [moved(place, "finished", errored=0, finished=48) for place in range(len(CASES))]
+    return [suite_started(), *done, ev.RunFinished(0, NOW, "finished", 0)]
+
+
+def out_of_budget() -> list[ev.Event]:
+    return [suite_started(), ev.RunFinished(0, NOW, ev.OUT_OF_BUDGET, 4)]
+
+
+def with_a_secret() -> list[ev.Event]:
+    started = suite_started()
+    started.words = ["--set", "env_args.api_key=***"]
+    return [started, ev.RunFinished(0, NOW, "interrupted", 130)]
+
+
+@pytest.mark.parametrize(
+    ("events", "why"),
+    [
+        (whole(), "there is nothing to run again"),
+        (out_of_budget(), f"tui-eval run {FILE} --resume"),
+        (with_a_secret(), f"tui-eval run {FILE} --resume"),
+        ([suite_started()], "still loading"),
+    ],
+    ids=["whole", "budget", "secret", "loading"],
+)
+async def test_why_a_suite_does_not_go_on_here_is_told(events: list[ev.Event], why: str) -> None:
+    async with over(events, size=(120, 40)) as stage:
+        assert "R rerun" not in stage.said and "R go on" not in stage.said
+        await stage.press("R")
+        assert why in stage.said
+
+
+async def test_what_was_stopped_before_anything_errored_goes_on() -> None:
+    events = [suite_started(), ev.RunFinished(0, NOW, "interrupted", 130)]
+    async with over(events, size=(200, 60)) as stage:
+        assert "R go on" in stage.said
+        await stage.press("R")
+        told = " ".join(question(stage).split())
+        assert "Go on with the suite?" in told and "384 missing" in told
+        assert "alone" not in told and "superseded" not in told
