@@ -269,8 +269,8 @@ class EvaluationMoved(msgspec.Struct, tag="eval", array_like=True):
         status: `waiting`, `running`, then as its `RunFinished` says, or `refused`; `cut off` where
             the disk tells that its engine ended in the midst of it.
         path: Its run directory, and `socket` where it can be joined; empty while there is none.
-        reward: Mean over rollouts without an error, `reward_std` its standard deviation and
-            `half_width` half the width of its 95 % interval; None where there is none.
+        reward: Mean over rollouts without an error, `reward_std` its standard deviation, `low` and
+            `high` the ends of its 95 % interval; None where there is none.
         cost: US dollars; None where no price is known.
         elapsed_s: Seconds that were worked on it.
         text: Why it failed or was refused.
@@ -290,7 +290,8 @@ class EvaluationMoved(msgspec.Struct, tag="eval", array_like=True):
     errored: int = 0
     running: int = 0
     reward: float | None = None
-    half_width: float | None = None
+    low: float | None = None
+    high: float | None = None
     input_tokens: int = 0
     output_tokens: int = 0
     cost: float | None = None

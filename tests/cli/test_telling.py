@@ -146,12 +146,12 @@ def test_an_evaluation_that_goes_on_says_so_and_a_complete_one_does_not_begin(
 ) -> None:
     telling = SuiteTelling()
     cases = [("a", "m", {}), ("b", "m", {})]
-    none = {"errored": 0, "reward": None, "half_width": None, "reward_std": None}
+    none = {"errored": 0, "reward": None, "low": None, "reward_std": None}
     there = moved(0, "running", finished=48, **none)
     partly = moved(1, "running", finished=30, **none)
     out, _ = told(telling, capsys, suite_started(cases), there, partly)
     assert "[2/2] b: goes on, 30 of 48 rollouts done" in out
     assert not [line for line in out if line.startswith("[1/2]")]
-    sure = {"reward": 0.75, "reward_std": 0.43, "half_width": 0.11}
+    sure = {"reward": 0.75, "reward_std": 0.43, "low": 0.64, "high": 0.86}
     out, _ = told(telling, capsys, moved(0, "finished", errored=0, **sure))
     assert out[0] == "[1/2] a: complete already, 48 rollouts, reward 0.75 ± 0.43"

@@ -163,3 +163,9 @@ async def test_eight_evaluations_are_seen_above_the_panes_of_one() -> None:
 async def test_a_cost_that_is_not_known_for_all_is_a_least_one() -> None:
     async with staged_suite([*suite_events(), moved(0, "finished", cost=None)]) as stage:
         assert "≥ $0.0377" in stage.text(stage.live.top)
+
+
+async def test_an_uneven_interval_is_no_plus_or_minus() -> None:
+    uneven = moved(0, "finished", reward=1.0, low=0.61, high=1.0)
+    async with staged_suite([suite_started(), uneven], size=(120, 40)) as stage:
+        assert "1.00 ~0.39" in stage.evaluations[0]

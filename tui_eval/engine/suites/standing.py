@@ -15,7 +15,6 @@ from tui_eval.events import EvaluationMoved, ListedEvaluation, RunFinished, RunS
 from tui_eval.fold.saved_values import mapping, tokens_of
 from tui_eval.runs.discovery import FoundRun
 from tui_eval.stats.cost import Prices, cost_of
-from tui_eval.stats.mean import half_of
 
 
 class Standing:
@@ -94,7 +93,8 @@ class Standing:
             finished=found.done or 0,
             errored=found.errored,
             reward=found.reward,
-            half_width=_half_width(found.reward, found.low, found.high),
+            low=found.low,
+            high=found.high,
             input_tokens=read,
             output_tokens=written,
             cost=cost_of(read, written, Prices(self.plan.input_price, self.plan.output_price)),
@@ -132,7 +132,8 @@ class Standing:
             errored=state.errored,
             running=state.running,
             reward=reward.mean,
-            half_width=_half_width(reward.mean, reward.low, reward.high),
+            low=reward.low,
+            high=reward.high,
             reward_std=reward.std,
             input_tokens=state.usage.tokens_in,
             output_tokens=state.usage.tokens_out,
@@ -145,10 +146,6 @@ class Standing:
             again_at=state.next_try_at,
         )
         return self.last
-
-
-def _half_width(mean: float | None, low: float | None, high: float | None) -> float | None:
-    return None if low is None or high is None else half_of(mean, low, high)
 
 
 def _elapsed(run: RunStarted, end: RunFinished | None, now: float) -> float:

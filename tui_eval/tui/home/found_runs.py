@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from tui_eval.printable import one_line
 from tui_eval.tui.commands.keymap import key_for
-from tui_eval.tui.look.figures import count_text, reward_text
+from tui_eval.tui.look.figures import count_text
 from tui_eval.tui.look.stages import Look
 
 if TYPE_CHECKING:
@@ -22,8 +22,6 @@ NOTHING = Look("·", "no rollouts", "muted")
 OURS = "tui-eval"
 """The format of runs that our engine wrote."""
 MOST_MARKED = 26
-EVEN = 0.9
-"""How much of the longer side of an interval the shorter one is, at least, behind one ±."""
 
 SORTS: dict[str, Callable[[FoundRun], Any]] = {
     "date": lambda one: -one.date,
@@ -56,14 +54,6 @@ def state_text(one: FoundRun) -> str:
     far = f" {done_text(one)}" if look in (RUNNING, INCOMPLETE) else ""
     text = f"{look.word}{far}".rstrip()
     return f"{text}  ✗ {count_text(one.errored)}" if one.errored else text
-
-
-def is_even(one: FoundRun) -> bool:
-    """Whether the sides of its interval look alike, so that one number can stand for both."""
-    if one.reward is None or one.low is None or one.high is None:
-        return True
-    short, long = sorted((one.reward - one.low, one.high - one.reward))
-    return short > long * EVEN or reward_text(short) == reward_text(long)
 
 
 def can_resume(one: FoundRun) -> str:

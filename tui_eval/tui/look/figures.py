@@ -6,10 +6,13 @@ import math
 import time
 
 from tui_eval.stats.cost import dollars_text
+from tui_eval.stats.mean import half_of
 
 NONE = "–"
 EXACT = 3
 """Places of rewards whose difference stands beside them: with two it may not be that of both."""
+EVEN = 0.9
+"""How much of the longer side of an interval the shorter one is, at least, behind one ±."""
 LEAST_CHANCE = 1e-12
 """Smaller ones are not told apart."""
 ROUNDING = 1e-12
@@ -143,6 +146,22 @@ def interval_text(low: float | None, high: float | None, places: int = 2) -> str
     if low is None or high is None:
         return ""
     return f"[{reward_text(low, places)}, {reward_text(high, places)}]"
+
+
+def is_even(mean: float | None, low: float | None, high: float | None) -> bool:
+    """Whether the sides of an interval look alike, so that one number can stand for both."""
+    if mean is None or low is None or high is None:
+        return True
+    short, long = sorted((mean - low, high - mean))
+    return short > long * EVEN or reward_text(short) == reward_text(long)
+
+
+def half_text(mean: float | None, low: float | None, high: float | None) -> str:
+    """An interval as one number, `±0.07`; its longer side behind `~` where they differ."""
+    if low is None or high is None:
+        return ""
+    sign = "±" if is_even(mean, low, high) else "~"
+    return f"{sign}{reward_text(half_of(mean, low, high))}"
 
 
 def limit_text(limit: int) -> str:

@@ -9,9 +9,9 @@ from rich.cells import cell_len
 
 from tui_eval.printable import one_line
 from tui_eval.tui.commands.keymap import key_for
-from tui_eval.tui.home.found_runs import OURS, asked_text, can_resume, is_even
+from tui_eval.tui.home.found_runs import OURS, asked_text, can_resume
 from tui_eval.tui.home.near import NearEndpoint, NearEnvironment
-from tui_eval.tui.look.figures import interval_text, plural
+from tui_eval.tui.look.figures import interval_text, is_even, plural
 from tui_eval.tui.look.ink import EMPTY, Line, Span, cut_start, letter_ink, line_width
 from tui_eval.tui.widgets.line_view import LineView
 from tui_eval.tui.widgets.near_list import ASKING, host_of
@@ -59,7 +59,11 @@ def _facts_of_run(one: FoundRun, width: int) -> Line:
     """What is known of a run: its numbers, where it is, then as many whole facts as fit."""
     facts: list[Span] = []
     if one.n is not None:
-        interval = "" if is_even(one) else f", 95 % {interval_text(one.low, one.high)}"
+        interval = (
+            ""
+            if is_even(one.reward, one.low, one.high)
+            else f", 95 % {interval_text(one.low, one.high)}"
+        )
         facts.append((f"{one.n:,} with a reward{interval}", ""))
     if one.errored:
         facts.append((f"✗ {one.errored:,} errored", "bad"))

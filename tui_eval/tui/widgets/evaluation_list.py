@@ -10,7 +10,7 @@ from textual.message import Message
 
 from tui_eval.printable import one_line
 from tui_eval.tui.commands import bindings
-from tui_eval.tui.look.figures import clock_text, count_text, money_text, reward_text
+from tui_eval.tui.look.figures import clock_text, count_text, half_text, money_text, reward_text
 from tui_eval.tui.look.ink import Line, Span, left, line_width, right
 from tui_eval.tui.suite.standing import (
     WORD,
@@ -114,7 +114,7 @@ class EvaluationList(LineView):
         last, suite = self.suite.evaluations[index].last, self.suite
         told = (last.finished, last.errored, last.running, last.total, last.reward, last.cost)
         tokens = last.input_tokens + last.output_tokens
-        used = (last.half_width, tokens, int(last.elapsed_s))
+        used = (last.low, last.high, tokens, int(last.elapsed_s))
         return (index, last.status, last.text, suite.end is None, suite.gate_open, *told, *used)
 
     @property
@@ -216,7 +216,7 @@ class EvaluationList(LineView):
         reward = reward_text(last.reward) if last.finished else ""
         spans.append((right(reward, WIDTHS["reward"]), "strong"))
         if "±" in shown:
-            half = f"±{reward_text(last.half_width)}" if last.half_width is not None else ""
+            half = half_text(last.reward, last.low, last.high)
             spans.append((right(half, WIDTHS["±"]), "muted"))
         facts = {
             "errors": (f"✗ {count_text(last.errored)}" if last.errored else "", "bad"),

@@ -12,12 +12,12 @@ from textual.content import Content
 from textual.message import Message
 
 from tui_eval.printable import one_line
-from tui_eval.stats.mean import half_of
 from tui_eval.tui.commands import bindings
 from tui_eval.tui.commands.keymap import key_for
-from tui_eval.tui.home.found_runs import SORTS, FoundRuns, is_even, look_of, state_text
+from tui_eval.tui.home.found_runs import SORTS, FoundRuns, look_of, state_text
 from tui_eval.tui.look.figures import (
     count_text,
+    half_text,
     interval_text,
     plural,
     reward_text,
@@ -239,10 +239,7 @@ class RunList(LineView):
 
     def _numbers(self, one: FoundRun, columns: Columns) -> list[Span]:
         spans: list[Span] = [(right(reward_text(one.reward), REWARD), "strong")]
-        half = ""
-        if one.low is not None and one.high is not None:
-            sign = "±" if is_even(one) else "~"
-            half = f"{sign}{reward_text(half_of(one.reward, one.low, one.high))}"
+        half = half_text(one.reward, one.low, one.high)
         if columns.interval:
             tried = (*(interval_text(one.low, one.high, places) for places in (2, 1)), half)
             fitting = (text for text in tried if len(text) <= INTERVAL - 2)
