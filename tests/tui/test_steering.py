@@ -337,6 +337,7 @@ async def test_what_an_interrupted_run_is_missing_runs_from_its_own_screen() -> 
         await stage.until(lambda: started)
         assert started == [{"env_id": None, "raw": {"resume": path}}]
         await stage.until(lambda: feed.closed and stage.live.goes_on)
+        await stage.until(lambda: "· following" in str(stage.live.rollouts.border_title))
 
 
 async def test_saving_as_copies_the_run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

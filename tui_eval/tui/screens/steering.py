@@ -55,10 +55,10 @@ class SteeringScreen(AnnotatingScreen):
         Args:
             request: For an engine: see `config.plan.Request`.
             path: What is shown again where that is refused.
-            row: The rollout to select.
+            row: The rollout to select; -1 for one that runs.
         """
 
-        def __init__(self, request: dict[str, Any], path: str, row: int = 0) -> None:
+        def __init__(self, request: dict[str, Any], path: str, row: int = -1) -> None:
             super().__init__()
             self.request = request
             self.path = path
@@ -214,7 +214,7 @@ class SteeringScreen(AnnotatingScreen):
         path = state.run.path if state.run is not None else ""
         if isinstance(command, str):
             asked = {"env_id": None, "raw": {"resume": path}}
-            self.post_message(self.RunAgain(asked, path, self.rollouts.row))
+            self.post_message(self.RunAgain(asked, path))
             return
         if self.goes_on:
             self.feed.send(command)
