@@ -64,7 +64,7 @@ def test_a_suite_runs_to_its_end_and_is_looked_at_again(
 ) -> None:
     none = on_terminal(command="open")
     assert none.finish() == 2
-    assert "none of their runs is here" in none.text
+    assert "none of their runs is here with the settings" in none.text
     terminal = on_terminal()
     terminal.wait_for("suite.toml · 2/2 evaluations")
     terminal.wait_for("finished in")

@@ -87,7 +87,8 @@ def _look_again(file: Path) -> int:
             return show_faults(error.faults)
         if any(one.run is not None for one in evaluations):
             return look_at_suite_on_screen(file, evaluations)
-        what, show = f"{what}, and none of their runs is here", "Name the directory of a run"
+        what = f"{what}, and none of their runs is here with the settings of the file"
+        show = "Name the directory of a run"
     on = shlex.join(["tui-eval", "run", str(file), "--resume"])
     hint = f"{show}. Or go on: {on} (errored rollouts run again)"
     return show_faults([Fault(str(file), what, hint)])

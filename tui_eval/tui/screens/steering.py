@@ -85,10 +85,8 @@ class SteeringScreen(AnnotatingScreen):
         elif kind == "Noticed" and not self.feed.live:
             self._say(told.text)
         elif kind == "RunFinished" and told.status == "failed":
-            why, on = "", "it can go on"
-            if self.noun == "run":
-                why = f"; {key_for('run.numbers')} says why"
-                on = f"{key_for('run.rerun')} goes on with it"
+            why = f"; {key_for('run.numbers')} says why" if self.noun == "run" else ""
+            on = f"{key_for('run.rerun')} goes on with it"
             self._say(f"The {self.noun} failed{why}. What finished is on disk, and {on}.")
 
     def _why_not(self, to: str) -> str:

@@ -327,7 +327,7 @@ class SuiteScreen(LiveScreen):
     def _rerun_asked(self, row: int) -> Asked:
         if self.goes_on or self.at_work:
             return super()._rerun_asked(row)
-        return asked(self.suite, self.suite.evaluations[self.evaluations.place].last.path)
+        return asked(self.suite)
 
     def _rerun(self, command: Rerun | str | None) -> None:
         if command != ALL:

@@ -6,6 +6,7 @@ import os
 from typing import TYPE_CHECKING, Any
 
 from tui_eval.events import OUT_OF_BUDGET
+from tui_eval.tui.commands.keymap import key_for
 from tui_eval.tui.leaving import STAY, Asked, Choice
 from tui_eval.tui.look.figures import plural
 from tui_eval.tui.look.titles import STILL_LOADING
@@ -47,12 +48,8 @@ def why_not(suite: SuiteState) -> str:
     return ""
 
 
-def asked(suite: SuiteState, path: str) -> Asked:
-    """The question whether it is to go on.
-
-    Args:
-        path: The run that is looked at; empty where there is none.
-    """
+def asked(suite: SuiteState) -> Asked:
+    """The question whether it is to go on."""
     title = "Run again?" if errored(suite) else "Go on with the suite?"
     if why := why_not(suite):
         return Asked(title, [why], [STAY._replace(label="back")])
@@ -63,8 +60,8 @@ def asked(suite: SuiteState, path: str) -> Asked:
     text = [f"All {plural(len(suite.evaluations), 'evaluation')} go on with the runs they have."]
     if errored(suite):
         text.append("Old rows of what errored stay in superseded.jsonl.")
-    if path:
-        text.append(f"This one alone: tui-eval open {os.path.relpath(path)}")
+    copies = f"{key_for('run.copy')} copies its path"
+    text.append(f"One of them alone: tui-eval open PATH; {copies}.")
     all_of_it = Choice("a", "all of them", note or "what has not finished", ALL)
     return Asked(title, text, [all_of_it, STAY._replace(label="back")])
 

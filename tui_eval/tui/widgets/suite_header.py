@@ -6,9 +6,11 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING
 
 from tui_eval.events import OUT_OF_BUDGET
+from tui_eval.tui.commands.keymap import key_for
 from tui_eval.tui.look.figures import clock_text, took_text, when_text
 from tui_eval.tui.look.ink import Line, Span, line_width, spread
 from tui_eval.tui.look.wrap import shown_lines
+from tui_eval.tui.suite.going_on import why_not
 from tui_eval.tui.suite.standing import name_of, spent, tally
 from tui_eval.tui.widgets.header import LEAST_BAR, bar_spans
 from tui_eval.tui.widgets.line_view import LineView
@@ -67,7 +69,14 @@ class SuiteHeader(LineView, can_focus=False):
             words, _ = shown_lines(end.text or "the engine failed", max(self.line_width - 2, 1), 3)
             signs = [("✗ ", "bad"), *[("  ", "")] * (len(words) - 1)]
             lines = [(sign, (part, "fault")) for sign, part in zip(signs, words, strict=True)]
-        return [*lines, ((f"  {GOES_ON}", "muted"),)]
+        if why_not(self.suite):
+            return [*lines, ((f"  {GOES_ON}", "muted"),)]
+        goes_on = " goes on with it; leaving prints the command that does."
+        return [*lines, ((f"  {key_for('run.rerun')}", "key"), (goes_on, ""))]
+
+    def clicked_at(self, x: int, index: int) -> None:
+        """Does what the key under the mouse does."""
+        self.press_told(self.line(index), x)
 
 
 def status(
