@@ -11,7 +11,7 @@ import pytest
 from home_staging import HomeStage, at_home
 from scripted_home import Desk, found_run, running_run, several_runs
 from scripted_run import ERRORS, NOW, ScriptedFeed
-from scripted_suite import suite_events
+from scripted_suite import ended_events, run_path, suite_events
 from textual.screen import Screen
 
 from tui_eval import events as ev
@@ -254,6 +254,21 @@ async def test_errored_rollouts_of_a_saved_run_run_again_and_leaving_leads_home(
         assert request["raw"] == {"resume": saved.state.run.path}
         assert request["again"] == sorted(ERRORS)
         await stage.watching()
+        await stage.press("q")
+        await stage.until(lambda: stage.is_home)
+
+
+async def test_a_suite_over_home_goes_on_and_leaving_it_leads_home() -> None:
+    async with at_home() as stage:
+        over = ScriptedFeed(ended_events(), live=False)
+        stage.desk.open = lambda run: over  # type: ignore[method-assign]
+        await stage.press("enter")
+        await stage.until(lambda: isinstance(stage.app.screen, SuiteScreen) and not over.events)
+        await stage.press("R", "a")
+        await stage.until(lambda: stage.started)
+        assert stage.started[0]["runs"][:2] == [run_path(0), run_path(1)]
+        await stage.watching()
+        assert over.closed
         await stage.press("q")
         await stage.until(lambda: stage.is_home)
 
