@@ -357,6 +357,16 @@ async def test_an_evaluation_that_is_over_waits_with_its_errors_for_the_others()
         assert "rerun" not in stage.text(stage.live.keys)
 
 
+async def test_an_evaluation_that_ends_while_it_is_answered_takes_nobody_out_of_the_suite() -> None:
+    async with staged_suite() as stage:
+        await stage.press("R")
+        assert "errored" in question(stage)
+        stage.feeds.feeds[0].live = False
+        await stage.press("a")
+        await stage.until(lambda: "Nothing of this" in stage.text(stage.live.keys))
+        assert stage.app.screen is stage.live and stage.app.suite is not None
+
+
 async def test_notices_of_the_suite_are_shown() -> None:
     async with staged_suite() as stage:
         await stage.tell(ev.Noticed(0, NOW, "warning", "-n is ignored beside a TOML file"))

@@ -330,10 +330,13 @@ class SuiteScreen(LiveScreen):
         return asked(self.suite)
 
     def _rerun(self, command: Rerun | str | None) -> None:
-        if command != ALL:
+        if command == ALL:
+            if (request := request_of(self.suite)) is not None:
+                self.post_message(self.RunAgain(request, request["env_id"]))
+        elif command is not None and not self.goes_on:  # it ended while that was answered
+            self._say(self._why_no_rerun())
+        else:
             super()._rerun(command)
-        elif (request := request_of(self.suite)) is not None:
-            self.post_message(self.RunAgain(request, request["env_id"]))
 
     def action_switch_list(self) -> None:
         """Hides the list, or shows it again."""
