@@ -251,6 +251,8 @@ class SuiteStarted(msgspec.Struct, tag="suite", array_like=True):
         at: 0 where nobody was there: they are read from the disk.
         max_concurrent: Rollouts in flight at most over all evaluations; 0 for no limit.
         words: What is typed beside the file and `--resume` to go on with them.
+        budgets: Flags of what they may spend together, which hold this time alone.
+        is_edited: Whether their settings are not those of the file, but were changed in a form.
     """
 
     seq: int
@@ -259,6 +261,8 @@ class SuiteStarted(msgspec.Struct, tag="suite", array_like=True):
     evaluations: list[ListedEvaluation]
     max_concurrent: int
     words: list[str] = []
+    budgets: list[str] = []
+    is_edited: bool = False
 
 
 class EvaluationMoved(msgspec.Struct, tag="eval", array_like=True):

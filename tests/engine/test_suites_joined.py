@@ -249,3 +249,32 @@ async def test_each_goes_on_with_the_run_that_is_named_for_it_and_with_no_other(
         await root.until(lambda: root.suite.refused or root.state.refused, "it is refused")
         (fault,) = root.state.refused
         assert fault[1] == "it has 2 evaluations, and 1 are to go on"
+
+
+@pytest.mark.usefixtures("here")
+async def test_the_run_of_an_evaluation_that_waits_to_go_on_is_known_before_its_turn(
+    suite: Suites,
+) -> None:
+    suite.write(marked("a"), marked("b"), top="max_concurrent = 1")
+    suite.server.script(CHAT, [Reply(400)])
+    assert suite.run().code == 3
+    runs = {mark: str(run.path) for mark, run in suite.runs().items()}
+    suite.server.script(CHAT, [Reply(hang=True)])
+    async with seat(LiveFeed({"env_id": "suite.toml", "raw": {"resume": "newest"}})) as root:
+        await root.until(lambda: root.suite.running, "the first one runs")
+        waiting = root.suite.evaluations[1].last
+        assert (waiting.status, waiting.path, waiting.finished) == ("waiting", runs["b"], 4)
+        root.feed.send(Stop())
+        await root.until(lambda: root.suite.end, "all are over")
+        assert [one.last.path for one in root.suite.evaluations] == [runs["a"], runs["b"]]
+
+
+@pytest.mark.usefixtures("here")
+async def test_what_holds_for_one_command_alone_is_told(suite: Suites) -> None:
+    suite.write(marked("a"), marked("b"))
+    text = (suite.program.folder / "suite.toml").read_text()
+    request = {**REQUEST, "raw": {"max_total_tokens": "1000000"}, "text": text}
+    async with seat(LiveFeed(request)) as root:
+        await root.until(lambda: root.suite.end, "all are over")
+        assert root.suite.started is not None and root.suite.started.is_edited
+        assert root.suite.started.budgets == ["--max-total-tokens"]

@@ -264,7 +264,7 @@ async def test_a_suite_over_home_goes_on_and_leaving_it_leads_home() -> None:
         stage.desk.open = lambda run: over  # type: ignore[method-assign]
         await stage.press("enter")
         await stage.until(lambda: isinstance(stage.app.screen, SuiteScreen) and not over.events)
-        await stage.press("R", "a")
+        await stage.press("R", "g")
         await stage.until(lambda: stage.started)
         assert stage.started[0]["runs"][:2] == [run_path(0), run_path(1)]
         await stage.watching()

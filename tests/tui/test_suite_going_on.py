@@ -12,7 +12,6 @@ from scripted_suite import CASES, ended_events, moved, run_path, suite_events, s
 from staging import Stage, question
 
 from tui_eval import events as ev
-from tui_eval.errors import Fault, RefusedError
 from tui_eval.tui.app import TuiEvalApp
 from tui_eval.tui.screens.question import Question
 from tui_eval.tui.screens.suite import SuiteScreen
@@ -27,18 +26,12 @@ class Over(Stage):
         super().__init__(ScriptedFeed(events, live=False), True)
         self.started: list[dict[str, Any]] = []
         self.then = ScriptedFeed(then)
-        self.file_is_well = True
-        self.back = ScriptedFeed(ended_events(), live=False)
         self.app = TuiEvalApp(
             self.feed, open_feed=self._open, now=lambda: self.clock, start=self._start
         )
 
     def _open(self, path: str, socket: str) -> ScriptedFeed:
-        if path != FILE:
-            return self.feeds(path, socket)
-        if not self.file_is_well:
-            raise RefusedError([Fault(FILE, "there is no such file")])
-        return self.back
+        return self.feeds(path, socket)
 
     def _start(self, request: dict[str, Any]) -> ScriptedFeed:
         self.started.append(request)
@@ -71,7 +64,7 @@ async def test_all_that_errored_or_is_missing_runs_again_on_the_same_screen() ->
         assert "Run again?" in told and "8 evaluations go on with the runs they have" in told
         assert "13 errored, 36 missing, 1 refused" in told
         assert "One of them alone: tui-eval open PATH; y copies its path." in told
-        await stage.press("a")
+        await stage.press("g")
         await stage.until(lambda: isinstance(stage.app.screen, SuiteScreen))
         await stage.until(lambda: stage.live is not before and stage.app.suite is not None)
         runs = [*map(run_path, range(7)), ""]
@@ -86,29 +79,35 @@ async def test_what_was_typed_beside_the_file_counts_again() -> None:
     events[0] = suite_started()
     events[0].words = ["--set", "temperature=0.5"]
     async with over(events) as stage:
-        await stage.press("R", "a")
+        await stage.press("R", "g")
         await stage.until(lambda: stage.started)
         assert stage.started[0]["raw"] == {"resume": "newest", "sets": ["temperature=0.5"]}
+
+
+async def test_a_budget_that_held_for_one_command_is_told_to_hold_no_more() -> None:
+    events = [suite_started(), moved(0, "finished"), ev.RunFinished(0, NOW, "interrupted", 130)]
+    events[0].budgets = ["--max-cost"]
+    async with over(events) as stage:
+        await stage.press("R")
+        told = " ".join(question(stage).split())
+        assert "They do without --max-cost, which held for one command." in told
 
 
 async def test_where_that_is_refused_the_suite_is_shown_again_and_why() -> None:
     refused = (FILE, "an engine is working on these evaluations", "Join them")
     async with over(then=[ev.Refused(0, [refused])]) as stage:
-        await stage.press("R", "a")
+        await stage.press("R", "g")
         await stage.until(lambda: isinstance(stage.app.screen, Question))
         told = " ".join(question(stage).split())
         assert "The suite did not go on" in told and "is working on these" in told
         await stage.press("escape")
         await stage.until(lambda: stage.app.screen is stage.live and stage.app.suite.over == 8)
-        assert isinstance(stage.live, SuiteScreen)
-
-
-async def test_where_the_file_is_gone_as_well_the_program_ends_with_why() -> None:
-    async with over(then=[ev.Refused(0, [(FILE, "there is no such file", "")])]) as stage:
-        stage.file_is_well = False
-        await stage.press("R", "a")
-        await stage.until(lambda: not stage.app.is_running)
-        assert stage.app.state.refused
+        assert isinstance(stage.live, SuiteScreen) and "13 errors" in stage.text(stage.live.top)
+        stage.then = ScriptedFeed(suite_events())
+        await stage.press("R", "g")
+        await stage.until(lambda: len(stage.started) == 2 and stage.live.at_work)
+        assert stage.started[0] == stage.started[1]
+        assert len(stage.app.screen_stack) == 3
 
 
 def whole() -> list[ev.Event]:
@@ -126,15 +125,22 @@ def with_a_secret() -> list[ev.Event]:
     return [started, ev.RunFinished(0, NOW, "interrupted", 130)]
 
 
+def edited() -> list[ev.Event]:
+    started = suite_started()
+    started.is_edited = True
+    return [started, ev.RunFinished(0, NOW, "interrupted", 130)]
+
+
 @pytest.mark.parametrize(
     ("events", "why"),
     [
+        (edited(), f"Save them as {FILE}, then: tui-eval run"),
         (whole(), "there is nothing to run again"),
         (out_of_budget(), f"tui-eval run {FILE} --resume"),
         (with_a_secret(), f"tui-eval run {FILE} --resume"),
         ([suite_started()], "still loading"),
     ],
-    ids=["whole", "budget", "secret", "loading"],
+    ids=["edited", "whole", "budget", "secret", "loading"],
 )
 async def test_why_a_suite_does_not_go_on_here_is_told(events: list[ev.Event], why: str) -> None:
     async with over(events, size=(120, 40)) as stage:

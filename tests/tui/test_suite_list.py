@@ -165,6 +165,20 @@ async def test_a_cost_that_is_not_known_for_all_is_a_least_one() -> None:
         assert "≥ $0.0377" in stage.text(stage.live.top)
 
 
+async def test_a_very_small_cost_stands_apart_from_the_tokens() -> None:
+    small = moved(0, "finished", cost=0.0000581234)
+    async with staged_suite([suite_started(), small], size=(200, 60)) as stage:
+        assert "124k $0.00005" in stage.evaluations[0]
+
+
+async def test_what_was_begun_before_and_waits_when_all_end_was_stopped() -> None:
+    events = [suite_started(), moved(0, "waiting", **told(all_events()[:25]))]
+    events.append(ev.RunFinished(0, NOW, "interrupted", 130))
+    async with staged_suite(events, live=False, size=(120, 40)) as stage:
+        assert stage.evaluations[0].endswith("stopped")
+        assert stage.evaluations[1].endswith("not begun")
+
+
 async def test_an_uneven_interval_is_no_plus_or_minus() -> None:
     uneven = moved(0, "finished", reward=1.0, low=0.61, high=1.0)
     async with staged_suite([suite_started(), uneven], size=(120, 40)) as stage:

@@ -363,7 +363,7 @@ async def test_an_evaluation_that_ends_while_it_is_answered_takes_nobody_out_of_
         assert "errored" in question(stage)
         stage.feeds.feeds[0].live = False
         await stage.press("a")
-        await stage.until(lambda: "Nothing of this" in stage.text(stage.live.keys))
+        await stage.until(lambda: "When all of the suite" in stage.text(stage.live.keys))
         assert stage.app.screen is stage.live and stage.app.suite is not None
 
 

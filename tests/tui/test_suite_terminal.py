@@ -190,4 +190,23 @@ def test_what_errored_in_a_suite_runs_again_from_its_screen(
 def run_again(terminal: Terminal) -> None:
     terminal.type("R")
     terminal.wait_for("Run again?")
-    terminal.type("a")
+    terminal.type("g")
+
+
+def test_where_it_cannot_go_on_the_suite_is_shown_again_and_reported(
+    program: Program, fault_server: FaultServer, on_terminal: Callable[..., Terminal]
+) -> None:
+    terminal = on_terminal()
+    fault_server.script(CHAT, [Reply(400)])
+    terminal.wait_for("12 errors")
+    terminal.wait_for("finished in")
+    (program.folder / "suite.toml").unlink()
+    run_again(terminal)
+    terminal.wait_for("The suite did not go on")
+    terminal.type("\x1b")
+    terminal.wait_for(lambda: "did not go on" not in terminal.text)
+    terminal.wait_for("12 errors")
+    terminal.type("q")
+    assert terminal.finish() == 3
+    assert "2 of 2 evaluations finished" in terminal.text
+    assert terminal.text.count("Results saved to:") == 1

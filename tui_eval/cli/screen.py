@@ -62,10 +62,14 @@ def _watch(
     """
     from tui_eval.cli.lazy_feed import LazyFeed
 
-    leave: Leave | None = None
+    leave, first = None, app.feed
     try:
         leave = app.run()
-        return _left(app, leave, at_end, told_elsewhere=told_elsewhere) or 0
+        code = _left(app, leave, at_end, told_elsewhere=told_elsewhere)
+        if code is None and isinstance(first, LazyFeed) and first.request is not None:
+            raw = first.request.get("raw") or {}
+            return _report_again(app, leave, raw, at_end)
+        return code or 0
     except KeyboardInterrupt:
         inner = app.feed.inner if isinstance(app.feed, LazyFeed) else None
         is_detached = leave is not None and leave.action == "detach"
@@ -98,6 +102,19 @@ def _left(
         code = _end(feed.inner, engine) if feed.inner and engine else None
         return _leave_suite(app.suite, code, save, raw)
     return _leave(feed.inner, app.state, action, save, raw, at_end)
+
+
+def _report_again(
+    app: TuiEvalApp,
+    leave: Leave | None,
+    raw: Mapping[str, Any],
+    at_end: Callable[[RunDir], None],
+) -> int:
+    """Reports what an engine of the app worked on and another one did not go on with."""
+    save = leave is not None and leave.save
+    if app.suite is not None:
+        return _leave_suite(app.suite, None, save, raw)
+    return _leave(None, app.state, "closed", save, raw, at_end)
 
 
 def configure_on_screen(draft: Draft) -> int:
@@ -170,20 +187,11 @@ def _start_feed(request: Mapping[str, Any]) -> Feed:
 
 
 def _open_feed(path: str, socket: str) -> Feed:
-    """The feed of one evaluation of a suite, joined while an engine is at work on it; that of all
-    evaluations of a file as they are on disk.
-
-    Raises:
-        RefusedError: Something is wrong with the file.
-    """
+    """The feed of one evaluation of a suite: joined while an engine is at work on it."""
     from tui_eval.engine.seam.live_feed import LiveFeed
     from tui_eval.runs.layout import RunDir
     from tui_eval.runs.saved_feed import SavedFeed
 
-    if path.endswith(".toml"):
-        from tui_eval.cli.saved_suite import SavedSuite, find_saved
-
-        return SavedSuite(Path(path), find_saved(Path(path)))
     return LiveFeed(socket_path=socket) if socket else SavedFeed(RunDir(Path(path)))
 
 

@@ -85,6 +85,12 @@ class SuiteState:
             self.refused = event.faults
 
     @property
+    def told(self) -> list[Event]:
+        """What tells this state to another listener."""
+        told: list[Event] = [one.last for one in self.evaluations]
+        return [*([self.started] if self.started else []), *told, *([self.end] if self.end else [])]
+
+    @property
     def rollouts(self) -> int:
         """All rollouts, as far as that is known, without those of what was refused."""
         return sum(one.total for one in self.evaluations if one.last.status != "refused")

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 from textual.screen import Screen
 
-from tui_eval.errors import Fault, RefusedError
+from tui_eval.errors import Fault
 from tui_eval.fold.run_state import RunState
 from tui_eval.shipped import shipped
 from tui_eval.tui.house import HouseApp
@@ -21,7 +21,7 @@ from tui_eval.tui.rollouts.row_order import Sorting
 from tui_eval.tui.screens.live import LiveScreen
 from tui_eval.tui.terminal.browser import in_browser
 from tui_eval.tui.terminal.later import after
-from tui_eval.tui.watched import Silence, Watched, begin
+from tui_eval.tui.watched import Silence, Told, Watched, begin
 from tui_eval.tui.widgets.arranged_list import ArrangedList
 
 if TYPE_CHECKING:
@@ -74,7 +74,8 @@ class TuiEvalApp(HouseApp[Leave]):
         self._form, self._begin_with = form, begin
         self._open_feed = open_feed
         self._start_feed = start
-        self._path_before = ""
+        self._shown_before: tuple[str, Callable[[], Feed]] | None = None
+        """What an engine was asked to go on with, and its feed if that is refused."""
         self._to_tell: tuple[str, str] | None = None
         """Title and text of what is to be read once the run is shown again."""
         self._now = now
@@ -157,19 +158,15 @@ class TuiEvalApp(HouseApp[Leave]):
 
         Where it was to go on with a run or a suite, that is shown again, and why.
         """
-        path, self._path_before = self._path_before, ""
-        try:
-            before = self._open_feed(path, "") if path else None
-        except RefusedError:  # a file of evaluations is no longer what it was
-            before = None
+        before, self._shown_before = self._shown_before, None
         if before is None:
             self.exit(Leave("closed"))
             return
         faults = [str(Fault(*fault)).removeprefix(": ") for fault in self.state.refused]
         why = "\n".join(faults) or (self.state.end.text if self.state.end is not None else "")
-        title = f"The {'suite' if path.endswith('.toml') else 'run'} did not go on"
-        self._to_tell = (title, why)
-        self._replace(before, self.live_screen.first_row)
+        noun, feed = before
+        self._to_tell = (f"The {noun} did not go on", why)
+        self._replace(feed(), self.live_screen.first_row)
 
     def _told(self, event: Event) -> None:
         """Takes in one event of the root."""
@@ -239,7 +236,11 @@ class TuiEvalApp(HouseApp[Leave]):
 
     def on_steering_screen_run_again(self, message: LiveScreen.RunAgain) -> None:
         """Has an engine go on with the run; its screen stands in place of this one."""
-        self._path_before = message.path
+        path, told = message.request["raw"]["resume"], self.suite.told if self.suite else []
+        self._shown_before = (
+            self.live_screen.noun,
+            (lambda: Told(told)) if told else (lambda: self._open_feed(path, "")),
+        )
         self._replace(self._start_feed(message.request), message.row)
 
     def _replace(self, feed: Feed, row: int) -> None:
@@ -247,6 +248,8 @@ class TuiEvalApp(HouseApp[Leave]):
         self._turn_to(feed, screen.saved)
         state = self.state
         self.live_screen.first_row = row
+        while len(self.screen_stack) > 2:
+            self.pop_screen()
         # The first screen of all cannot be taken away: it stays below, unseen.
         show = self.push_screen if len(self.screen_stack) == 1 else self.switch_screen
         show(self.live_screen)

@@ -89,3 +89,15 @@ class Silence:
 
     async def close(self) -> None:
         """Nothing is held open."""
+
+
+class Told(Silence):
+    """The feed of what somebody was told already."""
+
+    def __init__(self, events: list[ev.Event]) -> None:
+        self._events = events
+
+    def drain(self, most: int = 5000) -> list[ev.Event]:
+        """All of it, once."""
+        events, self._events = self._events, []
+        return events

@@ -89,6 +89,8 @@ class Standing:
         read, written = tokens_of(told.get("input")), tokens_of(told.get("output"))
         self.last = replace(
             self.last,
+            path=str(found.run.path.absolute()),
+            saved=found.saved,
             total=max(found.total or 0, self.plan.num_examples * each),
             finished=found.done or 0,
             errored=found.errored,

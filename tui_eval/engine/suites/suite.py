@@ -16,6 +16,7 @@ from msgspec.structs import replace
 
 from tui_eval.commands import Cancel, Command, MoveLimit, Pause, Rerun, Resume, SaveNow, Stop
 from tui_eval.config.command_line import words_to_go_on
+from tui_eval.config.options import BUDGETS, BY_NAME
 from tui_eval.config.plan import Request
 from tui_eval.engine.attending import (
     CANCELS_WITHIN_S,
@@ -106,8 +107,10 @@ class Suite:
         path = str(Path(str(request.env_id)).resolve())
         self._lock = lock_suite(Path(path), socket)
         listed = [one.listed for one in self._evaluations]
+        words, is_edited = words_to_go_on(request.raw), request.text is not None
+        budgets = [BY_NAME[name].flags[0] for name in BUDGETS if request.raw.get(name)]
         self._started = SuiteStarted(
-            0, time.time(), path, listed, in_flight, words_to_go_on(request.raw)
+            0, time.time(), path, listed, in_flight, words, budgets, is_edited
         )
         hub.redact, hub.path, hub.story = self._redact, path, self._story
         print_to_logs(self._redact)

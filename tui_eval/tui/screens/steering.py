@@ -54,14 +54,12 @@ class SteeringScreen(AnnotatingScreen):
 
         Args:
             request: For an engine: see `config.plan.Request`.
-            path: What is shown again where that is refused.
             row: The rollout to select; -1 for one that runs.
         """
 
-        def __init__(self, request: dict[str, Any], path: str, row: int = -1) -> None:
+        def __init__(self, request: dict[str, Any], row: int = -1) -> None:
             super().__init__()
             self.request = request
-            self.path = path
             self.row = row
 
     @property
@@ -212,7 +210,7 @@ class SteeringScreen(AnnotatingScreen):
         path = state.run.path if state.run is not None else ""
         if isinstance(command, str):
             asked = {"env_id": None, "raw": {"resume": path}}
-            self.post_message(self.RunAgain(asked, path))
+            self.post_message(self.RunAgain(asked))
             return
         if self.goes_on:
             self.feed.send(command)
@@ -222,7 +220,7 @@ class SteeringScreen(AnnotatingScreen):
         ]
         request = {"env_id": None, "raw": {"resume": path}, "again": sorted(rows)}
         row = rows[0] if len(rows) == 1 else self.rollouts.row
-        self.post_message(self.RunAgain(request, path, row))
+        self.post_message(self.RunAgain(request, row))
 
     # -- the limit
 

@@ -321,7 +321,8 @@ class SuiteScreen(LiveScreen):
             return super()._why_no_rerun()
         if self.at_work:
             one = self.suite.evaluations[self.evaluations.place]
-            return NOT_YET if one.is_over else "Nothing of this evaluation has begun."
+            has_rows = one.is_over or self.state.run is not None
+            return NOT_YET if has_rows else "Nothing of this evaluation has begun."
         return why_not(self.suite)
 
     def _rerun_asked(self, row: int) -> Asked:
@@ -332,7 +333,7 @@ class SuiteScreen(LiveScreen):
     def _rerun(self, command: Rerun | str | None) -> None:
         if command == ALL:
             if (request := request_of(self.suite)) is not None:
-                self.post_message(self.RunAgain(request, request["env_id"]))
+                self.post_message(self.RunAgain(request))
         elif command is not None and not self.goes_on:  # it ended while that was answered
             self._say(self._why_no_rerun())
         else:

@@ -43,6 +43,8 @@ def why_not(suite: SuiteState) -> str:
     command = f"tui-eval run {name} --resume"
     if suite.end.status == OUT_OF_BUDGET:
         return f"Its budget is spent. To go on without one: {command}"
+    if suite.started.is_edited:
+        return f"Its settings were changed in a form. Save them as {name}, then: {command}"
     if request_of(suite) is None:
         return f"A secret setting of it is not kept. Type it again behind: {command}"
     return ""
@@ -57,12 +59,17 @@ def asked(suite: SuiteState) -> Asked:
     refused = sum(one.last.status == "refused" for one in suite.evaluations)
     counts = {"errored": errored(suite), "missing": missing, "refused": refused}
     note = ", ".join(f"{count:,} {word}" for word, count in counts.items() if count)
-    text = [f"All {plural(len(suite.evaluations), 'evaluation')} go on with the runs they have."]
+    count = len(suite.evaluations)
+    each = "Both evaluations" if count == 2 else f"All {plural(count, 'evaluation')}"
+    text = [f"{each} go on with the runs they have."]
+    if suite.started is not None and suite.started.budgets:
+        flags = " and ".join(suite.started.budgets)
+        text.append(f"They do without {flags}, which held for one command.")
     if errored(suite):
         text.append("Old rows of what errored stay in superseded.jsonl.")
     copies = f"{key_for('run.copy')} copies its path"
     text.append(f"One of them alone: tui-eval open PATH; {copies}.")
-    all_of_it = Choice("a", "all of them", note or "what has not finished", ALL)
+    all_of_it = Choice("g", "go on with all", note or "what has not finished", ALL)
     return Asked(title, text, [all_of_it, STAY._replace(label="back")])
 
 

@@ -37,7 +37,7 @@ def look_of(one: EvaluationState, suite: SuiteState) -> Look:
     """Its glyph, word and ink; one that was running when somebody ended the suite was stopped."""
     status = one.last.status
     if suite.end is not None and not one.is_over:
-        if status == "waiting":
+        if status == "waiting" and not one.last.finished:
             return NOT_BEGUN
         return LOOKS[CUT_OFF] if suite.end.status == "failed" else STOPPED
     if status == "running" and not suite.gate_open:

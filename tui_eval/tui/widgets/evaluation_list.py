@@ -45,7 +45,7 @@ LEAST_LETTERS = 4
 """Of the name of a setting: fewer say nothing."""
 BAR, WIDE_BAR = 8, 16
 WIDTHS = {"reward": 8, "bar": BAR + 1, "±": 6, "time": 8, "errors": 7}
-WIDTHS |= {"tokens": 8, "cost": 9}
+WIDTHS |= {"tokens": 8, "cost": 10}
 LEAST_WHY = 16
 """Cells that a reason is worth showing in."""
 OPTIONAL = ("cost", "tokens", "errors", "time", "bar", "±")
