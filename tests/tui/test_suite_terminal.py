@@ -161,9 +161,7 @@ def test_what_errored_in_a_suite_runs_again_from_its_screen(
     program: Program, fault_server: FaultServer, on_terminal: Callable[..., Terminal]
 ) -> None:
     terminal = on_terminal()
-    fault_server.script(CHAT, [Reply(400)])
-    terminal.wait_for("12 errors")
-    terminal.wait_for("finished in")
+    errs(terminal, fault_server)
     fault_server.script(CHAT, [Reply(400)] * 6 + [Reply(body=chat_answer("yes"))])
     run_again(terminal)
     terminal.wait_for("12/12 rollouts   ✗ 6 errors   90 tokens")
@@ -187,6 +185,13 @@ def test_what_errored_in_a_suite_runs_again_from_its_screen(
     assert [row["error"] for row in rows] == [None] * 12
 
 
+def errs(terminal: Terminal, fault_server: FaultServer) -> None:
+    """Every rollout of a suite that has just been asked for errors."""
+    fault_server.script(CHAT, [Reply(400)])
+    terminal.wait_for("12 errors")
+    terminal.wait_for("finished in")
+
+
 def run_again(terminal: Terminal) -> None:
     terminal.type("R")
     terminal.wait_for("Run again?")
@@ -197,9 +202,7 @@ def test_where_it_cannot_go_on_the_suite_is_shown_again_and_reported(
     program: Program, fault_server: FaultServer, on_terminal: Callable[..., Terminal]
 ) -> None:
     terminal = on_terminal()
-    fault_server.script(CHAT, [Reply(400)])
-    terminal.wait_for("12 errors")
-    terminal.wait_for("finished in")
+    errs(terminal, fault_server)
     (program.folder / "suite.toml").unlink()
     run_again(terminal)
     terminal.wait_for("The suite did not go on")
