@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import os
+import socket
 from pathlib import Path
 
 import pytest
 
-from tui_eval.engine.seam.sockets import socket_folder
+from tui_eval.engine.seam.sockets import bind_socket, remove_dead, socket_folder
 
 
 def test_the_runtime_directory_is_used(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -45,3 +46,21 @@ def test_a_folder_that_is_somebody_elses_link_is_not_followed(
     finally:
         (runtime / "tui-eval").unlink()
         runtime.rmdir()
+
+
+def test_what_a_killed_engine_left_is_removed_and_what_lives_or_is_new_stays(
+    tmp_path: Path,
+) -> None:
+    kept = [bind_socket(str(tmp_path / f"{name}.sock")) for name in ("living", "dead", "new")]
+    for sock in kept[1:]:
+        sock.close()
+    for name in ("dead.log", "dead.0123.lock", "living.log", "deadly.log"):
+        (tmp_path / name).touch()
+    for name in ("living.sock", "dead.sock"):
+        os.utime(tmp_path / name, (0, 0))
+    remove_dead(tmp_path)
+    left = {path.name for path in tmp_path.iterdir()}
+    assert left == {"living.sock", "living.log", "new.sock", "deadly.log"}
+    with socket.socket(socket.AF_UNIX) as joining:
+        joining.connect(str(tmp_path / "living.sock"))
+    kept[0].close()

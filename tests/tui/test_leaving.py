@@ -118,6 +118,12 @@ async def test_what_leaving_asks_follows_the_run_while_nobody_answers() -> None:
         assert "32 of 48 rollouts are on disk" in question(stage)
 
 
+async def test_a_run_that_is_just_beginning_does_not_say_that_nothing_is_on_disk() -> None:
+    async with staged_app(ScriptedFeed()) as stage:
+        await stage.press("q")
+        assert "how much is on disk is not known yet" in question(stage)
+
+
 async def test_a_key_for_a_run_that_ended_before_it_was_pressed_does_nothing() -> None:
     async with staged_app(running()) as stage:
         await stage.press("q")

@@ -84,6 +84,7 @@ def test_a_suite_runs_to_its_end_and_is_looked_at_again(
     assert again.finish() == 0
     assert again.is_whole()
     assert "2 of 2 evaluations finished" in again.text
+    assert "ex rolls" in again.text
     assert len(program.runs()) == 2
     told = program.run("open", "suite.toml")
     assert told.code == 2
@@ -160,7 +161,7 @@ def leave(terminal: Terminal, how: str) -> None:
 def test_what_errored_in_a_suite_runs_again_from_its_screen(
     program: Program, fault_server: FaultServer, on_terminal: Callable[..., Terminal]
 ) -> None:
-    terminal = on_terminal()
+    terminal = on_terminal("-A")
     errs(terminal, fault_server)
     fault_server.script(CHAT, [Reply(400)] * 6 + [Reply(body=chat_answer("yes"))])
     run_again(terminal)
@@ -170,6 +171,7 @@ def test_what_errored_in_a_suite_runs_again_from_its_screen(
     assert terminal.finish() == 3
     assert terminal.is_whole()
     assert terminal.text.count("Results saved to:") == 1
+    assert "ex rolls" not in terminal.text, "-A"
     assert len(program.runs()) == 2
     fault_server.script(CHAT, [Reply(body=chat_answer("yes"))])
     again = on_terminal(command="open")

@@ -28,7 +28,7 @@ from tui_eval.engine.preparing.prepare import check, prepare
 from tui_eval.engine.sampling import sample_engine
 from tui_eval.engine.seam.hub import Hub
 from tui_eval.engine.seam.listener import listen
-from tui_eval.engine.seam.sockets import bind_socket, socket_folder
+from tui_eval.engine.seam.sockets import bind_socket, remove_dead, socket_folder
 from tui_eval.engine.stopping import TimelyEnd
 from tui_eval.engine.suites.suite import Suite
 from tui_eval.engine.suites.survey import expand_several, survey
@@ -208,6 +208,8 @@ def main() -> None:
         request = Request(resume_path=asked.run)
     if asked.dry_run:
         sys.exit(_tell_plan(request))
+    with contextlib.suppress(OSError):
+        remove_dead(socket_folder())
     path = asked.socket or str(socket_folder() / f"{uuid.uuid4().hex[:12]}.sock")
     sock = bind_socket(path) if asked.socket_fd is None else socket.socket(fileno=asked.socket_fd)
     sys.exit(asyncio.run(Engine(request, sock, path, asked.socket_fd is not None).main()))

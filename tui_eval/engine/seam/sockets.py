@@ -7,9 +7,12 @@ import os
 import socket
 import stat
 import tempfile
+import time
 from pathlib import Path
 
 LONGEST_PATH = 100
+NEW_S = 60.0
+"""A socket on which nobody listens yet is younger."""
 
 
 def socket_folder() -> Path:
@@ -53,3 +56,24 @@ def bind_socket(path: str) -> socket.socket:
         os.umask(before)
     sock.listen(16)
     return sock
+
+
+def remove_dead(folder: Path) -> None:
+    """Removes what engines left in the folder of sockets that were killed."""
+    for path in folder.glob("*.sock"):
+        with contextlib.suppress(OSError):  # another engine may have removed it
+            if time.time() - path.stat().st_mtime > NEW_S and _is_dead(path):
+                for left in folder.glob(f"{path.stem}.*"):
+                    left.unlink()
+
+
+def _is_dead(path: Path) -> bool:
+    with socket.socket(socket.AF_UNIX, socket.SOCK_STREAM) as sock:
+        sock.setblocking(False)
+        try:
+            sock.connect(str(path))
+        except ConnectionRefusedError:
+            return True
+        except OSError:  # too many are waiting there
+            return False
+    return False

@@ -236,6 +236,8 @@ class LiveScreen(PassingOnScreen, SteeringScreen, FindingScreen, LeavableScreen,
 
     @property
     def _on_disk(self) -> str:
+        if not self.state.total:
+            return "It is just beginning: how much is on disk is not known yet."
         return f"{self.state.finished:,} of {self.state.total:,} rollouts are on disk."
 
     def _turn_to(self, row: int) -> None:

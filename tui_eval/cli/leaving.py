@@ -1,0 +1,216 @@
+"""The app is left: its engine ends or goes on, and what there is on disk is reported."""
+
+from __future__ import annotations
+
+import shlex
+import time
+from collections.abc import Callable
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from tui_eval.cli.interrupting import interrupt_on_signals
+
+if TYPE_CHECKING:
+    from tui_eval.engine.seam.launcher import EngineProcess
+    from tui_eval.engine.seam.live_feed import LiveFeed
+    from tui_eval.fold.run_state import RunState
+    from tui_eval.fold.suite_state import SuiteState
+    from tui_eval.runs.layout import RunDir
+    from tui_eval.tui.app import TuiEvalApp
+    from tui_eval.tui.leaving import Leave
+
+
+def leave_app(
+    app: TuiEvalApp,
+    leave: Leave | None,
+    at_end: Callable[[RunDir], None] = lambda run: None,
+    *,
+    abbreviated: bool = False,
+    told_elsewhere: bool = False,
+) -> int | None:
+    """Ends an engine that the app started, and reports; None where it started none.
+
+    Args:
+        at_end: Called with the run, also where it goes on detached.
+        abbreviated: The summary is without settings and examples.
+        told_elsewhere: The caller tells what an engine refused.
+    """
+    from tui_eval.cli.lazy_feed import LazyFeed
+
+    feed = app.feed
+    if not isinstance(feed, LazyFeed) or feed.request is None:
+        return None
+    action, save = (leave.action, leave.save) if leave is not None else ("stop", False)
+    engine = feed.inner.engine if feed.inner is not None else None
+    if told_elsewhere and app.state.refused:
+        return 2 if feed.inner is None or engine is None else _end(feed.inner, engine)
+    if app.suite is not None and not app.state.refused:
+        if action == "detach" and engine is not None:
+            return detach_suite(app.suite, engine.pid)
+        code = _end(feed.inner, engine) if feed.inner and engine else None
+        return leave_suite(app.suite, code, save, abbreviated=abbreviated)
+    return _leave_run(feed.inner, app.state, action, save, abbreviated, at_end)
+
+
+def report_again(
+    app: TuiEvalApp,
+    leave: Leave | None,
+    at_end: Callable[[RunDir], None],
+    *,
+    abbreviated: bool,
+) -> int:
+    """Reports what an engine of the app worked on and another one did not go on with."""
+    save = leave is not None and leave.save
+    if app.suite is not None:
+        return leave_suite(app.suite, None, save, abbreviated=abbreviated)
+    return _leave_run(None, app.state, "closed", save, abbreviated, at_end)
+
+
+def _leave_run(
+    feed: LiveFeed | None,
+    state: RunState,
+    action: str,
+    save: bool,
+    abbreviated: bool,
+    at_end: Callable[[RunDir], None],
+) -> int:
+    """Ends the engine unless it goes on detached, then reports from the disk."""
+    from tui_eval.cli.report import complain, report_run, show_faults
+    from tui_eval.errors import Fault
+    from tui_eval.events import RunFinished
+    from tui_eval.runs.dead import close_for_the_dead
+    from tui_eval.runs.layout import RunDir
+
+    interrupt_on_signals()
+    engine = feed.engine if feed is not None else None
+    if action == "detach" and engine is not None and state.run is not None:
+        run = RunDir(Path(state.run.path))
+        _tell_at_work(run, state, engine.pid)
+        at_end(run)
+        return 0
+    if feed is not None and engine is not None:
+        _end(feed, engine)
+        if state.run is None and feed.runs:  # the screen had not come to what it was told
+            return max(map(report_run, feed.runs))
+    if state.refused:
+        return show_faults(Fault(*fault) for fault in state.refused)
+    if state.run is None:
+        text = state.end.text if state.end else ""
+        for _, notice in state.notices:
+            complain(notice)
+        complain(f"error: {text}" if text else "Stopped before the run began.")
+        return state.end.exit_code if state.end else 130
+    run = RunDir(Path(state.run.path))
+    if run.lock.exists():
+        close_for_the_dead(run, RunFinished(0, time.time(), "interrupted", 130))
+    run = kept(run) if save else run
+    code = _report(run, state, abbreviated=abbreviated)
+    at_end(run)
+    return code
+
+
+def _tell_at_work(run: RunDir, state: RunState, pid: int) -> None:
+    from tui_eval.cli.pushing import dataset_of
+    from tui_eval.cli.report import complain, running_lines, show
+
+    show(running_lines(state, pid))
+    if dataset_of(run) is not None:
+        complain(f"Push it once it is finished: tui-eval push {shlex.quote(str(run.path))}")
+
+
+def detach_suite(suite: SuiteState, pid: int) -> int:
+    """Tells how to come back to evaluations that go on without the screen; returns 0."""
+    from tui_eval.cli.suite_telling import show_at_work
+
+    show_at_work(suite, pid)
+    return 0
+
+
+def leave_suite(
+    suite: SuiteState,
+    code: int | None,
+    save: bool,
+    *,
+    abbreviated: bool = False,
+    pushes: bool = True,
+) -> int:
+    """Reports from the disk what became of a suite that nobody works on any more.
+
+    Args:
+        code: The exit code of its engine, where that is known.
+        save: Unsaved evaluations are saved for good.
+        abbreviated: The summary is without settings and examples.
+        pushes: What was asked to be pushed is; its engine was started here.
+    """
+    from tui_eval.cli.report import complain
+    from tui_eval.cli.suite_telling import SuiteTelling
+    from tui_eval.events import RunFinished
+    from tui_eval.runs.layout import RunDir, is_unsaved
+
+    if suite.end is None:
+        suite.end = RunFinished(0, time.time(), "interrupted", code if code and code > 0 else 130)
+    for _, notice in suite.notices:
+        complain(notice)
+    for one in suite.evaluations:
+        run = RunDir(Path(one.last.path))
+        if save and one.last.path and is_unsaved(run):
+            one.last.path = str(kept(run).path)
+    return SuiteTelling(suite).sum_up(abbreviated=abbreviated, pushes=pushes)
+
+
+def _end(feed: LiveFeed, engine: EngineProcess) -> int:
+    """Ends the engine and tells its exit code; asked again meanwhile it ends it at once."""
+    try:
+        from tui_eval.cli.report import complain
+
+        if engine.exit_code() is None:
+            complain("Stopping; finished rollouts are kept.")
+        engine.stop()
+        code = engine.wait()
+        engine.clean_up()
+        feed.close_runs()
+        return code
+    except KeyboardInterrupt:
+        return end_at_once(feed, engine)
+
+
+def end_at_once(feed: LiveFeed, engine: EngineProcess) -> int:
+    """Kills the engine, closes its runs for it, and returns its exit code."""
+    engine.kill()
+    code = engine.wait()
+    engine.clean_up()
+    feed.close_runs()
+    return code
+
+
+def _report(run: RunDir, state: RunState, *, abbreviated: bool) -> int:
+    from tui_eval.cli.pushing import dataset_of, push_as_asked
+    from tui_eval.cli.report import read_run, report_run
+
+    code = report_run(run, state, abbreviated=abbreviated)
+    if dataset_of(run) is not None:
+        end = read_run(run)[0].end
+        push_as_asked({0: (run, end.status if end else "running")})
+    return code
+
+
+def kept(run: RunDir) -> RunDir:
+    """The run where it is saved for good; where that is refused, the run as it was."""
+    from tui_eval.cli.report import show_faults
+    from tui_eval.errors import RefusedError
+    from tui_eval.runs.unsaved import keep
+
+    try:
+        return keep(run)
+    except RefusedError as error:
+        show_faults(error.faults)
+        return run
+
+
+def wait_while(is_at_work: Callable[[], bool]) -> None:
+    """Waits for an engine that was told to stop, as long as it may take."""
+    from tui_eval.engine.seam.launcher import STOPS_WITHIN_S
+
+    deadline = time.monotonic() + STOPS_WITHIN_S
+    while is_at_work() and time.monotonic() < deadline:
+        time.sleep(0.02)
