@@ -75,3 +75,15 @@ def program(tmp_path: Path) -> Iterator[Program]:
     program = Program(tmp_path)
     yield program
     program.end_all()
+
+
+@pytest.fixture(autouse=True)
+def no_alias_is_left() -> Iterator[None]:
+    """A package that a test gives another name does not keep it any longer."""
+    before = _own_finders()
+    yield
+    assert _own_finders() == before
+
+
+def _own_finders() -> list[object]:
+    return [one for one in sys.meta_path if type(one).__module__.startswith("tui_eval")]
