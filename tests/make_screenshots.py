@@ -7,8 +7,8 @@ terminal too, to be looked at.
 
 from __future__ import annotations
 
+import argparse
 import asyncio
-import sys
 from pathlib import Path
 
 import pytest
@@ -76,7 +76,7 @@ def main(folder: Path, kept_only: bool) -> None:
 
 
 if __name__ == "__main__":
-    if len(sys.argv) > 1:
-        main(Path(sys.argv[1]), kept_only=False)
-    else:
-        main(Path(__file__).parent.parent / "screenshots", kept_only=True)
+    parser = argparse.ArgumentParser(description=__doc__.partition(":")[0])
+    parser.add_argument("folder", nargs="?", type=Path, help="where every scene goes")
+    chosen: Path | None = parser.parse_args().folder
+    main(chosen or Path(__file__).parent.parent / "screenshots", kept_only=chosen is None)

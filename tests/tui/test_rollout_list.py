@@ -402,6 +402,21 @@ async def test_a_wide_list_shows_metrics() -> None:
         assert "closeness" in shown(stage).splitlines()[0]
 
 
+async def test_names_of_metrics_stand_in_full_where_there_is_room() -> None:
+    name = "the_answer_names_every_digit"
+    rows = [finished(row, metrics={name: 0.5}) for row in range(TOTAL)]
+    events = [run_started(), *rows, ev.RunFinished(0, NOW, "finished", 0)]
+    async with staged_app(ScriptedFeed(events, saved_rows(), live=False)) as stage:
+        await stage.press("z")
+        await stage.until(lambda: f" {name[:15]}… " in shown(stage).splitlines()[0])
+        assert name not in shown(stage)
+    feed = ScriptedFeed(events, saved_rows(), live=False)
+    async with staged_app(feed, size=(200, 60)) as stage:
+        await stage.press("z")
+        await stage.until(lambda: f"  {name}  " in shown(stage).splitlines()[0])
+        assert f" {'0.50':>{len(name)}}" in shown(stage).splitlines()[1]
+
+
 async def test_no_two_columns_have_names_that_are_alike() -> None:
     async with staged_app(over(), size=(200, 60)) as stage:
         heads = [column.head for column in known_columns(stage.live.state).values()]

@@ -21,7 +21,8 @@ GROUP, GROUP_LEAST = 19, 12
 STATE_LEAST, STATE_GOOD, STATE_NOTED, STATE_BEST = 13, 15, 18, 36
 """Cells that the state keeps: for an error's name, beside metrics, for two tags, and beside columns
 of text."""
-METRIC_MOST = 16
+METRIC_MOST, METRIC_WHOLE = 16, 40
+"""Cells of a metric's name, and where there is room to spare."""
 TEXT_MOST = 60
 
 
@@ -125,9 +126,9 @@ GIVING_WAY = (BAR_COLUMN.name, GROUP_COLUMN.name)
 """What goes first where somebody chose more than fits: the reward itself stands beside it."""
 
 
-def metric_column(name: str) -> Column:
-    """The column of a metric."""
-    head = cut(one_line(name, 40), METRIC_MOST)
+def metric_column(name: str, most: int = METRIC_MOST) -> Column:
+    """The column of a metric under its name, which has so many cells at most."""
+    head = cut(one_line(name, METRIC_WHOLE), most)
 
     def value(state: RunState, row: int) -> str | None:
         if state.stage[row] < DONE:
@@ -194,14 +195,19 @@ def fitting_columns(
 
 
 def _widen(state: RunState, shown: dict[str, Column], room: int) -> int:
-    """Gives room to the columns of tools as far as their texts need it; returns how much."""
+    """Gives room to names of metrics and to tools as far as they need it; returns how much."""
+    texts = {"tool": state.facts.tools, "failed_tool": state.facts.failed_tools}
     given = 0
-    for name, known in (("tool", state.facts.tools), ("failed_tool", state.facts.failed_tools)):
-        if (column := shown.get(name)) is not None:
-            longest = max(len(text) + text.count(TOOLS_APART) for text in known.texts)
-            more = min(min(longest, TEXT_MOST) + 2 - column.width, room - given)
-            if more > 0:
-                shown[name], given = replace(column, width=column.width + more), given + more
+    for name, column in shown.items():
+        more, wide = max(room - given, 0), column
+        if name.startswith(METRIC):
+            most = min(METRIC_MOST + more, METRIC_WHOLE)
+            wide = metric_column(name.removeprefix(METRIC), most)
+        elif name in texts:
+            longest = max(len(text) + text.count(TOOLS_APART) for text in texts[name].texts)
+            need = min(longest, TEXT_MOST) + 2
+            wide = replace(column, width=max(column.width, min(need, column.width + more)))
+        shown[name], given = wide, given + wide.width - column.width
     return given
 
 
