@@ -6,7 +6,6 @@ from pathlib import Path
 
 import pytest
 
-from tui_eval.compat import uninstall_verifiers_alias
 from tui_eval.environments import importing
 from tui_eval.environments.finding import find_environment, known_environments
 from tui_eval.environments.loading import load_environment
@@ -22,12 +21,11 @@ def load_environment(level: str = "easy", seed: int = 0):
 
 @pytest.fixture(autouse=True)
 def clean_imports(monkeypatch: pytest.MonkeyPatch):
-    """Leaves no module, no name of one and no folder on the path behind."""
+    """Leaves no module and no folder on the path behind."""
     monkeypatch.setattr(sys, "path", list(sys.path))
     monkeypatch.setattr(importing, "_roots", {})
     before = set(sys.modules)
     yield
-    uninstall_verifiers_alias()
     for name in set(sys.modules) - before:
         if not name.startswith("tui_eval"):
             del sys.modules[name]
