@@ -163,6 +163,7 @@ def test_an_evaluation_is_described_as_in_the_seed() -> None:
         ("ModelError", "Error"),
         ("InvalidModelResponseError", "ModelError"),
         ("EmptyModelResponseError", "InvalidModelResponseError"),
+        ("PromptRefusedError", "ModelError"),
         ("OverlongPromptError", "Error"),
         ("ToolError", "Error"),
         ("ToolParseError", "ToolError"),

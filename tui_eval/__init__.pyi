@@ -49,8 +49,10 @@ from tui_eval.errors import Error as Error
 from tui_eval.errors import ErrorChain as ErrorChain
 from tui_eval.errors import InfraError as InfraError
 from tui_eval.errors import InvalidModelResponseError as InvalidModelResponseError
+from tui_eval.errors import JudgeError as JudgeError
 from tui_eval.errors import ModelError as ModelError
 from tui_eval.errors import OverlongPromptError as OverlongPromptError
+from tui_eval.errors import PromptRefusedError as PromptRefusedError
 from tui_eval.errors import RefusedError as RefusedError
 from tui_eval.errors import SandboxError as SandboxError
 from tui_eval.errors import ScoringError as ScoringError

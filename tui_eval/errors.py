@@ -1,4 +1,26 @@
-"""The errors that can happen to a rollout, the refusal of a plan, and what is told beside it."""
+"""The errors that can happen to a rollout, the refusal of a plan, and what is told beside it.
+
+Error                               environment
+├── ModelError                      endpoint
+│   ├── InvalidModelResponseError
+│   │   └── EmptyModelResponseError
+│   └── PromptRefusedError          model
+├── OverlongPromptError             model
+├── ToolError                       tool
+│   ├── ToolParseError
+│   └── ToolCallError
+├── InfraError                      environment
+│   ├── RolloutTimeoutError         of what was going on
+│   ├── TunnelError                 sandbox
+│   └── SandboxError                sandbox
+│       └── BrowserSandboxError
+├── CancelledByUserError            engine
+└── ScoringError                    scoring
+    └── JudgeError                  judge
+
+The word beside each is its class, see `error_classes`: what failed, so that a failure of the
+plumbing is never taken for one of the model.
+"""
 
 from __future__ import annotations
 
@@ -14,11 +36,19 @@ _BUNDLED = str(Path(__file__).parent / "demo" / "environments")
 
 
 class Error(Exception):
-    """Base of every error that belongs to one rollout."""
+    """Base of every error that belongs to one rollout.
+
+    Attributes:
+        error_class: What failed, one of `error_classes.ERROR_CLASSES`.
+    """
+
+    error_class: str = "environment"
 
 
 class ModelError(Error):
     """A model call failed; the provider's exception is its `__cause__`."""
+
+    error_class = "endpoint"
 
 
 class InvalidModelResponseError(ModelError):
@@ -34,12 +64,22 @@ class EmptyModelResponseError(InvalidModelResponseError):
     """The answer has neither text, nor reasoning, nor tool calls."""
 
 
+class PromptRefusedError(ModelError):
+    """The endpoint refuses the request for what the conversation holds, as a filter does."""
+
+    error_class = "model"
+
+
 class OverlongPromptError(Error):
     """The prompt does not fit into the model's context."""
+
+    error_class = "model"
 
 
 class ToolError(Error):
     """A tool could not be used."""
+
+    error_class = "tool"
 
 
 class ToolParseError(ToolError):
@@ -55,19 +95,25 @@ class InfraError(Error):
 
 
 class RolloutTimeoutError(InfraError):
-    """The rollout took longer than it may."""
+    """The rollout took longer than it may; its class is that of what was going on then."""
 
 
 class CancelledByUserError(Error):
     """Somebody ended the rollout; it runs again like any errored one."""
 
+    error_class = "engine"
+
 
 class TunnelError(InfraError):
     """A tunnel could not be opened or broke."""
 
+    error_class = "sandbox"
+
 
 class SandboxError(InfraError):
     """A sandbox could not be created or used."""
+
+    error_class = "sandbox"
 
 
 class BrowserSandboxError(SandboxError):
@@ -76,6 +122,14 @@ class BrowserSandboxError(SandboxError):
 
 class ScoringError(Error):
     """A reward function raised or returned something that is not a finite number."""
+
+    error_class = "scoring"
+
+
+class JudgeError(ScoringError, RuntimeError):
+    """A judge gave no verdict; the client's exception is its `__cause__`."""
+
+    error_class = "judge"
 
 
 class ErrorChain:

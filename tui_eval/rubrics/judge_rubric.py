@@ -17,7 +17,7 @@ from typing import Any
 
 from tui_eval.clients.base import Client
 from tui_eval.clients.given_clients import note_use
-from tui_eval.errors import ScoringError
+from tui_eval.errors import JudgeError
 from tui_eval.messages import Messages, UserMessage, text_of
 from tui_eval.parsers.parser import Parser
 from tui_eval.rubrics.calling import THREADS
@@ -42,10 +42,6 @@ Response:
 Does the response say the same as the correct answer? Reply with "yes" or "no" and nothing else."""
 
 _FIELD = re.compile(r"\{(question|answer|response)\}")
-
-
-class JudgeError(ScoringError, RuntimeError):
-    """A judge gave no verdict; the client's exception is its `__cause__`."""
 
 
 @dataclass(slots=True)

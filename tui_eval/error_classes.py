@@ -1,0 +1,92 @@
+"""What failed where a rollout has an error: eight classes, of an exception or of its saved names.
+
+A mean is over rollouts without an error, so that it depends on what is left out. The class says
+what that is: only `model` is the model's own doing. It stands in a row as `error.class`.
+"""
+
+from __future__ import annotations
+
+import errno
+from functools import lru_cache
+
+from tui_eval.errors import ErrorChain, JudgeError, ModelError, ScoringError
+from tui_eval.events import Stage
+
+ERROR_CLASSES = {
+    "model": "the model: its conversation was refused for what it holds",
+    "environment": "the environment's own code",
+    "tool": "a tool that ends the rollout when it fails",
+    "scoring": "a reward function or a rubric",
+    "judge": "the judge that a reward function asked",
+    "endpoint": "the model's endpoint, or the way to it",
+    "sandbox": "a sandbox, or the tunnel to it",
+    "engine": "the machine of the run is out of descriptors or disk space, or somebody cancelled",
+}
+"""Every class of error, and what failed."""
+
+OF_STAGE = {
+    Stage.MODEL: "endpoint",
+    Stage.HELD: "endpoint",
+    Stage.SLEEPING: "endpoint",
+    Stage.TOOL: "tool",
+    Stage.SCORING: "scoring",
+}
+"""What failed where an exception of people's code came out at a stage; else the environment."""
+
+_MACHINE = frozenset((errno.EMFILE, errno.ENFILE, errno.ENOSPC, errno.EDQUOT))
+
+_NAMES = {
+    "endpoint": (
+        *("ModelError", "InvalidModelResponseError", "EmptyModelResponseError", "APIError"),
+        *("APIConnectionError", "APITimeoutError", "APIStatusError", "APIResponseValidationError"),
+        *("BadRequestError", "AuthenticationError", "PermissionDeniedError", "NotFoundError"),
+        *("RateLimitError", "InternalServerError", "ServiceUnavailableError"),
+    ),
+    "model": (
+        *("PromptRefusedError", "OverlongPromptError"),
+        *("ContentPolicyViolationError", "ContextWindowExceededError"),
+    ),
+    "tool": ("ToolError", "ToolParseError", "ToolCallError", "MCPToolError"),
+    "sandbox": ("TunnelError", "SandboxError", "BrowserSandboxError"),
+    "scoring": ("ScoringError",),
+    "judge": ("JudgeError",),
+    "engine": ("CancelledByUserError",),
+}
+_OF_NAME = {name: kind for kind, names in _NAMES.items() for name in names}
+"""What failed, by the name of an exception: of ours, verifiers', and the providers' SDKs."""
+
+
+def class_of(error: BaseException, stage: Stage | None = None) -> str:
+    """What failed, one of `ERROR_CLASSES`.
+
+    An exception with an `error_class` of its own says it; that of people's code is told by where
+    it came out.
+
+    Args:
+        stage: What was going on when it was raised; None where nothing is known to have been.
+    """
+    links = ErrorChain(error).links
+    if any(isinstance(link, OSError) and link.errno in _MACHINE for link in links):
+        return "engine"
+    if isinstance(error, ScoringError) or stage is Stage.SCORING:
+        asked = any(isinstance(link, (JudgeError, ModelError)) for link in links)
+        return "judge" if asked else "scoring"
+    own = getattr(error, "error_class", None)
+    if isinstance(own, str) and own in ERROR_CLASSES:
+        return own
+    return "environment" if stage is None else OF_STAGE.get(stage, "environment")
+
+
+@lru_cache(1024)
+def class_of_names(names: str) -> str:
+    """What failed in a row that does not say it, from the names of its exceptions.
+
+    Args:
+        names: As `ErrorChain` has them, outermost first with arrows between.
+    """
+    found = [_OF_NAME[name] for name in names.split(" -> ") if name in _OF_NAME]
+    if not found:
+        return "environment"
+    if found[0] == "scoring":
+        return "judge" if {"judge", "endpoint"}.intersection(found) else "scoring"
+    return found[0]
