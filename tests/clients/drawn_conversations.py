@@ -18,7 +18,7 @@ from tui_eval.messages import (
     UserMessage,
 )
 
-texts = st.text(min_size=1, max_size=20)
+texts = st.text(min_size=1, max_size=20).filter(lambda text: not text.isspace())
 names = st.from_regex(r"[a-z_]{1,10}", fullmatch=True)
 values = st.none() | st.booleans() | st.integers(-9, 9) | texts
 objects = st.dictionaries(texts, values | st.lists(values, max_size=2), max_size=3)

@@ -36,6 +36,7 @@ from tui_eval.messages import (
     InputAudioContentPart,
     InputAudioSource,
     SystemMessage,
+    TextContentPart,
     ToolCall,
     ToolMessage,
     UserMessage,
@@ -203,6 +204,50 @@ def test_arguments_that_are_no_object_are_kept_as_text(arguments: str) -> None:
     assert wire[0]["content"][0]["input"] == {"unparsed_arguments": arguments}
 
 
+BLANK: list[Any] = ["", " \n", [], [TextContentPart(text="\t")]]
+
+
+@pytest.mark.parametrize("blank", BLANK)
+def test_text_without_a_letter_is_never_sent(blank: Any) -> None:
+    call = ToolCall(id="a", name="f", arguments="{}")
+    conversation = [
+        SystemMessage(content=blank),
+        UserMessage(content=blank),
+        AssistantMessage(content=blank, tool_calls=[call]),
+        ToolMessage(tool_call_id="a", content=blank),
+        AssistantMessage(content=blank),
+        UserMessage(content="go on"),
+    ]
+
+    wire, beside = to_anthropic_messages(conversation)
+
+    assert beside == {}
+    assert wire == [
+        {"role": "user", "content": "(no content)"},
+        {
+            "role": "assistant",
+            "content": [{"type": "tool_use", "id": "a", "name": "f", "input": {}}],
+        },
+        {"role": "user", "content": [{"type": "tool_result", "tool_use_id": "a"}]},
+        {"role": "user", "content": "go on"},
+    ]
+
+
+def test_blank_text_before_a_call_is_left_out_of_thinking_that_goes_on() -> None:
+    blocks = [
+        {"type": "text", "characters": 2},
+        {"type": "thinking", "thinking": "hm", "signature": "s"},
+        {"type": "tool_use", "id": "a"},
+    ]
+    call = ToolCall(id="a", name="f", arguments="{}")
+
+    wire, _ = to_anthropic_messages(
+        [AssistantMessage(content="\n\n", thinking_blocks=blocks, tool_calls=[call])]
+    )
+
+    assert [block["type"] for block in wire[0]["content"]] == ["thinking", "tool_use"]
+
+
 def test_sampling_arguments_get_anthropics_names() -> None:
     body, _ = to_anthropic_body(
         [],
@@ -220,6 +265,7 @@ def test_sampling_arguments_get_anthropics_names() -> None:
     assert body == {
         "model": "m",
         "messages": [],
+        "stream": False,
         "max_tokens": 9,
         "stop_sequences": ["END"],
         "tool_choice": {"type": "any"},
@@ -229,7 +275,7 @@ def test_sampling_arguments_get_anthropics_names() -> None:
 def test_the_extra_body_goes_out_under_its_own_names() -> None:
     body, _ = to_anthropic_body([], "m", {"extra_body": {"stop": "x", "max_tokens": 5}}, None)
 
-    assert body == {"model": "m", "messages": [], "max_tokens": 5, "stop": "x"}
+    assert body == {"model": "m", "messages": [], "stream": False, "max_tokens": 5, "stop": "x"}
 
 
 def test_without_a_limit_there_is_one() -> None:

@@ -63,6 +63,7 @@ async def test_openai_gets_key_and_body(connect: Connect, fault_server: FaultSer
     assert request.json() == {
         "model": "m",
         "n": 1,
+        "stream": False,
         "messages": [{"role": "system", "content": "s"}, {"role": "user", "content": "hi"}],
         "max_completion_tokens": 5,
         "top_k": 3,
@@ -96,6 +97,7 @@ async def test_anthropic_gets_key_version_and_body_whatever_the_url_ends_with(
         "messages": [{"role": "user", "content": "hi"}],
         "max_tokens": 7,
         "stop_sequences": ["END"],
+        "stream": False,
     }
 
 
@@ -250,7 +252,8 @@ async def test_the_text_completions_environment_sends_its_prompt_as_it_is(
         state = await env.rollout(row, client, "m", env.sampling_args)
 
     assert state["error"] is None
-    assert fault_server.requests[0].json() == {"model": "m", "prompt": "Once upon a time", "n": 1}
+    body = {"model": "m", "prompt": "Once upon a time", "n": 1, "stream": False}
+    assert fault_server.requests[0].json() == body
     assert state["completion"][0]["content"] == "ok"
 
 

@@ -123,7 +123,7 @@ def test_sampling_arguments_get_the_protocols_names(
 ) -> None:
     body, _ = to_completion_body("p", "m", sampling)
 
-    assert body == {"model": "m", "prompt": "p", **expected}
+    assert body == {"model": "m", "prompt": "p", "stream": False, **expected}
 
 
 def test_reads_text_usage_and_log_probabilities_of_openai() -> None:

@@ -15,18 +15,14 @@ from openai.types.chat import ChatCompletion
 from tui_eval.clients.sdk_client import encode_body
 from tui_eval.clients.wire.answer_struct import decode_answer
 from tui_eval.clients.wire.chat_answer import ChatAnswer
-from tui_eval.clients.wire.chat_translation import (
-    check_chat_answer,
-    from_chat_answer,
-    to_chat_body,
-    to_chat_messages,
-    to_chat_tool,
-)
+from tui_eval.clients.wire.chat_request import to_chat_body, to_chat_messages, to_chat_tool
+from tui_eval.clients.wire.chat_translation import check_chat_answer, from_chat_answer
 from tui_eval.errors import EmptyModelResponseError, InvalidModelResponseError
 from tui_eval.messages import (
     AssistantMessage,
     InputAudioContentPart,
     InputAudioSource,
+    TextContentPart,
     TextMessage,
     ToolCall,
     UserMessage,
@@ -60,6 +56,8 @@ def test_a_conversation_survives_the_wire_and_the_way_back(conversation: list[An
     back = [to_message(message) for message in json.loads(encode_body(wire))]
 
     sent = [UserMessage(content=m.content) if m.role == "text" else m for m in conversation]
+    for message in sent:
+        message.content = message.content or ""
     assert [m.model_dump() for m in back] == [m.model_dump() for m in sent]
 
 
@@ -74,7 +72,7 @@ def test_an_answer_read_and_sent_again_is_the_same_on_the_wire(message: Assistan
     assert to_chat_messages([from_chat_answer(answer).message])[0][0] == wire
 
 
-def test_an_assistant_message_always_has_its_four_keys() -> None:
+def test_nothing_is_sent_that_says_nothing() -> None:
     message = AssistantMessage(tool_calls=[ToolCall(id="a", name="f", arguments="{}")])
 
     wire, _ = to_chat_messages([message, AssistantMessage(content="hi")])
@@ -82,14 +80,22 @@ def test_an_assistant_message_always_has_its_four_keys() -> None:
     assert wire == [
         {
             "role": "assistant",
-            "content": None,
+            "content": "",
             "tool_calls": [
                 {"id": "a", "type": "function", "function": {"name": "f", "arguments": "{}"}}
             ],
-            "reasoning_content": None,
         },
-        {"role": "assistant", "content": "hi", "tool_calls": None, "reasoning_content": None},
+        {"role": "assistant", "content": "hi"},
     ]
+
+
+def test_empty_parts_of_a_content_are_left_out() -> None:
+    image = {"type": "image_url", "image_url": {"url": "https://example.org/cat.png"}}
+    empty = TextContentPart(text="")
+
+    wire, _ = to_chat_messages([UserMessage(content=[empty, image]), UserMessage(content=[empty])])
+
+    assert [message["content"] for message in wire] == [[image], ""]
 
 
 def test_text_messages_are_sent_as_the_users() -> None:
@@ -126,6 +132,7 @@ def test_the_body_carries_sampling_arguments_as_the_endpoint_names_them() -> Non
         "model": "m",
         "messages": [],
         "n": 1,
+        "stream": False,
         "max_completion_tokens": 5,
         "enable_thinking": False,
         "top_k": 3,
@@ -140,6 +147,7 @@ def test_the_extra_body_goes_out_under_its_own_names() -> None:
         "model": "m",
         "messages": [],
         "n": 1,
+        "stream": False,
         "max_tokens": 5,
         "temperature": None,
     }

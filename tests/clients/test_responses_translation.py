@@ -304,7 +304,7 @@ def test_sampling_arguments_get_the_protocols_names(
 ) -> None:
     body, _ = to_responses_body([], "m", sampling, None)
 
-    assert body == {"model": "m", "input": [], "store": False, **expected}
+    assert body == {"model": "m", "input": [], "store": False, "stream": False, **expected}
 
 
 def test_reasoning_goes_by_id_only_where_it_is_stored() -> None:

@@ -9,7 +9,7 @@ from typing import Any
 from tui_eval.clients.openai_chat import OpenAIChatCompletionsClient
 from tui_eval.clients.sampling import CallOptions
 from tui_eval.clients.wire.chat_answer import ChatAnswer
-from tui_eval.clients.wire.chat_translation import to_chat_body
+from tui_eval.clients.wire.chat_request import to_chat_body
 from tui_eval.clients.wire.token_stitching import TokenizeAnswer, earlier_turn, stitch
 from tui_eval.types import SamplingArgs
 

@@ -7,7 +7,7 @@ import io
 import pytest
 
 import tui_eval as vf
-from tui_eval.clients.wire.chat_translation import to_chat_messages
+from tui_eval.clients.wire.chat_request import to_chat_messages
 from tui_eval.environments.datasets.example_table import ExampleTable
 from tui_eval.errors import RefusedError
 

@@ -14,6 +14,8 @@ from tui_eval.messages import AssistantMessage, CustomBaseModel, ToolCall, ToolM
 from tui_eval.types import FinishReason, Response, ResponseMessage, Tool, Usage
 
 DEFAULT_MAX_TOKENS = 4096
+NOTHING_SAID = "(no content)"
+"""What the user says in a message without content, which the API refuses."""
 FINISH_REASONS: dict[str | None, FinishReason] = {
     "end_turn": "stop",
     "stop_sequence": "stop",
@@ -50,14 +52,16 @@ def to_anthropic_messages(messages: Sequence[Any]) -> tuple[list[dict[str, Any]]
             continue
         results = None
         if message.role == "system":
-            system.append(message.content)
+            if not _is_blank(message.content):
+                system.append(message.content)
         elif isinstance(message, AssistantMessage):
             blocks = _assistant_blocks(message)
             if blocks:
                 wire.append({"role": "assistant", "content": blocks})
         else:
-            wire.append({"role": "user", "content": _to_content(message.content)})
-    return wire, {"system": _to_system(system)} if system else {}
+            wire.append({"role": "user", "content": _to_content(message.content) or NOTHING_SAID})
+    instructions = _to_system(system) if system else ""
+    return wire, {"system": instructions} if instructions else {}
 
 
 def _to_system(contents: list[Any]) -> Any:
@@ -67,8 +71,9 @@ def _to_system(contents: list[Any]) -> Any:
 
 
 def _tool_result(message: ToolMessage) -> Block:
+    result = {"type": "tool_result", "tool_use_id": message.tool_call_id}
     content = _to_content(message.content)
-    return {"type": "tool_result", "tool_use_id": message.tool_call_id, "content": content}
+    return {**result, "content": content} if content else result
 
 
 def _assistant_blocks(message: AssistantMessage) -> list[Block]:
@@ -109,15 +114,27 @@ def _tool_use(call: ToolCall) -> Block:
 
 
 def _to_content(content: Any) -> Any:
-    return content if isinstance(content, str) else _to_blocks(content)
+    """A content as the API has it; false where nothing of it is left."""
+    if isinstance(content, str):
+        return "" if _is_blank(content) else content
+    return _to_blocks(content)
 
 
 def _to_blocks(content: Any) -> list[Block]:
+    """The blocks of a content without blank texts, which the API refuses."""
     if not content:
         return []
     if isinstance(content, str):
-        return [_text_block(content)]
-    return [_to_block(part) for part in content]
+        return [] if content.isspace() else [_text_block(content)]
+    blocks = [_to_block(part) for part in content]
+    return [
+        block for block in blocks if block.get("type") != "text" or not _is_blank(block["text"])
+    ]
+
+
+def _is_blank(content: Any) -> bool:
+    """Whether a content is a text without a letter; `isspace` is false for the empty one."""
+    return isinstance(content, str) and (not content or content.isspace())
 
 
 def _to_block(given: Any) -> Block:
@@ -180,7 +197,7 @@ def to_anthropic_body(
         sampling.setdefault("stop_sequences", [stop] if isinstance(stop, str) else stop)
     if "tool_choice" in sampling:
         sampling["tool_choice"] = _to_tool_choice(sampling["tool_choice"])
-    body = {"model": model, "messages": prompt, **sampling, **extra_body}
+    body = {"model": model, "messages": prompt, "stream": False, **sampling, **extra_body}
     if tools:
         body["tools"] = tools
     return body, options

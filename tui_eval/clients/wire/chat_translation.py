@@ -1,31 +1,22 @@
-"""OpenAI's chat completions in our types and ours in theirs; nothing here calls anybody."""
+"""Answers of chat completions in our types; nothing here calls anybody."""
 
 from __future__ import annotations
 
 import json
 import time
-from collections.abc import Mapping, Sequence
 from typing import Any
 
 from tui_eval.clients.faults import what_came_instead
-from tui_eval.clients.sampling import CallOptions, split_sampling
 from tui_eval.clients.wire.answer_struct import as_data
+from tui_eval.clients.wire.chat_request import is_detail
 from tui_eval.clients.wire.token_ids import response_tokens
 from tui_eval.errors import EmptyModelResponseError, InvalidModelResponseError
-from tui_eval.messages import (
-    AssistantMessage,
-    CustomBaseModel,
-    Message,
-    ToolCall,
-    ToolMessage,
-    to_message,
-)
+from tui_eval.messages import ToolCall
 from tui_eval.types import (
     FinishReason,
     Response,
     ResponseMessage,
     ResponseTokens,
-    Tool,
     Usage,
 )
 
@@ -35,90 +26,6 @@ FINISH_REASONS: dict[str | None, FinishReason] = {
     "tool_calls": "tool_calls",
 }
 _REASONING = ("reasoning", "reasoning_content", "reasoning_details")
-
-
-def to_chat_messages(messages: Sequence[Any]) -> tuple[list[dict[str, Any]], dict[str, Any]]:
-    """The conversation on the wire, and what it needs of the request beside."""
-    wire = [_to_chat_message(to_message(message)) for message in messages]
-    sound = any(
-        part.get("type") == "input_audio"
-        for message in wire
-        if isinstance(message["content"], list)
-        for part in message["content"]
-    )
-    return wire, {"modalities": ["text"]} if sound else {}
-
-
-def _to_chat_message(message: Message) -> dict[str, Any]:
-    wire: dict[str, Any] = {
-        "role": "user" if message.role == "text" else message.role,
-        "content": _to_content(message.content),
-    }
-    if isinstance(message, AssistantMessage):
-        calls = message.tool_calls
-        wire["tool_calls"] = [_to_chat_call(call) for call in calls] if calls else None
-        wire["reasoning_content"] = message.reasoning_content
-        details = [block for block in message.thinking_blocks or () if _is_detail(block)]
-        if details:
-            wire["reasoning_details"] = details
-    elif isinstance(message, ToolMessage):
-        wire["tool_call_id"] = message.tool_call_id
-    return wire
-
-
-def _is_detail(block: dict[str, Any]) -> bool:
-    """Whether a thinking block came as one of OpenRouter's `reasoning_details`."""
-    return str(block.get("type")).startswith("reasoning.")
-
-
-def _to_content(content: Any) -> Any:
-    if not isinstance(content, list):
-        return content
-    return [
-        part.model_dump(exclude_none=True) if isinstance(part, CustomBaseModel) else part
-        for part in content
-    ]
-
-
-def _to_chat_call(call: ToolCall) -> dict[str, Any]:
-    function = {"name": call.name, "arguments": call.arguments}
-    wire = {"id": call.id, "type": "function", "function": function}
-    # Google's models refuse a call that comes back without the signature which is in here.
-    extra = call.get("extra_content")
-    return wire if extra is None else {**wire, "extra_content": extra}
-
-
-def to_chat_tool(tool: Tool) -> dict[str, Any]:
-    """One tool as a function on the wire."""
-    function: dict[str, Any] = {
-        "name": tool.name,
-        "description": tool.description,
-        "parameters": tool.parameters,
-    }
-    if tool.strict is not None:
-        function["strict"] = tool.strict
-    return {"type": "function", "function": function}
-
-
-def to_chat_body(
-    prompt: list[dict[str, Any]],
-    model: str,
-    sampling_args: Mapping[str, Any],
-    tools: list[dict[str, Any]] | None,
-) -> tuple[dict[str, Any], CallOptions]:
-    """The whole request body.
-
-    Raises:
-        ValueError: A sampling argument asks for what cannot be had.
-    """
-    sampling, extra_body, options = split_sampling(sampling_args)
-    limit = sampling.pop("max_tokens", None)
-    if limit is not None:
-        sampling.setdefault("max_completion_tokens", limit)
-    body = {"model": model, "messages": prompt, "n": 1, **sampling, **extra_body}
-    if tools:
-        body["tools"] = tools
-    return body, options
 
 
 def check_chat_answer(answer: Any) -> None:
@@ -246,4 +153,4 @@ def _details(message: Any) -> list[dict[str, Any]]:
     details = getattr(message, "reasoning_details", None)
     if not isinstance(details, list):
         return []
-    return [block for block in details if isinstance(block, dict) and _is_detail(block)]
+    return [block for block in details if isinstance(block, dict) and is_detail(block)]

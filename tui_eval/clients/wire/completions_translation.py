@@ -61,7 +61,8 @@ def to_completion_body(
         wanted, number = sampling.pop("logprobs"), sampling.pop("top_logprobs", 1)
         if wanted:
             sampling["logprobs"] = number
-    return {"model": model, "prompt": prompt, **sampling, **extra_body}, options
+    body = {"model": model, "prompt": prompt, "stream": False, **sampling, **extra_body}
+    return body, options
 
 
 def check_completion_answer(answer: Any) -> None:

@@ -59,7 +59,7 @@ def to_responses_body(
     if sampling.pop("logprobs", False):
         sampling["include"] = [*sampling.get("include", ()), "message.output_text.logprobs"]
     sampling.setdefault("store", False)
-    body = {"model": model, "input": prompt, **sampling, **extra_body}
+    body = {"model": model, "input": prompt, "stream": False, **sampling, **extra_body}
     if not body["store"]:
         body["input"] = [item for item in prompt if _stands_alone(item)]
     if tools:

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from tui_eval.clients.wire.answer_struct import AnswerStruct
-from tui_eval.clients.wire.chat_translation import to_chat_messages
+from tui_eval.clients.wire.chat_request import to_chat_messages
 
 
 class TokenizeAnswer(AnswerStruct):

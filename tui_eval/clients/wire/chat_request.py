@@ -1,0 +1,126 @@
+"""The request of a chat completion: our messages, tools and arguments as they go over the wire.
+
+Nothing is sent that says nothing: no property is null and no part of a content is empty, as many
+servers refuse either.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from tui_eval.clients.sampling import CallOptions, split_sampling
+from tui_eval.messages import (
+    AssistantMessage,
+    CustomBaseModel,
+    SystemMessage,
+    TextMessage,
+    ToolCall,
+    ToolMessage,
+    UserMessage,
+    to_message,
+)
+from tui_eval.types import Tool
+
+_MESSAGES = frozenset((SystemMessage, UserMessage, AssistantMessage, ToolMessage, TextMessage))
+"""What needs no `to_message`: to ask pydantic what a message is costs as much as all else."""
+
+
+def to_chat_messages(messages: Sequence[Any]) -> tuple[list[dict[str, Any]], dict[str, Any]]:
+    """The conversation on the wire, and what it needs of the request beside."""
+    wire: list[dict[str, Any]] = []
+    has_parts = False
+    for given in messages:
+        message: Any = given if type(given) in _MESSAGES else to_message(given)
+        role, content = message.role, message.content
+        if type(content) is list:
+            has_parts = True
+            content = _to_parts(content)
+        if role == "assistant":
+            wire.append(_assistant_message(message, content))
+        elif role == "tool":
+            call_id = message.tool_call_id
+            wire.append({"role": role, "content": content, "tool_call_id": call_id})
+        else:
+            wire.append({"role": "user" if role == "text" else role, "content": content})
+    return wire, {"modalities": ["text"]} if has_parts and _has_sound(wire) else {}
+
+
+def _assistant_message(message: AssistantMessage, content: Any) -> dict[str, Any]:
+    # Beside tool calls some servers take neither null nor a missing content; all take empty text.
+    wire = {"role": "assistant", "content": content or ""}
+    if message.tool_calls:
+        wire["tool_calls"] = [_to_chat_call(call) for call in message.tool_calls]
+    if message.reasoning_content:
+        wire["reasoning_content"] = message.reasoning_content
+    if message.thinking_blocks:
+        details = [block for block in message.thinking_blocks if is_detail(block)]
+        if details:
+            wire["reasoning_details"] = details
+    return wire
+
+
+def is_detail(block: Mapping[str, Any]) -> bool:
+    """Whether a thinking block came as one of OpenRouter's `reasoning_details`."""
+    return str(block.get("type")).startswith("reasoning.")
+
+
+def _to_parts(content: list[Any]) -> Any:
+    """The parts of a content without empty texts; empty text where nothing is left."""
+    parts = [
+        part.model_dump(exclude_none=True) if isinstance(part, CustomBaseModel) else part
+        for part in content
+    ]
+    return [part for part in parts if part.get("type") != "text" or part.get("text")] or ""
+
+
+def _has_sound(wire: list[dict[str, Any]]) -> bool:
+    return any(
+        part.get("type") == "input_audio"
+        for message in wire
+        if isinstance(message["content"], list)
+        for part in message["content"]
+    )
+
+
+def _to_chat_call(call: ToolCall) -> dict[str, Any]:
+    function = {"name": call.name, "arguments": call.arguments}
+    wire = {"id": call.id, "type": "function", "function": function}
+    # Google's models refuse a call that comes back without the signature which is in here.
+    extra = call.get("extra_content")
+    return wire if extra is None else {**wire, "extra_content": extra}
+
+
+def to_chat_tool(tool: Tool) -> dict[str, Any]:
+    """One tool as a function on the wire."""
+    function: dict[str, Any] = {
+        "name": tool.name,
+        "description": tool.description,
+        "parameters": tool.parameters,
+    }
+    if tool.strict is not None:
+        function["strict"] = tool.strict
+    return {"type": "function", "function": function}
+
+
+def to_chat_body(
+    prompt: list[dict[str, Any]],
+    model: str,
+    sampling_args: Mapping[str, Any],
+    tools: list[dict[str, Any]] | None,
+) -> tuple[dict[str, Any], CallOptions]:
+    """The whole request body, which asks for a whole answer.
+
+    Raises:
+        ValueError: A sampling argument asks for what cannot be had.
+    """
+    sampling, extra_body, options = split_sampling(sampling_args)
+    limit = sampling.pop("max_tokens", None)
+    if limit is not None:
+        sampling.setdefault("max_completion_tokens", limit)
+    body = {
+        "model": model, "messages": prompt, "n": 1, "stream": False, **sampling, **extra_body,
+    }  # fmt: skip
+    if tools:
+        body["tools"] = tools
+    return body, options
