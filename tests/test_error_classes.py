@@ -101,6 +101,8 @@ def test_a_model_that_a_rubric_asks_is_a_judge() -> None:
         ("SandboxError -> APIError", "sandbox"),
         ("OverlongPromptError -> BadRequestError", "model"),
         ("KeyError", "environment"),
+        ("litellm.RateLimitError: RateLimitError: OpenAIException - slow down", "endpoint"),
+        ("it rained", "environment"),
         ("", "environment"),
     ],
 )

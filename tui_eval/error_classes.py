@@ -7,6 +7,7 @@ what that is: only `model` is the model's own doing. It stands in a row as `erro
 from __future__ import annotations
 
 import errno
+import re
 from functools import lru_cache
 
 from tui_eval.errors import ErrorChain, JudgeError, ModelError, ScoringError
@@ -24,7 +25,7 @@ ERROR_CLASSES = {
 }
 """Every class of error, and what failed."""
 
-OF_STAGE = {
+_OF_STAGE = {
     Stage.MODEL: "endpoint",
     Stage.HELD: "endpoint",
     Stage.SLEEPING: "endpoint",
@@ -54,6 +55,7 @@ _NAMES = {
 }
 _OF_NAME = {name: kind for kind, names in _NAMES.items() for name in names}
 """What failed, by the name of an exception: of ours, verifiers', and the providers' SDKs."""
+_WORD = re.compile(r"\w+")
 
 
 def class_of(error: BaseException, stage: Stage | None = None) -> str:
@@ -74,7 +76,12 @@ def class_of(error: BaseException, stage: Stage | None = None) -> str:
     own = getattr(error, "error_class", None)
     if isinstance(own, str) and own in ERROR_CLASSES:
         return own
-    return "environment" if stage is None else OF_STAGE.get(stage, "environment")
+    return class_at(stage)
+
+
+def class_at(stage: Stage | None) -> str:
+    """What fails where a rollout ends at a stage; the environment where nothing was going on."""
+    return "environment" if stage is None else _OF_STAGE.get(stage, "environment")
 
 
 @lru_cache(1024)
@@ -82,9 +89,9 @@ def class_of_names(names: str) -> str:
     """What failed in a row that does not say it, from the names of its exceptions.
 
     Args:
-        names: As `ErrorChain` has them, outermost first with arrows between.
+        names: As `ErrorChain` has them, outermost first, or a text in which they stand.
     """
-    found = [_OF_NAME[name] for name in names.split(" -> ") if name in _OF_NAME]
+    found = [_OF_NAME[word] for word in _WORD.findall(names) if word in _OF_NAME]
     if not found:
         return "environment"
     if found[0] == "scoring":

@@ -123,6 +123,10 @@ class RolloutFinished(msgspec.Struct, tag="done", array_like=True, gc=False):
         question, answer: The first characters, `HEAD` at most, of the last message of the user in
             the prompt and of the last one of the model that says anything; for searching.
             The question may be empty where a rollout of the same example told it before.
+        error_class: What failed, see `error_classes`; None where the row does not say it.
+        finish_reason: Why the last answer ended: `stop`, `length`, `tool_calls`, `refusal`,
+            `content_filter`; None where nobody told.
+        models: Calls by the name of the model that answered, where it is not the one asked for.
     """
 
     seq: int
@@ -152,6 +156,9 @@ class RolloutFinished(msgspec.Struct, tag="done", array_like=True, gc=False):
     lost_output: int = 0
     question: str = ""
     answer: str = ""
+    error_class: str | None = None
+    finish_reason: str | None = None
+    models: dict[str, int] = {}
 
 
 class MessagesAdded(msgspec.Struct, tag="msgs", array_like=True):

@@ -15,6 +15,10 @@ if TYPE_CHECKING:
 class Observer(Protocol):
     """Hears one rollout's progress; the engine gives each rollout one of its own."""
 
+    @property
+    def going_on(self) -> Stage | None:
+        """The stage, while a model or tool call is in flight; None while other code runs."""
+
     def began(self, state: Any) -> None:
         """The rollout has this state now."""
 
@@ -60,6 +64,8 @@ def _unheard(kind: str, text: str) -> None:
 
 class SilentObserver:
     """Hears nothing and holds nothing: for rollouts that nobody watches."""
+
+    going_on: Stage | None = None
 
     def began(self, state: Any) -> None: ...
 

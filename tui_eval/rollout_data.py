@@ -177,12 +177,16 @@ class RolloutInput(BaseRolloutInput):
     info: NotRequired[Info | str]
 
 
-class ErrorInfo(TypedDict):
-    """An error of a rollout as it is saved: its class, and its chain of causes in two forms."""
-
-    error: str
-    error_chain_repr: str
-    error_chain_str: str
+ErrorInfo = TypedDict(
+    "ErrorInfo",
+    {
+        "error": str,
+        "class": NotRequired[str],
+        "error_chain_repr": str,
+        "error_chain_str": str,
+    },
+)
+"""An error of a rollout as it is saved: its name, what failed, its chain of causes in two forms."""
 
 
 class RolloutOutput(dict[str, Any]):

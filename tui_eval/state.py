@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
-from typing import Any, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar
 
 from tui_eval.messages import Messages
 from tui_eval.observer import SILENT, Observer
 from tui_eval.rollout_data import ScoreRecord, StepRecord, ToolRecord
+
+if TYPE_CHECKING:
+    from tui_eval.events import Stage
 
 
 class State(dict[str, Any]):
@@ -20,7 +23,8 @@ class State(dict[str, Any]):
     own: `observer`, who hears of the rollout; `scores`, `steps` and `tool_log`, records of every
     reward function, model call and tool call; `began`, the start of its clock in seconds of
     `time.perf_counter`, moved on by the time that it was held; `unanswered`, messages that stand
-    before a model which has not answered them yet; `cleaned_up`, whether cleanup handlers ran.
+    before a model which has not answered them yet; `cleaned_up`, whether cleanup handlers ran;
+    `failed_at`, the stage at which `state["error"]` was raised, where one was going on.
 
     Args:
         args, kwargs: As for `dict`; `input` is the row that the rollout belongs to.
@@ -41,6 +45,7 @@ class State(dict[str, Any]):
         self.began = 0.0
         self.unanswered: Messages = []
         self.cleaned_up = False
+        self.failed_at: Stage | None = None
 
     def __getitem__(self, key: str) -> Any:
         if key in self._FORWARDED:

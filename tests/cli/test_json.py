@@ -8,7 +8,7 @@ import statistics
 from typing import Any
 
 import pytest
-from program import Finished, Program, chat_answer, wait_until
+from program import Finished, Program, chat_answer, tool_call, wait_until
 from servers import FaultServer, Reply
 
 CHAT = "/v1/chat/completions"
@@ -46,7 +46,8 @@ def test_a_finished_run_has_all_its_numbers(program: Program) -> None:
     assert found["settings"]["sampling_args"]["temperature"] == 0.5
     assert found["counts"] == {
         "examples": 3, "examples_complete": 3, "rollouts": 9, "finished": 9, "used": 9,
-        "errored": 0, "missing": 0, "truncated": 0,
+        "errored": 0, "missing": 0, "truncated": 0, "refused": 0, "filtered": 0,
+        "failed_tools": 0,
     }  # fmt: skip
     run = program.only_run()
     assert found["path"] == str(run.path)
@@ -87,6 +88,47 @@ def test_a_finished_run_has_all_its_numbers(program: Program) -> None:
     assert sum(found["stop_conditions"].values()) == 9
     assert found["time_s"] > 0
     assert "Progress" in done.err and "Loading environment: calculator" in done.err
+
+
+OUTCOMES = """
+    import tui_eval as vf
+
+    class Breaks(vf.ToolEnv):
+        async def setup_state(self, state):
+            if state["example_id"] == 3:
+                raise vf.SandboxError("no sandbox")
+
+    def weigh(pounds: int) -> int:
+        '''Weighs.'''
+        raise RuntimeError("no scale")
+
+    def load_environment():
+        return Breaks(
+            dataset=[{"question": str(n)} for n in range(4)],
+            tools=[weigh],
+            rubric=vf.Rubric(funcs=[lambda answer, completion: 1.0]),
+        )
+"""
+
+
+def test_what_became_of_answers_tools_and_errors_is_counted(
+    program: Program, fault_server: FaultServer
+) -> None:
+    calls = chat_answer("", tool_calls=[tool_call("weigh", '{"pounds": 1}')])
+    cut, refusal = chat_answer("I"), chat_answer("I will not")
+    cut["choices"][0]["finish_reason"] = "length"
+    refusal["choices"][0]["finish_reason"] = "refusal"
+    replies = [calls, chat_answer("heavy"), cut, refusal]
+    fault_server.script(CHAT, [Reply(body=body) for body in replies])
+    program.environment("outcomes", OUTCOMES)
+    asked = ("-m", "m", "-b", f"{fault_server.url}/v1", "-n", "4", "-r", "1", "-c", "1")
+    found = object_of(program.run("outcomes", *asked, "--json"))
+    counts = found["counts"]
+    assert (counts["used"], counts["errored"], counts["truncated"]) == (3, 1, 1)
+    assert counts["failed_tools"] == 1
+    assert found["error_classes"] == {"sandbox": 1}
+    assert found["finish_reasons"]["length"] == 1
+    assert (found["reward"]["mean"], found["reward_with_errors_as_0"]) == (1.0, 0.75)
 
 
 def test_what_is_printed_then_is_what_is_saved_and_reported_later(program: Program) -> None:

@@ -94,7 +94,7 @@ def figures(state: RunState) -> dict[str, Any]:
     return {
         "counts": state.by_stage,
         "places": [*state.offset, *state.length],
-        "errors": (state.errors, state.error_counts, state.stop_conditions),
+        "errors": (state.errors, state.outcomes.errors, state.outcomes.stops),
         "tokens": (
             state.usage.tokens_in,
             state.usage.tokens_out,

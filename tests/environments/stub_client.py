@@ -48,6 +48,8 @@ class StubClient:
 class Recorder:
     """An observer that keeps what it hears."""
 
+    going_on = None
+
     def __init__(self) -> None:
         self.stages: list[Stage] = []
         self.messages: list[Any] = []

@@ -66,6 +66,7 @@ def test_what_is_written_is_read(text: str, node: Node | None) -> None:
         ("exct<1", [(1, "there is no field exct", "Did you mean exact")]),
         ("a reward<big", [(10, "reward is compared with a number, not with big", "")]),
         ("stage:mdel", [(7, "stage is never mdel", "Did you mean model")]),
+        ("class:endpont", [(7, "class is never endpont", "Did you mean endpoint")]),
         ("tool<3", [(1, "tool is text: it takes : = !=, not <", "")]),
         ("reward:/1/", [(8, "reward is a number, which a regular expression cannot match", "")]),
         ("reward<", [(8, "there is no value behind reward<", "")]),

@@ -25,8 +25,10 @@ def made() -> RunState:
     state = RunState()
     state.apply(started(3, 2))
     state.apply(finished(0, 1.0, turns=2, tools={"search": (2, 0), "read": (1, 1)}, tool_calls=3))
-    state.apply(finished(1, 0.25, turns=9, total_ms=95_000.0, stop_condition="too_long"))
-    state.apply(finished(2, 0.5, metrics={"score": -1.0}, truncated=True, output_tokens=12_000))
+    long = {"stop_condition": "too_long", "finish_reason": "refusal"}
+    state.apply(finished(1, 0.25, turns=9, total_ms=95_000.0, models={"small": 2}, **long))
+    cut = {"truncated": True, "finish_reason": "length"}
+    state.apply(finished(2, 0.5, metrics={"score": -1.0}, output_tokens=12_000, **cut))
     state.apply(finished(3, None, error="ModelError -> TimeoutError", example_id=1))
     state.apply(staged(4, Stage.TOOL, turns=3, tool_calls=1))
     state.facts.questions.put(0, "Where does the Fox live?")
@@ -58,6 +60,17 @@ def made() -> RunState:
         ("error:none", [0, 1, 2, 4, 5]),
         ("error!=none", [3]),
         ("error:/time.?outerr/", [3]),
+        ("class:endpoint", [3]),
+        ("class=Endpoint", [3]),
+        ("class!=endpoint", [0, 1, 2, 4, 5]),
+        ("class:tool", []),
+        ("class:none", [0, 1, 2, 4, 5]),
+        ("class!=none", [3]),
+        ("finish:length", [2]),
+        ("finish:refusal", [1]),
+        ("finish_reason=length or error_class:endpoint", [2, 3]),
+        ("finish:none", [0, 3, 4, 5]),
+        ("model:small", [1]),
         ("stop:long", [1]),
         ("stage:error", [3]),
         ("stage:running", [4]),

@@ -54,15 +54,16 @@ def figures(state: RunState) -> dict[str, Any]:
             name: (metric.n, pytest.approx(metric.result().mean))
             for name, metric in state.metrics.items()
         },
-        "errors": (state.errors, dict(state.error_counts), dict(state.stop_conditions)),
+        "errors": (state.errors, dict(state.outcomes.errors), dict(state.outcomes.stops)),
         "passes": [
             (rate.k, pytest.approx(rate.any_passes), pytest.approx(rate.all_pass), rate.examples)
             for rate in state.pass_rates.result(3)
         ],
-        "truncated": state.truncated,
+        "truncated": state.outcomes.truncated,
         "ids": state.example_ids,
         "seconds": (state.rollout_s.result(), state.model_call_s.result()),
-        "tools": state.tool_uses,
+        "tools": (state.outcomes.tools, state.outcomes.failed_tools),
+        "ends": (state.outcomes.finishes, state.outcomes.classes, state.outcomes.models),
         "examples": [
             (one.n, one.errored, one.passed, one.all_equal, pytest.approx(one.mean))
             for one in map(state.examples.result, range(3))
@@ -113,7 +114,7 @@ def test_an_errored_rollout_has_no_reward_and_no_part_in_means() -> None:
     assert state.reward_mean.result().mean == pytest.approx(2 / 3)
     assert (state.reward_mean.n, state.errored, state.finished) == (3, 1, 4)
     assert state.metrics["score"].n == 3
-    assert state.error_counts == {"ModelError -> BadRequestError": 1}
+    assert state.outcomes.errors == {"ModelError -> BadRequestError": 1}
     rates = state.pass_rates.result(2)
     assert [(rate.k, rate.examples, rate.left_out) for rate in rates] == [(1, 2, 0), (2, 1, 1)]
 
@@ -326,7 +327,7 @@ def everything(state: RunState) -> dict[str, Any]:
     columns = Columns(state)
     searched = {
         name: [column.texts[code] for code in column.codes]
-        for name in ("stop", "error", "tool", "answer")
+        for name in ("stop", "finish", "error", "class", "model", "tool", "answer")
         for column in (columns.text(name),)
     }
     return {
@@ -359,6 +360,9 @@ def rollouts(draw: st.DrawFn, row: int, at: float) -> RolloutFinished:
             st.dictionaries(st.sampled_from("ab"), st.tuples(st.just(2), st.integers(0, 2)))
         ),
         answer=draw(st.sampled_from(["", "Four", "five"])),
+        error_class=None if reward is not None else draw(st.sampled_from([None, "sandbox"])),
+        finish_reason=draw(st.sampled_from([None, "stop", "length"])),
+        models=draw(st.dictionaries(st.sampled_from("ab"), st.integers(1, 2))),
     )
 
 

@@ -38,6 +38,29 @@ verifiers.errors.ToolCallError: Tool 'divide' raised: once
 """
 
 
+@pytest.mark.parametrize(
+    ("error", "kind"),
+    [
+        ({"error": "ModelError", "error_chain_str": "ModelError -> RateLimitError"}, "endpoint"),
+        ({"error": "SandboxError", "error_chain_str": "SandboxError"}, "sandbox"),
+        ({"error": "ValueError", "class": "tool"}, "tool"),
+        ({"error": "ModelError", "class": "weather"}, "endpoint"),
+        ({"error": "ValueError", "class": 7}, "environment"),
+        ("ModelError", "endpoint"),
+        (RAISED, "tool"),
+    ],
+)
+def test_what_failed_is_told_by_the_names_where_a_row_does_not_say_it(
+    tmp_path: Path, error: Any, kind: str
+) -> None:
+    saved = {"example_id": 0, "prompt": "p", "completion": "c", "error": error, "metrics": {}}
+    (tmp_path / "results.jsonl").write_text(json.dumps(saved) + "\n")
+    state = opened(find_run(tmp_path))
+    assert state.outcomes.classes == {kind: 1}
+    assert row_object(state, 0, {})["error_class"] == kind
+    assert list(RowFilter(f"class:{kind}").rows(state)) == [0]
+
+
 TORN = "Traceback (most recent call last):\n  nothing"
 
 
@@ -51,7 +74,7 @@ def numbers(state: RunState) -> dict[str, Any]:
         "reward": state.reward_mean.result().mean,
         "metrics": {name: mean.result().mean for name, mean in state.metrics.items()},
         "turns": sum(state.turns),
-        "tools": state.tool_uses,
+        "tools": state.outcomes.tools,
         "tokens": (state.usage.tokens_in, state.usage.tokens_out),
     }
 

@@ -78,6 +78,7 @@ def test_an_errored_row_has_its_chain_a_reward_of_0_and_a_last_message() -> None
     )
     assert row["error"] == {
         "error": "ModelError",
+        "class": "endpoint",
         "error_chain_repr": "ModelError() -> ValueError('status 400')",
         "error_chain_str": "ModelError -> ValueError",
     }

@@ -22,7 +22,8 @@ from tui_eval.engine.preparing.examples import Examples
 from tui_eval.engine.seam.hub import Hub
 from tui_eval.engine.watch import RolloutWatch
 from tui_eval.environments.one_rollout import GoesOn, broken_state, lead, score
-from tui_eval.errors import ErrorChain
+from tui_eval.error_classes import class_at
+from tui_eval.errors import ErrorChain, RolloutTimeoutError
 from tui_eval.events import RolloutFinished, Stage
 from tui_eval.fold.transcript import Rollout, from_row
 from tui_eval.observer import CURRENT
@@ -260,6 +261,8 @@ class Rollouts:
             assert state is not None, "only an expired deadline ends the block early"
             return state
         error = watch.deadline.error()
+        if isinstance(error, RolloutTimeoutError):
+            error.error_class = class_at(watch.going_on)
         if state is None:
             state = broken_state(values, error, begun)
         elif state.get("completion") is None:

@@ -80,7 +80,7 @@ class RolloutWatch:
         """Counts one more attempt and starts its records anew."""
         self.attempt += 1
         self.turns = 0
-        self.tool_calls = 0
+        self.tool_calls = self._tools_in_flight = 0
         self.lost_input += self.input_tokens
         self.lost_output += self.output_tokens
         self.input_tokens = 0
@@ -109,7 +109,16 @@ class RolloutWatch:
         self.stage = stage
         self._hub.touched(self)
         if stage in FOREIGN_CODE:
+            if stage is Stage.TOOL:
+                self._tools_in_flight = max(self._tools_in_flight, 0) + 1
             self._hub.before_foreign_code()
+
+    @property
+    def going_on(self) -> Stage | None:
+        if self.stage is Stage.TOOL:
+            return Stage.TOOL if self._tools_in_flight > 0 else None
+        asks = self.stage in (Stage.MODEL, Stage.SLEEPING) and self._asked_at
+        return Stage.MODEL if asks else None
 
     async def model_call(
         self, model: str, sampling_args: Mapping[str, Any], tools: Sequence[Any]
@@ -143,6 +152,7 @@ class RolloutWatch:
     def model_answered(self, input_tokens: int, output_tokens: int) -> None:
         if self.held.concurrency is not None:
             self.held.concurrency.answered(self._asked_at)
+        self._asked_at = 0.0
         self.turns += 1
         self.input_tokens += input_tokens
         self.output_tokens += output_tokens
@@ -151,6 +161,7 @@ class RolloutWatch:
             log.debug("%s: answered, %d + %d tokens", self, input_tokens, output_tokens)
 
     def answer_refused(self, input_tokens: int, output_tokens: int) -> None:
+        self._asked_at = 0.0
         self.input_tokens += input_tokens
         self.output_tokens += output_tokens
         self._hub.touched(self)
@@ -185,6 +196,7 @@ class RolloutWatch:
         self, call_id: str, name: str, ms: float, error: str | None, result: Any
     ) -> None:
         self.tool_calls += 1
+        self._tools_in_flight -= 1
         self._hub.touched(self)
         done = ToolFinished(0, time.time(), self.row, call_id, name, ms, error, result)
         self._tools_done.append(done)

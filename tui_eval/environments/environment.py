@@ -388,6 +388,7 @@ def record_error(state: State, error: BaseException) -> None:
     """Makes an exception the error of a rollout, unless it has one; the object is kept as it is."""
     if state.get("error") is None:
         state["error"] = error
+        state.failed_at = state.observer.going_on
 
 
 async def maybe_await(func: Callable[..., Any], *args: Any, **kwargs: Any) -> Any:

@@ -8,6 +8,8 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 from tui_eval.errors import InfraError, must_propagate
+from tui_eval.events import Stage
+from tui_eval.observer import CURRENT
 from tui_eval.state import State
 from tui_eval.types import RolloutInput, SamplingArgs
 
@@ -29,17 +31,19 @@ async def lead(
     """Leads a model through one example; the state has an error where the environment raised."""
     begun = time.time()
     try:
-        state: Any = await env.rollout(values, client, model, sampling_args)
-        if isinstance(state, State):
-            return state
-        error: BaseException = TypeError(f"rollout returned a {type(state).__name__}, no State")
+        given: Any = await env.rollout(values, client, model, sampling_args)
+        if isinstance(given, State):
+            return given
+        error: BaseException = TypeError(f"rollout returned a {type(given).__name__}, no State")
     except BaseException as raised:
         if goes_on(raised):
             raise
         error = raised
         if isinstance(raised, asyncio.CancelledError):
             error = InfraError("the environment cancelled its own rollout")
-    return broken_state(values, error, begun)
+    state = broken_state(values, error, begun)
+    state.failed_at = CURRENT.get().going_on
+    return state
 
 
 def broken_state(values: RolloutInput, error: BaseException, begun: float) -> State:
@@ -85,4 +89,4 @@ async def score(
             raise
         for state in states:
             if state.get("error") is None:
-                state["error"] = error
+                state["error"], state.failed_at = error, Stage.SCORING

@@ -143,6 +143,9 @@ class Columns:
         told = {
             "stop": facts.stop,
             "error": facts.error,
+            "class": facts.error_class,
+            "finish": facts.finish,
+            "model": facts.models,
             "tool": facts.tools,
             "failed_tool": facts.failed_tools,
         }

@@ -6,6 +6,8 @@ import math
 import re
 from typing import NamedTuple
 
+from tui_eval.error_classes import ERROR_CLASSES
+
 NUMBERS, TEXT, CHOICE = "a number", "text", "a choice"
 
 STAGES = (
@@ -39,7 +41,10 @@ FIELDS = {
     "attempt": Field(NUMBERS, "which attempt it is, from 1"),
     "stage": Field(CHOICE, "where it is", (*STAGES, *STAGE_GROUPS)),
     "error": Field(TEXT, "names of its exceptions"),
+    "class": Field(CHOICE, "what failed", tuple(ERROR_CLASSES)),
     "stop": Field(TEXT, "why it ended"),
+    "finish": Field(TEXT, "why its last answer ended"),
+    "model": Field(TEXT, "models that answered, not asked for"),
     "tool": Field(TEXT, "tools that it called"),
     "failed_tool": Field(TEXT, "tools with a failed call"),
     "truncated": Field(CHOICE, "whether an answer was cut off", tuple(TRUTH)),
@@ -53,6 +58,7 @@ OTHER_NAMES = {
     **{"example_id": "example", "id": "example", "ex": "example", "rollout": "number"},
     **{"#": "number", "tools": "calls", "in": "input", "out": "output", "try": "attempt"},
     "state": "stage",
+    **{"error_class": "class", "finish_reason": "finish", "stop_condition": "stop"},
 }
 """What else people call a field, its head over a column among them."""
 OPERATORS = ("<=", ">=", "!=", "<", ">", "=", ":")

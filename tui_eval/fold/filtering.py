@@ -171,6 +171,9 @@ def _mask(node: Word | Pattern | Compare, columns: Columns, searched: _Searched)
     if node.field in ("stage", "truncated"):
         return _choice_mask(node, columns)
     column = columns.text(node.field)
+    if node.field == "class":
+        wanted = str(node.value or "")
+        return _turned(_chosen(column, [text == wanted for text in column.texts]), node)
     if node.value is None:
         return _turned(_chosen(column, [not text for text in column.texts]), node)
     if node.field == "example" and node.operator in ("<", "<=", ">", ">="):

@@ -8,6 +8,7 @@ from threading import Lock
 from typing import TYPE_CHECKING, Any
 
 from tui_eval.fold.lower_texts import LowerTexts
+from tui_eval.fold.outcomes import class_of_event
 
 if TYPE_CHECKING:
     from tui_eval.events import RolloutFinished
@@ -96,6 +97,11 @@ class RowFacts:
     def __init__(self) -> None:
         self.stop = Codes()
         self.error = Codes()
+        self.error_class = Codes()
+        self.finish = Codes()
+        """Why the last answer ended."""
+        self.models = Codes()
+        """Names of models that answered and were not asked for, with `TOOLS_APART` between."""
         self.tools = Codes()
         """Names of the tools that were used, with `TOOLS_APART` between them."""
         self.failed_tools = Codes()
@@ -113,7 +119,13 @@ class RowFacts:
         """Takes in a finished rollout."""
         row = event.row
         self.stop.put(row, event.stop_condition or "")
-        self.error.put(row, event.error or "")
+        if event.error is not None:
+            self.error.put(row, event.error)
+            self.error_class.put(row, class_of_event(event))
+        if event.finish_reason:
+            self.finish.put(row, event.finish_reason)
+        if event.models:
+            self.models.put(row, TOOLS_APART.join(sorted(event.models)))
         if event.tools:
             self.tools.put(row, TOOLS_APART.join(sorted(event.tools)))
             failed = sorted(name for name, (_, errors) in event.tools.items() if errors)
@@ -136,6 +148,9 @@ class RowFacts:
         """Takes an errored rollout back: what it said of its example stays."""
         self.stop.remove(row)
         self.error.remove(row)
+        self.error_class.remove(row)
+        self.finish.remove(row)
+        self.models.remove(row)
         self.tools.remove(row)
         self.failed_tools.remove(row)
         self.truncated.discard(row)

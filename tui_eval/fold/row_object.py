@@ -36,12 +36,16 @@ def row_object(state: RunState, row: int, notes: Notes) -> dict[str, Any]:
         "stage": STAGES[stage],
         "reward": state.reward[row] if not math.isnan(state.reward[row]) else None,
         "error": state.errors.get(row),
+        "error_class": facts.error_class.get(row) or None,
         "stop_condition": facts.stop.get(row) or None,
+        "finish_reason": facts.finish.get(row) or None,
         "is_truncated": row in facts.truncated if finished else None,
         "attempt": state.attempt[row] or None,
         "turns": turns,
         "tool_calls": calls,
-        "tools": [name for name in facts.tools.get(row).split(TOOLS_APART) if name],
+        "tools": _names(facts.tools.get(row)),
+        "failed_tools": _names(facts.failed_tools.get(row)),
+        "models": _names(facts.models.get(row)),
         "input_tokens": read,
         "output_tokens": written,
         "tokens": all_tokens_of(state, row),
@@ -54,3 +58,7 @@ def row_object(state: RunState, row: int, notes: Notes) -> dict[str, Any]:
         "note": note.text,
         "tags": list(note.tags),
     }
+
+
+def _names(text: str) -> list[str]:
+    return [name for name in text.split(TOOLS_APART) if name]

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from collections import Counter, deque
+from collections import deque
 from copy import copy
 from typing import TYPE_CHECKING, Any
 
+from tui_eval.fold.outcomes import Outcomes
 from tui_eval.fold.rate import Rate
 from tui_eval.fold.rollout_columns import DONE, ERROR, NAN, WAITING, RolloutColumns
 from tui_eval.fold.row_facts import RowFacts
@@ -32,7 +33,7 @@ class RunState(RolloutColumns):
     draw. Errored rollouts have no reward and no part in means and pass rates; they are counted in
     `by_stage[ERROR]`. `reward_most` is the greatest reward, 1 at least. `usage` has the tokens of
     all rollouts, `rollout_s` the seconds of every one without an error, `model_call_s` those of
-    every answered model call, and `tool_uses` the calls and errors of each tool. `trend` has the
+    every answered model call, and `outcomes` counts what became of them. `trend` has the
     rewards in the order in which they came. `concurrency` has the last word on every endpoint, once
     one refused a request, and `limits` what `at_a_time` lately was, in earlier sessions as well.
     `limit_moved` is the last change of the whole run's limit, and `taken_back` how many rows were
@@ -68,15 +69,12 @@ class RunState(RolloutColumns):
         self.example_ids: dict[int, Any] = {}
         self.last_cause = ""
         self.errors: dict[int, str] = {}
-        self.error_counts: Counter[str] = Counter()
-        self.stop_conditions: Counter[str] = Counter()
-        self.truncated = 0
+        self.outcomes = Outcomes()
         self.facts = RowFacts()
         self.generation_ms = RunningMean()
         self.scoring_ms = RunningMean()
         self.rollout_s = RunningQuantiles()
         self.model_call_s = RunningQuantiles()
-        self.tool_uses: dict[str, tuple[int, int]] = {}
         self.reward_mean = RunningMean()
         self.trend = RunningTrend()
         self.reward_most = 1.0
@@ -282,18 +280,12 @@ class RunState(RolloutColumns):
             self.example_ids[example] = event.example_id
         if self.run is None or event.at >= self.run.at:  # an earlier session's tells no speed
             self.rate.add(event.at, event.started_at)
-        self.truncated += event.truncated
-        if event.stop_condition:
-            self.stop_conditions[event.stop_condition] += 1
+        self.outcomes.add(event)
         for ms in event.model_ms:
             self.model_call_s.add(ms / 1000)
-        for name, (calls, errors) in event.tools.items():
-            before = self.tool_uses.get(name, (0, 0))
-            self.tool_uses[name] = (before[0] + calls, before[1] + errors)
         if event.error is not None:
             self.examples.add_error(example)
             self.errors[row] = event.error
-            self.error_counts[event.error] += 1
         else:
             self._score(row, example, event)
 
@@ -337,18 +329,11 @@ class RunState(RolloutColumns):
         self.attempt[row], self.offset[row], self.length[row] = 0, -1, 0
         self.total_ms[row] = self.since[row] = NAN
         self.facts.remove(row)
-        self.truncated -= was.truncated
-        if was.stop_condition:
-            _count_less(self.stop_conditions, was.stop_condition)
+        self.outcomes.remove(was)
         for ms in was.model_ms:
             self.model_call_s.remove(ms / 1000)
-        for name, (calls, errors) in was.tools.items():
-            before = self.tool_uses[name]
-            self.tool_uses[name] = (before[0] - calls, before[1] - errors)
-            if not self.tool_uses[name][0]:
-                del self.tool_uses[name]
         self.examples.remove_error(row // self.per_example)
-        _count_less(self.error_counts, self.errors.pop(row))
+        del self.errors[row]
 
     def _on_LimitMoved(self, event: ev.LimitMoved) -> None:
         self.limit_moved = event
@@ -402,9 +387,3 @@ class RunState(RolloutColumns):
 def line_text(line: ev.LineUnreadable) -> str:
     """Which line of a file is no row or has a fault, and which."""
     return f"{line.file}, line {line.line}: {line.why}"
-
-
-def _count_less(counts: Counter[str], name: str) -> None:
-    counts[name] -= 1
-    if not counts[name]:
-        del counts[name]

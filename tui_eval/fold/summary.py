@@ -26,7 +26,9 @@ class Summary:
         complete_examples: Examples of which every rollout has a reward.
         equal_groups: How many of the `groups`, examples with two rewards at least, have rewards
             that are all equal.
-        errors, stop_conditions: Rollouts by the names of their exceptions, or by why they ended.
+        errors, error_classes: Rollouts by the names of their exceptions, or by what failed.
+        stop_conditions, finish_reasons: Rollouts by why they, or their last answers, ended.
+        truncated: Rollouts with an answer that was cut off.
         input_tokens, output_tokens: Of all rollouts, in all their attempts.
         lost_in, lost_out: What of them went into attempts that a later one replaced.
         used_in, used_out: Of the `with_usage` finished ones whose endpoint told tokens.
@@ -34,6 +36,8 @@ class Summary:
         rollout_s: Seconds of rollouts without an error.
         model_call_s: Seconds of answered model calls.
         tools: (calls, errors) by name.
+        failed_tools: Rollouts with a tool call that went wrong.
+        models: Calls by the model that answered, where it was another than was asked for.
         refused_requests: Those that were tried again after status 429 or 529; None where nobody
             counted them.
         last_cause: Why a rollout of this session was tried again last, where none succeeded.
@@ -58,7 +62,9 @@ class Summary:
     equal_groups: int
     groups: int
     errors: dict[str, int]
+    error_classes: dict[str, int]
     stop_conditions: dict[str, int]
+    finish_reasons: dict[str, int]
     truncated: int
     input_tokens: int
     output_tokens: int
@@ -72,6 +78,8 @@ class Summary:
     rollout_s: Quantiles
     model_call_s: Quantiles
     tools: dict[str, tuple[int, int]]
+    failed_tools: int
+    models: dict[str, int]
     refused_requests: int | None
     last_cause: str
     missing_columns: dict[str, str]
@@ -84,6 +92,11 @@ class Summary:
         if not self.finished:
             return read, written
         return read or None, written if read or written else None
+
+    @property
+    def reward_with_errors(self) -> float | None:
+        """What the mean reward would be with the rollouts that errored counted as 0."""
+        return self.reward.with_zeros(self.errored)
 
     @property
     def status(self) -> str:
@@ -100,6 +113,7 @@ def summarize(state: RunState) -> Summary:
     run, end = state.run, state.end
     if run is None:
         raise ValueError("a run that has not started has no summary")
+    outcomes = state.outcomes
     examples, used = state.total // state.per_example, state.reward_mean.n
     return Summary(
         run=run,
@@ -117,9 +131,11 @@ def summarize(state: RunState) -> Summary:
         pass_rates=state.pass_rates.result(examples),
         equal_groups=state.examples.equal,
         groups=state.examples.with_several,
-        errors=dict(state.error_counts.most_common()),
-        stop_conditions=dict(state.stop_conditions.most_common()),
-        truncated=state.truncated,
+        errors=dict(outcomes.errors.most_common()),
+        error_classes=dict(outcomes.classes.most_common()),
+        stop_conditions=dict(outcomes.stops.most_common()),
+        finish_reasons=dict(outcomes.finishes.most_common()),
+        truncated=outcomes.truncated,
         input_tokens=state.usage.tokens_in,
         output_tokens=state.usage.tokens_out,
         lost_in=state.usage.lost_in,
@@ -131,7 +147,9 @@ def summarize(state: RunState) -> Summary:
         cost=state.cost if state.tokens or not state.finished else None,
         rollout_s=state.rollout_s.result(),
         model_call_s=state.model_call_s.result(),
-        tools=dict(sorted(state.tool_uses.items(), key=lambda item: -item[1][0])),
+        tools=dict(sorted(outcomes.tools.items(), key=lambda item: -item[1][0])),
+        failed_tools=outcomes.failed_tools,
+        models=dict(outcomes.models.most_common()),
         refused_requests=state.refused_requests,
         last_cause=state.last_cause if state.finished == state.errored else "",
         missing_columns=end.missing_columns if end is not None else {},

@@ -8,7 +8,9 @@ from typing import Any
 
 import msgspec
 
+from tui_eval.error_classes import class_of
 from tui_eval.errors import ErrorChain, traceback_text
+from tui_eval.events import Stage
 from tui_eval.messages import text_of, to_tool_call
 from tui_eval.runs.plain_json import Cleaner, plain
 from tui_eval.state import State
@@ -84,11 +86,16 @@ def messages_list(value: Any) -> list[dict[str, Any]]:
     return [message_dict(message) for message in value or []]
 
 
-def error_info(error: BaseException) -> dict[str, str]:
-    """An exception as result files show it: its name, and its chain in two forms."""
+def error_info(error: BaseException, failed_at: Stage | None = None) -> dict[str, str]:
+    """An exception as result files show it: its name, what failed, and its chain in two forms.
+
+    Args:
+        failed_at: The stage at which it was raised, where one is known.
+    """
     chain = ErrorChain(error)
     return {
         "error": type(error).__name__,
+        "class": class_of(error, failed_at),
         "error_chain_repr": _cut(repr(chain)),
         "error_chain_str": str(chain),
     }
@@ -128,7 +135,7 @@ def build_row(
     metrics = state.get("metrics") or {}
     row |= {
         "reward": _finite(state.get("reward")) if error is None else 0.0,
-        "error": None if error is None else error_info(error),
+        "error": None if error is None else error_info(error, state.failed_at),
         "timing": dict(state.get("timing") or {}),
         "is_completed": bool(state.get("is_completed")),
         "is_truncated": bool(state.get("is_truncated")),
@@ -164,6 +171,8 @@ def _own_part(
         "tool_calls": state.tool_log,
         "traceback": None if error is None else traceback_text(error),
     }
+    if state.steps and (finish := state.steps[-1].get("finish_reason")) is not None:
+        ours["finish_reason"] = finish
     if verdicts := state.get("judge_response"):
         ours["judge"] = list(verdicts.values()) if isinstance(verdicts, dict) else [verdicts]
     media = _media("prompt", state.get("prompt")) + _media("completion", state.get("completion"))

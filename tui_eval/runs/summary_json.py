@@ -66,14 +66,20 @@ def numbers_object(summary: Summary) -> dict[str, Any]:
             "errored": summary.errored,
             "missing": summary.missing,
             "truncated": summary.truncated,
+            "refused": summary.finish_reasons.get("refusal", 0),
+            "filtered": summary.finish_reasons.get("content_filter", 0),
+            "failed_tools": summary.failed_tools,
         },
         "reward": mean_object(summary.reward),
+        "reward_with_errors_as_0": summary.reward_with_errors,
         "metrics": {name: mean_object(mean) for name, mean in summary.metrics.items()},
         "pass_at_k": _pass_rates(summary, "any_passes"),
         "pass_all_k": _pass_rates(summary, "all_pass"),
         "equal_groups": {"equal": summary.equal_groups, "of": summary.groups},
         "stop_conditions": summary.stop_conditions,
+        "finish_reasons": summary.finish_reasons,
         "errors": summary.errors,
+        "error_classes": summary.error_classes,
         "tokens": _tokens(summary),
         "cost": _cost(summary),
         "latency": {
@@ -84,6 +90,7 @@ def numbers_object(summary: Summary) -> dict[str, Any]:
             name: {"calls": calls, "errors": errors}
             for name, (calls, errors) in summary.tools.items()
         },
+        "models": summary.models,
     }
 
 

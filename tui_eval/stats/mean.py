@@ -45,6 +45,10 @@ class Mean:
     high: float | None
     method: str
 
+    def with_zeros(self, count: int) -> float | None:
+        """What the mean would be with so many further values of 0; None where that is none."""
+        return (self.mean or 0.0) * self.n / (self.n + count) if self.n + count else None
+
 
 NO_MEAN = Mean(0, 0, None, None, None, None, None, "none")
 

@@ -57,7 +57,7 @@ class Talk:
         calls = (isinstance(message, AssistantMessage) and message.tool_calls) or ()
         self._pending = {call.id: call.name for call in calls}
         self._answered_at = time.perf_counter()
-        if calls:
+        for _ in calls:
             self._state.observer.staged(Stage.TOOL)
 
     def call_recorded(self, ms: float) -> None:

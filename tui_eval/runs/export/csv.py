@@ -11,9 +11,12 @@ from tui_eval.fold.transcript import from_row
 from tui_eval.printable import harmless
 from tui_eval.runs.export.source import ExportSource, question_of, response_of
 
-FIRST = ("example_id", "number", "stage", "reward", "error", "stop_condition", "is_truncated")
+FIRST = (
+    *("example_id", "number", "stage", "reward", "error", "error_class", "stop_condition"),
+    *("finish_reason", "is_truncated"),
+)
 COUNTS = ("attempt", "turns", "tool_calls", "input_tokens", "output_tokens", "tokens", "time_s")
-LAST = ("tools", "question", "answer", "response", "note", "tags")
+LAST = ("tools", "failed_tools", "models", "question", "answer", "response", "note", "tags")
 FORMULAS = tuple("=+-@\t\r\n＝＋－＠")
 """How a cell begins that a spreadsheet may compute."""
 
@@ -27,7 +30,7 @@ def write(source: ExportSource, file: BinaryIO) -> Iterator[int]:
         story = from_row(row, saved)
         facts |= {f"metrics.{name}": value for name, value in facts["metrics"].items()}
         facts |= {
-            "tools": " ".join(facts["tools"]),
+            **{name: " ".join(facts[name]) for name in ("tools", "failed_tools", "models")},
             "question": question_of(story),
             "answer": story.answer,
             "response": response_of(story),

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 from tui_eval.fold.columns import Note, all_tokens_of, counts_of, note_key, seconds_of, tokens_of
-from tui_eval.fold.summary import summarize
+from tui_eval.fold.outcome_words import classes_text, endings_text
+from tui_eval.fold.row_facts import TOOLS_APART
+from tui_eval.fold.summary import Summary, summarize
 from tui_eval.fold.transcript import Rollout
 from tui_eval.runs.export.source import ExportSource
 from tui_eval.runs.facts import asked_values
@@ -43,9 +45,12 @@ def summary_facts(source: ExportSource) -> dict[str, str]:
         "title": f"{run.env_id} with {run.model}",
         "status": summary.status,
         "reward": mean_text(summary.reward),
+        **_left_out(summary),
         "rollouts": f"{summary.finished:,} of {summary.total:,}, {errors}",
         "examples": f"{summary.examples:,}, {run.rollouts_per_example} rollouts each",
     }
+    if ended := endings_text(summary.truncated, summary.finish_reasons):
+        found["answers"] = ended
     for rate in summary.pass_rates:
         of = rate.examples + rate.left_out
         over = f", over {rate.examples:,} of {of:,} examples" if rate.left_out else ""
@@ -64,6 +69,17 @@ def summary_facts(source: ExportSource) -> dict[str, str]:
     return found
 
 
+def _left_out(summary: Summary) -> dict[str, str]:
+    """What the mean reward has no part of, and what it would be with that."""
+    if not summary.errored:
+        return {}
+    of = f"{summary.errored:,} of {summary.finished:,}"
+    return {
+        "reward with errors as 0": number_text(summary.reward_with_errors),
+        "not in the mean": f"{of}: {classes_text(summary.error_classes)}",
+    }
+
+
 def metric_facts(source: ExportSource) -> dict[str, str]:
     """The mean of every metric with its interval."""
     return {name: mean_text(mean.result()) for name, mean in source.state.metrics.items()}
@@ -74,14 +90,16 @@ def facts_of(source: ExportSource, rollout: Rollout) -> dict[str, str]:
     state, row = source.state, rollout.row
     example, number = note_key(state, row)
     found = {"title": f"example {example}, rollout {number}", "reward": number_text(rollout.reward)}
-    if rollout.doubt:
-        found["unreadable"] = rollout.doubt
-    if rollout.error:
-        found["error"] = rollout.error
-    if rollout.stop_condition:
-        found["stopped by"] = rollout.stop_condition
-    if rollout.is_truncated:
-        found["truncated"] = "yes"
+    ends = {
+        "unreadable": rollout.doubt,
+        "error": rollout.error,
+        "failed": state.facts.error_class.get(row),
+        "stopped by": rollout.stop_condition,
+        "last answer ended by": state.facts.finish.get(row),
+        "truncated": "yes" if rollout.is_truncated else "",
+        "answered by": state.facts.models.get(row).replace(TOOLS_APART, ", "),
+    }
+    found |= {name: text for name, text in ends.items() if text}
     turns, calls = counts_of(state, row)
     if turns is not None:
         found |= {"turns": str(turns), "tool calls": str(calls)}

@@ -14,10 +14,10 @@ if TYPE_CHECKING:
 NEEDS = "pyarrow"
 AT_ONCE = 500
 """Rows that are written together."""
-TEXTS = ("example_id", "stage", "error", "stop_condition", "note")
+TEXTS = ("example_id", "stage", "error", "error_class", "stop_condition", "finish_reason", "note")
 COUNTS = ("number", "attempt", "turns", "tool_calls", "input_tokens", "output_tokens")
 NUMBERS = ("reward", "time_s")
-LISTS = ("tools", "tags")
+LISTS = ("tools", "failed_tools", "models", "tags")
 SAVED = ("prompt", "completion", "answer", "info")
 
 

@@ -81,6 +81,8 @@ class _Ours(msgspec.Struct, gc=False):
     steps: list[_Step] | None = None
     tool_calls: list[_Record] | None = None
     lost_usage: _Tokens | None = None
+    finish_reason: str | None = None
+    models: dict[str, int] | None = None
 
 
 class _Row(msgspec.Struct, gc=False):
@@ -111,6 +113,7 @@ _decode_text = msgspec.json.Decoder(str).decode
 _decode_any = msgspec.json.Decoder().decode
 # Shared by events, which nobody changes: less to fetch, and to look through for garbage.
 _NO_TIMES: list[float] = []
+_NO_MODELS: dict[str, int] = {}
 _NO_OURS, _NO_TIMING, _NO_TOKENS = _Ours(), _Timing(), _Tokens()
 
 
@@ -206,6 +209,9 @@ def _event(row: _Row, offset: int, length: int, asked: int | str | None) -> Roll
         int(lost.output_tokens or 0),
         _head(row.prompt, "user") if row.example_id != asked else "",
         _head(completion, "assistant"),
+        None,
+        ours.finish_reason,
+        ours.models or _NO_MODELS,
     )
 
 

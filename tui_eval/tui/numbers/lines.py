@@ -201,7 +201,7 @@ def _metrics(state: RunState, width: int) -> Iterator[Line]:
 
 
 def _errors(state: RunState, width: int) -> Iterator[NumberLine | Line]:
-    counts = state.error_counts.most_common(ERRORS_MOST)
+    counts = state.outcomes.errors.most_common(ERRORS_MOST)
     if not counts:
         return
     yield EMPTY
@@ -210,7 +210,7 @@ def _errors(state: RunState, width: int) -> Iterator[NumberLine | Line]:
         words = _chain(one_line(error_word(name), 400), max(width - 9, 4))
         line = ((right(f"{count:,}", 5), "strong"), ("  ✗ ", "bad"), (words, "bad"))
         yield NumberLine(line, ("error", name))
-    if (left_out := len(state.error_counts) - len(counts)) > 0:
+    if (left_out := len(state.outcomes.errors) - len(counts)) > 0:
         yield ((f"       and {left_out:,} more kinds", "faint"),)
 
 
@@ -227,22 +227,25 @@ def _chain(error: str, width: int) -> str:
 
 
 def _stops(state: RunState, width: int) -> Iterator[Line]:
-    if not state.stop_conditions and not state.truncated:
+    if not state.outcomes.stops and not state.outcomes.truncated:
         return
     yield EMPTY
     yield (("stopped by", "faint"),)
-    for name, count in state.stop_conditions.most_common(8):
+    for name, count in state.outcomes.stops.most_common(8):
         yield ((right(f"{count:,}", 5), "strong"), (f"  {one_line(name, max(width - 7, 4))}", ""))
-    if state.truncated:
-        of_them = "of them " if state.stop_conditions else ""
-        yield ((right(f"{state.truncated:,}", 5), "strong"), (f"  {of_them}truncated", "warn"))
+    if state.outcomes.truncated:
+        of_them = "of them " if state.outcomes.stops else ""
+        yield (
+            (right(f"{state.outcomes.truncated:,}", 5), "strong"),
+            (f"  {of_them}truncated", "warn"),
+        )
 
 
 def _tools(state: RunState, width: int) -> Iterator[NumberLine | Line]:
     """What each tool was called, first those of which most calls went wrong."""
-    if not state.tool_uses:
+    if not state.outcomes.tools:
         return
-    uses = sorted(state.tool_uses.items(), key=lambda item: (-item[1][1], -item[1][0]))
+    uses = sorted(state.outcomes.tools.items(), key=lambda item: (-item[1][1], -item[1][0]))
     yield EMPTY
     longest = max(len(one_line(name, NAME_MOST)) for name, _ in uses[:TOOLS_MOST])
     name_width = max(min(longest, width - 18), 8)

@@ -39,7 +39,7 @@ class FindingScreen(AnnotatingScreen):
         if kind == "example":
             row: int | None = int(which) * self.state.per_example
         elif kind == "tool":
-            failed = self.state.tool_uses[name][1] > 0
+            failed = self.state.outcomes.tools[name][1] > 0
             row = self.rollouts.tool_from(1, name, failed)
             self.rollouts.filter_by(tool_condition(name, failed))
         else:

@@ -174,13 +174,13 @@ class SteeringScreen(AnnotatingScreen):
         elif error:
             name = rollout_name(state, row)
             choices.append(Choice("o", "only this one", name, Rerun([row])))
-        count = state.error_counts[error] if error else 0
+        count = state.outcomes.errors[error] if error else 0
         if 0 < count < state.errored:
             last = error.split(" -> ")[-1]
             many = "rollout" if count == 1 else "rollouts"
             note = f"{last}, {count:,} {many}"
             choices.append(Choice("t", "this error", note, Rerun([], error)))
-        kinds = plural(len(state.error_counts), "kind") + " of error"
+        kinds = plural(len(state.outcomes.errors), "kind") + " of error"
         if state.errors:
             choices.append(Choice("a", f"all {state.errored:,} errored", kinds, Rerun()))
         if self._is_resumable:

@@ -1,0 +1,40 @@
+"""What became of rollouts in words: what a mean is without, how answers ended."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+ENDED = {"refusal": "refused", "content_filter": "filtered"}
+"""What is said of an answer that ended so; one that was cut off is truncated."""
+MANY = 1 / 3
+"""From which share of errored rollouts on a run is no success, whatever the mean of the others."""
+
+
+def has_many_errors(errored: int, finished: int) -> bool:
+    """Whether so many of the finished rollouts errored that the mean speaks for few."""
+    return errored > 0 and errored >= finished * MANY
+
+
+def classes_text(classes: Mapping[str, int]) -> str:
+    """How many errors are of which class, most first: `2 endpoint, 1 tool`."""
+    most_first = sorted(classes.items(), key=lambda item: (-item[1], item[0]))
+    return ", ".join(f"{count:,} {name}" for name, count in most_first)
+
+
+def left_out_text(errored: int, finished: int, classes: Mapping[str, int]) -> str:
+    """What a mean is without: `2 of 10 not in the mean: 1 endpoint, 1 tool`; empty for nothing."""
+    if not errored:
+        return ""
+    return f"{errored:,} of {finished:,} not in the mean: {classes_text(classes)}"
+
+
+def endings(truncated: int, finishes: Mapping[str, int]) -> dict[str, int]:
+    """Rollouts with an answer that did not end by itself, by the word for it."""
+    found = {"truncated": truncated}
+    found |= {word: finishes.get(reason, 0) for reason, word in ENDED.items()}
+    return {word: count for word, count in found.items() if count}
+
+
+def endings_text(truncated: int, finishes: Mapping[str, int]) -> str:
+    """The same as words: `3 truncated, 1 refused`."""
+    return ", ".join(f"{count:,} {w}" for w, count in endings(truncated, finishes).items())
