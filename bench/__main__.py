@@ -20,6 +20,7 @@ MEASUREMENTS = (
     "keeping_up",
     "limits_kept",
     "token_bucket",
+    "rate_limit",
     "screen_attached",
     "blocking_tools",
     "filtering",

@@ -78,6 +78,16 @@ def program(tmp_path: Path) -> Iterator[Program]:
 
 
 @pytest.fixture(autouse=True)
+def no_pace_is_left() -> Iterator[None]:
+    """A server on the port of an earlier one is another endpoint."""
+    yield
+    if "tui_eval.clients.pacing" in sys.modules:
+        from tui_eval.clients.pacing import forget_paces
+
+        forget_paces()
+
+
+@pytest.fixture(autouse=True)
 def no_alias_is_left() -> Iterator[None]:
     """Who loads an environment has `verifiers` stand for ours: no longer than a test takes."""
     yield

@@ -32,7 +32,11 @@ class EndpointClientConfig(BaseModel):
         connect_timeout: Seconds to establish a connection.
         max_connections: Most connections open at once.
         max_keepalive_connections: 0 closes every connection after its request.
-        max_retries: How often one request is tried again after a passing fault.
+        max_retries: How often one request is tried again after a passing fault. One that is
+            refused because there is too much to do (429, 529, a 503 that names a time) does not
+            count; 0 for no request, whatever it met.
+        rate_limit_timeout: Seconds for which the endpoint may refuse everything before refused
+            requests fail; as long as it answers any they wait for their turn.
         extra_headers: Sent with every request.
         stream: Whether answers are asked for as streams, so that their text can be seen while it
             comes. What is answered is the same.
@@ -46,6 +50,7 @@ class EndpointClientConfig(BaseModel):
     max_connections: int = Field(default=28000, ge=1)
     max_keepalive_connections: int = Field(default=28000, ge=0)
     max_retries: int = Field(default=10, ge=0)
+    rate_limit_timeout: float = Field(default=900.0, gt=0)
     extra_headers: dict[str, str] = Field(default_factory=dict)
     stream: bool = False
 

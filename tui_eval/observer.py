@@ -54,8 +54,16 @@ class Observer(Protocol):
         of its turn, once all calls of the turn have ended.
         """
 
-    def request_sleeps(self, seconds: float, reason: str) -> AbstractAsyncContextManager[Any]:
-        """Around the wait before a request is tried again; the rollout's slot is free meanwhile."""
+    def request_sleeps(
+        self, seconds: float, reason: str, is_paced: bool = False
+    ) -> AbstractAsyncContextManager[Any]:
+        """Around the wait before a request is tried again; the rollout's slot is free meanwhile.
+
+        `is_paced` where the endpoint named the time, and all others wait as well.
+        """
+
+    def request_queues(self, seconds: float, reason: str) -> AbstractAsyncContextManager[Any]:
+        """The same for one that was not sent yet, as its endpoint refuses others for a reason."""
 
 
 def _unheard(kind: str, text: str) -> None:
@@ -88,7 +96,12 @@ class SilentObserver:
         self, call_id: str, name: str, ms: float, error: str | None, result: Any
     ) -> None: ...
 
-    def request_sleeps(self, seconds: float, reason: str) -> AbstractAsyncContextManager[Any]:
+    def request_sleeps(
+        self, seconds: float, reason: str, is_paced: bool = False
+    ) -> AbstractAsyncContextManager[Any]:
+        return nullcontext()
+
+    def request_queues(self, seconds: float, reason: str) -> AbstractAsyncContextManager[Any]:
         return nullcontext()
 
 

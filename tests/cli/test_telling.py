@@ -51,12 +51,12 @@ def test_a_server_that_always_fails_is_named_while_it_is_waited_for_and_at_the_e
     assert done.code == 130, done
     count, cause, again = said.removeprefix("Waiting to try again: ").strip().split("; ")
     assert count in [f"{n} rollouts" for n in (2, 3, 4)] + ["1 rollout"]
-    assert cause == "last cause: status 500"
+    assert cause == "last cause: status 500: out of order"
     assert again.startswith("next try ")
     if as_json:
-        assert json.loads(done.out)["last_cause"] == "status 500"
+        assert json.loads(done.out)["last_cause"] == "status 500: out of order"
     else:
-        told = "No rollout succeeded; the last one to be tried again met status 500"
+        told = "No rollout succeeded; the last one to be tried again met status 500: out of order"
         assert told in done.out.splitlines()
 
 

@@ -8,10 +8,11 @@ from typing import Any
 
 import pytest
 from endpoint_scripts import KEY, PATHS, Connect
+from pretended_time import PretendedTime
 from servers import FaultServer
 from third_party import running_aimock
 
-from tui_eval.clients import make_client, retrying
+from tui_eval.clients import make_client
 from tui_eval.clients.base import Client
 from tui_eval.types import ClientConfig
 
@@ -38,13 +39,7 @@ def connect(fault_server: FaultServer) -> Connect:
 @pytest.fixture
 def naps(monkeypatch: pytest.MonkeyPatch) -> list[float]:
     """The waits between attempts, in seconds; none of them is waited."""
-    seconds: list[float] = []
-
-    async def no_sleep(wait: float) -> None:
-        seconds.append(wait)
-
-    monkeypatch.setattr(retrying, "sleep", no_sleep)
-    return seconds
+    return PretendedTime(monkeypatch).naps
 
 
 @pytest.fixture(scope="session")

@@ -11,11 +11,12 @@ from typing import Any
 
 import pytest
 from endpoint_scripts import ANSWERS, PATHS
+from pretended_time import PretendedTime
 from program import Program, Run, chat_answer, wait_until
 from servers import FaultServer, Reply
 
 import tui_eval as vf
-from tui_eval.clients import retrying
+from tui_eval.clients import pacing
 
 CHAT = "/v1/chat/completions"
 GOOD = Reply(body=chat_answer("yes"))
@@ -39,13 +40,7 @@ def config(server: FaultServer, protocol: str = PROTOCOLS[0], **more: Any) -> vf
 @pytest.fixture
 def waits(monkeypatch: pytest.MonkeyPatch) -> list[float]:
     """How long requests slept; none of them really does."""
-    slept: list[float] = []
-
-    async def sleep(seconds: float) -> None:
-        slept.append(seconds)
-
-    monkeypatch.setattr(retrying, "sleep", sleep)
-    return slept
+    return PretendedTime(monkeypatch).naps
 
 
 async def only_row(env: vf.Environment, client: vf.ClientConfig, **more: Any) -> dict[str, Any]:
@@ -84,10 +79,8 @@ async def test_a_fault_that_passes_is_not_seen_in_the_results(
 LASTING = {
     "408": ("APIStatusError", "408 from {url}: so it is (tried 3 times)"),
     "409": ("ConflictError", "409 from {url}: so it is (tried 3 times)"),
-    "429": ("RateLimitError", "429 from {url}: so it is (tried 3 times)"),
     "500": ("InternalServerError", "500 from {url}: so it is (tried 3 times)"),
     "502": ("InternalServerError", "502 from {url}: <html>bad gateway</html> (tried 3 times)"),
-    "529": ("InternalServerError", "529 from {url}: so it is (tried 3 times)"),
     "reset": ("APIConnectionError", "no connection to {url}: "),
     "cut": ("APIConnectionError", "no connection to {url}: "),
 }
@@ -103,6 +96,34 @@ async def test_a_fault_that_stays_is_the_rollouts_error_after_the_last_try(
     assert LASTING[fault][1].format(url=fault_server.url + CHAT) in row["error"]["error_chain_repr"]
     assert "(tried 3 times)" in row["error"]["error_chain_repr"]
     assert (len(fault_server.requests), len(waits)) == (3, 2)
+
+
+@pytest.mark.parametrize("told", [{}, {"Retry-After": "7"}], ids=["no time", "7 s"])
+@pytest.mark.parametrize("status", [429, 529])
+async def test_an_endpoint_that_refuses_everything_is_given_up_after_a_time(
+    folder: Path, fault_server: FaultServer, waits: list[float], status: int, told: dict[str, str]
+) -> None:
+    fault_server.script(CHAT, [Reply(status, WORDS, told)])
+    given = config(fault_server, rate_limit_timeout=200.0)
+    got = await environment(3).evaluate(given, "m", max_concurrent=2)
+    rows = Run(Path(got["metadata"]["path_to_save"])).rows
+    assert len(rows) == 3
+    for row in rows:
+        assert f"{status} from {fault_server.url}{CHAT}: so it is" in row["error"]["error"] + str(
+            row["error"]["error_chain_repr"]
+        )
+    assert 200 <= sum(waits) <= 700
+    assert len(fault_server.requests) > 8
+
+
+async def test_a_request_is_refused_as_often_as_it_takes_while_others_are_answered(
+    folder: Path, fault_server: FaultServer, waits: list[float]
+) -> None:
+    refused = Reply(429, WORDS, {"Retry-After": "60"})
+    fault_server.script(CHAT, [refused, GOOD, *[refused] * 5] * 8 + [GOOD])
+    given = config(fault_server, max_retries=1, rate_limit_timeout=900.0)
+    got = await environment(9).evaluate(given, "m", max_concurrent=1)
+    assert [output["error"] for output in got["outputs"]] == [None] * 9
 
 
 def assert_error(row: dict[str, Any], chain: str) -> None:
@@ -217,7 +238,7 @@ async def test_others_have_the_slot_of_a_request_that_sleeps(
             while len(fault_server.requests) < 6:
                 await asyncio.sleep(0.001)
 
-    monkeypatch.setattr(retrying, "sleep", until_the_others_were_served)
+    monkeypatch.setattr(pacing, "sleep", until_the_others_were_served)
     got = await environment(6).evaluate(config(fault_server), "m", max_concurrent=2)
     assert [output["error"] for output in got["outputs"]] == [None] * 6
     assert len(fault_server.requests) == 7

@@ -107,7 +107,7 @@ class CrowdedServer(FaultServer):
     async def _answer(self, request: web.Request, reply: Reply) -> web.StreamResponse:
         if self.in_flight > self._most:
             self.refused += 1
-            reply = Reply(429, {}, {"retry-after-ms": "200"})
+            reply = Reply(429)
         while not self.refused:
             await asyncio.sleep(0.001)
         return await super()._answer(request, reply)

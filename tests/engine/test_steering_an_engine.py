@@ -234,7 +234,8 @@ async def test_a_rollout_that_has_slept_and_has_no_slot_says_what_it_waits_for(
     asked = request_of(num_examples="2", max_concurrent="1", no_preflight=True)
     async with seat(LiveFeed(asked)) as one:
         await one.until(
-            lambda: one.state.notes == {0: "status 429, waits for a slot"}, "the other one has it"
+            lambda: one.state.notes == {0: "status 429: later, waits for a slot"},
+            "the other one has it",
         )
         assert (one.state.sleeping, one.state.again_at, one.state.next_try_at) == (1, {}, 0.0)
         one.feed.send(Cancel(1))

@@ -81,5 +81,8 @@ class Recorder:
         self.tools.append((call_id, name, error, result))
         self.log.append(f"tool {name}")
 
-    def request_sleeps(self, seconds: float, reason: str):
+    def request_sleeps(self, seconds: float, reason: str, is_paced: bool = False):
+        return nullcontext()
+
+    def request_queues(self, seconds: float, reason: str):
         return nullcontext()

@@ -14,7 +14,7 @@ from run_events import started
 from stub_client import StubClient, answer
 
 import tui_eval as vf
-from tui_eval.clients import retrying
+from tui_eval.clients import pacing, retrying
 from tui_eval.engine.limiting.gate import Gate
 from tui_eval.engine.limiting.limits import Held
 from tui_eval.engine.limiting.slots import Slots
@@ -79,7 +79,7 @@ class RefusedOnce(StubClient):
                 raise error
             return await StubClient.get_response(self, *args, **more)
 
-        return await retrying.send_with_retries(send, 1, more["state"])
+        return await retrying.send_with_retries(send, retrying.Retries(1), more["state"])
 
 
 class Paused:
@@ -124,6 +124,7 @@ class Paused:
 async def rollout(monkeypatch: pytest.MonkeyPatch) -> Paused:
     paused = Paused()
     monkeypatch.setattr(time, "perf_counter", lambda: paused.now)
+    monkeypatch.setattr(pacing, "now", lambda: paused.now)
     return paused
 
 
@@ -133,7 +134,7 @@ async def test_a_pause_between_two_tries_of_a_request_counts_for_no_rollout(
     async def sleep(seconds: float) -> None:
         rollout.pause()
 
-    monkeypatch.setattr(retrying, "sleep", sleep)
+    monkeypatch.setattr(pacing, "sleep", sleep)
     await rollout.check(RefusedOnce(1, answer("one")))
 
 
@@ -159,7 +160,7 @@ async def test_a_pause_in_which_a_refused_request_waits_for_its_slot_counts_for_
         going_on.append(asyncio.create_task(go_on()))
 
     going_on: list[asyncio.Task[None]] = []
-    monkeypatch.setattr(retrying, "sleep", sleep)
+    monkeypatch.setattr(pacing, "sleep", sleep)
     await rollout.check(RefusedOnce(1, answer("one")))
 
 
@@ -180,7 +181,7 @@ async def test_tries_that_failed_and_waits_are_a_rollouts_time_and_no_model_call
     async def sleep(seconds: float) -> None:
         rollout.now += seconds
 
-    monkeypatch.setattr(retrying, "sleep", sleep)
+    monkeypatch.setattr(pacing, "sleep", sleep)
 
     async def three_seconds() -> Any:
         rollout.now += 3.0
@@ -206,7 +207,7 @@ async def test_a_call_that_waits_takes_nothing_off_another_one_beside_it(
         await slept.wait()
         return answer("two")
 
-    monkeypatch.setattr(retrying, "sleep", sleep)
+    monkeypatch.setattr(pacing, "sleep", sleep)
     state = await rollout.generate(StubClient(answer("first")))
     clients = (StubClient(after_the_other_slept), RefusedOnce(50, answer("one")))
     asked = [rollout.env.get_model_response(state, "q", client=one) for one in clients]

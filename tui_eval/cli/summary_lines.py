@@ -18,6 +18,7 @@ from tui_eval.tui.look.figures import NONE, decimal_text, money_text, ms_text, p
 
 WIDTH = 80
 NAME_WIDTH = 40
+CAUSE_WIDTH = 160
 MOST_EXAMPLES = 8
 MOST_NAMES = 6
 """So many errors, tools and metrics at most in a block; the JSON summary has all of them."""
@@ -121,7 +122,7 @@ def _what_went_wrong(summary: Summary) -> Iterator[str]:
 
 def met(cause: str) -> str:
     """Why the last rollout that was tried again had to be."""
-    return f"the last one to be tried again met {one_line(cause, NAME_WIDTH)}"
+    return f"the last one to be tried again met {one_line(cause, CAUSE_WIDTH)}"
 
 
 def missing_column_lines(summary: Summary) -> Iterator[str]:

@@ -11,7 +11,7 @@ FIRST_AFTER_S = 3.0
 """Seconds without a word after which the first line may come: a blip is not worth one."""
 
 EVERY_AT_MOST_S = 30.0
-CAUSE_WIDTH = 60
+CAUSE_WIDTH = 120
 
 
 class WaitingLines:

@@ -1,133 +1,178 @@
-"""Tries a request again after a passing fault, as long as the server asks to wait."""
+"""Tries a request again after a passing fault, at the pace that its endpoint allows.
+
+Two rules say when it is enough. A *refusal* (429, 529, a 503 that names a time) says that there is
+too much to do: it is no fault of the request, which is tried until the endpoint has answered nobody
+for `rate_limit_timeout` seconds. Any other passing fault counts, up to `max_retries`.
+"""
 
 from __future__ import annotations
 
-import asyncio
-import email.utils
 import math
-import time
+import random
 from collections.abc import Awaitable, Callable, Mapping
-from typing import TYPE_CHECKING, Any, TypeVar
+from dataclasses import dataclass, field
+from typing import Any, Generic, TypeVar
 
+from tui_eval.clients import pacing
+from tui_eval.clients.faults import server_message
+from tui_eval.clients.pacing import Pace, pace_of
+from tui_eval.clients.quota import is_quota_spent
+from tui_eval.clients.retry_after import asked_wait
+from tui_eval.clients.secrets import Secrets
 from tui_eval.observer import CLOCK, SILENT, Observer
-
-if TYPE_CHECKING:
-    from tenacity import RetryCallState
+from tui_eval.printable import one_line
+from tui_eval.types import ClientConfig
 
 Answer = TypeVar("Answer")
 
-sleep = asyncio.sleep
-
 FIRST_WAIT = 0.5
 LONGEST_BACKOFF = 60.0
-LONGEST_ASKED = 600.0
+NOT_TOLD_S = 0.25
+"""Seconds; for a turn that comes sooner no slot is given back, and nobody is told."""
+WORDS = 160
+"""Characters of a server's own words in the reason for a wait."""
 _TRANSIENT_STATUSES = (408, 409, 429)
+_REFUSALS = (429, 529)
+
+
+@dataclass(frozen=True, slots=True)
+class Retries:
+    """How the requests of one client are tried again.
+
+    Args:
+        most: How often one is, after passing faults that are no refusals; 0 for never, also
+            after refusals.
+        pace: The endpoint's.
+        secrets: Hidden in what is told of a wait.
+    """
+
+    most: int = 0
+    pace: Pace = field(default_factory=Pace)
+    secrets: Secrets = field(default_factory=Secrets)
+
+    @classmethod
+    def of(cls, config: ClientConfig, key: str, secrets: Secrets) -> Retries:
+        """Those that a config asks for."""
+        pace = pace_of(config.api_base_url.rstrip("/"), key, config.rate_limit_timeout)
+        return cls(config.max_retries, pace, secrets)
 
 
 async def send_with_retries(
-    send: Callable[[], Awaitable[Answer]], max_retries: int, state: Any = None
+    send: Callable[[], Awaitable[Answer]], retries: Retries, state: Any = None
 ) -> Answer:
-    """The answer of `send`, which is called up to `max_retries` times more after passing faults.
+    """The answer of `send`, which is called again after passing faults.
 
     Args:
         send: Sends the request once.
-        max_retries: 0 for one attempt only.
         state: A rollout's state; its observer gives the rollout's slot back during each wait.
 
     Raises:
         Exception: What the last attempt raised, with a note on how many there were.
     """
+    if retries.pace.is_limited:
+        return await _Request(send, retries, state).answer()
     try:
         return await send()
     except Exception as error:
-        if max_retries < 1 or not is_transient(error):
+        if not is_transient(error):
             raise
-        first = error
-    observer = getattr(state, "observer", SILENT)
-    return await _send_again(send, first, max_retries, observer)
+        request = _Request(send, retries, state)
+        request.failed(error)
+    return await request.answer()
 
 
-async def _send_again(
-    send: Callable[[], Awaitable[Answer]], first: Exception, max_retries: int, observer: Observer
-) -> Answer:
-    import tenacity
+class _Request(Generic[Answer]):
+    """A request that has failed before, or that waits for its turn."""
 
-    failed: list[Exception] = [first]
-    clock = CLOCK.get(None)
+    def __init__(self, send: Callable[[], Awaitable[Answer]], retries: Retries, state: Any) -> None:
+        self._send = send
+        self._retries = retries
+        self._pace = retries.pace
+        self._observer: Observer = getattr(state, "observer", SILENT)
+        self._clock = CLOCK.get(None)
+        self._sent_at = -math.inf  # before anything was refused
+        self._tries = self._faults = 0
+        self._error: Exception | None = None
+        self._wait = 0.0
+        self._reason = ""
+        self._is_paced = False
 
-    async def wait(seconds: float) -> None:
-        async with observer.request_sleeps(seconds, reason_of(failed[-1])):
-            await sleep(seconds)
-        if clock is not None:
-            clock.begin()
+    async def answer(self) -> Answer:
+        """What a try brings, after as many as it takes.
 
-    attempts = tenacity.AsyncRetrying(
-        retry=tenacity.retry_if_exception(is_transient),
-        stop=tenacity.stop_after_attempt(max_retries + 1),
-        wait=_wait_for,
-        sleep=wait,
-        reraise=True,
-    )
+        Raises:
+            Exception: See `send_with_retries`.
+        """
+        while True:
+            await self._until_turn()
+            self._sent_at = pacing.now()
+            try:
+                answer = await self._send()
+            except Exception as error:
+                self.failed(error)
+            else:
+                self._pace.let_through()
+                self._error = None
+                return answer
 
-    async def attempt() -> Answer:
-        # The first attempt was made before there was any need for tenacity; this replays it.
-        if attempts.statistics["attempt_number"] == 1:
-            raise first
+    def failed(self, error: Exception) -> None:
+        """Notes what a try met, and how long to wait for the next.
+
+        Raises:
+            Exception: The error, where there is none.
+        """
+        self._tries += 1
+        self._error = error
+        if not is_transient(error):
+            self._give_up()
+        asked = asked_wait(headers_of(error), getattr(error, "body", None))
+        self._reason = self._retries.secrets.hide(reason_of(error))
+        self._is_paced = asked is not None
+        if is_refusal(error):
+            self._pace.refuse(self._sent_at, asked, self._reason)
+            self._wait = _backoff(self._tries) if asked is None else 0.0
+            if self._retries.most < 1 or self._pace.is_given_up:
+                self._give_up()
+        else:
+            self._faults += 1
+            self._wait = _backoff(self._tries) if asked is None else asked
+            if self._faults > self._retries.most:
+                self._give_up()
+
+    def _give_up(self) -> None:
+        # The error's traceback leads here: one that is kept would hold itself alive.
+        error, self._error = self._error, None
+        assert error is not None
+        if self._tries > 1:
+            error.add_note(f"tried {self._tries} times")
         try:
-            return await send()
-        except Exception as error:
-            failed.append(error)
-            raise
+            raise error
+        finally:
+            del error
 
-    try:
-        return await attempts(attempt)
-    except Exception as error:
-        error.add_note(f"tried {len(failed)} times")
-        raise
-
-
-def _wait_for(call: RetryCallState) -> float:
-    import tenacity
-
-    error = call.outcome.exception() if call.outcome is not None else None
-    asked = asked_wait(_headers_of(error))
-    if asked is not None:
-        return asked
-    backoff = tenacity.wait_exponential(FIRST_WAIT, LONGEST_BACKOFF)
-    jitter = tenacity.wait_random(0, FIRST_WAIT)
-    return backoff(call) + jitter(call)
-
-
-def asked_wait(headers: Mapping[str, str]) -> float | None:
-    """Seconds that an answer's headers ask to wait, at most ten minutes; None without such.
-
-    Reads `retry-after-ms`, and `retry-after` as seconds or as an HTTP date. Times of zero or in
-    the past ask for nothing.
-    """
-    waits = (
-        _number(headers.get("retry-after-ms"), 1000),
-        _number(headers.get("retry-after"), 1),
-        _until(headers.get("retry-after")),
-    )
-    asked = next((wait for wait in waits if wait is not None), None)
-    if asked is None or asked <= 0:
-        return None
-    return min(asked, LONGEST_ASKED)
+    async def _until_turn(self) -> None:
+        pace = self._pace
+        seconds = max(self._wait, pace.expected_s)
+        if self._error is None:
+            if seconds > NOT_TOLD_S:
+                async with self._observer.request_queues(seconds, pace.reason):
+                    await pace.turn()
+            elif pace.expected_s:
+                await pace.turn()
+        else:
+            async with self._observer.request_sleeps(seconds, self._reason, self._is_paced):
+                if self._wait:
+                    await pacing.sleep(self._wait)
+                await pace.turn()
+            if pace.is_given_up and is_refusal(self._error):
+                self._give_up()
+        if self._clock is not None:
+            self._clock.begin()
 
 
-def _number(text: str | None, a_second: int) -> float | None:
-    try:
-        value = float(text or "") / a_second
-    except ValueError:
-        return None
-    return None if math.isnan(value) else value
-
-
-def _until(text: str | None) -> float | None:
-    try:
-        return email.utils.parsedate_to_datetime(text or "").timestamp() - time.time()
-    except (TypeError, ValueError, OverflowError):
-        return None
+def _backoff(tries: int) -> float:
+    grown: float = min(FIRST_WAIT * 2.0 ** min(tries - 1, 10), LONGEST_BACKOFF)
+    return grown + random.uniform(0, FIRST_WAIT)
 
 
 def is_transient(error: BaseException) -> bool:
@@ -140,13 +185,24 @@ def is_transient(error: BaseException) -> bool:
     status = getattr(error, "status_code", None)
     if status is None:
         return _is_transient_connection_fault(error)
-    told = _headers_of(error).get("x-should-retry")
+    if is_quota_spent(error):
+        return False
+    told = headers_of(error).get("x-should-retry")
     if told in ("true", "false"):
         return told == "true"
-    if getattr(error, "code", None) == "insufficient_quota":
-        return False
-    overloaded = getattr(error, "type", None) == "overloaded_error"
-    return bool(status in _TRANSIENT_STATUSES or status >= 500 or overloaded)
+    return bool(status in _TRANSIENT_STATUSES or status >= 500 or _is_overload(error))
+
+
+def is_refusal(error: BaseException) -> bool:
+    """Whether a passing fault says that the endpoint has too much to do, or is asked too often."""
+    status = getattr(error, "status_code", None)
+    if status in _REFUSALS or _is_overload(error):
+        return True
+    return status == 503 and asked_wait(headers_of(error), getattr(error, "body", None)) is not None
+
+
+def _is_overload(error: BaseException) -> bool:
+    return getattr(error, "type", None) == "overloaded_error"
 
 
 def _is_transient_connection_fault(error: BaseException) -> bool:
@@ -164,12 +220,16 @@ def _is_transient_connection_fault(error: BaseException) -> bool:
 
 
 def reason_of(error: BaseException) -> str:
-    """Why a request waits, in a few words for the screen."""
+    """Why a request waits: the status and the server's own words, on one line."""
     status = getattr(error, "status_code", None)
-    return f"status {status}" if status is not None else "no connection"
+    if status is None:
+        return "no connection"
+    words = one_line(server_message(getattr(error, "body", None)), WORDS)
+    return f"status {status}: {words}" if words else f"status {status}"
 
 
-def _headers_of(error: BaseException | None) -> Mapping[str, str]:
+def headers_of(error: BaseException | None) -> Mapping[str, str]:
+    """Those of the answer that an error was made of."""
     response = getattr(error, "response", None)
     headers: Mapping[str, str] = response.headers if response is not None else {}
     return headers

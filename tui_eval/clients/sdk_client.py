@@ -14,7 +14,7 @@ import msgspec
 
 from tui_eval.clients.base import Client, ClientT, MessagesT, ToolT, is_own
 from tui_eval.clients.given_clients import note_use
-from tui_eval.clients.retrying import send_with_retries
+from tui_eval.clients.retrying import Retries, send_with_retries
 from tui_eval.clients.sampling import CallOptions
 from tui_eval.clients.wire.answer_stream import AnswerStream
 from tui_eval.clients.wire.answer_struct import read_answer
@@ -44,11 +44,11 @@ class SdkClient(Client[ClientT, MessagesT, Any, ToolT], Generic[ClientT, Message
         self, client_or_config: ClientT | ClientConfig, *, api_key: str | None = None
     ) -> None:
         super().__init__(client_or_config, api_key=api_key)
-        self._max_retries = 0
+        self._retries = Retries()
         self._endpoint: Any = None
         self._streams = False
         if self.config is not None and is_own(type(self).setup_client):
-            self._max_retries = self.config.max_retries
+            self._retries = Retries.of(self.config, self._api_key, self._secrets)
             if is_own(type(self).get_native_response):
                 self._endpoint = self._make_endpoint(self.config)
                 self._streams = self.config.stream
@@ -109,7 +109,7 @@ class SdkClient(Client[ClientT, MessagesT, Any, ToolT], Generic[ClientT, Message
             return await self._stream(self._endpoint, body, options, state)
         payload = encode_body(body)
         post = self._endpoint.post
-        content = await send_with_retries(lambda: post(payload, options), self._max_retries, state)
+        content = await send_with_retries(lambda: post(payload, options), self._retries, state)
         return read_answer(content, self.ANSWER, self._endpoint.url)
 
     async def send_elsewhere(
@@ -138,7 +138,7 @@ class SdkClient(Client[ClientT, MessagesT, Any, ToolT], Generic[ClientT, Message
         if self._streams and self._endpoint is not None and kind is self.ANSWER:
             return await self._stream(self._endpoint.at(url), body, options, state)
         send = self._sender(url, encode_body(body), options)
-        content = await send_with_retries(send, self._max_retries, state)
+        content = await send_with_retries(send, self._retries, state)
         return read_answer(content, kind, url)
 
     async def _stream(
@@ -155,7 +155,7 @@ class SdkClient(Client[ClientT, MessagesT, Any, ToolT], Generic[ClientT, Message
                 payload, options, lambda answer: read_stream(answer, stream, self.ANSWER)
             )
 
-        return await send_with_retries(send, self._max_retries, state)
+        return await send_with_retries(send, self._retries, state)
 
     def _sender(self, url: str, payload: bytes, options: CallOptions) -> Callable[[], Any]:
         if self._endpoint is not None:
@@ -192,7 +192,7 @@ class SdkClient(Client[ClientT, MessagesT, Any, ToolT], Generic[ClientT, Message
         rest = {key: item for key, item in body.items() if key not in named}
         try:
             return await send_with_retries(
-                lambda: create(**named, **given, extra_body=rest), self._max_retries, state
+                lambda: create(**named, **given, extra_body=rest), self._retries, state
             )
         except (json.JSONDecodeError, self.sdk().APIResponseValidationError) as error:
             raise InvalidModelResponseError(f"the answer is no usable JSON: {error}") from error

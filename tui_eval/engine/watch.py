@@ -207,11 +207,18 @@ class RolloutWatch:
             log.debug("%s: tool %s took %.0f ms%s", self, name, ms, failed)
             self.log_state(self.state)
 
-    def request_sleeps(self, seconds: float, reason: str) -> AbstractAsyncContextManager[Any]:
+    def request_sleeps(
+        self, seconds: float, reason: str, is_paced: bool = False
+    ) -> AbstractAsyncContextManager[Any]:
         log.warning("%s: %s; the request is tried again in %.1f s", self, reason, seconds)
+        if reason.startswith(REFUSALS):
+            self.held.refuse(self._asked_at, seconds, is_paced=is_paced)
         self.sleeps_for(seconds, f"{reason}, again in {seconds:.0f}s")
-        if reason in REFUSALS:
-            self.held.refuse(self._asked_at, seconds)
+        return self._sleeping()
+
+    def request_queues(self, seconds: float, reason: str) -> AbstractAsyncContextManager[Any]:
+        log.debug("%s: %s; the request waits %.1f s for its turn", self, reason, seconds)
+        self.sleeps_for(seconds, f"{reason}, again in {seconds:.0f}s")
         return self._sleeping()
 
     def sleeps_for(self, seconds: float, note: str) -> None:
@@ -220,7 +227,7 @@ class RolloutWatch:
 
     def slept(self) -> None:
         """Notes that its time is over, and that it waits for its slot again."""
-        self.note, self.again_at = f"{self.note.partition(',')[0]}, waits for a slot", 0.0
+        self.note, self.again_at = f"{self.note.rpartition(', ')[0]}, waits for a slot", 0.0
         self._hub.touched(self)
 
     def woke(self) -> None:

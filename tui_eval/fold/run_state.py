@@ -242,7 +242,7 @@ class RunState(RolloutColumns):
         self.attempt[row] = event.attempt
         if event.note:
             self.notes[row] = event.note
-            self.last_cause = event.note.partition(",")[0]
+            self.last_cause = event.note.rpartition(", ")[0]
             if event.again_at:
                 self.again_at[row] = event.again_at
             else:

@@ -1,4 +1,8 @@
-"""Concurrency that gives way: what an endpoint refuses lowers how much is asked of it at once."""
+"""Concurrency that gives way: what an endpoint refuses lowers how much is asked of it at once.
+
+A refusal that names a time is met by the endpoint's pace (`clients.pacing`), which holds everybody
+until then; this is for those that name none, as of servers that count requests in flight.
+"""
 
 from __future__ import annotations
 
@@ -79,10 +83,14 @@ class Concurrency:
             self._served += 1
             self._end_round()
 
-    def refuse(self, asked_at: float, seconds: float) -> None:
-        """A request was refused that was sent then; its rollout sleeps so long."""
+    def refuse(self, asked_at: float, seconds: float, *, is_paced: bool = False) -> None:
+        """A request was refused that was sent then; its rollout sleeps so long.
+
+        Args:
+            is_paced: The refusal named a time: the endpoint's pace answers it, not this limit.
+        """
         self.refused += 1
-        if self._adapts:
+        if self._adapts and not is_paced:
             self.slots.used += 1
             alone = self.slots.limit <= 1  # then nobody else finds out when there is room again
             kept = min(self._latency, seconds) if alone else self._latency
