@@ -52,7 +52,8 @@ class RunStarted(msgspec.Struct, tag="run", array_like=True):
         env_told: False where `env_id` is only how a file or its folder is called.
         refused: Requests that were refused in earlier sessions, or in all of a run that is read
             from disk; None where nobody counted them.
-        lost: Tokens (input, output) that rollouts without a row have used so far, by row.
+        lost: Tokens (input, output, and those of each kind where there are any) that rollouts
+            without a row have used so far, by row.
         limits: How many rollouts were generated at a time, and how many were meant to be, while
             endpoints refused requests so far; the latest last.
     """
@@ -80,7 +81,7 @@ class RunStarted(msgspec.Struct, tag="run", array_like=True):
     asked: bool = True
     env_told: bool = True
     refused: int | None = None
-    lost: dict[int, tuple[int, int]] = {}
+    lost: dict[int, tuple[int, ...]] = {}
     limits: list[tuple[int, int]] = []
 
 
@@ -91,6 +92,7 @@ class RolloutStaged(msgspec.Struct, tag="stage", array_like=True, gc=False):
         note: Why it sleeps: the cause, a comma, and what comes of it.
         again_at: Unix seconds at which it is tried again; 0 where it does not sleep.
         lost_input, lost_output: Tokens of its earlier attempts, in all sessions.
+        kinds, lost_kinds: What of them was of which kind; see `token_kinds`.
     """
 
     seq: int
@@ -106,6 +108,8 @@ class RolloutStaged(msgspec.Struct, tag="stage", array_like=True, gc=False):
     again_at: float = 0.0
     lost_input: int = 0
     lost_output: int = 0
+    kinds: tuple[int, ...] = ()
+    lost_kinds: tuple[int, ...] = ()
 
 
 class RolloutFinished(msgspec.Struct, tag="done", array_like=True, gc=False):
@@ -127,6 +131,7 @@ class RolloutFinished(msgspec.Struct, tag="done", array_like=True, gc=False):
         finish_reason: Why the last answer ended: `stop`, `length`, `tool_calls`, `refusal`,
             `content_filter`; None where nobody told.
         models: Calls by the name of the model that answered, where it is not the one asked for.
+        kinds, lost_kinds: What of the tokens was of which kind; see `token_kinds`.
     """
 
     seq: int
@@ -159,6 +164,8 @@ class RolloutFinished(msgspec.Struct, tag="done", array_like=True, gc=False):
     error_class: str | None = None
     finish_reason: str | None = None
     models: dict[str, int] = {}
+    kinds: tuple[int, ...] = ()
+    lost_kinds: tuple[int, ...] = ()
 
 
 class MessagesAdded(msgspec.Struct, tag="msgs", array_like=True):

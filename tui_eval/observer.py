@@ -8,6 +8,8 @@ from contextlib import AbstractAsyncContextManager, nullcontext
 from contextvars import ContextVar
 from typing import TYPE_CHECKING, Any, Protocol
 
+from tui_eval.token_kinds import Kinds
+
 if TYPE_CHECKING:
     from tui_eval.events import Stage
 
@@ -30,10 +32,10 @@ class Observer(Protocol):
     ) -> None:
         """Waits until the gate before every model call is open; hears what is asked with."""
 
-    def model_answered(self, input_tokens: int, output_tokens: int) -> None:
+    def model_answered(self, input_tokens: int, output_tokens: int, kinds: Kinds = ()) -> None:
         """A model call came back; counts are 0 where the endpoint tells none."""
 
-    def answer_refused(self, input_tokens: int, output_tokens: int) -> None:
+    def answer_refused(self, input_tokens: int, output_tokens: int, kinds: Kinds = ()) -> None:
         """A model call brought no usable answer, and used these tokens all the same."""
 
     def answer_begins(self) -> Callable[[str, str], None]:
@@ -83,9 +85,9 @@ class SilentObserver:
         self, model: str, sampling_args: Mapping[str, Any], tools: Sequence[Any]
     ) -> None: ...
 
-    def model_answered(self, input_tokens: int, output_tokens: int) -> None: ...
+    def model_answered(self, input_tokens: int, output_tokens: int, kinds: Kinds = ()) -> None: ...
 
-    def answer_refused(self, input_tokens: int, output_tokens: int) -> None: ...
+    def answer_refused(self, input_tokens: int, output_tokens: int, kinds: Kinds = ()) -> None: ...
 
     def answer_begins(self) -> Callable[[str, str], None]:
         return _unheard

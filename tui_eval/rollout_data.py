@@ -46,12 +46,21 @@ class Tool(CustomBaseModel):
 
 
 class Usage(CustomBaseModel):
-    """Tokens of one answer, as the endpoint counted them."""
+    """Tokens of one answer, as the endpoint counted them.
+
+    `prompt_tokens` is all that was read and `completion_tokens` all that was written, whatever the
+    protocol. The others are parts of them: of what was read those from a cache, those written to
+    one and those of sound, of what was written those of thoughts and those of sound.
+    """
 
     prompt_tokens: int = 0
     reasoning_tokens: int = 0
     completion_tokens: int = 0
     total_tokens: int = 0
+    cached_prompt_tokens: int = 0
+    cache_write_tokens: int = 0
+    audio_prompt_tokens: int = 0
+    audio_completion_tokens: int = 0
 
 
 class ResponseTokens(CustomBaseModel):
@@ -122,13 +131,18 @@ class ToolRecord(TypedDict):
 
 
 class StepRecord(TypedDict):
-    """One model call: `started` in unix seconds, `model_ms` of the try that was answered."""
+    """One model call: `started` in unix seconds, `model_ms` of the try that was answered.
+
+    `token_kinds` has what of its tokens was `cached`, `cache_write`, `reasoning`, `audio_input`
+    or `audio_output`; it is there where any was.
+    """
 
     started: float
     model_ms: float
     input_tokens: int
     output_tokens: int
     finish_reason: str | None
+    token_kinds: NotRequired[dict[str, int]]
 
 
 class TrajectoryStepTokens(TypedDict):

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 from tui_eval.messages import Messages
 from tui_eval.observer import SILENT, Observer
 from tui_eval.rollout_data import ScoreRecord, StepRecord, ToolRecord
+from tui_eval.token_kinds import Kinds
 
 if TYPE_CHECKING:
     from tui_eval.events import Stage
@@ -24,7 +25,8 @@ class State(dict[str, Any]):
     reward function, model call and tool call; `began`, the start of its clock in seconds of
     `time.perf_counter`, moved on by the time that it was held; `unanswered`, messages that stand
     before a model which has not answered them yet; `cleaned_up`, whether cleanup handlers ran;
-    `failed_at`, the stage at which `state["error"]` was raised, where one was going on.
+    `failed_at`, the stage at which `state["error"]` was raised, where one was going on;
+    `token_kinds`, what of the tokens that it has used was of which kind.
 
     Args:
         args, kwargs: As for `dict`; `input` is the row that the rollout belongs to.
@@ -46,6 +48,7 @@ class State(dict[str, Any]):
         self.unanswered: Messages = []
         self.cleaned_up = False
         self.failed_at: Stage | None = None
+        self.token_kinds: Kinds = ()
 
     def __getitem__(self, key: str) -> Any:
         if key in self._FORWARDED:

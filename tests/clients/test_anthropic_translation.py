@@ -317,6 +317,10 @@ def test_reads_thinking_tool_calls_and_usage(sdk: bool) -> None:
         "reasoning_tokens": 0,
         "completion_tokens": 40,
         "total_tokens": 155,
+        "cached_prompt_tokens": 100,
+        "cache_write_tokens": 5,
+        "audio_prompt_tokens": 0,
+        "audio_completion_tokens": 0,
     }
 
 

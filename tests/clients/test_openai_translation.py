@@ -195,6 +195,10 @@ def test_reads_tool_calls_and_usage_of_openai() -> None:
         "reasoning_tokens": 9,
         "completion_tokens": 17,
         "total_tokens": 99,
+        "cached_prompt_tokens": 0,
+        "cache_write_tokens": 0,
+        "audio_prompt_tokens": 0,
+        "audio_completion_tokens": 0,
     }
 
 

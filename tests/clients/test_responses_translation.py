@@ -341,6 +341,10 @@ def test_reads_reasoning_calls_and_usage_of_openai(sdk: bool) -> None:
         "reasoning_tokens": 64,
         "completion_tokens": 75,
         "total_tokens": 156,
+        "cached_prompt_tokens": 0,
+        "cache_write_tokens": 0,
+        "audio_prompt_tokens": 0,
+        "audio_completion_tokens": 0,
     }
 
 

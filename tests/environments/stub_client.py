@@ -66,11 +66,11 @@ class Recorder:
     async def model_call(self, *request: object) -> None:
         self.log.append("gate")
 
-    def model_answered(self, input_tokens: int, output_tokens: int) -> None:
+    def model_answered(self, input_tokens: int, output_tokens: int, kinds: Any = ()) -> None:
         self.answers.append((input_tokens, output_tokens))
         self.log.append("answered")
 
-    def answer_refused(self, input_tokens: int, output_tokens: int) -> None:
+    def answer_refused(self, input_tokens: int, output_tokens: int, kinds: Any = ()) -> None:
         self.log.append("refused")
 
     def messages_added(self, messages) -> None:

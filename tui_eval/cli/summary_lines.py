@@ -14,6 +14,7 @@ from tui_eval.stats.examples import ExampleFigures
 from tui_eval.stats.mean import Mean
 from tui_eval.stats.passk import ks_up_to
 from tui_eval.stats.quantiles import Quantiles
+from tui_eval.token_kinds import in_words
 from tui_eval.tui.look.figures import NONE, decimal_text, money_text, ms_text, plural, reward_text
 
 WIDTH = 80
@@ -143,6 +144,8 @@ def _spent(summary: Summary) -> Iterator[str]:
         if tokens_in:
             each = f"; a rollout {summary.used_in / n:,.0f} in, {summary.used_out / n:,.0f} out"
     yield from _wrapped("Tokens", [*parts, f"{tokens_in + tokens_out:,} in all{each}"])
+    if summary.kinds:
+        yield f"  {in_words(summary.kinds, '{:,}'.format)} of them"
     if lost := summary.lost_in + summary.lost_out:
         yield f"  {lost:,} of them in attempts that were cut short or run again"
     prices = summary.prices

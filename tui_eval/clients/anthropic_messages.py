@@ -12,11 +12,11 @@ from tui_eval.clients.wire.anthropic_translation import (
     DEFAULT_MAX_TOKENS,
     check_anthropic_answer,
     from_anthropic_answer,
-    from_anthropic_usage,
     to_anthropic_body,
     to_anthropic_messages,
     to_anthropic_tool,
 )
+from tui_eval.clients.wire.usage import from_anthropic_usage
 from tui_eval.messages import Messages
 from tui_eval.types import ClientConfig, Response, SamplingArgs, Tool, Usage
 

@@ -11,8 +11,8 @@ from tui_eval.clients.wire.chat_stream import ChatStream
 from tui_eval.clients.wire.chat_translation import (
     check_chat_answer,
     from_chat_answer,
-    from_chat_usage,
 )
+from tui_eval.clients.wire.usage import from_chat_usage
 from tui_eval.messages import Messages
 from tui_eval.types import Response, SamplingArgs, Tool, Usage
 

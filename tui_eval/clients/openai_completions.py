@@ -5,7 +5,6 @@ from __future__ import annotations
 from typing import Any
 
 from tui_eval.clients.openai_sdk import OpenAISdkClient
-from tui_eval.clients.wire.chat_translation import from_chat_usage
 from tui_eval.clients.wire.completions_answer import CompletionAnswer
 from tui_eval.clients.wire.completions_stream import CompletionStream
 from tui_eval.clients.wire.completions_translation import (
@@ -14,6 +13,7 @@ from tui_eval.clients.wire.completions_translation import (
     to_completion_body,
     to_completion_prompt,
 )
+from tui_eval.clients.wire.usage import from_chat_usage
 from tui_eval.messages import Messages
 from tui_eval.types import Response, SamplingArgs, Tool, Usage
 

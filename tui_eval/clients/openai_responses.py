@@ -11,10 +11,10 @@ from tui_eval.clients.wire.responses_stream import ResponsesStream
 from tui_eval.clients.wire.responses_translation import (
     check_responses_answer,
     from_responses_answer,
-    from_responses_usage,
     to_responses_body,
     to_responses_tool,
 )
+from tui_eval.clients.wire.usage import from_responses_usage
 from tui_eval.messages import Messages
 from tui_eval.types import Response, SamplingArgs, Tool, Usage
 

@@ -33,8 +33,10 @@ from tui_eval.runs.formats.rows import read_row
 from tui_eval.runs.journal import Journal
 from tui_eval.runs.row import build_row, encode_row
 from tui_eval.runs.scan import decode_row
+from tui_eval.runs.unfinished import tokens_object
 from tui_eval.runs.writer import RunWriter
 from tui_eval.state import State
+from tui_eval.token_kinds import Tokens
 
 if TYPE_CHECKING:
     from tui_eval.clients import AnyClient
@@ -74,13 +76,13 @@ class Work:
     score_at_end: bool
     goes_on: GoesOn
     out_of_budget: Callable[[], bool]
-    lost: Mapping[int, tuple[int, int]]
+    lost: Mapping[int, Tokens]
 
 
 class Rollouts:
     """Runs rollouts one by one; whatever happens to one stays with it.
 
-    `generated` are those that wait until all are generated. `spent` are the tokens, in and out, of
+    `generated` are those that wait until all are generated. `spent` are the tokens of
     rows that were taken back and of attempts of earlier sessions, by row.
     """
 
@@ -103,7 +105,8 @@ class Rollouts:
         number = self._work.examples.number(row)
         watch = RolloutWatch(row, number, self._hub, self._gate, held)
         self._hub.active[row] = watch
-        watch.lost_input, watch.lost_output = self.spent.get(row, (0, 0))
+        watch.lost_input, watch.lost_output, *kinds = self.spent.get(row, (0, 0))
+        watch.lost_kinds = tuple(kinds)
         return watch
 
     async def run(self, row: int, client: AnyClient, held: Held) -> None:
@@ -340,8 +343,8 @@ class Rollouts:
             row = build_row(broken, number=number, attempt=attempt)
         work.seen.look(state)
         if watch.lost_input or watch.lost_output:
-            lost = {"input_tokens": watch.lost_input, "output_tokens": watch.lost_output}
-            row["tui_eval"]["lost_usage"] = lost
+            lost = watch.lost_input, watch.lost_output, *watch.lost_kinds
+            row["tui_eval"]["lost_usage"] = tokens_object(lost)
         if work.examples.groups:
             row["tui_eval"]["row"] = watch.row
         return row

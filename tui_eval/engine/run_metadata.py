@@ -87,14 +87,14 @@ class RunMetadata:
         state, examples = self._hub.state, self._prepared.examples
         ids, found = examples.ids(), []
         for row in sorted(state.usage.lost.keys() | self._hub.active.keys()):
-            tokens_in, tokens_out = state.used_by(row)
-            if tokens_in or tokens_out:
+            tokens = state.used_by(row)
+            if any(tokens):
                 found.append(
                     unfinished_object(
                         ids[examples.example(row)],
                         examples.number(row),
                         row if examples.groups else None,
-                        (tokens_in, tokens_out),
+                        tokens,
                     )
                 )
         return {KEY: found} if found else {}

@@ -293,7 +293,8 @@ class Session:
             watch = rollouts.watch(row, Held())
             state = restore_state(record, self._prepared.fresh_state(row))
             watch.attempt = record["attempt"]
-            watch.input_tokens, watch.output_tokens = tokens_in_journal(record)
+            watch.input_tokens, watch.output_tokens, *kinds = tokens_in_journal(record)
+            watch.kinds = tuple(kinds)
             watch.messages_added([*state["prompt"], *state["completion"]])
             self._journal.keep(row, record)
             watch.staged(Stage.GENERATED)

@@ -21,6 +21,7 @@ from tui_eval.errors import CancelledByUserError
 from tui_eval.events import Event, MessagesAdded, RolloutStaged, Stage, ToolFinished
 from tui_eval.printable import printable
 from tui_eval.runs.row import message_dict
+from tui_eval.token_kinds import Kinds, plus
 
 if TYPE_CHECKING:
     from tui_eval.engine.seam.hub import Hub
@@ -57,6 +58,8 @@ class RolloutWatch:
         self.deadline = Deadline(None)
         self.input_tokens = self.output_tokens = 0
         self.lost_input = self.lost_output = 0
+        self.kinds: Kinds = ()
+        self.lost_kinds: Kinds = ()
         self._hub = hub
         self._gate = gate
         self.held = held
@@ -83,8 +86,10 @@ class RolloutWatch:
         self.tool_calls = self._tools_in_flight = 0
         self.lost_input += self.input_tokens
         self.lost_output += self.output_tokens
+        self.lost_kinds = plus(self.lost_kinds, self.kinds)
         self.input_tokens = 0
         self.output_tokens = 0
+        self.kinds = ()
         self.state = None
         self._state_log: StateLog | None = None
         self._told_steps = 0
@@ -149,23 +154,27 @@ class RolloutWatch:
             if not self._waits and self.state is not None:
                 self.state.began += self._gate.closed_s - self._closed_before
 
-    def model_answered(self, input_tokens: int, output_tokens: int) -> None:
+    def model_answered(self, input_tokens: int, output_tokens: int, kinds: Kinds = ()) -> None:
         if self.held.concurrency is not None:
             self.held.concurrency.answered(self._asked_at)
         self._asked_at = 0.0
         self.turns += 1
-        self.input_tokens += input_tokens
-        self.output_tokens += output_tokens
+        self._use(input_tokens, output_tokens, kinds)
         self._hub.touched(self)
         if log.isEnabledFor(logging.DEBUG):
             log.debug("%s: answered, %d + %d tokens", self, input_tokens, output_tokens)
 
-    def answer_refused(self, input_tokens: int, output_tokens: int) -> None:
+    def answer_refused(self, input_tokens: int, output_tokens: int, kinds: Kinds = ()) -> None:
         self._asked_at = 0.0
-        self.input_tokens += input_tokens
-        self.output_tokens += output_tokens
+        self._use(input_tokens, output_tokens, kinds)
         self._hub.touched(self)
         log.debug("%s: no usable answer, %d + %d tokens", self, input_tokens, output_tokens)
+
+    def _use(self, input_tokens: int, output_tokens: int, kinds: Kinds) -> None:
+        self.input_tokens += input_tokens
+        self.output_tokens += output_tokens
+        if kinds:
+            self.kinds = plus(self.kinds, kinds)
 
     def answer_begins(self) -> Callable[[str, str], None]:
         self._answers += 1
@@ -279,6 +288,8 @@ class RolloutWatch:
             self.again_at,
             self.lost_input,
             self.lost_output,
+            self.kinds,
+            self.lost_kinds,
         )
 
     def __str__(self) -> str:

@@ -21,7 +21,7 @@ from tui_eval.environments.datasets.json_copy import copy_data
 from tui_eval.environments.datasets.rows import Source
 from tui_eval.environments.decorators import marked_methods
 from tui_eval.environments.evaluating import Evaluating
-from tui_eval.environments.usage import UsageTracker
+from tui_eval.environments.usage import UsageTracker, count_usage, record_step
 from tui_eval.errors import InvalidModelResponseError, must_propagate
 from tui_eval.events import Stage
 from tui_eval.messages import Messages, to_messages
@@ -31,7 +31,7 @@ from tui_eval.rubrics.rubric import Rubric
 from tui_eval.rubrics.rubric_group import RubricGroup
 from tui_eval.state import State
 from tui_eval.tools.schema import to_tools
-from tui_eval.types import Response, RolloutInput, SamplingArgs, StepRecord, TokenUsage, Tool
+from tui_eval.types import Response, RolloutInput, SamplingArgs, TokenUsage, Tool
 
 if TYPE_CHECKING:
     from tui_eval.clients.base import Client
@@ -270,20 +270,10 @@ class Environment(HasExamples, Evaluating, ABC):
                 state=state,
             )
         except InvalidModelResponseError as error:
-            observer.answer_refused(*state["usage_tracker"].add(error.usage))
+            observer.answer_refused(*count_usage(state, error.usage))
             raise
         model_ms = (time.perf_counter() - clock.began) * 1000
-        read, written = state["usage_tracker"].add(response.usage)
-        state.steps.append(
-            StepRecord(
-                started=started,
-                model_ms=model_ms,
-                input_tokens=read,
-                output_tokens=written,
-                finish_reason=response.message.finish_reason,
-            )
-        )
-        observer.model_answered(read, written)
+        observer.model_answered(*record_step(state, response, started, model_ms))
         return response
 
     def get_state_usage(self, state: State) -> TokenUsage | None:

@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from types import MappingProxyType
 
-from tui_eval.types import TokenUsage, Usage
+from tui_eval.token_kinds import Kinds, named, plus
+from tui_eval.types import Response, State, StepRecord, TokenUsage, Usage
 
 
 class UsageTracker:
@@ -16,14 +17,14 @@ class UsageTracker:
         self._tokens: dict[str, float] = {"input_tokens": 0.0, "output_tokens": 0.0}
         self.view: Mapping[str, float] = MappingProxyType(self._tokens)
 
-    def add(self, usage: Usage | None) -> tuple[int, int]:
-        """Adds one answer's tokens, and returns them as (input, output)."""
+    def add(self, usage: Usage | None) -> tuple[int, int, Kinds]:
+        """Adds one answer's tokens, and returns them as (input, output, kinds)."""
         if usage is None:
-            return 0, 0
+            return 0, 0, ()
         self.seen = True
         self._tokens["input_tokens"] += usage.prompt_tokens
         self._tokens["output_tokens"] += usage.completion_tokens
-        return usage.prompt_tokens, usage.completion_tokens
+        return usage.prompt_tokens, usage.completion_tokens, kinds_of(usage)
 
     def snapshot(self) -> TokenUsage | None:
         """The sums so far, or None where no answer told any."""
@@ -32,3 +33,46 @@ class UsageTracker:
         return TokenUsage(
             input_tokens=self._tokens["input_tokens"], output_tokens=self._tokens["output_tokens"]
         )
+
+
+def count_usage(state: State, usage: Usage | None) -> tuple[int, int, Kinds]:
+    """Adds the tokens of an answer to those of its rollout, and returns them."""
+    counted: tuple[int, int, Kinds] = state["usage_tracker"].add(usage)
+    if counted[2]:
+        state.token_kinds = plus(state.token_kinds, counted[2])
+    return counted
+
+
+def record_step(
+    state: State, response: Response, started: float, model_ms: float
+) -> tuple[int, int, Kinds]:
+    """Adds the record of a model call that was answered, and returns its tokens.
+
+    Args:
+        started: When it was sent, in unix seconds.
+        model_ms: How long the try took that was answered.
+    """
+    read, written, kinds = counted = count_usage(state, response.usage)
+    step = StepRecord(
+        started=started,
+        model_ms=model_ms,
+        input_tokens=read,
+        output_tokens=written,
+        finish_reason=response.message.finish_reason,
+    )
+    if kinds:
+        step["token_kinds"] = named(kinds)
+    state.steps.append(step)
+    return counted
+
+
+def kinds_of(usage: Usage) -> Kinds:
+    """The tokens of each kind of one answer."""
+    kinds = (
+        usage.cached_prompt_tokens,
+        usage.cache_write_tokens,
+        usage.reasoning_tokens,
+        usage.audio_prompt_tokens,
+        usage.audio_completion_tokens,
+    )
+    return kinds if any(kinds) else ()

@@ -17,6 +17,7 @@ from tui_eval.stats.mean import RunningMean
 from tui_eval.stats.passk import RunningPassAtK, ks_up_to
 from tui_eval.stats.quantiles import RunningQuantiles
 from tui_eval.stats.trend import RunningTrend
+from tui_eval.token_kinds import Tokens, plus
 
 if TYPE_CHECKING:
     from tui_eval import events as ev
@@ -124,7 +125,8 @@ class RunState(RolloutColumns):
     @property
     def cost(self) -> float | None:
         """US dollars for them; None where a price is not known."""
-        return cost_of(self.usage.tokens_in, self.usage.tokens_out, self.prices)
+        usage = self.usage
+        return cost_of(usage.tokens_in, usage.tokens_out, self.prices, usage.kinds)
 
     @property
     def projected_cost(self) -> float | None:
@@ -135,7 +137,8 @@ class RunState(RolloutColumns):
         """
         if not self.finished:
             return None
-        whole = cost_of(*self.usage.projected(self.finished, self.total), self.prices)
+        read, written, *kinds = self.usage.projected(self.finished, self.total)
+        whole = cost_of(read, written, self.prices, kinds)
         return self._if_enough(whole, self.cost)
 
     @property
@@ -143,7 +146,8 @@ class RunState(RolloutColumns):
         """Input and output tokens of the whole run, and None, as with its cost."""
         if not self.finished:
             return None
-        return self._if_enough(sum(self.usage.projected(self.finished, self.total)), self.tokens)
+        projected = self.usage.projected(self.finished, self.total)
+        return self._if_enough(sum(projected[:2]), self.tokens)
 
     def _if_enough(self, whole: float | None, spent: float | None) -> float | None:
         """What the whole run comes to, where that is no less than what is spent."""
@@ -185,10 +189,10 @@ class RunState(RolloutColumns):
         unasked = self.run is not None and not self.run.asked and self.is_read
         return unasked and self.by_stage[WAITING] > 0
 
-    def used_by(self, row: int) -> tuple[int, int]:
-        """Input and output tokens of a rollout without a row, in all its attempts."""
-        lost = self.usage.lost.get(row, (0, 0))
-        return self.input_tokens[row] + lost[0], self.output_tokens[row] + lost[1]
+    def used_by(self, row: int) -> Tokens:
+        """Tokens of a rollout without a row, in all its attempts."""
+        own = self.input_tokens[row], self.output_tokens[row], *self.usage.row_kinds.get(row, ())
+        return plus(own, self.usage.lost.get(row, (0, 0)))
 
     def example_id(self, row: int) -> Any:
         """The example's id as the dataset has it; its position until a rollout of it finished."""
@@ -218,6 +222,7 @@ class RunState(RolloutColumns):
         lost = {row: tokens for row, tokens in event.lost.items() if self.stage[row] < DONE}
         for row in lost:
             self._use(row, 0, 0, 0, 0)
+            self.usage.use_kinds(row, ())
         self.usage.lose_only(lost)
         if not self.concurrency:
             self.limits = deque(event.limits, LIMITS_KEPT)
@@ -250,7 +255,9 @@ class RunState(RolloutColumns):
         elif self.notes:
             self._woke(row)
         self._use(row, event.turns, event.tool_calls, event.input_tokens, event.output_tokens)
-        self.usage.lose(row, event.lost_input, event.lost_output)
+        if event.kinds or self.usage.row_kinds:
+            self.usage.use_kinds(row, event.kinds)
+        self.usage.lose(row, event.lost_input, event.lost_output, event.lost_kinds)
 
     def _use(self, row: int, turns: int, tools: int, tokens_in: int, tokens_out: int) -> None:
         self.turns[row] = turns

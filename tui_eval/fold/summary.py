@@ -10,6 +10,7 @@ from tui_eval.stats.examples import ExampleFigures
 from tui_eval.stats.mean import Mean
 from tui_eval.stats.passk import PassRate
 from tui_eval.stats.quantiles import Quantiles
+from tui_eval.token_kinds import named
 
 if TYPE_CHECKING:
     from tui_eval.events import RunFinished, RunStarted
@@ -31,6 +32,7 @@ class Summary:
         truncated: Rollouts with an answer that was cut off.
         input_tokens, output_tokens: Of all rollouts, in all their attempts.
         lost_in, lost_out: What of them went into attempts that a later one replaced.
+        kinds: What of all tokens was of which kind, by name, where there was any.
         used_in, used_out: Of the `with_usage` finished ones whose endpoint told tokens.
         cost: US dollars; None where a price is not known.
         rollout_s: Seconds of rollouts without an error.
@@ -68,6 +70,7 @@ class Summary:
     truncated: int
     input_tokens: int
     output_tokens: int
+    kinds: dict[str, int]
     lost_in: int
     lost_out: int
     with_usage: int
@@ -138,6 +141,7 @@ def summarize(state: RunState) -> Summary:
         truncated=outcomes.truncated,
         input_tokens=state.usage.tokens_in,
         output_tokens=state.usage.tokens_out,
+        kinds=named(state.usage.kinds),
         lost_in=state.usage.lost_in,
         lost_out=state.usage.lost_out,
         with_usage=state.usage.with_usage,

@@ -11,6 +11,7 @@ import msgspec
 
 from tui_eval.fold.placeholders import placeholder
 from tui_eval.fold.saved_values import listing, mapping, metrics_of, number_of
+from tui_eval.token_kinds import Kinds, from_names
 
 if TYPE_CHECKING:
     from tui_eval import events as ev
@@ -107,6 +108,8 @@ class Rollout:
     finished: bool = False
     version: int = 0
     coming: RunningText | None = None
+    kinds: Kinds = ()
+    """What of its tokens was of which kind; see `token_kinds`."""
     doubt: str = ""
     """What of its line cannot be read as it is, and which line that is."""
 
@@ -260,6 +263,7 @@ def from_row(row: int, saved: Mapping[str, Any]) -> Rollout:
         is_truncated=bool(saved.get("is_truncated")),
         timing=_timing(mapping(saved.get("timing")) or saved),
         finished=True,
+        kinds=from_names(ours.get("token_kinds")),
     )
 
 

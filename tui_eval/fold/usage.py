@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from itertools import zip_longest
 from typing import TYPE_CHECKING
 
 from tui_eval.stats.quantiles import RunningQuantiles
+from tui_eval.token_kinds import Kinds, Tokens, minus, plus
 
 if TYPE_CHECKING:
     from tui_eval import events as ev
@@ -18,14 +20,20 @@ class Usage:
     `lost_out` what of them went into attempts that a later one replaces; `lost` has those of
     rollouts without a row, by row. `used_in` and `used_out` are those of the `with_usage` finished
     ones that told any, `rollout_in` and `rollout_out` each of them, and `retried_in` and
-    `retried_out` what finished ones lost.
+    `retried_out` what finished ones lost. `kinds`, `lost_kinds`, `used_kinds` and `retried_kinds`
+    are what of each was of which kind, and `row_kinds` those of rollouts that run.
     """
 
     def __init__(self) -> None:
         self.tokens_in = self.tokens_out = self.lost_in = self.lost_out = 0
         self.with_usage = self.used_in = self.used_out = 0
         self.retried_in = self.retried_out = 0
-        self.lost: dict[int, tuple[int, int]] = {}
+        self.kinds: Kinds = ()
+        self.lost_kinds: Kinds = ()
+        self.used_kinds: Kinds = ()
+        self.retried_kinds: Kinds = ()
+        self.row_kinds: dict[int, Kinds] = {}
+        self.lost: dict[int, Tokens] = {}
         self.rollout_in = RunningQuantiles()
         self.rollout_out = RunningQuantiles()
 
@@ -34,31 +42,48 @@ class Usage:
         self.tokens_in += tokens_in
         self.tokens_out += tokens_out
 
-    def lose(self, row: int, tokens_in: int, tokens_out: int) -> None:
+    def use_kinds(self, row: int, kinds: Kinds) -> None:
+        """What of the tokens that a running rollout has used is of which kind, in all."""
+        before = self.row_kinds.pop(row, ())
+        if kinds:
+            self.row_kinds[row] = kinds
+        if kinds != before:
+            self.kinds = minus(plus(self.kinds, kinds), before)
+
+    def lose(self, row: int, tokens_in: int, tokens_out: int, kinds: Kinds = ()) -> None:
         """What the attempts of a rollout that came to no row have used, in all."""
         before = self.lost.pop(row, (0, 0))
         if tokens_in or tokens_out:
-            self.lost[row] = tokens_in, tokens_out
-        self._count_lost(tokens_in - before[0], tokens_out - before[1])
+            self.lost[row] = tokens_in, tokens_out, *kinds
+        more = minus(kinds, before[2:]) if kinds or len(before) > 2 else ()
+        self._count_lost(tokens_in - before[0], tokens_out - before[1], more)
 
-    def lose_only(self, lost: Mapping[int, tuple[int, int]]) -> None:
+    def lose_only(self, lost: Mapping[int, Tokens]) -> None:
         """What attempts that came to no row have used, of all rollouts that have none."""
         for row in self.lost.keys() - lost.keys():
             self.lose(row, 0, 0)
-        for row, tokens in lost.items():
-            self.lose(row, *tokens)
+        for row, (tokens_in, tokens_out, *kinds) in lost.items():
+            self.lose(row, tokens_in, tokens_out, tuple(kinds))
 
-    def _count_lost(self, tokens_in: int, tokens_out: int) -> None:
+    def _count_lost(self, tokens_in: int, tokens_out: int, kinds: Kinds) -> None:
         self.lost_in += tokens_in
         self.lost_out += tokens_out
         self.use(tokens_in, tokens_out)
+        if kinds:
+            self.lost_kinds = plus(self.lost_kinds, kinds)
+            self.kinds = plus(self.kinds, kinds)
 
     def finish(self, event: ev.RolloutFinished) -> None:
         """A row tells what its attempts used; the last one is counted by `use`."""
+        if event.kinds or self.row_kinds:
+            self.use_kinds(event.row, event.kinds)
+            self.row_kinds.pop(event.row, None)
+            self.used_kinds = plus(self.used_kinds, event.kinds)
         self.lose(event.row, 0, 0)
-        self._count_lost(event.lost_input, event.lost_output)
+        self._count_lost(event.lost_input, event.lost_output, event.lost_kinds)
         self.retried_in += event.lost_input
         self.retried_out += event.lost_output
+        self.retried_kinds = plus(self.retried_kinds, event.lost_kinds)
         if event.input_tokens or event.output_tokens:
             self.with_usage += 1
             self.used_in += event.input_tokens
@@ -68,8 +93,18 @@ class Usage:
 
     def take_back(self, was: ev.RolloutFinished) -> None:
         """The rollout of a row runs again: what it used was spent, and is lost."""
-        self._count_lost(-was.lost_input, -was.lost_output)
-        self.lose(was.row, was.input_tokens + was.lost_input, was.output_tokens + was.lost_output)
+        kinds = plus(was.kinds, was.lost_kinds)
+        if kinds:  # they count as lost ones from now on
+            self.kinds = minus(self.kinds, kinds)
+            self.lost_kinds = minus(self.lost_kinds, was.lost_kinds)
+            self.used_kinds = minus(self.used_kinds, was.kinds)
+            self.retried_kinds = minus(self.retried_kinds, was.lost_kinds)
+        self._count_lost(-was.lost_input, -was.lost_output, ())
+        tokens_in, tokens_out = (
+            was.input_tokens + was.lost_input,
+            was.output_tokens + was.lost_output,
+        )
+        self.lose(was.row, tokens_in, tokens_out, kinds)
         self.retried_in -= was.lost_input
         self.retried_out -= was.lost_output
         if was.input_tokens or was.output_tokens:
@@ -79,15 +114,20 @@ class Usage:
             self.rollout_in.remove(was.input_tokens)
             self.rollout_out.remove(was.output_tokens)
 
-    def projected(self, finished: int, total: int) -> tuple[float, float]:
+    def projected(self, finished: int, total: int) -> tuple[float, ...]:
         """Tokens of the whole run, if what is to come uses what is finished did.
 
         Args:
             finished: Rollouts that are; one at least.
             total: Rollouts of the whole run.
+
+        Returns:
+            Tokens in and out, and those of each kind.
         """
         times = total / finished
-        return (
-            (self.used_in + self.retried_in) * times + self.lost_in - self.retried_in,
-            (self.used_out + self.retried_out) * times + self.lost_out - self.retried_out,
-        )
+        used = self.used_in + self.retried_in, self.used_out + self.retried_out
+        lost = self.lost_in - self.retried_in, self.lost_out - self.retried_out
+        used_kinds = plus(self.used_kinds, self.retried_kinds)
+        lost_kinds = minus(self.lost_kinds, self.retried_kinds)
+        repeated = tuple(times * count for count in (*used, *used_kinds))
+        return tuple(a + b for a, b in zip_longest(repeated, (*lost, *lost_kinds), fillvalue=0))

@@ -16,6 +16,7 @@ from tui_eval.runs.redaction import Redactor
 from tui_eval.runs.scan import decode_row
 from tui_eval.runs.writer import write_atomically, write_line
 from tui_eval.state import State
+from tui_eval.token_kinds import Tokens, from_names, named
 from tui_eval.types import Response
 
 _OWN_KEYS = frozenset(
@@ -122,6 +123,7 @@ def encode_state(row: int, number: int, attempt: int, state: State) -> bytes:
     kept = {key: value for key, value in state.items() if key not in _OWN_KEYS and _is_json(value)}
     if usage := state.get("usage"):
         kept["usage"] = dict(usage)
+    kinds = named(state.token_kinds)
     record = {
         "row": row,
         "number": number,
@@ -134,6 +136,7 @@ def encode_state(row: int, number: int, attempt: int, state: State) -> bytes:
         "steps": state.steps,
         "tool_log": state.tool_log,
         "state": kept,
+        **({"token_kinds": kinds} if kinds else {}),
     }
     return encode_whatever(record) + b"\n"
 
@@ -165,10 +168,11 @@ def _is_record(record: Mapping[str, Any]) -> bool:
     return all(isinstance(record.get(key), kind) for key, kind in _RECORD.items())
 
 
-def tokens_in_journal(record: Mapping[str, Any]) -> tuple[int, int]:
-    """Input and output tokens that the row of a record will tell."""
+def tokens_in_journal(record: Mapping[str, Any]) -> Tokens:
+    """The tokens that the row of a record will tell."""
     usage = mapping(record["state"].get("usage"))
-    return tokens_of(usage.get("input_tokens")), tokens_of(usage.get("output_tokens"))
+    tokens = tokens_of(usage.get("input_tokens")), tokens_of(usage.get("output_tokens"))
+    return *tokens, *from_names(record.get("token_kinds"))
 
 
 def restore_state(record: Mapping[str, Any], fresh: State) -> State:
@@ -185,6 +189,7 @@ def restore_state(record: Mapping[str, Any], fresh: State) -> State:
     fresh.scores = list(record["scores"])
     fresh.steps = list(record["steps"])
     fresh.tool_log = list(record["tool_log"])
+    fresh.token_kinds = from_names(record.get("token_kinds"))
     return fresh
 
 

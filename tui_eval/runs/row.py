@@ -14,6 +14,7 @@ from tui_eval.events import Stage
 from tui_eval.messages import text_of, to_tool_call
 from tui_eval.runs.plain_json import Cleaner, plain
 from tui_eval.state import State
+from tui_eval.token_kinds import named
 
 ROW_VERSION = 1
 
@@ -173,6 +174,8 @@ def _own_part(
     }
     if state.steps and (finish := state.steps[-1].get("finish_reason")) is not None:
         ours["finish_reason"] = finish
+    if state.token_kinds:
+        ours["token_kinds"] = named(state.token_kinds)
     if verdicts := state.get("judge_response"):
         ours["judge"] = list(verdicts.values()) if isinstance(verdicts, dict) else [verdicts]
     media = _media("prompt", state.get("prompt")) + _media("completion", state.get("completion"))

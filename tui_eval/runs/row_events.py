@@ -12,6 +12,7 @@ from tui_eval.fold.saved_values import listing, mapping, metrics_of, number_of, 
 from tui_eval.fold.transcript import content_text
 from tui_eval.runs.places import example_id_of
 from tui_eval.runs.scan import Line
+from tui_eval.token_kinds import from_names
 
 _TRACEBACK = "Traceback (most recent call last):"
 _RAISED = re.compile(r"^((?:\w+\.)*[A-Z]\w*)(?:: .*)?\r?$", re.MULTILINE)
@@ -68,6 +69,8 @@ def event_of(line: Line, row: int, number: int) -> RolloutFinished:
         error_class=_error_class(saved.get("error")),
         finish_reason=_whole(finish) if isinstance(finish, str) and finish else None,
         models=_models(ours.get("models")),
+        kinds=from_names(ours.get("token_kinds")),
+        lost_kinds=from_names(lost.get("token_kinds")),
     )
 
 

@@ -140,6 +140,7 @@ def _tokens(summary: Summary) -> dict[str, Any]:
         "input": read,
         "output": written,
         "total": None if written is None else (read or 0) + written,
+        **summary.kinds,
         "lost": {"input": summary.lost_in, "output": summary.lost_out},
         "per_rollout": each,
         "rollouts_with_usage": n,

@@ -7,27 +7,34 @@ from typing import Any
 
 from tui_eval.fold.saved_values import listing, mapping, tokens_of
 from tui_eval.runs.places import RowPlaces
+from tui_eval.token_kinds import Tokens, from_names, named
 
 KEY = "unfinished"
 
 
 def unfinished_object(
-    example_id: Any, number: int, row: int | None, tokens: tuple[int, int]
+    example_id: Any, number: int, row: int | None, tokens: Tokens
 ) -> dict[str, Any]:
     """What metadata.json has of one of them.
 
     Args:
         number: Its number in its group.
         row: Its place, where nothing else says it.
-        tokens: Input and output, of all its attempts.
+        tokens: Those of all its attempts.
     """
     place = {} if row is None else {"row": row}
-    spent = {"input_tokens": tokens[0], "output_tokens": tokens[1]}
-    return {"example_id": example_id, "rollout": number, **place, **spent}
+    return {"example_id": example_id, "rollout": number, **place, **tokens_object(tokens)}
 
 
-def unfinished_tokens(facts: Mapping[str, Any], places: RowPlaces) -> dict[int, tuple[int, int]]:
-    """Tokens (input, output) of each of them, by its place.
+def tokens_object(tokens: Tokens) -> dict[str, Any]:
+    """Tokens as files have them; kinds where there are any."""
+    kinds = named(tokens[2:])
+    both = {"input_tokens": tokens[0], "output_tokens": tokens[1]}
+    return {**both, "token_kinds": kinds} if kinds else both
+
+
+def unfinished_tokens(facts: Mapping[str, Any], places: RowPlaces) -> dict[int, Tokens]:
+    """Tokens of each of them, by its place.
 
     Args:
         facts: metadata.json; what cannot be understood is left out.
@@ -42,5 +49,6 @@ def unfinished_tokens(facts: Mapping[str, Any], places: RowPlaces) -> dict[int, 
             found[place[0]] = (
                 tokens_of(told.get("input_tokens")),
                 tokens_of(told.get("output_tokens")),
+                *from_names(told.get("token_kinds")),
             )
     return found

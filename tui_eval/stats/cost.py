@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 PER = 1_000_000
@@ -13,10 +14,15 @@ MOST_DIGITS = 8
 
 @dataclass(frozen=True, slots=True)
 class Prices:
-    """US dollars per million tokens; None where the endpoint's registry entry does not tell."""
+    """US dollars per million tokens; None where nobody tells.
+
+    Tokens read from a cache or written to one cost what others cost where they have no price.
+    """
 
     input: float | None = None
     output: float | None = None
+    cached: float | None = None
+    cache_write: float | None = None
 
     @property
     def known(self) -> bool:
@@ -24,11 +30,23 @@ class Prices:
         return self.input is not None and self.output is not None
 
 
-def cost_of(input_tokens: float, output_tokens: float, prices: Prices) -> float | None:
-    """US dollars for these tokens; None where a price is not known."""
+def cost_of(
+    input_tokens: float, output_tokens: float, prices: Prices, kinds: Sequence[float] = ()
+) -> float | None:
+    """US dollars for these tokens; None where a price is not known.
+
+    Args:
+        input_tokens: All that was read.
+        output_tokens: All that was written.
+        kinds: What of them was of which kind; see `token_kinds`.
+    """
     if prices.input is None or prices.output is None:
         return None
-    return (input_tokens * prices.input + output_tokens * prices.output) / PER
+    cost = input_tokens * prices.input + output_tokens * prices.output
+    for tokens, price in zip(kinds, (prices.cached, prices.cache_write), strict=False):
+        if price is not None:
+            cost += tokens * (price - prices.input)
+    return cost / PER
 
 
 def dollars_text(dollars: float) -> str:

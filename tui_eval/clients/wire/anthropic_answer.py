@@ -24,10 +24,11 @@ class AnthropicBlock(AnswerStruct):
 class AnthropicUsage(AnswerStruct):
     """Tokens of one answer; cached input is counted apart from `input_tokens`."""
 
-    input_tokens: int | None = None
-    output_tokens: int | None = None
-    cache_creation_input_tokens: int | None = None
-    cache_read_input_tokens: int | None = None
+    input_tokens: Any = None
+    output_tokens: Any = None
+    cache_creation_input_tokens: Any = None
+    cache_read_input_tokens: Any = None
+    output_tokens_details: Any = None
 
 
 class AnthropicAnswer(AnswerStruct):

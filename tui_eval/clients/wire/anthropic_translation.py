@@ -9,9 +9,10 @@ from typing import Any
 
 from tui_eval.clients.faults import what_came_instead
 from tui_eval.clients.sampling import CallOptions, split_sampling
+from tui_eval.clients.wire.usage import from_anthropic_usage
 from tui_eval.errors import EmptyModelResponseError, InvalidModelResponseError
 from tui_eval.messages import AssistantMessage, CustomBaseModel, ToolCall, ToolMessage, to_message
-from tui_eval.types import FinishReason, Response, ResponseMessage, Tool, Usage
+from tui_eval.types import FinishReason, Response, ResponseMessage, Tool
 
 DEFAULT_MAX_TOKENS = 4096
 NOTHING_SAID = "(no content)"
@@ -294,17 +295,3 @@ def _from_tool_use(block: Any, place: int) -> ToolCall:
     if not isinstance(arguments, str):
         arguments = _as_json(arguments)
     return ToolCall(id=block.id or "", name=block.name, arguments=arguments)
-
-
-def from_anthropic_usage(usage: Any) -> Usage | None:
-    """The tokens of an answer, ours or the SDK's, in our type."""
-    if usage is None:
-        return None
-    cached = (usage.cache_creation_input_tokens or 0) + (usage.cache_read_input_tokens or 0)
-    prompt = (usage.input_tokens or 0) + cached
-    completion = usage.output_tokens or 0
-    return Usage(
-        prompt_tokens=prompt,
-        completion_tokens=completion,
-        total_tokens=prompt + completion,
-    )

@@ -50,20 +50,37 @@ class ChatChoice(AnswerStruct):
     routed_experts: Any = None
 
 
+class PromptTokens(AnswerStruct):
+    """What the input tokens were."""
+
+    cached_tokens: Any = None
+    cache_write_tokens: Any = None
+    cache_creation_tokens: Any = None
+    audio_tokens: Any = None
+
+
 class CompletionTokens(AnswerStruct):
     """What the output tokens were spent on."""
 
-    reasoning_tokens: int | None = None
+    reasoning_tokens: Any = None
+    audio_tokens: Any = None
 
 
 class ChatUsage(AnswerStruct):
-    """Tokens of one answer."""
+    """Tokens of one answer; the last ones are DeepSeek's, Moonshot's and LiteLLM's.
 
-    prompt_tokens: int | None = None
-    completion_tokens: int | None = None
-    total_tokens: int | None = None
-    prompt_tokens_details: Any = None
+    Servers tell numbers as text, as fractions or as nonsense: `wire.numbers` reads them.
+    """
+
+    prompt_tokens: Any = None
+    completion_tokens: Any = None
+    total_tokens: Any = None
+    prompt_tokens_details: PromptTokens | None = None
     completion_tokens_details: CompletionTokens | None = None
+    prompt_cache_hit_tokens: Any = None
+    cached_tokens: Any = None
+    cache_read_input_tokens: Any = None
+    cache_creation_input_tokens: Any = None
 
 
 class ChatAnswer(AnswerStruct):

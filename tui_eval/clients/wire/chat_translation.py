@@ -10,6 +10,7 @@ from tui_eval.clients.faults import what_came_instead
 from tui_eval.clients.wire.answer_struct import as_data
 from tui_eval.clients.wire.chat_request import is_detail
 from tui_eval.clients.wire.token_ids import response_tokens
+from tui_eval.clients.wire.usage import from_chat_usage
 from tui_eval.errors import EmptyModelResponseError, InvalidModelResponseError
 from tui_eval.messages import ToolCall
 from tui_eval.types import (
@@ -17,7 +18,6 @@ from tui_eval.types import (
     Response,
     ResponseMessage,
     ResponseTokens,
-    Usage,
 )
 
 FINISH_REASONS: dict[str | None, FinishReason] = {
@@ -113,20 +113,6 @@ def _from_chat_call(call: Any, answer_id: str, place: int) -> ToolCall:
         name=function.name,
         arguments=arguments,
         **({} if extra is None else {"extra_content": extra}),
-    )
-
-
-def from_chat_usage(usage: Any) -> Usage | None:
-    """The tokens of an answer, ours or the SDK's, in our type."""
-    if usage is None:
-        return None
-    prompt, completion = usage.prompt_tokens or 0, usage.completion_tokens or 0
-    details = usage.completion_tokens_details
-    return Usage(
-        prompt_tokens=prompt,
-        reasoning_tokens=(details.reasoning_tokens or 0) if details is not None else 0,
-        completion_tokens=completion,
-        total_tokens=usage.total_tokens or prompt + completion,
     )
 
 

@@ -9,8 +9,9 @@ from typing import Any
 from tui_eval.clients.faults import what_came_instead
 from tui_eval.clients.sampling import CallOptions, split_sampling
 from tui_eval.clients.wire.answer_struct import as_data
-from tui_eval.clients.wire.chat_translation import FINISH_REASONS, from_chat_usage
+from tui_eval.clients.wire.chat_translation import FINISH_REASONS
 from tui_eval.clients.wire.token_ids import response_tokens
+from tui_eval.clients.wire.usage import from_chat_usage
 from tui_eval.errors import EmptyModelResponseError, InvalidModelResponseError
 from tui_eval.messages import AssistantMessage, to_message
 from tui_eval.types import Response, ResponseMessage, ResponseTokens

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from tui_eval.clients.wire.answer_struct import AnswerStruct
-from tui_eval.clients.wire.chat_answer import CompletionTokens
+from tui_eval.clients.wire.chat_answer import CompletionTokens, PromptTokens
 
 
 class IncompleteDetails(AnswerStruct):
@@ -17,9 +17,10 @@ class IncompleteDetails(AnswerStruct):
 class ResponsesUsage(AnswerStruct):
     """Tokens of one answer."""
 
-    input_tokens: int | None = None
-    output_tokens: int | None = None
-    total_tokens: int | None = None
+    input_tokens: Any = None
+    output_tokens: Any = None
+    total_tokens: Any = None
+    input_tokens_details: PromptTokens | None = None
     output_tokens_details: CompletionTokens | None = None
 
 

@@ -10,8 +10,9 @@ from tui_eval.clients.faults import what_came_instead
 from tui_eval.clients.sampling import CallOptions, split_sampling
 from tui_eval.clients.wire.answer_struct import as_data
 from tui_eval.clients.wire.responses_items import Item, from_items
+from tui_eval.clients.wire.usage import from_responses_usage
 from tui_eval.errors import EmptyModelResponseError, InvalidModelResponseError
-from tui_eval.types import FinishReason, Response, ResponseMessage, Tool, Usage
+from tui_eval.types import FinishReason, Response, ResponseMessage, Tool
 
 _DONE = ("completed", "incomplete", None)
 
@@ -159,17 +160,3 @@ def _finish_reason(answer: Any, calls: bool) -> FinishReason:
 def _logprobs(items: list[Item]) -> list[Any]:
     parts = [part for item in items if item.get("type") == "message" for part in item["content"]]
     return [token for part in parts for token in part.get("logprobs") or ()]
-
-
-def from_responses_usage(usage: Any) -> Usage | None:
-    """The tokens of an answer, ours or the SDK's, in our type."""
-    if usage is None:
-        return None
-    prompt, completion = usage.input_tokens or 0, usage.output_tokens or 0
-    details = usage.output_tokens_details
-    return Usage(
-        prompt_tokens=prompt,
-        reasoning_tokens=(details.reasoning_tokens or 0) if details is not None else 0,
-        completion_tokens=completion,
-        total_tokens=usage.total_tokens or prompt + completion,
-    )

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from tui_eval.config.plan import RunPlan
+from tui_eval.events import RolloutFinished
 from tui_eval.fold.run_state import RunState
 from tui_eval.runs.layout import RunDir
 from tui_eval.runs.opening import saved_events
@@ -12,6 +13,7 @@ from tui_eval.runs.places import RowPlaces
 from tui_eval.runs.row_events import event_of
 from tui_eval.runs.scan import scan
 from tui_eval.stats.cost import Prices, budget_spent, cost_of
+from tui_eval.token_kinds import Tokens, plus
 
 
 def spent_on_disk(plan: RunPlan, run: RunDir) -> tuple[int, float | None]:
@@ -19,8 +21,13 @@ def spent_on_disk(plan: RunPlan, run: RunDir) -> tuple[int, float | None]:
     state = RunState()
     for event in saved_events(run):
         state.apply(event)
-    prices = Prices(plan.input_price, plan.output_price)
-    return state.tokens, cost_of(state.usage.tokens_in, state.usage.tokens_out, prices)
+    usage, prices = state.usage, plan_prices(plan)
+    return state.tokens, cost_of(usage.tokens_in, usage.tokens_out, prices, usage.kinds)
+
+
+def plan_prices(plan: RunPlan) -> Prices:
+    """What a plan says that tokens cost."""
+    return Prices(plan.input_price, plan.output_price)
 
 
 def budget_reached(plan: RunPlan, run: RunDir) -> bool:
@@ -32,19 +39,18 @@ def budget_reached(plan: RunPlan, run: RunDir) -> bool:
     return bool(budget_spent(tokens, cost, **limits))  # type: ignore[arg-type]
 
 
-def spent_on_superseded(run: RunDir, places: RowPlaces) -> Iterator[tuple[int, tuple[int, int]]]:
-    """Tokens (input, output) that each row which was put aside had used, by its place in the run.
+def spent_on_superseded(run: RunDir, places: RowPlaces) -> Iterator[tuple[int, Tokens]]:
+    """Tokens that each row which was put aside had used, by its place in the run.
 
     A later one of the same place has those of the earlier ones in it.
     """
     for line in scan(run.superseded):
         place = places.place(line.row) if line.row is not None else None
         if place is not None:
-            row = event_of(line, *place)
-            yield (
-                place[0],
-                (
-                    row.input_tokens + row.lost_input,
-                    row.output_tokens + row.lost_output,
-                ),
-            )
+            yield place[0], tokens_of_row(event_of(line, *place))
+
+
+def tokens_of_row(row: RolloutFinished) -> Tokens:
+    """The tokens of a row, in all its attempts."""
+    own = row.input_tokens, row.output_tokens, *row.kinds
+    return plus(own, (row.lost_input, row.lost_output, *row.lost_kinds))

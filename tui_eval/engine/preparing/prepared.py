@@ -15,6 +15,7 @@ from tui_eval.messages import to_messages
 from tui_eval.runs.layout import RunDir
 from tui_eval.runs.lock import RunLock
 from tui_eval.state import State
+from tui_eval.token_kinds import Tokens
 
 if TYPE_CHECKING:
     from tui_eval.environments.environment import Environment
@@ -29,7 +30,7 @@ class Prepared:
         todo: Places of the rollouts to generate, in order.
         journal: Generated rollouts that wait for their score, by place.
         saved_members: Rollouts that are on disk, of groups that are not complete.
-        lost: Tokens (input, output) of earlier attempts of rollouts that are not done, by place.
+        lost: Tokens of earlier attempts of rollouts that are not done, by place.
         again: Places of the errored rollouts that alone are to run; None for all that is left.
         time_before_ms: How long earlier sessions worked on the run.
         notices: Sentences for people.
@@ -47,7 +48,7 @@ class Prepared:
     todo: list[int] = field(default_factory=list)
     journal: dict[int, dict[str, Any]] = field(default_factory=dict)
     saved_members: dict[int, State] = field(default_factory=dict)
-    lost: dict[int, tuple[int, int]] = field(default_factory=dict)
+    lost: dict[int, Tokens] = field(default_factory=dict)
     again: list[int] | None = None
     time_before_ms: float = 0.0
     notices: list[Notice] = field(default_factory=list)

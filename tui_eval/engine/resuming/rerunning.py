@@ -22,6 +22,7 @@ import asyncio
 import time
 from collections.abc import Sequence
 
+from tui_eval.engine.limiting.spending import tokens_of_row
 from tui_eval.engine.preparing.prepared import Prepared
 from tui_eval.engine.resuming.resume import repair_run, saved_member
 from tui_eval.engine.rollouts import Rollouts
@@ -127,7 +128,6 @@ class Rerunning:
         for event in repaired.kept:
             self._hub.state.apply(event)
         for event in repaired.rerun:
-            spent = event.input_tokens + event.lost_input, event.output_tokens + event.lost_output
-            self._rollouts.spent[event.row] = spent
+            self._rollouts.spent[event.row] = tokens_of_row(event)
         self._hub.tell(RowsTakenBack(0, time.time(), repaired.rerun))
         self._hub.flush()

@@ -32,6 +32,7 @@ from tui_eval.runs.unfinished import unfinished_tokens
 from tui_eval.runs.unsaved import Incomplete, incomplete_runs
 from tui_eval.runs.writer import write_atomically
 from tui_eval.state import State
+from tui_eval.token_kinds import Tokens, minus
 
 MOST_TOLD = 5
 """Incomplete runs that are named where none matches."""
@@ -182,22 +183,19 @@ def take_up(prepared: Prepared, keep_errors: bool) -> None:
         _take_up_members(prepared)
 
 
-def _lost(run: RunDir, places: RowPlaces, done: Collection[int]) -> dict[int, tuple[int, int]]:
-    """Tokens (input, output) of attempts of the rollouts that are not done, by place."""
+def _lost(run: RunDir, places: RowPlaces, done: Collection[int]) -> dict[int, Tokens]:
+    """Tokens of attempts of the rollouts that are not done, by place."""
     lost = dict(spent_on_superseded(run, places))
     for row, tokens in unfinished_tokens(read_metadata(run), places).items():
         lost[row] = max(tokens, lost.get(row, tokens))  # it has those of the rows put aside in it
     return {row: tokens for row, tokens in lost.items() if row not in done}
 
 
-def _count_with_its_row(
-    lost: dict[int, tuple[int, int]], row: int, record: Mapping[str, Any]
-) -> None:
+def _count_with_its_row(lost: dict[int, Tokens], row: int, record: Mapping[str, Any]) -> None:
     """Takes out what the row of a generated rollout will tell."""
-    tokens, own = lost.pop(row, (0, 0)), tokens_in_journal(record)
-    rest = max(tokens[0] - own[0], 0), max(tokens[1] - own[1], 0)
-    if any(rest):
-        lost[row] = rest
+    rest = minus(lost.pop(row, ()), tokens_in_journal(record))
+    if any(left > 0 for left in rest):
+        lost[row] = tuple(max(left, 0) for left in rest)
 
 
 def repair_run(prepared: Prepared, *, keep_errors: bool, again: Collection[int] | None) -> Repaired:

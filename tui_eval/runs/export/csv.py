@@ -10,6 +10,7 @@ from typing import Any, BinaryIO
 from tui_eval.fold.transcript import from_row
 from tui_eval.printable import harmless
 from tui_eval.runs.export.source import ExportSource, question_of, response_of
+from tui_eval.token_kinds import named
 
 FIRST = (
     *("example_id", "number", "stage", "reward", "error", "error_class", "stop_condition"),
@@ -23,12 +24,16 @@ FORMULAS = tuple("=+-@\t\r\n＝＋－＠")
 
 def write(source: ExportSource, file: BinaryIO) -> Iterator[int]:
     """See `writing.Writer`."""
-    names = [*FIRST, *COUNTS, *(f"metrics.{name}" for name in source.metrics), *LAST]
+    kinds = named(source.state.usage.kinds)
+    counts = [*COUNTS, *(f"tokens.{kind}" for kind in kinds)]
+    names = [*FIRST, *counts, *(f"metrics.{name}" for name in source.metrics), *LAST]
     file.write(_line([safe_cell(name) for name in names]))
     for written, (row, saved) in enumerate(source.saved(), 1):
         facts = source.facts(row)
         story = from_row(row, saved)
         facts |= {f"metrics.{name}": value for name, value in facts["metrics"].items()}
+        of_kinds = named(story.kinds)
+        facts |= {f"tokens.{kind}": of_kinds.get(kind, 0) for kind in kinds}
         facts |= {
             **{name: " ".join(facts[name]) for name in ("tools", "failed_tools", "models")},
             "question": question_of(story),

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+
 from tui_eval.fold.columns import Note, all_tokens_of, counts_of, note_key, seconds_of, tokens_of
 from tui_eval.fold.outcome_words import classes_text, endings_text
 from tui_eval.fold.row_facts import TOOLS_APART
@@ -11,6 +13,7 @@ from tui_eval.runs.export.source import ExportSource
 from tui_eval.runs.facts import asked_values
 from tui_eval.stats.cost import dollars_text
 from tui_eval.stats.mean import Mean
+from tui_eval.token_kinds import in_words, named
 
 
 def number_text(value: float | None) -> str:
@@ -27,10 +30,13 @@ def mean_text(mean: Mean) -> str:
     return f"{number_text(mean.mean)} (95 %: {number_text(mean.low)} to {number_text(mean.high)})"
 
 
-def _tokens_text(read: int | None, written: int | None, both: int | None) -> str:
+def _tokens_text(
+    read: int | None, written: int | None, both: int | None, kinds: Mapping[str, int]
+) -> str:
+    of_kinds = f" ({in_words(kinds, '{:,}'.format)})" if kinds else ""
     if read is None:
-        return "–" if both is None else f"{both:,}"
-    return f"{read:,} in, {written or 0:,} out"
+        return "–" if both is None else f"{both:,}{of_kinds}"
+    return f"{read:,} in, {written or 0:,} out{of_kinds}"
 
 
 def summary_facts(source: ExportSource) -> dict[str, str]:
@@ -56,7 +62,7 @@ def summary_facts(source: ExportSource) -> dict[str, str]:
         over = f", over {rate.examples:,} of {of:,} examples" if rate.left_out else ""
         found[f"pass@{rate.k}"] = f"{number_text(rate.any_passes)}{over}"
     read, written = summary.told_tokens
-    found["tokens"] = _tokens_text(read, written, written)
+    found["tokens"] = _tokens_text(read, written, written, summary.kinds)
     if summary.cost is not None:
         found["cost"] = dollars_text(summary.cost)
     settings = asked_values({"env_args": run.env_args, "sampling_args": run.sampling_args})
@@ -103,7 +109,8 @@ def facts_of(source: ExportSource, rollout: Rollout) -> dict[str, str]:
     turns, calls = counts_of(state, row)
     if turns is not None:
         found |= {"turns": str(turns), "tool calls": str(calls)}
-    found["tokens"] = _tokens_text(*tokens_of(state, row), all_tokens_of(state, row))
+    tokens = *tokens_of(state, row), all_tokens_of(state, row)
+    found["tokens"] = _tokens_text(*tokens, named(rollout.kinds))
     if (seconds := seconds_of(state, row)) is not None:
         found["time"] = f"{seconds:.1f}s"
     for score in rollout.scores:

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from typing import TYPE_CHECKING, Any, BinaryIO
 
+from tui_eval.fold.saved_values import mapping
 from tui_eval.runs.export.source import ExportSource
+from tui_eval.token_kinds import KINDS, from_names, named
 
 if TYPE_CHECKING:
     import pyarrow
@@ -25,7 +27,7 @@ def write(source: ExportSource, file: BinaryIO) -> Iterator[int]:
     """See `writing.Writer`."""
     from pyarrow import parquet
 
-    schema = _schema(source.metrics)
+    schema = _schema(source.metrics, named(source.state.usage.kinds))
     with parquet.ParquetWriter(file, schema) as writer:
         waiting: list[dict[str, Any]] = []
         for written, (row, saved) in enumerate(source.saved(), 1):
@@ -43,13 +45,14 @@ def _table(rows: list[dict[str, Any]], schema: pyarrow.Schema) -> pyarrow.Table:
     return pyarrow.Table.from_pylist(rows, schema)
 
 
-def _schema(metrics: list[str]) -> pyarrow.Schema:
+def _schema(metrics: list[str], token_kinds: Iterable[str]) -> pyarrow.Schema:
     import pyarrow
 
     kinds = dict.fromkeys(TEXTS, pyarrow.string()) | dict.fromkeys(COUNTS, pyarrow.int64())
     kinds |= dict.fromkeys(NUMBERS, pyarrow.float64()) | {"is_truncated": pyarrow.bool_()}
     kinds |= dict.fromkeys(LISTS, pyarrow.list_(pyarrow.string()))
     kinds |= dict.fromkeys(SAVED, pyarrow.string())
+    kinds |= {f"tokens.{name}": pyarrow.int64() for name in token_kinds}
     kinds |= {f"metrics.{name}": pyarrow.float64() for name in metrics}
     return pyarrow.schema(list(kinds.items()))
 
@@ -63,6 +66,8 @@ def _record(source: ExportSource, row: int, saved: dict[str, Any]) -> dict[str, 
         elif value is not None:
             facts[name] = _whole(str(value))
     facts |= {name: _text(saved.get(name)) for name in SAVED}
+    told = from_names(mapping(saved.get("tui_eval")).get("token_kinds"))
+    facts |= {f"tokens.{name}": count for name, count in zip(KINDS, told, strict=False)}
     return facts | {f"metrics.{name}": value for name, value in facts["metrics"].items()}
 
 

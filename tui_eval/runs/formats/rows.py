@@ -16,6 +16,7 @@ from tui_eval.runs.formats.recognising import as_row, format_of
 from tui_eval.runs.places import example_id_of
 from tui_eval.runs.row_events import event_of
 from tui_eval.runs.scan import Line, encoding_fault, line_of
+from tui_eval.token_kinds import from_names
 
 UNTOLD = -1
 """Place and number of a rollout whose row does not tell them."""
@@ -57,9 +58,13 @@ class _Timing(msgspec.Struct, gc=False):
 _Count: TypeAlias = Annotated[float, msgspec.Meta(ge=0, lt=2**53)]
 
 
+_Kinds: TypeAlias = dict[str, Annotated[int, msgspec.Meta(ge=0, lt=2**53)]]
+
+
 class _Tokens(msgspec.Struct, gc=False):
     input_tokens: _Count | None = None
     output_tokens: _Count | None = None
+    token_kinds: _Kinds | None = None
 
 
 class _Step(msgspec.Struct, gc=False):
@@ -83,6 +88,7 @@ class _Ours(msgspec.Struct, gc=False):
     lost_usage: _Tokens | None = None
     finish_reason: str | None = None
     models: dict[str, int] | None = None
+    token_kinds: _Kinds | None = None
 
 
 class _Row(msgspec.Struct, gc=False):
@@ -212,6 +218,8 @@ def _event(row: _Row, offset: int, length: int, asked: int | str | None) -> Roll
         None,
         ours.finish_reason,
         ours.models or _NO_MODELS,
+        from_names(ours.token_kinds) if ours.token_kinds else (),
+        from_names(lost.token_kinds) if lost.token_kinds else (),
     )
 
 

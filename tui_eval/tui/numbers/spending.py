@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 
 from tui_eval.fold.run_state import RunState
+from tui_eval.token_kinds import in_words, named
 from tui_eval.tui.look.blocks import columns
 from tui_eval.tui.look.figures import count_text, limit_text, money_text, plural
 from tui_eval.tui.look.ink import EMPTY, Line, Span, cut_line, line_width
@@ -25,6 +26,9 @@ def spending(state: RunState, width: int) -> Iterator[Line]:
     else:
         yield tokens
         yield (("      ", ""), *whole)
+    if state.usage.kinds:
+        of_kinds = in_words(named(state.usage.kinds), count_text)
+        yield cut_line((("        ", ""), (of_kinds, "muted")), width)
     if state.cost is not None:
         whole = _for_all(state, state.projected_cost, money_text)
         yield (("cost    ", "faint"), (money_text(state.cost), "strong"), *whole)

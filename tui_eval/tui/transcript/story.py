@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 from rich.cells import cell_len
 
 from tui_eval.printable import one_line, printable
+from tui_eval.token_kinds import from_names, in_words, named
 from tui_eval.tui.commands.keymap import key_for
 from tui_eval.tui.look.figures import count_text, ms_text, reward_text
 from tui_eval.tui.look.ink import EMPTY, Line, Span, cut, line_width, spread
@@ -268,6 +269,8 @@ def step_note(step: dict[str, Any] | None) -> Line:
     tokens_in, tokens_out = step.get("input_tokens"), step.get("output_tokens")
     if isinstance(tokens_in, (int, float)) and isinstance(tokens_out, (int, float)):
         notes.append(f"{count_text(tokens_in)} → {count_text(tokens_out)} tokens")
+    if kinds := named(from_names(step.get("token_kinds"))):
+        notes.append(in_words(kinds, count_text))
     told: list[Span] = [(" · ".join(notes), "faint")] if notes else []
     reason = step.get("finish_reason")
     if reason == "length" or step.get("is_truncated"):

@@ -1,0 +1,108 @@
+"""Tokens of an answer, as each protocol tells them, in our type.
+
+`prompt_tokens` is all that was read, whatever of it came from a cache or went into one, and
+`completion_tokens` all that was written, thoughts included: the same for every protocol. Answers
+are ours or the SDK's, whose objects may lack what OpenAI does not have.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from tui_eval.clients.wire.numbers import count_of
+from tui_eval.types import Usage
+
+_CACHED = ("cached_tokens", "cache_read_input_tokens")
+_CACHED_BESIDE = ("prompt_cache_hit_tokens", *_CACHED)
+"""DeepSeek's, Moonshot's and LiteLLM's, beside the details."""
+_THOUGHTS = ("reasoning_tokens", "thinking_tokens")
+_AUDIO = ("audio_tokens",)
+_WRITTEN = ("cache_write_tokens", "cache_creation_tokens", "cache_creation_input_tokens")
+
+
+def from_chat_usage(usage: Any) -> Usage | None:
+    """The tokens of a chat or text completion."""
+    if usage is None:
+        return None
+    return _from_openai(
+        usage,
+        count_of(usage.prompt_tokens),
+        count_of(usage.completion_tokens),
+        getattr(usage, "prompt_tokens_details", None),
+        getattr(usage, "completion_tokens_details", None),
+    )
+
+
+def from_responses_usage(usage: Any) -> Usage | None:
+    """The tokens of a response."""
+    if usage is None:
+        return None
+    return _from_openai(
+        usage,
+        count_of(usage.input_tokens),
+        count_of(usage.output_tokens),
+        getattr(usage, "input_tokens_details", None),
+        getattr(usage, "output_tokens_details", None),
+    )
+
+
+def from_anthropic_usage(usage: Any) -> Usage | None:
+    """The tokens of a message; the endpoint counts what is cached apart from the input."""
+    if usage is None:
+        return None
+    read = count_of(usage.cache_read_input_tokens)
+    written = count_of(usage.cache_creation_input_tokens)
+    prompt = count_of(usage.input_tokens) + read + written
+    completion = count_of(usage.output_tokens)
+    thoughts = _told(getattr(usage, "output_tokens_details", None), _THOUGHTS)
+    return Usage(
+        prompt_tokens=prompt,
+        reasoning_tokens=min(thoughts, completion),
+        completion_tokens=completion,
+        total_tokens=prompt + completion,
+        cached_prompt_tokens=read,
+        cache_write_tokens=written,
+    )
+
+
+def _from_openai(
+    usage: Any, prompt: int, completion: int, read_details: Any, written_details: Any
+) -> Usage:
+    cached = _told(read_details, _CACHED) or _told(usage, _CACHED_BESIDE)
+    written = _told(read_details, _WRITTEN) or _told(usage, _WRITTEN)
+    if cached + written > prompt:  # counted apart from the prompt, as Anthropic does
+        prompt += cached + written
+    thoughts = _told(written_details, _THOUGHTS)
+    hidden = count_of(usage.total_tokens) - prompt - completion
+    if hidden > 0:  # Google and xAI count thoughts in the total alone
+        completion += hidden
+        thoughts = max(thoughts, hidden)
+    if not (cached or written or read_details or written_details):
+        return Usage(
+            prompt_tokens=prompt,
+            reasoning_tokens=thoughts,
+            completion_tokens=completion,
+            total_tokens=prompt + completion,
+        )
+    return Usage(
+        prompt_tokens=prompt,
+        reasoning_tokens=min(thoughts, completion),
+        completion_tokens=completion,
+        total_tokens=prompt + completion,
+        cached_prompt_tokens=cached,
+        cache_write_tokens=written,
+        audio_prompt_tokens=min(_told(read_details, _AUDIO), prompt),
+        audio_completion_tokens=min(_told(written_details, _AUDIO), completion),
+    )
+
+
+def _told(details: Any, names: tuple[str, ...]) -> int:
+    """The first count among these that is told and is not 0."""
+    if details is None:
+        return 0
+    is_plain = isinstance(details, dict)
+    for name in names:
+        value = details.get(name) if is_plain else getattr(details, name, None)
+        if value and (count := count_of(value)):
+            return count
+    return 0
