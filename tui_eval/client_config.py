@@ -19,6 +19,13 @@ ClientType: TypeAlias = Literal[
 ]
 """The protocols that clients speak."""
 
+TokenLimit: TypeAlias = Literal["max_tokens", "max_completion_tokens"]
+"""What chat completions call the most tokens of an answer."""
+ReasoningField: TypeAlias = Literal[
+    "as_received", "none", "reasoning_content", "reasoning", "reasoning_details"
+]
+"""Under which name chat messages take reasoning back."""
+
 
 class EndpointClientConfig(BaseModel):
     """Where one endpoint is and how to talk to it.
@@ -40,6 +47,11 @@ class EndpointClientConfig(BaseModel):
         extra_headers: Sent with every request.
         stream: Whether answers are asked for as streams, so that their text can be seen while it
             comes. What is answered is the same.
+        token_limit: What chat completions call the most tokens of an answer. Here and below None
+            is what the provider is known to understand.
+        reasoning_field: Under which name chat messages take reasoning back: `as_received`, `none`
+            for not at all, or a name.
+        encrypted_reasoning: Whether responses that are not stored carry encrypted reasoning.
     """
 
     client_idx: int = 0
@@ -53,6 +65,9 @@ class EndpointClientConfig(BaseModel):
     rate_limit_timeout: float = Field(default=900.0, gt=0)
     extra_headers: dict[str, str] = Field(default_factory=dict)
     stream: bool = False
+    token_limit: TokenLimit | None = None
+    reasoning_field: ReasoningField | None = None
+    encrypted_reasoning: bool | None = None
 
 
 class ClientConfig(EndpointClientConfig):

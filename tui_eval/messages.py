@@ -269,6 +269,21 @@ def normalize_messages(messages: Any, *, field_name: str = "messages") -> Messag
     return read
 
 
+def note_reasoning_origin(message: AssistantMessage, endpoint: str, field: str) -> None:
+    """Notes on an answer which endpoint its reasoning came from, and under which name.
+
+    Only such an answer has the note, so that no other message costs anything for it.
+    """
+    message.reasoning_origin = {"endpoint": endpoint, "field": field}  # type: ignore[attr-defined]
+
+
+def keep_reasoning_origin(answer: Any, message: Any) -> None:
+    """Gives a message with the reasoning of an answer the note that the answer has."""
+    origin = answer.get("reasoning_origin")
+    if origin is not None:
+        message.reasoning_origin = origin
+
+
 def text_of(content: Any) -> str:
     """The text of a message's content: a string as it is, the text parts of a list joined.
 

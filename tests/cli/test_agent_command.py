@@ -135,7 +135,7 @@ def test_tools_of_an_agent_are_offered_called_and_recorded(
     )  # fmt: skip
     assert done.code == 0, done
     first, second = (request.json() for request in fault_server.requests)
-    assert (first["temperature"], first["max_completion_tokens"]) == (0.5, 64)
+    assert (first["temperature"], first["max_tokens"]) == (0.5, 64)
     assert [tool["function"]["name"] for tool in first["tools"]] == ["add", "divide"]
     assert first["tools"][0]["function"]["parameters"]["properties"]["a"] == {
         "type": "number",

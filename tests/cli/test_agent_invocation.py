@@ -56,9 +56,7 @@ def test_an_agents_json_is_all_of_stdout(calculator: Program, fault_server: Faul
     assert "Scores written to: out.json" in done.err
     asked = [one for one in fault_server.requests if one.path == CHAT]
     assert {one.headers["X-Mine"] for one in asked} == {"yes"}
-    assert {(one.json()["temperature"], one.json()["max_completion_tokens"]) for one in asked} == {
-        (0.5, 64)
-    }
+    assert {(one.json()["temperature"], one.json()["max_tokens"]) for one in asked} == {(0.5, 64)}
     queries = [one.query for one in fault_server.requests if one.path == "/beat"]
     assert sorted(queries) == ["", "", "", "status=finished", "status=started"]
 

@@ -103,7 +103,7 @@ def test_everyday_flags(probe: Program, fault_server: FaultServer, flag: dict[st
     assert len(bodies) == 8, "url"
     assert auth == "Bearer sk-of-the-flag", "key"
     assert {body["temperature"] for body in bodies} == {0.5}
-    assert {body["max_completion_tokens"] for body in bodies} == {77}
+    assert {body["max_tokens"] for body in bodies} == {77}
     assert {body["top_p"] for body in bodies} == {0.25}
     asked = sorted(body["messages"][1]["content"] for body in bodies)
     assert asked == ["Say hard 0"] * 4 + ["Say hard 1"] * 4, "arguments, examples, rollouts"

@@ -100,7 +100,7 @@ def test_sampling(manual: Manual) -> None:
           -S '{"temperature": 0.7, "top_p": 0.9, "presence_penalty": 0.1}'
     """)
     first, second = manual.bodies[:15], manual.bodies[15:]
-    assert {(one["temperature"], one["max_completion_tokens"]) for one in first} == {(0.7, 1024)}
+    assert {(one["temperature"], one["max_tokens"]) for one in first} == {(0.7, 1024)}
     names = ("temperature", "top_p", "presence_penalty")
     assert {tuple(one[name] for name in names) for one in second} == {(0.7, 0.9, 0.1)}
 

@@ -65,7 +65,7 @@ async def test_openai_gets_key_and_body(connect: Connect, fault_server: FaultSer
         "n": 1,
         "stream": False,
         "messages": [{"role": "system", "content": "s"}, {"role": "user", "content": "hi"}],
-        "max_completion_tokens": 5,
+        "max_tokens": 5,
         "top_k": 3,
         "tools": [
             {
@@ -181,7 +181,7 @@ async def test_a_client_that_was_handed_in_is_called_with_unknown_arguments_in_t
     assert (client.client is sdk, response.message.content) == (True, "ok")
     body = fault_server.requests[0].json()
     assert (body["enable_thinking"], body["temperature"]) == (False, 0.5)
-    assert body["max_completion_tokens"] == 5
+    assert body["max_tokens"] == 5
 
 
 async def test_both_ways_send_the_same_body(
@@ -219,7 +219,6 @@ async def test_arguments_that_the_sdk_does_not_know_reach_the_endpoint(
 @pytest.mark.parametrize(
     ("client_type", "name"),
     [
-        ("openai_chat_completions", "max_completion_tokens"),
         ("openai_completions", "max_tokens"),
         ("openai_responses", "max_output_tokens"),
         ("anthropic_messages", "max_tokens"),

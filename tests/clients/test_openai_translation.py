@@ -133,11 +133,39 @@ def test_the_body_carries_sampling_arguments_as_the_endpoint_names_them() -> Non
         "messages": [],
         "n": 1,
         "stream": False,
-        "max_completion_tokens": 5,
+        "max_tokens": 5,
         "enable_thinking": False,
         "top_k": 3,
     }
     assert options.extra_headers == {"x-a": "b"}
+
+
+@pytest.mark.parametrize(
+    ("asked", "limits"),
+    [
+        ({"max_tokens": 5}, {"max_completion_tokens": 5}),
+        ({"max_completion_tokens": 5}, {"max_completion_tokens": 5}),
+        ({"max_tokens": 5, "max_completion_tokens": 6}, {"max_completion_tokens": 6}),
+    ],
+)
+def test_the_limit_has_the_endpoints_name(asked: dict[str, int], limits: dict[str, int]) -> None:
+    body, _ = to_chat_body([], "m", asked, None, "max_completion_tokens")
+
+    assert {key: value for key, value in body.items() if key.startswith("max_")} == limits
+
+
+def test_a_limit_goes_out_under_the_name_that_was_typed() -> None:
+    assert to_chat_body([], "m", {"max_completion_tokens": 5}, None)[0] == {
+        "model": "m",
+        "messages": [],
+        "n": 1,
+        "stream": False,
+        "max_completion_tokens": 5,
+    }
+
+
+def test_a_number_of_answers_set_to_nothing_is_not_sent() -> None:
+    assert "n" not in to_chat_body([], "m", {"n": None}, None)[0]
 
 
 def test_the_extra_body_goes_out_under_its_own_names() -> None:

@@ -168,8 +168,7 @@ async def test_ids_and_log_probabilities_are_asked_for_in_every_call(
 
     bodies = [body for path, body in endpoint.bodies if path != "/tokenize"]
     assert [
-        (body["logprobs"], body["return_token_ids"], body["max_completion_tokens"])
-        for body in bodies
+        (body["logprobs"], body["return_token_ids"], body["max_tokens"]) for body in bodies
     ] == [(True, True, 5)] * 2
 
 

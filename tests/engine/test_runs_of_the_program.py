@@ -171,7 +171,7 @@ def test_sampling_arguments_reach_the_endpoint(
     assert done.code == 0, done
     body = fault_server.requests[0].json()
     assert body["temperature"] == 0.1
-    assert body["max_completion_tokens"] == 99
+    assert body["max_tokens"] == 99
     assert (body["top_p"], body["top_k"]) == (0.9, 3)
     assert program.only_run().metadata["sampling_args"]["temperature"] == 0.1
 

@@ -81,7 +81,7 @@ class AnthropicMessagesClient(
         self, messages: Messages
     ) -> tuple[list[dict[str, Any]], dict[str, Any]]:
         """The messages on the wire, and the system prompt beside."""
-        return to_anthropic_messages(messages)
+        return to_anthropic_messages(messages, self.reasoning_route)
 
     async def to_native_tool(self, tool: Tool) -> dict[str, Any]:
         """One tool as Anthropic describes it."""
@@ -116,7 +116,7 @@ class AnthropicMessagesClient(
 
     async def from_native_response(self, response: Any) -> Response:
         """The answer in our types."""
-        return from_anthropic_answer(response)
+        return self.with_origin(from_anthropic_answer(response))
 
     def usage_of(self, response: Any) -> Usage | None:
         """The tokens that an answer tells, usable or not."""

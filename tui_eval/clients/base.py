@@ -10,7 +10,10 @@ from typing import Any, ClassVar, Generic, TypeVar
 
 from tui_eval.clients.credentials import credentials_of
 from tui_eval.clients.faults import advice, describe, is_overlong
+from tui_eval.clients.provider_profiles import ProviderProfile, profile_of
+from tui_eval.clients.refused_parameters import how_to_turn_off
 from tui_eval.clients.secrets import Secrets
+from tui_eval.clients.wire.reasoning import ReasoningRoute, field_of
 from tui_eval.errors import (
     Error,
     Fault,
@@ -19,7 +22,7 @@ from tui_eval.errors import (
     OverlongPromptError,
     RefusedError,
 )
-from tui_eval.messages import Messages
+from tui_eval.messages import Messages, note_reasoning_origin
 from tui_eval.types import ClientConfig, Response, SamplingArgs, Tool, Usage
 
 ClientT = TypeVar("ClientT")
@@ -49,6 +52,7 @@ class Client(ABC, Generic[ClientT, MessagesT, ResponseT, ToolT]):
         self.config: ClientConfig | None = None
         self._api_key = ""
         self._secrets = Secrets()
+        self._profiles: dict[str, ProviderProfile] = {}
         if isinstance(client_or_config, ClientConfig):
             config = _single(client_or_config)
             credentials = credentials_of(config, api_key)
@@ -62,6 +66,36 @@ class Client(ABC, Generic[ClientT, MessagesT, ResponseT, ToolT]):
                 self._client = self.setup_client(config)
         else:
             self._client = client_or_config
+
+    def profile(self, model: str) -> ProviderProfile:
+        """How requests for a model are written; looked up once for each."""
+        found = self._profiles.get(model)
+        if found is None:
+            found = self._profiles[model] = profile_of(self.endpoint_url(), model, self.config)
+        return found
+
+    @cached_property
+    def reasoning_route(self) -> ReasoningRoute:
+        """Which reasoning the endpoint takes back."""
+        return ReasoningRoute(self.endpoint_url(), self.profile("").reasoning_field)
+
+    def with_origin(self, response: Response, native: Any = None) -> Response:
+        """An answer that knows, where it has reasoning, that this came from here.
+
+        Args:
+            native: The message of the protocol, whose field has a name that other endpoints lack.
+        """
+        message = response.message
+        if message.reasoning_content or message.thinking_blocks:
+            field = "" if native is None else field_of(native)
+            note_reasoning_origin(message, self.reasoning_route.endpoint, field)
+        return response
+
+    def endpoint_url(self) -> str:
+        """Where requests go; empty where a client that was handed in does not tell."""
+        if self.config is not None:
+            return self.config.api_base_url
+        return str(getattr(self._client, "base_url", ""))
 
     @property
     def client(self) -> ClientT:
@@ -185,6 +219,9 @@ class Client(ABC, Generic[ClientT, MessagesT, ResponseT, ToolT]):
     def _failure(self, error: Exception) -> Error:
         timeout = self.config.timeout if self.config is not None else None
         text = self._secrets.hide(describe(error, timeout) + advice(error))
+        refused = getattr(error, "refused_parameter", None)
+        if refused is not None:
+            text += f"; {refused} is refused: {how_to_turn_off(refused)}"
         kind = OverlongPromptError if is_overlong(error, self.OVERLONG_PHRASES) else ModelError
         return kind(text)
 

@@ -32,7 +32,7 @@ class OpenAIChatCompletionsClient(OpenAISdkClient[list[dict[str, Any]]]):
         self, messages: Messages
     ) -> tuple[list[dict[str, Any]], dict[str, Any]]:
         """The messages on the wire; sound asks for an answer in text."""
-        return to_chat_messages(messages)
+        return to_chat_messages(messages, self.reasoning_route)
 
     async def to_native_tool(self, tool: Tool) -> dict[str, Any]:
         """One tool as a function."""
@@ -48,7 +48,8 @@ class OpenAIChatCompletionsClient(OpenAISdkClient[list[dict[str, Any]]]):
     ) -> Any:
         """The endpoint's chat completion."""
         state = kwargs.pop("state", None)
-        body, options = to_chat_body(prompt, model, {**kwargs, **sampling_args}, tools)
+        limit = self.profile(model).token_limit
+        body, options = to_chat_body(prompt, model, {**kwargs, **sampling_args}, tools, limit)
         return await self.send(body, options, state)
 
     async def raise_from_native_response(self, response: Any) -> None:
@@ -57,7 +58,7 @@ class OpenAIChatCompletionsClient(OpenAISdkClient[list[dict[str, Any]]]):
 
     async def from_native_response(self, response: Any) -> Response:
         """The answer in our types."""
-        return from_chat_answer(response)
+        return self.with_origin(from_chat_answer(response), response.choices[0].message)
 
     def usage_of(self, response: Any) -> Usage | None:
         """The tokens that an answer tells, usable or not."""

@@ -38,7 +38,7 @@ class OpenAIResponsesClient(OpenAISdkClient[list[dict[str, Any]]]):
         self, messages: Messages
     ) -> tuple[list[dict[str, Any]], dict[str, Any]]:
         """The conversation as input items, and the system prompt beside."""
-        return to_items(messages)
+        return to_items(messages, self.reasoning_route)
 
     async def to_native_tool(self, tool: Tool) -> dict[str, Any]:
         """One tool as a function."""
@@ -63,7 +63,7 @@ class OpenAIResponsesClient(OpenAISdkClient[list[dict[str, Any]]]):
 
     async def from_native_response(self, response: Any) -> Response:
         """The answer in our types."""
-        return from_responses_answer(response)
+        return self.with_origin(from_responses_answer(response))
 
     def usage_of(self, response: Any) -> Usage | None:
         """The tokens that an answer tells, usable or not."""

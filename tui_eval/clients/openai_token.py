@@ -44,7 +44,7 @@ class OpenAIChatCompletionsTokenClient(OpenAIChatCompletionsClient):
         """The endpoint's chat completion, with token ids."""
         state = kwargs.pop("state", None)
         asked = {**kwargs, **sampling_args, "logprobs": True, "return_token_ids": True}
-        body, options = to_chat_body(prompt, model, asked, tools)
+        body, options = to_chat_body(prompt, model, asked, tools, self.profile(model).token_limit)
         ids = await self._prompt_ids(body, options, state)
         if ids is None:
             return await self.send(body, options, state)
@@ -55,7 +55,7 @@ class OpenAIChatCompletionsTokenClient(OpenAIChatCompletionsClient):
         self, body: Mapping[str, Any], options: CallOptions, state: Any
     ) -> list[int] | None:
         messages = body["messages"]
-        turn = earlier_turn(state, messages)
+        turn = earlier_turn(state, messages, self.reasoning_route)
         if turn is None:
             return None
         before, whole = await asyncio.gather(

@@ -14,6 +14,7 @@ import msgspec
 
 from tui_eval.clients.base import Client, ClientT, MessagesT, ToolT, is_own
 from tui_eval.clients.given_clients import note_use
+from tui_eval.clients.refused_parameters import LearntParameters, Refusals, instead
 from tui_eval.clients.retrying import Retries, send_with_retries
 from tui_eval.clients.sampling import CallOptions
 from tui_eval.clients.wire.answer_stream import AnswerStream
@@ -47,6 +48,7 @@ class SdkClient(Client[ClientT, MessagesT, Any, ToolT], Generic[ClientT, Message
         self._retries = Retries()
         self._endpoint: Any = None
         self._streams = False
+        self._learnt = LearntParameters()
         if self.config is not None and is_own(type(self).setup_client):
             self._retries = Retries.of(self.config, self._api_key, self._secrets)
             if is_own(type(self).get_native_response):
@@ -96,21 +98,42 @@ class SdkClient(Client[ClientT, MessagesT, Any, ToolT], Generic[ClientT, Message
         if "_client" in vars(self):
             await self._single_try_client.close()
 
-    async def send(self, body: dict[str, Any], options: CallOptions, state: Any) -> Any:
+    async def send(
+        self,
+        body: dict[str, Any],
+        options: CallOptions,
+        state: Any,
+        refusals: Refusals | None = None,
+    ) -> Any:
         """The native answer to one request body; where it is streamed, its text is heard.
+
+        Args:
+            body: The request; sent once more where a parameter is refused that can be left out.
+            options: What goes beside it.
+            state: The rollout that asks.
+            refusals: What was refused of it before.
 
         Raises:
             openai.APIError, anthropic.APIError: The call failed.
             InvalidModelResponseError: The answer is no JSON, or not of the protocol.
         """
-        if self._endpoint is None:
-            return await self._send_by_sdk(body, options, state)
-        if self._streams:
-            return await self._stream(self._endpoint, body, options, state)
-        payload = encode_body(body)
-        post = self._endpoint.post
-        content = await send_with_retries(lambda: post(payload, options), self._retries, state)
-        return read_answer(content, self.ANSWER, self._endpoint.url)
+        if self._learnt:
+            body = self._learnt.written(body)
+        try:
+            if self._endpoint is None:
+                return await self._send_by_sdk(body, options, state)
+            if self._streams:
+                return await self._stream(self._endpoint, body, options, state)
+            payload = encode_body(body)
+            send = self._endpoint.post
+            content = await send_with_retries(lambda: send(payload, options), self._retries, state)
+            return read_answer(content, self.ANSWER, self._endpoint.url)
+        except Exception as error:
+            refusals = refusals or Refusals()
+            body = refusals.answer(error, body)
+        answer = await self.send(body, options, state, refusals)
+        self._learn(body, refusals)
+        return answer
 
     async def send_elsewhere(
         self,
@@ -119,6 +142,7 @@ class SdkClient(Client[ClientT, MessagesT, Any, ToolT], Generic[ClientT, Message
         body: dict[str, Any],
         options: CallOptions,
         state: Any,
+        refusals: Refusals | None = None,
     ) -> Any:
         """The answer of another route of the endpoint, for which the SDK has no method.
 
@@ -130,16 +154,32 @@ class SdkClient(Client[ClientT, MessagesT, Any, ToolT], Generic[ClientT, Message
             body: The request.
             options: What goes beside it.
             state: The rollout that asks.
+            refusals: What was refused of it before.
 
         Raises:
             openai.APIError, anthropic.APIError: The call failed.
             InvalidModelResponseError: The answer is no JSON, or not of that kind.
         """
-        if self._streams and self._endpoint is not None and kind is self.ANSWER:
-            return await self._stream(self._endpoint.at(url), body, options, state)
-        send = self._sender(url, encode_body(body), options)
-        content = await send_with_retries(send, self._retries, state)
-        return read_answer(content, kind, url)
+        if self._learnt:
+            body = self._learnt.written(body)
+        try:
+            if self._streams and self._endpoint is not None and kind is self.ANSWER:
+                return await self._stream(self._endpoint.at(url), body, options, state)
+            send = self._sender(url, encode_body(body), options)
+            content = await send_with_retries(send, self._retries, state)
+            return read_answer(content, kind, url)
+        except Exception as error:
+            refusals = refusals or Refusals()
+            body = refusals.answer(error, body)
+        answer = await self.send_elsewhere(url, kind, body, options, state, refusals)
+        self._learn(body, refusals)
+        return answer
+
+    def _learn(self, body: dict[str, Any], refusals: Refusals) -> None:
+        """Remembers what was refused of a request that was answered in the end."""
+        model = body["model"]
+        for name in self._learnt.keep(model, refusals):
+            self.logger.warning("%r does not take %s for %s; %s", self, name, model, instead(name))
 
     async def _stream(
         self, endpoint: Any, body: dict[str, Any], options: CallOptions, state: Any

@@ -12,7 +12,13 @@ from tui_eval.environments.monitors import TurnMonitor
 from tui_eval.environments.step_tokens import step_tokens
 from tui_eval.errors import OverlongPromptError, must_propagate
 from tui_eval.events import Stage
-from tui_eval.messages import AssistantMessage, Messages, normalize_messages, to_messages
+from tui_eval.messages import (
+    AssistantMessage,
+    Messages,
+    keep_reasoning_origin,
+    normalize_messages,
+    to_messages,
+)
 from tui_eval.state import State
 from tui_eval.types import Response, RolloutInput, SamplingArgs, TrajectoryStep
 
@@ -78,6 +84,8 @@ class MultiTurnEnv(Environment):
             thinking_blocks=message.thinking_blocks,
             tool_calls=message.tool_calls,
         )
+        if message.reasoning_content or message.thinking_blocks:
+            keep_reasoning_origin(message, answer)
         step = TrajectoryStep(
             prompt=prompt_messages,
             completion=[answer],

@@ -9,6 +9,7 @@ from typing import Any
 
 from tui_eval.clients.faults import what_came_instead
 from tui_eval.clients.sampling import CallOptions, split_sampling
+from tui_eval.clients.wire.reasoning import ANYWHERE, ReasoningRoute
 from tui_eval.clients.wire.usage import from_anthropic_usage
 from tui_eval.errors import EmptyModelResponseError, InvalidModelResponseError
 from tui_eval.messages import AssistantMessage, CustomBaseModel, ToolCall, ToolMessage, to_message
@@ -34,11 +35,16 @@ _as_json = json.JSONEncoder(ensure_ascii=False).encode
 Block = dict[str, Any]
 
 
-def to_anthropic_messages(messages: Sequence[Any]) -> tuple[list[dict[str, Any]], dict[str, Any]]:
+def to_anthropic_messages(
+    messages: Sequence[Any], reasoning: ReasoningRoute = ANYWHERE
+) -> tuple[list[dict[str, Any]], dict[str, Any]]:
     """The conversation on the wire, and the system prompt as an argument of the request.
 
     System messages are taken out wherever they stand; the results of one turn's tool calls become
     one message.
+
+    Args:
+        reasoning: Which reasoning the endpoint takes back.
     """
     wire: list[dict[str, Any]] = []
     system: list[Any] = []
@@ -56,7 +62,7 @@ def to_anthropic_messages(messages: Sequence[Any]) -> tuple[list[dict[str, Any]]
             if not _is_blank(message.content):
                 system.append(message.content)
         elif isinstance(message, AssistantMessage):
-            blocks = _assistant_blocks(message)
+            blocks = _assistant_blocks(message, reasoning)
             if blocks:
                 wire.append({"role": "assistant", "content": blocks})
         else:
@@ -77,13 +83,14 @@ def _tool_result(message: ToolMessage) -> Block:
     return {**result, "content": content} if content else result
 
 
-def _assistant_blocks(message: AssistantMessage) -> list[Block]:
+def _assistant_blocks(message: AssistantMessage, reasoning: ReasoningRoute) -> list[Block]:
     # Thinking goes back where and as it was: Anthropic checks its signature. Reasoning without
     # blocks is another provider's and has no signature, so that it cannot be sent.
     content = message.content or ""
     calls = list(message.tool_calls or ())
     blocks: list[Block] = []
-    for kept in message.thinking_blocks or ():
+    thinking = message.thinking_blocks
+    for kept in thinking if thinking and reasoning.takes(message) else ():
         kind = kept.get("type")
         if kind in _THINKING:
             blocks.append(kept)

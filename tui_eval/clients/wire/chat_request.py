@@ -10,6 +10,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from tui_eval.clients.sampling import CallOptions, split_sampling
+from tui_eval.clients.wire.reasoning import ANYWHERE, ReasoningRoute
 from tui_eval.messages import (
     AssistantMessage,
     CustomBaseModel,
@@ -26,8 +27,14 @@ _MESSAGES = frozenset((SystemMessage, UserMessage, AssistantMessage, ToolMessage
 """What needs no `to_message`: to ask pydantic what a message is costs as much as all else."""
 
 
-def to_chat_messages(messages: Sequence[Any]) -> tuple[list[dict[str, Any]], dict[str, Any]]:
-    """The conversation on the wire, and what it needs of the request beside."""
+def to_chat_messages(
+    messages: Sequence[Any], reasoning: ReasoningRoute = ANYWHERE
+) -> tuple[list[dict[str, Any]], dict[str, Any]]:
+    """The conversation on the wire, and what it needs of the request beside.
+
+    Args:
+        reasoning: Which reasoning the endpoint takes back.
+    """
     wire: list[dict[str, Any]] = []
     has_parts = False
     for given in messages:
@@ -37,32 +44,19 @@ def to_chat_messages(messages: Sequence[Any]) -> tuple[list[dict[str, Any]], dic
             has_parts = True
             content = _to_parts(content)
         if role == "assistant":
-            wire.append(_assistant_message(message, content))
+            # Beside tool calls some servers take no null and no missing content, but empty text.
+            said = {"role": role, "content": content or ""}
+            if message.tool_calls:
+                said["tool_calls"] = [_to_chat_call(call) for call in message.tool_calls]
+            if message.reasoning_content or message.thinking_blocks:
+                reasoning.add(said, message)
+            wire.append(said)
         elif role == "tool":
             call_id = message.tool_call_id
             wire.append({"role": role, "content": content, "tool_call_id": call_id})
         else:
             wire.append({"role": "user" if role == "text" else role, "content": content})
     return wire, {"modalities": ["text"]} if has_parts and _has_sound(wire) else {}
-
-
-def _assistant_message(message: AssistantMessage, content: Any) -> dict[str, Any]:
-    # Beside tool calls some servers take neither null nor a missing content; all take empty text.
-    wire = {"role": "assistant", "content": content or ""}
-    if message.tool_calls:
-        wire["tool_calls"] = [_to_chat_call(call) for call in message.tool_calls]
-    if message.reasoning_content:
-        wire["reasoning_content"] = message.reasoning_content
-    if message.thinking_blocks:
-        details = [block for block in message.thinking_blocks if is_detail(block)]
-        if details:
-            wire["reasoning_details"] = details
-    return wire
-
-
-def is_detail(block: Mapping[str, Any]) -> bool:
-    """Whether a thinking block came as one of OpenRouter's `reasoning_details`."""
-    return str(block.get("type")).startswith("reasoning.")
 
 
 def _to_parts(content: list[Any]) -> Any:
@@ -108,19 +102,24 @@ def to_chat_body(
     model: str,
     sampling_args: Mapping[str, Any],
     tools: list[dict[str, Any]] | None,
+    token_limit: str = "max_tokens",
 ) -> tuple[dict[str, Any], CallOptions]:
     """The whole request body, which asks for a whole answer.
+
+    Args:
+        token_limit: What the endpoint calls `max_tokens`.
 
     Raises:
         ValueError: A sampling argument asks for what cannot be had.
     """
     sampling, extra_body, options = split_sampling(sampling_args)
-    limit = sampling.pop("max_tokens", None)
-    if limit is not None:
-        sampling.setdefault("max_completion_tokens", limit)
+    if token_limit != "max_tokens" and "max_tokens" in sampling:
+        sampling.setdefault(token_limit, sampling.pop("max_tokens"))
     body = {
         "model": model, "messages": prompt, "n": 1, "stream": False, **sampling, **extra_body,
     }  # fmt: skip
+    if "n" in sampling_args and sampling_args["n"] is None:
+        del body["n"]
     if tools:
         body["tools"] = tools
     return body, options

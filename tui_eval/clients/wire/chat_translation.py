@@ -8,7 +8,7 @@ from typing import Any
 
 from tui_eval.clients.faults import what_came_instead
 from tui_eval.clients.wire.answer_struct import as_data
-from tui_eval.clients.wire.chat_request import is_detail
+from tui_eval.clients.wire.reasoning import is_detail
 from tui_eval.clients.wire.token_ids import response_tokens
 from tui_eval.clients.wire.usage import from_chat_usage
 from tui_eval.errors import EmptyModelResponseError, InvalidModelResponseError

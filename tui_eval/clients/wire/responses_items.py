@@ -13,6 +13,7 @@ import json
 from collections.abc import Sequence
 from typing import Any
 
+from tui_eval.clients.wire.reasoning import ANYWHERE, ReasoningRoute
 from tui_eval.errors import InvalidModelResponseError
 from tui_eval.messages import AssistantMessage, CustomBaseModel, ToolCall, ToolMessage, to_message
 
@@ -24,18 +25,23 @@ _ELSEWHERE = {
 }
 
 
-def to_items(messages: Sequence[Any]) -> tuple[list[Item], dict[str, Any]]:
+def to_items(
+    messages: Sequence[Any], reasoning: ReasoningRoute = ANYWHERE
+) -> tuple[list[Item], dict[str, Any]]:
     """The conversation as input items, and the system prompt as an argument of the request.
 
     System messages that stand first and are plain text become `instructions`; others keep their
     place.
+
+    Args:
+        reasoning: Which reasoning the endpoint takes back.
     """
     items: list[Item] = []
     instructions: list[str] = []
     for given in messages:
         message = to_message(given)
         if isinstance(message, AssistantMessage):
-            items += _said_by_model(message)
+            items += _said_by_model(message, reasoning)
         elif isinstance(message, ToolMessage):
             output = _to_content(message.content, "input_text")
             call_id = message.tool_call_id
@@ -48,11 +54,12 @@ def to_items(messages: Sequence[Any]) -> tuple[list[Item], dict[str, Any]]:
     return items, {"instructions": "\n\n".join(instructions)} if instructions else {}
 
 
-def _said_by_model(message: AssistantMessage) -> list[Item]:
+def _said_by_model(message: AssistantMessage, reasoning: ReasoningRoute) -> list[Item]:
     content = message.content or ""
     calls = list(message.tool_calls or ())
     items: list[Item] = []
-    for block in message.thinking_blocks or ():
+    blocks = message.thinking_blocks
+    for block in blocks if blocks and reasoning.takes(message) else ():
         kind = block.get("type")
         if kind == "message":
             number = block.get("characters", 0)

@@ -8,6 +8,7 @@ from typing import Any
 
 from tui_eval.clients.wire.answer_struct import AnswerStruct
 from tui_eval.clients.wire.chat_request import to_chat_messages
+from tui_eval.clients.wire.reasoning import ANYWHERE, ReasoningRoute
 
 
 class TokenizeAnswer(AnswerStruct):
@@ -31,7 +32,9 @@ class EarlierTurn:
     ids: list[int]
 
 
-def earlier_turn(state: Any, prompt: Sequence[dict[str, Any]]) -> EarlierTurn | None:
+def earlier_turn(
+    state: Any, prompt: Sequence[dict[str, Any]], reasoning: ReasoningRoute = ANYWHERE
+) -> EarlierTurn | None:
     """The latest turn of a rollout that a prompt goes on from; None where there is no usable one.
 
     Usable is a turn whose ids are known and whole, which ended of itself, and whose messages, as
@@ -40,6 +43,7 @@ def earlier_turn(state: Any, prompt: Sequence[dict[str, Any]]) -> EarlierTurn | 
     Args:
         state: The rollout's state, or None.
         prompt: The messages on the wire.
+        reasoning: Which reasoning they take back.
     """
     if not state or any(isinstance(message["content"], list) for message in prompt):
         return None
@@ -47,7 +51,7 @@ def earlier_turn(state: Any, prompt: Sequence[dict[str, Any]]) -> EarlierTurn | 
         tokens = step.get("tokens")
         if not tokens or tokens["is_truncated"] or step["is_truncated"]:
             continue
-        said, _ = to_chat_messages([*step["prompt"], *step["completion"]])
+        said, _ = to_chat_messages([*step["prompt"], *step["completion"]], reasoning)
         if len(said) < len(prompt) and prompt[: len(said)] == said:
             ids = [*tokens["prompt_ids"], *tokens["completion_ids"]]
             return EarlierTurn(len(said), len(tokens["prompt_ids"]), ids)

@@ -21,7 +21,7 @@ from tui_eval.environments.monitors import ToolMonitor, TurnMonitor
 from tui_eval.environments.step_tokens import step_tokens
 from tui_eval.errors import Error, must_propagate
 from tui_eval.events import Stage
-from tui_eval.messages import to_message
+from tui_eval.messages import keep_reasoning_origin, to_message
 from tui_eval.state import State
 from tui_eval.types import Response, RolloutInput, SamplingArgs, Tool, TrajectoryStep
 
@@ -238,7 +238,9 @@ def asked_sampling(state: State) -> dict[str, Any]:
 def _as_message(response: Response) -> Any:
     message = response.message
     fields = ("content", "reasoning_content", "thinking_blocks", "tool_calls")
-    return to_message({"role": "assistant", **{name: message.get(name) for name in fields}})
+    said = to_message({"role": "assistant", **{name: message.get(name) for name in fields}})
+    keep_reasoning_origin(message, said)
+    return said
 
 
 def _as_result(answer: dict[str, Any], response: Response) -> CompletionsResult:

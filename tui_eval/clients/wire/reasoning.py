@@ -1,0 +1,66 @@
+"""Reasoning on its way back: only to the endpoint that it came from, under the name it had there.
+
+Signatures and encrypted thoughts are worth nothing elsewhere, and many endpoints refuse a message
+with properties that they do not know.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from tui_eval.clients.provider_profiles import AS_RECEIVED, NOT_SENT
+
+TEXT_FIELDS = ("reasoning", "reasoning_content")
+DETAILS = "reasoning_details"
+
+
+@dataclass(frozen=True, slots=True)
+class ReasoningRoute:
+    """Which reasoning an endpoint takes back.
+
+    Args:
+        endpoint: Its URL; reasoning that is known to be another's is not sent.
+        field: The name in a message; see `ProviderProfile.reasoning_field`.
+    """
+
+    endpoint: str = ""
+    field: str = AS_RECEIVED
+
+    def takes(self, message: Any) -> bool:
+        """Whether the reasoning of a message is sent; that of no known origin is its author's."""
+        origin = message.get("reasoning_origin")
+        is_elsewhere = origin is not None and origin["endpoint"] != self.endpoint
+        return self.field != NOT_SENT and not is_elsewhere
+
+    def add(self, wire: dict[str, Any], message: Any) -> None:
+        """Writes the reasoning of a message that has some into what is sent of it."""
+        if not self.takes(message):
+            return
+        origin = message.get("reasoning_origin") or {}
+        field = self.field
+        if field == AS_RECEIVED:
+            field = origin.get("field") or "reasoning_content"
+        details = [block for block in message.thinking_blocks or () if is_detail(block)]
+        if details and self.field in (AS_RECEIVED, DETAILS):
+            wire[DETAILS] = details
+        if message.reasoning_content and field in TEXT_FIELDS:
+            wire[field] = message.reasoning_content
+
+
+ANYWHERE = ReasoningRoute()
+
+
+def is_detail(block: Mapping[str, Any]) -> bool:
+    """Whether a thinking block came as one of OpenRouter's `reasoning_details`."""
+    return str(block.get("type")).startswith("reasoning.")
+
+
+def field_of(message: Any) -> str:
+    """The name under which the reasoning of an answer's message came."""
+    for name in TEXT_FIELDS:
+        text = getattr(message, name, None)
+        if isinstance(text, str) and text:
+            return name
+    return DETAILS
