@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import sys
 
 
@@ -13,20 +12,12 @@ def main() -> None:
     try:
         interrupt_on_signals()
         from tui_eval.cli.main import cli
+        from tui_eval.cli.output import last_code, ready_streams
 
-        _ready_streams()
-        sys.exit(cli())
+        ready_streams()
+        sys.exit(last_code(cli()))
     except KeyboardInterrupt:
         sys.exit(130)
-
-
-def _ready_streams() -> None:
-    """Streams that the caller closed lead nowhere; what the others cannot encode is replaced."""
-    for name, mode in (("stdin", "r"), ("stdout", "w"), ("stderr", "w")):
-        if getattr(sys, name) is None:
-            setattr(sys, name, os.fdopen(os.open(os.devnull, os.O_RDWR), mode))
-        elif mode == "w":
-            getattr(sys, name).reconfigure(errors="replace")
 
 
 if __name__ == "__main__":

@@ -29,7 +29,7 @@ import traceback
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, ClassVar
 
 _OURS = str(Path(__file__).parent)
 _BUNDLED = str(Path(__file__).parent / "demo" / "environments")
@@ -224,9 +224,17 @@ class RefusedError(Exception):
         faults: What is wrong, where, and what to do, each.
     """
 
+    exit_code: ClassVar[int] = 2
+
     def __init__(self, faults: Iterable[Fault]) -> None:
         self.faults = list(faults)
         super().__init__("\n".join(str(fault) for fault in self.faults))
+
+
+class UnwritableError(RefusedError):
+    """What was made cannot be written where it was to go: the disk is full, a device is closed."""
+
+    exit_code = 1
 
 
 ALIKE = 0.7

@@ -12,6 +12,7 @@ from typing import Any
 import pytest
 from program import Finished, Program, chat_answer, wait_until
 from servers import FaultServer, Reply
+from test_analysing import saved
 
 CHAT = "/v1/chat/completions"
 GOOD = Reply(body=chat_answer("yes"))
@@ -50,10 +51,78 @@ def test_a_run_needs_nobody_at_its_streams_and_any_encoding_will_do(
 ) -> None:
     program.env["PYTHONIOENCODING"] = encoding
     done = in_shell(program, f"tui-eval reverse-text {' '.join(DEMO)} {streams}")
-    assert done.code == 0, done
+    refuses = ">&-" in streams.replace("2>&-", "") or "full" in streams
+    assert done.code == (1 if refuses else 0), done
     assert "Traceback" not in done.err
+    assert ("error: stdout cannot be written: " in done.err) == (refuses and "2>" not in streams)
     assert ("Reward:" in done.out) == (streams in ("", "<&-", "2>&-"))
     assert len(program.only_run().rows) == 2
+
+
+PRINTING = {
+    "report RUN": 0,
+    "report RUN RUN": 0,
+    "report RUN --json": 0,
+    "open RUN": 0,
+    "ls RUN": 0,
+    "ls RUN --json": 0,
+    "compare RUN RUN": 0,
+    "compare RUN RUN --json": 0,
+    "export RUN --format html -o -": 0,
+    "note RUN ex0 0 --tag odd": 0,
+    "config explain reverse-text -m demo": 0,
+    "config keys": 0,
+    "reverse-text --dry-run -m demo": 0,
+    "run --help": 0,
+    "--version": 0,
+    "report nothing --json": 2,
+}
+"""Commands that print on stdout, and the exit code of each."""
+
+
+@pytest.mark.parametrize("command", PRINTING)
+def test_every_command_tells_that_its_output_is_lost(program: Program, command: str) -> None:
+    words = command.replace("RUN", saved(program.folder, "kept"))
+    for streams, why in ((">/dev/full", "No space left on device"), (">&-", "Bad file descriptor")):
+        done = in_shell(program, f"tui-eval {words} {streams}")
+        assert done.code == (PRINTING[command] or 1), done
+        assert done.err.endswith(f"error: stdout cannot be written: {why}\n")
+        assert "Traceback" not in done.err
+    done = in_shell(program, f"tui-eval {words} | true")
+    assert done.code == PRINTING[command], done
+    assert "stdout" not in done.err and "Traceback" not in done.err
+
+
+def test_a_file_that_cannot_be_written_ends_with_1(program: Program) -> None:
+    run = saved(program.folder, "kept")
+    done = program.run("export", run, "--format", "csv", "-o", "/dev/full")
+    assert done.code == 1, done
+    assert done.err == "error: /dev/full: the export cannot be written: No space left on device\n"
+
+
+NAMES = {"letters": "m" * 300, "chinese": "模" * 85, "slashes": "/".join(["org"] * 100)}
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_a_model_of_any_name_runs_and_is_exported(
+    program: Program, fault_server: FaultServer, name: str
+) -> None:
+    fault_server.script(CHAT, [GOOD])
+    asked = ("-m", NAMES[name], "-b", f"{fault_server.url}/v1", "-k", "", "--no-preflight")
+    done = program.run("reverse-text", *asked, "-n", "1", "-r", "1", "-s")
+    assert done.code == 0 and len(program.only_run().rows) == 1, done
+    done = program.run("export", str(program.only_run().path), "--format", "jsonl")
+    assert done.code == 0, done
+
+
+@pytest.mark.parametrize("place", ["", "-o", "--env-dir-path", "-e"])
+def test_a_name_that_no_file_can_have_is_refused(program: Program, place: str) -> None:
+    words = ["reverse-text", place] if place else []
+    done = program.run(*words, "e" * 300, *DEMO)
+    assert done.code == 2, done
+    assert "Traceback" not in done.err
+    expected = "has more than 255 bytes" if place else "there is no such environment"
+    assert expected in done.err
 
 
 @pytest.mark.parametrize("streams", ["2> /dev/full", "2>&1 | head -n 1"])

@@ -183,8 +183,8 @@ class _Report:
     def __call__(self, run: RunDir) -> None:
         from tui_eval.cli.agent_results import score_lines
         from tui_eval.cli.report import mutter, show
+        from tui_eval.runs.file_writing import new_file
         from tui_eval.runs.lock import holder
-        from tui_eval.runs.writer import write_atomically
 
         say = mutter if self._as_json else show
         if holder(run.lock) is not None:
@@ -200,7 +200,8 @@ class _Report:
         if not self._output:
             return
         try:
-            write_atomically(Path(self._output), results.to_json(self._model))
+            with new_file(Path(self._output)) as file:
+                file.write(results.to_json(self._model))
         except OSError as error:
             self.problem = f"{self._shown} cannot be written: {error.strerror or error}"
             return

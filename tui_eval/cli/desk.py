@@ -161,7 +161,7 @@ def _eval_files() -> Iterator[Path]:
     for folder in FOLDERS:
         for path in sorted(Path(folder).glob("*.toml")):
             try:
-                text = path.read_text("utf-8")
+                text = path.read_text("utf-8-sig")
             except (OSError, UnicodeDecodeError):
                 continue
             if any(line.startswith(OF_EVALUATIONS) for line in text.splitlines()):

@@ -57,17 +57,19 @@ def command(
         source = ExportSource(chosen.run, chosen.state, chosen.notes, chosen.rows, where)
         _write(source, kind, output, overwrite)
     except RefusedError as error:
-        return show_faults(error.faults)
+        show_faults(error.faults)
+        return error.exit_code
     return 0
 
 
 def _write(source: ExportSource, kind: str, output: Path | None, overwrite: bool) -> None:
+    from tui_eval.cli.output import is_gone
     from tui_eval.cli.report import show
     from tui_eval.runs.export.writing import default_path, write_export, write_to_stdout
     from tui_eval.tui.look.figures import plural
 
     if output == Path("-"):
-        write_to_stdout(source, kind)
+        write_to_stdout(source, kind, is_gone)
         _tell_doubts(source)
         return
     path = output or default_path(source.run.place, kind)

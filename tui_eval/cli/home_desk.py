@@ -199,7 +199,7 @@ def _has_key(name: str) -> bool:
     if name != PRIME_KEY_VAR:
         return False
     try:
-        settings = json.loads((Path.home() / ".prime" / "config.json").read_text("utf-8"))
+        settings = json.loads((Path.home() / ".prime" / "config.json").read_text("utf-8-sig"))
     except (OSError, ValueError, RecursionError):
         return False
     return isinstance(settings, dict) and bool(settings.get("api_key"))

@@ -72,6 +72,10 @@ def command_of(word: str) -> str:
     from tui_eval.runs.layout import EVALS, RunDir, runs_below
 
     path = Path(word)
+    try:
+        path.lstat()
+    except OSError:
+        return "run"
     if path.suffix not in ("", ".toml", ".py") and path.is_file():
         return "open"
     if RunDir(path).is_run():

@@ -46,6 +46,7 @@ def command(
         kept = tuple(dict.fromkeys(tag for tag in (*before.tags, *tags) if tag not in gone))
         write_note(run, example, number, Note(before.text if text is None else text, kept))
     except RefusedError as error:
-        return show_faults(error.faults)
+        show_faults(error.faults)
+        return error.exit_code
     show(row_lines(state, rows, read_notes(run)))
     return 0

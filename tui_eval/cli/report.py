@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import shlex
 import sys
 from collections.abc import Iterable, Iterator, Mapping
@@ -46,13 +45,9 @@ def show_json(value: Mapping[str, Any]) -> None:
 
 
 def _print(stream: TextIO, lines: Iterable[str]) -> None:
-    """Prints lines; where nobody takes them (`| head`, a full disk) the run goes on without."""
-    try:
-        for line in lines:
-            print(printable(line), file=stream)
-        stream.flush()
-    except OSError:
-        os.dup2(os.open(os.devnull, os.O_WRONLY), stream.fileno())
+    for line in lines:
+        print(printable(line), file=stream)
+    stream.flush()
 
 
 def show_faults(faults: Iterable[Fault]) -> int:

@@ -166,7 +166,7 @@ def _wants_lines(environment: str | None) -> bool:
     import tomllib
 
     try:
-        top = tomllib.loads(Path(environment).read_text("utf-8"))
+        top = tomllib.loads(Path(environment).read_text("utf-8-sig"))
     except (OSError, ValueError, RecursionError):
         return False
     own = top.get("eval")

@@ -77,7 +77,7 @@ def _token(token: str | None, no_token: bool, faults: list[Fault]) -> str | None
         return secrets.token_urlsafe(24)
     if token.startswith("@"):
         try:
-            token = Path(token[1:]).expanduser().read_text("utf-8").strip()
+            token = Path(token[1:]).expanduser().read_text("utf-8-sig").strip()
         except (OSError, UnicodeDecodeError, RuntimeError) as error:
             faults.append(Fault("--token", f"{token[1:]} cannot be read: {error}"))
             return None

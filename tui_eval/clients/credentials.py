@@ -130,7 +130,7 @@ def _prime_setting(name: str) -> str:
     """A setting of Prime's file; empty where it has none."""
     path = prime_config_path()
     try:
-        settings: Any = json.loads(path.read_text("utf-8"))
+        settings: Any = json.loads(path.read_text("utf-8-sig"))
     except (FileNotFoundError, NotADirectoryError):
         return ""
     except OSError as error:

@@ -53,7 +53,7 @@ class Draft:
             ValueError: It cannot be read, or is no TOML.
         """
         try:
-            return cls(path.read_text("utf-8"), path)
+            return cls(path.read_text("utf-8-sig"), path)
         except OSError as error:
             raise ValueError(f"{path} cannot be read: {error.strerror}") from None
         except UnicodeDecodeError as error:
@@ -156,7 +156,7 @@ class Draft:
     def is_behind(self) -> bool:
         """Whether somebody else has changed the file since it was read or saved here."""
         try:
-            return self.path is not None and self.path.read_text("utf-8") != self._saved
+            return self.path is not None and self.path.read_text("utf-8-sig") != self._saved
         except (OSError, UnicodeDecodeError):
             return False
 

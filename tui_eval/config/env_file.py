@@ -20,7 +20,7 @@ def load_env_file(path: Path = Path(".env")) -> list[Notice]:
     if not path.is_file():
         return []
     try:
-        with path.open(encoding="utf-8") as stream:
+        with path.open(encoding="utf-8-sig") as stream:
             bindings = list(parse_stream(stream))
     except (OSError, UnicodeDecodeError) as error:
         return [warning(f"{path} was not read: {type(error).__name__}")]

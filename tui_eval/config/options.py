@@ -210,6 +210,9 @@ TYPED_KEY_VAR = "TUI_EVAL_API_KEY"
 NUMBERS_TOO = frozenset(("examples",))
 """Lists that may hold whole numbers beside texts, as many datasets number their examples."""
 
+PATHS = frozenset(("endpoints_path", "env_dir_path", "output_dir", "resume"))
+"""Options whose text names a file or folder."""
+
 MAY_BE_EMPTY = frozenset(("api_key_var",))
 """An empty name of a key variable says that no key is needed."""
 

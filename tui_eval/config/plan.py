@@ -227,7 +227,7 @@ def read_plan(path: Path) -> RunPlan:
     from pydantic import ValidationError
 
     try:
-        return RunPlan(**tomllib.loads(path.read_text("utf-8")))
+        return RunPlan(**tomllib.loads(path.read_text("utf-8-sig")))
     except OSError:
         what = "the run has no run.toml, so it cannot go on; tui-eval open shows it"
         raise RefusedError([Fault(str(path.parent), what)]) from None

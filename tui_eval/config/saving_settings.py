@@ -27,7 +27,7 @@ def save_settings(path: Path, changes: Mapping[tuple[str, ...], Any]) -> None:
     path = path.resolve()
     path.parent.mkdir(parents=True, exist_ok=True)
     with _alone_in(path.parent):
-        before = path.read_text("utf-8") if path.exists() else ""
+        before = path.read_text("utf-8-sig") if path.exists() else ""
         try:
             document = tomlkit.parse(before)
             for keys, value in changes.items():
@@ -43,19 +43,17 @@ def replace_text(path: Path, text: str) -> None:
     """Writes a file whole or not at all; what may be done with it stays.
 
     Args:
-        path: Where it is a link, what it points to is written.
+        path: Where it is a link, what it points to is written; a device or a pipe is written into.
 
     Raises:
         OSError: It cannot be written.
         ValueError: The text cannot be encoded.
     """
-    from tui_eval.runs.writer import write_atomically
+    from tui_eval.runs.file_writing import new_file
 
-    path = path.resolve()
-    mode = path.stat().st_mode & 0o777 if path.exists() else None
-    write_atomically(path, text.encode())
-    if mode is not None:
-        path.chmod(mode)
+    data = text.encode()
+    with new_file(path) as file:
+        file.write(data)
 
 
 def _put(document: Any, keys: tuple[str, ...], value: Any) -> None:

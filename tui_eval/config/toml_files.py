@@ -55,7 +55,7 @@ def read_toml(
         text: Stands in place of what the file holds.
     """
     try:
-        text = path.read_text("utf-8") if text is None else text
+        text = path.read_text("utf-8-sig") if text is None else text
     except OSError as error:
         return None, [Fault(str(path), f"{what} cannot be read: {error.strerror}")]
     except UnicodeDecodeError as error:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import re
 from collections.abc import Mapping, Sequence
 from typing import Any
@@ -15,6 +16,7 @@ from tui_eval.config.options import (
     NEWEST,
     NO_BUDGET,
     NUMBERS_TOO,
+    PATHS,
     Option,
 )
 from tui_eval.config.secret_values import HIDDEN
@@ -22,6 +24,9 @@ from tui_eval.errors import Fault
 
 MOST_DIGITS = 20
 """Of a whole number of 64 bits, a sign included."""
+
+LONGEST = 255
+"""Bytes of a file's name at most, on nearly every file system."""
 
 _HEADER_NAME = re.compile(r"[!#$%&'*+.^_`|~0-9A-Za-z-]+")
 
@@ -164,6 +169,8 @@ def _text(option: Option, text: Any) -> str:
         raise ValueError("this is empty")
     if option.choices and text not in option.choices:
         raise ValueError(f"{text!r} is not known. Known are {', '.join(option.choices)}")
+    if option.name in PATHS and any(len(os.fsencode(one)) > LONGEST for one in text.split("/")):
+        raise ValueError(f"{_short(text)}: a part of this path has more than {LONGEST} bytes")
     return str(text)
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import importlib.metadata
 import importlib.util
+import os
 import pkgutil
 import sys
 from collections.abc import Iterator
@@ -18,6 +19,9 @@ from tui_eval.errors import Fault, RefusedError, nearest
 Origin: TypeAlias = Literal["local", "bundled", "installed", "entry point"]
 
 ENTRY_POINTS = "tui_eval.environments"
+LONGEST = 240
+"""Bytes of a module's name at most: with an ending it must be a file's name."""
+
 _BUNDLED = "tui_eval.demo.environments"
 
 
@@ -67,7 +71,7 @@ def find_environment(
     """
     name = module_name_of(env_id)
     found = None
-    if name.isidentifier():
+    if name.isidentifier() and len(os.fsencode(name)) <= LONGEST:
         found = (
             _find_local(name, environments_dir)
             or _find_bundled(name)

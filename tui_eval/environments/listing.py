@@ -78,7 +78,7 @@ def _text(path: Path | None) -> str:
     try:
         if path is None or path.stat().st_size > MOST_BYTES:
             return ""
-        return path.read_text("utf-8")
+        return path.read_text("utf-8-sig")
     except (OSError, UnicodeDecodeError):
         return ""
 
@@ -97,7 +97,7 @@ def _description(path: Path | None, environments_dir: Path) -> str:
         return ""
     for folder in path.relative_to(environments_dir).parents[:-1]:
         try:
-            text = (environments_dir / folder / "pyproject.toml").read_text("utf-8")
+            text = (environments_dir / folder / "pyproject.toml").read_text("utf-8-sig")
             description = tomllib.loads(text)["project"]["description"]
         except (OSError, ValueError, KeyError, TypeError, RecursionError):
             continue

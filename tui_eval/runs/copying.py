@@ -6,6 +6,7 @@ import shutil
 from pathlib import Path
 
 from tui_eval.errors import Fault, RefusedError
+from tui_eval.runs.file_names import cut_name
 from tui_eval.runs.layout import RunDir
 from tui_eval.runs.lock import LockHeldError, RunLock
 from tui_eval.runs.scan import decode_row
@@ -22,7 +23,7 @@ def copy_run(run: RunDir, target: Path) -> RunDir:
     Raises:
         RefusedError: The target is there already or cannot be written.
     """
-    partial = RunDir(target.with_name(f".{target.name}.partial"))
+    partial = RunDir(target.with_name(f".{cut_name(target.name)}.partial"))
     try:
         if target.exists():
             raise FileExistsError("it is there already")

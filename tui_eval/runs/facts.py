@@ -50,7 +50,7 @@ def _read(path: Path) -> dict[str, Any]:
 def read_asked(run: RunDir) -> dict[str, Any]:
     """run.toml as it is; empty where it is missing or torn."""
     try:
-        return tomllib.loads(run.plan.read_text("utf-8"))
+        return tomllib.loads(run.plan.read_text("utf-8-sig"))
     except (OSError, ValueError):
         return {}
 

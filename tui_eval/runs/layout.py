@@ -9,6 +9,8 @@ from pathlib import Path
 
 import platformdirs
 
+from tui_eval.runs.file_names import cut_name
+
 RESULTS = "results.jsonl"
 NOTES = "notes.jsonl"
 SUFFIXES = (".jsonl", ".json", ".ndjson")
@@ -108,8 +110,8 @@ def _is_hidden(path: Path) -> bool:
 
 
 def run_name(env_id: str, model: str) -> str:
-    """The folder that holds the runs of an environment with a model: `env--org--model`."""
-    return f"{env_id.split('/')[-1].split('@')[0]}--{model.replace('/', '--')}"
+    """The folder that holds the runs of an environment with a model: `env--org--model`, cut."""
+    return cut_name(f"{env_id.split('/')[-1].split('@')[0]}--{model.replace('/', '--')}")
 
 
 def outputs_root(env_id: str, output_dir: str | None, environments_dir: Path) -> Path:

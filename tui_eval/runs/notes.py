@@ -9,7 +9,7 @@ from typing import Any
 
 import msgspec
 
-from tui_eval.errors import Fault, RefusedError
+from tui_eval.errors import Fault, RefusedError, UnwritableError
 from tui_eval.fold.columns import Note
 from tui_eval.fold.saved_values import listing
 from tui_eval.runs.layout import RunDir
@@ -42,7 +42,8 @@ def write_note(run: RunDir, example_id: Any, number: int, note: Note) -> None:
     """Appends the note of a rollout, which replaces an earlier one; an empty one takes it away.
 
     Raises:
-        RefusedError: The text or a tag cannot be kept, or nothing can be written beside the run.
+        RefusedError: The text or a tag cannot be kept.
+        UnwritableError: Nothing can be written beside the run.
     """
     faults = list(_faults(note))
     if faults:
@@ -66,7 +67,7 @@ def write_note(run: RunDir, example_id: Any, number: int, note: Note) -> None:
     except OSError as error:
         what = f"the note cannot be kept: {error.strerror}"
         hint = "Notes are kept beside the run: copy it to a folder that you may write to"
-        raise RefusedError([Fault(str(run.notes), what, hint)]) from error
+        raise UnwritableError([Fault(str(run.notes), what, hint)]) from error
 
 
 def _faults(note: Note) -> Iterable[Fault]:

@@ -14,6 +14,7 @@ from typing import Any
 
 from tui_eval.errors import Fault, RefusedError
 from tui_eval.runs.facts import read_metadata
+from tui_eval.runs.file_names import cut_name
 from tui_eval.runs.layout import RunDir, is_unsaved, outputs_root, saved_roots, unsaved_root
 from tui_eval.runs.lock import LockHeldError, RunLock, holder
 from tui_eval.runs.scan import count_lines
@@ -69,7 +70,7 @@ def save_run(run: RunDir, target: RunDir) -> RunDir:
     if held is not None:
         what = f"{held} is writing this run"
         raise RefusedError([Fault(str(run.path), what, "Save it when the run is over")])
-    partial = target.path.with_name(f".{target.path.name}.partial")
+    partial = target.path.with_name(f".{cut_name(target.path.name)}.partial")
     try:
         if target.path.exists():
             raise FileExistsError("it exists already")

@@ -10,6 +10,7 @@ from typing import Any
 import msgspec
 
 from tui_eval.events import RolloutFinished
+from tui_eval.runs.file_writing import temporary_path
 from tui_eval.runs.index import encode_entry
 from tui_eval.runs.layout import RunDir
 from tui_eval.runs.plain_json import encode_whatever
@@ -161,13 +162,13 @@ def _write_all(fd: int, data: bytes) -> None:
 
 def write_atomically(path: Path, data: bytes) -> None:
     """Replaces a file by new content: readers see the old or the new, never half."""
-    temporary = path.with_name(f".{path.name}.{os.getpid()}.new")
+    temporary = temporary_path(path, os.getpid())
     try:
         with open(temporary, "wb") as file:
             file.write(data)
             file.flush()
             os.fsync(file.fileno())
-        temporary.replace(path)
+        temporary.replace(path.resolve())
     except OSError:
         temporary.unlink(missing_ok=True)
         raise

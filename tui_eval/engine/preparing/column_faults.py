@@ -92,4 +92,4 @@ def _sources(env: Environment) -> Iterator[str]:
     for file in files:
         if file is not None and not is_ours(file):
             with contextlib.suppress(OSError):
-                yield Path(file).read_text("utf-8", "replace")
+                yield Path(file).read_text("utf-8-sig", "replace")

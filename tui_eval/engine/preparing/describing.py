@@ -99,7 +99,7 @@ def _readme(found: FoundEnvironment, pyproject: Path | None) -> str:
     for folder in _readme_folders(found, pyproject):
         for name in ("README.md", "README.rst", "README.txt", "README"):
             try:
-                with open(folder / name, encoding="utf-8", errors="replace") as file:
+                with open(folder / name, encoding="utf-8-sig", errors="replace") as file:
                     return file.read(README_CHARACTERS)
             except OSError:
                 continue

@@ -3,15 +3,16 @@
 from __future__ import annotations
 
 import importlib
-import os
 import sys
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from typing import BinaryIO, TypeAlias
 
-from tui_eval.errors import Fault, RefusedError
+from tui_eval.errors import Fault, RefusedError, UnwritableError
 from tui_eval.runs.export.source import ExportSource
+from tui_eval.runs.file_names import cut_name
+from tui_eval.runs.file_writing import is_replaceable, new_file
 from tui_eval.runs.layout import SUFFIXES as SUFFIXES_OF_RUNS
 
 Writer: TypeAlias = Callable[[ExportSource, BinaryIO], Iterator[int]]
@@ -50,7 +51,7 @@ def default_path(place: Path, kind: str, part: str = "") -> Path:
     """
     run = place.absolute()
     own = run.stem if run.suffix in SUFFIXES_OF_RUNS else run.name
-    name = "-".join(filter(None, (run.parent.name, own, part)))
+    name = cut_name("-".join(filter(None, (run.parent.name, own, part))))
     number = 1
     while True:
         more = f"-{number}" if number > 1 else ""
@@ -71,8 +72,8 @@ def write_export(
         kind: One of `FORMATS`.
 
     Raises:
-        RefusedError: A package is missing, the file is there already, is the run's own, or
-            cannot be written.
+        RefusedError: A package is missing, the file is there already, or is the run's own.
+        UnwritableError: It cannot be written.
     """
     write = writer_of(kind)
     total = len(source.finished)
@@ -80,36 +81,30 @@ def write_export(
     own = (run.results, run.plan, run.metadata, run.journal, run.superseded, run.notes, run.log)
     if path.resolve() in {one.resolve() for one in own}:
         raise RefusedError([Fault(str(path), "this is a file of the run itself", "Name another")])
-    if path.exists() and not overwrite:
+    if path.exists() and is_replaceable(path) and not overwrite:
         hint = "Name another one, or overwrite it: --overwrite"
         raise RefusedError([Fault(str(path), "this file is there already", hint)])
-    temporary = temporary_path(path, os.getpid())
     try:
-        with open(temporary, "wb") as file:
+        with new_file(path) as file:
             for written in write(source, file):
                 yield ExportProgress(written, total)
-        temporary.replace(path)
     except OSError as error:
         what = f"the export cannot be written: {error.strerror or error}"
-        raise RefusedError([Fault(str(path), what)]) from error
-    finally:
-        if temporary.exists():
-            temporary.unlink()
+        raise UnwritableError([Fault(str(path), what)]) from error
 
 
-def temporary_path(path: Path, pid: int) -> Path:
-    """Where a process writes a file until it is whole."""
-    return path.with_name(f".{path.name}.{pid}.new")
-
-
-def write_to_stdout(source: ExportSource, kind: str) -> None:
+def write_to_stdout(source: ExportSource, kind: str, is_gone: Callable[[], bool]) -> None:
     """Writes an export to stdout.
+
+    Args:
+        is_gone: Tells whether nobody takes it any more.
 
     Raises:
         RefusedError: A package is missing.
     """
     for _ in writer_of(kind)(source, sys.stdout.buffer):
-        pass
+        if is_gone():
+            return
     sys.stdout.buffer.flush()
 
 

@@ -126,6 +126,6 @@ class Export:
             raise
 
     def _clean_up(self, pid: int) -> None:
-        from tui_eval.runs.export.writing import temporary_path
+        from tui_eval.runs.file_writing import temporary_path
 
         temporary_path(Path(self.wanted["path"]), pid).unlink(missing_ok=True)

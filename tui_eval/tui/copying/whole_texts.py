@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from tui_eval.errors import Fault, RefusedError
+from tui_eval.runs.file_writing import is_replaceable
 
 
 class WholeText(NamedTuple):
@@ -41,7 +42,9 @@ class WholeText(NamedTuple):
             raise RefusedError([Fault(str(path), "its name says no format", hint)])
         text = made()
         try:
-            with path.open("x", encoding="utf-8", newline="", errors="backslashreplace") as file:
+            mode = "x" if is_replaceable(path) else "w"
+            target = path.resolve() if mode == "x" else path
+            with target.open(mode, encoding="utf-8", newline="", errors="backslashreplace") as file:
                 file.write(text)
         except FileExistsError:
             there = Fault(str(path), "it is there already", "Name another file")

@@ -1,0 +1,67 @@
+"""Writing files that people name: whole or not at all, and into what is no regular file.
+
+A regular file is replaced by a new one once that is whole. A device or a pipe is no file that could
+be replaced: renaming over it would take it away from everybody else. It is written into.
+"""
+
+from __future__ import annotations
+
+import os
+import stat
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import BinaryIO
+
+from tui_eval.runs.file_names import cut_name
+
+_OF_THE_SYSTEM = ("/dev", "/proc")
+"""Folders of names that stand for something else: `/dev/stdout` for what stdout leads to."""
+
+
+def is_replaceable(path: Path) -> bool:
+    """Whether a path is a regular file or nothing yet, so that a new file may take its place.
+
+    Raises:
+        OSError: The path cannot be looked at.
+    """
+    try:
+        mode = path.stat().st_mode
+    except FileNotFoundError:
+        return True
+    folder = path.parent.resolve()
+    return stat.S_ISREG(mode) and not any(folder.is_relative_to(one) for one in _OF_THE_SYSTEM)
+
+
+def temporary_path(path: Path, pid: int) -> Path:
+    """Where a process writes a file until it is whole; of a link, what it points to."""
+    path = path.resolve()
+    return path.with_name(f".{cut_name(path.name)}.{pid}.new")
+
+
+@contextmanager
+def new_file(path: Path) -> Iterator[BinaryIO]:
+    """A file to write: it stands at its path when the block ends, and not before.
+
+    What was there is replaced, and what may be done with it stays; of a link, what it points to.
+    A device or a pipe is written into at once.
+
+    Raises:
+        OSError: It cannot be written.
+    """
+    if not is_replaceable(path):
+        with open(path, "wb") as file:
+            yield file
+        return
+    temporary = temporary_path(path, os.getpid())
+    try:
+        with open(temporary, "wb") as file:
+            yield file
+            file.flush()
+            os.fsync(file.fileno())
+        target = path.resolve()
+        if target.exists():
+            temporary.chmod(target.stat().st_mode & 0o777)
+        temporary.replace(target)
+    finally:
+        temporary.unlink(missing_ok=True)
