@@ -78,7 +78,9 @@ async def test_a_status_is_the_sdks_exception_and_tells_place_message_and_advice
     assert isinstance(error.__cause__, getattr(sdk, name))
     assert error.__cause__.status_code == status
     url = fault_server.url + PATHS[client_type]
-    assert str(error) == f"{status} from {url}: so it is{advice}"
+    header = "Authorization" if client_type.startswith("openai") else "x-api-key"
+    sent = f" (the one that was given, sent in the header {header})" if "key" in advice else ""
+    assert str(error) == f"{status} from {url}: so it is{advice}{sent}"
 
 
 @pytest.mark.parametrize("status", [408, 529])
@@ -155,9 +157,15 @@ async def test_a_refused_connection_names_the_endpoint(connect: Connect, way: st
     assert isinstance(error.__cause__, openai.APIConnectionError)
 
 
-@pytest.mark.parametrize("reply", [Reply(reset=True), Reply(body=CHAT_ANSWER, cut=40)])
+@pytest.mark.parametrize(
+    ("reply", "said"),
+    [
+        (Reply(reset=True), "no connection to {url}: "),
+        (Reply(body=CHAT_ANSWER, cut=40), "the answer from {url} broke off: "),
+    ],
+)
 async def test_a_torn_connection_is_a_connection_error(
-    connect: Connect, fault_server: FaultServer, way: str, reply: Reply
+    connect: Connect, fault_server: FaultServer, way: str, reply: Reply, said: str
 ) -> None:
     fault_server.script(CHAT, [reply])
 
@@ -165,7 +173,7 @@ async def test_a_torn_connection_is_a_connection_error(
         error = await fail(take(way, client))
 
     assert isinstance(error.__cause__, openai.APIConnectionError)
-    assert f"no connection to {fault_server.url}{CHAT}: " in str(error)
+    assert said.format(url=fault_server.url + CHAT) in str(error)
 
 
 async def test_an_endpoint_that_never_answers_is_given_up(

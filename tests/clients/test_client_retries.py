@@ -205,7 +205,7 @@ async def test_the_slot_is_given_back_around_each_wait(
         await ask(client, state=state)
 
     assert observer.heard[0] == (3, "status 429")
-    assert observer.heard[1][1] == "no connection"
+    assert observer.heard[1][1] == "no connection: the connection was reset"
     assert observer.slept_inside == [True, True]
 
 

@@ -82,7 +82,7 @@ LASTING = {
     "500": ("InternalServerError", "500 from {url}: so it is (tried 3 times)"),
     "502": ("InternalServerError", "502 from {url}: <html>bad gateway</html> (tried 3 times)"),
     "reset": ("APIConnectionError", "no connection to {url}: "),
-    "cut": ("APIConnectionError", "no connection to {url}: "),
+    "cut": ("APIConnectionError", "the answer from {url} broke off: "),
 }
 
 

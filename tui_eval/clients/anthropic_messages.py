@@ -37,6 +37,7 @@ class AnthropicMessagesClient(
     ANSWER = AnthropicAnswer
     STREAM = AnthropicStream
     PATH = "/v1/messages"
+    KEY_HEADER = "x-api-key"
     OVERLONG_PHRASES: ClassVar[tuple[str, ...]] = (
         "prompt is too long",
         "exceed context limit",

@@ -12,7 +12,7 @@ from tui_eval.clients.credentials import credentials_of
 from tui_eval.clients.faults import advice, describe, is_overlong
 from tui_eval.clients.provider_profiles import ProviderProfile, profile_of
 from tui_eval.clients.refused_parameters import how_to_turn_off
-from tui_eval.clients.secrets import Secrets
+from tui_eval.clients.secrets import Secrets, is_telling
 from tui_eval.clients.wire.reasoning import ReasoningRoute, field_of
 from tui_eval.errors import (
     Error,
@@ -44,13 +44,14 @@ class Client(ABC, Generic[ClientT, MessagesT, ResponseT, ToolT]):
     """
 
     OVERLONG_PHRASES: ClassVar[tuple[str, ...]] = ()
+    KEY_HEADER: ClassVar[str] = "Authorization"
 
     def __init__(
         self, client_or_config: ClientT | ClientConfig, *, api_key: str | None = None
     ) -> None:
         self.logger = logging.getLogger(f"{__name__}.{type(self).__name__}")
         self.config: ClientConfig | None = None
-        self._api_key = ""
+        self._api_key = self._key_variable = ""
         self._secrets = Secrets()
         self._profiles: dict[str, ProviderProfile] = {}
         if isinstance(client_or_config, ClientConfig):
@@ -61,6 +62,7 @@ class Client(ABC, Generic[ClientT, MessagesT, ResponseT, ToolT]):
                 config = config.model_copy(update={"extra_headers": headers})
             self.config = config
             self._api_key = credentials.key
+            self._key_variable = credentials.variable
             self._secrets = Secrets.of(self._api_key, config.extra_headers)
             if not is_own(type(self).setup_client):
                 self._client = self.setup_client(config)
@@ -218,12 +220,25 @@ class Client(ABC, Generic[ClientT, MessagesT, ResponseT, ToolT]):
 
     def _failure(self, error: Exception) -> Error:
         timeout = self.config.timeout if self.config is not None else None
-        text = self._secrets.hide(describe(error, timeout) + advice(error))
+        text = self._secrets.hide(describe(error, timeout) + advice(error, self._credential))
         refused = getattr(error, "refused_parameter", None)
         if refused is not None:
             text += f"; {refused} is refused: {how_to_turn_off(refused)}"
         kind = OverlongPromptError if is_overlong(error, self.OVERLONG_PHRASES) else ModelError
         return kind(text)
+
+    @property
+    def _credential(self) -> str:
+        """Which key goes with each request and in which header, in words."""
+        if self.config is None:
+            return ""
+        telling = ", ".join(name for name in self.config.extra_headers if is_telling(name))
+        if telling:
+            return f"{telling}, as the endpoint's headers say"
+        if not self._api_key:
+            return "none was sent; name the variable that holds one with `api_key_var` or -k"
+        of = f"of {self._key_variable}" if self._key_variable else "that was given"
+        return f"the one {of}, sent in the header {self.KEY_HEADER}"
 
 
 def key_of_client(client: Any) -> str:

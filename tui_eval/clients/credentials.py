@@ -28,10 +28,12 @@ class Credentials:
     Args:
         key: Empty for none.
         headers: What goes beside the key: Prime's team.
+        variable: Which environment variable names it; empty where the caller had it.
     """
 
     key: str = field(default="", repr=False)
     headers: dict[str, str] = field(default_factory=dict)
+    variable: str = ""
 
 
 def credentials_of(config: ClientConfig, api_key: str | None = None) -> Credentials:
@@ -53,7 +55,8 @@ def credentials_of(config: ClientConfig, api_key: str | None = None) -> Credenti
     if "api_key_var" not in config.model_fields_set and not is_prime(config.api_base_url):
         var = ""
     key = _find_key(var) if api_key is None else api_key
-    return Credentials(key, _team_header(config) if var == PRIME_KEY_VAR and key else {})
+    team = _team_header(config) if var == PRIME_KEY_VAR and key else {}
+    return Credentials(key, team, var if api_key is None else "")
 
 
 def key_of(config: ClientConfig) -> str:

@@ -6,6 +6,7 @@ import json
 from types import ModuleType
 from typing import TYPE_CHECKING, Any
 
+from tui_eval.clients.causes import cause_of
 from tui_eval.errors import InvalidModelResponseError
 
 if TYPE_CHECKING:
@@ -47,8 +48,10 @@ _ADVICE = {
     401: "check the key",
     403: "check the key and what it may do",
     404: "check the model's name and the base URL, with or without /v1",
+    407: "a proxy wants a user and password: put both into the variable that names it",
 }
 """What to look at after answers that say that the request itself is wrong."""
+_ABOUT_THE_KEY = (401, 403)
 _OVERLONG_STATUSES = (400, 413, 422)
 _LONGEST_MESSAGE = 600
 
@@ -130,7 +133,20 @@ def server_message(body: Any) -> str:
     elif isinstance(body, list):
         body = json.dumps(body, ensure_ascii=False)
     text = "" if body is None else str(body).strip()
+    if text.startswith(("data:", "event:")):
+        return server_message(_first_event(text))
     return text if len(text) <= _LONGEST_MESSAGE else text[:_LONGEST_MESSAGE] + "…"
+
+
+def _first_event(text: str) -> Any:
+    """What the first event of a stream says, which came where no answer could begin."""
+    lines = (line.removeprefix("data:").strip() for line in text.splitlines())
+    for line in lines:
+        try:
+            return json.loads(line)
+        except ValueError:
+            continue
+    return text.partition(":")[2]
 
 
 def what_came_instead(answer: Any, wanted: str) -> str | None:
@@ -156,7 +172,7 @@ def describe(error: Exception, timeout: float | None) -> str:
         error: What the SDK or the short way raised.
         timeout: Seconds that a request may take, for the message of one that took longer.
     """
-    place = _place_of(error)
+    place = url_of(error)
     status = getattr(error, "status_code", None)
     tries = "".join(f" ({note})" for note in getattr(error, "__notes__", ()))
     if status is not None:
@@ -164,16 +180,29 @@ def describe(error: Exception, timeout: float | None) -> str:
     elif "Timeout" in type(error).__name__ and place and not _is_broken(error.__cause__):
         text = _timeout_text(error, place, timeout)
     elif place:
-        text = f"no connection to {place}: {_network_reason(error)}"
+        text = _connection_text(error, place)
     else:
         text = f"{type(error).__name__}: {error}"
     return text + tries
 
 
-def advice(error: Exception) -> str:
-    """What to look at after a failed call, to stand behind its line; empty where nothing helps."""
-    known = _ADVICE.get(getattr(error, "status_code", 0))
-    return f"; {known}" if known else ""
+def advice(error: Exception, credential: str = "") -> str:
+    """What to look at after a failed call, to stand behind its line; empty where nothing helps.
+
+    Args:
+        credential: Which key was sent, and how; for answers that refuse it.
+    """
+    status = getattr(error, "status_code", 0)
+    known = _ADVICE.get(status)
+    about = f" ({credential})" if credential and status in _ABOUT_THE_KEY else ""
+    return f"; {known}{about}" if known else ""
+
+
+def _connection_text(error: Exception, place: str) -> str:
+    cause = cause_of(error, place)
+    if cause is not None and cause.kind == "broke":
+        return f"the answer from {place} broke off: {_network_reason(error)}"
+    return f"no connection to {place}: {cause.text if cause else _network_reason(error)}"
 
 
 def _told(error: Exception) -> str:
@@ -186,7 +215,8 @@ def _told(error: Exception) -> str:
 
 def _timeout_text(error: Exception, place: str, timeout: float | None) -> str:
     if type(error.__cause__).__name__ == "ConnectTimeout":
-        return f"no connection to {place} in time: {_network_reason(error)}"
+        found = cause_of(error, place)
+        return f"no connection to {place} in time: {found.text if found else ''}"
     limit = "in time" if timeout is None else f"within {timeout:g} s"
     return f"no answer from {place} {limit}; the client's `timeout` sets the limit"
 
@@ -197,7 +227,7 @@ def _network_reason(error: BaseException) -> str:
     return str(error) or type(error).__name__
 
 
-def _place_of(error: Exception) -> str:
+def url_of(error: BaseException) -> str:
     """The URL that was asked, without user, password and query; empty where none is known."""
     try:
         request = getattr(error, "request", None)

@@ -227,7 +227,9 @@ def _raise_as_httpx2(error: aiohttp.ClientError) -> NoReturn:
     if isinstance(error, aiohttp.ClientHttpProxyError):
         # Its own text has the proxy's URL with the password.
         text = f"the proxy answers {error.status} {error.message}"
-        raise httpx2.ProxyError(text) from None
+        refused = httpx2.ProxyError(text)
+        refused.proxy_status = error.status  # type: ignore[attr-defined]
+        raise refused from None
     for kind, meaning in _MEANINGS:
         if isinstance(error, kind):
             raise meaning(str(error)) from error

@@ -23,8 +23,7 @@ class OpenAIResponsesClient(OpenAISdkClient[list[dict[str, Any]]]):
     """Speaks `/responses`; see `Client`.
 
     Every request carries the whole conversation, and nothing is stored at the endpoint unless the
-    sampling argument `store` says so. Reasoning goes back as it came and where it stood: by id
-    where it is stored, encrypted where it is not.
+    sampling argument `store` says so. Reasoning goes back as it came, encrypted or by id.
     """
 
     ANSWER = ResponsesAnswer
@@ -55,13 +54,7 @@ class OpenAIResponsesClient(OpenAISdkClient[list[dict[str, Any]]]):
     ) -> Any:
         """The endpoint's response."""
         state = kwargs.pop("state", None)
-        body, options = to_responses_body(
-            prompt,
-            model,
-            {**kwargs, **sampling_args},
-            tools,
-            self.profile(model).encrypted_reasoning,
-        )
+        body, options = to_responses_body(prompt, model, {**kwargs, **sampling_args}, tools)
         return await self.send(body, options, state)
 
     async def raise_from_native_response(self, response: Any) -> None:

@@ -25,13 +25,16 @@ STEP_S = 0.5
 """The rate grows with each step: so many seconds, or one request where that takes longer."""
 GROWS_BY = 0.01
 MOST_STEPS, LEAST_STEPS = 40.0, 6.0
-"""After so many steps it is three times what was learnt; the fewer, the less it was learnt of."""
+"""After so many steps it is three times what was learnt: fewer, where that was of few requests, or
+of a time that was silent for the most part, in which more might have been let through."""
 GUESS_GROWS_BY = 1 / 2
 """How much faster it goes after each request while nothing was learnt yet."""
 GUESS_OVER_S = 5.0
 """A first guess lets all through who wait, over the time that was asked for; at most over this."""
 SLOWEST = 1 / 60
 JITTER = 0.1
+CATCHES_UP_S = 0.1
+"""Turns that nobody took at their time, as the loop was busy, are taken for so long."""
 GAP_S = 60.0
 """What an endpoint refused before counts no further beyond its wait: nobody may have asked."""
 
@@ -97,7 +100,7 @@ class Pace:
             self._next_at = max(self._next_at, until)
             return
         else:
-            self._learn(until)
+            self._learn(at, until)
         self._since, self._noticed_at, self._sent = until, at, 0
         self._next_at = max(self._next_at, until)
 
@@ -108,13 +111,14 @@ class Pace:
             self._refusing_s = 1e-9
         self._refused_at, self._asked = at, asked
 
-    def _learn(self, until: float) -> None:
+    def _learn(self, at: float, until: float) -> None:
         served = self._sent - 1
         if served < 1:
             self._rate = max(self._rate / 2, SLOWEST)
         else:
             self._rate = served / max(until - self._since, 1e-3)
-        self._steps = min(max(2.0 * served, LEAST_STEPS), MOST_STEPS)
+        silent = (self._since - self._noticed_at) / max(at - self._noticed_at, 1e-3)
+        self._steps = max(min(2.0 * served, MOST_STEPS) * (1 - min(silent, 1.0)), LEAST_STEPS)
         self._guess_over = None
 
     def _interval(self, at: float) -> float:
@@ -149,7 +153,7 @@ class Pace:
         self._sent += 1
         at = now()
         interval = self._interval(at) * random.uniform(1 - JITTER, 1 + JITTER)
-        self._next_at = max(self._next_at, at - interval) + interval
+        self._next_at = max(self._next_at, at - max(interval, CATCHES_UP_S)) + interval
 
 
 _PACES: WeakValueDictionary[tuple[str, str, float], Pace] = WeakValueDictionary()

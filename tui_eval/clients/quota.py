@@ -8,7 +8,6 @@ from typing import Any
 
 from tui_eval.clients.retry_after import asked_wait
 
-_STATUSES = (400, 402, 403, 429)
 _SPENT = re.compile(
     r"insufficient[_ ](?:quota|balance|credits?|funds)"
     r"|billing[_ ]hard[_ ]limit|credit balance is too low|out of credits|credits? exhausted"
@@ -29,7 +28,7 @@ def is_quota_spent(error: BaseException) -> bool:
     status = getattr(error, "status_code", None)
     if status == 402:
         return True
-    if status not in _STATUSES:
+    if status is None or status < 400:
         return False
     body = getattr(error, "body", None)
     text = f"{getattr(error, 'code', None)} {_as_text(body) if body else error}"

@@ -14,7 +14,8 @@ from dataclasses import dataclass, field
 from typing import Any, Generic, TypeVar
 
 from tui_eval.clients import pacing
-from tui_eval.clients.faults import server_message
+from tui_eval.clients.causes import cause_of
+from tui_eval.clients.faults import server_message, url_of
 from tui_eval.clients.pacing import Pace, pace_of
 from tui_eval.clients.quota import is_quota_spent
 from tui_eval.clients.retry_after import asked_wait
@@ -180,7 +181,8 @@ def is_transient(error: BaseException) -> bool:
 
     True for connections that could not be made or broke, statuses 408, 409, 429 and from 500 on,
     and Anthropic's overload; False for a request that took longer than its time, a spent quota, a
-    wrong certificate, and where the server says `x-should-retry: false`.
+    wrong certificate, a port without TLS, a proxy that wants a password, and where the server
+    says `x-should-retry: false`.
     """
     status = getattr(error, "status_code", None)
     if status is None:
@@ -206,24 +208,27 @@ def _is_overload(error: BaseException) -> bool:
 
 
 def _is_transient_connection_fault(error: BaseException) -> bool:
-    import aiohttp
     import httpx2
 
     cause = error.__cause__
     if not isinstance(cause, httpx2.TransportError):
         return False
-    if isinstance(cause.__cause__, aiohttp.ClientConnectorCertificateError):
-        return False
     if isinstance(cause, httpx2.ConnectTimeout):
         return True
-    return not isinstance(cause, httpx2.TimeoutException | httpx2.UnsupportedProtocol)
+    if isinstance(cause, httpx2.TimeoutException | httpx2.UnsupportedProtocol):
+        return False
+    found = cause_of(error)
+    return found is None or found.passes
 
 
 def reason_of(error: BaseException) -> str:
     """Why a request waits: the status and the server's own words, on one line."""
     status = getattr(error, "status_code", None)
     if status is None:
-        return "no connection"
+        found = cause_of(error, url_of(error))
+        if found is None:
+            return "no connection"
+        return found.text if found.kind == "broke" else f"no connection: {found.text}"
     words = one_line(server_message(getattr(error, "body", None)), WORDS)
     return f"status {status}: {words}" if words else f"status {status}"
 

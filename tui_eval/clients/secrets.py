@@ -23,7 +23,7 @@ class Secrets:
         told = [
             text
             for name, value in headers.items()
-            if any(part in name.lower() for part in _TELLING)
+            if is_telling(name)
             for text in (value, value.rpartition(" ")[2])  # the second without `Bearer` or such
         ]
         return cls([api_key, *told])
@@ -59,3 +59,8 @@ class Secrets:
                 if name in attributes:
                     setattr(link, name, self.hide(attributes[name]))
             link = link.__cause__ or link.__context__
+
+
+def is_telling(header: str) -> bool:
+    """Whether a header's name tells that it carries a credential."""
+    return any(part in header.lower() for part in _TELLING)

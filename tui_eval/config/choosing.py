@@ -175,7 +175,6 @@ def _found_out(endpoint: Endpoint, settings: Settings) -> Settings:
         "input_price": endpoint.input_price,
         "output_price": endpoint.output_price,
         "stream": endpoint.stream or None,
-        **endpoint.profile,
     }
     source = endpoint.source or (f"provider {name}" if name else "")
     return {

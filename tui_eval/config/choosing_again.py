@@ -49,7 +49,6 @@ def _with_headers(before: RunPlan, path: Path, around: Surroundings) -> list[End
             {name: known.get(one.url, {}).get(name, text) if text == HIDDEN else text
              for name, text in one.headers.items()},
             one.max_concurrent, before.input_price, before.output_price, before.stream,
-            profile=before.profile,
         )
         for one in before.served_at
     ]  # fmt: skip

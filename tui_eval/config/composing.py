@@ -149,7 +149,6 @@ def _served(values: dict[str, Any], chosen: Chosen | None) -> list[Fault]:
         "input_price": first.input_price,
         "output_price": first.output_price,
         "stream": first.stream,
-        "profile": dict(first.profile),
         "endpoints": [
             PlannedEndpoint(
                 url=one.url, key_var=one.key_var, headers=dict(one.headers),

@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-import json
 import os
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from tui_eval.clients.provider_profiles import REASONING_FIELDS, TOKEN_LIMITS
 from tui_eval.config.options import CLIENT_TYPES
 from tui_eval.config.secret_values import masked_url
 from tui_eval.config.toml_files import TomlFile, read_toml
@@ -36,7 +34,6 @@ class Endpoint:
         max_concurrent: Rollouts in flight at it at most; 0 for no limit of its own.
         input_price, output_price: USD per million tokens; None where it is not known.
         stream: Whether its answers are asked for as streams.
-        profile: What it understands, where that is not as its provider's (`ProviderProfile`).
         source: Where it is written: `file:line`.
     """
 
@@ -50,17 +47,8 @@ class Endpoint:
     input_price: float | None = None
     output_price: float | None = None
     stream: bool = False
-    profile: Mapping[str, Any] = field(default_factory=dict)
     source: str = field(default="", compare=False)
 
-
-PROFILE: dict[str, tuple[Any, ...]] = {
-    "token_limit": TOKEN_LIMITS,
-    "reasoning_field": REASONING_FIELDS,
-    "encrypted_reasoning": (True, False),
-}
-"""Keys that say what an endpoint understands, and what may stand there."""
-_ONE_OF = {"stream": (True, False), **PROFILE}
 
 _FIELDS = {
     "endpoint_id": "endpoint_id",
@@ -77,7 +65,6 @@ _FIELDS = {
     "input_price": "input_price",
     "output_price": "output_price",
     "stream": "stream",
-    **{name: name for name in PROFILE},
 }
 
 _NEEDED = ("endpoint_id", "model", "url")
@@ -88,7 +75,6 @@ _ALIKE = {
     "input_price": "input_price",
     "output_price": "output_price",
     "stream": "stream",
-    "profile": "profile",
 }
 """What the replicas of an alias have in common: attribute, and how it is written."""
 
@@ -211,7 +197,6 @@ def _endpoint(file: TomlFile, number: int, table: Any) -> tuple[Endpoint | None,
         input_price=values.get("input_price"),
         output_price=values.get("output_price"),
         stream=values.get("stream", False),
-        profile={name: values[name] for name in PROFILE if name in values},
         source=here,
     )
     return endpoint, []
@@ -227,10 +212,9 @@ def _value(key: str, name: str, value: Any) -> Any:
         if type(value) is not int or value < 1:
             raise ValueError(f"{name} must be a whole number from 1 on")
         return value
-    if key in _ONE_OF:
-        known = _ONE_OF[key]
-        if type(value) is not type(known[0]) or value not in known:
-            raise ValueError(f"{name} must be {' or '.join(map(json.dumps, known))}")
+    if key == "stream":
+        if not isinstance(value, bool):
+            raise ValueError(f"{name} must be true or false")
         return value
     if key in ("input_price", "output_price"):
         if type(value) not in (int, float) or not 0 <= value < float("inf"):

@@ -19,6 +19,7 @@ from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
+from tui_eval.clients.proxies import spare_loopback
 from tui_eval.commands import Command, Stop
 from tui_eval.config.plan import Request
 from tui_eval.engine.attending import Job, let_listeners_read
@@ -196,6 +197,7 @@ def main() -> None:
     parser.add_argument("--env-dir-path", type=Path, default=Path("environments"))
     parser.add_argument("--no-alias", action="store_true")
     asked = parser.parse_args()
+    spare_loopback()
     if asked.describe is not None:
         sys.exit(_tell_environment(asked.describe, asked.env_dir_path, no_alias=asked.no_alias))
     if asked.list:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from tui_eval.clients.causes import cause_of
 from tui_eval.clients.retrying import is_transient
 from tui_eval.errors import Error, ErrorChain, InfraError, ModelError
 
@@ -29,6 +30,8 @@ def may_pass(error: object) -> bool:
         return True
     links = [*ErrorChain(error)]
     if any(getattr(link, "status_code", None) and not is_transient(link) for link in links):
+        return False
+    if any((cause := cause_of(link)) and not cause.passes for link in links):
         return False
     if isinstance(error, Error):
         return isinstance(error, ModelError)

@@ -17,6 +17,7 @@ from typing import Any
 
 from tui_eval.clients.base import Client
 from tui_eval.clients.given_clients import note_use
+from tui_eval.clients.proxies import spare_loopback
 from tui_eval.errors import JudgeError
 from tui_eval.messages import Messages, UserMessage, text_of
 from tui_eval.parsers.parser import Parser
@@ -210,6 +211,7 @@ class JudgeRubric(Rubric):
             )
         from openai import AsyncOpenAI
 
+        spare_loopback()
         self.judge_client = self.class_objects["judge_client"] = AsyncOpenAI()
         return self.judge_client
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from typing import Any
 
+from tui_eval.clients.causes import cause_of
 from tui_eval.clients.credentials import credentials_of
 from tui_eval.clients.openai_sdk import NO_KEY
 from tui_eval.errors import Fault, RefusedError, nearest
@@ -35,10 +36,11 @@ def unknown_model(
         status, body = _get(url, _headers(endpoint, client_type))
     except RefusedError:
         return []  # a key that is missing is told with the plan
-    except Exception:  # whatever a network does
-        return []
+    except Exception as error:  # whatever a network does
+        cause = cause_of(error, url)
+        return [] if cause is None or cause.passes else [Fault(url, cause.text)]
     if status in (401, 403):
-        return [_key_refused(url, status, key_var)]
+        return [_key_refused(url, status, key_var, client_type)]
     offered = _names(body) if status == 200 else None
     # Anthropic serves names that it does not list.
     if not offered or client_type == _ANTHROPIC or _has(offered, model):
@@ -81,12 +83,14 @@ def _get(url: str, headers: dict[str, str]) -> tuple[int, bytes]:
         return answer.status_code, body
 
 
-def _key_refused(url: str, status: int, key_var: str) -> Fault:
+def _key_refused(url: str, status: int, key_var: str, client_type: str) -> Fault:
     if not key_var:
         hint = f"Name the variable that holds a key with -k; {ANYWAY}"
         return Fault(url, f"the endpoint wants a key (HTTP {status}), and none is named", hint)
     hint = f"Put a valid key into it, or name another variable with -k; {ANYWAY}"
-    return Fault(url, f"the key in {key_var} is refused (HTTP {status})", hint)
+    header = "x-api-key" if client_type == _ANTHROPIC else "Authorization"
+    what = f"the key in {key_var} is refused (HTTP {status}), sent in the header {header}"
+    return Fault(url, what, hint)
 
 
 def _names(body: bytes) -> list[str] | None:

@@ -3,18 +3,25 @@
 from __future__ import annotations
 
 import socket
-from urllib.parse import urlsplit
-from urllib.request import getproxies, proxy_bypass
 
+from yarl import URL
+
+from tui_eval.clients.causes import cause_of, of_proxy
+from tui_eval.clients.proxies import proxy_found
 from tui_eval.config.secret_values import masked_url
 from tui_eval.config.values import is_url
 from tui_eval.errors import Fault
 
 ANSWERS_WITHIN_S = 3.0
+_HINTS = {
+    "refused": "Start the server, or name another URL with -b",
+    "DNS": "Check the URL and the network",
+}
+"""What helps against each cause that is a plain no."""
 
 
 def unreachable(url: str) -> list[Fault]:
-    """Why no connection to a URL can be made; nothing where one can, or where a proxy decides.
+    """Why no connection to a URL, or to the proxy before it, can be made; nothing where one can.
 
     Only a plain no counts: a refused connection or an unknown host. A slow network is left to
     the requests' own time-outs and retries.
@@ -22,18 +29,17 @@ def unreachable(url: str) -> list[Fault]:
     where = masked_url(url)
     if not is_url(url):
         return [Fault(where, "this is no URL of a server")]
-    parts = urlsplit(url)
-    host, port = parts.hostname, parts.port or (443 if parts.scheme == "https" else 80)
-    assert host is not None
-    if parts.scheme in getproxies() and not proxy_bypass(host):
-        return []
+    proxy = proxy_found(url)
+    asked = URL(url) if proxy is None else proxy.url
     try:
-        socket.create_connection((host, port), ANSWERS_WITHIN_S).close()
-    except ConnectionRefusedError:
-        hint = "Start the server, or name another URL with -b"
-        return [Fault(where, f"nothing listens on port {port} of {host}", hint)]
-    except (socket.gaierror, UnicodeError):  # the second where it cannot be a name at all
-        return [Fault(where, f"the host {host} is not known", "Check the URL and the network")]
-    except OSError:
-        return []
+        socket.create_connection((asked.host, asked.port), ANSWERS_WITHIN_S).close()
+    except UnicodeError:  # it cannot be a name at all
+        return [Fault(where, f"the host {asked.host} is not known (DNS)", _HINTS["DNS"])]
+    except OSError as error:
+        cause = cause_of(error, str(asked))
+        if cause is None or cause.kind not in _HINTS:
+            return []
+        if proxy is None:
+            return [Fault(where, cause.text, _HINTS[cause.kind])]
+        return [Fault(where, of_proxy(cause, proxy).text)]
     return []
