@@ -9,7 +9,9 @@ from typing_extensions import TypedDict  # that of `typing` is refused by pydant
 
 from tui_eval.messages import AssistantMessage, CustomBaseModel, Messages
 
-FinishReason: TypeAlias = Literal["stop", "length", "tool_calls"] | None
+FinishReason: TypeAlias = (
+    Literal["stop", "length", "tool_calls", "refusal", "content_filter"] | None
+)
 """Why an answer ended; None where the endpoint gives another reason."""
 JsonPrimitive: TypeAlias = str | int | float | bool | None
 """What JSON has beside arrays and objects."""

@@ -46,7 +46,7 @@ from tui_eval.types import Tool
 PAYLOADS = Path(__file__).parent / "payloads"
 
 
-def answer_with(content: list[dict[str, Any]], reason: str = "end_turn") -> AnthropicAnswer:
+def answer_with(content: list[dict[str, Any]], reason: str | None = "end_turn") -> AnthropicAnswer:
     payload = {"id": "msg_1", "model": "m", "content": content, "stop_reason": reason}
     answer: AnthropicAnswer = decode_answer(json.dumps(payload).encode(), AnthropicAnswer)
     return answer
@@ -330,7 +330,9 @@ def test_reads_thinking_tool_calls_and_usage(sdk: bool) -> None:
         ("end_turn", ("stop", False)),
         ("stop_sequence", ("stop", False)),
         ("max_tokens", ("length", True)),
-        ("refusal", (None, False)),
+        ("refusal", ("refusal", False)),
+        ("pause_turn", (None, False)),
+        ("model_context_window_exceeded", ("length", True)),
     ],
 )
 def test_stop_reasons_get_our_names(reason: str, expected: tuple[str | None, bool]) -> None:
@@ -339,11 +341,11 @@ def test_stop_reasons_get_our_names(reason: str, expected: tuple[str | None, boo
     assert (message.finish_reason, message.is_truncated) == expected
 
 
-def test_an_answer_without_content_is_invalid_and_an_empty_one_empty() -> None:
+def test_an_answer_without_content_is_invalid_and_an_empty_one_without_reason_empty() -> None:
     with pytest.raises(InvalidModelResponseError, match="content"):
         check_anthropic_answer(AnthropicAnswer())
-    with pytest.raises(EmptyModelResponseError, match="end_turn"):
-        check_anthropic_answer(answer_with([]))
+    with pytest.raises(EmptyModelResponseError, match="stop reason: None"):
+        check_anthropic_answer(answer_with([], None))
 
 
 @pytest.mark.parametrize(

@@ -237,10 +237,10 @@ async def test_anything_but_one_choice_is_invalid(
     assert f"{count} choices" in str(error)
 
 
-async def test_an_empty_answer_is_an_error(
+async def test_an_empty_answer_that_does_not_say_why_is_an_error(
     connect: Connect, fault_server: FaultServer, way: str
 ) -> None:
-    choice = {"index": 0, "message": {"role": "assistant", "content": ""}, "finish_reason": "stop"}
+    choice = {"index": 0, "message": {"role": "assistant", "content": ""}, "finish_reason": None}
     fault_server.script(CHAT, [Reply(body={**CHAT_ANSWER, "choices": [choice]})])
 
     async with connect() as client:

@@ -160,6 +160,7 @@ def test_anything_but_one_choice_is_invalid(count: int) -> None:
 
 
 @pytest.mark.parametrize("text", [None, ""])
-def test_an_answer_without_text_is_empty(text: str | None) -> None:
-    with pytest.raises(EmptyModelResponseError, match="length"):
-        check_completion_answer(answer_with(text=text, finish_reason="length"))
+def test_an_answer_without_text_is_empty_where_nothing_says_why(text: str | None) -> None:
+    check_completion_answer(answer_with(text=text, finish_reason="length"))
+    with pytest.raises(EmptyModelResponseError, match="finish reason: None"):
+        check_completion_answer(answer_with(text=text, finish_reason=None))

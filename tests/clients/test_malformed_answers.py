@@ -169,13 +169,15 @@ async def test_no_choice_or_two(
 
 
 @pytest.mark.parametrize("way", WAYS)
-async def test_nothing_in_the_answer(
+async def test_nothing_in_the_answer_and_no_reason_for_it(
     connect: Connect, fault_server: FaultServer, client_type: str, way: str
 ) -> None:
     empty = {
-        "choices": [{"index": 0, "text": "", "message": {"content": ""}, "finish_reason": "stop"}],
+        "choices": [{"index": 0, "text": "", "message": {"content": ""}, "finish_reason": None}],
         "output": [],
         "content": [],
+        "status": None,
+        "stop_reason": None,
     }
     answer = ANSWERS[client_type]
     body = {key: empty.get(key, value) for key, value in answer.items()}

@@ -42,7 +42,7 @@ def read(name: str) -> Response:
     return from_chat_answer(answer)
 
 
-def answer_with(message: dict[str, Any], reason: str = "stop") -> ChatAnswer:
+def answer_with(message: dict[str, Any], reason: str | None = "stop") -> ChatAnswer:
     payload = {"id": "x", "choices": [{"message": message, "finish_reason": reason}]}
     answer: ChatAnswer = decode_answer(json.dumps(payload).encode(), ChatAnswer)
     return answer
@@ -272,9 +272,9 @@ def test_anything_but_one_choice_is_invalid(count: int) -> None:
 
 
 @pytest.mark.parametrize("content", [None, ""])
-def test_an_empty_answer_is_an_error_of_its_own(content: str | None) -> None:
-    with pytest.raises(EmptyModelResponseError, match="length"):
-        check_chat_answer(answer_with({"content": content}, "length"))
+def test_an_answer_that_is_empty_and_does_not_say_why_is_an_error(content: str | None) -> None:
+    with pytest.raises(EmptyModelResponseError, match="finish reason: None"):
+        check_chat_answer(answer_with({"content": content}, None))
 
 
 def test_arguments_that_are_an_object_become_json_text() -> None:
@@ -286,7 +286,7 @@ def test_arguments_that_are_an_object_become_json_text() -> None:
 
 
 def test_other_finish_reasons_are_none() -> None:
-    response = from_chat_answer(answer_with({"content": "a"}, "content_filter"))
+    response = from_chat_answer(answer_with({"content": "a"}, "bored"))
 
     assert (response.message.finish_reason, response.message.is_truncated) == (None, False)
 

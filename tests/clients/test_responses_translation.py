@@ -7,13 +7,14 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from drawn_conversations import assistants, names, systems, texts, tool_results, users
+from drawn_conversations import assistants, names, objects, systems, texts, tool_results, users
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from openai.types.responses import Response as SdkResponse
 
 from tui_eval.clients.sdk_client import encode_body
 from tui_eval.clients.wire.answer_struct import decode_answer
+from tui_eval.clients.wire.failed_answers import ToldError
 from tui_eval.clients.wire.responses_answer import ResponsesAnswer
 from tui_eval.clients.wire.responses_items import from_items, to_items
 from tui_eval.clients.wire.responses_translation import (
@@ -57,7 +58,7 @@ model_calls = st.fixed_dictionaries(
         "id": names,
         "call_id": names,
         "name": names,
-        "arguments": texts,
+        "arguments": objects.map(json.dumps),
         "status": st.just("completed"),
     }
 )
@@ -369,7 +370,7 @@ def test_arguments_that_are_an_object_become_json_text() -> None:
 def test_an_answer_cut_off_within_its_reasoning_is_truncated_and_no_error() -> None:
     message = read("openai_responses_incomplete.json").message
 
-    assert (message.content, message.finish_reason, message.is_truncated) == (None, "length", True)
+    assert (message.content, message.finish_reason, message.is_truncated) == ("", "length", True)
 
 
 def test_an_answer_that_a_filter_stopped_is_not_truncated() -> None:
@@ -377,7 +378,7 @@ def test_an_answer_that_a_filter_stopped_is_not_truncated() -> None:
 
     message = from_responses_answer(answer_with([text_item("a")], **fields)).message
 
-    assert (message.finish_reason, message.is_truncated) == (None, False)
+    assert (message.finish_reason, message.is_truncated) == ("content_filter", False)
 
 
 def test_a_refusal_is_the_text_of_the_answer() -> None:
@@ -408,7 +409,8 @@ def test_log_probabilities_are_kept_in_the_shape_of_a_chat() -> None:
 
 def test_a_failed_response_tells_why() -> None:
     for sdk in (False, True):
-        with pytest.raises(InvalidModelResponseError, match="failed to generate a response"):
+        kind = ToldError if sdk else InvalidModelResponseError
+        with pytest.raises(kind, match="failed to generate a response"):
             read("openai_responses_failed.json", sdk)
 
 
@@ -418,6 +420,7 @@ def test_a_response_that_is_not_done_is_invalid() -> None:
 
 
 @pytest.mark.parametrize("output", [[], [text_item("")], [{"type": "message", "content": None}]])
-def test_a_response_with_nothing_in_it_is_empty(output: list[Any]) -> None:
-    with pytest.raises(EmptyModelResponseError, match="completed"):
-        check_responses_answer(answer_with(output))
+def test_a_response_with_nothing_in_it_that_has_no_status_is_empty(output: list[Any]) -> None:
+    check_responses_answer(answer_with(output))
+    with pytest.raises(EmptyModelResponseError):
+        check_responses_answer(answer_with(output, status=None))

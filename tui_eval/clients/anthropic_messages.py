@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from types import ModuleType
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import TYPE_CHECKING, Any
 
 from tui_eval.clients.sdk_client import SdkClient
 from tui_eval.clients.wire.anthropic_answer import AnthropicAnswer
@@ -38,14 +38,6 @@ class AnthropicMessagesClient(
     STREAM = AnthropicStream
     PATH = "/v1/messages"
     KEY_HEADER = "x-api-key"
-    OVERLONG_PHRASES: ClassVar[tuple[str, ...]] = (
-        "prompt is too long",
-        "exceed context limit",
-        "exceeds context limit",
-        "too many total text bytes",
-        "context length",
-        "input is too long",
-    )
 
     def sdk(self) -> ModuleType:
         """Anthropic's SDK."""

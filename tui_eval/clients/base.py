@@ -9,9 +9,10 @@ from functools import cached_property
 from typing import Any, ClassVar, Generic, TypeVar
 
 from tui_eval.clients.credentials import credentials_of
-from tui_eval.clients.faults import advice, describe, is_overlong
+from tui_eval.clients.faults import advice, describe
 from tui_eval.clients.provider_profiles import ProviderProfile, profile_of
 from tui_eval.clients.refused_parameters import how_to_turn_off
+from tui_eval.clients.refused_prompts import kind_of_refusal
 from tui_eval.clients.secrets import Secrets, is_telling
 from tui_eval.clients.wire.reasoning import ReasoningRoute, field_of
 from tui_eval.errors import (
@@ -19,7 +20,6 @@ from tui_eval.errors import (
     Fault,
     InvalidModelResponseError,
     ModelError,
-    OverlongPromptError,
     RefusedError,
 )
 from tui_eval.messages import Messages, note_reasoning_origin
@@ -44,6 +44,7 @@ class Client(ABC, Generic[ClientT, MessagesT, ResponseT, ToolT]):
     """
 
     OVERLONG_PHRASES: ClassVar[tuple[str, ...]] = ()
+    """What else the endpoint says of overlong prompts, in lower case; see `refused_prompts`."""
     KEY_HEADER: ClassVar[str] = "Authorization"
 
     def __init__(
@@ -182,6 +183,7 @@ class Client(ABC, Generic[ClientT, MessagesT, ResponseT, ToolT]):
             ModelError: The call failed; the cause is the provider's exception.
             InvalidModelResponseError: The answer is not one usable answer.
             OverlongPromptError: The prompt does not fit into the model's context.
+            PromptRefusedError: The prompt is refused for what it holds.
         """
         try:
             native_prompt, extra = await self.to_native_prompt(prompt)
@@ -224,7 +226,7 @@ class Client(ABC, Generic[ClientT, MessagesT, ResponseT, ToolT]):
         refused = getattr(error, "refused_parameter", None)
         if refused is not None:
             text += f"; {refused} is refused: {how_to_turn_off(refused)}"
-        kind = OverlongPromptError if is_overlong(error, self.OVERLONG_PHRASES) else ModelError
+        kind = kind_of_refusal(error, self.OVERLONG_PHRASES) or ModelError
         return kind(text)
 
     @property

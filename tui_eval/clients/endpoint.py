@@ -4,20 +4,21 @@ from __future__ import annotations
 
 import asyncio
 import copy
-import json
 from collections.abc import Awaitable, Callable, Mapping
 from types import ModuleType
-from typing import TypeVar
+from typing import Any, TypeVar
 
 import aiohttp
 import httpx2
+import msgspec
 from multidict import CIMultiDict
 from yarl import URL
 
-from tui_eval.clients.faults import ToldError, connection_error, status_error
+from tui_eval.clients.faults import connection_error, status_error
 from tui_eval.clients.http_session import HttpSession
 from tui_eval.clients.proxies import proxy_of
 from tui_eval.clients.sampling import PLAIN, CallOptions
+from tui_eval.clients.wire.failed_answers import ToldError, read_whole, sdk_error
 
 # The content was decompressed and put together.
 _NO_LONGER_TRUE = ("content-encoding", "transfer-encoding", "content-length")
@@ -65,11 +66,18 @@ class Endpoint:
         other.url = URL(url)
         return other
 
-    async def post(self, payload: bytes, options: CallOptions = PLAIN) -> bytes:
-        """The content of the answer to one request.
+    async def post(
+        self, payload: bytes, kind: type[msgspec.Struct], options: CallOptions = PLAIN
+    ) -> Any:
+        """The answer to one request.
+
+        Args:
+            kind: What the answer is read as.
 
         Raises:
-            openai.APIError, anthropic.APIError: A status that is no success, or no whole answer.
+            openai.APIError, anthropic.APIError: A status that is no success, no whole answer, or
+                an error with a status in its place.
+            InvalidModelResponseError: The answer is no JSON, or not of that kind.
         """
         url, headers = self.url, self._headers
         if options is not PLAIN:
@@ -84,7 +92,12 @@ class Endpoint:
         if not 200 <= answer.status < 300:
             request = httpx2.Request("POST", str(url), headers=headers, content=payload)
             raise status_error(self._sdk(), _response(answer, content, request))
-        return content
+        try:
+            return read_whole(content, kind, url)
+        except ToldError as error:
+            request = httpx2.Request("POST", str(url), headers=headers, content=payload)
+            failure = sdk_error(error, self._sdk(), request)
+        raise failure
 
     async def stream(
         self,
@@ -117,9 +130,10 @@ class Endpoint:
         except (httpx2.HTTPError, TimeoutError) as error:
             raise connection_error(self._sdk(), request, error) from error
         except ToldError as error:
-            told = json.dumps({"error": error.told}).encode()
-            refusal = httpx2.Response(error.status, content=told, request=request)
-        raise status_error(self._sdk(), refusal)
+            failure = sdk_error(error, self._sdk(), request)
+        else:
+            failure = status_error(self._sdk(), refusal)
+        raise failure
 
     def _with(self, options: CallOptions) -> tuple[URL, CIMultiDict[str]]:
         url, headers = self.url, self._headers

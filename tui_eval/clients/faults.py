@@ -7,7 +7,6 @@ from types import ModuleType
 from typing import TYPE_CHECKING, Any
 
 from tui_eval.clients.causes import cause_of
-from tui_eval.errors import InvalidModelResponseError
 
 if TYPE_CHECKING:
     import httpx2
@@ -25,25 +24,6 @@ _STATUS_NAMES = {
     429: "RateLimitError",
     529: "OverloadedError",
 }
-_STATUSES_OF_NAMES = {
-    "invalid_request_error": 400,
-    "invalid_prompt": 400,
-    "context_length_exceeded": 400,
-    "authentication_error": 401,
-    "billing_error": 402,
-    "permission_error": 403,
-    "not_found_error": 404,
-    "request_too_large": 413,
-    "rate_limit_error": 429,
-    "rate_limit_exceeded": 429,
-    "insufficient_quota": 429,
-    "api_error": 500,
-    "server_error": 500,
-    "server_is_overloaded": 503,
-    "timeout_error": 504,
-    "overloaded_error": 529,
-}
-"""What errors in the middle of a stream are called, by the statuses that they have otherwise."""
 _ADVICE = {
     401: "check the key",
     403: "check the key and what it may do",
@@ -52,7 +32,6 @@ _ADVICE = {
 }
 """What to look at after answers that say that the request itself is wrong."""
 _ABOUT_THE_KEY = (401, 403)
-_OVERLONG_STATUSES = (400, 413, 422)
 _LONGEST_MESSAGE = 600
 
 
@@ -79,28 +58,6 @@ def status_error(sdk: ModuleType, response: httpx2.Response) -> Exception:
         body = body.get("error", body)
     error: Exception = kind(text, response=response, body=body)
     return error
-
-
-class ToldError(Exception):
-    """An error in the middle of an answer, with the status that it would have had as an answer."""
-
-    def __init__(self, status: int, told: Any) -> None:
-        super().__init__(f"status {status} in the middle of the answer")
-        self.status = status
-        self.told = told
-
-
-def told_error(told: Any) -> Exception:
-    """The exception for an error that an endpoint tells in the middle of an answer.
-
-    A `ToldError` where it says a status, by number or name; an `InvalidModelResponseError` else.
-    """
-    if isinstance(told, dict):
-        for name in (str(told.get("code")), str(told.get("type"))):
-            status = int(name) if name.isdecimal() else _STATUSES_OF_NAMES.get(name, 0)
-            if 400 <= status <= 599:
-                return ToldError(status, told)
-    return InvalidModelResponseError(_error_in_answer(told))
 
 
 def connection_error(sdk: ModuleType, request: httpx2.Request, error: Exception) -> Exception:
@@ -158,10 +115,11 @@ def what_came_instead(answer: Any, wanted: str) -> str | None:
     if isinstance(answer, str | bytes):
         return f"the answer is text, not a {wanted}: {answer[:200]!r}"
     error = getattr(answer, "error", None)
-    return _error_in_answer(error) if error else None
+    return error_in_answer(error) if error else None
 
 
-def _error_in_answer(error: Any) -> str:
+def error_in_answer(error: Any) -> str:
+    """What people are told of an error that came as an answer."""
     return f"the endpoint answered with an error: {server_message(error)}"
 
 
@@ -176,7 +134,7 @@ def describe(error: Exception, timeout: float | None) -> str:
     status = getattr(error, "status_code", None)
     tries = "".join(f" ({note})" for note in getattr(error, "__notes__", ()))
     if status is not None:
-        text = f"{status} from {place}: {_told(error)}"
+        text = f"{status} from {place or 'the endpoint'}: {_told(error)}"
     elif "Timeout" in type(error).__name__ and place and not _is_broken(error.__cause__):
         text = _timeout_text(error, place, timeout)
     elif place:
@@ -237,11 +195,3 @@ def url_of(error: BaseException) -> str:
         return ""
     url = request.url
     return f"{url.scheme}://{url.netloc.decode('ascii', 'replace')}{url.path}"
-
-
-def is_overlong(error: Exception, phrases: tuple[str, ...]) -> bool:
-    """Whether the server refused the prompt because it does not fit into the context."""
-    if getattr(error, "status_code", None) not in _OVERLONG_STATUSES:
-        return False
-    text = f"{error} {getattr(error, 'body', '')}".lower()
-    return any(phrase in text for phrase in phrases)

@@ -1,4 +1,4 @@
-"""Clients of an SDK that somebody handed in, and the event loops on which they were used."""
+"""Clients of an SDK that somebody handed in: calls by them, and the loops that used them."""
 
 from __future__ import annotations
 
@@ -7,7 +7,11 @@ import contextlib
 import sys
 import threading
 import weakref
+from collections.abc import Awaitable, Callable
 from typing import Any
+
+from tui_eval.clients.retrying import Retries, send_with_retries
+from tui_eval.clients.wire.failed_answers import raise_if_failed
 
 _USED: weakref.WeakKeyDictionary[asyncio.AbstractEventLoop, weakref.WeakSet[Any]] = (
     weakref.WeakKeyDictionary()
@@ -46,3 +50,46 @@ async def leave_loop() -> None:
                 # A RuntimeError is that of a connection whose own loop has ended before.
                 with contextlib.suppress(OSError, RuntimeError, httpx2.TransportError):
                     await transport.aclose()
+
+
+def retries_of(client: Any) -> int:
+    """How often an SDK's client tries again by itself; 0 where it does not say."""
+    told = getattr(client, "max_retries", 0)
+    return told if isinstance(told, int) else 0
+
+
+async def ask_sdk(
+    call: Callable[[], Awaitable[Any]],
+    retries: Retries,
+    state: Any = None,
+    *,
+    tries_by_itself: bool = True,
+) -> Any:
+    """The answer of a call by an SDK's client, which takes what a 200 says of a failure for one.
+
+    Args:
+        call: Makes the call.
+        retries: How it is made again after passing failures.
+        state: A rollout's state; its observer hears of the waits.
+        tries_by_itself: Whether the client has tried again already where the call raises.
+
+    Raises:
+        ToldError: The answer says that the call failed, with a status.
+        InvalidModelResponseError: It says so without one.
+        Exception: What the call raised.
+    """
+
+    async def send() -> Any:
+        try:
+            answer = await call()
+        except Exception as error:
+            if not tries_by_itself:
+                raise
+            return error
+        raise_if_failed(answer)
+        return answer
+
+    answer = await send_with_retries(send, retries, state)
+    if isinstance(answer, Exception):
+        raise answer
+    return answer

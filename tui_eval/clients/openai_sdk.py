@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 from types import ModuleType
-from typing import TYPE_CHECKING, Any, ClassVar, Generic
+from typing import TYPE_CHECKING, Any, Generic
 
 from tui_eval.clients.base import MessagesT
 from tui_eval.clients.sdk_client import SdkClient, text_headers
@@ -21,19 +21,6 @@ _SETTINGS_OF_THE_SDK = ("OPENAI_ORG_ID", "OPENAI_PROJECT_ID", "OPENAI_CUSTOM_HEA
 
 class OpenAISdkClient(SdkClient["AsyncOpenAI", MessagesT, dict[str, Any]], Generic[MessagesT]):
     """A client that calls over OpenAI's SDK; see `Client`."""
-
-    OVERLONG_PHRASES: ClassVar[tuple[str, ...]] = (
-        "this model's maximum context length is",
-        "is longer than the model's context length",
-        "exceeds the model's context length",
-        "exceeds the context window",
-        "exceed the configured limit",
-        "exceeds the configured limit",
-        "exceeded model",
-        "prompt_too_long",
-        "context length",
-        "context_length_exceeded",
-    )
 
     def sdk(self) -> ModuleType:
         """OpenAI's SDK."""

@@ -13,12 +13,12 @@ from typing import TYPE_CHECKING, Any, ClassVar, Generic
 import msgspec
 
 from tui_eval.clients.base import Client, ClientT, MessagesT, ToolT, is_own
-from tui_eval.clients.given_clients import note_use
+from tui_eval.clients.given_clients import ask_sdk, note_use, retries_of
 from tui_eval.clients.refused_parameters import LearntParameters, Refusals, instead
 from tui_eval.clients.retrying import Retries, send_with_retries
 from tui_eval.clients.sampling import CallOptions
 from tui_eval.clients.wire.answer_stream import AnswerStream
-from tui_eval.clients.wire.answer_struct import read_answer
+from tui_eval.clients.wire.failed_answers import ToldError, read_whole, sdk_error
 from tui_eval.errors import InvalidModelResponseError
 from tui_eval.observer import SILENT
 from tui_eval.types import ClientConfig
@@ -73,6 +73,11 @@ class SdkClient(Client[ClientT, MessagesT, Any, ToolT], Generic[ClientT, Message
             return made
         return made.with_options(max_retries=0)
 
+    @cached_property
+    def _given_retries(self) -> Retries:
+        """For failures that such a client takes for answers, as often as it tries others again."""
+        return Retries(retries_of(self.client))
+
     @abstractmethod
     def sdk(self) -> ModuleType:
         """The provider's SDK."""
@@ -125,9 +130,10 @@ class SdkClient(Client[ClientT, MessagesT, Any, ToolT], Generic[ClientT, Message
             if self._streams:
                 return await self._stream(self._endpoint, body, options, state)
             payload = encode_body(body)
-            send = self._endpoint.post
-            content = await send_with_retries(lambda: send(payload, options), self._retries, state)
-            return read_answer(content, self.ANSWER, self._endpoint.url)
+            send, kind = self._endpoint.post, self.ANSWER
+            return await send_with_retries(
+                lambda: send(payload, kind, options), self._retries, state
+            )
         except Exception as error:
             refusals = refusals or Refusals()
             body = refusals.answer(error, body)
@@ -165,9 +171,8 @@ class SdkClient(Client[ClientT, MessagesT, Any, ToolT], Generic[ClientT, Message
         try:
             if self._streams and self._endpoint is not None and kind is self.ANSWER:
                 return await self._stream(self._endpoint.at(url), body, options, state)
-            send = self._sender(url, encode_body(body), options)
-            content = await send_with_retries(send, self._retries, state)
-            return read_answer(content, kind, url)
+            send = self._sender(url, kind, encode_body(body), options)
+            return await send_with_retries(send, self._retries, state)
         except Exception as error:
             refusals = refusals or Refusals()
             body = refusals.answer(error, body)
@@ -197,10 +202,12 @@ class SdkClient(Client[ClientT, MessagesT, Any, ToolT], Generic[ClientT, Message
 
         return await send_with_retries(send, self._retries, state)
 
-    def _sender(self, url: str, payload: bytes, options: CallOptions) -> Callable[[], Any]:
+    def _sender(
+        self, url: str, kind: type[msgspec.Struct], payload: bytes, options: CallOptions
+    ) -> Callable[[], Any]:
         if self._endpoint is not None:
             endpoint = self._endpoint.at(url)
-            return lambda: endpoint.post(payload, options)
+            return lambda: endpoint.post(payload, kind, options)
         import httpx2
 
         headers = {"Content-Type": "application/json", **options.extra_headers}
@@ -209,11 +216,10 @@ class SdkClient(Client[ClientT, MessagesT, Any, ToolT], Generic[ClientT, Message
             given["timeout"] = options.timeout
         post = self._single_try_client.post
 
-        async def send() -> bytes:
+        async def send() -> Any:
             note_use(self.client)
             response = await post(url, cast_to=httpx2.Response, content=payload, options=given)
-            content: bytes = response.content
-            return content
+            return read_whole(response.content, kind, url)
 
         return send
 
@@ -230,12 +236,27 @@ class SdkClient(Client[ClientT, MessagesT, Any, ToolT], Generic[ClientT, Message
             given["timeout"] = options.timeout
         named = {key: item for key, item in body.items() if key in self._create_arguments}
         rest = {key: item for key, item in body.items() if key not in named}
+
+        async def send() -> Any:
+            return await create(**named, **given, extra_body=rest)
+
         try:
-            return await send_with_retries(
-                lambda: create(**named, **given, extra_body=rest), self._retries, state
-            )
+            by_itself = self._single_try_client is self.client
+            retries = self._given_retries if by_itself else self._retries
+            return await ask_sdk(send, retries, state, tries_by_itself=by_itself)
+        except ToldError as error:
+            raise self._as_sdk_error(error) from None
         except (json.JSONDecodeError, self.sdk().APIResponseValidationError) as error:
             raise InvalidModelResponseError(f"the answer is no usable JSON: {error}") from error
+
+    def _as_sdk_error(self, error: ToldError) -> Exception:
+        import httpx2
+
+        url = str(getattr(self.client, "base_url", "")).rstrip("/") + self.PATH
+        failure = sdk_error(error, self.sdk(), httpx2.Request("POST", url))
+        for note in getattr(error, "__notes__", ()):
+            failure.add_note(note)
+        return failure
 
     def _make_endpoint(self, config: ClientConfig) -> Any:
         from tui_eval.clients.endpoint import Endpoint

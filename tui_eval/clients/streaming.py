@@ -11,7 +11,7 @@ import httpx2
 import msgspec
 
 from tui_eval.clients.wire.answer_stream import AnswerStream
-from tui_eval.clients.wire.answer_struct import read_answer
+from tui_eval.clients.wire.failed_answers import raise_if_failed, read_whole
 
 _WHOLE = ("json", "html")
 """Kinds of content that are no stream."""
@@ -28,22 +28,24 @@ async def read_stream(
         kind: What the answer is.
 
     Raises:
-        httpx2.RemoteProtocolError: The stream ended before the answer did.
+        httpx2.RemoteProtocolError: The stream ended before anything said why the answer does.
         ToldError: The endpoint said in the middle of it what went wrong, with a status.
         InvalidModelResponseError: It said so without one, or a part is no JSON or not of the
             protocol.
     """
     if any(name in answer.content_type for name in _WHOLE):
-        return read_answer(await answer.read(), kind, answer.url)
+        return read_whole(await answer.read(), kind, answer.url)
     async for chunk in answer.content.iter_any():
         stream.feed(chunk)
         if stream.is_over:
             await _leave(answer)
             break
     stream.end()
+    whole = stream.answer()
+    raise_if_failed(whole)
     if not stream.is_whole:
         raise httpx2.RemoteProtocolError("the stream ended before the answer did")
-    return stream.answer()
+    return whole
 
 
 async def _leave(answer: aiohttp.ClientResponse) -> None:

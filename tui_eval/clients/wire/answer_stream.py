@@ -6,8 +6,8 @@ from abc import ABC, abstractmethod
 from collections.abc import Callable
 from typing import Any, ClassVar, TypeAlias
 
-from tui_eval.clients.faults import told_error
-from tui_eval.clients.wire.answer_struct import AnswerStruct, read_answer
+from tui_eval.clients.wire.answer_struct import AnswerStruct
+from tui_eval.clients.wire.failed_answers import raise_told_elsewhere, read_part, told_error
 from tui_eval.clients.wire.server_sent import EventReader
 
 Hear: TypeAlias = Callable[[str, str], None]
@@ -46,7 +46,7 @@ class AnswerStream(ABC):
     @property
     @abstractmethod
     def is_whole(self) -> bool:
-        """Whether what came is all of the answer."""
+        """Whether what came is all of the answer: something said why it ended."""
 
     @abstractmethod
     def add(self, event: Any) -> None:
@@ -55,6 +55,10 @@ class AnswerStream(ABC):
     @abstractmethod
     def answer(self) -> Any:
         """What came so far as one answer."""
+
+    @abstractmethod
+    def is_foreign(self, event: Any) -> bool:
+        """Whether an event has nothing of what the protocol's have."""
 
     def feed(self, chunk: bytes) -> None:
         """Takes in bytes as they come.
@@ -78,10 +82,12 @@ class AnswerStream(ABC):
         if data == _DONE:
             self.is_over = True
             return
-        event = read_answer(data, self.EVENT, self._url)
+        event = read_part(data, self.EVENT, self._url)
         error = getattr(event, "error", None)
         if error:
             raise told_error(error)
+        if self.is_foreign(event):
+            raise_told_elsewhere(data)
         self.add(event)
 
 

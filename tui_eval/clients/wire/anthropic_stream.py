@@ -54,12 +54,15 @@ class AnthropicStream(AnswerStream):
         self._answer = AnthropicAnswer()
         self._blocks: list[_Block] = []
         self._at: dict[int | None, _Block] = {}
-        self._has_stopped = False
 
     @property
     def is_whole(self) -> bool:
         """Whether the message has said why it stopped, behind all of its blocks."""
-        return self._has_stopped
+        return self._answer.stop_reason is not None
+
+    def is_foreign(self, event: AnthropicEvent) -> bool:
+        """Whether an event has no type."""
+        return not event.type
 
     def add(self, event: AnthropicEvent) -> None:
         """Takes in the next event."""
@@ -72,7 +75,7 @@ class AnthropicStream(AnswerStream):
         elif event.type == "message_delta":
             self._add_to_message(event)
         elif event.type == "message_stop":
-            self._has_stopped = self.is_over = True
+            self.is_over = True
 
     def _begin(self, index: int | None, given: AnthropicBlock) -> None:
         block = self._at[index] = _Block(given)
@@ -97,7 +100,6 @@ class AnthropicStream(AnswerStream):
     def _add_to_message(self, event: AnthropicEvent) -> None:
         if event.delta is not None:
             take_told(self._answer, event.delta, _ENDED)
-            self._has_stopped = self._has_stopped or event.delta.stop_reason is not None
         if event.usage is not None:
             self._answer.usage = self._answer.usage or AnthropicUsage()
             take_told(self._answer.usage, event.usage, _USAGE)

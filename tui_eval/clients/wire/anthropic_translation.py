@@ -9,25 +9,20 @@ from typing import Any
 
 from tui_eval.clients.faults import what_came_instead
 from tui_eval.clients.sampling import CallOptions, split_sampling
+from tui_eval.clients.wire.failed_answers import check_sdk_answer
+from tui_eval.clients.wire.finish_reasons import finish_reason, is_known
 from tui_eval.clients.wire.reasoning import ANYWHERE, ReasoningRoute
+from tui_eval.clients.wire.replayed_arguments import replayed_object
 from tui_eval.clients.wire.usage import from_anthropic_usage
 from tui_eval.errors import EmptyModelResponseError, InvalidModelResponseError
 from tui_eval.messages import AssistantMessage, CustomBaseModel, ToolCall, ToolMessage, to_message
-from tui_eval.types import FinishReason, Response, ResponseMessage, Tool
+from tui_eval.types import Response, ResponseMessage, Tool
 
 DEFAULT_MAX_TOKENS = 4096
 NOTHING_SAID = "(no content)"
 """What the user says in a message without content, which the API refuses."""
-FINISH_REASONS: dict[str | None, FinishReason] = {
-    "end_turn": "stop",
-    "stop_sequence": "stop",
-    "max_tokens": "length",
-    "model_context_window_exceeded": "length",
-    "tool_use": "tool_calls",
-}
 _TOOL_CHOICES = {"auto": "auto", "none": "none", "required": "any"}
 _THINKING = ("thinking", "redacted_thinking")
-_UNREADABLE_ARGUMENTS = "unparsed_arguments"
 
 _as_json = json.JSONEncoder(ensure_ascii=False).encode
 """What `json.dumps` does; that makes an encoder for each call."""
@@ -112,12 +107,7 @@ def _assistant_blocks(message: AssistantMessage, reasoning: ReasoningRoute) -> l
 
 
 def _tool_use(call: ToolCall) -> Block:
-    try:
-        arguments = json.loads(call.arguments or "{}")
-    except ValueError:
-        arguments = None
-    if not isinstance(arguments, dict):
-        arguments = {_UNREADABLE_ARGUMENTS: call.arguments}
+    arguments = replayed_object(call.arguments)
     return {"type": "tool_use", "id": call.id, "name": call.name, "input": arguments}
 
 
@@ -220,15 +210,19 @@ def _to_tool_choice(choice: Any) -> Any:
 
 
 def check_anthropic_answer(answer: Any) -> None:
-    """Refuses what is no message with something in it.
+    """Refuses what is no message.
 
     Args:
         answer: An `AnthropicAnswer` or the SDK's `Message`.
 
     Raises:
+        ToldError: It says that the call failed, with a status.
         InvalidModelResponseError: No message at all.
-        EmptyModelResponseError: Neither text, nor thinking, nor tool calls.
+        EmptyModelResponseError: Nothing in it, and no reason why it ended.
     """
+    check_sdk_answer(answer)
+    if is_known(getattr(answer, "stop_reason", None)):
+        return
     content = getattr(answer, "content", None)
     if not isinstance(content, list):
         told = what_came_instead(answer, "message")
@@ -256,14 +250,15 @@ def from_anthropic_answer(answer: Any) -> Response:
     thoughts = [block.thinking for block in blocks if block.type == "thinking"]
     uses = [block for block in blocks if block.type == "tool_use"]
     calls = [_from_tool_use(block, place) for place, block in enumerate(uses, 1)]
-    reason = FINISH_REASONS.get(answer.stop_reason)
+    reason = finish_reason(answer.stop_reason)
+    content = "".join(texts) if texts or not calls else None
     return Response(
         id=answer.id or "",
         created=int(time.time()),
         model=answer.model or "",
         usage=from_anthropic_usage(answer.usage),
         message=ResponseMessage(
-            content="".join(texts) if texts else None,
+            content=content,
             reasoning_content="".join(thoughts) or None,
             thinking_blocks=_thinking_blocks(blocks),
             tool_calls=calls or None,

@@ -37,6 +37,7 @@ class ChatMessage(AnswerStruct):
     reasoning_content: Any = None
     reasoning_details: Any = None
     tool_calls: list[ChatToolCall] | None = None
+    thinking_blocks: Any = None
 
 
 class ChatChoice(AnswerStruct):
@@ -48,6 +49,7 @@ class ChatChoice(AnswerStruct):
     logprobs: Any = None
     token_ids: list[int] | None = None
     routed_experts: Any = None
+    error: Any = None
 
 
 class PromptTokens(AnswerStruct):
@@ -84,7 +86,7 @@ class ChatUsage(AnswerStruct):
 
 
 class ChatAnswer(AnswerStruct):
-    """One chat completion; fields that OpenAI does not have are vLLM's, OpenRouter's, Google's."""
+    """One chat completion; fields that OpenAI does not have are other servers'."""
 
     id: str | None = None
     created: float | None = None

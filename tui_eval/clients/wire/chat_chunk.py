@@ -28,6 +28,7 @@ class Delta(AnswerStruct):
     reasoning_content: Any = None
     reasoning_details: Any = None
     tool_calls: list[CallDelta] | None = None
+    thinking_blocks: Any = None
 
 
 class ChunkChoice(AnswerStruct):
@@ -40,6 +41,7 @@ class ChunkChoice(AnswerStruct):
     logprobs: Any = None
     token_ids: list[int] | None = None
     routed_experts: Any = None
+    error: Any = None
 
 
 class ChatChunk(AnswerStruct):

@@ -11,6 +11,7 @@ from typing import Any
 
 from tui_eval.clients.sampling import CallOptions, split_sampling
 from tui_eval.clients.wire.reasoning import ANYWHERE, ReasoningRoute
+from tui_eval.clients.wire.replayed_arguments import replayed
 from tui_eval.messages import (
     AssistantMessage,
     CustomBaseModel,
@@ -78,7 +79,7 @@ def _has_sound(wire: list[dict[str, Any]]) -> bool:
 
 
 def _to_chat_call(call: ToolCall) -> dict[str, Any]:
-    function = {"name": call.name, "arguments": call.arguments}
+    function = {"name": call.name, "arguments": replayed(call.arguments)}
     wire = {"id": call.id, "type": "function", "function": function}
     # Google's models refuse a call that comes back without the signature which is in here.
     extra = call.get("extra_content")

@@ -14,18 +14,21 @@ from tui_eval.clients.wire.chat_answer import (
     ChatToolCall,
 )
 from tui_eval.clients.wire.chat_chunk import CallDelta, ChatChunk, ChunkChoice, Delta
+from tui_eval.clients.wire.chat_translation import thought_in_part
+from tui_eval.clients.wire.finish_reasons import says_nothing
 
 _TOP = ("id", "created", "model", "usage", "system_fingerprint", "service_tier",
         "prompt_token_ids")  # fmt: skip
-_LATEST = ("finish_reason", "routed_experts")
+_LATEST = ("routed_experts", "error")
 _TEXTS = {
     "reasoning": "reasoning",
     "reasoning_content": "reasoning",
     "content": "text",
     "refusal": "text",
 }
-_JOINED = ("text", "summary", "data")
-"""Fields of a reasoning detail that come in parts."""
+_BLOCKS = ("reasoning_details", "thinking_blocks")
+_JOINED = ("text", "summary", "data", "thinking")
+"""Fields of a block of reasoning that come in parts."""
 
 
 class ChatStream(AnswerStream):
@@ -41,9 +44,13 @@ class ChatStream(AnswerStream):
 
     @property
     def is_whole(self) -> bool:
-        """Whether nothing follows, or every choice that began has said why it ended."""
+        """Whether every choice that began has said why it ended."""
         choices = self._choices.values()
-        return self.is_over or (bool(choices) and all(one.choice.finish_reason for one in choices))
+        return bool(choices) and all(one.choice.finish_reason for one in choices)
+
+    def is_foreign(self, event: ChatChunk) -> bool:
+        """Whether a chunk has neither choices nor tokens."""
+        return event.choices is None and event.usage is None
 
     def add(self, chunk: ChatChunk) -> None:
         """Takes in the next chunk."""
@@ -70,11 +77,13 @@ class _Choice:
         self._hear = hear
         self._texts: dict[str, list[str]] = {}
         self._calls: list[_Call] = []
-        self._details: list[dict[str, Any]] = []
+        self._blocks: dict[str, list[dict[str, Any]]] = {}
 
     def add(self, chunk: ChunkChoice) -> None:
         choice = self.choice
         take_told(choice, chunk, _LATEST)
+        if not says_nothing(chunk.finish_reason):
+            choice.finish_reason = chunk.finish_reason
         if chunk.token_ids is not None:
             choice.token_ids = [*(choice.token_ids or ()), *chunk.token_ids]
         if chunk.logprobs is not None:
@@ -92,24 +101,34 @@ class _Choice:
             value = getattr(delta, name)
             if value is None:
                 continue
+            if isinstance(value, list):
+                self._add_thoughts(value)
             text = _plain_text(value)
             self._texts.setdefault(name, []).append(text)
             # Some endpoints tell the same reasoning under two names.
             if text and kind not in heard:
                 heard.add(kind)
                 self._hear(kind, text)
-        for detail in delta.reasoning_details or ():
-            if isinstance(detail, dict):
-                self._add_detail(detail)
+        for name in _BLOCKS:
+            for block in getattr(delta, name) or ():
+                if isinstance(block, dict):
+                    self._add_block(self._blocks.setdefault(name, []), block)
         for call in delta.tool_calls or ():
             self._add_call(call)
 
-    def _add_detail(self, detail: dict[str, Any]) -> None:
-        last = self._details[-1] if self._details else None
-        if last is None or any(last.get(key) != detail.get(key) for key in ("type", "index", "id")):
-            self._details.append(dict(detail))
+    def _add_thoughts(self, parts: list[Any]) -> None:
+        thoughts = "".join(map(thought_in_part, parts))
+        if thoughts:
+            self._texts.setdefault("reasoning_content", []).append(thoughts)
+            self._hear("reasoning", thoughts)
+
+    @staticmethod
+    def _add_block(blocks: list[dict[str, Any]], block: dict[str, Any]) -> None:
+        last = blocks[-1] if blocks else None
+        if last is None or any(last.get(key) != block.get(key) for key in ("type", "index", "id")):
+            blocks.append(dict(block))
             return
-        for name, value in detail.items():
+        for name, value in block.items():
             before = last.get(name)
             if name in _JOINED and isinstance(before, str) and isinstance(value, str):
                 last[name] = before + value
@@ -139,8 +158,8 @@ class _Choice:
     def whole(self) -> ChatChoice:
         for name, parts in self._texts.items():
             setattr(self.message, name, "".join(parts))
-        if self._details:
-            self.message.reasoning_details = self._details
+        for name, blocks in self._blocks.items():
+            setattr(self.message, name, blocks)
         if self._calls:
             self.message.tool_calls = [call.whole() for call in self._calls]
         return self.choice

@@ -8,46 +8,47 @@ from typing import Any
 
 from tui_eval.clients.faults import what_came_instead
 from tui_eval.clients.wire.answer_struct import as_data
+from tui_eval.clients.wire.chat_answer import ChatMessage
+from tui_eval.clients.wire.failed_answers import check_sdk_answer
+from tui_eval.clients.wire.finish_reasons import finish_reason, is_known
 from tui_eval.clients.wire.reasoning import is_detail
 from tui_eval.clients.wire.token_ids import response_tokens
 from tui_eval.clients.wire.usage import from_chat_usage
 from tui_eval.errors import EmptyModelResponseError, InvalidModelResponseError
 from tui_eval.messages import ToolCall
 from tui_eval.types import (
-    FinishReason,
     Response,
     ResponseMessage,
     ResponseTokens,
 )
 
-FINISH_REASONS: dict[str | None, FinishReason] = {
-    "stop": "stop",
-    "length": "length",
-    "tool_calls": "tool_calls",
-}
 _REASONING = ("reasoning", "reasoning_content", "reasoning_details")
 
 
 def check_chat_answer(answer: Any) -> None:
-    """Refuses what is not exactly one answer with something in it.
+    """Refuses what is not exactly one answer.
 
     Args:
         answer: A `ChatAnswer` or the SDK's `ChatCompletion`.
 
     Raises:
+        ToldError: It says that the call failed, with a status.
         InvalidModelResponseError: None or several choices, or no message.
-        EmptyModelResponseError: Neither text, nor reasoning, nor tool calls.
+        EmptyModelResponseError: Nothing in it, and no reason why it ended.
     """
+    check_sdk_answer(answer)
     choices = getattr(answer, "choices", None)
     if not choices or len(choices) != 1:
         number = f"the answer has {len(choices or [])} choices instead of one"
         raise InvalidModelResponseError(what_came_instead(answer, "chat completion") or number)
+    reason = choices[0].finish_reason
+    if is_known(reason):
+        return
     message = choices[0].message
     if message is None:
         raise InvalidModelResponseError("the answer's choice has no message")
-    said = _text(message) or _reasoning(message) or message.tool_calls or _details(message)
-    if not said:
-        reason = choices[0].finish_reason
+    blocks = _blocks(message)
+    if not (_text(message) or _reasoning(message, blocks) or message.tool_calls or blocks):
         raise EmptyModelResponseError(
             f"the answer has no text, reasoning or tool calls (finish reason: {reason})"
         )
@@ -56,17 +57,25 @@ def check_chat_answer(answer: Any) -> None:
 def from_chat_answer(answer: Any) -> Response:
     """A checked answer, ours or the SDK's, in our types.
 
-    Log probabilities that were asked for are in the message's `logprobs`, as the endpoint gave
-    them; `tokens` is there where the endpoint tells ids too.
+    A refusal is the text of an answer that has no other. Log probabilities that were asked for are
+    in the message's `logprobs`, as the endpoint gave them; `tokens` is there where the endpoint
+    tells ids too.
     """
     choice = answer.choices[0]
-    message = choice.message
-    reason = choice.finish_reason
+    message = choice.message or ChatMessage()
+    reason = finish_reason(choice.finish_reason)
+    content, blocks = _text(message), _blocks(message)
+    refusal = getattr(message, "refusal", None)
+    if refusal:
+        content = content or refusal
+        reason = "refusal" if reason in ("stop", None) else reason
     answer_id = answer.id or ""
     calls = [
         _from_chat_call(call, answer_id, place)
         for place, call in enumerate(message.tool_calls or ())
     ]
+    if content is None and not calls:
+        content = ""
     logprobs = as_data(choice.logprobs)
     kept = {} if logprobs is None else {"logprobs": logprobs}
     return Response(
@@ -75,11 +84,11 @@ def from_chat_answer(answer: Any) -> Response:
         model=answer.model or "",
         usage=from_chat_usage(answer.usage),
         message=ResponseMessage(
-            content=_text(message),
-            reasoning_content=_reasoning(message),
-            thinking_blocks=_details(message) or None,
+            content=content,
+            reasoning_content=_reasoning(message, blocks),
+            thinking_blocks=blocks or None,
             tool_calls=calls or None,
-            finish_reason=FINISH_REASONS.get(reason),
+            finish_reason=reason,
             is_truncated=reason == "length",
             tokens=_tokens(answer, choice, logprobs),
             **kept,
@@ -121,22 +130,42 @@ def _text(message: Any) -> str | None:
     if isinstance(content, list):
         texts = [part.get("text") for part in content if part.get("type") == "text"]
         content = "".join(text for text in texts if isinstance(text, str))
-    if content is None:
-        refusal: str | None = getattr(message, "refusal", None)
-        return refusal
     return content
 
 
-def _reasoning(message: Any) -> str | None:
+def _reasoning(message: Any, blocks: list[dict[str, Any]]) -> str | None:
     for name in _REASONING:
         value = getattr(message, name, None)
         if isinstance(value, str) and value:
             return value
-    return "".join(str(block.get("text") or "") for block in _details(message)) or None
+    thoughts = [_thought(block) for block in blocks]
+    if isinstance(message.content, list):
+        thoughts += map(thought_in_part, message.content)
+    return "".join(thoughts) or None
 
 
-def _details(message: Any) -> list[dict[str, Any]]:
-    details = getattr(message, "reasoning_details", None)
-    if not isinstance(details, list):
-        return []
-    return [block for block in details if isinstance(block, dict) and is_detail(block)]
+def _thought(block: dict[str, Any]) -> str:
+    return str(block.get("text") or block.get("thinking") or "")
+
+
+def thought_in_part(part: Any) -> str:
+    """The reasoning in a part of a content, as Mistral's models tell it; "" where it is other."""
+    if not isinstance(part, dict) or part.get("type") != "thinking":
+        return ""
+    told = part.get("thinking")
+    if isinstance(told, list):
+        return "".join(str(one.get("text") or "") for one in told if isinstance(one, dict))
+    return told if isinstance(told, str) else ""
+
+
+def _blocks(message: Any) -> list[dict[str, Any]]:
+    """OpenRouter's `reasoning_details`, or the `thinking_blocks` of LiteLLM."""
+    for name in ("reasoning_details", "thinking_blocks"):
+        told = getattr(message, name, None)
+        if isinstance(told, list):
+            return [block for block in told if isinstance(block, dict) and _is_block(block)]
+    return []
+
+
+def _is_block(block: dict[str, Any]) -> bool:
+    return is_detail(block) or block.get("type") in ("thinking", "redacted_thinking")

@@ -18,6 +18,7 @@ class CompletionChoice(AnswerStruct):
     prompt_token_ids: list[int] | None = None
     token_ids: list[int] | None = None
     routed_experts: Any = None
+    error: Any = None
 
 
 class CompletionAnswer(AnswerStruct):

@@ -7,9 +7,10 @@ from typing import Any
 from tui_eval.clients.wire.answer_stream import AnswerStream, Hear, more_logprobs
 from tui_eval.clients.wire.answer_struct import take_told
 from tui_eval.clients.wire.completions_answer import CompletionAnswer, CompletionChoice
+from tui_eval.clients.wire.finish_reasons import says_nothing
 
 _TOP = ("id", "created", "model", "usage", "system_fingerprint")
-_LATEST = ("finish_reason", "prompt_token_ids", "routed_experts")
+_LATEST = ("prompt_token_ids", "routed_experts", "error")
 
 
 class CompletionStream(AnswerStream):
@@ -26,9 +27,13 @@ class CompletionStream(AnswerStream):
 
     @property
     def is_whole(self) -> bool:
-        """Whether nothing follows, or every choice that began has said why it ended."""
+        """Whether every choice that began has said why it ended."""
         choices = self._choices.values()
-        return self.is_over or (bool(choices) and all(one.finish_reason for one in choices))
+        return bool(choices) and all(one.finish_reason for one in choices)
+
+    def is_foreign(self, event: CompletionAnswer) -> bool:
+        """Whether a part has neither choices nor tokens."""
+        return event.choices is None and event.usage is None
 
     def add(self, event: CompletionAnswer) -> None:
         """Takes in the next part."""
@@ -37,6 +42,8 @@ class CompletionStream(AnswerStream):
             place = part.index or 0
             choice = self._choices.setdefault(place, CompletionChoice(place))
             take_told(choice, part, _LATEST)
+            if not says_nothing(part.finish_reason):
+                choice.finish_reason = part.finish_reason
             if part.token_ids is not None:
                 choice.token_ids = [*(choice.token_ids or ()), *part.token_ids]
             if part.logprobs is not None:

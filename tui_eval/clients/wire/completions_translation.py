@@ -9,7 +9,8 @@ from typing import Any
 from tui_eval.clients.faults import what_came_instead
 from tui_eval.clients.sampling import CallOptions, split_sampling
 from tui_eval.clients.wire.answer_struct import as_data
-from tui_eval.clients.wire.chat_translation import FINISH_REASONS
+from tui_eval.clients.wire.failed_answers import check_sdk_answer
+from tui_eval.clients.wire.finish_reasons import finish_reason, is_known
 from tui_eval.clients.wire.token_ids import response_tokens
 from tui_eval.clients.wire.usage import from_chat_usage
 from tui_eval.errors import EmptyModelResponseError, InvalidModelResponseError
@@ -67,21 +68,23 @@ def to_completion_body(
 
 
 def check_completion_answer(answer: Any) -> None:
-    """Refuses what is not exactly one answer with text in it.
+    """Refuses what is not exactly one answer.
 
     Args:
         answer: A `CompletionAnswer` or the SDK's `Completion`.
 
     Raises:
+        ToldError: It says that the call failed, with a status.
         InvalidModelResponseError: None or several choices.
-        EmptyModelResponseError: No text.
+        EmptyModelResponseError: No text, and no reason why it ended.
     """
+    check_sdk_answer(answer)
     choices = getattr(answer, "choices", None)
     if not choices or len(choices) != 1:
         number = f"the answer has {len(choices or [])} choices instead of one"
         raise InvalidModelResponseError(what_came_instead(answer, "text completion") or number)
-    if not choices[0].text:
-        reason = choices[0].finish_reason
+    reason = choices[0].finish_reason
+    if not (is_known(reason) or choices[0].text):
         raise EmptyModelResponseError(f"the answer has no text (finish reason: {reason})")
 
 
@@ -92,6 +95,7 @@ def from_completion_answer(answer: Any) -> Response:
     them; `tokens` is there where the endpoint tells ids too.
     """
     choice = answer.choices[0]
+    reason = finish_reason(choice.finish_reason)
     logprobs = as_data(choice.logprobs)
     kept = {} if logprobs is None else {"logprobs": logprobs}
     return Response(
@@ -100,9 +104,9 @@ def from_completion_answer(answer: Any) -> Response:
         model=answer.model or "",
         usage=from_chat_usage(answer.usage),
         message=ResponseMessage(
-            content=choice.text,
-            finish_reason=FINISH_REASONS.get(choice.finish_reason),
-            is_truncated=choice.finish_reason == "length",
+            content=choice.text or "",
+            finish_reason=reason,
+            is_truncated=reason == "length",
             tokens=_tokens(choice, logprobs),
             **kept,
         ),

@@ -14,6 +14,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from tui_eval.clients.wire.reasoning import ANYWHERE, ReasoningRoute
+from tui_eval.clients.wire.replayed_arguments import replayed
 from tui_eval.errors import InvalidModelResponseError
 from tui_eval.messages import AssistantMessage, CustomBaseModel, ToolCall, ToolMessage, to_message
 
@@ -100,7 +101,7 @@ def _message_item(content: Any, marker: Item) -> Item:
 
 def _call_item(call: ToolCall, marker: Item) -> Item:
     item = {"type": "function_call", "call_id": call.id, "name": call.name}
-    return {**item, "arguments": call.arguments, **marker}
+    return {**item, "arguments": replayed(call.arguments), **marker}
 
 
 def _to_content(content: Any, text_type: str) -> Any:

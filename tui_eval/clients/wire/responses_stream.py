@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from typing import Any
 
-from tui_eval.clients.faults import told_error
 from tui_eval.clients.wire.answer_stream import AnswerStream, Hear
 from tui_eval.clients.wire.answer_struct import AnswerStruct
+from tui_eval.clients.wire.failed_answers import told_error
 from tui_eval.clients.wire.responses_answer import ResponsesAnswer
 
 _LAST = ("response.completed", "response.incomplete", "response.failed")
@@ -59,6 +59,10 @@ class ResponsesStream(AnswerStream):
         if self._answer is None:
             return False
         return bool(self._answer.output) or self._begun <= self._done.keys()
+
+    def is_foreign(self, event: ResponsesEvent) -> bool:
+        """Whether an event has no type."""
+        return not event.type
 
     def add(self, event: ResponsesEvent) -> None:
         """Takes in the next event."""

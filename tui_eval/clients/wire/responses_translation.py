@@ -9,6 +9,8 @@ from typing import Any
 from tui_eval.clients.faults import what_came_instead
 from tui_eval.clients.sampling import CallOptions, split_sampling
 from tui_eval.clients.wire.answer_struct import as_data
+from tui_eval.clients.wire.failed_answers import check_sdk_answer
+from tui_eval.clients.wire.finish_reasons import finish_reason
 from tui_eval.clients.wire.responses_items import Item, from_items
 from tui_eval.clients.wire.usage import from_responses_usage
 from tui_eval.errors import EmptyModelResponseError, InvalidModelResponseError
@@ -93,15 +95,17 @@ def items_of(answer: Any) -> list[Item]:
 
 
 def check_responses_answer(answer: Any) -> None:
-    """Refuses what is no finished answer with something in it.
+    """Refuses what is no finished answer.
 
     Args:
         answer: A `ResponsesAnswer` or the SDK's `Response`.
 
     Raises:
+        ToldError: It says that the call failed, with a status.
         InvalidModelResponseError: No response, a failed one, or one that is not done.
-        EmptyModelResponseError: Neither text, nor tool calls, nor any other item.
+        EmptyModelResponseError: No item with something in it, and no reason why it ended.
     """
+    check_sdk_answer(answer)
     failure = what_came_instead(answer, "response")
     if failure is None and not isinstance(getattr(answer, "output", None), list):
         failure = "the answer has no output"
@@ -109,9 +113,8 @@ def check_responses_answer(answer: Any) -> None:
         failure = f"the answer is not done: its status is {answer.status!r}"
     if failure is not None:
         raise InvalidModelResponseError(failure)
-    if not any(_says_something(item) for item in items_of(answer)):
-        why = _incomplete_reason(answer) or answer.status
-        raise EmptyModelResponseError(f"the answer has no text, reasoning or tool calls ({why})")
+    if answer.status is None and not any(_says_something(item) for item in items_of(answer)):
+        raise EmptyModelResponseError("the answer has no text, reasoning or tool calls")
 
 
 def _says_something(item: Item) -> bool:
@@ -131,7 +134,9 @@ def from_responses_answer(answer: Any) -> Response:
     logprobs = _logprobs(items)
     if logprobs:
         fields["logprobs"] = {"content": logprobs}
-    reason = _finish_reason(answer, bool(fields["tool_calls"]))
+    reason = _finish_reason(answer, items, bool(fields["tool_calls"]))
+    if fields["content"] is None and not fields["tool_calls"]:
+        fields["content"] = ""
     return Response(
         id=answer.id or "",
         created=int(answer.created_at or time.time()),
@@ -145,16 +150,18 @@ def from_responses_answer(answer: Any) -> Response:
     )
 
 
-def _incomplete_reason(answer: Any) -> str | None:
-    details = answer.incomplete_details
-    reason: str | None = details.reason if details is not None else None
-    return reason
-
-
-def _finish_reason(answer: Any, calls: bool) -> FinishReason:
+def _finish_reason(answer: Any, items: list[Item], calls: bool) -> FinishReason:
     if answer.status == "incomplete":
-        return None if _incomplete_reason(answer) == "content_filter" else "length"
-    return "tool_calls" if calls else "stop"
+        details = answer.incomplete_details
+        return finish_reason(details.reason if details is not None else None) or "length"
+    if calls:
+        return "tool_calls"
+    return "refusal" if any(map(_is_refusal, items)) else "stop"
+
+
+def _is_refusal(item: Item) -> bool:
+    parts = item.get("content") or () if item.get("type") == "message" else ()
+    return any(part.get("refusal") for part in parts)
 
 
 def _logprobs(items: list[Item]) -> list[Any]:

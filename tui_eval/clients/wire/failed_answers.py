@@ -1,0 +1,259 @@
+"""Failures that are told inside a 200: an error where the answer should be, or in the middle of it.
+
+Gateways answer 200 before the server behind them has, and put what it says into the body, into a
+choice, or into the stream. Such a call failed with the status that it names, and is tried again
+like any other of that status.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Mapping
+from types import ModuleType, SimpleNamespace
+from typing import Any
+
+import msgspec
+
+from tui_eval.clients.faults import error_in_answer, server_message, status_error
+from tui_eval.clients.refused_prompts import is_refused
+from tui_eval.clients.wire.answer_struct import AnswerStruct, read_answer
+from tui_eval.clients.wire.finish_reasons import failed_status
+from tui_eval.errors import InvalidModelResponseError
+
+STATUSES = {
+    "invalid_request": 400,
+    "invalid_argument": 400,
+    "invalid_prompt": 400,
+    "bad_request": 400,
+    "content_filter": 400,
+    "content_policy_violation": 400,
+    "context_length_exceeded": 400,
+    "context_window_exceeded": 400,
+    "exceed_context_size": 400,
+    "authentication": 401,
+    "unauthenticated": 401,
+    "invalid_api_key": 401,
+    "billing": 402,
+    "permission": 403,
+    "permission_denied": 403,
+    "not_found": 404,
+    "model_not_found": 404,
+    "request_too_large": 413,
+    "rate_limit": 429,
+    "rate_limit_exceeded": 429,
+    "rate_limit_reached": 429,
+    "too_many_requests": 429,
+    "resource_exhausted": 429,
+    "throttling": 429,
+    "insufficient_quota": 429,
+    "quota_exceeded": 429,
+    "api": 500,
+    "server": 500,
+    "internal": 500,
+    "internal_server": 500,
+    "bad_gateway": 502,
+    "upstream": 502,
+    "apiconnection": 502,
+    "server_is_overloaded": 503,
+    "engine_overloaded": 503,
+    "model_overloaded": 503,
+    "unavailable": 503,
+    "service_unavailable": 503,
+    "timeout": 504,
+    "gateway_timeout": 504,
+    "deadline_exceeded": 504,
+    "overloaded": 529,
+}
+"""The statuses of failures by their names, in small letters and without `error` at the end."""
+
+_NAMED_BY = ("code", "status_code", "error_code", "type", "status")
+"""Fields of an error that may name its status, by number or name."""
+_IN_TEXT = re.compile(r"\s*(?:error(?: code)?:?\s*)?([45]\d\d)\b|(?:litellm\.)?(\w+Error)\b")
+_WORDS = re.compile(r"(?<=[a-z0-9])(?=[A-Z])")
+_FAILURE_FIELDS = ("message", "detail", "msg")
+
+
+class ToldError(Exception):
+    """An error inside an answer, with the status that it would have had as an answer.
+
+    It has the attributes by which the SDKs' exceptions are told apart.
+
+    Args:
+        status: The status.
+        told: The error as the endpoint tells it.
+    """
+
+    def __init__(self, status: int, told: Any) -> None:
+        super().__init__(f"status {status} inside the answer: {server_message(told)}")
+        self.status_code = status
+        self.told = self.body = told
+        self.code = told.get("code") if isinstance(told, Mapping) else None
+        self.response = SimpleNamespace(headers=_headers_of(told))
+
+
+def sdk_error(error: ToldError, sdk: ModuleType, request: Any) -> Exception:
+    """The SDK's exception for the answer that would have told an error by its status.
+
+    Args:
+        sdk: The module `openai` or `anthropic`.
+        request: httpx2's request that brought the answer.
+    """
+    import httpx2
+
+    content = json.dumps({"error": error.told}).encode()
+    status, headers = error.status_code, error.response.headers
+    response = httpx2.Response(status, headers=headers, content=content, request=request)
+    return status_error(sdk, response)
+
+
+def told_error(told: Any, status: int = 0) -> Exception:
+    """The exception for an error that an endpoint tells inside an answer.
+
+    A `ToldError` where it says a status, or is the refusal of a prompt; else an
+    `InvalidModelResponseError`.
+
+    Args:
+        told: The error.
+        status: The status where the error itself tells none.
+    """
+    found = told_status(told) or (400 if is_refused(told) else status)
+    return ToldError(found, told) if found else InvalidModelResponseError(error_in_answer(told))
+
+
+def told_status(told: Any) -> int:
+    """The status that an error names, by number, name or words; 0 where it names none."""
+    if isinstance(told, Mapping):
+        named = [told.get(name) for name in _NAMED_BY]
+        texts = [server_message(told.get("message"))]
+    else:
+        named, texts = [], [server_message(told)]
+    for name in named:
+        status = _status_of_name(name)
+        if status:
+            return status
+    found = _IN_TEXT.match(texts[0])
+    return _status_of_name(found[1] or found[2]) if found else 0
+
+
+def _status_of_name(name: Any) -> int:
+    if isinstance(name, bool) or not isinstance(name, int | float | str):
+        return 0
+    text = str(name).strip()
+    if text.removesuffix(".0").isdecimal():
+        number = int(text.removesuffix(".0")[:4])
+        return number if 400 <= number <= 599 else 0
+    plain = _WORDS.sub("_", text).lower().replace("-", "_")
+    return STATUSES.get(plain.removesuffix("_exception").removesuffix("_error"), 0)
+
+
+def _headers_of(told: Any) -> dict[str, str]:
+    """What the failed call's answer had as headers, where a gateway passes them on."""
+    metadata = told.get("metadata") if isinstance(told, Mapping) else None
+    given = metadata.get("headers") if isinstance(metadata, Mapping) else None
+    if not isinstance(given, Mapping):
+        return {}
+    return {k.lower(): v for k, v in given.items() if isinstance(v, str) and v.isascii()}
+
+
+def check_sdk_answer(answer: Any) -> None:
+    """Raises as `raise_if_failed` for an answer that was not read here, and thus not checked."""
+    if not isinstance(answer, AnswerStruct):
+        raise_if_failed(answer)
+
+
+def raise_if_failed(answer: Any) -> None:
+    """Raises where an answer of any protocol, ours or the SDK's, says that the call failed.
+
+    Raises:
+        ToldError: It says so with a status, or by the reason why it ended.
+        InvalidModelResponseError: It says so without one.
+    """
+    error = getattr(answer, "error", None)
+    if error:
+        raise told_error(_plain(error))
+    choices = getattr(answer, "choices", None)
+    if not isinstance(choices, list):
+        _raise_for_reason(getattr(answer, "stop_reason", None))
+        return
+    for choice in choices:
+        reason = getattr(choice, "finish_reason", None)
+        error = getattr(choice, "error", None)
+        if error:
+            raise told_error(_plain(error), failed_status(reason))
+        _raise_for_reason(reason)
+
+
+def _raise_for_reason(reason: Any) -> None:
+    status = 0 if reason is None else failed_status(reason)
+    if status:
+        raise ToldError(status, f"the answer ended with the reason {reason!r}")
+
+
+def _plain(error: Any) -> Any:
+    dump = getattr(error, "model_dump", None)
+    return error if dump is None else dump()
+
+
+def read_part(content: bytes, kind: type[msgspec.Struct], url: Any) -> Any:
+    """An answer, or an event of one, that may be a failure in a shape of its own.
+
+    Raises:
+        ToldError: It is a failure, with a status.
+        InvalidModelResponseError: It is one without, no JSON, or not of that kind.
+    """
+    try:
+        return read_answer(content, kind, url)
+    except InvalidModelResponseError:
+        raise_told_elsewhere(content)
+        raise
+
+
+def read_whole(content: bytes, kind: type[msgspec.Struct], url: Any) -> Any:
+    """An answer that came whole.
+
+    Raises:
+        ToldError: It says in place of an answer, or beside it, that the call failed.
+        InvalidModelResponseError: It is no JSON, or not of that kind; names the endpoint's `url`.
+    """
+    answer = read_part(content, kind, url)
+    raise_if_failed(answer)
+    if is_bare(answer):
+        raise_told_elsewhere(content)
+    return answer
+
+
+def is_bare(answer: Any) -> bool:
+    """Whether there is nothing where the protocol has what the model said."""
+    return not (
+        getattr(answer, "choices", None)
+        or getattr(answer, "content", None)
+        or getattr(answer, "output", None)
+    )
+
+
+def raise_told_elsewhere(content: bytes) -> None:
+    """Raises where JSON without an answer is a failure in a shape that is not the protocol's."""
+    try:
+        data = json.loads(content)
+    except (ValueError, RecursionError):
+        return
+    told = _told_elsewhere(data[0] if isinstance(data, list) and data else data)
+    if told:
+        raise told_error(told)
+
+
+def _told_elsewhere(data: Any) -> Any:
+    if not isinstance(data, dict):
+        return None
+    feedback = data.get("promptFeedback") or data.get("prompt_feedback")
+    if isinstance(feedback, dict):
+        blocked = feedback.get("blockReason") or feedback.get("block_reason")
+        if blocked:
+            return {"code": "content_filter", "message": f"the prompt was blocked: {blocked}"}
+    if data.get("error"):
+        return data["error"]
+    said = data.get("base_resp")
+    if isinstance(said, dict) and said.get("status_code"):
+        return {"code": said["status_code"], "message": said.get("status_msg")}
+    return data if any(isinstance(data.get(name), str) for name in _FAILURE_FIELDS) else None

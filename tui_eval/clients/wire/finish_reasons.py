@@ -1,0 +1,100 @@
+"""Why answers end: what every protocol and server calls it, and what it is here.
+
+One table for all, as gateways pass on the words of the server behind them. An answer that says why
+it ended is an answer, also an empty one: a limit spent on hidden reasoning, a refusal, a filter.
+Only an answer that is empty and says nothing at all is the endpoint's fault.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from tui_eval.types import FinishReason
+
+FINISH_REASONS: dict[Any, FinishReason] = {
+    # OpenAI's words, and the ends of Anthropic's messages
+    "stop": "stop",
+    "length": "length",
+    "tool_calls": "tool_calls",
+    "content_filter": "content_filter",
+    "function_call": "tool_calls",
+    "completed": "stop",
+    "incomplete": "length",
+    "max_output_tokens": "length",
+    "end_turn": "stop",
+    "stop_sequence": "stop",
+    "max_tokens": "length",
+    "model_context_window_exceeded": "length",
+    "tool_use": "tool_calls",
+    "refusal": "refusal",
+    "pause_turn": None,
+    "compaction": None,
+    # Google's
+    "safety": "content_filter",
+    "recitation": "content_filter",
+    "blocklist": "content_filter",
+    "prohibited_content": "content_filter",
+    "spii": "content_filter",
+    "model_armor": "content_filter",
+    "image_safety": "content_filter",
+    "language": "content_filter",
+    "malformed_function_call": None,
+    "unexpected_tool_call": None,
+    "other": None,
+    # Mistral's, Cohere's, Bedrock's and Zhipu's
+    "model_length": "length",
+    "complete": "stop",
+    "tool_call": "tool_calls",
+    "error_limit": "length",
+    "error_toxic": "content_filter",
+    "content_filtered": "content_filter",
+    "guardrail_intervened": "content_filter",
+    "malformed_tool_use": None,
+    "malformed_model_output": None,
+    "sensitive": "content_filter",
+    # Servers of open models
+    "eos": "stop",
+    "eos_token": "stop",
+    "repetition": "length",
+}
+"""Ours by theirs, in lower case; None for what has no word here."""
+
+FAILURES: dict[Any, int] = {
+    "error": 502,
+    "failed": 500,
+    "abort": 503,
+    "aborted": 503,
+    "cancelled": 503,
+    "network_error": 502,
+    "insufficient_system_resource": 503,
+    "timeout": 504,
+}
+"""Reasons that mean that the call failed, by the status that the failure would have had."""
+
+_NOTHING = (None, "", "null", "finish_reason_unspecified")
+
+
+def finish_reason(told: Any) -> FinishReason:
+    """Our word for what an endpoint tells; None where there is none."""
+    found = FINISH_REASONS.get(told)
+    return FINISH_REASONS.get(_plain(told)) if found is None else found
+
+
+def is_known(told: Any) -> bool:
+    """Whether an endpoint gives a reason why an answer, also an empty one, ended."""
+    return told in FINISH_REASONS or _plain(told) in FINISH_REASONS
+
+
+def says_nothing(told: Any) -> bool:
+    """Whether no reason is given, as in all parts of a stream but the last."""
+    return told in _NOTHING or _plain(told) in _NOTHING
+
+
+def failed_status(told: Any) -> int:
+    """The status of the failure that a reason tells; 0 for the end of an answer."""
+    is_an_end = not isinstance(told, str) or told in FINISH_REASONS
+    return 0 if is_an_end else FAILURES.get(_plain(told), 0)
+
+
+def _plain(told: Any) -> str | None:
+    return told.lower() if isinstance(told, str) else None
