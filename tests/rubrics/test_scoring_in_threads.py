@@ -12,8 +12,8 @@ import time
 import pytest
 from made_states import PATIENCE_S, rollout, until
 
+from tui_eval.plain_calls.threads import Threads
 from tui_eval.rubrics.rubric import Rubric
-from tui_eval.rubrics.threads import Threads
 
 
 async def test_a_plain_function_that_waits_does_not_hold_the_loop():
@@ -180,7 +180,7 @@ def test_a_process_ends_although_a_function_hangs(way):
     source = textwrap.dedent(
         """
         import asyncio, sys, threading
-        from tui_eval.rubrics.threads import Threads
+        from tui_eval.plain_calls.threads import Threads
 
         inside = threading.Event()
 
@@ -209,7 +209,7 @@ def test_a_process_ends_although_a_function_hangs(way):
 
 def test_threads_of_a_loop_that_is_gone_end():
     def names():
-        return [t for t in threading.enumerate() if t.name == "tui-eval scoring"]
+        return [t for t in threading.enumerate() if t.name == "tui-eval plain function"]
 
     pool = Threads(4)
     before = set(names())

@@ -14,9 +14,9 @@ import pytest
 from made_states import PATIENCE_S, rollout, until
 
 from tui_eval.errors import ErrorChain, ScoringError
-from tui_eval.rubrics import threads
+from tui_eval.plain_calls import threads
+from tui_eval.plain_calls.threads import Threads
 from tui_eval.rubrics.rubric import Rubric
-from tui_eval.rubrics.threads import Threads
 
 
 async def test_a_plain_function_out_of_time_is_an_error_that_names_it_and_its_limit(release):

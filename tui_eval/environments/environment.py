@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import difflib
+import functools
 import inspect
 import json
 import logging
@@ -27,6 +28,7 @@ from tui_eval.events import Stage
 from tui_eval.messages import Messages, to_messages
 from tui_eval.observer import CLOCK, CURRENT, CallClock
 from tui_eval.parsers.parser import Parser
+from tui_eval.plain_calls.functions import PlainFunction, PlainFunctions, call_plain
 from tui_eval.rubrics.rubric import Rubric
 from tui_eval.rubrics.rubric_group import RubricGroup
 from tui_eval.state import State
@@ -43,6 +45,10 @@ logger = logging.getLogger(__name__)
 
 class Environment(HasExamples, Evaluating, ABC):
     """Examples, and how a model is led through one of them and scored.
+
+    Plain functions of authors (tools, `update_tool_args`, stop conditions, cleanup handlers) run in
+    threads, where they see the caller's context variables, so that none of them holds up other
+    rollouts; async ones, setup and teardown on the event loop.
 
     `dataset` and `eval_dataset` are the rows ready to run, or None; `logger` is the author's to
     use. Teardown handlers run when the interpreter exits, at the latest: those of an environment
@@ -66,12 +72,16 @@ class Environment(HasExamples, Evaluating, ABC):
         max_seq_len: Longest sequence in tokens; the token ids of a longer turn are cut there.
         score_rollouts: Whether the rubric is asked at all.
         pass_threshold: The reward from which on a rollout counts as passed.
+        thread_safe: False where the plain functions of this environment must not run beside
+            others of that kind; see `thread_safe`, the decorator of a single one.
         kwargs: Become attributes.
 
     Raises:
         ValueError: No dataset is given, or the tools have another provider's shape.
         RefusedError: A dataset cannot be read; carries every fault.
     """
+
+    thread_safe: bool = True
 
     def __init__(
         self,
@@ -91,6 +101,7 @@ class Environment(HasExamples, Evaluating, ABC):
         max_seq_len: int | None = None,
         score_rollouts: bool = True,
         pass_threshold: float = 0.5,
+        thread_safe: bool | None = None,
         **kwargs: Any,
     ) -> None:
         heed_variable()
@@ -123,11 +134,19 @@ class Environment(HasExamples, Evaluating, ABC):
         rules = self.prompt_rules()
         self._example_sets = ExampleSets(dataset, eval_dataset, rules, self.map_kwargs)
         self._client_cache = ClientCache()
-        self._stops = marked_methods(self, "stop")
-        self._cleanups = marked_methods(self, "cleanup")
+        if thread_safe is not None:
+            self.thread_safe = thread_safe
+        self.plain_functions = PlainFunctions(self.thread_safe)
+        self._stops = self._with_what_is_known(marked_methods(self, "stop"))
+        self._cleanups = self._with_what_is_known(marked_methods(self, "cleanup"))
         self._teardowns = marked_methods(self, "teardown")
         if self._teardowns:
             teardowns.expect(self)
+
+    def _with_what_is_known(
+        self, methods: Iterable[Callable[..., Any]]
+    ) -> list[tuple[Callable[..., Any], PlainFunction | None]]:
+        return [(one, self.plain_functions.of(one, one.__name__)) for one in methods]
 
     # Settings
 
@@ -289,10 +308,13 @@ class Environment(HasExamples, Evaluating, ABC):
         Its name goes to `state["stop_condition"]`, the clock stops, and cleanup handlers run. A
         condition that raises ends the rollout too: the exception is its error.
         """
-        for condition in self._stops:
+        for condition, plain in self._stops:
             name = condition.__name__
             try:
-                answer = condition(state)
+                if plain is None:
+                    answer = condition(state)
+                else:
+                    answer = await call_plain(plain, functools.partial(condition, state))
                 if inspect.isawaitable(answer):
                     answer = await answer
                 if not answer:
@@ -329,9 +351,14 @@ class Environment(HasExamples, Evaluating, ABC):
             return
         state.cleaned_up = True
         cancelled: BaseException | None = None
-        for handler in self._cleanups:
+        for handler, plain in self._cleanups:
             try:
-                await maybe_await(handler, state)
+                if plain is None:
+                    await handler(state)
+                else:
+                    left = await call_plain(plain, functools.partial(handler, state))
+                    if inspect.isawaitable(left):
+                        await left
             except BaseException as error:
                 if must_propagate(error):
                     cancelled = error

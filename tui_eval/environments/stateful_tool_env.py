@@ -6,9 +6,10 @@ import inspect
 import logging
 from abc import abstractmethod
 from collections.abc import Callable, Sequence
+from functools import partial
 from typing import Any
 
-from tui_eval.environments.tool_calls import Use
+from tui_eval.environments.tool_calls import Use, call_in_turn
 from tui_eval.environments.tool_env import ToolEnv
 from tui_eval.errors import nearest
 from tui_eval.messages import Messages
@@ -81,7 +82,13 @@ class StatefulToolEnv(ToolEnv):
         if name not in self.tool_map and not self._has_own_call_tool():
             return sent
         use.is_fatal = True
-        updated: Any = self.update_tool_args(name, sent, messages, state, **kwargs)
+        updated: Any
+        plain = self.plain_functions.of(self.update_tool_args, "update_tool_args")
+        if plain is None:
+            updated = self.update_tool_args(name, sent, messages, state, **kwargs)
+        else:
+            ask = partial(self.update_tool_args, name, sent, messages, state, **kwargs)
+            updated = await call_in_turn(plain, ask)
         if inspect.isawaitable(updated):
             updated = await updated
         if not isinstance(updated, dict):

@@ -5,11 +5,13 @@ from __future__ import annotations
 import asyncio
 import json
 from collections.abc import Awaitable, Callable, Mapping, Sequence
+from contextvars import ContextVar
 from dataclasses import dataclass
 from typing import Any
 
 from tui_eval.errors import ToolParseError
 from tui_eval.messages import ToolCall, ToolMessage, to_message
+from tui_eval.plain_calls.functions import PlainFunction, call_plain
 from tui_eval.types import ToolRecord
 
 
@@ -42,6 +44,23 @@ async def one_by_one(uses: Sequence[Use], make: Callable[[Use], Awaitable[None]]
         await make(use)
 
 
+_TURN: ContextVar[asyncio.Lock | None] = ContextVar("turn", default=None)
+"""What plain functions of calls that are made at the same time take one after the other."""
+
+
+async def call_in_turn(function: PlainFunction, call: Callable[[], Any]) -> Any:
+    """What a plain function returns, after those of other calls of its turn.
+
+    Raises:
+        BaseException: Whatever it raises.
+    """
+    turn = _TURN.get()
+    if turn is None:
+        return await call_plain(function, call)
+    async with turn:
+        return await call_plain(function, call)
+
+
 async def together(uses: Sequence[Use], make: Callable[[Use], Awaitable[None]]) -> None:
     """Makes calls at the same time; plain functions among them run one after the other.
 
@@ -59,7 +78,9 @@ async def together(uses: Sequence[Use], make: Callable[[Use], Awaitable[None]]) 
                 later.cancel()
             raise
 
+    before = _TURN.set(asyncio.Lock())
     tasks += [asyncio.create_task(follow(place)) for place in range(len(uses))]
+    _TURN.reset(before)
     # Cancelled, it cancels the tasks and raises only when all have ended.
     for error in await asyncio.gather(*tasks, return_exceptions=True):
         if isinstance(error, BaseException) and not isinstance(error, asyncio.CancelledError):

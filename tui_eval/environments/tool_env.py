@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import inspect
 import time
 from collections.abc import Callable, Sequence
@@ -14,6 +15,7 @@ from tui_eval.environments.tool_calls import (
     UnknownToolError,
     Use,
     as_tool_message,
+    call_in_turn,
     one_by_one,
     read_arguments,
     to_content,
@@ -38,6 +40,7 @@ class ToolEnv(MultiTurnEnv):
 
     Args:
         tools: Functions, plain or async; a model knows them by name, annotations and docstring.
+            Async ones run on the event loop, plain ones in threads (see `Environment`).
         max_turns: Most answers of the model.
         error_formatter: Makes the text that the model gets to see when a call fails.
         stop_errors: Exceptions that end the rollout as a `ToolCallError` (`ToolParseError` for
@@ -148,7 +151,11 @@ class ToolEnv(MultiTurnEnv):
         tool = self.tool_map.get(tool_name)
         if tool is None:
             raise UnknownToolError(self._no_such_tool(tool_name))
-        result = call_by_name(tool, tool_args)
+        plain = self.plain_functions.of(tool, tool_name)
+        if plain is None:
+            result = call_by_name(tool, tool_args)
+        else:
+            result = await call_in_turn(plain, functools.partial(call_by_name, tool, tool_args))
         if inspect.isawaitable(result):
             result = await result
         return ToolMessage(tool_call_id=tool_call_id, content=to_content(result))

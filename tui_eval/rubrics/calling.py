@@ -6,27 +6,19 @@ import asyncio
 import functools
 import inspect
 import itertools
-import logging
 import math
-import threading
 import traceback
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from inspect import Parameter
 from typing import Any, get_origin
 
-from tui_eval.errors import ErrorChain, must_propagate
-from tui_eval.rubrics import threads
-from tui_eval.rubrics.main_thread import is_for_main_thread
-from tui_eval.rubrics.threads import Threads
-
-logger = logging.getLogger(__name__)
+from tui_eval.errors import ErrorChain, is_ours, must_propagate
+from tui_eval.plain_calls.functions import PlainFunction, attempt
 
 GROUP_ARGUMENTS = frozenset({"states", "prompts", "completions", "answers", "tasks", "infos"})
-THREADS = Threads()
 _MOST_FRAMES = 8
 _LONGEST_HEAD = 4000
-_OWN_FILES = (__file__, threads.__file__)
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,13 +41,14 @@ class RewardFunction:
     Args:
         func: What is called.
         signature: What it wants.
-        on_loop: Whether it is called on the event loop: it is async, or can be called there only.
+        plain: What is known of a plain function that is called in threads; None for one that is
+            called on the event loop.
         timeout_seconds: What a call may take; None for the limit of its rubric.
     """
 
     func: Callable[..., Any]
     signature: Signature
-    on_loop: bool
+    plain: PlainFunction | None
     timeout_seconds: float | None = None
 
     def limit(self, default_s: float) -> float:
@@ -147,12 +140,11 @@ async def call(
     limit_s = function.limit(limit_s)
     apply = functools.partial(_apply, function, values)
     try:
-        if not function.on_loop:
-            outcome = await THREADS.attempt(apply, limit_s)
+        if function.plain is not None:
+            outcome = await attempt(function.plain, apply, limit_s)
             if outcome.error is None:
                 return await _finish(outcome.value, limit_s)
-            if not _must_be_on_loop(function, outcome.error):
-                return failure(outcome.error)
+            return failure(outcome.error)
         return await _finish(apply(), limit_s)
     except BaseException as error:
         if must_propagate(error):
@@ -165,23 +157,6 @@ def _apply(function: RewardFunction, values: Callable[[], Mapping[str, Any]]) ->
     if names is None:
         return function.func(**given)
     return function.func(**{name: given[name] for name in names if name in given})
-
-
-def _must_be_on_loop(function: RewardFunction, error: BaseException) -> bool:
-    """Whether a function that failed in a thread belongs on the event loop from now on."""
-    if threading.current_thread() is not threading.main_thread():
-        return False
-    if not is_for_main_thread(error):
-        return False
-    if not function.on_loop:
-        function.on_loop = True
-        logger.warning(
-            "Reward function %r works on the main thread only (%s): from now on it holds up "
-            "everything else while it runs, and no time limit ends it",
-            name_of(function.func),
-            error,
-        )
-    return True
 
 
 async def _finish(result: Any, limit_s: float) -> Any:
@@ -239,7 +214,7 @@ def failure(error: BaseException) -> Failure:
     """A failure with the text that is kept of it: type and message, frames, then its causes."""
     link, *causes = ErrorChain(error)
     frames = traceback.extract_tb(error.__traceback__)
-    while frames and frames[0].filename in _OWN_FILES:
+    while frames and is_ours(frames[0].filename):
         del frames[0]
     lines = "".join(traceback.format_list(frames)).splitlines()
     if len(frames) > 2 * _MOST_FRAMES:

@@ -21,7 +21,7 @@ from tui_eval.clients.proxies import spare_loopback
 from tui_eval.errors import JudgeError
 from tui_eval.messages import Messages, UserMessage, text_of
 from tui_eval.parsers.parser import Parser
-from tui_eval.rubrics.calling import THREADS
+from tui_eval.plain_calls.functions import THREADS
 from tui_eval.rubrics.rubric import Rubric
 from tui_eval.state import State
 from tui_eval.types import SamplingArgs

@@ -12,9 +12,9 @@ from tui_eval.messages import Messages
 from tui_eval.parsers.answers import extract_boxed_answer
 from tui_eval.parsers.maybe_think_parser import MaybeThinkParser
 from tui_eval.parsers.parser import Parser
+from tui_eval.plain_calls.threads import Threads
 from tui_eval.rubrics.comparer import Comparers
 from tui_eval.rubrics.rubric import Rubric
-from tui_eval.rubrics.threads import Threads
 from tui_eval.types import RewardFunc
 
 # Each is a process, which takes long to start.

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 import functools
-import inspect
 import itertools
 import math
 import time
@@ -14,6 +13,7 @@ from typing import Any, ClassVar, NamedTuple
 
 from tui_eval.errors import ScoringError
 from tui_eval.parsers.parser import Parser
+from tui_eval.plain_calls.functions import plain_function
 from tui_eval.rubrics import calling
 from tui_eval.rubrics.calling import Failure, RewardFunction
 from tui_eval.state import State
@@ -50,7 +50,9 @@ class Rubric:
 
     Async functions run on the event loop; plain ones in threads, where they see the caller's
     context variables. The functions of one rollout run in their order, and a group function when
-    all before it are done; those of different rollouts overlap, so what they share needs a lock.
+    all before it are done; those of different rollouts overlap, so what they share needs a lock,
+    or they are declared with `thread_safe`. The first call of a plain function runs alone for 5 s
+    at most, as it may prepare what all others use.
     A plain function that turns out to need the main thread, because it sets a signal handler or
     asks for the running loop, is called on the loop from then on, where no limit holds; below a
     loop of another thread, as `evaluate_sync` has in Jupyter, it is an error. To notice such
@@ -68,6 +70,8 @@ class Rubric:
         timeout_seconds: What one call of a function may take, unless it has its own limit;
             `math.inf` for any time. An async function is cancelled then; a plain one is left
             behind in its thread.
+        thread_safe: False where the plain functions of this rubric must not run beside others of
+            that kind; see `thread_safe`, the decorator of a single one.
 
     Raises:
         ValueError: Not as many weights as functions, a weight that is no finite number, or a
@@ -75,6 +79,7 @@ class Rubric:
     """
 
     on_loop: ClassVar[bool] = False
+    thread_safe: bool = True
 
     def __init__(
         self,
@@ -82,12 +87,15 @@ class Rubric:
         weights: Sequence[float] | None = None,
         parser: Parser | None = None,
         timeout_seconds: float = TIMEOUT_SECONDS,
+        thread_safe: bool | None = None,
     ) -> None:
         self.funcs: list[RewardFunc] = []
         self.weights: list[float] = []
         self.parser = parser if parser is not None else Parser()
         self.class_objects: dict[str, Any] = {"parser": self.parser}
         self._timeout_seconds = _limit(timeout_seconds)
+        if thread_safe is not None:
+            self.thread_safe = thread_safe
         self._functions: dict[int, RewardFunction] = {}
         self._ordered: _Ordered | None = None
         if callable(funcs):
@@ -189,8 +197,10 @@ class Rubric:
     def _function(self, func: RewardFunc) -> RewardFunction:
         known = self._functions.get(id(func))
         if known is None or known.func is not func:
-            on_loop = self.on_loop or inspect.iscoroutinefunction(func)
-            known = RewardFunction(func, calling.read_signature(func), on_loop)
+            plain = None if self.on_loop else plain_function(func, calling.name_of(func))
+            if plain is not None and not self.thread_safe:
+                plain.thread_safe = False
+            known = RewardFunction(func, calling.read_signature(func), plain)
             self._functions[id(func)] = known
         return known
 

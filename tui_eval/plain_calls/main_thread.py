@@ -1,11 +1,15 @@
-"""Telling that a plain function, which ran in a thread, works on the main thread only."""
+"""Telling that a plain function, which ran in a thread, works in another one only."""
 
 from __future__ import annotations
 
 import functools
+import re
 import signal
 import threading
 from typing import Any
+
+_BOUND = re.compile(r"The object was created in thread id (\d+)")
+"""What SQLite says of a connection that is used in another thread than the one that made it."""
 
 
 class NeedsMainThreadError(RuntimeError):
@@ -57,6 +61,9 @@ def is_for_main_thread(error: BaseException) -> bool:
     """Whether a function failed because it was not called where the event loop runs."""
     if isinstance(error, NeedsMainThreadError):
         return True
+    owner = _BOUND.search(str(error)) if type(error).__name__ == "ProgrammingError" else None
+    if owner is not None:
+        return int(owner[1]) == threading.main_thread().ident
     said = str(error) if type(error) in (ValueError, RuntimeError) else ""
     return any(
         text in said
@@ -66,3 +73,12 @@ def is_for_main_thread(error: BaseException) -> bool:
             "no current event loop",
         )
     )
+
+
+def is_for_one_thread(error: BaseException) -> bool:
+    """Whether a function failed because it uses what is bound to another thread than the main one.
+
+    SQLite tells which thread that is.
+    """
+    owner = _BOUND.search(str(error)) if type(error).__name__ == "ProgrammingError" else None
+    return owner is not None and int(owner[1]) != threading.main_thread().ident

@@ -1,0 +1,154 @@
+"""The jobs of one event loop that wait for a thread, and the threads that take them."""
+
+from __future__ import annotations
+
+import contextlib
+import threading
+from collections import deque
+from collections.abc import Callable, Collection
+from queue import SimpleQueue
+from typing import Protocol
+
+
+class GivenUp(SystemExit):
+    """Raised inside a function that is given up."""
+
+
+class Job(Protocol):
+    """One call."""
+
+    is_quick: bool
+
+    def work(self) -> bool:
+        """Makes the call; False where the thread is not wanted any more."""
+
+
+class Line:
+    """Jobs in their order. Threads hold this alone, so that the loop can go.
+
+    A thread that waits is woken for each job, but for a quick one only where no other thread is
+    about to look for its next job: waking a thread costs more than most quick calls. A quick job
+    that turns out to take its time is `demoted`, and those behind it get threads of their own.
+
+    Args:
+        name: Of the threads.
+        before_thread: Called before a thread is started.
+    """
+
+    def __init__(self, name: str, before_thread: Callable[[], object]) -> None:
+        self._name = name
+        self._before_thread = before_thread
+        self._lock = threading.Lock()
+        self._jobs: deque[Job] = deque()
+        self._doors: list[SimpleQueue[None]] = []
+        self._free = 0
+        """Threads that will soon look for a job: awake, and in no call that takes its time."""
+        self._quick: set[Job] = set()
+        self._is_over = False
+
+    def add(self, job: Job) -> None:
+        """A job is to be done.
+
+        Raises:
+            RuntimeError: The system gives no more threads.
+        """
+        with self._lock:
+            self._jobs.append(job)
+            if job.is_quick and self._free:
+                return
+            starts = self._wake()
+        if starts:
+            try:
+                self._start_thread()
+            except RuntimeError:
+                with self._lock:
+                    if job not in self._jobs:  # somebody takes care of it
+                        return
+                    self._jobs.remove(job)
+                raise
+
+    def quick_ones(self) -> set[Job]:
+        """The quick jobs that are being done."""
+        with self._lock:
+            return set(self._quick)
+
+    def demote(self, jobs: Collection[Job]) -> None:
+        """Says that these take their time, those that are still being done."""
+        with self._lock:
+            for job in self._quick.intersection(jobs):
+                self._demote(job)
+            threads = 0 if self._free else sum(self._wake() for _ in range(len(self._jobs)))
+        with contextlib.suppress(RuntimeError):  # those that there are have to do
+            for _ in range(threads):
+                self._start_thread()
+
+    def close(self) -> None:
+        """The loop is gone: threads end once they are free."""
+        with self._lock:
+            self._is_over = True
+            for door in self._doors:
+                door.put(None)
+
+    def _demote(self, job: Job) -> None:
+        self._quick.discard(job)
+        job.is_quick = False
+        self._free -= 1
+
+    def _wake(self) -> bool:
+        """Has one more thread look for a job; whether it is to be started."""
+        self._free += 1
+        if not self._doors:
+            return True
+        self._doors.pop().put(None)
+        return False
+
+    def _start_thread(self) -> None:
+        self._before_thread()
+        try:
+            threading.Thread(target=_work, args=(self,), name=self._name, daemon=True).start()
+        except RuntimeError:
+            with self._lock:
+                self._free -= 1
+            raise
+
+    def next(self, mine: list[Job], door: SimpleQueue[None]) -> bool:
+        """Waits for the next job; False where there is no more. Called in a thread.
+
+        Args:
+            mine: Has the job before, and gets the next one: who waits keeps nothing alive.
+            door: Where the thread waits.
+        """
+        while True:
+            with self._lock:
+                if mine:
+                    self._end(mine.pop())
+                if self._jobs:
+                    mine.append(self._jobs.popleft())
+                    self._begin(mine[0])
+                    return True
+                if self._is_over:
+                    return False
+                self._free -= 1
+                self._doors.append(door)
+            door.get()
+
+    def _begin(self, job: Job) -> None:
+        if job.is_quick:
+            self._quick.add(job)
+        else:
+            self._free -= 1
+
+    def _end(self, job: Job) -> None:
+        if job.is_quick:
+            self._quick.discard(job)
+        else:
+            self._free += 1
+
+
+def _work(line: Line) -> None:
+    door: SimpleQueue[None] = SimpleQueue()
+    mine: list[Job] = []
+    with contextlib.suppress(GivenUp):  # it may come when the function is over
+        while line.next(mine, door):
+            if not mine[0].work():
+                return

@@ -1,0 +1,359 @@
+"""Plain functions off the event loop, in threads that nothing waits for."""
+
+from __future__ import annotations
+
+import asyncio
+import contextvars
+import logging
+import math
+import sys
+import threading
+import time
+import traceback
+import weakref
+from collections import deque
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+from tui_eval.plain_calls import main_thread
+from tui_eval.plain_calls.line import GivenUp, Job, Line
+
+logger = logging.getLogger(__name__)
+
+MOST_AT_ONCE = 32
+MOST_LEFT_BEHIND = 500
+LOOK_S = 0.01
+"""How often is looked whether somebody holds up the others."""
+_GROWS_AFTER_S = 0.05
+_ENDLESS_S = 5.0
+_BUSY = 0.5
+"""Share of a processor from which on functions that run are taken to compute, not to wait."""
+_MOST_FRAMES = 12
+
+
+class TooManyLeftBehindError(RuntimeError):
+    """A function was not called, as too many that were given up still run."""
+
+
+@dataclass(slots=True)
+class Outcome:
+    """How a call went: its value, or the error that it raised.
+
+    Args:
+        seconds: What it took; infinite where it was given up.
+    """
+
+    value: Any = None
+    error: BaseException | None = None
+    seconds: float = math.inf
+
+
+class Threads:
+    """Runs plain functions in daemon threads, so that neither the event loop nor the end of the
+    process waits for one that hangs.
+
+    Each event loop has threads of its own; those of a loop that is gone end. A thread whose
+    function is given up is left behind: what it runs is asked to stop by a `SystemExit` raised
+    inside, which reaches Python code at its next step, but not what waits in the system.
+
+    Args:
+        most: How many functions run at once for one event loop; others wait, and their limit
+            begins when they do.
+        at_most: How many may where those that run do nothing but wait, or do not end.
+    """
+
+    def __init__(self, most: int = MOST_AT_ONCE, at_most: int = 0) -> None:
+        self._most = most
+        self._at_most = at_most
+        self._crews: weakref.WeakKeyDictionary[asyncio.AbstractEventLoop, _Crew] = (
+            weakref.WeakKeyDictionary()
+        )
+
+    async def run(self, call: Callable[[], Any], limit_s: float = math.inf) -> Any:
+        """What `call` returns; see `attempt`.
+
+        Raises:
+            BaseException: The error that `attempt` tells.
+            RuntimeError: As for `attempt`.
+        """
+        outcome = await self.attempt(call, limit_s)
+        if outcome.error is not None:
+            raise outcome.error
+        return outcome.value
+
+    async def attempt(
+        self, call: Callable[[], Any], limit_s: float = math.inf, is_quick: bool = False
+    ) -> Outcome:
+        """Runs `call` in a thread, where it sees the caller's context variables.
+
+        A cancelled caller goes on at once; its call is given up.
+
+        Args:
+            limit_s: Seconds that the call may take.
+            is_quick: Whether it is expected to take less than a millisecond. It may share a
+                thread then, until it turns out to take longer.
+
+        Returns:
+            The value, or what was raised: a `TimeoutError` where it ran out of time, whose note
+            says where it was; a `NeedsMainThreadError` where it set a signal handler, whatever it
+            made of the refusal.
+
+        Raises:
+            TooManyLeftBehindError: Too many functions that were given up are still running.
+            RuntimeError: The system gives no more threads.
+        """
+        crew = self._crew(asyncio.get_running_loop())
+        job = crew.take(call, limit_s, is_quick)
+        try:
+            return await job.future
+        except asyncio.CancelledError:
+            job.abandon()
+            raise
+
+    def is_free(self) -> bool:
+        """Whether nothing runs or waits here for this event loop."""
+        return self._crew(asyncio.get_running_loop()).is_free
+
+    def _crew(self, loop: asyncio.AbstractEventLoop) -> _Crew:
+        crew = self._crews.get(loop)
+        if crew is None:
+            crew = self._crews[loop] = _Crew(self._most, self._at_most)
+            weakref.finalize(loop, crew.line.close).atexit = False
+        return crew
+
+
+class _Crew:
+    """What one event loop has in threads."""
+
+    def __init__(self, most: int, at_most: int) -> None:
+        self.line = Line("tui-eval plain function", main_thread.notice_refusals)
+        self._most = most
+        self._at_most = at_most
+        self._waiting: deque[_Call] = deque()
+        self._running = 0
+        self._quick = 0
+        self._seen: set[Job] = set()
+        self._looks = False
+        self._left_behind: list[threading.Thread] = []
+        self._done: deque[tuple[_Call, Outcome]] = deque()
+        self._told = False
+        self._ended_at = self._since = self._cpu = 0.0
+
+    @property
+    def is_free(self) -> bool:
+        return not self._running and not self._quick and not self._waiting
+
+    def take(self, call: Callable[[], Any], limit_s: float, is_quick: bool) -> _Call:
+        if self._left_behind:
+            self._left_behind = [thread for thread in self._left_behind if thread.is_alive()]
+            if len(self._left_behind) >= MOST_LEFT_BEHIND:
+                left = len(self._left_behind)
+                raise TooManyLeftBehindError(
+                    f"Not called: {left} functions that ran out of time still run"
+                )
+        future = asyncio.get_running_loop().create_future()
+        job = _Call(self, call, limit_s, is_quick, future)
+        if is_quick:
+            self._quick += 1
+            self._begin(job)
+        else:
+            self._waiting.append(job)
+            self._begin_those_that_may()
+        if (self._quick or self._waiting) and not self._looks:
+            self._look_later()
+        return job
+
+    def _begin_those_that_may(self) -> None:
+        while self._waiting and self._running < self._most:
+            job = self._waiting.popleft()
+            if not job.future.cancelled():
+                self._running += 1
+                self._begin(job)
+
+    def _begin(self, job: _Call) -> None:
+        job.start()
+        try:
+            self.line.add(job)
+        except RuntimeError as error:
+            self._leave(job)
+            job.future.set_exception(error)
+
+    def _leave(self, job: _Call) -> None:
+        if job.has_place:
+            self._running -= 1
+        else:
+            self._quick -= 1
+
+    def tell(self, job: _Call, outcome: Outcome) -> bool:
+        """Called in a thread: a job is done. One wake-up of the loop serves all until it is awake.
+
+        Returns:
+            Whether there is still a loop to tell.
+        """
+        self._done.append((job, outcome))
+        if not self._told:
+            self._told = True
+            try:
+                job.future.get_loop().call_soon_threadsafe(self._settle)
+            except RuntimeError:  # it is closed
+                self._done.clear()
+                return False
+        return True
+
+    def _settle(self) -> None:
+        self._told = False
+        while self._done:
+            job, outcome = self._done.popleft()
+            job.settle(outcome)
+            self._leave(job)
+        self._ended_at = time.monotonic()
+        self._begin_those_that_may()
+
+    def leave_behind(self, job: _Call, thread: threading.Thread | None) -> None:
+        """A job is given up, and with it its thread."""
+        self.line.demote([job])
+        self._leave(job)
+        if thread is not None:
+            self._left_behind.append(thread)
+        self._begin_those_that_may()
+
+    # Nobody holds up the others
+
+    def _look_later(self) -> None:
+        self._looks = True
+        asyncio.get_running_loop().call_later(LOOK_S, self._look)
+
+    def _look(self) -> None:
+        self._looks = False
+        quick = self.line.quick_ones()
+        self.line.demote(self._seen & quick)
+        self._seen = quick
+        if self._waiting:
+            self._grow()
+        else:
+            self._since = 0.0
+        if self._quick or self._waiting:
+            self._look_later()
+        else:
+            self._seen = set()
+
+    def _grow(self) -> None:
+        """Lets more run at once where those that run only wait, or do not end."""
+        now, cpu = time.monotonic(), time.process_time() - time.thread_time()
+        if not self._since:
+            self._since, self._cpu, self._ended_at = now, cpu, now
+        passed = now - self._since
+        if passed < _GROWS_AFTER_S:
+            return
+        if cpu - self._cpu < _BUSY * passed or now - self._ended_at > _ENDLESS_S:
+            self._ended_at = now
+            self._most = max(self._most, min(2 * self._most, self._at_most))
+            self._begin_those_that_may()
+        self._since, self._cpu = now, cpu
+
+
+class _Call:
+    """One call, done in a thread or given up on the loop, whichever comes first."""
+
+    def __init__(
+        self,
+        crew: _Crew,
+        call: Callable[[], Any],
+        limit_s: float,
+        is_quick: bool,
+        future: asyncio.Future[Outcome],
+    ) -> None:
+        self.future = future
+        self.is_quick = is_quick
+        self.has_place = not is_quick
+        self._crew = crew
+        self._call = call
+        self._limit_s = limit_s
+        self._context = contextvars.copy_context()
+        self._timer: asyncio.TimerHandle | None = None
+        self._lock = threading.Lock()
+        self._thread: threading.Thread | None = None
+        self._has_begun = False
+        self._finished = False
+        self._given_up = False
+
+    def start(self) -> None:
+        """Called on the loop: its time begins."""
+        self._has_begun = True
+        if self._limit_s < math.inf:
+            loop = self.future.get_loop()
+            self._timer = loop.call_later(self._limit_s, self._run_out)
+
+    def work(self) -> bool:
+        """Called in a thread: does it, and says whether the thread is still wanted."""
+        with self._lock:
+            if self._given_up:
+                return True
+            self._thread = threading.current_thread()
+        outcome = self._context.run(_outcome, self._call)
+        with self._lock:
+            self._finished = not self._given_up
+        return self._finished and self._crew.tell(self, outcome)
+
+    def settle(self, outcome: Outcome) -> None:
+        """Called on the loop: says how it went."""
+        if self._timer is not None:
+            self._timer.cancel()
+        if not self.future.done():
+            self.future.set_result(outcome)
+
+    def abandon(self) -> None:
+        """Called on the loop: nobody waits for it any more."""
+        if self._timer is not None:
+            self._timer.cancel()
+        if self._has_begun:
+            self._give_up()
+
+    def _run_out(self) -> None:
+        error = TimeoutError(f"ran longer than its time limit of {self._limit_s:g} s")
+        if not self._give_up(error):
+            return
+        logger.warning("A function %s. Its thread is left behind", error)
+        if not self.future.done():
+            self.future.set_result(Outcome(error=error))
+
+    def _give_up(self, error: BaseException | None = None) -> bool:
+        """Gives up what has not ended, noting on an error where it was."""
+        with self._lock:
+            if self._finished or self._given_up:
+                return False
+            self._given_up = True
+            if self._thread is not None:
+                if error is not None:
+                    error.add_note(f"It was here:\n{_place_of(self._thread)}")
+                _interrupt(self._thread)
+        self._crew.leave_behind(self, self._thread)
+        return True
+
+
+def _outcome(call: Callable[[], Any]) -> Outcome:
+    main_thread.forget_refusals()
+    began = time.perf_counter()
+    try:
+        outcome = Outcome(call())
+    except BaseException as error:
+        tb = error.__traceback__
+        outcome = Outcome(error=error.with_traceback(tb.tb_next if tb else None))
+    outcome.seconds = time.perf_counter() - began
+    refused = main_thread.refusal()
+    return outcome if refused is None else Outcome(error=refused)
+
+
+def _place_of(thread: threading.Thread) -> str:
+    frame = sys._current_frames().get(thread.ident or 0)
+    return "".join(traceback.format_stack(frame, limit=_MOST_FRAMES)) if frame else ""
+
+
+def _interrupt(thread: threading.Thread) -> None:
+    """Has Python raise in a thread, so that an endless loop does not slow everything for good."""
+    import ctypes
+
+    ctypes.pythonapi.PyThreadState_SetAsyncExc(
+        ctypes.c_ulong(thread.ident or 0), ctypes.py_object(GivenUp)
+    )
