@@ -105,6 +105,7 @@ _HOMES: dict[str, tuple[str, ...]] = {
     "tui_eval.parsers.parser": ("Parser",),
     "tui_eval.parsers.think_parser": ("ThinkParser",),
     "tui_eval.parsers.xml_parser": ("XMLParser",),
+    "tui_eval.plain_calls.functions": ("thread_safe",),
     "tui_eval.rollout_data": (
         "BaseRolloutInput",
         "DatasetBuilder",

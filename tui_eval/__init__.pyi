@@ -83,6 +83,7 @@ from tui_eval.parsers.maybe_think_parser import MaybeThinkParser as MaybeThinkPa
 from tui_eval.parsers.parser import Parser as Parser
 from tui_eval.parsers.think_parser import ThinkParser as ThinkParser
 from tui_eval.parsers.xml_parser import XMLParser as XMLParser
+from tui_eval.plain_calls.functions import thread_safe as thread_safe
 from tui_eval.rollout_data import BaseRolloutInput as BaseRolloutInput
 from tui_eval.rollout_data import DatasetBuilder as DatasetBuilder
 from tui_eval.rollout_data import ErrorInfo as ErrorInfo

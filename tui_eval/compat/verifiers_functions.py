@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import Any
 
-from tui_eval.environments.environment import maybe_await as maybe_await
+from tui_eval.environments.ending import maybe_await as maybe_await
 from tui_eval.tools.schema import tool_from_function
 from tui_eval.types import Tool
 

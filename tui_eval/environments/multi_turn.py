@@ -6,7 +6,8 @@ from abc import abstractmethod
 from typing import TYPE_CHECKING, Any, final
 
 from tui_eval.environments.decorators import stop
-from tui_eval.environments.environment import Environment, record_error
+from tui_eval.environments.ending import record_error
+from tui_eval.environments.environment import Environment
 from tui_eval.environments.message_reporter import MessageReporter
 from tui_eval.environments.monitors import TurnMonitor
 from tui_eval.environments.step_tokens import step_tokens

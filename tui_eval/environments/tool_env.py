@@ -24,6 +24,7 @@ from tui_eval.environments.tool_calls import (
 from tui_eval.errors import ToolCallError, ToolParseError, must_propagate, nearest
 from tui_eval.events import Stage
 from tui_eval.messages import Messages, ToolCall, ToolMessage
+from tui_eval.plain_calls.threads import TooManyLeftBehindError
 from tui_eval.state import State
 from tui_eval.tools.calling import call_by_name
 from tui_eval.tools.parameters import hidden_names, tool_name
@@ -198,6 +199,7 @@ class ToolEnv(MultiTurnEnv):
             if must_propagate(error):
                 raise
             failure = error
+            use.is_fatal = use.is_fatal or isinstance(error, TooManyLeftBehindError)
         ms = (time.perf_counter() - began) * 1000
         text = None
         if failure is not None:

@@ -22,6 +22,9 @@ class Job(Protocol):
     def work(self) -> bool:
         """Makes the call; False where the thread is not wanted any more."""
 
+    def begin_time(self) -> None:
+        """From now on its time is limited."""
+
 
 class Line:
     """Jobs in their order. Threads hold this alone, so that the loop can go.

@@ -25,6 +25,7 @@ MOST_AT_ONCE = 32
 MOST_LEFT_BEHIND = 500
 LOOK_S = 0.01
 """How often is looked whether somebody holds up the others."""
+_SOON_S = 1.0
 _GROWS_AFTER_S = 0.05
 _ENDLESS_S = 5.0
 _BUSY = 0.5
@@ -227,8 +228,11 @@ class _Crew:
     def _look(self) -> None:
         self._looks = False
         quick = self.line.quick_ones()
-        self.line.demote(self._seen & quick)
-        self._seen = quick
+        slow = self._seen & quick
+        for job in slow:
+            job.begin_time()
+        self.line.demote(slow)
+        self._seen = quick - slow
         if self._waiting:
             self._grow()
         else:
@@ -281,7 +285,12 @@ class _Call:
     def start(self) -> None:
         """Called on the loop: its time begins."""
         self._has_begun = True
-        if self._limit_s < math.inf:
+        if not self.is_quick or self._limit_s < _SOON_S:
+            self.begin_time()
+
+    def begin_time(self) -> None:
+        """Called on the loop: from now on it has its limit; most quick ones never need it."""
+        if self._limit_s < math.inf and self._timer is None:
             loop = self.future.get_loop()
             self._timer = loop.call_later(self._limit_s, self._run_out)
 

@@ -16,7 +16,8 @@ from tui_eval.compat.osmosis.agent_loop import (
 )
 from tui_eval.compat.osmosis.schemas import RolloutMetrics, RolloutRequest
 from tui_eval.compat.osmosis.talk import CURRENT_TALK, Talk, to_dict, to_dicts, without_prompt
-from tui_eval.environments.environment import Environment, record_error
+from tui_eval.environments.ending import record_error
+from tui_eval.environments.environment import Environment
 from tui_eval.environments.monitors import ToolMonitor, TurnMonitor
 from tui_eval.environments.step_tokens import step_tokens
 from tui_eval.errors import Error, must_propagate
