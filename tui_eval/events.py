@@ -43,6 +43,10 @@ class RunStarted(msgspec.Struct, tag="run", array_like=True):
         complete_at: For a run read from disk, when it last wrote; 0 while it runs.
         worked_ms: How long earlier sessions worked on the run.
         input_price, output_price: US dollars per million tokens; None where nobody told.
+        cached_input_price, cache_write_price: The same of tokens read from a cache or written to
+            one; None where they cost what others do.
+        list_price: Where the prices come from that no registry tells, its date first; empty for a
+            registry.
         reading: How often the file of a saved run was read from its beginning because what was
             told of it no longer holds; a greater number takes back all rows that were told. A
             later event with the same number only has more places.
@@ -83,6 +87,9 @@ class RunStarted(msgspec.Struct, tag="run", array_like=True):
     refused: int | None = None
     lost: dict[int, tuple[int, ...]] = {}
     limits: list[tuple[int, int]] = []
+    cached_input_price: float | None = None
+    cache_write_price: float | None = None
+    list_price: str = ""
 
 
 class RolloutStaged(msgspec.Struct, tag="stage", array_like=True, gc=False):
@@ -290,6 +297,7 @@ class EvaluationMoved(msgspec.Struct, tag="eval", array_like=True):
         reward: Mean over rollouts without an error, `reward_std` its standard deviation, `low` and
             `high` the ends of its 95 % interval; None where there is none.
         cost: US dollars; None where no price is known.
+        list_price: See `RunStarted`.
         elapsed_s: Seconds that were worked on it.
         text: Why it failed or was refused.
         saved: False where its run lives in the state directory until somebody saves it.
@@ -320,6 +328,7 @@ class EvaluationMoved(msgspec.Struct, tag="eval", array_like=True):
     cause: str = ""
     again_at: float = 0.0
     reward_std: float | None = None
+    list_price: str = ""
 
 
 class ConcurrencyMoved(msgspec.Struct, tag="conc", array_like=True):

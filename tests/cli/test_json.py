@@ -77,7 +77,8 @@ def test_a_finished_run_has_all_its_numbers(program: Program) -> None:
     usage = [row["token_usage"] for row in run.rows]
     assert found["tokens"]["input"] == sum(one["input_tokens"] for one in usage)
     assert found["tokens"]["total"] == found["tokens"]["input"] + found["tokens"]["output"]
-    assert found["cost"] == {"usd": None, "input_price": None, "output_price": None}
+    prices = ("input_price", "output_price", "cached_input_price", "cache_write_price")
+    assert found["cost"] == dict.fromkeys(("usd", *prices, "list_price"))
     steps = [step["model_ms"] for row in run.rows for step in row["tui_eval"]["steps"]]
     assert found["latency"]["model_call_s"]["n"] == len(steps)
     assert min(steps) / 1000 <= found["latency"]["model_call_s"]["p50"] <= max(steps) / 1000

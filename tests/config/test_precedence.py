@@ -226,12 +226,9 @@ def test_only_one_of_two_names_of_the_model_is_shown() -> None:
     assert source(found, "model") == (None, "e.toml:3")
 
 
-def test_a_limit_of_cost_needs_prices() -> None:
+def test_a_limit_of_cost_is_taken_whether_prices_are_known_or_not() -> None:
     assert plan(model="mini", max_cost="1").max_cost == 1
-    assert faults(model="two", max_cost="1") == [
-        "--max-cost: the prices of two are not known. Write input_price and output_price into "
-        "its [[endpoint]] table"
-    ]
+    assert plan(model="two", max_cost="1").max_cost == 1
 
 
 def test_the_same_command_goes_on_with_a_run_that_took_defaults() -> None:

@@ -90,6 +90,8 @@ def test_what_is_wrong_with_the_file_is_told(
         ('extra_headers = { "a b" = "c" }', "extra_headers: 'a b' is no name of a header"),
         ("input_price = -1", "input_price must be a number from 0 on: USD per million tokens"),
         ('output_price = "1"', "output_price must be a number from 0 on"),
+        ("cached_input_price = -1", "cached_input_price must be a number from 0 on"),
+        ("cache_write_price = inf", "cache_write_price must be a number from 0 on"),
         ("max_concurrent = 0", "max_concurrent must be a whole number from 1 on"),
         ("max_concurrent = true", "max_concurrent must be a whole number from 1 on"),
     ],

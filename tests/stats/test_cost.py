@@ -5,6 +5,8 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from tui_eval.stats.cost import Prices, budget_spent, cost_of
 
@@ -39,3 +41,25 @@ def test_a_budget_is_spent_once_its_limit_is_reached(limits: dict[str, Any], sai
 def test_without_prices_only_tokens_can_be_limited() -> None:
     assert budget_spent(18, None, max_cost=0.0) == ""
     assert budget_spent(18, None, max_cost=0.0, max_total_tokens=18)
+
+
+TOKENS = st.integers(0, 10**9)
+PRICE = st.floats(0, 1000)
+
+
+@given(st.lists(TOKENS, min_size=4, max_size=4), st.lists(PRICE, min_size=4, max_size=4))
+def test_a_cost_is_that_of_each_kind_at_its_price(tokens: list[int], prices: list[float]) -> None:
+    plain, cached, written, out = tokens
+    told = Prices(prices[0], prices[3], prices[1], prices[2])
+    cost = cost_of(plain + cached + written, out, told, (cached, written, 0, 0, 0))
+    expected = sum(count * price for count, price in zip(tokens, prices, strict=True)) / 1e6
+    assert cost == pytest.approx(expected, abs=1e-6)
+
+
+@given(TOKENS, TOKENS, PRICE, PRICE, st.lists(TOKENS, max_size=5))
+def test_kinds_without_a_price_cost_what_others_do(
+    read: int, written: int, price: float, out: float, kinds: list[int]
+) -> None:
+    assert cost_of(read, written, Prices(price, out), kinds) == cost_of(
+        read, written, Prices(price, out)
+    )

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from tui_eval.config.secret_values import masked_url
 from tui_eval.errors import Fault
+from tui_eval.stats.cost import prices_text, run_prices
 from tui_eval.tui.form.desk import Offer
 
 if TYPE_CHECKING:
@@ -142,9 +143,7 @@ def _endpoint(alias: str, replicas: list[Endpoint], told: str) -> Offer:
 
 def _about(replicas: list[Endpoint], has_key: bool) -> str:
     first = replicas[0]
-    prices = (first.input_price, first.output_price)
-    told = zip(prices, ("in", "out"), strict=True)
-    cost = ", ".join(f"${price:g} {what}" for price, what in told if price is not None)
+    cost = prices_text(run_prices(first))
     key = f"{first.key_var}, which is {'' if has_key else 'not '}set" if first.key_var else "none"
     facts = {
         "model": first.model,

@@ -10,6 +10,7 @@ from typing import Any
 from tui_eval.fold.run_state import RunState
 from tui_eval.fold.summary import Summary, summarize, worst_examples
 from tui_eval.printable import one_line
+from tui_eval.stats.cost import prices_text
 from tui_eval.stats.examples import ExampleFigures
 from tui_eval.stats.mean import Mean
 from tui_eval.stats.passk import ks_up_to
@@ -144,7 +145,7 @@ def _spent(summary: Summary) -> Iterator[str]:
         if tokens_in:
             each = f"; a rollout {summary.used_in / n:,.0f} in, {summary.used_out / n:,.0f} out"
     yield from _wrapped("Tokens", [*parts, f"{tokens_in + tokens_out:,} in all{each}"])
-    if summary.kinds:
+    if summary.kinds.keys() - {"reasoning"}:  # thoughts alone are in --json: they cost what all do
         yield f"  {in_words(summary.kinds, '{:,}'.format)} of them"
     if lost := summary.lost_in + summary.lost_out:
         yield f"  {lost:,} of them in attempts that were cut short or run again"
@@ -152,8 +153,9 @@ def _spent(summary: Summary) -> Iterator[str]:
     if summary.cost is None:
         yield "Cost: not known; the endpoint has no input_price and output_price"
     else:
-        per = f"${prices.input:g} in, ${prices.output:g} out a million tokens"
-        yield f"Cost: {money_text(summary.cost)} ({per})"
+        per = f"{prices_text(prices)} a million tokens"
+        listed = f"; list price of {prices.listed}" if prices.listed else ""
+        yield from _wrapped("Cost", [f"{money_text(summary.cost)} ({per}{listed})"])
 
 
 def _metric_intervals(metrics: Mapping[str, Mean]) -> Iterator[str]:
@@ -220,7 +222,8 @@ def _name(text: str) -> str:
 
 
 def _wrapped(title: str, parts: Iterable[str]) -> list[str]:
-    return textwrap.wrap(f"{title}: {', '.join(parts)}", WIDTH, subsequent_indent="  ")
+    text = f"{title}: {', '.join(parts)}"
+    return textwrap.wrap(text, WIDTH, subsequent_indent="  ", break_on_hyphens=False)
 
 
 def _first(found: Mapping[str, Any]) -> list[tuple[str, Any]]:

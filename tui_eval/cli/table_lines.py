@@ -56,6 +56,8 @@ def table_lines(
         yield " ".join(cells).rstrip()
     if "pass@r" in columns:
         yield "pass@r: at least one of an example's rollouts passes"
+    if "cost" in columns and (listed := {s.prices.listed for s in summaries} - {""}):
+        yield f"cost: with list prices of {'; '.join(sorted(listed))}"
     if "cost" not in columns:
         yield "cost: not known; the endpoints have no input_price and output_price"
 

@@ -10,6 +10,7 @@ from typing import Any, TypeAlias
 from tui_eval.config.endpoints import (
     DEFAULT_TYPE,
     EMBEDDED,
+    PRICES,
     Endpoint,
     kept_registry,
     read_registry,
@@ -172,8 +173,7 @@ def _found_out(endpoint: Endpoint, settings: Settings) -> Settings:
         "api_client_type": endpoint.client_type,
         "headers": dict(endpoint.headers) or None,
         "model_at_endpoint": endpoint.model,
-        "input_price": endpoint.input_price,
-        "output_price": endpoint.output_price,
+        **{name: getattr(endpoint, name) for name in PRICES},
         "stream": endpoint.stream or None,
     }
     source = endpoint.source or (f"provider {name}" if name else "")

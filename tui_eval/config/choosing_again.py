@@ -48,7 +48,9 @@ def _with_headers(before: RunPlan, path: Path, around: Surroundings) -> list[End
             before.alias, before.model, one.url, one.key_var, before.client_type,
             {name: known.get(one.url, {}).get(name, text) if text == HIDDEN else text
              for name, text in one.headers.items()},
-            one.max_concurrent, before.input_price, before.output_price, before.stream,
+            one.max_concurrent, before.input_price, before.output_price,
+            before.cached_input_price, before.cache_write_price, before.stream,
+            list_price=before.list_price,
         )
         for one in before.served_at
     ]  # fmt: skip

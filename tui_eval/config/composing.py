@@ -10,7 +10,7 @@ from typing import Any
 from tui_eval.config.changes import change_faults, changes, misfits
 from tui_eval.config.choosing import Chosen, Surroundings, choose
 from tui_eval.config.choosing_again import choose_again
-from tui_eval.config.endpoints import registry_at
+from tui_eval.config.endpoints import PRICES, registry_at
 from tui_eval.config.options import BUDGETS
 from tui_eval.config.plan import AS_JSON, PlannedEndpoint, RunPlan
 from tui_eval.config.secret_values import HIDDEN, hidden_names, masked_url
@@ -70,8 +70,8 @@ def compose(
         every["model"] = Setting(None, settings["endpoint_id"].source)
     evaluation = Evaluation(None, every, served, resume.value if resume else None)
     values = _plan_values(settings, before)
-    faults += _served(values, chosen) + _heartbeat(settings) + _sampling(settings)
-    faults += _dataset_name(settings)
+    _write_served(values, chosen)
+    faults += _heartbeat(settings) + _sampling(settings) + _dataset_name(settings)
     if before is not None:
         env_id = settings["env_id"].value if "env_id" in settings else None
         then = before.model_dump()
@@ -134,10 +134,10 @@ def _chosen(
     return choose_again(before, settings, around)
 
 
-def _served(values: dict[str, Any], chosen: Chosen | None) -> list[Fault]:
-    """Writes the endpoints into a plan's values; a limit of cost needs to know the prices."""
+def _write_served(values: dict[str, Any], chosen: Chosen | None) -> None:
+    """Writes the endpoints into a plan's values."""
     if chosen is None:
-        return []
+        return
     first = chosen.endpoints[0]
     values |= {
         "alias": first.alias,
@@ -146,8 +146,7 @@ def _served(values: dict[str, Any], chosen: Chosen | None) -> list[Fault]:
         "key_var": first.key_var,
         "client_type": first.client_type,
         "registry": chosen.registry,
-        "input_price": first.input_price,
-        "output_price": first.output_price,
+        **{name: getattr(first, name) for name in (*PRICES, "list_price")},
         "stream": first.stream,
         "endpoints": [
             PlannedEndpoint(
@@ -157,16 +156,6 @@ def _served(values: dict[str, Any], chosen: Chosen | None) -> list[Fault]:
             for one in chosen.endpoints
         ],
     }  # fmt: skip
-    if values.get("max_cost") is None or None not in (first.input_price, first.output_price):
-        return []
-    return [price_fault(first.alias)]
-
-
-def price_fault(alias: str) -> Fault:
-    """A limit of cost where nobody says what tokens cost."""
-    what = f"the prices of {alias} are not known"
-    hint = "Write input_price and output_price into its [[endpoint]] table"
-    return Fault("--max-cost", what, hint)
 
 
 def _sampling(settings: Settings) -> list[Fault]:

@@ -33,6 +33,9 @@ class Endpoint:
         headers: Sent with every request.
         max_concurrent: Rollouts in flight at it at most; 0 for no limit of its own.
         input_price, output_price: USD per million tokens; None where it is not known.
+        cached_input_price, cache_write_price: USD per million tokens read from a cache or written
+            to one; None where they cost what others do.
+        list_price: Where the prices come from that no registry tells; empty for a registry.
         stream: Whether its answers are asked for as streams.
         source: Where it is written: `file:line`.
     """
@@ -46,6 +49,9 @@ class Endpoint:
     max_concurrent: int = 0
     input_price: float | None = None
     output_price: float | None = None
+    cached_input_price: float | None = None
+    cache_write_price: float | None = None
+    list_price: str = field(default="", kw_only=True)
     stream: bool = False
     source: str = field(default="", compare=False)
 
@@ -64,16 +70,20 @@ _FIELDS = {
     "max_concurrent": "max_concurrent",
     "input_price": "input_price",
     "output_price": "output_price",
+    "cached_input_price": "cached_input_price",
+    "cache_write_price": "cache_write_price",
     "stream": "stream",
 }
+
+PRICES = ("input_price", "output_price", "cached_input_price", "cache_write_price")
+"""US dollars per million tokens."""
 
 _NEEDED = ("endpoint_id", "model", "url")
 
 _ALIKE = {
     "model": "model",
     "client_type": "api_client_type",
-    "input_price": "input_price",
-    "output_price": "output_price",
+    **{name: name for name in PRICES},
     "stream": "stream",
 }
 """What the replicas of an alias have in common: attribute, and how it is written."""
@@ -196,6 +206,8 @@ def _endpoint(file: TomlFile, number: int, table: Any) -> tuple[Endpoint | None,
         max_concurrent=values.get("max_concurrent", 0),
         input_price=values.get("input_price"),
         output_price=values.get("output_price"),
+        cached_input_price=values.get("cached_input_price"),
+        cache_write_price=values.get("cache_write_price"),
         stream=values.get("stream", False),
         source=here,
     )
@@ -216,7 +228,7 @@ def _value(key: str, name: str, value: Any) -> Any:
         if not isinstance(value, bool):
             raise ValueError(f"{name} must be true or false")
         return value
-    if key in ("input_price", "output_price"):
+    if key in PRICES:
         if type(value) not in (int, float) or not 0 <= value < float("inf"):
             raise ValueError(f"{name} must be a number from 0 on: USD per million tokens")
         return float(value)

@@ -75,6 +75,12 @@ class RunPlan(BaseModel):
     """USD per million tokens of prompts; None where it is not known."""
     output_price: float | None = Field(default=None, ge=0)
     """USD per million tokens of answers; None where it is not known."""
+    cached_input_price: float | None = Field(default=None, ge=0)
+    """USD per million tokens of prompts that come from a cache; None for what others cost."""
+    cache_write_price: float | None = Field(default=None, ge=0)
+    """USD per million tokens of prompts that go into a cache; None for what others cost."""
+    list_price: str = ""
+    """Where the prices come from that no registry tells, its date first; empty for a registry."""
     num_examples: int = Field(default=5, ge=-1)
     """Examples to run; -1 for all of the dataset."""
     examples: list[str] = Field(default_factory=list)

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any, NamedTuple, TypeAlias
 
 from tui_eval.config.choosing import Surroundings
-from tui_eval.config.composing import Evaluation, compose, price_fault
+from tui_eval.config.composing import Evaluation, compose
 from tui_eval.config.endpoints import read_registry, registry_path
 from tui_eval.config.environment_defaults import environment_defaults
 from tui_eval.config.eval_file import read_eval_file
@@ -94,7 +94,6 @@ def expand(request: Request, before: RunPlan | None = None) -> Expansion:
     faults += apply_sets(top, sets)
     if len(evaluations) > 1:
         _tell_apart(evaluations)
-        faults += _without_price(evaluations, typed)
     notices += _without_effect(evaluations)
     return Expansion(evaluations, notices, list(dict.fromkeys(faults)), top, typed)
 
@@ -210,18 +209,6 @@ def _tell_apart(evaluations: Sequence[Evaluation]) -> None:
     for evaluation, varies in zip(evaluations, varying, strict=True):
         if evaluation.plan is not None:
             evaluation.plan.varies = varies
-
-
-def _without_price(evaluations: Sequence[Evaluation], typed: Settings) -> list[Fault]:
-    """Endpoints whose prices a limit of cost over all evaluations needs to know."""
-    if "max_cost" not in typed or typed["max_cost"].value is None:
-        return []
-    plans = [one.plan for one in evaluations if one.plan is not None]
-    return [
-        price_fault(plan.alias)
-        for plan in plans
-        if plan.input_price is None or plan.output_price is None
-    ]
 
 
 def _without_effect(evaluations: Sequence[Evaluation]) -> list[Notice]:

@@ -11,7 +11,7 @@ from tui_eval.fold.rate import Rate
 from tui_eval.fold.rollout_columns import DONE, ERROR, NAN, WAITING, RolloutColumns
 from tui_eval.fold.row_facts import RowFacts
 from tui_eval.fold.usage import Usage
-from tui_eval.stats.cost import Prices, cost_of
+from tui_eval.stats.cost import Prices, cost_of, run_prices
 from tui_eval.stats.examples import RunningExamples
 from tui_eval.stats.mean import RunningMean
 from tui_eval.stats.passk import RunningPassAtK, ks_up_to
@@ -115,7 +115,7 @@ class RunState(RolloutColumns):
     def prices(self) -> Prices:
         """What the endpoint's tokens cost."""
         run = self.run
-        return Prices(run.input_price, run.output_price) if run is not None else Prices()
+        return run_prices(run) if run is not None else Prices()
 
     @property
     def tokens(self) -> int:

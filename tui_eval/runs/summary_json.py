@@ -152,6 +152,9 @@ def _cost(summary: Summary) -> dict[str, Any]:
         "usd": summary.cost,
         "input_price": summary.prices.input,
         "output_price": summary.prices.output,
+        "cached_input_price": summary.prices.cached,
+        "cache_write_price": summary.prices.cache_write,
+        "list_price": summary.prices.listed or None,
     }
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Any
 
 PER = 1_000_000
 """Prices are for so many tokens."""
@@ -23,11 +24,24 @@ class Prices:
     output: float | None = None
     cached: float | None = None
     cache_write: float | None = None
+    listed: str = ""
+    """Where they come from, its date first, if no registry tells them."""
 
     @property
     def known(self) -> bool:
         """Whether a cost can be told: half a price would be a wrong one."""
         return self.input is not None and self.output is not None
+
+
+def run_prices(run: Any) -> Prices:
+    """What tokens cost in a run, of its plan or of its first event."""
+    return Prices(
+        run.input_price,
+        run.output_price,
+        run.cached_input_price,
+        run.cache_write_price,
+        run.list_price,
+    )
 
 
 def cost_of(
@@ -47,6 +61,17 @@ def cost_of(
         if price is not None:
             cost += tokens * (price - prices.input)
     return cost / PER
+
+
+def prices_text(prices: Prices) -> str:
+    """What a million tokens of each kind costs, as far as that is known."""
+    told = {
+        "in": prices.input,
+        "out": prices.output,
+        "cached": prices.cached,
+        "written to a cache": prices.cache_write,
+    }
+    return ", ".join(f"${price:g} {what}" for what, price in told.items() if price is not None)
 
 
 def dollars_text(dollars: float) -> str:

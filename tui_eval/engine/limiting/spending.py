@@ -12,7 +12,7 @@ from tui_eval.runs.opening import saved_events
 from tui_eval.runs.places import RowPlaces
 from tui_eval.runs.row_events import event_of
 from tui_eval.runs.scan import scan
-from tui_eval.stats.cost import Prices, budget_spent, cost_of
+from tui_eval.stats.cost import budget_spent, cost_of, run_prices
 from tui_eval.token_kinds import Tokens, plus
 
 
@@ -21,13 +21,8 @@ def spent_on_disk(plan: RunPlan, run: RunDir) -> tuple[int, float | None]:
     state = RunState()
     for event in saved_events(run):
         state.apply(event)
-    usage, prices = state.usage, plan_prices(plan)
+    usage, prices = state.usage, run_prices(plan)
     return state.tokens, cost_of(usage.tokens_in, usage.tokens_out, prices, usage.kinds)
-
-
-def plan_prices(plan: RunPlan) -> Prices:
-    """What a plan says that tokens cost."""
-    return Prices(plan.input_price, plan.output_price)
 
 
 def budget_reached(plan: RunPlan, run: RunDir) -> bool:

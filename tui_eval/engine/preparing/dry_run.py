@@ -21,6 +21,7 @@ from tui_eval.runs.facts import read_metadata
 from tui_eval.runs.plain_json import Cleaner
 from tui_eval.runs.scan import count_lines
 from tui_eval.runs.summary_json import VERSION, refused_object
+from tui_eval.stats.cost import cost_of, run_prices
 from tui_eval.types import Tool
 
 if TYPE_CHECKING:
@@ -86,6 +87,7 @@ def _several(request: Request, several: Expansion) -> dict[str, Any]:
         "estimate": {
             "how": HOW,
             **{name: _sum(estimates, name) for name in ("input_tokens", "output_tokens", "usd")},
+            "list_price": next((one["list_price"] for one in estimates if one["list_price"]), None),
         },
         "notices": [asdict(notice) for notice in dict.fromkeys(notices)],
     }
@@ -157,14 +159,13 @@ def _estimate(
     put = round((mean + described) / CHARACTERS_PER_TOKEN * rollouts)
     longest = sampling_args.get("max_completion_tokens") or sampling_args.get("max_tokens")
     got = longest * rollouts if isinstance(longest, int) else None
-    usd = None
-    if got is not None and plan.input_price is not None and plan.output_price is not None:
-        usd = (put * plan.input_price + got * plan.output_price) / 1e6
+    usd = None if got is None else cost_of(put, got, run_prices(plan))
     return {
         "how": HOW,
         "input_tokens": put,
         "output_tokens": got,
         "usd": usd,
+        "list_price": plan.list_price or None,
     }
 
 

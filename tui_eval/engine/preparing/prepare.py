@@ -16,6 +16,7 @@ from tui_eval.compat import install_verifiers_alias
 from tui_eval.config.changes import change_faults
 from tui_eval.config.composing import ACCEPT
 from tui_eval.config.env_file import load_env_file
+from tui_eval.config.list_prices import take_list_prices
 from tui_eval.config.litellm_names import name_model
 from tui_eval.config.plan import Request, RunPlan, plan_to_toml, read_plan
 from tui_eval.config.planning import draft_plan
@@ -96,6 +97,7 @@ def check(request: Request) -> Checked:
         faults += preflight(plan, env, is_new=run is None)
     if faults or plan is None or env is None or table is None:
         raise RefusedError(naming(run, faults))
+    notices += take_list_prices(plan)
     keep_examples(plan, len(table), table)
     plan.scores_path = request.scores_path or plan.scores_path
     new = plan.changes[len(before.changes) :] if before else []
@@ -344,6 +346,9 @@ def run_started(plan: RunPlan, env: Environment, run: RunDir, examples: Examples
         pass_threshold=threshold if plan.pass_threshold is None else plan.pass_threshold,
         input_price=plan.input_price,
         output_price=plan.output_price,
+        cached_input_price=plan.cached_input_price,
+        cache_write_price=plan.cache_write_price,
+        list_price=plan.list_price,
         refused=0,
     )
 

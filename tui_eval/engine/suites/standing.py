@@ -14,7 +14,8 @@ from tui_eval.engine.seam.hub import Hub
 from tui_eval.events import EvaluationMoved, ListedEvaluation, RunFinished, RunStarted
 from tui_eval.fold.saved_values import mapping, tokens_of
 from tui_eval.runs.discovery import FoundRun
-from tui_eval.stats.cost import Prices, cost_of
+from tui_eval.stats.cost import cost_of, run_prices
+from tui_eval.token_kinds import from_names
 
 
 class Standing:
@@ -99,7 +100,8 @@ class Standing:
             high=found.high,
             input_tokens=read,
             output_tokens=written,
-            cost=cost_of(read, written, Prices(self.plan.input_price, self.plan.output_price)),
+            cost=cost_of(read, written, run_prices(self.plan), from_names(told)),
+            list_price=self.plan.list_price,
             elapsed_s=tokens_of(facts.get("time_ms")) / 1000,
         )
 
@@ -140,6 +142,7 @@ class Standing:
             input_tokens=state.usage.tokens_in,
             output_tokens=state.usage.tokens_out,
             cost=state.cost,
+            list_price=state.run.list_price,
             elapsed_s=_elapsed(state.run, state.end, now),
             text=text,
             saved=self.last.saved,

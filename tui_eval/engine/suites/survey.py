@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from tui_eval.config.env_file import load_env_file
+from tui_eval.config.list_prices import blind_text, take_list_prices
 from tui_eval.config.options import NEWEST
 from tui_eval.config.plan import Request
 from tui_eval.config.planning import Expansion, expand
@@ -21,7 +22,7 @@ from tui_eval.engine.preparing.scoring_faults import scoring_faults
 from tui_eval.engine.resuming.digests import keep_examples
 from tui_eval.engine.suites.at_work import at_work_on
 from tui_eval.engine.suites.own_runs import Planned, choose_runs
-from tui_eval.errors import Fault, Notice, RefusedError
+from tui_eval.errors import Fault, Notice, RefusedError, warning
 
 if TYPE_CHECKING:
     from tui_eval.config.composing import Evaluation
@@ -92,11 +93,22 @@ def survey(request: Request, expansion: Expansion) -> Survey:
     budget = {name: expansion.typed[name].value for name in expansion.typed}
     found.max_cost, found.max_total_tokens = budget.get("max_cost"), budget.get("max_total_tokens")
     found.notices[:0] = [*load_env_file(), *expansion.notices]
+    found.notices += _prices(found)
     again = sum(one.run is not None for one in planned)
     if any(one.resume for one in planned):
         text = f"{again} of {len(planned)} evaluations go on with an earlier run"
         found.notices.append(Notice(text))
     return found
+
+
+def _prices(found: Survey) -> list[Notice]:
+    """Takes the listed prices where there are no others; says where a limit of cost is blind."""
+    plans = [one.plan for one in found.evaluations]
+    notices = [notice for plan in plans for notice in take_list_prices(plan)]
+    blind = [one.alias for one in plans if None in (one.input_price, one.output_price)]
+    if found.max_cost is not None and blind and not notices:
+        notices.append(warning(blind_text(blind)))
+    return list(dict.fromkeys(notices))
 
 
 def _put_runs(request: Request, planned: Sequence[Planned]) -> list[Fault]:

@@ -64,7 +64,9 @@ def summary_facts(source: ExportSource) -> dict[str, str]:
     read, written = summary.told_tokens
     found["tokens"] = _tokens_text(read, written, written, summary.kinds)
     if summary.cost is not None:
-        found["cost"] = dollars_text(summary.cost)
+        listed = summary.prices.listed
+        price = f" (list price of {listed})" if listed else ""
+        found["cost"] = dollars_text(summary.cost) + price
     settings = asked_values({"env_args": run.env_args, "sampling_args": run.sampling_args})
     if settings:
         found["settings"] = ", ".join(f"{name}={value}" for name, value in settings.items())

@@ -7,7 +7,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
 from tui_eval.errors import Fault
-from tui_eval.tui.look.figures import count_text, money_text, plural, tokens_text
+from tui_eval.tui.look.figures import count_text, list_price_text, money_text, plural, tokens_text
 from tui_eval.tui.look.ink import EMPTY, Line
 from tui_eval.tui.look.wrap import shown_lines
 
@@ -77,7 +77,8 @@ def plan_lines(found: Mapping[str, Any], width: int) -> Iterator[Line]:
     answers = "answers unknown without max_tokens" if got is None else f"{got:,} out"
     tokens = f"about {estimate['input_tokens']:,} in, {answers}"
     yield from fact("tokens", tokens, width)
-    yield from fact("cost", _cost_text(usd).removeprefix("cost "), width)
+    listed = list_price_text(estimate.get("list_price") or "")
+    yield from fact("cost", _cost_text(usd).removeprefix("cost ") + listed, width)
     if "evaluations" in found:
         yield from _evaluations(found["evaluations"], width)
     else:

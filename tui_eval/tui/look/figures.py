@@ -65,6 +65,11 @@ def count_text(value: float) -> str:
     return f"{value:.0f}G"
 
 
+def list_price_text(listed: str) -> str:
+    """What stands behind a cost that comes from a list of prices: that, and its date."""
+    return f" list price {listed.partition(',')[0]}" if listed else ""
+
+
 def tokens_text(read: int, written: int) -> str:
     """Tokens of prompts and answers; one number where a file tells only that."""
     if written and not read:

@@ -32,6 +32,8 @@ def spending(state: RunState, width: int) -> Iterator[Line]:
     if state.cost is not None:
         whole = _for_all(state, state.projected_cost, money_text)
         yield (("cost    ", "faint"), (money_text(state.cost), "strong"), *whole)
+        if listed := state.prices.listed:
+            yield cut_line((("        ", ""), (f"list price of {listed}", "muted")), width)
 
 
 def _for_all(state: RunState, whole: float | None, text: Callable[[float], str]) -> Line:

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 from tui_eval.events import OUT_OF_BUDGET
 from tui_eval.fold.suite_state import CUT_OFF
 from tui_eval.printable import one_line
-from tui_eval.tui.look.figures import NONE, count_text, money_text, plural
+from tui_eval.tui.look.figures import NONE, count_text, list_price_text, money_text, plural
 from tui_eval.tui.look.stages import Look
 
 if TYPE_CHECKING:
@@ -126,7 +126,8 @@ def spent(suite: SuiteState) -> list[str]:
     if not known:
         return [tokens]
     least = "≥ " if len(known) < len(used) else ""
-    return [tokens, f"{least}{money_text(sum(known))}"]
+    listed = next((one.last.list_price for one in used if one.last.list_price), "")
+    return [tokens, f"{least}{money_text(sum(known))}{list_price_text(listed)}"]
 
 
 def rollouts_on_disk(suite: SuiteState) -> str:

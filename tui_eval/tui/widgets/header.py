@@ -16,6 +16,7 @@ from tui_eval.tui.look.figures import (
     count_text,
     interval_text,
     limit_text,
+    list_price_text,
     money_text,
     plural,
     rate_text,
@@ -296,9 +297,10 @@ def _cost(state: RunState, *, is_brief: bool) -> str:
     if not state.cost:
         return ""
     projected = state.projected_cost if state.end is None else None
+    listed = list_price_text(state.prices.listed)
     if projected is None or is_brief:
-        return money_text(state.cost)
-    return f"{money_text(state.cost)} of ~{money_text(projected)}"
+        return money_text(state.cost) + ("" if is_brief else listed)
+    return f"{money_text(state.cost)} of ~{money_text(projected)}{listed}"
 
 
 def _pace(state: RunState, now: float, words: int) -> list[str]:
