@@ -31,6 +31,10 @@ GUESS_GROWS_BY = 1 / 2
 """How much faster it goes after each request while nothing was learnt yet."""
 GUESS_OVER_S = 5.0
 """A first guess lets all through who wait, over the time that was asked for; at most over this."""
+MANY = 30
+KEPT = 0.7
+"""Where so many were let through, an endpoint may have had them in store while all were silent: the
+mean is too low then. No less is kept of the last rate, and a first guess is corrected half-way."""
 SLOWEST = 1 / 60
 JITTER = 0.1
 CATCHES_UP_S = 0.1
@@ -113,10 +117,15 @@ class Pace:
 
     def _learn(self, at: float, until: float) -> None:
         served = self._sent - 1
+        mean = served / max(until - self._since, 1e-3)
         if served < 1:
             self._rate = max(self._rate / 2, SLOWEST)
+        elif served < MANY:
+            self._rate = mean
+        elif self._guess_over is not None:
+            self._rate = math.sqrt(mean * served / max(at - self._since, 1e-3))
         else:
-            self._rate = served / max(until - self._since, 1e-3)
+            self._rate = max(mean, KEPT / self._interval(at))
         silent = (self._since - self._noticed_at) / max(at - self._noticed_at, 1e-3)
         self._steps = max(min(2.0 * served, MOST_STEPS) * (1 - min(silent, 1.0)), LEAST_STEPS)
         self._guess_over = None
