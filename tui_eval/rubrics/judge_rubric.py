@@ -4,24 +4,20 @@ from __future__ import annotations
 
 import asyncio
 import functools
-import inspect
 import os
 import re
-import sys
 import time
 import weakref
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, field
-from inspect import Parameter
 from typing import Any
 
-from tui_eval.clients.base import Client
 from tui_eval.clients.given_clients import note_use
 from tui_eval.clients.proxies import spare_loopback
 from tui_eval.errors import JudgeError
-from tui_eval.messages import Messages, UserMessage, text_of
+from tui_eval.messages import Messages, text_of
 from tui_eval.parsers.parser import Parser
-from tui_eval.plain_calls.functions import THREADS
+from tui_eval.rubrics.judge_call import Judge
 from tui_eval.rubrics.rubric import Rubric
 from tui_eval.state import State
 from tui_eval.types import SamplingArgs
@@ -133,7 +129,7 @@ class JudgeRubric(Rubric):
             The judge's text, never empty.
 
         Raises:
-            JudgeError: The call failed, or brought no text.
+            JudgeError: The call failed, or brought no verdict: a text that is whole.
         """
         response = self.parser.parse_answer(completion)
         filled = fill_prompt(
@@ -165,44 +161,14 @@ class JudgeRubric(Rubric):
         """The verdict, and what it took."""
         began = time.perf_counter()
         client = self.judge_client or self._make_client()
-        arguments = {k: v for k, v in self.judge_sampling_args.items() if v is not None}
-        try:
-            if isinstance(client, Client):
-                answer = await client.get_response(
-                    [UserMessage(content=filled)], self.judge_model, arguments
-                )
-                message = answer.message
-            else:
-                answer = await self._create(client, filled, arguments)
-                message = answer.choices[0].message
-            verdict = text_of(message.content)
-        except Exception as error:
-            url = getattr(client, "base_url", None)
-            judge = f"Judge {self.judge_model!r}" + (f" at {url}" if url else "")
-            text = f"{judge} failed: {type(error).__name__}: {error}"
-            raise JudgeError(text) from error
-        if not verdict.strip():
-            raise JudgeError(f"Judge {self.judge_model!r} gave an empty verdict")
-        usage = getattr(answer, "usage", None)
+        judge = Judge(client, self.judge_model, self.judge_sampling_args, self._timeout_seconds)
+        verdict, usage = await judge.ask(filled)
         return verdict, {
             "calls": 1,
             "input_tokens": getattr(usage, "prompt_tokens", None) or 0,
             "output_tokens": getattr(usage, "completion_tokens", None) or 0,
             "ms": (time.perf_counter() - began) * 1000,
         }
-
-    async def _create(self, client: Any, filled: str, sampling_args: SamplingArgs) -> Any:
-        create = client.chat.completions.create
-        arguments = {
-            "model": self.judge_model,
-            "messages": [{"role": "user", "content": filled}],
-            **_named_arguments(create, sampling_args),
-        }
-        openai = sys.modules.get("openai")
-        if openai is not None and isinstance(client, openai.OpenAI):
-            return await THREADS.run(functools.partial(create, **arguments), self._timeout_seconds)
-        answer = create(**arguments)
-        return await answer if inspect.isawaitable(answer) else answer
 
     def _make_client(self) -> Any:
         if not os.environ.get(KEY_VARIABLE):
@@ -243,21 +209,6 @@ def fill_prompt(template: str, **fields: str) -> str:
 
 def _text(value: Any) -> str:
     return "" if value is None else str(value)
-
-
-def _named_arguments(create: Callable[..., Any], sampling_args: SamplingArgs) -> dict[str, Any]:
-    """Sampling arguments for `create()`: those that it does not know go into `extra_body`."""
-    arguments = dict(sampling_args)
-    most = arguments.pop("max_tokens", None)
-    if most is not None:
-        arguments.setdefault("max_completion_tokens", most)
-    known = inspect.signature(create).parameters.values()
-    if any(parameter.kind is Parameter.VAR_KEYWORD for parameter in known):
-        return arguments
-    rest = {name: arguments.pop(name) for name in arguments.keys() - {p.name for p in known}}
-    if rest:
-        arguments["extra_body"] = {**rest, **arguments.get("extra_body", {})}
-    return arguments
 
 
 def _keep(state: State, filled: str, verdict: str, usage: Mapping[str, float]) -> None:

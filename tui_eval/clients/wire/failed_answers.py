@@ -171,7 +171,7 @@ def raise_if_failed(answer: Any) -> None:
     """
     error = getattr(answer, "error", None)
     if error:
-        raise told_error(_plain(error))
+        _raise_told(error)
     choices = getattr(answer, "choices", None)
     if not isinstance(choices, list):
         _raise_for_reason(getattr(answer, "stop_reason", None))
@@ -180,7 +180,7 @@ def raise_if_failed(answer: Any) -> None:
         reason = getattr(choice, "finish_reason", None)
         error = getattr(choice, "error", None)
         if error:
-            raise told_error(_plain(error), failed_status(reason))
+            _raise_told(error, failed_status(reason))
         _raise_for_reason(reason)
 
 
@@ -190,9 +190,11 @@ def _raise_for_reason(reason: Any) -> None:
         raise ToldError(status, f"the answer ended with the reason {reason!r}")
 
 
-def _plain(error: Any) -> Any:
+def _raise_told(error: Any, status: int = 0) -> None:
     dump = getattr(error, "model_dump", None)
-    return error if dump is None else dump()
+    told = error if dump is None else dump()
+    if isinstance(told, str | Mapping | list):  # stand-ins for clients have all attributes
+        raise told_error(told, status)
 
 
 def read_part(content: bytes, kind: type[msgspec.Struct], url: Any) -> Any:

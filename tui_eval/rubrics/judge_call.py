@@ -1,0 +1,134 @@
+"""One call of a judge: what is a verdict, and what is a call that failed.
+
+A verdict is graded. What is none must never be: a failure told inside a 200, an answer that was cut
+off in its middle, a filtered or an empty one. These are errors of the judge, and those that a
+status says are passing are tried again before.
+"""
+
+from __future__ import annotations
+
+import functools
+import inspect
+import sys
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from inspect import Parameter
+from typing import Any
+
+from tui_eval.clients.base import Client
+from tui_eval.clients.given_clients import ask_sdk, retries_of
+from tui_eval.clients.retrying import Retries
+from tui_eval.clients.wire.finish_reasons import finish_reason
+from tui_eval.errors import JudgeError
+from tui_eval.messages import UserMessage, text_of
+from tui_eval.plain_calls.functions import THREADS
+from tui_eval.types import SamplingArgs
+
+SHORT_TOKENS = 16
+"""A limit that asks for a verdict of a word or two: what stands there when it is reached is one."""
+_LIMITS = ("max_tokens", "max_completion_tokens", "max_output_tokens")
+_NO_VERDICTS = {
+    "content_filter": "a filter stopped its answer",
+    "refusal": "it refused to answer",
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Judge:
+    """A model that is asked for verdicts.
+
+    Args:
+        client: As `JudgeRubric` takes it.
+        model: Its name at the endpoint.
+        sampling_args: Sent with every request; those set to None are left out.
+        timeout: Seconds that a call in a thread may take.
+    """
+
+    client: Any
+    model: str
+    sampling_args: SamplingArgs
+    timeout: float
+
+    def __str__(self) -> str:
+        url = getattr(self.client, "base_url", None)
+        return f"Judge {self.model!r}" + (f" at {url}" if url else "")
+
+    async def ask(self, prompt: str) -> tuple[str, Any]:
+        """The verdict, and the tokens that it took where the endpoint tells them.
+
+        Raises:
+            JudgeError: The call failed, or brought no verdict; its cause is the client's exception.
+        """
+        arguments = {k: v for k, v in self.sampling_args.items() if v is not None}
+        try:
+            if isinstance(self.client, Client):
+                answer = await self.client.get_response(
+                    [UserMessage(content=prompt)], self.model, arguments
+                )
+                message = answer.message
+                verdict, reason = text_of(message.content), message.finish_reason
+            else:
+                answer = await self._create(prompt, arguments)
+                choice = answer.choices[0]
+                reason = finish_reason(getattr(choice, "finish_reason", None))
+                refusal = getattr(choice.message, "refusal", None)
+                if isinstance(refusal, str) and refusal:
+                    reason = "refusal"
+                verdict = text_of(choice.message.content)
+        except Exception as error:
+            text = f"{self} failed: {type(error).__name__}: {error}"
+            raise JudgeError(text) from error
+        self._check(verdict, reason, arguments)
+        return verdict, getattr(answer, "usage", None)
+
+    def _check(self, verdict: str, reason: Any, arguments: Mapping[str, Any]) -> None:
+        if reason in _NO_VERDICTS:
+            raise JudgeError(f"{self} gave no verdict: {_NO_VERDICTS[reason]}")
+        if reason == "length" and not (verdict.strip() and _is_short(arguments)):
+            what = "was cut off at its length limit" if verdict.strip() else "is empty"
+            raise JudgeError(
+                f"{self} gave no verdict: its answer {what}; "
+                "raise max_tokens in judge_sampling_args"
+            )
+        if not verdict.strip():
+            raise JudgeError(f"{self} gave an empty verdict")
+
+    async def _create(self, prompt: str, sampling_args: SamplingArgs) -> Any:
+        create = self.client.chat.completions.create
+        arguments = {
+            "model": self.model,
+            "messages": [{"role": "user", "content": prompt}],
+            **_named_arguments(create, sampling_args),
+        }
+        openai = sys.modules.get("openai")
+        is_sync = openai is not None and isinstance(self.client, openai.OpenAI)
+
+        async def call() -> Any:
+            if is_sync:
+                return await THREADS.run(functools.partial(create, **arguments), self.timeout)
+            answer = create(**arguments)
+            return await answer if inspect.isawaitable(answer) else answer
+
+        return await ask_sdk(call, Retries(retries_of(self.client)))
+
+
+def _is_short(arguments: Mapping[str, Any]) -> bool:
+    """Whether an answer is limited to so little that its beginning is meant to be all of it."""
+    given = {**(arguments.get("extra_body") or {}), **arguments}
+    limits = [given[name] for name in _LIMITS if isinstance(given.get(name), int)]
+    return bool(limits) and min(limits) <= SHORT_TOKENS
+
+
+def _named_arguments(create: Callable[..., Any], sampling_args: SamplingArgs) -> dict[str, Any]:
+    """Sampling arguments for `create()`: those that it does not know go into `extra_body`."""
+    arguments = dict(sampling_args)
+    most = arguments.pop("max_tokens", None)
+    if most is not None:
+        arguments.setdefault("max_completion_tokens", most)
+    known = inspect.signature(create).parameters.values()
+    if any(parameter.kind is Parameter.VAR_KEYWORD for parameter in known):
+        return arguments
+    rest = {name: arguments.pop(name) for name in arguments.keys() - {p.name for p in known}}
+    if rest:
+        arguments["extra_body"] = {**rest, **arguments.get("extra_body", {})}
+    return arguments
