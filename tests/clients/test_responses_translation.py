@@ -12,6 +12,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from openai.types.responses import Response as SdkResponse
 
+from tui_eval.clients.provider_profiles import ENCRYPTED
 from tui_eval.clients.sdk_client import encode_body
 from tui_eval.clients.wire.answer_struct import decode_answer
 from tui_eval.clients.wire.failed_answers import ToldError
@@ -291,7 +292,7 @@ def test_a_tool_is_flat_and_says_whether_it_is_strict(strict: bool | None, sent:
         ),
         (
             {"logprobs": True, "top_logprobs": 2},
-            {"top_logprobs": 2, "include": ["message.output_text.logprobs"]},
+            {"top_logprobs": 2, "include": ["message.output_text.logprobs", ENCRYPTED]},
         ),
         ({"logprobs": False}, {}),
         (
@@ -305,7 +306,29 @@ def test_sampling_arguments_get_the_protocols_names(
 ) -> None:
     body, _ = to_responses_body([], "m", sampling, None)
 
-    assert body == {"model": "m", "input": [], "store": False, "stream": False, **expected}
+    usual = {"store": False, "stream": False, "include": [ENCRYPTED]}
+    assert body == {"model": "m", "input": [], **usual, **expected}
+
+
+@pytest.mark.parametrize(
+    ("sampling", "include"),
+    [
+        ({}, [ENCRYPTED]),
+        ({"include": [ENCRYPTED]}, [ENCRYPTED]),
+        ({"include": ["file_search_call.results"]}, ["file_search_call.results", ENCRYPTED]),
+        ({"include": None}, None),
+        ({"extra_body": {"include": []}}, []),
+        ({"store": True}, None),
+    ],
+)
+def test_encrypted_reasoning_is_asked_for_where_nothing_is_stored(
+    sampling: dict[str, Any], include: Any
+) -> None:
+    body, _ = to_responses_body([], "m", sampling, None)
+    assert body.get("include") == include
+    other, _ = to_responses_body([], "m", sampling, None, encrypted_reasoning=False)
+    typed = {**sampling, **sampling.get("extra_body", {})}
+    assert other.get("include") == typed.get("include")
 
 
 def test_reasoning_goes_by_id_only_where_it_is_stored() -> None:

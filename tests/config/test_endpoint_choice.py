@@ -122,6 +122,24 @@ def test_the_source_of_what_the_registry_says_is_its_line() -> None:
     assert source(asked(model="m", provider="vllm"), "api_base_url")[1] == "provider vllm"
 
 
+def test_what_an_endpoint_understands_is_explained_with_its_line_and_stays_there() -> None:
+    write(
+        "mine/endpoints.toml",
+        """[[endpoint]]
+endpoint_id = "x"
+model = "y"
+url = "http://h"
+token_limit = "max_completion_tokens"
+""",
+    )
+    found = asked(model="x", endpoints_path="mine")
+    assert source(found, "token_limit") == ("max_completion_tokens", "mine/endpoints.toml:1")
+    assert plan(model="x", endpoints_path="mine").profile == {
+        "token_limit": "max_completion_tokens"
+    }
+    assert plan(model="x", endpoints_path="mine", api_base_url="http://other").profile == {}
+
+
 def test_a_folder_is_a_registry_too(monkeypatch: pytest.MonkeyPatch) -> None:
     write("mine/endpoints.toml", '[[endpoint]]\nendpoint_id = "x"\nmodel = "y"\nurl = "http://h"\n')
     assert plan(model="x", endpoints_path="mine").model == "y"

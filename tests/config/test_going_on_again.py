@@ -17,6 +17,7 @@ from tui_eval.config.local_servers import LocalServer
 from tui_eval.config.options import TYPED_KEY_VAR
 from tui_eval.config.plan import Request, RunPlan, plan_to_toml, read_plan
 from tui_eval.config.planning import make_plan
+from tui_eval.engine.preparing.prepare import client_config
 from tui_eval.shipped import shipped
 
 
@@ -52,6 +53,19 @@ def test_headers_are_read_from_the_registry_of_the_run_wherever_it_goes_on(
     assert found.registry == before.registry
     renamed = again(before, model="two", accept_changes=True)
     assert renamed.model == "served-twice", "its aliases are those of its registry"
+
+
+def test_what_an_endpoint_understands_goes_on_with_the_run(here: Path) -> None:
+    told = 'reasoning_field = "none"\nencrypted_reasoning = false\n[endpoint.headers]'
+    write("configs/endpoints.toml", REGISTRY.replace("[endpoint.headers]", told))
+    before = kept(model="mini")
+    write("configs/endpoints.toml", REGISTRY)
+    found = again(before)
+    assert found.profile == {"reasoning_field": "none", "encrypted_reasoning": False}
+    (config,) = client_config(found).per_endpoint()
+    assert (config.reasoning_field, config.encrypted_reasoning) == ("none", False)
+    assert config.token_limit is None
+    assert again(kept(model="mini")).profile == {}
 
 
 def test_the_shipped_registry_is_kept_by_a_word(

@@ -45,6 +45,22 @@ def test_both_spellings_of_a_field_are_read(tmp_path: Path) -> None:
     )
 
 
+def test_what_an_endpoint_understands_is_read_and_is_alike_in_its_replicas(
+    tmp_path: Path,
+) -> None:
+    lines = 'token_limit = "max_tokens"\nreasoning_field = "none"\nencrypted_reasoning = false\n'
+    first, second = GOOD.strip().split("\n\n")
+    found, faults = read(tmp_path, f"{first}\n{lines}")
+    assert faults == []
+    assert found["mini"][0].profile == {
+        "token_limit": "max_tokens",
+        "reasoning_field": "none",
+        "encrypted_reasoning": False,
+    }
+    _, (fault,) = read(tmp_path, f"{first}\n{lines}\n{first}\n\n{second}")
+    assert "Replicas have the same profile" in fault
+
+
 def test_an_alias_that_stands_twice_has_replicas_in_order(tmp_path: Path) -> None:
     again = GOOD.replace("api.openai.com", "replica.example").split("\n\n")[0]
     found, faults = read(tmp_path, GOOD + again)
@@ -93,6 +109,11 @@ def test_what_is_wrong_with_the_file_is_told(
         ("cached_input_price = -1", "cached_input_price must be a number from 0 on"),
         ("cache_write_price = inf", "cache_write_price must be a number from 0 on"),
         ("max_concurrent = 0", "max_concurrent must be a whole number from 1 on"),
+        ('stream = "yes"', "stream must be true or false"),
+        ("token_limit = 5", 'token_limit must be "max_tokens" or "max_completion_tokens"'),
+        ('reasoning_field = "x"', 'reasoning_field must be "as_received" or "none" or "reasoning'),
+        ('encrypted_reasoning = "no"', "encrypted_reasoning must be true or false"),
+        ("encrypted_reasoning = 1", "encrypted_reasoning must be true or false"),
         ("max_concurrent = true", "max_concurrent must be a whole number from 1 on"),
     ],
 )

@@ -23,7 +23,8 @@ class OpenAIResponsesClient(OpenAISdkClient[list[dict[str, Any]]]):
     """Speaks `/responses`; see `Client`.
 
     Every request carries the whole conversation, and nothing is stored at the endpoint unless the
-    sampling argument `store` says so. Reasoning goes back as it came, encrypted or by id.
+    sampling argument `store` says so. Reasoning goes back as it came and where it stood: by id
+    where it is stored, encrypted where it is not.
     """
 
     ANSWER = ResponsesAnswer
@@ -54,7 +55,13 @@ class OpenAIResponsesClient(OpenAISdkClient[list[dict[str, Any]]]):
     ) -> Any:
         """The endpoint's response."""
         state = kwargs.pop("state", None)
-        body, options = to_responses_body(prompt, model, {**kwargs, **sampling_args}, tools)
+        body, options = to_responses_body(
+            prompt,
+            model,
+            {**kwargs, **sampling_args},
+            tools,
+            self.profile(model).encrypted_reasoning,
+        )
         return await self.send(body, options, state)
 
     async def raise_from_native_response(self, response: Any) -> None:

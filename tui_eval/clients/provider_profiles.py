@@ -19,6 +19,8 @@ AS_RECEIVED = "as_received"
 """Stands for the name under which reasoning came."""
 NOT_SENT = "none"
 """Stands for no name: reasoning is not sent back."""
+ENCRYPTED = "reasoning.encrypted_content"
+"""What brings encrypted reasoning, in what the responses API is asked to include."""
 TOKEN_LIMITS = ("max_tokens", "max_completion_tokens")
 REASONING_FIELDS = (AS_RECEIVED, NOT_SENT, "reasoning_content", "reasoning", "reasoning_details")
 

@@ -10,7 +10,7 @@ import re
 from collections.abc import Iterator, Sequence
 from typing import Any
 
-from tui_eval.clients.provider_profiles import NOT_SENT
+from tui_eval.clients.provider_profiles import ENCRYPTED, NOT_SENT
 
 OTHER_NAME = {
     "max_tokens": "max_completion_tokens",
@@ -21,8 +21,6 @@ OWN = ("n", "stream", "stream_options", "store")
 """What is sent although nobody types it, and may be left out."""
 REASONING = ("reasoning_content", "reasoning", "reasoning_details")
 """Names under which a message takes reasoning back."""
-ENCRYPTED = "reasoning.encrypted_content"
-"""What the responses API is asked for in `include`."""
 
 _HOW_TO_TURN_OFF = {
     **dict.fromkeys(REASONING, f'write reasoning_field = "{NOT_SENT}" into its [[endpoint]] table'),

@@ -175,6 +175,7 @@ def _found_out(endpoint: Endpoint, settings: Settings) -> Settings:
         "model_at_endpoint": endpoint.model,
         **{name: getattr(endpoint, name) for name in PRICES},
         "stream": endpoint.stream or None,
+        **endpoint.profile,
     }
     source = endpoint.source or (f"provider {name}" if name else "")
     return {

@@ -50,7 +50,7 @@ def _with_headers(before: RunPlan, path: Path, around: Surroundings) -> list[End
              for name, text in one.headers.items()},
             one.max_concurrent, before.input_price, before.output_price,
             before.cached_input_price, before.cache_write_price, before.stream,
-            list_price=before.list_price,
+            list_price=before.list_price, profile=before.profile,
         )
         for one in before.served_at
     ]  # fmt: skip

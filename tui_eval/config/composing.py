@@ -148,6 +148,7 @@ def _write_served(values: dict[str, Any], chosen: Chosen | None) -> None:
         "registry": chosen.registry,
         **{name: getattr(first, name) for name in (*PRICES, "list_price")},
         "stream": first.stream,
+        "profile": dict(first.profile),
         "endpoints": [
             PlannedEndpoint(
                 url=one.url, key_var=one.key_var, headers=dict(one.headers),

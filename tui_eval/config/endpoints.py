@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import json
 import os
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+from tui_eval.clients.provider_profiles import REASONING_FIELDS, TOKEN_LIMITS
 from tui_eval.config.options import CLIENT_TYPES
 from tui_eval.config.secret_values import masked_url
 from tui_eval.config.toml_files import TomlFile, read_toml
@@ -37,6 +39,7 @@ class Endpoint:
             to one; None where they cost what others do.
         list_price: Where the prices come from that no registry tells; empty for a registry.
         stream: Whether its answers are asked for as streams.
+        profile: What it understands, where that is not as its provider's (`ProviderProfile`).
         source: Where it is written: `file:line`.
     """
 
@@ -53,8 +56,17 @@ class Endpoint:
     cache_write_price: float | None = None
     list_price: str = field(default="", kw_only=True)
     stream: bool = False
+    profile: Mapping[str, Any] = field(default_factory=dict)
     source: str = field(default="", compare=False)
 
+
+PROFILE: dict[str, tuple[Any, ...]] = {
+    "token_limit": TOKEN_LIMITS,
+    "reasoning_field": REASONING_FIELDS,
+    "encrypted_reasoning": (True, False),
+}
+"""Keys that say what an endpoint understands, and what may stand there."""
+_ONE_OF = {"stream": (True, False), **PROFILE}
 
 _FIELDS = {
     "endpoint_id": "endpoint_id",
@@ -73,6 +85,7 @@ _FIELDS = {
     "cached_input_price": "cached_input_price",
     "cache_write_price": "cache_write_price",
     "stream": "stream",
+    **{name: name for name in PROFILE},
 }
 
 PRICES = ("input_price", "output_price", "cached_input_price", "cache_write_price")
@@ -85,6 +98,7 @@ _ALIKE = {
     "client_type": "api_client_type",
     **{name: name for name in PRICES},
     "stream": "stream",
+    "profile": "profile",
 }
 """What the replicas of an alias have in common: attribute, and how it is written."""
 
@@ -209,6 +223,7 @@ def _endpoint(file: TomlFile, number: int, table: Any) -> tuple[Endpoint | None,
         cached_input_price=values.get("cached_input_price"),
         cache_write_price=values.get("cache_write_price"),
         stream=values.get("stream", False),
+        profile={name: values[name] for name in PROFILE if name in values},
         source=here,
     )
     return endpoint, []
@@ -224,9 +239,10 @@ def _value(key: str, name: str, value: Any) -> Any:
         if type(value) is not int or value < 1:
             raise ValueError(f"{name} must be a whole number from 1 on")
         return value
-    if key == "stream":
-        if not isinstance(value, bool):
-            raise ValueError(f"{name} must be true or false")
+    if key in _ONE_OF:
+        known = _ONE_OF[key]
+        if type(value) is not type(known[0]) or value not in known:
+            raise ValueError(f"{name} must be {' or '.join(map(json.dumps, known))}")
         return value
     if key in PRICES:
         if type(value) not in (int, float) or not 0 <= value < float("inf"):

@@ -69,6 +69,8 @@ class RunPlan(BaseModel):
     """The endpoint registry in which `alias` stands; empty where none was read for it."""
     stream: bool = False
     """Whether answers are asked for as streams, so that their text can be seen while it comes."""
+    profile: dict[str, Any] = Field(default_factory=dict)
+    """What the endpoints understand, where that is not as their provider's; as in a registry."""
     endpoints: list[PlannedEndpoint] = Field(default_factory=list)
     """The endpoints that take turns; empty where a program brought its own client."""
     input_price: float | None = Field(default=None, ge=0)

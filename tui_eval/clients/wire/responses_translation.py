@@ -7,6 +7,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from tui_eval.clients.faults import what_came_instead
+from tui_eval.clients.provider_profiles import ENCRYPTED
 from tui_eval.clients.sampling import CallOptions, split_sampling
 from tui_eval.clients.wire.answer_struct import as_data
 from tui_eval.clients.wire.failed_answers import check_sdk_answer
@@ -38,10 +39,15 @@ def to_responses_body(
     model: str,
     sampling_args: Mapping[str, Any],
     tools: list[Item] | None,
+    encrypted_reasoning: bool = True,
 ) -> tuple[dict[str, Any], CallOptions]:
     """The whole request body; arguments named as chat completions name them are renamed.
 
-    Nothing is stored at the endpoint unless `store` says so.
+    Nothing is stored at the endpoint unless `store` says so. Reasoning then comes encrypted, so
+    that the model is shown its own thoughts again; `include` typed as null asks for none.
+
+    Args:
+        encrypted_reasoning: Whether the endpoint knows such reasoning.
 
     Raises:
         ValueError: A sampling argument asks for what cannot be had.
@@ -65,6 +71,9 @@ def to_responses_body(
     body = {"model": model, "input": prompt, "stream": False, **sampling, **extra_body}
     if not body["store"]:
         body["input"] = [item for item in prompt if _stands_alone(item)]
+        is_refused = "include" in sampling_args and sampling_args["include"] is None
+        if encrypted_reasoning and not is_refused and "include" not in extra_body:
+            body["include"] = list(dict.fromkeys((*body.get("include", ()), ENCRYPTED)))
     if tools:
         body["tools"] = [*body.get("tools", ()), *tools]
     return body, options

@@ -361,7 +361,9 @@ def client_config(plan: RunPlan) -> ClientConfig:
         )
         for one in plan.served_at
     ]
-    return ClientConfig(client_type=plan.client_type, endpoint_configs=configs, stream=plan.stream)
+    return ClientConfig(
+        client_type=plan.client_type, endpoint_configs=configs, stream=plan.stream, **plan.profile
+    )
 
 
 def key_of(plan: RunPlan) -> list[str]:
