@@ -13,6 +13,8 @@ from stub_client import Recorder, StubClient, answer
 
 from tui_eval.compat.osmosis import RolloutAgentLoop, create_tool_result, execute_tool_calls
 from tui_eval.compat.osmosis.environment import AgentLoopEnv
+from tui_eval.error_classes import class_of
+from tui_eval.errors import OverlongPromptError, PromptRefusedError
 from tui_eval.observer import CURRENT
 from tui_eval.rubrics.rubric import Rubric
 
@@ -162,3 +164,25 @@ async def test_one_agent_serves_rollouts_at_the_same_time() -> None:
                                   for i in range(4)))  # fmt: skip
     logs = [[record["id"] for record in state.tool_log] for state, _, _ in runs]
     assert logs == [["c0"], ["c1"], ["c2"], ["c3"]]
+
+
+async def test_a_talk_that_outgrows_the_context_is_truncated_and_no_error() -> None:
+    async def run(self: Any, ctx: Any) -> Any:
+        messages = list(ctx.request.messages)
+        for _ in range(2):
+            messages.append((await ctx.chat(messages)).message)
+        return ctx.complete(messages)
+
+    state, _, _ = await lead(run, answer("1"), OverlongPromptError("too long"))
+    assert (state["error"], state["stop_condition"]) == (None, "prompt_too_long")
+    assert (state["is_completed"], state["is_truncated"]) == (True, True)
+    assert [message.content for message in state["completion"]] == ["1"]
+
+
+async def test_a_prompt_that_is_refused_for_what_it_holds_is_the_rollouts_error() -> None:
+    async def run(self: Any, ctx: Any) -> Any:
+        return ctx.complete([(await ctx.chat(ctx.request.messages)).message])
+
+    state, _, _ = await lead(run, PromptRefusedError("filtered"))
+    assert class_of(state["error"]) == "model"
+    assert state["stop_condition"] == "has_error"

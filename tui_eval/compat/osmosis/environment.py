@@ -20,7 +20,7 @@ from tui_eval.environments.ending import record_error
 from tui_eval.environments.environment import Environment
 from tui_eval.environments.monitors import ToolMonitor, TurnMonitor
 from tui_eval.environments.step_tokens import step_tokens
-from tui_eval.errors import Error, must_propagate
+from tui_eval.errors import Error, OverlongPromptError, must_propagate
 from tui_eval.events import Stage
 from tui_eval.messages import keep_reasoning_origin, to_message
 from tui_eval.state import State
@@ -68,7 +68,8 @@ class AgentLoopEnv(Environment):
         """Runs the agent on one row.
 
         What the agent raises is the state's error, and so is what it gives as its error; messages
-        and tokens so far are kept.
+        and tokens so far are kept. A talk that outgrows the model's context ends as in other
+        environments: it is scored as it stands.
         """
         state = await self.init_state(input, client, model, sampling_args)
         state.observer.staged(Stage.SETUP)
@@ -81,6 +82,9 @@ class AgentLoopEnv(Environment):
             talk.read(request.messages)
             result = await self._run(state, talk, request)
             stop_condition = self._take_result(state, talk, result)
+        except OverlongPromptError:
+            stop_condition = "prompt_too_long"
+            state[stop_condition] = state["is_truncated"] = True
         except BaseException as error:
             if must_propagate(error):
                 raise
