@@ -8,6 +8,8 @@ from typing import Any, Literal, NotRequired, TypeAlias
 from pydantic import BaseModel, Field, field_validator
 from typing_extensions import TypedDict
 
+from tui_eval.pasted import unwrapped
+
 PRIME_KEY_VAR = "PRIME_API_KEY"
 
 ClientType: TypeAlias = Literal[
@@ -68,6 +70,11 @@ class EndpointClientConfig(BaseModel):
     token_limit: TokenLimit | None = None
     reasoning_field: ReasoningField | None = None
     encrypted_reasoning: bool | None = None
+
+    @field_validator("api_base_url")
+    @classmethod
+    def _without_what_came_along(cls, url: str) -> str:
+        return unwrapped(url, "the URL of the endpoint")
 
 
 class ClientConfig(EndpointClientConfig):

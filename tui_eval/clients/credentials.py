@@ -12,6 +12,7 @@ from urllib.parse import urlsplit
 
 from tui_eval.client_config import PRIME_KEY_VAR
 from tui_eval.errors import Fault, RefusedError
+from tui_eval.pasted import clean_variable
 from tui_eval.types import ClientConfig
 
 PRIME_TEAM_VAR = "PRIME_TEAM_ID"
@@ -105,7 +106,7 @@ def _check_url(url: str) -> None:
 def _find_key(var: str) -> str:
     if not var:
         return ""
-    value = os.environ.get(var)
+    value = clean_variable(var)
     if not value and var == PRIME_KEY_VAR:
         value = _prime_setting("api_key")
     if value:

@@ -15,6 +15,7 @@ from tui_eval.config.secret_values import masked_url
 from tui_eval.config.toml_files import TomlFile, read_toml
 from tui_eval.config.values import header_table, is_url
 from tui_eval.errors import Fault, nearest
+from tui_eval.pasted import unwrapped
 from tui_eval.shipped import shipped
 
 EMBEDDED = "embedded:demo"
@@ -213,7 +214,7 @@ def _endpoint(file: TomlFile, number: int, table: Any) -> tuple[Endpoint | None,
     endpoint = Endpoint(
         alias=values["endpoint_id"],
         model=values["model"],
-        url=values["url"],
+        url=unwrapped(values["url"], f"the URL in {here}"),
         key_var=values.get("key", ""),
         client_type=values.get("type", DEFAULT_TYPE),
         headers=values.get("headers", {}),

@@ -27,6 +27,7 @@ from tui_eval.config.settings import (
 from tui_eval.config.values import parse_values
 from tui_eval.config.varying import what_varies
 from tui_eval.errors import Fault, Notice, warning
+from tui_eval.pasted import clean_variable, collected
 
 Sets: TypeAlias = Sequence[tuple[list[str], str]]
 """What `--set` says: a dotted key in parts, and text."""
@@ -71,6 +72,16 @@ def expand(request: Request, before: RunPlan | None = None) -> Expansion:
     Args:
         before: The plan of the run that goes on: what is not set is as it was then.
     """
+    with collected() as told:
+        found = _expanded(request, before)
+        for evaluation in found.evaluations:
+            plan = evaluation.plan or evaluation.draft
+            for one in plan.served_at if plan is not None else ():
+                clean_variable(one.key_var)
+    return found._replace(notices=found.notices + [warning(one) for one in told])
+
+
+def _expanded(request: Request, before: RunPlan | None) -> Expansion:
     raw, notices = _acting(request)
     values, faults = parse_values(raw)
     sets = values.pop("sets", [])

@@ -21,6 +21,7 @@ from tui_eval.config.options import (
 )
 from tui_eval.config.secret_values import HIDDEN
 from tui_eval.errors import Fault
+from tui_eval.pasted import unwrapped
 
 MOST_DIGITS = 20
 """Of a whole number of 64 bits, a sign included."""
@@ -165,6 +166,8 @@ def _assignment(text: str) -> tuple[list[str], str]:
 
 
 def _text(option: Option, text: Any) -> str:
+    if option.name == "api_base_url" and isinstance(text, str):
+        text = unwrapped(text, "the URL of the endpoint")
     if text == "" and option.name not in MAY_BE_EMPTY:
         raise ValueError("this is empty")
     if option.choices and text not in option.choices:

@@ -17,6 +17,7 @@ from tui_eval.clients.proxies import spare_loopback
 from tui_eval.errors import JudgeError
 from tui_eval.messages import Messages, text_of
 from tui_eval.parsers.parser import Parser
+from tui_eval.pasted import clean_variable
 from tui_eval.rubrics.judge_call import Judge
 from tui_eval.rubrics.rubric import Rubric
 from tui_eval.state import State
@@ -178,6 +179,7 @@ class JudgeRubric(Rubric):
         from openai import AsyncOpenAI
 
         spare_loopback()
+        clean_variable(KEY_VARIABLE)
         self.judge_client = self.class_objects["judge_client"] = AsyncOpenAI()
         return self.judge_client
 

@@ -1,0 +1,71 @@
+"""What comes along when a key or a URL is pasted: white space, quotes, characters without width."""
+
+from __future__ import annotations
+
+import logging
+import os
+from collections.abc import Iterator
+from contextlib import contextmanager
+from contextvars import ContextVar
+
+_AROUND = " \t\r\n\v\f\x00\u00a0\u00ad\u200b\u200c\u200d\u200e\u200f\u2028\u2029\u2060\ufeff"
+_QUOTES = "\"'`\u2018\u2019\u201c\u201d"
+
+log = logging.getLogger(__name__)
+_TOLD: ContextVar[list[str] | None] = ContextVar("told", default=None)
+_cleaned: set[str] = set()
+
+
+def unwrapped(text: str, what: str) -> str:
+    """The text without what came along around it; that it did is told, never the text.
+
+    Args:
+        what: What the text is, for the sentence.
+    """
+    bare = text.strip(_AROUND + _QUOTES)
+    if bare != text and bare:
+        tell(what)
+        return bare
+    return text
+
+
+def tell(what: str) -> None:
+    """Tells that something came along: to who collects it, or else to the log."""
+    said = f"White space, quotes or invisible characters around {what} were left out"
+    told = _TOLD.get()
+    if told is None:
+        log.warning("%s", said)
+    elif said not in told:
+        told.append(said)
+
+
+def clean_variable(name: str) -> str:
+    """The value of an environment variable that holds a key; it is cleaned in its place.
+
+    So that who reads it later, to send it or to hide it, reads the same.
+
+    Returns:
+        Empty where it is not set.
+    """
+    value = os.environ.get(name, "")
+    if not value:
+        return ""
+    bare = value.strip(_AROUND + _QUOTES)
+    if bare != value:
+        os.environ[name] = bare
+        _cleaned.add(name)
+        tell(f"the key in {name}")
+    elif name in _cleaned and _TOLD.get() is not None:
+        tell(f"the key in {name}")
+    return bare
+
+
+@contextmanager
+def collected() -> Iterator[list[str]]:
+    """Collects what is told inside."""
+    told: list[str] = []
+    token = _TOLD.set(told)
+    try:
+        yield told
+    finally:
+        _TOLD.reset(token)
