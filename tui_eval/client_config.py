@@ -36,7 +36,7 @@ class EndpointClientConfig(BaseModel):
         client_idx: Which of several clients this is, from 0.
         api_key_var: Name of the environment variable that holds the key; empty for no key. Where
             it is not given, Prime's key goes to Prime's hosts and no key to any other.
-        api_base_url: URL up to and without `/chat/completions` or `/v1/messages`.
+        api_base_url: With `/v1`, without, or with the whole path of a request.
         timeout: Seconds that one request may take.
         connect_timeout: Seconds to establish a connection.
         max_connections: Most connections open at once.

@@ -140,6 +140,13 @@ token_limit = "max_completion_tokens"
     assert plan(model="x", endpoints_path="mine", api_base_url="http://other").profile == {}
 
 
+def test_a_url_may_say_which_version_azure_is_asked_for_and_nothing_else() -> None:
+    url = "https://mine.openai.azure.com/openai/deployments/x/chat/completions"
+    assert plan(model="x", api_base_url=f"{url}?api-version=1").base_url == f"{url}?api-version=1"
+    (fault,) = faults(model="x", api_base_url=f"{url}?api-version=1&key=secret")
+    assert "has a query (?) other than api-version" in fault and "secret" not in fault
+
+
 def test_a_folder_is_a_registry_too(monkeypatch: pytest.MonkeyPatch) -> None:
     write("mine/endpoints.toml", '[[endpoint]]\nendpoint_id = "x"\nmodel = "y"\nurl = "http://h"\n')
     assert plan(model="x", endpoints_path="mine").model == "y"

@@ -44,21 +44,32 @@ def assert_refused_unpaid(done: Finished, server: FaultServer, *said: str) -> No
     assert not [one for one in server.requests if one.path == CHAT]
 
 
-def test_a_model_that_the_endpoint_does_not_list_is_refused_with_the_nearest(
+def test_a_model_that_the_endpoint_does_not_list_is_warned_of_with_the_nearest(
     program: Program, fault_server: FaultServer
 ) -> None:
     echo(program)
     fault_server.script(MODELS, [listed("qwen3-8b", "other")])
     done = run(program, fault_server)
-    assert_refused_unpaid(
-        done,
-        fault_server,
-        "--model qwen3",
-        "does not serve this model",
-        "Did you mean qwen3-8b? --no-preflight",
+    assert done.code == 0, done
+    told = "does not list the model 'qwen3', and may not serve it. Did you mean qwen3-8b?"
+    assert told in done.err, done
+    assert "does not list" not in run(program, fault_server, "--no-preflight").err
+
+
+@pytest.mark.parametrize("suffix", ["", "/v1/", "/v1/chat/completions"])
+@pytest.mark.parametrize("below", ["/v1", ""])
+def test_every_spelling_of_a_base_url_reaches_preflight_and_requests(
+    program: Program, fault_server: FaultServer, below: str, suffix: str
+) -> None:
+    echo(program)
+    fault_server.script(f"{below}/models", [listed("other")])
+    fault_server.script(f"{below}/chat/completions", [Reply(body=chat_answer("yes"))])
+    done = program.run(
+        *("echo", "-m", "qwen3", "-b", fault_server.url + suffix, "-n", "2", "-r", "2")
     )
-    assert not program.runs()
-    assert run(program, fault_server, "--no-preflight").code == 0
+    assert done.code == 0, done
+    assert "does not list the model 'qwen3'" in done.err, done
+    assert "2 used" in done.out, done
 
 
 def run_all(program: Program, *own: str) -> Finished:
@@ -92,6 +103,7 @@ def test_an_endpoint_that_does_not_say_no_is_used(
         listed("other", "qwen3"),
         listed("qwen3:latest"),
         listed("models/qwen3"),
+        listed("other/*", "qwen*"),
         listed(),
         Reply(404),
         Reply(405),
@@ -155,11 +167,11 @@ def test_the_key_of_anthropics_protocol_goes_as_it_wants_it(
 def test_all_that_is_wrong_is_told_at_once(program: Program, fault_server: FaultServer) -> None:
     echo(program, "vf.Rubric(funcs=[good])", "good = lambda anwser: 1.0")
     (program.folder / "file").write_text("")
-    fault_server.script(MODELS, [listed("other")])
+    fault_server.script(MODELS, [Reply(401)])
     done = run(program, fault_server, "-o", "file/runs")
     assert_refused_unpaid(
         done, fault_server,
-        "does not serve this model", "'anwser'", "Did you mean answer",
+        "the endpoint wants a key", "'anwser'", "Did you mean answer",
         "file/runs: the run cannot be written here", "file is no folder",
     )  # fmt: skip
 
@@ -169,10 +181,10 @@ def test_a_folder_that_takes_no_files_is_told_with_everything_else(
     program: Program, fault_server: FaultServer
 ) -> None:
     echo(program)
-    fault_server.script(MODELS, [listed("other")])
+    fault_server.script(MODELS, [Reply(401)])
     done = run(program, fault_server, "-o", "/proc/runs")
     assert_refused_unpaid(
-        done, fault_server, "does not serve this model",
+        done, fault_server, "the endpoint wants a key",
         "/proc/runs: the run cannot be written here",
     )  # fmt: skip
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from types import ModuleType
 from typing import TYPE_CHECKING, Any
 
+from tui_eval.clients.base_urls import BaseUrl, read_anthropic_url
 from tui_eval.clients.sdk_client import SdkClient
 from tui_eval.clients.wire.anthropic_answer import AnthropicAnswer
 from tui_eval.clients.wire.anthropic_stream import AnthropicStream
@@ -45,9 +46,9 @@ class AnthropicMessagesClient(
 
         return anthropic
 
-    def base_url(self, config: ClientConfig) -> str:
-        """The config's URL without a `/v1` at its end, which the path brings."""
-        return config.api_base_url.rstrip("/").removesuffix("/v1")
+    def read_url(self, typed: str) -> BaseUrl:
+        """The URL without a `/v1` at its end, which the path brings."""
+        return read_anthropic_url(typed)
 
     def setup_client(self, config: ClientConfig) -> AsyncAnthropic:
         """An `AsyncAnthropic` over aiohttp with the limits and headers of the config."""
@@ -61,6 +62,7 @@ class AnthropicMessagesClient(
         return AsyncAnthropic(
             api_key=self._api_key,
             base_url=self.base_url(config),
+            default_query=self.read_url(config.api_base_url).parameters or None,
             http_client=self._session.http_client(),
             max_retries=config.max_retries,
             default_headers={**headers, **config.extra_headers},

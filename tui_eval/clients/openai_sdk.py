@@ -7,6 +7,7 @@ from types import ModuleType
 from typing import TYPE_CHECKING, Any, Generic
 
 from tui_eval.clients.base import MessagesT
+from tui_eval.clients.provider_profiles import profile_of
 from tui_eval.clients.sdk_client import SdkClient, text_headers
 from tui_eval.types import ClientConfig
 
@@ -28,17 +29,13 @@ class OpenAISdkClient(SdkClient["AsyncOpenAI", MessagesT, dict[str, Any]], Gener
 
         return openai
 
-    def base_url(self, config: ClientConfig) -> str:
-        """The config's URL without a slash at its end."""
-        return config.api_base_url.rstrip("/")
-
     def sdk_headers(self, config: ClientConfig) -> dict[str, str]:
         """What the SDK's client would send, without importing the SDK, which takes long."""
         if any(name in os.environ for name in _SETTINGS_OF_THE_SDK):
             return super().sdk_headers(config)
         return text_headers(
             {
-                "Authorization": f"Bearer {self._api_key or NO_KEY}",
+                **key_headers(config.api_base_url, self._api_key),
                 "Accept": "application/json",
                 "Content-Type": "application/json",
                 "User-Agent": "tui-eval",
@@ -53,7 +50,22 @@ class OpenAISdkClient(SdkClient["AsyncOpenAI", MessagesT, dict[str, Any]], Gener
         return AsyncOpenAI(
             api_key=self._api_key or NO_KEY,
             base_url=self.base_url(config),
+            default_query=self.read_url(config.api_base_url).parameters or None,
             http_client=self._session.http_client(),
             max_retries=config.max_retries,
-            default_headers=config.extra_headers,
+            # The SDK sends its own header in any case.
+            default_headers={
+                **_own_key_header(config.api_base_url, self._api_key),
+                **config.extra_headers,
+            },
         )
+
+
+def key_headers(url: str, key: str) -> dict[str, str]:
+    """The header with the key of an endpoint; servers without keys are used to getting some."""
+    return _own_key_header(url, key) or {"Authorization": f"Bearer {key or NO_KEY}"}
+
+
+def _own_key_header(url: str, key: str) -> dict[str, str]:
+    name = profile_of(url).key_header
+    return {name: key} if name and key else {}

@@ -34,11 +34,13 @@ class ProviderProfile:
         reasoning_field: Under which name chat messages take reasoning back.
         encrypted_reasoning: Whether the responses API is asked for encrypted reasoning where it
             stores nothing, so that the model sees its own thoughts again.
+        key_header: The header that has the key; empty for `Authorization`.
     """
 
     token_limit: str = "max_tokens"
     reasoning_field: str = AS_RECEIVED
     encrypted_reasoning: bool = True
+    key_header: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,6 +63,7 @@ _AZURE = ("*.openai.azure.com", "*.cognitiveservices.azure.com")
 
 PROVIDER_RULES = (
     ProviderRule(_OPENAI + _AZURE, {"token_limit": "max_completion_tokens"}),
+    ProviderRule(_AZURE, {"key_header": "api-key"}),
     # These do not reason, and refuse to be asked for what they thought.
     ProviderRule(_OPENAI, {"encrypted_reasoning": False}, ("gpt-3.5", "gpt-4", "chatgpt-")),
 )

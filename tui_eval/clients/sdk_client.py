@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, Generic
 import msgspec
 
 from tui_eval.clients.base import Client, ClientT, MessagesT, ToolT, is_own
+from tui_eval.clients.base_urls import BaseUrl, is_missing_route, read_base_url
 from tui_eval.clients.given_clients import ask_sdk, note_use, retries_of
 from tui_eval.clients.refused_parameters import LearntParameters, Refusals, instead
 from tui_eval.clients.retrying import Retries, send_with_retries
@@ -49,6 +50,8 @@ class SdkClient(Client[ClientT, MessagesT, Any, ToolT], Generic[ClientT, Message
         self._endpoint: Any = None
         self._streams = False
         self._learnt = LearntParameters()
+        self._place = 0
+        self._has_moved = False
         if self.config is not None and is_own(type(self).setup_client):
             self._retries = Retries.of(self.config, self._api_key, self._secrets)
             if is_own(type(self).get_native_response):
@@ -86,9 +89,13 @@ class SdkClient(Client[ClientT, MessagesT, Any, ToolT], Generic[ClientT, Message
     def create_function(self, sdk_client: Any) -> Callable[..., Any]:
         """The method of the SDK's client that makes the call."""
 
-    @abstractmethod
     def base_url(self, config: ClientConfig) -> str:
         """The URL that the SDK's client has for a config; `PATH` goes behind it."""
+        return self.read_url(config.api_base_url).places[self._place]
+
+    def read_url(self, typed: str) -> BaseUrl:
+        """What a base URL means in this protocol."""
+        return read_base_url(typed)
 
     def sdk_headers(self, config: ClientConfig) -> dict[str, str]:
         """What the SDK's client would send, but for what only tells which machine this is."""
@@ -124,17 +131,20 @@ class SdkClient(Client[ClientT, MessagesT, Any, ToolT], Generic[ClientT, Message
         """
         if self._learnt:
             body = self._learnt.written(body)
+        endpoint = self._endpoint
         try:
-            if self._endpoint is None:
+            if endpoint is None:
                 return await self._send_by_sdk(body, options, state)
             if self._streams:
-                return await self._stream(self._endpoint, body, options, state)
+                return await self._stream(endpoint, body, options, state)
             payload = encode_body(body)
-            send, kind = self._endpoint.post, self.ANSWER
+            send, kind = endpoint.post, self.ANSWER
             return await send_with_retries(
                 lambda: send(payload, kind, options), self._retries, state
             )
         except Exception as error:
+            if endpoint is not None and is_missing_route(error, body["model"]):
+                return await self._send_to_other_place(error, endpoint, body, options, state)
             refusals = refusals or Refusals()
             body = refusals.answer(error, body)
         answer = await self.send(body, options, state, refusals)
@@ -179,6 +189,41 @@ class SdkClient(Client[ClientT, MessagesT, Any, ToolT], Generic[ClientT, Message
         answer = await self.send_elsewhere(url, kind, body, options, state, refusals)
         self._learn(body, refusals)
         return answer
+
+    async def _send_to_other_place(
+        self, error: Exception, missed: Any, body: dict[str, Any], options: CallOptions, state: Any
+    ) -> Any:
+        """The answer of the other place where an endpoint may be, used from then on.
+
+        Args:
+            error: What came from the first place.
+            missed: The endpoint at that place.
+
+        Raises:
+            Exception: The `error`, where the other place has no such route either.
+        """
+        assert self.config is not None  # a client that was handed in knows its place
+        if self._endpoint is missed:
+            if self._has_moved or len(self.read_url(self.config.api_base_url).places) == 1:
+                raise error
+            self._move(1)
+        try:
+            return await self.send(body, options, state)
+        except Exception as again:
+            if again is not error and is_missing_route(again, body["model"]):
+                self._move(0)
+                raise error from None
+            raise
+
+    def _move(self, place: int) -> None:
+        """Sends to another of the places from now on, also what others send with the SDK."""
+        assert self.config is not None
+        self._place = place
+        self._has_moved = True
+        self._endpoint = self._make_endpoint(self.config)
+        if "_client" in vars(self):
+            made: Any = self.client
+            made.base_url = self.base_url(self.config)
 
     def _learn(self, body: dict[str, Any], refusals: Refusals) -> None:
         """Remembers what was refused of a request that was answered in the end."""
@@ -264,7 +309,7 @@ class SdkClient(Client[ClientT, MessagesT, Any, ToolT], Generic[ClientT, Message
         return Endpoint(
             self.sdk,
             self._session,
-            self.base_url(config) + self.PATH,
+            self.read_url(config.api_base_url).with_query(self.base_url(config) + self.PATH),
             self.sdk_headers(config),
             config.timeout,
         )

@@ -7,6 +7,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, TypeAlias
 
+from tui_eval.clients.base_urls import has_only_plain_query
 from tui_eval.config.endpoints import (
     DEFAULT_TYPE,
     EMBEDDED,
@@ -211,11 +212,12 @@ def endpoint_faults(endpoint: Endpoint, settings: Settings, named: str) -> list[
         typed = settings.get("api_base_url")
         where = typed.where("api_base_url") if typed else endpoint.source or "--resume"
         return [Fault(where, what, "It begins with http:// or https:// and a host")]
-    if {"?", "#"} & set(endpoint.url):
+    if not has_only_plain_query(endpoint.url):
         typed = settings.get("api_base_url")
         where = typed.where("api_base_url") if typed else endpoint.source or "--resume"
         hint = "Name the variable that holds a key with -k, or send it with --header"
-        return [Fault(where, "the URL has a query (?) or a fragment (#)", hint)]
+        what = "the URL has a query (?) other than api-version, or a fragment (#)"
+        return [Fault(where, what, hint)]
     if endpoint.url == EMBEDDED and endpoint.client_type != DEFAULT_TYPE:
         typed = settings.get("api_client_type")
         where = typed.where("api_client_type") if typed else endpoint.source or "--resume"

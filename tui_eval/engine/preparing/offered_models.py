@@ -3,37 +3,43 @@
 from __future__ import annotations
 
 import json
+from fnmatch import fnmatchcase
 from typing import Any
 
+from tui_eval.clients.base_urls import read_anthropic_url, read_base_url
 from tui_eval.clients.causes import cause_of
 from tui_eval.clients.credentials import credentials_of
-from tui_eval.clients.openai_sdk import NO_KEY
-from tui_eval.errors import Fault, RefusedError, nearest
+from tui_eval.clients.openai_sdk import key_headers
+from tui_eval.errors import Fault, Notice, RefusedError, nearest, warning
 from tui_eval.types import ClientConfig
 
 ANSWERS_WITHIN_S = 3.0
 READS_AT_MOST = 8_000_000
 ANYWAY = "--no-preflight begins without asking"
 
+_NO_ROUTE = (404, 405)
 _ANTHROPIC = "anthropic_messages"
 
 
 def unknown_model(
     endpoint: ClientConfig, client_type: str, model: str, key_var: str
-) -> list[Fault]:
-    """Why an endpoint will not serve a model; nothing where it does, or does not say.
+) -> list[Fault | Notice]:
+    """Why an endpoint may not serve a model; nothing where it does, or does not say.
 
-    Only a plain no counts: a refused key, or a whole list of models without this one. An endpoint
-    that has no such list, is slow or answers nonsense is left to the requests themselves.
+    A refused key is a fault. A whole list of models without this one is worth a warning: many
+    servers know aliases, or load models when they are asked for. An endpoint that has no such
+    list, is slow or answers nonsense is left to the requests themselves.
 
     Args:
         endpoint: Its URL, key variable and headers.
         key_var: As the user named it; empty for no key.
     """
-    url = endpoint.api_base_url.rstrip("/")
-    url += "/v1/models" if client_type == _ANTHROPIC else "/models"
+    url, *elsewhere = _urls(endpoint.api_base_url, client_type)
     try:
-        status, body = _get(url, _headers(endpoint, client_type))
+        headers = _headers(endpoint, client_type)
+        status, body = _get(url, headers)
+        for url in elsewhere if status in _NO_ROUTE else ():
+            status, body = _get(url, headers)
     except RefusedError:
         return []  # a key that is missing is told with the plan
     except Exception as error:  # whatever a network does
@@ -47,13 +53,17 @@ def unknown_model(
         return []
     others = f" and {len(offered) - 3} others" if len(offered) > 3 else ""
     hint = nearest(model, offered) or f"It serves {', '.join(offered[:3])}{others}."
-    return [
-        Fault(
-            f"--model {model}",
-            f"{endpoint.api_base_url} does not serve this model",
-            f"{hint} {ANYWAY}",
-        )
-    ]
+    what = f"{endpoint.api_base_url} does not list the model {model!r}"
+    return [warning(f"{what}, and may not serve it. {hint}")]
+
+
+def _urls(base_url: str, client_type: str) -> list[str]:
+    """Where the models may be listed, as the requests find their routes."""
+    if client_type == _ANTHROPIC:
+        known, route = read_anthropic_url(base_url), "/v1/models"
+    else:
+        known, route = read_base_url(base_url), "/models"
+    return [known.with_query(place + route) for place in known.places]
 
 
 def _headers(endpoint: ClientConfig, client_type: str) -> dict[str, str]:
@@ -63,7 +73,7 @@ def _headers(endpoint: ClientConfig, client_type: str) -> dict[str, str]:
         headers["anthropic-version"] = "2023-06-01"
         key = {"x-api-key": found.key} if found.key else {}
     else:
-        key = {"Authorization": f"Bearer {found.key or NO_KEY}"}
+        key = key_headers(endpoint.api_base_url, found.key)
     return {**headers, **key, **found.headers, **endpoint.extra_headers}
 
 
@@ -109,7 +119,12 @@ def _names(body: bytes) -> list[str] | None:
 
 
 def _has(offered: list[str], model: str) -> bool:
-    """Whether a name is on a list, also without the tag or the folder that one of both has."""
+    """Whether a name is on a list, also without the tag or the folder that one of both has.
+
+    Gateways list `openai/*` for whatever they pass on.
+    """
+    if any("*" in name and fnmatchcase(model, name) for name in offered):
+        return True
     known = {form for name in offered for form in (name, name.removeprefix("models/"))}
     untagged = {name.partition(":")[0] for name in known}
     return model in known | untagged or model.partition(":")[0] in known

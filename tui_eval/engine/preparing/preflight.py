@@ -19,7 +19,7 @@ from tui_eval.engine.preparing.column_faults import column_faults
 from tui_eval.engine.preparing.offered_models import unknown_model
 from tui_eval.engine.preparing.reaching import unreachable
 from tui_eval.engine.preparing.scoring_faults import scoring_faults
-from tui_eval.errors import Fault
+from tui_eval.errors import Fault, Notice
 from tui_eval.runs.layout import outputs_root, unsaved_root
 from tui_eval.types import ClientConfig
 
@@ -33,15 +33,18 @@ FIRST_FILES = 4096
 """Bytes for which there has to be room where a run begins."""
 
 
-def preflight(plan: RunPlan, env: Environment | None, *, is_new: bool) -> list[Fault]:
+def preflight(
+    plan: RunPlan, env: Environment | None, notices: list[Notice], *, is_new: bool
+) -> list[Fault]:
     """Everything that would make a run fail although its plan is right.
 
     Args:
         plan: As far as it is known, where it is not right.
         env: None where it could not be loaded.
+        notices: What may make it fail is added to these.
         is_new: Whether the run's directory is yet to be made.
     """
-    faults = endpoint_faults([plan])
+    faults = ask_endpoints([plan], notices)
     if is_new:
         faults += outputs_fault(plan)
     if env is not None:
@@ -50,20 +53,26 @@ def preflight(plan: RunPlan, env: Environment | None, *, is_new: bool) -> list[F
     return faults + column_faults(plan.state_columns, env, where)
 
 
-def endpoint_faults(plans: Iterable[RunPlan]) -> list[Fault]:
-    """Asks all endpoints of plans at a time, each once for each model."""
+def ask_endpoints(plans: Iterable[RunPlan], notices: list[Notice]) -> list[Fault]:
+    """Asks all endpoints of plans at a time, each once for each model.
+
+    Args:
+        notices: What endpoints warn of is added to these.
+    """
     asked: dict[tuple[str, ...], tuple[RunPlan, PlannedEndpoint]] = {}
     for plan in plans:
         for one in plan.served_at:
             if one.url != EMBEDDED and is_url(one.url):
                 key = (plan.model, plan.client_type, one.url, one.key_var, str(one.headers))
                 asked.setdefault(key, (plan, one))
-    found = _in_parallel([lambda one=one: _faults_of(*one) for one in asked.values()])  # type: ignore[misc]
-    return list(dict.fromkeys(fault for faults in found for fault in faults))
+    found = _in_parallel([lambda one=one: _told_by(*one) for one in asked.values()])  # type: ignore[misc]
+    told = list(dict.fromkeys(one for answers in found for one in answers))
+    notices += [one for one in told if isinstance(one, Notice)]
+    return [one for one in told if isinstance(one, Fault)]
 
 
-def _faults_of(plan: RunPlan, endpoint: PlannedEndpoint) -> list[Fault]:
-    faults = unreachable(endpoint.url)
+def _told_by(plan: RunPlan, endpoint: PlannedEndpoint) -> list[Fault | Notice]:
+    faults: list[Fault | Notice] = [*unreachable(endpoint.url)]
     if faults or HIDDEN in endpoint.headers.values():
         return faults
     config = ClientConfig(
@@ -72,9 +81,11 @@ def _faults_of(plan: RunPlan, endpoint: PlannedEndpoint) -> list[Fault]:
     return unknown_model(config, plan.client_type, plan.model, endpoint.key_var)
 
 
-def _in_parallel(checks: Sequence[Callable[[], list[Fault]]]) -> list[list[Fault]]:
+def _in_parallel(
+    checks: Sequence[Callable[[], list[Fault | Notice]]],
+) -> list[list[Fault | Notice]]:
     """What checks find within their time, in their order."""
-    found: list[list[Fault]] = [[] for _ in checks]
+    found: list[list[Fault | Notice]] = [[] for _ in checks]
 
     def run(place: int) -> None:
         found[place] = checks[place]()

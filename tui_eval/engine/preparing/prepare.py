@@ -94,7 +94,7 @@ def check(request: Request) -> Checked:
     if is_right and before and run and plan is not None and table is not None:
         faults += changed_content(request, plan, run, before, table)
     if plan is not None and not plan.no_preflight:
-        faults += preflight(plan, env, is_new=run is None)
+        faults += preflight(plan, env, notices, is_new=run is None)
     if faults or plan is None or env is None or table is None:
         raise RefusedError(naming(run, faults))
     notices += take_list_prices(plan)

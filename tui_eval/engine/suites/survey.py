@@ -16,7 +16,7 @@ from tui_eval.config.planning import Expansion, expand
 from tui_eval.config.settings import place_of
 from tui_eval.engine.preparing.column_faults import FLAG as COLUMNS
 from tui_eval.engine.preparing.column_faults import column_faults, column_notices
-from tui_eval.engine.preparing.preflight import endpoint_faults, outputs_fault
+from tui_eval.engine.preparing.preflight import ask_endpoints, outputs_fault
 from tui_eval.engine.preparing.prepare import Checked, changed_content, naming, open_environment
 from tui_eval.engine.preparing.scoring_faults import scoring_faults
 from tui_eval.engine.resuming.digests import keep_examples
@@ -84,7 +84,7 @@ def survey(request: Request, expansion: Expansion) -> Survey:
     faults += _look_at_environments(request, evaluations, found)
     if not request.raw.get("no_preflight"):
         drafts = [one.draft for one in evaluations if one.draft is not None]
-        faults += endpoint_faults([*(one.plan for one in planned), *drafts])
+        faults += ask_endpoints([*(one.plan for one in planned), *drafts], found.notices)
         new = [*(one.plan for one in planned if one.run is None), *drafts]
         places = {(p.env_id, p.save, p.output_dir, p.env_dir_path): p for p in new}
         faults += [fault for plan in places.values() for fault in outputs_fault(plan)]
