@@ -8,7 +8,9 @@ from __future__ import annotations
 
 import errno
 import re
+from collections.abc import Mapping
 from functools import lru_cache
+from typing import Any
 
 from tui_eval.errors import ErrorChain, JudgeError, ModelError, ScoringError
 from tui_eval.events import Stage
@@ -82,6 +84,12 @@ def class_of(error: BaseException, stage: Stage | None = None) -> str:
 def class_at(stage: Stage | None) -> str:
     """What fails where a rollout ends at a stage; the environment where nothing was going on."""
     return "environment" if stage is None else _OF_STAGE.get(stage, "environment")
+
+
+def told_class(error: Any) -> str | None:
+    """What failed, as the error of a saved row says it; None where it does not."""
+    told = error.get("class") if isinstance(error, Mapping) else None
+    return told if isinstance(told, str) and told in ERROR_CLASSES else None
 
 
 @lru_cache(1024)

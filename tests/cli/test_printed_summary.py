@@ -101,6 +101,35 @@ def test_errored_and_missing_rollouts_stand_beside_the_mean() -> None:
     assert "Complete examples: 0 of 2" in text
 
 
+def test_what_the_mean_is_without_stands_beside_what_it_would_be_with_it() -> None:
+    lines = text_of(
+        started(5, 2),
+        *(finished(row, 1.0) for row in range(7)),
+        finished(7, None, error="ModelError"),
+        finished(8, None, error="ModelError"),
+        finished(9, None, error="KeyError", error_class="tool"),
+    ).splitlines()
+    assert "  Reward: 1.00 ± 0.00" in lines
+    without = "3 of 10 not in the mean: 2 endpoint, 1 tool"
+    assert f"Reward with errors as 0: 0.70 ({without})" in lines
+    assert not any("errors as 0" in line for line in text_of(started(), finished(0)).splitlines())
+
+
+def test_how_answers_ended_and_which_tools_failed_is_counted() -> None:
+    lines = text_of(
+        started(5, 2),
+        *(finished(row, 1.0, truncated=True, finish_reason="length") for row in range(2)),
+        finished(2, 0.0, finish_reason="refusal"),
+        finished(3, 0.0, finish_reason="content_filter", models={"small": 3}),
+        finished(4, 1.0, tools={"look": (2, 1)}),
+    ).splitlines()
+    assert "Truncated: 2 of 5 (40%)" in lines
+    assert "Refused: 1 of 5 (20%)" in lines
+    assert "Filtered: 1 of 5 (20%)" in lines
+    assert "With a tool call that went wrong: 1 of 5 (20%)" in lines
+    assert "Answered by other models than was asked for: small 3 calls" in lines
+
+
 def test_a_run_in_which_nothing_succeeded_names_the_last_cause() -> None:
     waits = staged(1, Stage.SLEEPING, note="status 500, again in 4s", again_at=1005.0)
     end = RunFinished(0, 2000.0, "interrupted", 130)

@@ -43,15 +43,23 @@ def test_a_table_has_a_line_an_evaluation_and_says_what_varies() -> None:
         )
     )
     assert cells(lines[0]) == [
-        *("environment", "varies", "ex", "rolls", "reward", "pass@r", "tokens", "cost", "err"),
-        "time",
+        *("environment", "varies", "ex", "rolls", "reward", "err=0", "pass@r", "tokens", "cost"),
+        *("err", "time"),
     ]
     assert cells(lines[1]) == [
         *("my-env", "temperature=0.0", "2", "4", "0.75", "0.26–1.00", "1.00", "6.0k"),
         *("$0.0080", "0", "1:05"),
     ]
     assert cells(lines[2])[:6] == ["my-env", "temperature=0.5", "2", "4", "0.00", "0.00–0.66"]
+    assert cells(lines[2])[6] == "0.00"
     assert cells(lines[2])[-2] == "1"
+    assert any(line.startswith("err=0: the reward with errored rollouts") for line in lines)
+
+
+@pytest.mark.parametrize(("errors", "told"), [(1, "1:05"), (2, "errored"), (6, "errored")])
+def test_one_with_many_errors_is_marked(errors: int, told: str) -> None:
+    rewards = [None] * errors + [1.0] * (6 - errors)
+    assert cells(list(table_lines([summary(rewards)]))[1])[-1] == told
 
 
 def test_what_is_known_of_no_evaluation_has_no_column() -> None:

@@ -70,12 +70,12 @@ async def test_going_through_the_runs_measures_none_of_them_anew(
 async def test_a_run_tells_its_errors() -> None:
     desk = Desk([found_run("11aa22bb", n=10, done=16, total=16, errored=6), found_run("22bb33cc")])
     async with at_home(desk) as stage:
-        assert [line.endswith("complete  ✗ 6") for line in stage.list.splitlines()[1:3]] == [
-            True,
-            False,
-        ]
+        errored, good = (line.partition("errored")[2] for line in stage.list.splitlines()[1:3])
+        assert errored.startswith("  ✗ 6") and not good
+        assert "! calculator" in stage.list
         await stage.select("11aa22bb")
-        assert stage.about.startswith(" 10 with a reward  ·  ✗ 6 errored  ·  outputs/")
+        as_0 = "0.38 with errors as 0  ·  ✗ 6 errored"
+        assert stage.about.startswith(f" 10 with a reward  ·  {as_0}  ·  outputs/")
         await stage.select("22bb33cc")
         assert "errored" not in stage.about
 
@@ -334,7 +334,7 @@ async def test_errors_of_a_run_that_has_not_ended_are_told_as_well() -> None:
     async with at_home(Desk([running_run(errored=2), broken]), (80, 24)) as stage:
         told = [line.rstrip() for line in stage.list.splitlines()[1:3]]
         assert told[0].endswith("running 30/48  ✗ 2") and told[1].endswith("incomplete 9/60  ✗ 2")
-        assert "✗ 2 errored" in stage.about
+        assert "0.54 with errors as 0" in stage.about
 
 
 async def test_a_narrow_list_leaves_spaces_out_before_the_word_of_a_run() -> None:
@@ -373,11 +373,12 @@ async def test_facts_of_a_run_stand_whole_beside_the_end_of_its_path() -> None:
     desk = Desk([running_run(asked={"prompt": "short"})])
     async with at_home(desk, (80, 24)) as stage:
         told = stage.about.splitlines()[0].split("  ·  ")
-        assert told[:2] == [" 28 with a reward", "✗ 2 errored"]
-        assert told[2] == "prompt=short"
-        assert told[3].startswith("…") and told[3].rstrip().endswith("3f9a2c10")
-        assert len(told) == 4
+        assert told[:2] == [" 28 with a reward", "0.54 with errors as 0"]
+        assert told[2].startswith("…") and told[2].rstrip().endswith("3f9a2c10")
+        assert len(told) == 3
     async with at_home(desk, (200, 60)) as stage:
+        told = stage.about.splitlines()[0].split("  ·  ")
+        assert told[2:4] == ["✗ 2 errored", "prompt=short"]
         assert stage.about.splitlines()[0].rstrip().endswith("/3f9a2c10  ·  process 4242")
 
 

@@ -172,7 +172,7 @@ async def test_space_pauses_and_resumes_the_engine() -> None:
         held = [staged(row, ev.Stage.HELD) for row in (32, 33)]
         await stage.tell(ev.GateMoved(0, NOW, False, 0), *held)
         assert "‖ paused" in stage.text(stage.live.header)
-        assert "‖ 2 held   ▶ 3 running" in stage.text(stage.live.header)
+        assert "‖ 2 held  ▶ 3 running" in stage.text(stage.live.header)
         assert "space resume" in stage.text(stage.live.keys)
         await stage.press("space")
         assert isinstance(stage.feed.sent[-1], Resume)
@@ -334,5 +334,5 @@ async def test_what_failed_opens_at_its_error_however_long_the_traceback_is(fram
     async with staged_app(ScriptedFeed([start, failed(0)], {0: row}), size=(80, 24)) as stage:
         await stage.press("g", "enter")
         await stage.until(lambda: "File 1.py" in stage.text(stage.live.story))
-        assert "✗ error" in stage.text(stage.live.story)
+        assert "✗ tool error" in stage.text(stage.live.story)
         assert "ToolCallError: Tool" in stage.text(stage.live.story)

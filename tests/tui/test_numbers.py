@@ -18,7 +18,8 @@ from staging import Stage, over, staged_app
 
 from tui_eval import events as ev
 from tui_eval.fold.run_state import RunState
-from tui_eval.tui.numbers.lines import NumberLine, numbers
+from tui_eval.tui.numbers.lines import numbers
+from tui_eval.tui.numbers.number_line import NumberLine
 from tui_eval.tui.widgets.line_view import MARK
 
 

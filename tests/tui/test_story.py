@@ -260,12 +260,13 @@ def test_how_a_rollout_stopped_is_told_in_the_room_that_there_is() -> None:
 
 
 def test_a_failure_is_called_by_one_name_and_said_once() -> None:
-    rollout = Rollout(0, error="ScoringError -> KeyError", stop_condition="has_error")
+    failed = {"error_class": "scoring", "stop_condition": "has_error"}
+    rollout = Rollout(0, error="ScoringError -> KeyError", **failed)
     assert words(ending_piece(rollout, View(), 76).lines) == [
         "✗ scoring error",
         "  error     KeyError",
     ]
-    alone = Rollout(0, error="ScoringError", stop_condition="has_error")
+    alone = Rollout(0, error="ScoringError", **failed)
     assert words(ending_piece(alone, View(), 76).lines) == ["✗ scoring error"]
 
 

@@ -25,16 +25,25 @@ from tui_eval.fold.columns import SPENT
 from tui_eval.tui.rollouts.columns import known_columns
 
 
-async def test_a_narrow_header_gives_its_names_away_before_the_interval_of_the_reward() -> None:
+async def test_a_narrow_header_gives_the_interval_away_before_the_reward_with_errors_as_0() -> None:
     async with staged_app(running(), size=(80, 24)) as stage:
         title = stage.text(stage.live.header).splitlines()[0]
         assert title.startswith(" calculator · gpt-4.1-mini")
-        assert "reward 0.58 [0.44, 0.72]" in title
+        assert "reward 0.58, 0.54 with errors as 0 " in title
         await stage.pilot.resize_terminal(62, 24)
         await stage.until(lambda: stage.live.header.size.width == 62)
         title = stage.text(stage.live.header).splitlines()[0]
-        assert "reward 0.58 [0.44, 0.72]" in title
+        assert "reward 0.58, 0.54 with ✗ as 0 " in title
         assert title.startswith(" calculator")
+
+
+async def test_a_narrow_header_gives_its_names_away_before_the_interval_of_the_reward() -> None:
+    good = [event for event in all_events() if getattr(event, "error", None) is None]
+    async with staged_app(ScriptedFeed(good, saved_rows()), size=(80, 24)) as stage:
+        assert "reward 0.65 [0.54, 0.77]" in stage.text(stage.live.header).splitlines()[0]
+        await stage.pilot.resize_terminal(62, 24)
+        await stage.until(lambda: stage.live.header.size.width == 62)
+        assert "reward 0.65 [0.54, 0.77]" in stage.text(stage.live.header).splitlines()[0]
 
 
 async def test_a_turn_of_tool_calls_alone_has_a_head_with_its_time() -> None:
@@ -92,7 +101,7 @@ async def test_what_an_older_file_does_not_tell_is_not_made_up() -> None:
         await stage.until(lambda: "weights unknown" in stage.text(stage.live.reward))
         header = stage.text(stage.live.header)
         assert "✓ finished" in header and "finished in" not in header
-        assert header.endswith("4/4 finished")
+        assert header.endswith("4/4 finished   ◆ 2 with failed tools")
         assert "0.0s" not in stage.text(stage.live.rollouts)
         assert "mean time" not in stage.text(stage.live.numbers)
         assert "example 0 #0 · ✓ done ─" in seen(stage.app)

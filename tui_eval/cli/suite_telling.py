@@ -26,6 +26,7 @@ from tui_eval.cli.table_lines import table_lines, table_width
 from tui_eval.cli.waiting_lines import WaitingLines
 from tui_eval.events import EvaluationMoved, Event, ListedEvaluation, SuiteStarted
 from tui_eval.fold.columns import number_of_row
+from tui_eval.fold.outcome_words import errors_as_0, has_many_errors
 from tui_eval.fold.run_state import RunState
 from tui_eval.fold.suite_state import EvaluationState, SuiteState
 from tui_eval.fold.summary import summarize
@@ -97,6 +98,8 @@ class SuiteTelling:
                     self._say([f"Now {plural(self.state.rollouts, 'rollout')} in all"])
                 return
             word = "complete already" if event.index in self._complete else event.status
+            if has_many_errors(event.errored, event.finished):
+                word += " with many errors"
             self._say([f"{name}: {word}, {_ending(event)}"])
 
     def _tell_begun(self, event: EvaluationMoved, one: EvaluationState) -> None:
@@ -266,8 +269,11 @@ def _ending(event: EvaluationMoved) -> str:
     reward = f", reward {reward_text(event.reward)}" if event.reward is not None else ""
     if event.reward_std is not None:
         reward += f" ± {reward_text(event.reward_std)}"
-    errored = f", {event.errored} errored" if event.errored else ""
-    return f"{done}{reward}{errored}"
+    if not event.errored:
+        return f"{done}{reward}"
+    as_0 = errors_as_0(event.reward, event.errored, event.finished)
+    also = f" ({reward_text(as_0)} with errors as 0)" if event.reward is not None else ""
+    return f"{done}{reward}{also}, {event.errored} errored"
 
 
 def _read(one: EvaluationState) -> RunState | None:

@@ -7,6 +7,7 @@ import textwrap
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
+from tui_eval.fold.outcome_words import endings, left_out_text
 from tui_eval.fold.run_state import RunState
 from tui_eval.fold.summary import Summary, summarize, worst_examples
 from tui_eval.printable import one_line
@@ -78,6 +79,11 @@ def _reward_lines(summary: Summary) -> Iterator[str]:
         how = METHODS[reward.method]
         low, high = decimal_text(reward.low, 2), decimal_text(reward.high, 2)
         yield f"Reward, 95% interval: {low} to {high} ({how})"
+    if without := left_out_text(summary.errored, summary.finished, summary.error_classes):
+        as_0 = decimal_text(summary.reward_with_errors or 0.0, 2)
+        yield from textwrap.wrap(
+            f"Reward with errors as 0: {as_0} ({without})", WIDTH, subsequent_indent="  "
+        )
     yield (
         f"Rollouts: {summary.used} used, {summary.errored} errored, {summary.missing} missing "
         f"of {summary.total}"
@@ -117,9 +123,19 @@ def _what_went_wrong(summary: Summary) -> Iterator[str]:
     if summary.missing_columns:
         yield "Columns:"
         yield from (f"  {line}" for line in missing_column_lines(summary))
-    if summary.truncated:
-        share = summary.truncated / max(summary.finished, 1)
-        yield f"Truncated: {summary.truncated} of {summary.finished} ({share:.0%})"
+    for word, count in endings(summary.truncated, summary.finish_reasons).items():
+        yield _share(word.capitalize(), count, summary.finished)
+    if summary.failed_tools:
+        yield _share("With a tool call that went wrong", summary.failed_tools, summary.finished)
+    if summary.models:
+        calls = (
+            f"{one_line(n, NAME_WIDTH)} {plural(c, 'call')}" for n, c in _first(summary.models)
+        )
+        yield from _wrapped("Answered by other models than was asked for", calls)
+
+
+def _share(what: str, count: int, finished: int) -> str:
+    return f"{what}: {count} of {finished} ({count / max(finished, 1):.0%})"
 
 
 def met(cause: str) -> str:

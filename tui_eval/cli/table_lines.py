@@ -7,6 +7,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from tui_eval.events import OUT_OF_BUDGET
+from tui_eval.fold.outcome_words import has_many_errors
 from tui_eval.fold.summary import Summary
 from tui_eval.printable import one_line
 from tui_eval.tui.look.figures import NONE, count_text, money_text, reward_text, took_text
@@ -56,6 +57,8 @@ def table_lines(
         yield " ".join(cells).rstrip()
     if "pass@r" in columns:
         yield "pass@r: at least one of an example's rollouts passes"
+    if "err=0" in columns:
+        yield "err=0: the reward with errored rollouts counted as 0, which its mean leaves out"
     if "cost" in columns and (listed := {s.prices.listed for s in summaries} - {""}):
         yield f"cost: with list prices of {'; '.join(sorted(listed))}"
     if "cost" not in columns:
@@ -90,18 +93,20 @@ def _cells(summary: Summary, varies: str) -> dict[str, str]:
     last = summary.pass_rates[-1] if summary.pass_rates else None
     whole = last is not None and last.k == summary.run.rollouts_per_example
     untold = summary.told_tokens[1] is None
+    doubtful = has_many_errors(summary.errored, summary.finished)
     return {
         "environment": one_line(summary.run.env_id, 60),
         "varies": one_line(varies, 200),
         "ex": count_text(summary.examples),
         "rolls": count_text(summary.total),
         "reward": reward_text(reward.mean) + interval,
+        "err=0": reward_text(summary.reward_with_errors) if summary.errored else "",
         "pass@r": reward_text(last.any_passes if last is not None and whole else None),
         "tokens": NONE if untold else count_text(summary.input_tokens + summary.output_tokens),
         "cost": money_text(summary.cost),
         "err": count_text(summary.errored),
         "time": took_text(summary.seconds) if summary.seconds else NONE,
-        "": _UNFINISHED.get(summary.status, ""),
+        "": _UNFINISHED.get(summary.status, "errored" if doubtful else ""),
     }
 
 

@@ -15,8 +15,9 @@ from tui_eval.fold.filter_fields import FIELDS, METRIC
 
 THEMES = ("dark", "light", "terminal")
 MOTIONS = ("full", "reduced")
-COLUMNS = ("bar", "group", "turns", "calls", "tokens", "input", "output", "attempt", "time", "stop",
-           "finish", "class", "model", "tool", "failed_tool", "question", "answer")  # fmt: skip
+COLUMNS = ("bar", "group", "turns", "calls", "tokens", "input", "output", "attempt", "time",
+           "finish", "class", "model", "stop", "tool", "failed_tool", "question",
+           "answer")  # fmt: skip
 """Columns of the list of rollouts that can be shown or left out, besides `metrics.NAME`."""
 SORTABLE = tuple(name for name in FIELDS if name != "text")
 

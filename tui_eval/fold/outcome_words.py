@@ -15,6 +15,11 @@ def has_many_errors(errored: int, finished: int) -> bool:
     return errored > 0 and errored >= finished * MANY
 
 
+def errors_as_0(mean: float | None, errored: int, finished: int) -> float | None:
+    """What a mean over the others would be with errored rollouts as 0; None where none finished."""
+    return (mean or 0.0) * (finished - errored) / finished if finished else None
+
+
 def classes_text(classes: Mapping[str, int]) -> str:
     """How many errors are of which class, most first: `2 endpoint, 1 tool`."""
     most_first = sorted(classes.items(), key=lambda item: (-item[1], item[0]))

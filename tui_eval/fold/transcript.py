@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import msgspec
 
+from tui_eval.error_classes import class_of_names, told_class
 from tui_eval.fold.placeholders import placeholder
 from tui_eval.fold.saved_values import listing, mapping, metrics_of, number_of
 from tui_eval.token_kinds import Kinds, from_names
@@ -100,6 +101,8 @@ class Rollout:
     advantage: float | None = None
     """What its row tells; None where it tells none."""
     error: str | None = None
+    error_class: str | None = None
+    """What failed, see `error_classes`; None where there is no error."""
     traceback: str | None = None
     answer: str = ""
     stop_condition: str | None = None
@@ -112,6 +115,12 @@ class Rollout:
     """What of its tokens was of which kind; see `token_kinds`."""
     doubt: str = ""
     """What of its line cannot be read as it is, and which line that is."""
+
+    @property
+    def finish_reason(self) -> str | None:
+        """Why the last answer ended; None where nobody told."""
+        reason = self.steps[-1].get("finish_reason") if self.steps else None
+        return reason if isinstance(reason, str) else None
 
     def apply(self, event: ev.MessagesAdded | ev.ToolFinished | ev.TextAdded) -> None:
         """Takes in one event of this rollout."""
@@ -257,6 +266,7 @@ def from_row(row: int, saved: Mapping[str, Any]) -> Rollout:
         reward=None if errored else number_of(saved.get("reward")),
         advantage=None if errored else number_of(saved.get("advantage")),
         error=_error_text(error),
+        error_class=_error_class(error),
         traceback=_error_text(ours.get("traceback")),
         answer=str(saved.get("answer") or ""),
         stop_condition=_error_text(saved.get("stop_condition")),
@@ -290,6 +300,14 @@ def _messages(value: Any, speaker: str) -> list[dict[str, Any]]:
     if value and not messages:
         return [{"role": speaker, "content": str(value)}] if value != "[]" else []
     return [m if isinstance(m, dict) else {"role": "?", "content": str(m)} for m in messages]
+
+
+def _error_class(error: Any) -> str | None:
+    if not error:
+        return None
+    told = mapping(error)
+    names = told.get("error_chain_str") or told.get("error") or error
+    return told_class(error) or class_of_names(str(names))
 
 
 def _error_text(error: Any) -> str | None:

@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from tui_eval.errors import RefusedError
+from tui_eval.fold.outcome_words import errors_as_0
 from tui_eval.fold.run_state import RunState
 from tui_eval.fold.saved_values import mapping, number_of
 from tui_eval.runs.facts import (
@@ -52,6 +53,8 @@ class FoundRun:
         written_at: When its results were written last, in unix seconds.
         pid, socket: The engine that is at work on it; 0 and empty where none is.
         saved: False where it lives in the user's state directory until somebody saves it.
+        classes: The same by what failed, where the metadata tells that.
+        failed_tools: Rollouts with a tool call that went wrong.
         asked: Arguments of the environment and sampling parameters that were given, by name.
     """
 
@@ -72,6 +75,15 @@ class FoundRun:
     saved: bool
     asked: Mapping[str, Any] = field(default_factory=dict)
     errored: int = 0
+    classes: Mapping[str, int] = field(default_factory=dict)
+    failed_tools: int = 0
+
+    @property
+    def reward_with_errors(self) -> float | None:
+        """What the mean reward would be with errored rollouts as 0; None where none errored."""
+        if not self.errored or self.reward is None or self.n is None:
+            return None
+        return errors_as_0(self.reward, self.errored, self.n + self.errored)
 
     @property
     def running(self) -> bool:
@@ -164,6 +176,8 @@ def describe(run: RunDir) -> FoundRun | None:
         saved=not is_unsaved(run),
         asked=asked_values(facts),
         errored=errored if isinstance(errored, int) else 0,
+        classes=_counts(figures.get("error_classes")),
+        failed_tools=_counts(figures.get("counts")).get("failed_tools", 0),
     )
     if run.is_ours:
         return measured(found) if is_behind and done is not None else found
@@ -187,7 +201,13 @@ def measured(found: FoundRun) -> FoundRun:
         n=mean.n or None,
         done=state.finished,
         errored=state.errored,
+        classes=dict(state.outcomes.classes),
+        failed_tools=state.outcomes.failed_tools,
     )
+
+
+def _counts(told: Any) -> dict[str, int]:
+    return {str(name): count for name, count in mapping(told).items() if isinstance(count, int)}
 
 
 def _done(run: RunDir, format: Format, facts: Mapping[str, Any], size: int) -> int | None:

@@ -6,7 +6,7 @@ import re
 from collections.abc import Mapping
 from typing import Any
 
-from tui_eval.error_classes import ERROR_CLASSES
+from tui_eval.error_classes import told_class
 from tui_eval.events import HEAD, RolloutFinished
 from tui_eval.fold.saved_values import listing, mapping, metrics_of, number_of, tokens_of
 from tui_eval.fold.transcript import content_text
@@ -66,7 +66,7 @@ def event_of(line: Line, row: int, number: int) -> RolloutFinished:
         lost_output=tokens_of(lost.get("output_tokens")),
         question=_head(saved.get("prompt"), "user"),
         answer=_head(completion, "assistant"),
-        error_class=_error_class(saved.get("error")),
+        error_class=told_class(saved.get("error")),
         finish_reason=_whole(finish) if isinstance(finish, str) and finish else None,
         models=_models(ours.get("models")),
         kinds=from_names(ours.get("token_kinds")),
@@ -142,12 +142,6 @@ def _count(records: Any, completion: Any, role: str) -> int:
     if isinstance(completion, str) and not messages:  # a plain text is one answer
         return int(role == "assistant" and completion not in ("", "[]"))
     return sum(isinstance(m, Mapping) and m.get("role") == role for m in messages)
-
-
-def _error_class(error: Any) -> str | None:
-    """What failed, where the row says it in a word that is known."""
-    told = mapping(error).get("class")
-    return told if isinstance(told, str) and told in ERROR_CLASSES else None
 
 
 def _models(told: Any) -> dict[str, int]:

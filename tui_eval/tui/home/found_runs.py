@@ -7,10 +7,11 @@ from collections.abc import Callable, Iterable
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from tui_eval.fold.outcome_words import has_many_errors
 from tui_eval.printable import one_line
 from tui_eval.tui.commands.keymap import key_for
-from tui_eval.tui.look.figures import count_text
-from tui_eval.tui.look.stages import Look
+from tui_eval.tui.look.figures import count_text, reward_text
+from tui_eval.tui.look.stages import TOOL_FAILED, Look
 
 if TYPE_CHECKING:
     from tui_eval.runs.discovery import FoundRun
@@ -19,6 +20,8 @@ RUNNING = Look("▶", "running", "busy")
 INCOMPLETE = Look("■", "incomplete", "warn")
 COMPLETE = Look("✓", "complete", "good")
 NOTHING = Look("·", "no rollouts", "muted")
+MANY_ERRORS, ALL_ERRORED = Look("!", "errored", "warn"), Look("✗", "errored", "bad")
+"""Of a complete run with so many errors that it is no success."""
 OURS = "tui-eval"
 """The format of runs that our engine wrote."""
 MOST_MARKED = 26
@@ -37,6 +40,8 @@ def look_of(one: FoundRun) -> Look:
         return RUNNING
     if not one.complete:
         return INCOMPLETE
+    if has_many_errors(one.errored, one.done or 0):
+        return ALL_ERRORED if one.errored == one.done else MANY_ERRORS
     return NOTHING if one.done == 0 else COMPLETE
 
 
@@ -48,12 +53,32 @@ def done_text(one: FoundRun) -> str:
     return f"{text(one.done)}/{text(one.total)}" if one.total else text(one.done)
 
 
-def state_text(one: FoundRun) -> str:
-    """How a run stands, in words: how far one is that has not ended well, and what errored."""
+def stands_text(one: FoundRun) -> str:
+    """How a run stands, in words: how far one is that has not ended well."""
     look = look_of(one)
     far = f" {done_text(one)}" if look in (RUNNING, INCOMPLETE) else ""
-    text = f"{look.word}{far}".rstrip()
-    return f"{text}  ✗ {count_text(one.errored)}" if one.errored else text
+    return f"{look.word}{far}".rstrip()
+
+
+def errors_text(one: FoundRun) -> str:
+    """How many of its rollouts errored; empty for none."""
+    return f"✗ {count_text(one.errored)}" if one.errored else ""
+
+
+def tools_text(one: FoundRun) -> str:
+    """How many of its rollouts had a tool call that went wrong; empty for none."""
+    return f"{TOOL_FAILED} {count_text(one.failed_tools)}" if one.failed_tools else ""
+
+
+def as_0_text(one: FoundRun) -> str:
+    """The mean reward with errors as 0; empty where there are none."""
+    zeros = one.reward_with_errors
+    return "" if zeros is None else f"{reward_text(zeros)} with ✗ as 0"
+
+
+def state_text(one: FoundRun) -> str:
+    """How a run stands, in words, and what errored."""
+    return "  ".join(text for text in (stands_text(one), errors_text(one)) if text)
 
 
 def can_resume(one: FoundRun) -> str:

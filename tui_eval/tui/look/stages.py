@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, NamedTuple
 
+from tui_eval.fold.outcome_words import ENDED
 from tui_eval.fold.rollout_columns import DONE, WAITING
 
 if TYPE_CHECKING:
@@ -15,8 +16,9 @@ if TYPE_CHECKING:
 SCORING_ERROR = "ScoringError"
 TRUNCATED = "truncated"
 """What is said of an answer that was cut off, and of a finished rollout that has one."""
-CUT, RETRY = "✂", "↻"
-"""Glyphs of an answer that was cut off, and of a try that is not the first."""
+CUT, RETRY, UNWILLING, TOOL_FAILED = "✂", "↻", "⊘", "◆"
+"""Glyphs of an answer that was cut off, of a try that is not the first, of an answer that the model
+or a filter refused, and of a tool call that went wrong."""
 
 
 class Look(NamedTuple):
@@ -57,6 +59,8 @@ MEANINGS = (
 )
 OTHERS = (
     (CUT, TRUNCATED, "an answer ended at its length limit"),
+    (UNWILLING, "refused", "the model refused, or, filtered, the endpoint did"),
+    (TOOL_FAILED, "failed", "calls of these tools went wrong; the model was told"),
     (RETRY, "try", "which one it is: try 2, or ↻2 in short"),
 )
 """What else may stand beside a stage: glyph, word and meaning."""
@@ -68,9 +72,13 @@ def look_of(state: RunState, row: int) -> Look:
     return NO_ROW if stage == WAITING and state.is_settled else LOOKS[stage]
 
 
-def is_truncated(state: RunState, row: int) -> bool:
-    """Whether a rollout finished with an answer that was cut off."""
-    return state.stage[row] == DONE and row in state.facts.truncated
+def endings_of(state: RunState, row: int) -> str:
+    """What is said of answers of a finished rollout that did not end by themselves."""
+    if state.stage[row] != DONE:
+        return ""
+    facts = state.facts
+    words = (TRUNCATED if row in facts.truncated else "", ENDED.get(facts.finish.get(row), ""))
+    return " · ".join(word for word in words if word)
 
 
 def error_word(error: str) -> str:

@@ -13,7 +13,7 @@ from tui_eval.fold.rollout_columns import DONE
 from tui_eval.printable import one_line
 from tui_eval.tui.commands.keymap import key_for
 from tui_eval.tui.look.figures import clock_text, span_text
-from tui_eval.tui.look.stages import TRUNCATED, is_truncated, look_of
+from tui_eval.tui.look.stages import endings_of, look_of
 from tui_eval.tui.rollouts.row_order import Sorting
 
 if TYPE_CHECKING:
@@ -78,7 +78,7 @@ def story_title(
         return Content(f" {number} Trajectory ")
     look = look_of(state, row)
     ink = f"{COLOURS.get(look.ink, '')} not dim".lstrip()
-    is_cut = is_truncated(state, row)
+    ending = endings_of(state, row)
     parts: list[tuple[str, str] | str] = []
     attempt = max(state.attempt[row], rollout.attempt if rollout is not None else 1)
     if attempt > 1:
@@ -92,9 +92,9 @@ def story_title(
         parts += [" · ", ("✎", COLOURS["accent"])]
     name = rollout_name(state, row)
     glyph, stage = (f"{look.glyph} ", ink), (look.word, ink)
-    warning = (TRUNCATED, f"{COLOURS['warn']} not dim")
-    whole = [glyph, stage, " · ", warning] if is_cut else [glyph, stage]
-    short = [glyph, warning] if is_cut else whole
+    warning = (ending, f"{COLOURS['warn']} not dim")
+    whole = [glyph, stage, " · ", warning] if ending else [glyph, stage]
+    short = [glyph, warning] if ending else whole
     forms = [
         Content.assemble(f" {number} {title} · ", *words, *parts, " ")
         for title, words in ((f"Trajectory · {name}", whole), (name, whole), (name, short))

@@ -4,9 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from itertools import chain, zip_longest
-from typing import NamedTuple, TypeAlias
-
-from rich.cells import cell_len
 
 from tui_eval.fold.run_state import RunState
 from tui_eval.printable import one_line
@@ -21,9 +18,10 @@ from tui_eval.tui.look.figures import (
     ms_text,
     reward_text,
 )
-from tui_eval.tui.look.ink import EMPTY, Line, Span, cut, cut_line, left, line_width, right, spread
-from tui_eval.tui.look.stages import error_word
+from tui_eval.tui.look.ink import EMPTY, Line, Span, cut_line, left, line_width, right, spread
 from tui_eval.tui.look.wrap import shown_lines
+from tui_eval.tui.numbers.number_line import NumberLine
+from tui_eval.tui.numbers.outcomes import errors, left_out, stops, tools
 from tui_eval.tui.numbers.spending import refusals, spending
 
 MEASURE = 84
@@ -40,18 +38,6 @@ TREND_LINES = 2
 SMALL = 0.1
 """Where the greatest reward is below it, rewards over time reach up to that one, else to 1."""
 BINS = 20
-ERRORS_MOST = 20
-TOOLS_MOST = 20
-
-Target: TypeAlias = tuple[str, str] | tuple[str, int]
-"""What a line is about: an error or a tool by its name, or an example by its place."""
-
-
-class NumberLine(NamedTuple):
-    """A line, and what can be gone to from it."""
-
-    line: Line
-    target: Target | None = None
 
 
 def numbers(state: RunState, width: int) -> Iterator[NumberLine]:
@@ -116,6 +102,8 @@ def _reward(state: RunState, width: int) -> Iterator[Line]:
         (f" {interval}" if interval else "", "muted"),
     )
     yield spread(start, ((_scored(state, reward), "muted"),), width)
+    if state.errored:
+        yield from left_out(state, reward, width)
 
 
 def _pass_rates(state: RunState, width: int) -> Iterator[Line]:
@@ -200,67 +188,6 @@ def _metrics(state: RunState, width: int) -> Iterator[Line]:
         )
 
 
-def _errors(state: RunState, width: int) -> Iterator[NumberLine | Line]:
-    counts = state.outcomes.errors.most_common(ERRORS_MOST)
-    if not counts:
-        return
-    yield EMPTY
-    yield (("errors", "faint"),)
-    for name, count in counts:
-        words = _chain(one_line(error_word(name), 400), max(width - 9, 4))
-        line = ((right(f"{count:,}", 5), "strong"), ("  ✗ ", "bad"), (words, "bad"))
-        yield NumberLine(line, ("error", name))
-    if (left_out := len(state.outcomes.errors) - len(counts)) > 0:
-        yield ((f"       and {left_out:,} more kinds", "faint"),)
-
-
-def _chain(error: str, width: int) -> str:
-    """An error and its causes; where they do not fit, the last one rather than those before."""
-    first, *others = error.split(" -> ")
-    if cell_len(error) <= width or not others:
-        return cut(error, width)
-    last = f" -> {others[-1]}"
-    for end in (last,) if len(others) == 1 else (f" -> …{last}", last):
-        if (room := width - cell_len(end)) >= 8:
-            return cut(first, room) + end
-    return cut(first, width)
-
-
-def _stops(state: RunState, width: int) -> Iterator[Line]:
-    if not state.outcomes.stops and not state.outcomes.truncated:
-        return
-    yield EMPTY
-    yield (("stopped by", "faint"),)
-    for name, count in state.outcomes.stops.most_common(8):
-        yield ((right(f"{count:,}", 5), "strong"), (f"  {one_line(name, max(width - 7, 4))}", ""))
-    if state.outcomes.truncated:
-        of_them = "of them " if state.outcomes.stops else ""
-        yield (
-            (right(f"{state.outcomes.truncated:,}", 5), "strong"),
-            (f"  {of_them}truncated", "warn"),
-        )
-
-
-def _tools(state: RunState, width: int) -> Iterator[NumberLine | Line]:
-    """What each tool was called, first those of which most calls went wrong."""
-    if not state.outcomes.tools:
-        return
-    uses = sorted(state.outcomes.tools.items(), key=lambda item: (-item[1][1], -item[1][0]))
-    yield EMPTY
-    longest = max(len(one_line(name, NAME_MOST)) for name, _ in uses[:TOOLS_MOST])
-    name_width = max(min(longest, width - 18), 8)
-    yield ((left("tool", name_width) + "   calls  failed", "faint"),)
-    for name, (calls, failed) in uses[:TOOLS_MOST]:
-        line = (
-            (left(one_line(name, NAME_MOST), name_width), ""),
-            (right(f"{calls:,}", 8), "strong"),
-            (right(f"✗ {failed:,}", 8), "bad") if failed else (right("0", 8), "faint"),
-        )
-        yield NumberLine(line, ("tool", name))
-    if len(uses) > TOOLS_MOST:
-        yield ((f"and {len(uses) - TOOLS_MOST:,} more tools", "faint"),)
-
-
 def _quantiles(state: RunState, width: int) -> Iterator[Line]:
     out = "  tokens out" if state.usage.tokens_in else "  tokens"
     every: tuple[tuple[str, Quantiles, Callable[[float], str]], ...] = (
@@ -337,9 +264,9 @@ SECTIONS: tuple[tuple[Callable[[RunState, int], Iterator[Line | NumberLine]], in
     (_histogram, 0),
     (_trend, 0),
     (_metrics, 1),
-    (_errors, 0),
-    (_stops, 1),
-    (_tools, 0),
+    (errors, 0),
+    (stops, 1),
+    (tools, 0),
     (spending, 1),
     (refusals, 1),
     (_quantiles, 1),

@@ -10,6 +10,7 @@ from rich.cells import cell_len
 from tui_eval.fold.columns import Note, Notes, note_key, number_of_row
 from tui_eval.fold.filter_fields import METRIC
 from tui_eval.fold.rollout_columns import DONE, ERROR, WAITING
+from tui_eval.fold.row_facts import TOOLS_APART
 from tui_eval.fold.run_state import RunState
 from tui_eval.printable import one_line
 from tui_eval.stats.examples import ExampleFigures
@@ -25,7 +26,7 @@ from tui_eval.tui.look.ink import (
     line_width,
     right,
 )
-from tui_eval.tui.look.stages import RETRY, TRUNCATED, error_word, is_truncated, look_of
+from tui_eval.tui.look.stages import RETRY, TOOL_FAILED, endings_of, error_word, look_of
 from tui_eval.tui.rollouts.columns import (
     BAR,
     BAR_COLUMN,
@@ -197,7 +198,8 @@ class RolloutLines:
             row == self.mark,
             self._note(row),
             look_of(state, row),
-            is_truncated(state, row),
+            endings_of(state, row),
+            state.facts.failed_tools.get(row),
             state.attempt[row],
             None if math.isnan(seconds) else seconds,
             None if math.isnan(reward) else reward,
@@ -280,11 +282,16 @@ class RolloutLines:
         spans: list[Span] = []
         if stage == ERROR:
             spans.append((_error(self.state.errors.get(row, look.word), room), "bad"))
+            kind = self.state.facts.error_class.get(row)
+            says_more = kind not in spans[0][0].lower()
+            if says_more and line_width(spans) + len(kind) + 2 <= room:
+                spans.append((f"  {kind}", "muted"))
         else:
             spans.append((look.word, look.ink if stage < DONE else "muted"))
-            if is_truncated(self.state, row):
-                spans += [(" · ", "muted"), (TRUNCATED, "warn")]
+            if ending := endings_of(self.state, row):
+                spans += [(" · ", "muted"), (ending, "warn")]
                 spans = spans if line_width(spans) <= room else spans[2:]
+            spans += _failed(self.state.facts.failed_tools.get(row), room - line_width(spans))
             if attempt > 1:
                 forms = (f"  try {attempt}", f" try {attempt}", f" {RETRY}{attempt}")
                 fits = [text for text in forms if line_width(spans) + len(text) <= room]
@@ -294,6 +301,16 @@ class RolloutLines:
         if waits and left_over >= min(len(waits), 8):
             spans.append((f"  {cut(one_line(waits, left_over), left_over)}", "muted"))
         return spans
+
+
+def _failed(tools: str, room: int) -> list[Span]:
+    """The tools of which a call went wrong, by name where there is room."""
+    if not tools:
+        return []
+    names = f"{one_line(tools.replace(TOOLS_APART, ', '), 60)} failed"
+    said: Line = ((f" {TOOL_FAILED}", "warn"), (f" {names}", "muted"))
+    fits = [form for form in (((" ·", "muted"), *said), said[:1]) if line_width(form) <= room]
+    return list(fits[0]) if fits else []
 
 
 def _noted(note: Note, room: int) -> list[Span]:

@@ -33,7 +33,7 @@ class FindingScreen(AnnotatingScreen):
         raise NotImplementedError
 
     def on_metrics_panel_wanted(self, message: MetricsPanel.Wanted) -> None:
-        """Lists the rollouts with that error or tool and selects one, or one of that example."""
+        """Lists the rollouts that are wanted and selects one, or one of that example."""
         kind, which = message.target
         name = str(which)
         if kind == "example":
@@ -42,6 +42,11 @@ class FindingScreen(AnnotatingScreen):
             failed = self.state.outcomes.tools[name][1] > 0
             row = self.rollouts.tool_from(1, name, failed)
             self.rollouts.filter_by(tool_condition(name, failed))
+        elif kind == "where":
+            from tui_eval.fold.filtering import RowFilter
+
+            row = self.rollouts.next_of(1, map(int, RowFilter(name).rows(self.state)))
+            self.rollouts.filter_by(name)
         else:
             row = self.rollouts.error_from(1, name)
             self.rollouts.filter_by(error_condition(name))

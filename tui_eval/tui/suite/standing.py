@@ -8,6 +8,7 @@ from pathlib import PurePath
 from typing import TYPE_CHECKING
 
 from tui_eval.events import OUT_OF_BUDGET
+from tui_eval.fold.outcome_words import has_many_errors
 from tui_eval.fold.suite_state import CUT_OFF
 from tui_eval.printable import one_line
 from tui_eval.tui.look.figures import NONE, count_text, list_price_text, money_text, plural
@@ -30,6 +31,8 @@ LOOKS = {
     "failed": Look("✗", "failed", "bad"),
     "refused": Look("✗", "refused", "bad"),
 }
+MANY_ERRORS, ALL_ERRORED = Look("!", "errored", "warn"), Look("✗", "errored", "bad")
+"""One that finished, with so many errors that it is no success."""
 WORD = max(len(look.word) for look in (*LOOKS.values(), NOT_BEGUN))
 
 
@@ -42,6 +45,8 @@ def look_of(one: EvaluationState, suite: SuiteState) -> Look:
         return LOOKS[CUT_OFF] if suite.end.status == "failed" else STOPPED
     if status == "running" and not suite.gate_open:
         return PAUSED
+    if status == "finished" and has_many_errors(one.last.errored, one.last.finished):
+        return ALL_ERRORED if one.last.errored == one.last.finished else MANY_ERRORS
     return LOOKS.get(status, Look("·", one_line(status, WORD), "muted"))
 
 

@@ -8,12 +8,13 @@ from typing import TYPE_CHECKING, Any
 
 from rich.cells import cell_len
 
+from tui_eval.fold.outcome_words import ENDED
 from tui_eval.printable import one_line, printable
 from tui_eval.token_kinds import from_names, in_words, named
 from tui_eval.tui.commands.keymap import key_for
 from tui_eval.tui.look.figures import count_text, ms_text, reward_text
 from tui_eval.tui.look.ink import EMPTY, Line, Span, cut, line_width, spread
-from tui_eval.tui.look.stages import CUT, SCORING_ERROR, TRUNCATED, error_word
+from tui_eval.tui.look.stages import CUT, TRUNCATED, UNWILLING
 from tui_eval.tui.look.wrap import Shown, about_lines, shown, shown_lines
 from tui_eval.tui.transcript.shown_text import arguments_shown, inline_arguments, pretty_json
 from tui_eval.tui.transcript.told_error import told_error
@@ -36,6 +37,7 @@ CUTS = (f"  {CUT} {TRUNCATED} at the length limit", f"  {CUT} {TRUNCATED}", f"  
 """How an answer ended that came to its limit, shorter where the figures leave less room."""
 
 LAST_TURN = 1 << 30
+MODEL_MOST = 32
 _HAS_ERROR = "has_error"
 _EXPECTED_REASONS = (None, "stop", "tool_calls", "end_turn", "tool_use")
 
@@ -271,10 +273,14 @@ def step_note(step: dict[str, Any] | None) -> Line:
         notes.append(f"{count_text(tokens_in)} → {count_text(tokens_out)} tokens")
     if kinds := named(from_names(step.get("token_kinds"))):
         notes.append(in_words(kinds, count_text))
+    if isinstance(model := step.get("model"), str):
+        notes.append(f"by {one_line(model, MODEL_MOST)}")
     told: list[Span] = [(" · ".join(notes), "faint")] if notes else []
     reason = step.get("finish_reason")
     if reason == "length" or step.get("is_truncated"):
         told.append((CUTS[0], "warn"))
+    elif reason in ENDED:
+        told.append((f"  {UNWILLING} {ENDED[reason]}", "warn"))
     elif reason not in _EXPECTED_REASONS:
         told.append((f"  ! {one_line(str(reason), 24)}", "warn"))
     return tuple(told)
@@ -353,13 +359,13 @@ def ending_blocks(rollout: Rollout) -> list[Block]:
 def ending_piece(rollout: Rollout, view: View, width: int) -> Piece:
     """How a finished rollout ended, and why."""
     glyph, ink = ("✗", "bad") if rollout.error else ("✓", "good")
-    kind = (rollout.error or "").partition("(")[0].partition(" -> ")[0]
-    word = error_word(kind) if kind == SCORING_ERROR else "error" if kind else "done"
+    word = f"{rollout.error_class or ''} error".lstrip() if rollout.error else "done"
     start: list[Span] = [(f"{glyph} ", ink), (word, ink)]
     if rollout.reward is not None:
         start += [(" · reward ", "muted"), (reward_text(rollout.reward), "strong")]
-    if rollout.is_truncated:
-        start += [(" · ", "muted"), (TRUNCATED, "warn")]
+    ended = ENDED.get(rollout.finish_reason or "", "")
+    for ending in (TRUNCATED if rollout.is_truncated else "", ended):
+        start += [(" · ", "muted"), (ending, "warn")] if ending else []
     edge = min(width, MEASURE)
     if rollout.stop_condition and rollout.stop_condition != _HAS_ERROR:
         stop = one_line(str(rollout.stop_condition), 40)

@@ -7,12 +7,14 @@ from typing import TYPE_CHECKING
 
 from rich.cells import cell_len
 
+from tui_eval.fold.outcome_words import classes_text
 from tui_eval.printable import one_line
 from tui_eval.tui.commands.keymap import key_for
 from tui_eval.tui.home.found_runs import OURS, asked_text, can_resume
 from tui_eval.tui.home.near import NearEndpoint, NearEnvironment
-from tui_eval.tui.look.figures import interval_text, is_even, plural
+from tui_eval.tui.look.figures import interval_text, is_even, plural, reward_text
 from tui_eval.tui.look.ink import EMPTY, Line, Span, cut_start, letter_ink, line_width
+from tui_eval.tui.look.stages import TOOL_FAILED
 from tui_eval.tui.widgets.line_view import LineView
 from tui_eval.tui.widgets.near_list import ASKING, host_of
 
@@ -66,7 +68,12 @@ def _facts_of_run(one: FoundRun, width: int) -> Line:
         )
         facts.append((f"{one.n:,} with a reward{interval}", ""))
     if one.errored:
-        facts.append((f"✗ {one.errored:,} errored", "bad"))
+        if (zeros := one.reward_with_errors) is not None:
+            facts.append((f"{reward_text(zeros)} with errors as 0", ""))
+        kinds = f": {classes_text(one.classes)}" if one.classes else ""
+        facts.append((f"✗ {one.errored:,} errored{kinds}", "bad"))
+    if one.failed_tools:
+        facts.append((f"{TOOL_FAILED} {one.failed_tools:,} with failed tools", "warn"))
     if asked := asked_text(one):
         facts.append((one_line(asked, ASKED_MOST), ""))
     while len(facts) > 1 and line_width(facts) + len(APART) * len(facts) + PATH_LEAST > width:

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, ClassVar, NamedTuple
 from textual.binding import BindingType
 from textual.message import Message
 
+from tui_eval.fold.outcome_words import errors_as_0
 from tui_eval.printable import one_line
 from tui_eval.tui.commands import bindings
 from tui_eval.tui.look.figures import clock_text, count_text, half_text, money_text, reward_text
@@ -44,12 +45,14 @@ SHORT = {
 LEAST_LETTERS = 4
 """Of the name of a setting: fewer say nothing."""
 BAR, WIDE_BAR = 8, 16
-WIDTHS = {"reward": 8, "bar": BAR + 1, "±": 6, "time": 8, "errors": 7}
+WIDTHS = {"reward": 8, "bar": BAR + 1, "±": 6, "as 0": 6, "time": 8, "errors": 7}
 WIDTHS |= {"tokens": 8, "cost": 10}
 LEAST_WHY = 16
 """Cells that a reason is worth showing in."""
 OPTIONAL = ("cost", "tokens", "errors", "time", "bar", "±")
 """Columns that a narrow list does without, first to go first."""
+WITH_ERRORS = (*OPTIONAL, "as 0")
+"""The same where rollouts errored: the reward with those as 0 stays longest."""
 
 
 class Columns(NamedTuple):
@@ -93,7 +96,7 @@ class EvaluationList(LineView):
         super().__init__(id=id)
         self.suite = suite
         self.place = 0
-        self._columns_of: tuple[int, int] = (0, 0)
+        self._columns_of = (0, 0, False)
         self._varying: list[str] = []
         self._made = Columns(0, 0, "", 0, 0, frozenset())
 
@@ -115,14 +118,27 @@ class EvaluationList(LineView):
         told = (last.finished, last.errored, last.running, last.total, last.reward, last.cost)
         tokens = last.input_tokens + last.output_tokens
         used = (last.low, last.high, tokens, int(last.elapsed_s))
-        return (index, last.status, last.text, suite.end is None, suite.gate_open, *told, *used)
+        return (
+            index,
+            self._columns,
+            last.status,
+            last.text,
+            suite.end is None,
+            suite.gate_open,
+            *told,
+            *used,
+        )
 
     @property
     def _columns(self) -> Columns:
-        wanted = (self.line_width, self.count())
+        wanted = (self.line_width, self.count(), self._has_errors)
         if wanted != self._columns_of:
             self._columns_of, self._made = wanted, self._fit(self.line_width)
         return self._made
+
+    @property
+    def _has_errors(self) -> bool:
+        return any(one.last.errored for one in self.suite.evaluations)
 
     def _fit(self, width: int) -> Columns:
         self._varying = names_that_vary(self.suite)
@@ -132,16 +148,19 @@ class EvaluationList(LineView):
         varies, least = self._longest(self._settings), max(self._longest(self._values), head)
         varies = max(varies, len(VARIES)) if varies else 0
         names = titles + 2 + least
-        shown, done = list(WIDTHS), self._done_width()
+        has_errors = self._has_errors
+        shown = [name for name in WIDTHS if name != "as 0" or has_errors]
+        done = self._done_width()
         room = width - 2 - WORD - 2 - done
-        for column in OPTIONAL:
+        for column in WITH_ERRORS if has_errors else OPTIONAL:
             if room - sum(WIDTHS[one] for one in shown) >= min(names, int(width * NAMES_SHARE)):
                 break
             shown.remove(column)
         room = max(room - sum(WIDTHS[one] for one in shown), 4)
         is_short = titles + 2 + varies > room
         varies = least if is_short else varies
-        bar = WIDE_BAR if room - titles - 2 - varies >= WIDE_BAR - BAR else BAR
+        wide = WIDE_BAR - (WIDTHS["as 0"] if has_errors else 0)
+        bar = wide if room - titles - 2 - varies >= wide - BAR else BAR
         title = min(titles, max(room - varies - 2, room // 2))
         varies = min(varies, max(room - title - 2, 0))
         heads = self._names(varies) if is_short else ""
@@ -181,7 +200,7 @@ class EvaluationList(LineView):
         text += " " * (columns.bar + 1) if "bar" in shown else ""
         text += right("done", columns.done) + right("reward", WIDTHS["reward"])
         text += left(" ±95%", WIDTHS["±"]) if "±" in shown else ""
-        for name in ("errors", "tokens", "cost", "time"):
+        for name in ("as 0", "errors", "tokens", "cost", "time"):
             text += right(name, WIDTHS[name]) if name in shown else ""
         return ((text + "  state", "faint"),)
 
@@ -218,7 +237,9 @@ class EvaluationList(LineView):
         if "±" in shown:
             half = half_text(last.reward, last.low, last.high)
             spans.append((right(half, WIDTHS["±"]), "muted"))
+        zeros = errors_as_0(last.reward, last.errored, last.finished) if last.errored else None
         facts = {
+            "as 0": ("" if zeros is None else reward_text(zeros), "muted"),
             "errors": (f"✗ {count_text(last.errored)}" if last.errored else "", "bad"),
             "tokens": (count_text(tokens_of(one)) if tokens_of(one) else "", "muted"),
             "cost": (money_text(last.cost) if last.cost is not None else "", "muted"),

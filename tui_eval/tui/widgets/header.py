@@ -5,9 +5,11 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from tui_eval.fold.feed import Feed
+from tui_eval.fold.outcome_words import has_many_errors
 from tui_eval.fold.rollout_columns import HELD
 from tui_eval.fold.run_state import RunState
 from tui_eval.printable import one_line
+from tui_eval.stats.mean import Mean
 from tui_eval.tui.commands.keymap import key_for
 from tui_eval.tui.look.blocks import columns
 from tui_eval.tui.look.figures import (
@@ -25,6 +27,7 @@ from tui_eval.tui.look.figures import (
     took_text,
 )
 from tui_eval.tui.look.ink import EMPTY, Line, Span, line_width, spread
+from tui_eval.tui.look.stages import TOOL_FAILED
 from tui_eval.tui.widgets.line_view import LineView
 
 WIDE = 100
@@ -35,9 +38,10 @@ LEVELS = (
     *((-1, True), (-2, True)),
 )
 """How many words the numbers have and whether they are terse, the widest first: see `_facts`."""
-LEAST_NAME, GOOD_NAME, MOST_NAME = 6, 10, 16
-"""Cells that the name of the environment keeps beside the reward and beside its interval, and the
-most that it takes beside the bar."""
+LEAST_NAME, GOOD_NAME, BOTH_NAMES, MOST_NAME = 6, 10, 26, 16
+"""Cells that the name of the environment keeps beside the reward, beside its interval, and, with
+that of the model, beside all that is told of the reward; and the most that it takes beside the
+bar."""
 LIMIT_SPANS = 2
 """Spans of a limit that gives way; with those of refused requests there are more."""
 MOVED_S = 10.0
@@ -115,6 +119,12 @@ def _end_status(state: RunState, took: str) -> Span:
         if not state.is_read:
             return (f"reading {state.read[0] / state.read[1]:.0%}", "muted")
         return ("▶ followed", "busy")
+    if has_many_errors(state.errored, state.finished):
+        far = "finished" if word == "finished" else "stopped"
+        all_of = state.errored == state.finished
+        told = f"{far}, {state.errored:,} of {state.finished:,} errored"
+        if word in ("finished", "interrupted"):
+            return (f"✗ {told}", "bad") if all_of else (f"! {told}", "warn")
     if word == "finished":
         return (f"✓ finished in {took}" if took else "✓ finished", "good")
     how = "out of budget" if word == OUT_OF_BUDGET else "stopped"
@@ -128,10 +138,7 @@ def title(state: RunState, how: Span, width: int) -> Line:
     run, mean = state.run, state.reward_mean.result()
     end: list[Span] = [how]
     if state.finished:
-        number: Line = (("reward ", "muted"), (reward_text(mean.mean), "strong"))
-        interval: Line = ((f" {interval_text(mean.low, mean.high)}".rstrip(), "muted"),)
-        tried = (((*number, *interval), GOOD_NAME), (number, LEAST_NAME), (EMPTY, 0))
-        for shown, least in tried:
+        for shown, least in _reward_forms(mean, state.errored):
             end = [*shown, ("   " if shown else "", ""), how]
             if width - line_width(end) - 2 >= least:
                 break
@@ -145,6 +152,23 @@ def title(state: RunState, how: Span, width: int) -> Line:
     if not run.saved and room - line_width(start) >= 11:
         start.append(("  unsaved", "warn"))
     return spread(tuple(start), tuple(end), width)
+
+
+def _reward_forms(mean: Mean, errored: int) -> list[tuple[Line, int]]:
+    """The mean reward, the longest form first, and the cells that each leaves for the name.
+
+    Where rollouts errored, what it would be with them as 0 is worth more than the interval.
+    """
+    number: Line = (("reward ", "muted"), (reward_text(mean.mean), "strong"))
+    interval: Line = ((f" {interval_text(mean.low, mean.high)}".rstrip(), "muted"),)
+    forms = [((*number, *interval), GOOD_NAME), (number, LEAST_NAME), (EMPTY, 0)]
+    if not errored or not mean.n:
+        return forms
+    zeros = ((", ", "muted"), (reward_text(mean.with_zeros(errored)), "strong"))
+    long, short = (" with errors as 0", "muted"), (" with ✗ as 0", "muted")
+    whole = ((*number, *interval, *zeros, long), BOTH_NAMES)
+    without = [((*number, *zeros, words), GOOD_NAME) for words in (long, short)]
+    return [whole, *without, *forms[1:]]
 
 
 def progress(
@@ -248,11 +272,12 @@ def _states(state: RunState, words: int, waiting: int) -> list[Line]:
         (state.running - held - sleeping, "▶", "running", "busy"),
         (waiting, "·", "missing" if state.is_settled else "waiting", "muted"),
         (state.errored, "✗", "errors" if state.errored != 1 else "error", "bad"),
+        (state.outcomes.failed_tools, TOOL_FAILED, "with failed tools" * (words > 2), "warn"),
     )
     told: list[Line] = []
     for count, glyph, word, ink in glyphs:
         if count:
-            spoken = (f"{glyph} ", f" {word}") if words > 1 else (glyph, "")
+            spoken = (f"{glyph} ", f" {word}".rstrip()) if words > 1 else (glyph, "")
             told.append(((spoken[0], ink), (f"{count:,}", ""), (spoken[1], "muted")))
     return told
 

@@ -11,7 +11,8 @@ from textual.message import Message
 from tui_eval.fold.run_state import RunState
 from tui_eval.tui.commands import bindings
 from tui_eval.tui.look.ink import Line
-from tui_eval.tui.numbers.lines import NumberLine, Target, example_line, numbers
+from tui_eval.tui.numbers.lines import example_line, numbers
+from tui_eval.tui.numbers.number_line import NumberLine, Target
 from tui_eval.tui.widgets.line_view import LineView
 
 

@@ -322,7 +322,7 @@ class RolloutList(ArrangedList):
         """
         errors = self.state.errors
         rows = errors if name is None else [row for row, error in errors.items() if error == name]
-        return self._row_from(step, rows)
+        return self.next_of(step, rows)
 
     def tool_from(self, step: int, name: str, failed: bool) -> int | None:
         """The next (1) or previous (-1) listed row with this tool, around the end.
@@ -334,9 +334,10 @@ class RolloutList(ArrangedList):
         column = facts.failed_tools if failed else facts.tools
         codes = {at for at, text in enumerate(column.texts) if name in text.split(TOOLS_APART)}
         rows = [row for row, code in enumerate(column.codes) if code in codes]
-        return self._row_from(step, rows)
+        return self.next_of(step, rows)
 
-    def _row_from(self, step: int, rows: Iterable[int]) -> int | None:
+    def next_of(self, step: int, rows: Iterable[int]) -> int | None:
+        """The next or previous listed one of some rows, around the end; None if none is."""
         lines = [line for row in rows if (line := self.listing.line(row)) >= 0]
         if not lines:
             return None

@@ -14,7 +14,16 @@ from textual.message import Message
 from tui_eval.printable import one_line
 from tui_eval.tui.commands import bindings
 from tui_eval.tui.commands.keymap import key_for
-from tui_eval.tui.home.found_runs import SORTS, FoundRuns, look_of, state_text
+from tui_eval.tui.home.found_runs import (
+    SORTS,
+    FoundRuns,
+    as_0_text,
+    errors_text,
+    look_of,
+    stands_text,
+    state_text,
+    tools_text,
+)
 from tui_eval.tui.look.figures import (
     count_text,
     half_text,
@@ -23,7 +32,7 @@ from tui_eval.tui.look.figures import (
     reward_text,
     when_text,
 )
-from tui_eval.tui.look.ink import EMPTY, Line, Span, cut, left, letter_ink, right
+from tui_eval.tui.look.ink import EMPTY, Line, Span, cut, left, letter_ink, line_width, right
 from tui_eval.tui.widgets.line_view import LineView
 
 if TYPE_CHECKING:
@@ -145,7 +154,7 @@ class RunList(LineView):
         one = self.runs.shown[index]
         told = (one.env_id, one.model, one.reward, one.low, one.high, one.n, one.done, one.total)
         day = int(self.now() // 3600)  # a date is told otherwise the next day
-        stands = (one.errored, one.running, one.saved, self.runs.letter(one))
+        stands = (one.errored, one.failed_tools, one.running, one.saved, self.runs.letter(one))
         return (*told, one.date, *stands, day, self._columns)
 
     @property
@@ -220,21 +229,24 @@ class RunList(LineView):
         width = LONG_DATE if columns.long_date else SHORT_DATE
         when = when_text(one.date, self.now(), columns.long_date)
         spans.append((f"{columns.gap}{left(when, width - 2)}", "muted"))
-        state, gap, errors = state_text(one).partition("  ")
+        state, errors, gap = stands_text(one), errors_text(one), "  "
         ink, unsaved = look.ink, not (one.saved or one.running or columns.unsaved)
         # The sign tells the word that gives way.
         if unsaved:
             state, ink = state.replace(look.word, UNSAVED.strip()), "warn"
         if not columns.long_state and len(state + gap + errors) > SHORT_STATE:
             if unsaved:
-                gap = errors = ""
+                errors = ""
             elif len(state + errors) <= SHORT_STATE:
                 gap, errors = " ", errors.replace(" ", "")
             else:
                 state = state.removeprefix(f"{look.word} ")
-        spans += [(f"  {state}", ink), (f"{gap}{errors}", "bad")]
+        spans += [(f"  {state}", ink), (f"{gap}{errors}" if errors else "", "bad")]
         if columns.unsaved and not one.saved:
             spans.append((UNSAVED, "warn"))
+        for text, its_ink in ((tools_text(one), "warn"), (as_0_text(one), "muted")):
+            if text and line_width(spans) + len(text) + 2 <= self.line_width:
+                spans.append((f"  {text}", its_ink))
         return tuple(spans)
 
     def _numbers(self, one: FoundRun, columns: Columns) -> list[Span]:

@@ -11,7 +11,7 @@ from tui_eval.fold.columns import counts_of, number_of_row
 from tui_eval.printable import one_line
 from tui_eval.tui.look.figures import count_text, plural, reward_text, span_text
 from tui_eval.tui.look.ink import Line, Span, left, letter_ink, line_width, spread
-from tui_eval.tui.look.stages import TRUNCATED, is_truncated, look_of
+from tui_eval.tui.look.stages import endings_of, look_of
 from tui_eval.tui.look.titles import example_name
 from tui_eval.tui.transcript.side_by_side import GUTTER, fitted
 from tui_eval.tui.widgets.line_view import LineView
@@ -90,7 +90,7 @@ def _row_facts(state: RunState, row: int) -> list[Span]:
     turns, calls = counts_of(state, row)
     return [
         (f"  {look.glyph} {look.word}", look.ink),
-        (f" · {TRUNCATED}" if is_truncated(state, row) else "", "warn"),
+        (f" · {ending}" if (ending := endings_of(state, row)) else "", "warn"),
         ("  reward ", "muted"),
         (reward_text(state.reward[row]), "strong"),
         (f"  {plural(turns, 'turn')}" if turns is not None else "", "muted"),

@@ -1,0 +1,184 @@
+"""What screens tell of errors, of answers that did not end by themselves, and of failing tools."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+from home_staging import at_home
+from run_events import finished, started
+from scripted_home import Desk, found_run
+from scripted_run import NOW, ScriptedFeed, run_started, saved_rows
+from scripted_run import finished as scripted
+from scripted_suite import moved, suite_started
+from staging import staged_app, staged_suite
+
+from tui_eval.events import Event, RunFinished
+from tui_eval.fold.run_state import RunState
+from tui_eval.fold.transcript import Rollout
+from tui_eval.tui.look.ink import Line
+from tui_eval.tui.numbers.lines import numbers
+from tui_eval.tui.rollouts.lines import RolloutLines
+from tui_eval.tui.transcript.story import View, ending_piece, step_note
+from tui_eval.tui.widgets.header import progress, status, title
+
+ENDED = RunFinished(0, 1060.0, "finished", 3)
+
+
+def folded(*events: Event) -> RunState:
+    state = RunState()
+    for event in (started(5, 2), *events):
+        state.apply(event)
+    return state
+
+
+def with_errors(count: int, *more: Event) -> RunState:
+    """Ten rollouts, some of which errored."""
+    good = (finished(row, 1.0) for row in range(count, 10))
+    return folded(*(finished(row, None) for row in range(count)), *good, *more)
+
+
+def words(line: Line) -> str:
+    return "".join(text for text, _ in line).strip()
+
+
+def head(state: RunState, width: int) -> str:
+    how = status(state, False, None, 1060.0)
+    return words(title(state, how, width))
+
+
+@pytest.mark.parametrize(
+    ("errors", "told"),
+    [
+        (0, ("✓ finished in 1:00", "good")),
+        (3, ("✓ finished in 1:00", "good")),
+        (4, ("! finished, 4 of 10 errored", "warn")),
+        (10, ("✗ finished, 10 of 10 errored", "bad")),
+    ],
+)
+def test_a_run_with_many_errors_is_no_green_success(errors: int, told: tuple[str, str]) -> None:
+    assert status(with_errors(errors, ENDED), False, None, 1060.0) == told
+
+
+@pytest.mark.parametrize(
+    ("width", "told"),
+    [
+        (80, "reward 1.00, 0.80 with errors as 0   ✓"),
+        (120, "reward 1.00 [0.51, 1.00], 0.80 with errors as 0   ✓"),
+    ],
+)
+def test_the_header_says_what_the_mean_would_be_with_errors(width: int, told: str) -> None:
+    assert told in head(with_errors(2, ENDED), width)
+    assert "errors" not in head(with_errors(0, ENDED), width)
+
+
+@pytest.mark.parametrize("width", [80, 120])
+def test_the_header_counts_rollouts_with_failed_tools(width: int) -> None:
+    failing = finished(9, 1.0, tools={"look": (3, 2), "read": (1, 0)})
+    state = folded(failing, finished(8, 1.0, tools={"read": (1, 0)}), ENDED)
+    line = progress(state, 1060.0, width)
+    assert "◆ 1" in words(line)
+    assert ("◆ ", "warn") in line
+    assert "◆" not in words(progress(folded(finished(8, 1.0), ENDED), 1060.0, width))
+
+
+def test_the_numbers_say_of_which_class_the_missing_ones_are() -> None:
+    told = [words(one.line) for one in numbers(with_errors(2), 90)]
+    assert any("0.80 with errors as 0" in line for line in told)
+    assert any("2 of 10 not in the mean: 2 endpoint" in line for line in told)
+    assert not any("not in the mean" in words(one.line) for one in numbers(with_errors(0), 90))
+
+
+def row_of(width: int, event: Event) -> str:
+    state = folded(event)
+    lines = RolloutLines(state, lambda: 1060.0)
+    lines.fit(width, [0])
+    return words(lines.line(0, ""))
+
+
+@pytest.mark.parametrize(
+    ("facts", "told"),
+    [
+        ({"finish_reason": "refusal"}, "done · refused"),
+        ({"finish_reason": "content_filter"}, "done · filtered"),
+        ({"finish_reason": "length", "truncated": True}, "done · truncated"),
+        ({"finish_reason": "stop"}, "done"),
+        ({"tools": {"look": (1, 1), "read": (1, 0)}}, "done · ◆ look failed"),
+    ],
+)
+def test_a_row_says_how_its_answer_ended_and_which_tools_failed(
+    facts: dict[str, Any], told: str
+) -> None:
+    assert row_of(120, finished(0, 1.0, **facts)).endswith(f"  {told}")
+
+
+@pytest.mark.parametrize(
+    ("error", "told"),
+    [
+        ("ModelError -> ValueError", "ModelError -> ValueError  endpoint"),
+        ("ToolCallError", "ToolCallError"),
+        ("KeyError", "KeyError  environment"),
+    ],
+)
+def test_a_row_says_what_failed_where_the_name_does_not(error: str, told: str) -> None:
+    assert row_of(140, finished(0, None, error=error)).endswith(f"  {told}")
+
+
+def test_a_step_says_that_it_was_refused_and_who_answered() -> None:
+    step = {"model_ms": 900, "input_tokens": 7, "output_tokens": 5, "finish_reason": "refusal"}
+    assert words(step_note({**step, "model": "small"})).endswith("tokens · by small  ⊘ refused")
+    filtered = {**step, "finish_reason": "content_filter"}
+    assert words(step_note(filtered)).endswith("⊘ filtered")
+
+
+def test_a_trajectory_ends_with_what_failed_or_how_the_answer_ended() -> None:
+    failed = Rollout(0, error="KeyError()", error_class="tool")
+    assert words(ending_piece(failed, View(), 80).lines[0]) == "✗ tool error"
+    refused = Rollout(0, reward=0.0, steps=[{"finish_reason": "refusal"}])
+    assert words(ending_piece(refused, View(), 80).lines[0]) == "✓ done · reward 0.00 · refused"
+
+
+async def test_enter_on_how_answers_ended_lists_those_rollouts() -> None:
+    events = [run_started(), *(scripted(row, finish_reason="refusal") for row in range(2))]
+    feed = ScriptedFeed([*events, RunFinished(0, NOW, "finished", 0)], saved_rows(), live=False)
+    async with staged_app(feed, size=(200, 60)) as stage:
+        panel = stage.live.numbers
+        await stage.press("3")
+        while "refused" not in stage.text(panel).splitlines()[panel.scroll_offset.y]:
+            before = panel.cursor
+            await stage.press("j")
+            if panel.cursor == ("where", "finish:refusal") or panel.cursor == before:
+                break
+        assert panel.cursor == ("where", "finish:refusal")
+        await stage.press("enter")
+        await stage.until(lambda: stage.live.rollouts.listing.text == "finish:refusal")
+
+
+@pytest.mark.parametrize(
+    ("changes", "told"),
+    [
+        ({"errored": 4, "n": 44}, "✓ calculator"),
+        ({"errored": 16, "n": 32}, "! calculator"),
+        ({"errored": 48, "n": 0, "reward": None}, "✗ calculator"),
+    ],
+)
+async def test_home_tells_many_errors_from_success(changes: dict[str, Any], told: str) -> None:
+    async with at_home(Desk([found_run("11aa22bb", **changes)]), (80, 24)) as stage:
+        assert told in stage.list
+
+
+@pytest.mark.parametrize("width", [80, 120, 200])
+async def test_home_marks_runs_in_which_tools_fail(width: int) -> None:
+    failing = found_run("11aa22bb", failed_tools=7, classes={"tool": 2}, errored=2, n=46)
+    async with at_home(Desk([failing]), (width, 40)) as stage:
+        assert "◆ 7" in stage.list
+        assert "0.58 with errors as 0" in stage.about
+        assert ("✗ 2 errored: 2 tool" in stage.about) == (width > 80)
+
+
+async def test_a_suite_tells_the_mean_with_errors_and_which_is_no_success() -> None:
+    done = moved(0, "finished", finished=48, errored=24, reward=0.5)
+    async with staged_suite([suite_started(), done], size=(120, 40)) as stage:
+        heads, line, *_ = stage.text(stage.live.evaluations).splitlines()
+        assert "as 0" in heads
+        assert "0.25" in line and "errored" in line and line.strip(" ▌").startswith("!")
