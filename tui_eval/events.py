@@ -196,7 +196,10 @@ class MessagesAdded(msgspec.Struct, tag="msgs", array_like=True):
 
 
 class ToolFinished(msgspec.Struct, tag="tool", array_like=True):
-    """One tool call of a subscribed rollout ended; `result` is the content of its message."""
+    """One tool call of a subscribed rollout ended; `result` is the content of its message.
+
+    `traceback` is that of its error, `output` what it printed and logged.
+    """
 
     seq: int
     at: float
@@ -206,6 +209,8 @@ class ToolFinished(msgspec.Struct, tag="tool", array_like=True):
     ms: float
     error: str | None
     result: Any
+    traceback: str = ""
+    output: str = ""
 
 
 class TextAdded(msgspec.Struct, tag="text", array_like=True, gc=False):

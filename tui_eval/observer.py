@@ -12,10 +12,15 @@ from tui_eval.token_kinds import Kinds
 
 if TYPE_CHECKING:
     from tui_eval.events import Stage
+    from tui_eval.rollout_data import ToolRecord
 
 
 class Observer(Protocol):
     """Hears one rollout's progress; the engine gives each rollout one of its own."""
+
+    @property
+    def row(self) -> int | None:
+        """Its place among the rollouts of the run; None where it has none."""
 
     @property
     def going_on(self) -> Stage | None:
@@ -47,10 +52,11 @@ class Observer(Protocol):
     def messages_added(self, messages: Sequence[Any]) -> None:
         """These messages now stand at the end of the conversation."""
 
-    def tool_finished(
-        self, call_id: str, name: str, ms: float, error: str | None, result: Any
-    ) -> None:
-        """One tool call ended, after so many milliseconds, with this error or none.
+    def printed(self, text: str) -> None:
+        """The rollout's code printed or logged this, in any thread, within `output.CALL`."""
+
+    def tool_finished(self, record: ToolRecord, result: Any) -> None:
+        """One tool call ended.
 
         `result` is the content of the tool message; the message itself is told with the others
         of its turn, once all calls of the turn have ended.
@@ -75,6 +81,7 @@ def _unheard(kind: str, text: str) -> None:
 class SilentObserver:
     """Hears nothing and holds nothing: for rollouts that nobody watches."""
 
+    row: int | None = None
     going_on: Stage | None = None
 
     def began(self, state: Any) -> None: ...
@@ -94,9 +101,9 @@ class SilentObserver:
 
     def messages_added(self, messages: Sequence[Any]) -> None: ...
 
-    def tool_finished(
-        self, call_id: str, name: str, ms: float, error: str | None, result: Any
-    ) -> None: ...
+    def printed(self, text: str) -> None: ...
+
+    def tool_finished(self, record: ToolRecord, result: Any) -> None: ...
 
     def request_sleeps(
         self, seconds: float, reason: str, is_paced: bool = False

@@ -115,21 +115,30 @@ class RolloutTiming(TypedDict, total=False):
 
 
 class ScoreRecord(TypedDict):
-    """What one reward function gave; `raw` is None where it failed, `error` says how it did."""
+    """What one reward function gave; `raw` is None where it failed, `error` says how it did.
+
+    `output` is what it printed and logged.
+    """
 
     name: str
     raw: float | None
     weight: float
     error: str | None
+    output: NotRequired[str]
 
 
 class ToolRecord(TypedDict):
-    """One tool call as it went; `error` is None where it did."""
+    """One tool call as it went; `error` is None where it did, and `traceback` says where it failed.
+
+    `output` is what it printed and logged.
+    """
 
     id: str
     name: str
     ms: float
     error: str | None
+    traceback: NotRequired[str]
+    output: NotRequired[str]
 
 
 class StepRecord(TypedDict):

@@ -77,9 +77,9 @@ class Recorder:
         self.messages.extend(messages)
         self.log.append("+".join(message.role for message in messages))
 
-    def tool_finished(self, call_id, name, ms, error, result) -> None:
-        self.tools.append((call_id, name, error, result))
-        self.log.append(f"tool {name}")
+    def tool_finished(self, record, result) -> None:
+        self.tools.append((record["id"], record["name"], record["error"], result))
+        self.log.append(f"tool {record['name']}")
 
     def request_sleeps(self, seconds: float, reason: str, is_paced: bool = False):
         return nullcontext()

@@ -159,8 +159,10 @@ class Stateful(vf.StatefulToolEnv):
 async def overlap(env: vf.ToolEnv, meeting: Meeting) -> bool:
     rollout = begin(env, "first", "second")
     await meeting.arrived["first"].wait()
-    for _ in range(10):
-        await asyncio.sleep(0)
+    try:
+        await asyncio.wait_for(meeting.arrived["second"].wait(), 0.5)
+    except TimeoutError:
+        pass
     overlapped = meeting.arrived["second"].is_set()
     for event in meeting.may_end.values():
         event.set()

@@ -23,6 +23,7 @@ from tui_eval.clients.proxies import spare_loopback
 from tui_eval.commands import Command, Stop
 from tui_eval.config.plan import Request
 from tui_eval.engine.attending import Job, let_listeners_read
+from tui_eval.engine.inherited_context import inherit_context
 from tui_eval.engine.logs import early_output, set_up_logging
 from tui_eval.engine.one_run import OneRun
 from tui_eval.engine.preparing.prepare import check, prepare
@@ -214,6 +215,7 @@ def main() -> None:
         remove_dead(socket_folder())
     path = asked.socket or str(socket_folder() / f"{uuid.uuid4().hex[:12]}.sock")
     sock = bind_socket(path) if asked.socket_fd is None else socket.socket(fileno=asked.socket_fd)
+    inherit_context()
     sys.exit(asyncio.run(Engine(request, sock, path, asked.socket_fd is not None).main()))
 
 

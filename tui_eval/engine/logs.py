@@ -7,58 +7,25 @@ import functools
 import io
 import logging
 import os
-import re
 import sys
-import time
 from collections.abc import Callable, Collection, Iterator
 from contextvars import ContextVar
 from pathlib import Path
 from typing import Any
 
+from tui_eval.engine.log_lines import LogLines, place
 from tui_eval.environments.author_logs import StandardError, hand_over
+from tui_eval.errors import is_ours
 from tui_eval.fold.error_place import is_peoples
+from tui_eval.observer import CURRENT
 from tui_eval.runs.redaction import Redactor
 
 _OURS = tuple(map(logging.getLogger, ("tui_eval", "verifiers")))
 """Authors write to loggers below `verifiers`, as that library does."""
 _TALKATIVE = ("anthropic", "asyncio", "httpcore", "httpx", "openai")
 """Loggers of libraries that make records for every request, and are asked for warnings alone."""
-_LINE = re.compile(rb"^(?=[^\n])", re.MULTILINE)
-
-
-class _Lines:
-    """Lines of a log: what is printed has the time in front of each, records have it in them.
-
-    Args:
-        put: Appends to the log.
-    """
-
-    def __init__(self, put: Callable[[bytes], object]) -> None:
-        self._put = put
-        self._is_within = False
-
-    def print(self, data: bytes) -> None:
-        """Appends what was printed, which may be part of a line."""
-        begun = b""
-        if self._is_within:
-            begun, end, data = data.partition(b"\n")
-            begun += end
-            self._is_within = not end
-        if data:
-            self._is_within = not data.endswith(b"\n")
-            data = _LINE.sub(_stamp(), data)
-        self._put(begun + data)
-
-    def log(self, record: bytes) -> None:
-        """Appends whole lines as they are."""
-        self._put(b"\n" + record if self._is_within else record)
-        self._is_within = False
-
-
-def _stamp() -> bytes:
-    now = time.time()
-    date = time.strftime("%Y-%m-%d %H:%M:%S", time.localtime(now))
-    return f"{date},{int(now % 1 * 1000):03d} PRINT ".encode()
+_OF_ROLLOUTS = "tui_eval.rollout"
+"""Logger whose records have the rollout as their first argument."""
 
 
 class _Bytes(io.RawIOBase):
@@ -66,7 +33,7 @@ class _Bytes(io.RawIOBase):
 
     name = "<engine.log>"
 
-    def __init__(self, fd: int, redact: Redactor, lines: Callable[[], _Lines]) -> None:
+    def __init__(self, fd: int, redact: Redactor, lines: Callable[[], LogLines]) -> None:
         self._fd = fd
         self.redact = redact
         self._lines = lines
@@ -78,7 +45,9 @@ class _Bytes(io.RawIOBase):
         return self._fd
 
     def write(self, data: Any) -> int:
-        self._lines().print(self.redact(bytes(data)))
+        observer, redacted = CURRENT.get(), self.redact(bytes(data))
+        observer.printed(redacted.decode("utf-8", "replace"))
+        self._lines().print(redacted, observer.row)
         return len(data)
 
     def log(self, record: bytes) -> None:
@@ -89,11 +58,11 @@ class _Output(io.TextIOWrapper):
     """Standard output of people's code: into the log."""
 
     def __init__(self, fd: int, redact: Redactor) -> None:
-        self._own = _Lines(lambda data: os.write(fd, data))
+        self._own = LogLines(lambda data: os.write(fd, data))
         self._bytes = _Bytes(fd, redact, self.lines)
         super().__init__(self._bytes, "utf-8", "backslashreplace", "\n", write_through=True)
 
-    def lines(self) -> _Lines:
+    def lines(self) -> LogLines:
         """Where it goes now."""
         return self._own
 
@@ -110,6 +79,10 @@ class _Records(StandardError):
     """Records of loggers, which have their time in them."""
 
     def emit(self, record: logging.LogRecord) -> None:
+        observer = CURRENT.get()
+        record.place = place(_row_of(record, observer.row))
+        if observer.row is not None and not is_ours(record.pathname):
+            observer.printed(f"{_KEPT.format(record)}\n")
         output = sys.stderr
         if not isinstance(output, _Output):
             super().emit(record)
@@ -118,6 +91,16 @@ class _Records(StandardError):
             output.log(self.format(record) + self.terminator)
         except Exception:
             self.handleError(record)
+
+
+_KEPT = logging.Formatter("%(levelname)s %(name)s: %(message)s")
+"""How a record stands in what a call printed."""
+
+
+def _row_of(record: logging.LogRecord, row: int | None) -> int | None:
+    """The row of the rollout that a record is about, or else of the one that runs here."""
+    about = record.args[0] if record.name == _OF_ROLLOUTS and record.args else None  # type: ignore[index]
+    return getattr(about, "row", row)
 
 
 class RunLog:
@@ -129,7 +112,7 @@ class RunLog:
 
     def __init__(self, verbose: bool = False) -> None:
         self.verbose = verbose
-        self.lines = _Lines(self._write)
+        self.lines = LogLines(self._write)
         self.is_closed = False
         self._fd = -1
         self._early: list[bytes] = []
@@ -169,7 +152,7 @@ CURRENT_LOG: ContextVar[RunLog | None] = ContextVar("log", default=None)
 class _ManyOutputs(_Output):
     """Standard output of people's code, into the log of the run that it belongs to."""
 
-    def lines(self) -> _Lines:
+    def lines(self) -> LogLines:
         log = CURRENT_LOG.get()
         return super().lines() if log is None or log.is_closed else log.lines
 
@@ -234,7 +217,9 @@ def set_up_logging(verbose: bool, env_ids: Collection[str] = ("",)) -> None:
     """
     handler = _Records()
     handler.addFilter(functools.partial(_is_wanted, env_ids=env_ids))
-    handler.setFormatter(logging.Formatter("%(asctime)s %(levelname)s %(name)s: %(message)s"))
+    handler.setFormatter(
+        logging.Formatter("%(asctime)s %(levelname)s %(name)s%(place)s: %(message)s")
+    )
     level = logging.DEBUG if verbose else logging.INFO
     logging.basicConfig(level=level, handlers=[handler], force=True)
     hand_over()

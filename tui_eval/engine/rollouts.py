@@ -342,6 +342,8 @@ class Rollouts:
             broken = broken_state(work.examples.input(watch.row), error, time.time())
             row = build_row(broken, number=number, attempt=attempt)
         work.seen.look(state)
+        if watch.output is not None:
+            row["tui_eval"]["output"] = str(watch.output)
         if watch.lost_input or watch.lost_output:
             lost = watch.lost_input, watch.lost_output, *watch.lost_kinds
             row["tui_eval"]["lost_usage"] = tokens_object(lost)

@@ -19,19 +19,26 @@ from tui_eval.engine.seam.running_answer import RunningAnswer
 from tui_eval.engine.state_log import StateLog
 from tui_eval.errors import CancelledByUserError
 from tui_eval.events import Event, MessagesAdded, RolloutStaged, Stage, ToolFinished
-from tui_eval.printable import printable
+from tui_eval.output import CALL, MOST, Output, Printing
+from tui_eval.printable import one_line, printable
 from tui_eval.runs.row import message_dict
 from tui_eval.token_kinds import Kinds, plus
 
 if TYPE_CHECKING:
     from tui_eval.engine.seam.hub import Hub
-    from tui_eval.rollout_data import StepRecord
+    from tui_eval.rollout_data import StepRecord, ToolRecord
     from tui_eval.state import State
 
 log = logging.getLogger("tui_eval.rollout")
 
+SHOWN = 300
+"""Characters of a tool's error in the log; its record has all of it."""
+
 REFUSALS = ("status 429", "status 529")
 """Why requests are tried again where the endpoint has too much to do."""
+
+MOST_OF_A_ROLLOUT = 10 * MOST
+"""Characters that are kept of what the code of one rollout prints."""
 
 FOREIGN_CODE = (Stage.SETUP, Stage.TOOL, Stage.SCORING)
 """Stages that begin right before an environment's or a rubric's own code runs."""
@@ -46,7 +53,7 @@ class RolloutWatch:
     """
 
     def __init__(self, row: int, number: int, hub: Hub, gate: Gate, held: Held) -> None:
-        self.row = row
+        self.row: int = row
         self.example_id: Any = None
         self.number = number
         self.attempt = 0
@@ -97,6 +104,8 @@ class RolloutWatch:
         self.messages: list[Any] = []
         self._tools_done: list[ToolFinished] = []
         self._answer: RunningAnswer | None = None
+        self.output: Output | None = None
+        self._room = MOST_OF_A_ROLLOUT
         self.staged(Stage.SETUP)
 
     def began(self, state: State) -> None:
@@ -201,16 +210,31 @@ class RolloutWatch:
                 log.debug("%s: %s", self, _said(message))
             self.log_state(self.state)
 
-    def tool_finished(
-        self, call_id: str, name: str, ms: float, error: str | None, result: Any
-    ) -> None:
+    def printed(self, text: str) -> None:
+        if self.is_over:
+            return
+        call = CALL.get()
+        printing: Printing = self if call is None or call.is_over else call
+        if printing.output is None:
+            printing.output = Output(min(MOST, self._room))
+            self._room = max(self._room - MOST, 0)
+        printing.output.add(text)
+
+    def tool_finished(self, record: ToolRecord, result: Any) -> None:
         self.tool_calls += 1
         self._tools_in_flight -= 1
         self._hub.touched(self)
-        done = ToolFinished(0, time.time(), self.row, call_id, name, ms, error, result)
+        name, ms, error = record["name"], record["ms"], record["error"]
+        traceback, output = record.get("traceback", ""), record.get("output", "")
+        done = ToolFinished(
+            0, time.time(), self.row, record["id"], name, ms, error, result, traceback, output
+        )
         self._tools_done.append(done)
         if self._hub.is_watched(self.row):
             self._hub.tell_watchers(_plain(done))
+        if traceback:
+            why = f"{one_line(str(error), SHOWN)}\n{traceback.rstrip()}"
+            log.warning("%s: tool %s failed: %s", self, name, why)
         if log.isEnabledFor(logging.DEBUG):
             failed = f", failed: {error}" if error else ""
             log.debug("%s: tool %s took %.0f ms%s", self, name, ms, failed)

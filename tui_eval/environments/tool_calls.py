@@ -11,6 +11,7 @@ from typing import Any
 
 from tui_eval.errors import ToolParseError
 from tui_eval.messages import ToolCall, ToolMessage, to_message
+from tui_eval.output import Output
 from tui_eval.plain_calls.functions import PlainFunction, call_plain
 from tui_eval.types import ToolRecord
 
@@ -30,12 +31,19 @@ class Use:
         record: How it went; None until it has ended.
         message: What the model gets; None until there is something.
         is_fatal: Whether what is raised for it is no matter of the model's, and ends the rollout.
+        output: What the call printed.
     """
 
     call: ToolCall
     record: ToolRecord | None = None
     message: ToolMessage | None = None
     is_fatal: bool = False
+    output: Output | None = None
+
+    @property
+    def is_over(self) -> bool:
+        """Whether the call has ended."""
+        return self.record is not None
 
 
 async def one_by_one(uses: Sequence[Use], make: Callable[[Use], Awaitable[None]]) -> None:

@@ -21,9 +21,16 @@ from tui_eval.environments.tool_calls import (
     to_content,
     together,
 )
-from tui_eval.errors import ToolCallError, ToolParseError, must_propagate, nearest
+from tui_eval.errors import (
+    ToolCallError,
+    ToolParseError,
+    must_propagate,
+    nearest,
+    traceback_text,
+)
 from tui_eval.events import Stage
 from tui_eval.messages import Messages, ToolCall, ToolMessage
+from tui_eval.output import CALL
 from tui_eval.plain_calls.threads import TooManyLeftBehindError
 from tui_eval.state import State
 from tui_eval.tools.calling import call_by_name
@@ -190,6 +197,7 @@ class ToolEnv(MultiTurnEnv):
         state.observer.staged(Stage.TOOL)
         failure: BaseException | None = None
         outcome: ToolMessage | Exception
+        CALL.set(use)
         began = time.perf_counter()
         try:
             arguments = await self._arguments(use, messages, state, **kwargs)
@@ -199,23 +207,34 @@ class ToolEnv(MultiTurnEnv):
             if must_propagate(error):
                 raise
             failure = error
-            use.is_fatal = use.is_fatal or isinstance(error, TooManyLeftBehindError)
+        finally:
+            CALL.set(None)
         ms = (time.perf_counter() - began) * 1000
-        text = None
+        record = ToolRecord(id=call.id, name=call.name, ms=ms, error=None)
         if failure is not None:
-            text = f"{type(failure).__name__}: {failure}"
-            if use.is_fatal and isinstance(failure, Exception):
-                outcome = failure
-            else:
-                outcome = self._failed(call, failure)
-        use.record = ToolRecord(id=call.id, name=call.name, ms=ms, error=text)
+            outcome = self._note_failure(use, record, failure)
+        if use.output is not None:
+            record["output"] = str(use.output)
+        use.record = record
         use.message = None if isinstance(outcome, Exception) else outcome
         content = None if use.message is None else use.message.content
-        state.observer.tool_finished(call.id, call.name, ms, text, content)
+        state.observer.tool_finished(record, content)
         if outcome is failure:
             raise outcome
         if isinstance(outcome, Exception):
             raise outcome from failure
+
+    def _note_failure(
+        self, use: Use, record: ToolRecord, failure: BaseException
+    ) -> ToolMessage | Exception:
+        """Writes down how a call failed; returns what it becomes."""
+        record["error"] = f"{type(failure).__name__}: {failure}"
+        if not isinstance(failure, (ToolParseError, UnknownToolError)):
+            record["traceback"] = traceback_text(failure)
+        is_ours = use.is_fatal or isinstance(failure, TooManyLeftBehindError)
+        if is_ours and isinstance(failure, Exception):
+            return failure
+        return self._failed(use.call, failure)
 
     def _failed(self, call: ToolCall, failure: BaseException) -> ToolMessage | Exception:
         """What a failed call becomes: a message, or the error that ends the rollout."""

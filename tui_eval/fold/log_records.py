@@ -15,11 +15,11 @@ _NAMES = "|".join(_LEVELS)
 _STAMP = r"\d{4}-\d\d-\d\d (?P<time>\d\d:\d\d:\d\d)(?:[,.]\d+)?"
 _NAME = r"[\w./-]+"
 _RECORD = re.compile(
-    rf"{_STAMP} (?P<level>{_NAMES}) (?P<name>{_NAME}): "
+    rf"{_STAMP} (?P<level>{_NAMES}) (?P<name>{_NAME})(?:\[(?P<row>\d+)\])?: "
     rf"|{_STAMP.replace('time', 'time2')} - (?P<name2>{_NAME}) - (?P<level2>{_NAMES}) - "
     rf"|(?P<level3>{_NAMES}):(?P<name3>{_NAME}):"
 )
-_PRINTED = re.compile(rf"{_STAMP} PRINT ".encode())
+_PRINTED = re.compile(rf"{_STAMP} PRINT(?:\[(?P<row>\d+)\])? ".encode())
 _PYTHON_WARNING = re.compile(r"\S+:\d+: \w*Warning: ")
 _TRACEBACK = "Traceback (most recent call last)"
 _CAUSES = ("The above exception was the direct", "During handling of the above")
@@ -52,6 +52,8 @@ class LogRecord:
     time: str
     name: str
     lines: list[str]
+    row: int = -1
+    """Of the rollout that it belongs to; -1 for none."""
 
 
 class LogParser:
@@ -61,8 +63,8 @@ class LogParser:
         self._last: LogRecord | None = None
         self._traceback = ""
         """`within` one, after its `end`, or nothing."""
-        self._is_printed = False
-        """Whether the last record came from a line that was printed, with its time."""
+        self._printed = (False, -1)
+        """Whether the last record came from a line that was printed, with its time, and by whom."""
 
     def parse(self, data: bytes, offset: int) -> tuple[list[str], list[LogRecord]]:
         """The records of whole lines.
@@ -80,7 +82,8 @@ class LogParser:
             printed = _PRINTED.match(raw)
             line = _as_shown(raw[printed.end() :] if printed else raw)
             time = printed["time"].decode() if printed else ""
-            if (record := self._begun(line, offset, time)) is not None:
+            row = int(printed["row"]) if printed and printed["row"] else -1
+            if (record := self._begun(line, offset, time, row)) is not None:
                 self._last = record
                 found.append(record)
             elif self._last is not None and (line or self._traceback):
@@ -88,16 +91,17 @@ class LogParser:
             offset += len(raw) + 1
         return late, found
 
-    def _begun(self, line: str, offset: int, printed: str) -> LogRecord | None:
+    def _begun(self, line: str, offset: int, printed: str, row: int) -> LogRecord | None:
         """The record that a line begins; None where it goes on with the last one, or is blank.
 
         Args:
             printed: When it was printed, where the log tells.
+            row: Of the rollout that printed it; -1 for none.
         """
         if not line:
             return None
-        if bool(printed) != self._is_printed:
-            self._is_printed = bool(printed)
+        if self._printed != (bool(printed), row):
+            self._printed = bool(printed), row
             self._traceback, before = "", None
         else:
             before = self._last
@@ -107,15 +111,16 @@ class LogParser:
             name = parts["name"].removeprefix("tui_eval.")
             message = line[found.end() :]
             level = _LEVELS[parts["level"]]
-            return LogRecord(offset, level, parts.get("time", printed), name, [message])
+            row = int(parts.get("row", row))
+            return LogRecord(offset, level, parts.get("time", printed), name, [message], row)
         if line.startswith(_TRACEBACK):
             goes_on = bool(self._traceback) or _is_of_logger(before, WARNING)
             self._traceback = "within"
-            return None if goes_on else LogRecord(offset, ERROR, printed, "", [line])
+            return None if goes_on else LogRecord(offset, ERROR, printed, "", [line], row)
         if self._goes_on(line, before):
             return None
         level = WARNING if _PYTHON_WARNING.match(line) else OUTPUT
-        return LogRecord(offset, level, printed, "", [line])
+        return LogRecord(offset, level, printed, "", [line], row)
 
     def _goes_on(self, line: str, before: LogRecord | None) -> bool:
         if self._traceback:

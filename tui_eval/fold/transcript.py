@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import msgspec
 
@@ -28,6 +28,19 @@ class ToolUse:
     result: str | None = None
     ms: float | None = None
     error: str | None = None
+    traceback: str = ""
+    output: str = ""
+    """What it printed and logged."""
+
+
+class ToolOutcome(NamedTuple):
+    """How a tool call went."""
+
+    ms: float | None = None
+    error: str | None = None
+    result: Any = None
+    traceback: str = ""
+    output: str = ""
 
 
 @dataclass(slots=True)
@@ -44,6 +57,8 @@ class Entry:
     reasoning: str = ""
     tool: ToolUse | None = None
 
+
+_UNKNOWN = ToolOutcome()
 
 GAP = "\n[…]\n"
 """Stands where text was left out because the listener did not read in time."""
@@ -76,6 +91,7 @@ class Score:
     raw: float | None
     weight: float
     error: str | None = None
+    output: str = ""
 
     @property
     def contribution(self) -> float | None:
@@ -91,7 +107,7 @@ class Rollout:
     attempt: int = 1
     prompt_length: int = 0
     messages: list[dict[str, Any]] = field(default_factory=list)
-    tools: dict[str, list[tuple[float, str | None, Any]]] = field(default_factory=dict)
+    tools: dict[str, list[ToolOutcome]] = field(default_factory=dict)
     steps: list[dict[str, Any]] = field(default_factory=list)
     scores: list[Score] = field(default_factory=list)
     metrics: dict[str, float] = field(default_factory=dict)
@@ -104,6 +120,8 @@ class Rollout:
     error_class: str | None = None
     """What failed, see `error_classes`; None where there is no error."""
     traceback: str | None = None
+    output: str = ""
+    """What its environment printed and logged, but for what belongs to a call."""
     answer: str = ""
     stop_condition: str | None = None
     is_truncated: bool = False
@@ -133,7 +151,8 @@ class Rollout:
         self.version += 1
         if type(event).__name__ == "ToolFinished":
             done: ev.ToolFinished = event  # type: ignore[assignment]
-            self.tools.setdefault(done.call_id, []).append((done.ms, done.error, done.result))
+            outcome = ToolOutcome(done.ms, done.error, done.result, done.traceback, done.output)
+            self.tools.setdefault(done.call_id, []).append(outcome)
             return
         added: ev.MessagesAdded = event  # type: ignore[assignment]
         self.coming = None
@@ -187,10 +206,13 @@ class Rollout:
             arguments = _json_text(arguments if arguments is not None else {})
         call_id = str(call.get("id") or "")
         records = self.tools.get(call_id, [])
-        ms, error, result = next(iter(records[nth[call_id] :]), (None, None, None))
+        done = next(iter(records[nth[call_id] :]), _UNKNOWN)
         nth[call_id] += 1
-        text = None if result is None else content_text(result)
-        return ToolUse(call_id, str(inner.get("name") or "?"), arguments, text, ms, error)
+        text = None if done.result is None else content_text(done.result)
+        name = str(inner.get("name") or "?")
+        return ToolUse(
+            call_id, name, arguments, text, done.ms, done.error, done.traceback, done.output
+        )
 
 
 def _answered(message: Mapping[str, Any], unanswered: dict[str, list[ToolUse]]) -> ToolUse | None:
@@ -239,10 +261,16 @@ def from_row(row: int, saved: Mapping[str, Any]) -> Rollout:
     """The story of a rollout as its line in results.jsonl tells it."""
     ours = mapping(saved.get("tui_eval"))
     attempt = ours.get("attempt")
-    tools: dict[str, list[tuple[float, str | None, Any]]] = {}
+    tools: dict[str, list[ToolOutcome]] = {}
     for call in map(mapping, listing(ours.get("tool_calls"))):
-        record = (number_of(call.get("ms")) or 0.0, _error_text(call.get("error")), None)
-        tools.setdefault(str(call.get("id") or ""), []).append(record)
+        outcome = ToolOutcome(
+            number_of(call.get("ms")) or 0.0,
+            _error_text(call.get("error")),
+            None,
+            str(call.get("traceback") or ""),
+            str(call.get("output") or ""),
+        )
+        tools.setdefault(str(call.get("id") or ""), []).append(outcome)
     prompt = _messages(saved.get("prompt"), "user")
     completion = _messages(saved.get("completion"), "assistant")
     if ours.get("empty_completion"):
@@ -268,6 +296,7 @@ def from_row(row: int, saved: Mapping[str, Any]) -> Rollout:
         error=_error_text(error),
         error_class=_error_class(error),
         traceback=_error_text(ours.get("traceback")),
+        output=str(ours.get("output") or ""),
         answer=str(saved.get("answer") or ""),
         stop_condition=_error_text(saved.get("stop_condition")),
         is_truncated=bool(saved.get("is_truncated")),
@@ -280,7 +309,8 @@ def from_row(row: int, saved: Mapping[str, Any]) -> Rollout:
 def _score(saved: Mapping[str, Any]) -> Score:
     weight = number_of(saved.get("weight")) or 0.0
     error = _error_text(saved.get("error"))
-    return Score(str(saved.get("name")), number_of(saved.get("raw")), weight, error)
+    output = str(saved.get("output") or "")
+    return Score(str(saved.get("name")), number_of(saved.get("raw")), weight, error, output)
 
 
 def _verdicts(saved: Any) -> list[str]:

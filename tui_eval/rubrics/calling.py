@@ -14,6 +14,7 @@ from inspect import Parameter
 from typing import Any, get_origin
 
 from tui_eval.errors import ErrorChain, is_ours, must_propagate
+from tui_eval.output import Output
 from tui_eval.plain_calls.functions import PlainFunction, attempt
 
 GROUP_ARGUMENTS = frozenset({"states", "prompts", "completions", "answers", "tasks", "infos"})
@@ -62,6 +63,21 @@ class Failure:
 
     error: BaseException
     text: str
+
+
+class Call:
+    """A call of a reward function, which may print; see `output.Printing`."""
+
+    __slots__ = ("is_over", "output")
+
+    def __init__(self) -> None:
+        self.output: Output | None = None
+        self.is_over = False
+
+    def end(self) -> str:
+        """What it printed; what comes yet is its rollout's."""
+        self.is_over = True
+        return "" if self.output is None else str(self.output)
 
 
 def read_signature(func: Callable[..., Any]) -> Signature:

@@ -12,6 +12,7 @@ from contextvars import ContextVar
 from typing import Any, ClassVar, NamedTuple
 
 from tui_eval.errors import ScoringError
+from tui_eval.output import CALL
 from tui_eval.parsers.parser import Parser
 from tui_eval.plain_calls.functions import plain_function
 from tui_eval.rubrics import calling
@@ -207,8 +208,11 @@ class Rubric:
     async def _score_each(self, functions: list[_Named], state: State) -> None:
         values = functools.partial(calling.values_for, state, self.class_objects)
         for one in functions:
+            printing = calling.Call()
+            CALL.set(printing)
             result = await calling.call(one.known, values, self._timeout_seconds)
-            _record(state, one, calling.number(result))
+            _record(state, one, calling.number(result), printing.end())
+        CALL.set(None)
 
     async def _score_together(self, one: _Named, states: list[State], alone: bool) -> None:
         scored = [state for state in states if state.get("error") is None]
@@ -216,15 +220,19 @@ class Rubric:
             if state.get("error") is not None:
                 _leave_out(state, one)
         scores: list[float | Failure] = []
+        printing = calling.Call()
         if alone:
             error = TypeError("needs all rollouts of the example, and one was scored by itself")
             scores = [calling.failure(error)] * len(scored)
         elif scored:
             values = functools.partial(calling.group_values, scored, self.class_objects)
+            CALL.set(printing)
             result = await calling.call(one.known, values, self._timeout_seconds)
+            CALL.set(None)
             scores = calling.numbers(result, len(scored))
+        output = printing.end()
         for state, score in zip(scored, scores, strict=True):
-            _record(state, one, score)
+            _record(state, one, score, output)
 
     async def _score(self, states: list[State], alone: bool) -> None:
         began = time.perf_counter()
@@ -257,16 +265,20 @@ def _limit(seconds: float) -> float:
     return float(seconds)
 
 
-def _record(state: State, one: _Named, score: float | Failure) -> None:
+def _record(state: State, one: _Named, score: float | Failure, output: str) -> None:
     name, weight = one.name, one.weight
+    record = ScoreRecord(name=name, raw=None, weight=weight, error=None)
+    if output:
+        record["output"] = output
+    state.scores.append(record)
     if isinstance(score, Failure):
-        state.scores.append(ScoreRecord(name=name, raw=None, weight=weight, error=score.text))
+        record["error"] = score.text
         if state.get("error") is None:
             error = ScoringError(f"Reward function {name!r} failed: {score.text.splitlines()[0]}")
             error.__cause__ = score.error
             state["error"] = error
         return
-    state.scores.append(ScoreRecord(name=name, raw=score, weight=weight, error=None))
+    record["raw"] = score
     state["reward"] += weight * score
     state["metrics"][name] = score
 

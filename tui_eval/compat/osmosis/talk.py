@@ -8,6 +8,7 @@ from collections.abc import Mapping, Sequence
 from contextvars import ContextVar
 from typing import Any
 
+from tui_eval.errors import traceback_text
 from tui_eval.events import Stage
 from tui_eval.messages import AssistantMessage, Messages, normalize_messages, text_of, to_message
 from tui_eval.state import State
@@ -71,7 +72,9 @@ class Talk:
         """The agent answers a call with an error."""
         self._failures[call_id] = text
 
-    def call_ended(self, call_id: Any, ms: float, result: Any, error: str | None = None) -> None:
+    def call_ended(
+        self, call_id: Any, ms: float, result: Any, error: BaseException | None = None
+    ) -> None:
         """A call ended that was timed here."""
         if call_id in self._pending:
             self._timed += 1
@@ -112,11 +115,18 @@ class Talk:
             ms = (time.perf_counter() - self._answered_at) * 1000
         self._record(call_id, ms, content)
 
-    def _record(self, call_id: str, ms: float, result: Any, error: str | None = None) -> None:
+    def _record(
+        self, call_id: str, ms: float, result: Any, raised: BaseException | None = None
+    ) -> None:
         name = self._pending.pop(call_id, "tool")
-        error = error or self._failures.pop(call_id, None)
-        self._state.tool_log.append(ToolRecord(id=call_id, name=name, ms=ms, error=error))
-        self._state.observer.tool_finished(call_id, name, ms, error, result)
+        error = self._failures.pop(call_id, None)
+        if raised is not None:
+            error = f"{type(raised).__name__}: {raised}"
+        record = ToolRecord(id=call_id, name=name, ms=ms, error=error)
+        if raised is not None:
+            record["traceback"] = traceback_text(raised)
+        self._state.tool_log.append(record)
+        self._state.observer.tool_finished(record, result)
 
 
 def _role(message: Any) -> Any:

@@ -96,8 +96,7 @@ async def _execute(
         message = await executor(call)
     except Exception as error:
         if talk is not None:
-            text = f"{type(error).__name__}: {error}"
-            talk.call_ended(call.get("id"), (time.perf_counter() - began) * 1000, None, text)
+            talk.call_ended(call.get("id"), (time.perf_counter() - began) * 1000, None, error)
         raise
     if talk is not None:
         content = message.get("content") if isinstance(message, Mapping) else None

@@ -24,7 +24,7 @@ from tui_eval.environments.adapters.openenv_session import (
 from tui_eval.environments.decorators import cleanup, stop, teardown
 from tui_eval.environments.multi_turn import MultiTurnEnv
 from tui_eval.environments.tool_calls import read_arguments
-from tui_eval.errors import Fault, RefusedError, ToolError
+from tui_eval.errors import Fault, RefusedError, ToolError, traceback_text
 from tui_eval.events import Stage
 from tui_eval.messages import Messages, ToolCall, ToolMessage, UserMessage, text_of, to_messages
 from tui_eval.rubrics.rubric import Rubric
@@ -231,24 +231,25 @@ class OpenEnvEnv(MultiTurnEnv):
         state.observer.staged(Stage.TOOL)
         session: OpenEnvSession = state["openenv_session"]
         content: Any = None
-        error: str | None = None
+        record = ToolRecord(id=call.id, name=call.name, ms=0.0, error=None)
         began = time.perf_counter()
         try:
             arguments = read_arguments(call)
             action = {"type": "call_tool", "tool_name": call.name, "arguments": arguments}
             outcome = await session.step(action)
             self._take(state, outcome)
-            content, error = self._tool_result(outcome.observation, session)
+            content, record["error"] = self._tool_result(outcome.observation, session)
         except (ToolError, InvalidActionError) as refused:
             content = str(refused)
-            error = f"{type(refused).__name__}: {refused}"
+            record["error"] = f"{type(refused).__name__}: {refused}"
         except BaseException as raised:
-            error = f"{type(raised).__name__}: {raised}"
+            record["error"] = f"{type(raised).__name__}: {raised}"
+            record["traceback"] = traceback_text(raised)
             raise
         finally:
-            ms = (time.perf_counter() - began) * 1000
-            state.tool_log.append(ToolRecord(id=call.id, name=call.name, ms=ms, error=error))
-            state.observer.tool_finished(call.id, call.name, ms, error, content)
+            record["ms"] = (time.perf_counter() - began) * 1000
+            state.tool_log.append(record)
+            state.observer.tool_finished(record, content)
         return ToolMessage(tool_call_id=call.id, content=content)
 
     def _tool_result(self, observation: Any, session: OpenEnvSession) -> tuple[Any, str | None]:

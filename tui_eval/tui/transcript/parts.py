@@ -166,5 +166,5 @@ def _part(entry: Entry, step: dict[str, Any] | None, live: bool) -> Part:
     if use is None:
         key: Hashable = (entry.role, entry.turn, entry.text, entry.reasoning, str(step))
         return Part("message", key, entry.turn, entry, step, live=live)
-    key = (entry.turn, use.name, use.arguments, use.result, use.ms, use.error, live)
+    key = (entry.turn, use.name, use.arguments, use.result, use.ms, use.error, use.output, live)
     return Part("tool", key, entry.turn, entry, live=live, failed=bool(use.error))

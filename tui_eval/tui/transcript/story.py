@@ -30,6 +30,7 @@ TEXT_LINES = 200
 SYSTEM_LINES = 4
 THOUGHT_LINES = 4
 TOOL_LINES = 40
+PRINTED_LINES = 6
 COMING_LINES = 60
 """Of the text that is just coming the end is shown, so much of it."""
 
@@ -299,6 +300,11 @@ def tool_blocks(use: ToolUse) -> list[Block]:
         pretty = None if use.error else pretty_json(outcome)
         ink, language = ("fault", "") if use.error else ("", "json" if pretty else "")
         blocks.append(Block("result", pretty or outcome, first, later, TOOL_LINES, ink, language))
+    if use.traceback:
+        blocks.append(Block("traceback", use.traceback, bar, bar, 1, "muted", hangs=True))
+    if use.output:
+        printed: Line = (("    › ", "accent"),)
+        blocks.append(Block("output", use.output, printed, bar, PRINTED_LINES, "muted"))
     return blocks
 
 
@@ -350,10 +356,14 @@ def ending_blocks(rollout: Rollout) -> list[Block]:
         )
         if text
     ]
-    if not rollout.traceback:
-        return named
-    text, usual = rollout.traceback, TOOL_LINES
-    return [*named, Block("traceback", text, indent, indent, usual, "muted", hangs=True)]
+    if text := rollout.traceback:
+        named.append(Block("traceback", text, indent, indent, TOOL_LINES, "muted", hangs=True))
+    printed = [("printed", rollout.output), *((one.name, one.output) for one in rollout.scores)]
+    for name, text in printed:
+        if text:
+            first: Line = ((f"  {cut(one_line(name, 40), 24)} › ", "accent"),)
+            named.append(Block(f"output {name}", text, first, later, PRINTED_LINES, "muted"))
+    return named
 
 
 def ending_piece(rollout: Rollout, view: View, width: int) -> Piece:
