@@ -34,8 +34,12 @@ class Observer(Protocol):
 
     async def model_call(
         self, model: str, sampling_args: Mapping[str, Any], tools: Sequence[Any]
-    ) -> None:
-        """Waits until the gate before every model call is open; hears what is asked with."""
+    ) -> Callable[[], None] | None:
+        """Waits until the gate before every model call is open; hears what is asked with.
+
+        Returns:
+            What is to be called once the call is over, however it ends; None for nothing.
+        """
 
     def model_answered(self, input_tokens: int, output_tokens: int, kinds: Kinds = ()) -> None:
         """A model call came back; counts are 0 where the endpoint tells none."""
@@ -90,7 +94,8 @@ class SilentObserver:
 
     async def model_call(
         self, model: str, sampling_args: Mapping[str, Any], tools: Sequence[Any]
-    ) -> None: ...
+    ) -> Callable[[], None] | None:
+        return None
 
     def model_answered(self, input_tokens: int, output_tokens: int, kinds: Kinds = ()) -> None: ...
 

@@ -58,7 +58,7 @@ def test_tokens_of_answers_that_are_of_no_use_are_counted(
     program: Program, fault_server: FaultServer
 ) -> None:
     used = {"usage": {"prompt_tokens": 7, "completion_tokens": 4, "total_tokens": 11}}
-    refused = [Reply(body={"choices": [], **used}), Reply(body=chat_answer("") | used)]
+    refused = [Reply(body={"choices": [], **used}), Reply(body={"choices": [], **used})]
     fault_server.script(CHAT, refused)
     tokens = spent(program, fault_server, "reverse-text", code=3)
     assert (tokens["input"], tokens["output"], tokens["total"]) == (14, 8, 22)

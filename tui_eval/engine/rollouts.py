@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any
 from tui_eval.engine.cancelling import CANCELLED, EndedByCancelling, give_up
 from tui_eval.engine.columns_seen import ColumnsSeen
 from tui_eval.engine.groups import Groups, Member
+from tui_eval.engine.limiting.budget import CallGuard
 from tui_eval.engine.limiting.deadline import Deadline
 from tui_eval.engine.limiting.gate import Gate
 from tui_eval.engine.limiting.limits import Held, Limits
@@ -62,6 +63,7 @@ class Work:
         goes_on: Which exceptions of people's code are no data.
         out_of_budget: Whether nothing new may begin.
         lost: See `Prepared`.
+        guard: Lets model calls through as they fit into a budget; None where there is none.
     """
 
     env: Environment
@@ -77,6 +79,7 @@ class Work:
     goes_on: GoesOn
     out_of_budget: Callable[[], bool]
     lost: Mapping[int, Tokens]
+    guard: CallGuard | None = None
 
 
 class Rollouts:
@@ -107,6 +110,7 @@ class Rollouts:
         self._hub.active[row] = watch
         watch.lost_input, watch.lost_output, *kinds = self.spent.get(row, (0, 0))
         watch.lost_kinds = tuple(kinds)
+        watch.guard = self._work.guard
         return watch
 
     async def run(self, row: int, client: AnyClient, held: Held) -> None:

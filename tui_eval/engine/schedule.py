@@ -27,6 +27,8 @@ class Schedule:
         self.tasks: set[asyncio.Task[None]] = set()
         self._guarded = guarded
         self._moved = asyncio.Event()
+        self.parked: Callable[[], int] = lambda: 0
+        """Tells how many of the tasks wait for good: nobody waits for those."""
 
     def put_first(self, rows: Iterable[int]) -> None:
         """Rollouts that begin before all others, in this order."""
@@ -50,13 +52,17 @@ class Schedule:
     def _ended(self, task: asyncio.Task[None], held: Held) -> None:
         self.tasks.discard(task)
         held.release()
-        if not self.tasks:
+        if len(self.tasks) <= self.parked():
             self._moved.set()
+
+    def look(self) -> None:
+        """More of the tasks wait for good."""
+        self._moved.set()
 
     async def work_off(
         self, begin: Callable[[], Awaitable[bool]], all_begun: Callable[[], object]
     ) -> None:
-        """Begins what waits, until nothing waits and no task is left.
+        """Begins what waits, until nothing waits and no task is left but those that are parked.
 
         Args:
             begin: Begins the first one that waits; False where nothing new may begin any more.
@@ -67,7 +73,7 @@ class Schedule:
             while self.todo and may_begin:
                 may_begin = await begin()
             all_begun()
-            if not self.tasks:
+            if len(self.tasks) <= self.parked():
                 return
             self._moved.clear()
             await self._moved.wait()

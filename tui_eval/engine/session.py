@@ -11,6 +11,7 @@ from typing import Any
 
 from tui_eval.commands import Command, Pause, Resume, Stop
 from tui_eval.engine.columns_seen import ColumnsSeen
+from tui_eval.engine.limiting.budget import Budget, CallGuard, call_guard
 from tui_eval.engine.limiting.gate import Gate
 from tui_eval.engine.limiting.limits import Held, Limits, Shared
 from tui_eval.engine.preparing.prepared import Prepared
@@ -45,6 +46,7 @@ class Host:
         loaded: Called once everything that the run needs is imported.
         shared: Slots that the run has in common with others.
         spent: Says why nothing new may begin, whatever the run's own budget is; empty while it may.
+        budget: What it may spend together with others; None for no limit.
         all_begun: Called once no rollout of the run waits to begin.
     """
 
@@ -54,6 +56,7 @@ class Host:
     loaded: Callable[[], object] = lambda: None
     shared: Shared | None = None
     spent: Callable[[], str] = lambda: ""
+    budget: Budget | None = None
     all_begun: Callable[[], object] = lambda: None
 
 
@@ -90,6 +93,7 @@ class Session:
         self._given_up = False
         self._failure = ""
         self._spent = ""
+        self._guard: CallGuard | None = None
         hub.before_telling = self._writer.flush_index
 
     def obey(self, command: Command) -> None:
@@ -183,6 +187,8 @@ class Session:
         finally:
             self._steering = None
             await self._schedule.give_up(self._host.cancels_within_s)
+            if self._guard is not None:
+                self._guard.close()
             self._tell_limits()
             if self._host.is_own:
                 await self._tear_down()
@@ -235,9 +241,29 @@ class Session:
         cost, tokens = self._plan.max_cost, self._plan.max_total_tokens
         if cost is tokens is None:
             return ""
+        return budget_spent(*self._used(), max_cost=cost, max_total_tokens=tokens)
+
+    def _used(self) -> tuple[int, float | None]:
+        """Tokens and US dollars so far."""
         self._hub.flush()
-        state = self._hub.state
-        return budget_spent(state.tokens, state.cost, max_cost=cost, max_total_tokens=tokens)
+        return self._hub.state.tokens, self._hub.state.cost
+
+    def _exhausted(self, why: str) -> None:
+        if not self._out_of_budget():
+            self._spent = why
+            self._warn(f"No further calls begin: {why}")
+
+    def _make_guard(self) -> CallGuard | None:
+        """What holds model calls until they fit into the budgets; None where there are none."""
+        return call_guard(
+            self._plan,
+            self._prepared.started,
+            self._host.budget,
+            self._used,
+            exhausted=self._exhausted,
+            moved=self._schedule.look,
+            warn=self._warn,
+        )
 
     async def _tear_down(self) -> None:
         try:
@@ -268,6 +294,9 @@ class Session:
         )
 
     def _rollouts(self, limits: Limits) -> Rollouts:
+        guard = self._guard = self._make_guard()
+        if guard is not None:
+            self._schedule.parked = lambda: guard.parked
         work = Work(
             env=self._prepared.env,
             examples=self._prepared.examples,
@@ -281,6 +310,7 @@ class Session:
             score_at_end=self._plan.score_at_end,
             out_of_budget=self._out_of_budget,
             lost=self._prepared.lost,
+            guard=guard,
             goes_on=_is_cancellation if self._host.is_own else must_propagate,
         )
         return Rollouts(work, self._hub, self._gate, limits, self._writer, self._journal)

@@ -25,6 +25,7 @@ from tui_eval.runs.row import message_dict
 from tui_eval.token_kinds import Kinds, plus
 
 if TYPE_CHECKING:
+    from tui_eval.engine.limiting.budget import CallGuard
     from tui_eval.engine.seam.hub import Hub
     from tui_eval.rollout_data import StepRecord, ToolRecord
     from tui_eval.state import State
@@ -73,6 +74,9 @@ class RolloutWatch:
         self.cancelled: CancelledByUserError | None = None
         self.is_over = False
         self.cut: Callable[[], None] | None = None
+        self.guard: CallGuard | None = None
+        self._reserved: list[int] = []
+        self._longest = 0
         self._asked_at = 0.0
         self._waits, self._closed_before = 0, 0.0
         self.begin_attempt()
@@ -136,10 +140,42 @@ class RolloutWatch:
 
     async def model_call(
         self, model: str, sampling_args: Mapping[str, Any], tools: Sequence[Any]
-    ) -> None:
-        await self._pass_gate()
+    ) -> Callable[[], None] | None:
+        ended = None if self.guard is None else await self._reserve(self.guard, sampling_args)
+        try:
+            await self._pass_gate()
+        except BaseException:
+            self._give_back()
+            raise
         if log.isEnabledFor(logging.DEBUG):
             log.debug("%s: asks %s", self, _request(model, sampling_args, tools))
+        return ended
+
+    async def _reserve(
+        self, guard: CallGuard, sampling_args: Mapping[str, Any]
+    ) -> Callable[[], None] | None:
+        """Reserves the longest answer of a call, where it tells one; returns what gives it back."""
+        self._longest = guard.longest(sampling_args)
+        if not self._longest:
+            return None
+        await self._take(guard, self._longest)
+        return self._give_back
+
+    async def _take(self, guard: CallGuard, tokens: int) -> None:
+        """Waits until a call fits into the budget; that is no part of the rollout's time."""
+        if not guard.takes(tokens):
+            self.staged(Stage.HELD)
+            began = time.perf_counter()
+            with self.deadline.held():
+                await guard.wait(tokens, self, lambda: self.held.release())
+            if self.state is not None:
+                self.state.began += time.perf_counter() - began
+        self._reserved.append(tokens)
+
+    def _give_back(self) -> None:
+        """A call is over, or sleeps; a rollout may have several of them in flight."""
+        if self.guard is not None and self._reserved:
+            self.guard.give_back(self._reserved.pop())
 
     async def _pass_gate(self) -> None:
         if not self._gate.is_open:
@@ -270,6 +306,8 @@ class RolloutWatch:
     @asynccontextmanager
     async def _sleeping(self) -> AsyncIterator[None]:
         before = self.stage
+        guard = self.guard if self._reserved else None
+        self._give_back()
         self.staged(Stage.SLEEPING)
         with self.deadline.held(), ExitStack() as waiting:
             async with self.held.lent():
@@ -278,6 +316,8 @@ class RolloutWatch:
                 waiting.enter_context(self._pause_left_out())
         self.woke()
         self.staged(before)
+        if guard is not None:
+            await self._take(guard, self._longest)
         await self._pass_gate()
 
     def story(self) -> list[Event]:

@@ -263,7 +263,7 @@ class Environment(HasExamples, Ending, Evaluating, ABC):
             sampling_args = state["sampling_args"] or {}
         observer = state.observer
         observer.staged(Stage.MODEL)
-        await observer.model_call(model, sampling_args, tools)
+        ended = await observer.model_call(model, sampling_args, tools)
         started, clock = time.time(), CallClock()
         CLOCK.set(clock)
         one = state["client"] if client is None else self._client_cache.resolve(client)
@@ -275,12 +275,15 @@ class Environment(HasExamples, Ending, Evaluating, ABC):
                 tools=tools or None,
                 state=state,
             )
+            model_ms = (time.perf_counter() - clock.began) * 1000
+            observer.model_answered(*record_step(state, response, started, model_ms))
+            return response
         except InvalidModelResponseError as error:
             observer.answer_refused(*count_usage(state, error.usage))
             raise
-        model_ms = (time.perf_counter() - clock.began) * 1000
-        observer.model_answered(*record_step(state, response, started, model_ms))
-        return response
+        finally:
+            if ended is not None:
+                ended()
 
     def get_state_usage(self, state: State) -> TokenUsage | None:
         """The tokens that a rollout has used, or None where no answer told any."""

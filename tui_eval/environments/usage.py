@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from types import MappingProxyType
+from typing import TypeAlias
 
 from tui_eval.token_kinds import Kinds, named, plus
 from tui_eval.types import Response, State, StepRecord, TokenUsage, Usage
@@ -35,33 +36,36 @@ class UsageTracker:
         )
 
 
-def count_usage(state: State, usage: Usage | None) -> tuple[int, int, Kinds]:
+Counted: TypeAlias = tuple[int, int] | tuple[int, int, Kinds]
+"""Tokens read and written, and those of each kind where there are any."""
+
+
+def count_usage(state: State, usage: Usage | None) -> Counted:
     """Adds the tokens of an answer to those of its rollout, and returns them."""
-    counted: tuple[int, int, Kinds] = state["usage_tracker"].add(usage)
-    if counted[2]:
-        state.token_kinds = plus(state.token_kinds, counted[2])
-    return counted
+    read, written, kinds = state["usage_tracker"].add(usage)
+    if not kinds:
+        return read, written
+    state.token_kinds = plus(state.token_kinds, kinds)
+    return read, written, kinds
 
 
-def record_step(
-    state: State, response: Response, started: float, model_ms: float
-) -> tuple[int, int, Kinds]:
+def record_step(state: State, response: Response, started: float, model_ms: float) -> Counted:
     """Adds the record of a model call that was answered, and returns its tokens.
 
     Args:
         started: When it was sent, in unix seconds.
         model_ms: How long the try took that was answered.
     """
-    read, written, kinds = counted = count_usage(state, response.usage)
+    counted = count_usage(state, response.usage)
     step = StepRecord(
         started=started,
         model_ms=model_ms,
-        input_tokens=read,
-        output_tokens=written,
+        input_tokens=counted[0],
+        output_tokens=counted[1],
         finish_reason=response.message.finish_reason,
     )
-    if kinds:
-        step["token_kinds"] = named(kinds)
+    if len(counted) == 3:
+        step["token_kinds"] = named(counted[2])
     state.steps.append(step)
     return counted
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 PER = 1_000_000
 """Prices are for so many tokens."""
@@ -80,6 +80,49 @@ def dollars_text(dollars: float) -> str:
         return f"${dollars:,.2f}"
     digits = max(4, 1 - math.floor(math.log10(dollars)))
     return f"${dollars:.{min(digits, MOST_DIGITS)}f}"
+
+
+class Amount(NamedTuple):
+    """Tokens, and US dollars for them; None where no price is known."""
+
+    tokens: int
+    cost: float | None
+
+
+def over_budget(
+    spent: Amount,
+    reserved: Amount,
+    asked: Amount,
+    *,
+    max_cost: float | None = None,
+    max_total_tokens: int | None = None,
+) -> str:
+    """Why a call does not fit into what is left, as a sentence; empty where it does.
+
+    Args:
+        spent: What was used.
+        reserved: What calls in flight may still use, their prompts left out.
+        asked: What the call may use.
+        max_cost: US dollars at most; None for no limit.
+        max_total_tokens: Tokens at most; None for no limit.
+    """
+    if over := budget_spent(*spent, max_cost=max_cost, max_total_tokens=max_total_tokens):
+        return over
+    if max_total_tokens is not None:
+        held = spent.tokens + reserved.tokens
+        if held >= max_total_tokens or held + asked.tokens > max_total_tokens:
+            return (
+                f"{spent.tokens:,} tokens are used and an answer may have {asked.tokens:,}, "
+                f"the limit is {max_total_tokens:,}"
+            )
+    if max_cost is not None and spent.cost is not None:
+        dollars = spent.cost + (reserved.cost or 0.0)
+        if dollars >= max_cost or dollars + (asked.cost or 0.0) > max_cost:
+            return (
+                f"{dollars_text(spent.cost)} is spent and an answer may cost "
+                f"{dollars_text(asked.cost or 0.0)}, the limit is {dollars_text(max_cost)}"
+            )
+    return ""
 
 
 def budget_spent(

@@ -39,6 +39,7 @@ from tui_eval.engine.session import Host, Session
 from tui_eval.engine.shared_clients import SharedClients
 from tui_eval.engine.suites.at_work import lock_suite
 from tui_eval.engine.suites.standing import Standing
+from tui_eval.engine.suites.suite_budget import SuiteBudget
 from tui_eval.engine.suites.survey import Survey, examine
 from tui_eval.errors import RefusedError
 from tui_eval.events import (
@@ -54,7 +55,6 @@ from tui_eval.events import (
 from tui_eval.runs.discovery import describe
 from tui_eval.runs.facts import read_metadata
 from tui_eval.runs.redaction import Redactor
-from tui_eval.stats.cost import budget_spent
 
 log = logging.getLogger("tui_eval.engine")
 
@@ -102,7 +102,12 @@ class Suite:
         self._job: asyncio.Task[None] | None = None
         self._stopped = False
         self._has_output = False
-        self._spent = ""
+        self._budget = SuiteBudget(
+            found.max_cost,
+            found.max_total_tokens,
+            self._evaluations,
+            lambda text: self._notice("warning", text),
+        )
         self._count_what_is_on_disk()
         path = str(Path(str(request.env_id)).resolve())
         self._lock = lock_suite(Path(path), socket)
@@ -236,7 +241,7 @@ class Suite:
     async def _begin_all(self) -> None:
         for one, planned in zip(self._evaluations, self._found.evaluations, strict=True):
             await self._room()
-            if self._budget_spent() and planned.run is None:
+            if self._budget.look() and planned.run is None:
                 self._rooms.release()
                 continue
             task = asyncio.create_task(self._work(one))
@@ -290,7 +295,7 @@ class Suite:
         path = str(socket_folder() / f"{uuid.uuid4().hex[:12]}.sock")
         sock = bind_socket(path)
         try:
-            keep_errors = bool(self._request.raw.get("keep_errors") or self._spent)
+            keep_errors = bool(self._request.raw.get("keep_errors") or self._budget.spent)
             prepared = prepare(checked, path, keep_errors=keep_errors)
             hub = one.begin(prepared.started, len(prepared.done), path)
             hub.redact, hub.pid = self._redact, os.getpid()
@@ -337,37 +342,21 @@ class Suite:
             CANCELS_WITHIN_S,
             loaded=spare_collector,
             shared=Shared(self._in_flight, self._generation, self._scoring, endpoints),
-            spent=self._budget_spent,
+            spent=self._budget.look,
+            budget=self._budget.shared,
             all_begun=one.all_begun.set,
         )
 
     def _count_what_is_on_disk(self) -> None:
         """Earlier sessions count, also those on evaluations that are yet to go on."""
-        has_budget = (self._found.max_cost, self._found.max_total_tokens) != (None, None)
         for one, planned in zip(self._evaluations, self._found.evaluations, strict=True):
             if planned.run is None:
                 continue
             found = describe(planned.run)
             if found is not None:
                 one.find(found, read_metadata(planned.run))
-            if has_budget:
+            if self._budget.shared is not None:
                 one.count(*spent_on_disk(planned.plan, planned.run))
-
-    def _budget_spent(self) -> str:
-        """Why nothing new may begin in any evaluation; empty while it may."""
-        max_cost, max_total_tokens = self._found.max_cost, self._found.max_total_tokens
-        if self._spent or max_cost is max_total_tokens is None:
-            return self._spent
-        for hub in self.hubs():
-            hub.flush()
-        every = [one.used() for one in self._evaluations]
-        tokens, cost = sum(used[0] for used in every), sum(used[1] for used in every)
-        self._spent = budget_spent(
-            tokens, cost, max_cost=max_cost, max_total_tokens=max_total_tokens
-        )
-        if self._spent:
-            self._notice("warning", f"No further rollouts begin: {self._spent}")
-        return self._spent
 
     def _notice(self, level: str, text: str) -> None:
         self._hub.tell(Noticed(0, time.time(), level, text))
@@ -383,12 +372,12 @@ class Suite:
         now, every = time.time(), self._evaluations
         codes = [one.exit_code for one in every if one.exit_code is not None]
         if len(codes) < len(every):
-            codes.append(4 if self._spent and not self._stopped else 130)
+            codes.append(4 if self._budget.spent and not self._stopped else 130)
         worst = 130 if self._stopped and 130 in codes else max(codes, key=SEVERITY.index)
         if worst in (0, 3):
             return RunFinished(0, now, "finished", worst)
         if worst == 4:
-            return RunFinished(0, now, OUT_OF_BUDGET, 4, self._spent)
+            return RunFinished(0, now, OUT_OF_BUDGET, 4, self._budget.spent)
         if worst == 130:
             return RunFinished(0, now, "interrupted", 130)
         wrong = sum(one.exit_code in (1, 2) for one in every)

@@ -1,0 +1,249 @@
+"""What model calls may spend together, reserved before each of them.
+
+A call reserves the longest answer that it may get (`max_tokens`), and gives that back for what it
+really used once it is answered. So what is spent passes a limit by the prompts of the calls in
+flight at most: nobody knows how long a prompt is before it is counted. A call without a longest
+answer reserves nothing and waits for nothing: what is in flight finishes then, and the limit may be
+passed by its answers as well.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections import deque
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from tui_eval.clients.wire.anthropic_translation import DEFAULT_MAX_TOKENS
+from tui_eval.config.plan import RunPlan
+from tui_eval.stats.cost import PER, Amount, over_budget
+
+LONGEST = ("max_completion_tokens", "max_tokens", "max_output_tokens")
+"""Parameters that say how long an answer may be."""
+UNRESERVED = (
+    "max_tokens is not set, so nothing is reserved for answers: what is in flight finishes, and "
+    "the budget may be overspent by its answers"
+)
+
+
+def longest_answer(sampling_args: Mapping[str, Any], default: int = 0) -> int:
+    """Tokens of the longest answer that a call may get; the default where it does not say."""
+    for name in LONGEST:
+        limit = sampling_args.get(name)
+        if type(limit) is int and limit > 0:
+            return limit
+    return default
+
+
+class Budget:
+    """One limit of tokens and cost, of a run or of several together.
+
+    Args:
+        spent: Tells the tokens that are used and the US dollars that they cost; None where no
+            price is known, which never reaches a limit.
+        exhausted: Called with the reason once nothing fits any more.
+    """
+
+    def __init__(
+        self,
+        max_cost: float | None,
+        max_total_tokens: int | None,
+        spent: Callable[[], tuple[int, float | None]],
+        exhausted: Callable[[str], None] = lambda why: None,
+    ) -> None:
+        self._max_cost = max_cost
+        self._max_total_tokens = max_total_tokens
+        self._spent = spent
+        self.exhausted = exhausted
+        self.in_flight = 0
+        self._tokens = 0
+        self._cost = 0.0
+        self.guards: set[CallGuard] = set()
+        """Those who look again whenever a call gives back what it had reserved."""
+
+    def refusal(self, tokens: int, cost: float) -> str:
+        """Why a call that may use so much does not fit, as a sentence; empty where it does."""
+        used, spent = self._spent()
+        return over_budget(
+            Amount(used, spent),
+            Amount(self._tokens, self._cost),
+            Amount(tokens, cost),
+            max_cost=self._max_cost,
+            max_total_tokens=self._max_total_tokens,
+        )
+
+    def take(self, tokens: int, cost: float) -> None:
+        """Reserves so much for one call."""
+        self.in_flight += 1
+        self._tokens += tokens
+        self._cost += cost
+
+    def give_back(self, tokens: int, cost: float) -> None:
+        """The call is over; what it used is counted."""
+        self.in_flight -= 1
+        self._tokens -= tokens
+        self._cost = self._cost - cost if self.in_flight else 0.0
+        for guard in [*self.guards]:
+            guard.look()
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class _Call:
+    """A call that waits until it fits."""
+
+    tokens: int
+    owner: object
+    park: Callable[[], None]
+    passed: asyncio.Future[None]
+
+
+class CallGuard:
+    """Lets the model calls of a run through, in their turn, as they fit into all of its budgets.
+
+    Once one does not fit though no other is in flight none ever will: all that wait then are
+    parked, and so is every later one. They stay so until somebody cancels them.
+
+    Args:
+        output_price: US dollars per million tokens of answers; None where it is not known.
+        default: Tokens of the longest answer of a call that does not say it; 0 for any.
+        exhausted: Called with the reason once calls are parked.
+        moved: Called whenever more of them are.
+        warn: Told once that nothing can be reserved.
+    """
+
+    def __init__(
+        self,
+        budgets: Sequence[Budget],
+        output_price: float | None,
+        default: int,
+        *,
+        exhausted: Callable[[str], None],
+        moved: Callable[[], None],
+        warn: Callable[[str], None],
+    ) -> None:
+        self._budgets = budgets
+        self._price = output_price or 0.0
+        self._default = default
+        self._exhausted = exhausted
+        self._moved = moved
+        self._warn = warn
+        self._has_warned = False
+        self._is_over = False
+        self._waiting: deque[_Call] = deque()
+        for one in budgets:
+            one.guards.add(self)
+
+    @property
+    def parked(self) -> int:
+        """Rollouts that wait for good."""
+        return len({call.owner for call in self._waiting}) if self._is_over else 0
+
+    def longest(self, sampling_args: Mapping[str, Any]) -> int:
+        """Tokens to reserve for a call; says once where there is nothing to."""
+        tokens = longest_answer(sampling_args, self._default)
+        if not tokens and not self._has_warned:
+            self._has_warned = True
+            self._warn(UNRESERVED)
+        return tokens
+
+    def takes(self, tokens: int) -> bool:
+        """Whether a call fits at once; what it may use is reserved then."""
+        return not self._waiting and not self._is_over and self._refusal(tokens) is None
+
+    async def wait(self, tokens: int, owner: object, park: Callable[[], None]) -> None:
+        """Waits until a call fits, and reserves what it may use.
+
+        Args:
+            owner: The rollout that calls.
+            park: Called where it will never fit.
+        """
+        call = _Call(tokens, owner, park, asyncio.get_running_loop().create_future())
+        self._waiting.append(call)
+        if self._is_over:
+            call.park()
+            self._moved()
+        self.look()
+        try:
+            await call.passed
+        except asyncio.CancelledError:
+            if call in self._waiting:
+                self._waiting.remove(call)
+                self.look()
+            elif call.passed.done() and not call.passed.cancelled():
+                self.give_back(tokens)
+            raise
+
+    def give_back(self, tokens: int) -> None:
+        """A call is over, and what it used is counted."""
+        cost = self._cost(tokens)
+        for one in self._budgets:
+            one.give_back(tokens, cost)
+
+    def close(self) -> None:
+        """No call of the run follows."""
+        for one in self._budgets:
+            one.guards.discard(self)
+
+    def look(self) -> None:
+        """Lets those through whose turn it is."""
+        while self._waiting and not self._is_over:
+            call = self._waiting[0]
+            refusal = None if call.passed.done() else self._refusal(call.tokens)
+            if refusal is None:
+                self._waiting.popleft()
+                if not call.passed.done():  # otherwise it was cancelled, and has not run since
+                    call.passed.set_result(None)
+            elif refusal[0].in_flight:
+                return
+            else:
+                self._end(*refusal)
+
+    def _end(self, budget: Budget, why: str) -> None:
+        self._is_over = True
+        for call in self._waiting:
+            call.park()
+        budget.exhausted(why)
+        self._exhausted(why)
+        self._moved()
+        for guard in [*budget.guards - {self}]:
+            guard.look()
+
+    def _cost(self, tokens: int) -> float:
+        return tokens * self._price / PER
+
+    def _refusal(self, tokens: int) -> tuple[Budget, str] | None:
+        """The budget that a call does not fit into, and why; None, and it is reserved, if none."""
+        cost = self._cost(tokens)
+        for one in self._budgets:
+            if why := one.refusal(tokens, cost):
+                return one, why
+        for one in self._budgets:
+            one.take(tokens, cost)
+        return None
+
+
+def call_guard(
+    plan: RunPlan,
+    prices: Any,
+    shared: Budget | None,
+    spent: Callable[[], tuple[int, float | None]],
+    **hooks: Any,
+) -> CallGuard | None:
+    """What holds the model calls of a run; None where nothing limits them.
+
+    Args:
+        prices: Has the price of answers as `output_price`.
+        shared: What the run may spend together with others.
+        spent: See `Budget`.
+        hooks: Those of `CallGuard`.
+    """
+    own = plan.max_cost is not None or plan.max_total_tokens is not None
+    budgets = [Budget(plan.max_cost, plan.max_total_tokens, spent)] if own else []
+    if shared is not None:
+        budgets.append(shared)
+    if not budgets:
+        return None
+    is_anthropic = plan.client_type == "anthropic_messages"
+    default = DEFAULT_MAX_TOKENS if is_anthropic else 0
+    return CallGuard(budgets, prices.output_price, default, **hooks)
