@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -12,7 +13,9 @@ from tui_eval.fold.alignment import align
 from tui_eval.fold.comparison import Change, Comparison, Side, compare_runs, differing_settings
 from tui_eval.fold.run_state import RunState
 from tui_eval.fold.transcript import Rollout
+from tui_eval.runs.layout import RunDir
 from tui_eval.tui.comparison.reward_test import reward_test
+from tui_eval.tui.comparison.text import ToldRun, comparison_object
 from tui_eval.tui.widgets.compared_header import verdict_of
 from tui_eval.tui.widgets.paired_numbers import number_lines
 
@@ -102,6 +105,20 @@ def test_runs_that_cannot_be_compared_say_so() -> None:
     assert found.doubts[0].startswith("not comparable: no example")
     assert "environments differ (my-env, another)" in found.doubts[1]
     assert found.unpaired["without a reward in one or both"] == 1
+
+
+def test_what_a_mean_is_without_speaks_against_a_comparison() -> None:
+    first = side({"a": [1, 1], "b": [1, None], "c": [0, 1]})
+    second = side({"a": [1, 1], "b": [1, 1], "c": [0, 1]})
+    (found,) = compare_runs([first, second])
+    without = "1 of 6 not in the mean: 1 endpoint; 0.67 with errors as 0"
+    assert found.doubts == [f"of the first run {without}"]
+    shown = ["".join(text for text, _ in line) for line in number_lines(found, "B", 100)]
+    assert any(line.startswith(f"! of A {without}") for line in shown)
+    told = [ToldRun(RunDir(Path(name)), one, name) for name, one in (("A", first), ("B", second))]
+    errors = comparison_object(told, None)["errors"]
+    assert errors[0]["error_classes"] == {"endpoint": 1} and errors[1]["errored"] == 0
+    assert errors[0]["reward_with_errors_as_0"] == pytest.approx(4 / 6)
 
 
 def test_rows_of_one_run_that_do_not_say_what_was_asked_are_paired_with_none() -> None:

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 
 from tui_eval.fold.columns import Columns
 from tui_eval.fold.filter_fields import METRIC
+from tui_eval.fold.outcome_words import left_out_text
 from tui_eval.fold.rollout_columns import DONE
 from tui_eval.fold.run_state import RunState
 from tui_eval.stats.paired import PairedDifference, holm, paired_difference
@@ -268,6 +269,10 @@ def _doubts(first: Side, second: Side, counts: tuple[int, int, int]) -> Iterator
     if all(environments) and environments[0] != environments[1]:
         names = ", ".join(map(str, environments))
         yield f"the environments differ ({names}): their rewards may not mean the same"
+    for which, side in (("first", a), ("second", b)):
+        if without := left_out_text(side.errored, side.finished, side.outcomes.classes):
+            as_0 = side.reward_mean.result().with_zeros(side.errored)
+            yield f"of the {which} run {without}; {as_0:.2f} with errors as 0"
     if a.threshold != b.threshold:
         yield f"an example passes from {a.threshold:g} on in one, from {b.threshold:g} in the other"
     if a.waiting or b.waiting or a.running or b.running:

@@ -13,6 +13,7 @@ from tui_eval.fold.comparison import (
     Side,
     differing_settings,
 )
+from tui_eval.fold.run_state import RunState
 from tui_eval.printable import one_line
 from tui_eval.runs.layout import RunDir
 from tui_eval.runs.summary_json import VERSION
@@ -119,12 +120,23 @@ def comparison_object(runs: Sequence[ToldRun], only: str | None) -> dict[str, An
     return {
         "version": VERSION,
         "runs": [str(one.run.place.absolute()) for one in runs],
+        "errors": [_errors_object(one.side.state) for one in runs],
         "settings": differing_settings([one.side for one in runs]),
         "comparisons": [
             _pair_object(one.comparison, place, only)
             for place, one in enumerate(runs)
             if one.comparison is not None
         ],
+    }
+
+
+def _errors_object(state: RunState) -> dict[str, Any]:
+    """What the mean of a run is without, and what it would be with that as 0."""
+    return {
+        "finished": state.finished,
+        "errored": state.errored,
+        "error_classes": dict(state.outcomes.classes.most_common()),
+        "reward_with_errors_as_0": state.reward_mean.result().with_zeros(state.errored),
     }
 
 
