@@ -119,7 +119,6 @@ _decode_text = msgspec.json.Decoder(str).decode
 _decode_any = msgspec.json.Decoder().decode
 # Shared by events, which nobody changes: less to fetch, and to look through for garbage.
 _NO_TIMES: list[float] = []
-_NO_MODELS: dict[str, int] = {}
 _NO_OURS, _NO_TIMING, _NO_TOKENS = _Ours(), _Timing(), _Tokens()
 
 
@@ -187,7 +186,7 @@ def _event(row: _Row, offset: int, length: int, asked: int | str | None) -> Roll
     if ours.tool_calls is not None:
         calls, tools = len(ours.tool_calls), _recorded(ours.tool_calls)
     total_ms = timing.total_ms
-    return RolloutFinished(
+    found = RolloutFinished(
         0,
         timing.start_time + total_ms / 1000,
         ours.row,
@@ -215,12 +214,21 @@ def _event(row: _Row, offset: int, length: int, asked: int | str | None) -> Roll
         int(lost.output_tokens or 0),
         _head(row.prompt, "user") if row.example_id != asked else "",
         _head(completion, "assistant"),
-        None,
-        ours.finish_reason,
-        ours.models or _NO_MODELS,
-        from_names(ours.token_kinds) if ours.token_kinds else (),
-        from_names(lost.token_kinds) if lost.token_kinds else (),
     )
+    if ours is not _NO_OURS:
+        _take_ours(found, ours, lost)
+    return found
+
+
+def _take_ours(event: RolloutFinished, ours: _Ours, lost: _Tokens) -> None:
+    """What only our part of a row tells, and few rows do."""
+    event.finish_reason = ours.finish_reason
+    if ours.models:
+        event.models = ours.models
+    if ours.token_kinds:
+        event.kinds = from_names(ours.token_kinds)
+    if lost.token_kinds:
+        event.lost_kinds = from_names(lost.token_kinds)
 
 
 def _recorded(records: list[_Record]) -> dict[str, tuple[int, int]]:
