@@ -144,6 +144,7 @@ class ToolRecord(TypedDict):
 class StepRecord(TypedDict):
     """One model call: `started` in unix seconds, `model_ms` of the try that was answered.
 
+    `model` is the name of the one that answered, where it is not that of the one asked for.
     `token_kinds` has what of its tokens was `cached`, `cache_write`, `reasoning`, `audio_input`
     or `audio_output`; it is there where any was.
     """
@@ -154,6 +155,7 @@ class StepRecord(TypedDict):
     output_tokens: int
     finish_reason: str | None
     token_kinds: NotRequired[dict[str, int]]
+    model: NotRequired[str]
 
 
 class TrajectoryStepTokens(TypedDict):

@@ -26,7 +26,8 @@ class State(dict[str, Any]):
     `time.perf_counter`, moved on by the time that it was held; `unanswered`, messages that stand
     before a model which has not answered them yet; `cleaned_up`, whether cleanup handlers ran;
     `failed_at`, the stage at which `state["error"]` was raised, where one was going on;
-    `token_kinds`, what of the tokens that it has used was of which kind.
+    `token_kinds`, what of the tokens that it has used was of which kind; `models`, calls by the
+    name of the model that answered, where it is not the one asked for.
 
     Args:
         args, kwargs: As for `dict`; `input` is the row that the rollout belongs to.
@@ -49,6 +50,7 @@ class State(dict[str, Any]):
         self.cleaned_up = False
         self.failed_at: Stage | None = None
         self.token_kinds: Kinds = ()
+        self.models: dict[str, int] = {}
 
     def __getitem__(self, key: str) -> Any:
         if key in self._FORWARDED:

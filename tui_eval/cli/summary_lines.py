@@ -10,6 +10,7 @@ from typing import Any
 from tui_eval.fold.outcome_words import endings, left_out_text
 from tui_eval.fold.run_state import RunState
 from tui_eval.fold.summary import Summary, summarize, worst_examples
+from tui_eval.model_names import is_same_model
 from tui_eval.printable import one_line
 from tui_eval.stats.cost import prices_text
 from tui_eval.stats.examples import ExampleFigures
@@ -127,15 +128,25 @@ def _what_went_wrong(summary: Summary) -> Iterator[str]:
         yield _share(word.capitalize(), count, summary.finished)
     if summary.failed_tools:
         yield _share("With a tool call that went wrong", summary.failed_tools, summary.finished)
-    if summary.models:
-        calls = (
-            f"{one_line(n, NAME_WIDTH)} {plural(c, 'call')}" for n, c in _first(summary.models)
-        )
-        yield from _wrapped("Answered by other models than was asked for", calls)
+    yield from _models(summary)
 
 
 def _share(what: str, count: int, finished: int) -> str:
     return f"{what}: {count} of {finished} ({count / max(finished, 1):.0%})"
+
+
+def _models(summary: Summary) -> Iterator[str]:
+    """Who answered in another model's place, and under which name the one that was asked did."""
+    asked = summary.run.model
+    others = {n: c for n, c in summary.models.items() if not is_same_model(asked, n)}
+    same = {n: c for n, c in summary.models.items() if n not in others}
+    for what, models in (
+        ("Answered by other models than was asked for", others),
+        ("Answered under the name", same),
+    ):
+        calls = (f"{one_line(n, NAME_WIDTH)} {plural(c, 'call')}" for n, c in _first(models))
+        if models:
+            yield from _wrapped(what, calls)
 
 
 def met(cause: str) -> str:

@@ -12,6 +12,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 from tui_eval.environments import teardowns
+from tui_eval.environments.answering_models import AnsweringModels
 from tui_eval.environments.author_logs import heed_variable
 from tui_eval.environments.client_cache import ClientCache
 from tui_eval.environments.datasets.example_sets import ExampleSets
@@ -131,6 +132,7 @@ class Environment(HasExamples, Ending, Evaluating, ABC):
         self._client_cache = ClientCache()
         if thread_safe is not None:
             self.thread_safe = thread_safe
+        self._answering_models = AnsweringModels()
         self.find_handlers()
         if self._teardowns:
             teardowns.expect(self)
@@ -277,6 +279,8 @@ class Environment(HasExamples, Ending, Evaluating, ABC):
             )
             model_ms = (time.perf_counter() - clock.began) * 1000
             observer.model_answered(*record_step(state, response, started, model_ms))
+            if response.model != model:
+                self._answering_models.note(state, model, response.model)
             return response
         except InvalidModelResponseError as error:
             observer.answer_refused(*count_usage(state, error.usage))

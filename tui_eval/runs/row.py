@@ -174,6 +174,8 @@ def _own_part(
     }
     if state.steps and (finish := state.steps[-1].get("finish_reason")) is not None:
         ours["finish_reason"] = finish
+    if state.models:
+        ours["models"] = state.models
     if state.token_kinds:
         ours["token_kinds"] = named(state.token_kinds)
     if verdicts := state.get("judge_response"):
