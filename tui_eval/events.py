@@ -139,6 +139,7 @@ class RolloutFinished(msgspec.Struct, tag="done", array_like=True, gc=False):
             `content_filter`; None where nobody told.
         models: Calls by the name of the model that answered, where it is not the one asked for.
         kinds, lost_kinds: What of the tokens was of which kind; see `token_kinds`.
+        code: Which version of the environment's code it is of, from 1; see `runs.versions`.
     """
 
     seq: int
@@ -173,6 +174,7 @@ class RolloutFinished(msgspec.Struct, tag="done", array_like=True, gc=False):
     models: dict[str, int] = {}
     kinds: tuple[int, ...] = ()
     lost_kinds: tuple[int, ...] = ()
+    code: int = 1
 
 
 class MessagesAdded(msgspec.Struct, tag="msgs", array_like=True):

@@ -89,6 +89,10 @@ def _reward_lines(summary: Summary) -> Iterator[str]:
         f"Rollouts: {summary.used} used, {summary.errored} errored, {summary.missing} missing "
         f"of {summary.total}"
     )
+    if found := summary.code_versions:
+        rows = ", ".join(f"{one.finished:,} of version {one.number}" for one in found)
+        means = ", ".join(reward_text(one.mean) for one in found)
+        yield f"Code: {plural(len(found), 'version')} of it: {rows}; mean rewards {means}"
     if summary.run.rollouts_per_example < 2:
         return
     rates = summary.pass_rates

@@ -28,10 +28,10 @@ class Change(BaseModel):
     """One difference that was accepted.
 
     Args:
-        name: The setting, where it has keys with the one that differs: `env_args.split`; `dataset`
-            or `env_version`.
-        before, now: JSON text, `nothing` where there is no such key; of a dataset what was done and
-            differs is told in words.
+        name: The setting, where it has keys with the one that differs: `env_args.split`; `dataset`,
+            `env_version`, or a part of the code: `code.FILE`, `rubric.FUNCTION`, `judge.model`.
+        before, now: JSON text, `nothing` where there is no such key; of a dataset or file what was
+            done and differs is told in words.
         at: When it was accepted, ISO 8601 in UTC.
     """
 
@@ -51,6 +51,12 @@ def change(name: str, before: Any, now: Any) -> Change:
     at = datetime.now(UTC).isoformat(timespec="seconds")
     then, since = (json.dumps(one, ensure_ascii=False, default=str) for one in (before, now))
     return Change(name=name, before=then, now=since, at=at)
+
+
+def text_change(name: str, before: str | None, now: str | None) -> Change:
+    """A difference between two texts; None where one side has no such thing."""
+    at = datetime.now(UTC).isoformat(timespec="seconds")
+    return Change(name=name, before=before or NOTHING, now=now or NOTHING, at=at)
 
 
 def changes(asked: Mapping[str, Any], before: Mapping[str, Any]) -> list[Change]:

@@ -14,11 +14,13 @@ from tui_eval.config.secret_values import hidden_names
 from tui_eval.engine.preparing.examples import Examples, GivenExamples, read_table
 from tui_eval.engine.preparing.prepare import lay_out, make_directory, run_started
 from tui_eval.engine.preparing.prepared import Prepared
+from tui_eval.engine.resuming.code_parts import code_now
 from tui_eval.engine.resuming.digests import keep_examples
 from tui_eval.engine.resuming.resume import content_changes
 from tui_eval.errors import Fault, RefusedError
 from tui_eval.runs.layout import RunDir, is_unsaved
 from tui_eval.runs.plain_json import Cleaner
+from tui_eval.runs.versions import CodeVersion
 from tui_eval.types import ClientConfig, RolloutInput
 
 if TYPE_CHECKING:
@@ -28,8 +30,10 @@ if TYPE_CHECKING:
 WHERE = "results_path"
 _COMPARED = {"model", "base_url", "env_args", "sampling_args", "num_examples",
              "rollouts_per_example"}  # fmt: skip
-_RECORDED = ("base_url", "env_version")
-"""Changes that a program need not accept: rows of the same model and environment fit together."""
+_RECORDED = ("base_url", "env_version", "code", "rubric", "judge")
+"""Changes that a program need not accept: rows of the same model and environment fit together.
+
+Those of code with another version say so."""
 ELSEWHERE = "Name another folder as results_path, or set TUI_EVAL_STATE_DIR"
 
 
@@ -49,14 +53,16 @@ def prepare_call(env: Environment, asked: Asked, base_url: str) -> Prepared:
     plan.rollouts_per_example = examples.per_example
     plan.groups = examples.groups
     keep_examples(plan, len(examples), _inputs(plan, examples))
+    code = code_now(plan, env)
     if run is not None and before is not None:
         plan.changes = list(before.changes)
-        _check_it_is_the_same(plan, asked, run, before, examples)
+        _check_it_is_the_same(plan, asked, run, before, examples, code)
     run, lock = make_directory(plan, run, "", ELSEWHERE)
     try:
         prepared = Prepared(plan, env, run, lock, examples, run_started(plan, env, run, examples))
         given = plan.sampling_args if asked.sampling_args is None else asked.sampling_args
         prepared.sampling_args = {**env.sampling_args, **given}
+        prepared.code = code
         lay_out(prepared, goes_on=before is not None, keep_errors=False)
     except OSError as error:
         lock.release()
@@ -131,7 +137,12 @@ def _inputs(plan: RunPlan, examples: Examples) -> Iterator[RolloutInput]:
 
 
 def _check_it_is_the_same(
-    plan: RunPlan, asked: Asked, run: RunDir, before: RunPlan, examples: Examples
+    plan: RunPlan,
+    asked: Asked,
+    run: RunDir,
+    before: RunPlan,
+    examples: Examples,
+    code: CodeVersion,
 ) -> None:
     """Refuses to go on with a run whose rows would not fit together with new ones."""
     now = plan.model_dump(include=_COMPARED)
@@ -150,9 +161,9 @@ def _check_it_is_the_same(
         what = f"the run in {run.path} has other inputs, or groups of other sizes"
         faults.append(Fault(WHERE, what, hint))
     if not faults:
-        changed += content_changes(run, before, _inputs(plan, examples))
-    plan.changes += [one for one in changed if one.name in _RECORDED]
-    refused = [one for one in changed if one.name not in _RECORDED]
+        changed += content_changes(run, before, plan, _inputs(plan, examples), code)
+    plan.changes += [one for one in changed if one.name.partition(".")[0] in _RECORDED]
+    refused = [one for one in changed if one.name.partition(".")[0] not in _RECORDED]
     faults += change_faults(refused, WHERE, "Start a new run for other settings")
     if faults:
         raise RefusedError(faults)

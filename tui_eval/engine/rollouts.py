@@ -64,6 +64,7 @@ class Work:
         out_of_budget: Whether nothing new may begin.
         lost: See `Prepared`.
         guard: Lets model calls through as they fit into a budget; None where there is none.
+        code: The number of the version of the code among those of the run, from 1.
     """
 
     env: Environment
@@ -80,6 +81,7 @@ class Work:
     out_of_budget: Callable[[], bool]
     lost: Mapping[int, Tokens]
     guard: CallGuard | None = None
+    code: int = 1
 
 
 class Rollouts:
@@ -351,6 +353,8 @@ class Rollouts:
         if watch.lost_input or watch.lost_output:
             lost = watch.lost_input, watch.lost_output, *watch.lost_kinds
             row["tui_eval"]["lost_usage"] = tokens_object(lost)
+        if work.code > 1:
+            row["tui_eval"]["code"] = work.code
         if work.examples.groups:
             row["tui_eval"]["row"] = watch.row
         return row

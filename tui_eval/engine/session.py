@@ -311,6 +311,7 @@ class Session:
             out_of_budget=self._out_of_budget,
             lost=self._prepared.lost,
             guard=guard,
+            code=self._prepared.code_number,
             goes_on=_is_cancellation if self._host.is_own else must_propagate,
         )
         return Rollouts(work, self._hub, self._gate, limits, self._writer, self._journal)

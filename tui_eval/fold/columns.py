@@ -93,12 +93,15 @@ class Columns:
             "time": lambda: self._array(state.total_ms) / 1000,
             "row": lambda: np.arange(self.total),
             "number": self._numbers,
+            "code": self._code,
         }
         if field in columns:
             found = columns[field]().astype(float)
         else:
             metric = state.facts.metrics.get(field.removeprefix(METRIC), array("d"))
             found = self._array(metric, math.nan).copy()
+        if field == "code":
+            found[self.stages() < DONE] = np.nan
         if field in ("turns", "calls", "input", "output", "tokens", "attempt"):
             found[self.stages() == 0] = np.nan  # what has not begun has none
         if field in SPENT:  # 0 once it is finished: nobody told
@@ -115,6 +118,15 @@ class Columns:
         for row, number in self.state.facts.numbers.copy().items():
             if row < self.total:
                 found[row] = number
+        return found
+
+    def _code(self) -> np.ndarray:
+        import numpy as np
+
+        found = np.ones(self.total)
+        for row, code in self.state.facts.code.copy().items():
+            if row < self.total:
+                found[row] = code
         return found
 
     def stages(self) -> np.ndarray:

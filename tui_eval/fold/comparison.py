@@ -19,6 +19,9 @@ from tui_eval.stats.paired import PairedDifference, holm, paired_difference
 if TYPE_CHECKING:
     import numpy as np
 
+MOST_PARTS = 6
+"""Parts of the code, and versions, that are named where more differ."""
+
 FIGURES = ("turns", "calls", "tokens", "time")
 """What is compared beside reward and metrics."""
 
@@ -41,12 +44,16 @@ class Side:
             its id where its row does not say what was asked.
         system: The system prompts that its examples have.
         untold: How many examples have only their ids.
+        code: The parts of its code by name, as it was last; empty where nothing tells.
+        versions: What was installed when it was worked on last, those that matter first.
     """
 
     state: RunState
     digests: Mapping[int, bytes]
     system: frozenset[str] = frozenset()
     untold: int = 0
+    code: Mapping[str, str] = field(default_factory=dict)
+    versions: Mapping[str, str] = field(default_factory=dict)
 
     def rows_by_content(self) -> dict[bytes, list[int]]:
         """The rows of every example; examples of the same content count as one."""
@@ -280,15 +287,19 @@ def _doubts(first: Side, second: Side, counts: tuple[int, int, int]) -> Iterator
 
 
 def differing_settings(sides: Sequence[Side]) -> dict[str, list[Any]]:
-    """Every setting that is not the same in all runs: its value in each, None where it has none."""
+    """Every setting that is not the same in all runs: its value in each, None where it has none.
+
+    Then what of the code and of what was installed differs, as far as that matters.
+    """
     asked = [_settings(side) for side in sides]
     names = dict.fromkeys(name for one in asked for name in one)
     found = {name: [one.get(name) for one in asked] for name in names}
-    return {
+    settings = {
         name: values
         for name, values in found.items()
         if any(value != values[0] for value in values)
     }
+    return settings | _parts_that_differ(sides)
 
 
 def _environment(side: Side) -> str | None:
@@ -312,3 +323,24 @@ def _settings(side: Side) -> dict[str, Any]:
         **{f"env_args.{name}": value for name, value in run.env_args.items()},
         "system prompt": "\n".join(sorted(side.system)) or None,
     }
+
+
+def _parts_that_differ(sides: Sequence[Side]) -> dict[str, list[Any]]:
+    """Parts of the code and versions that are not the same, where all runs tell theirs.
+
+    The first of each are named, those that matter first, and how many more there are.
+    """
+    found: dict[str, list[Any]] = {}
+    for before, more, parts in (
+        ("", "more parts of the code", [side.code for side in sides]),
+        ("version of ", "more versions", [side.versions for side in sides]),
+    ):
+        if not all(parts):
+            continue
+        names = dict.fromkeys(name for one in parts for name in one)
+        told = {name: [one.get(name) for one in parts] for name in names}
+        differing = [name for name, values in told.items() if len(set(values)) > 1]
+        found |= {f"{before}{name}": told[name] for name in differing[:MOST_PARTS]}
+        if len(differing) > MOST_PARTS:
+            found[more] = [len(differing) - MOST_PARTS] * len(sides)
+    return found

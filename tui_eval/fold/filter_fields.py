@@ -50,6 +50,7 @@ FIELDS = {
     "truncated": Field(CHOICE, "whether an answer was cut off", tuple(TRUTH)),
     "question": Field(TEXT, "beginning of the question"),
     "answer": Field(TEXT, "beginning of the answer"),
+    "code": Field(NUMBERS, "which version of the code, from 1"),
     "tag": Field(TEXT, "one of its tags"),
     "note": Field(TEXT, "what somebody noted on it"),
     "text": Field(TEXT, "the whole transcript, read from disk"),

@@ -18,7 +18,9 @@ class Outcomes:
     `stops` by the condition that ended them, `finishes` by why their last answer ended, where that
     was told. `truncated` have an answer that was cut off. `tools` has the calls and errors of each
     tool, `failed_tools` counts the rollouts with a call that went wrong. `models` are calls by the
-    name of the model that answered, where it was another than was asked for.
+    name of the model that answered, where it was another than was asked for. `later_code` has the
+    rollouts of every version of the code but the first: those that finished, those with a reward,
+    and the sum of the rewards.
     """
 
     def __init__(self) -> None:
@@ -30,6 +32,7 @@ class Outcomes:
         self.failed_tools = 0
         self.tools: dict[str, tuple[int, int]] = {}
         self.models: Counter[str] = Counter()
+        self.later_code: dict[int, tuple[int, int, float]] = {}
 
     def add(self, event: RolloutFinished) -> None:
         """Takes in a finished rollout."""
@@ -42,6 +45,8 @@ class Outcomes:
             self._add_tools(event.tools)
         if event.models:
             self.models.update(event.models)
+        if event.code != 1:
+            self._count_code(event, 1)
         if event.error is not None:
             self.errors[event.error] += 1
             self.classes[class_of_event(event)] += 1
@@ -53,6 +58,14 @@ class Outcomes:
             self.tools[name] = (before[0] + calls, before[1] + errors)
             failed = failed or errors > 0
         self.failed_tools += failed
+
+    def _count_code(self, event: RolloutFinished, by: int) -> None:
+        finished, used, total = self.later_code.get(event.code, (0, 0, 0.0))
+        if event.error is None and event.reward is not None:
+            used, total = used + by, total + by * event.reward
+        self.later_code[event.code] = (finished + by, used, total)
+        if not finished + by:
+            del self.later_code[event.code]
 
     def remove(self, was: RolloutFinished) -> None:
         """Takes out an errored rollout that was added."""
@@ -69,6 +82,8 @@ class Outcomes:
         self.failed_tools -= any(errors for _, errors in was.tools.values())
         for name, calls in was.models.items():
             _count_less(self.models, name, calls)
+        if was.code != 1:
+            self._count_code(was, -1)
         if was.error is not None:
             _count_less(self.errors, was.error)
             _count_less(self.classes, class_of_event(was))

@@ -107,6 +107,8 @@ class RowFacts:
         self.failed_tools = Codes()
         """Names of those of which a call went wrong."""
         self.truncated: set[int] = set()
+        self.code: dict[int, int] = {}
+        """Which version of the code a rollout is of, where that is not the first."""
         self.metrics: dict[str, array[float]] = {}
         self.numbers: dict[int, int] = {}
         """The number of a rollout in its group, where its row does not tell it."""
@@ -132,6 +134,8 @@ class RowFacts:
             self.failed_tools.put(row, TOOLS_APART.join(failed))
         if event.truncated:
             self.truncated.add(row)
+        if event.code != 1:
+            self.code[row] = event.code
         if event.number != row % per_example:
             self.numbers[row] = event.number
         self.questions.put(row // per_example, event.question)
@@ -154,6 +158,7 @@ class RowFacts:
         self.tools.remove(row)
         self.failed_tools.remove(row)
         self.truncated.discard(row)
+        self.code.pop(row, None)
         self.numbers.pop(row, None)
         self.answers.remove(row)
 

@@ -41,6 +41,7 @@ def row_object(state: RunState, row: int, notes: Notes) -> dict[str, Any]:
         "finish_reason": facts.finish.get(row) or None,
         "is_truncated": row in facts.truncated if finished else None,
         "attempt": state.attempt[row] or None,
+        "code": facts.code.get(row, 1) if finished else None,
         "turns": turns,
         "tool_calls": calls,
         "tools": _names(facts.tools.get(row)),

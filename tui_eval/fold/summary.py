@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from tui_eval.stats.cost import Prices
 from tui_eval.stats.examples import ExampleFigures
@@ -15,6 +15,15 @@ from tui_eval.token_kinds import named
 if TYPE_CHECKING:
     from tui_eval.events import RunFinished, RunStarted
     from tui_eval.fold.run_state import RunState
+
+
+class CodeRows(NamedTuple):
+    """The finished rollouts of one version of the code: those with a reward, and their mean."""
+
+    number: int
+    finished: int
+    used: int
+    mean: float | None
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,6 +54,7 @@ class Summary:
         last_cause: Why a rollout of this session was tried again last, where none succeeded.
         missing_columns: State columns that no rollout's state had, and which key may have been
             meant, as a sentence or nothing.
+        code_versions: The rows of each version of the code, where there are several.
         seconds: How long the run was worked on, over all its sessions.
     """
 
@@ -86,6 +96,7 @@ class Summary:
     refused_requests: int | None
     last_cause: str
     missing_columns: dict[str, str]
+    code_versions: list[CodeRows]
     seconds: float
 
     @property
@@ -157,8 +168,25 @@ def summarize(state: RunState) -> Summary:
         refused_requests=state.refused_requests,
         last_cause=state.last_cause if state.finished == state.errored else "",
         missing_columns=end.missing_columns if end is not None else {},
+        code_versions=code_versions(state),
         seconds=_seconds(run, end),
     )
+
+
+def code_versions(state: RunState) -> list[CodeRows]:
+    """What the rows of each version of the code came to; empty where all are of the first."""
+    later = state.outcomes.later_code
+    if not later:
+        return []
+    reward = state.reward_mean.result()
+    finished, used, total = state.finished, reward.n, (reward.mean or 0.0) * reward.n
+    for one, with_reward, sum_of_rewards in later.values():
+        finished, used, total = finished - one, used - with_reward, total - sum_of_rewards
+    every = {1: (finished, used, total), **later} if finished else later
+    return [
+        CodeRows(number, one, with_reward, rewards / with_reward if with_reward else None)
+        for number, (one, with_reward, rewards) in sorted(every.items())
+    ]
 
 
 def _seconds(run: RunStarted, end: RunFinished | None) -> float:

@@ -51,7 +51,15 @@ def _copy_files(run: RunDir, copy: RunDir) -> None:
     for path in copy.path.iterdir():
         if path != copy.lock:
             path.unlink()
-    for path in (run.journal, run.superseded, run.plan, run.metadata, run.notes, run.log):
+    for path in (
+        run.journal,
+        run.superseded,
+        run.plan,
+        run.metadata,
+        run.versions,
+        run.notes,
+        run.log,
+    ):
         if path.exists():
             shutil.copy2(path, copy.path / path.name)
     _copy_lines(run.results, copy.path / run.results.name)

@@ -55,6 +55,11 @@ class RunDir:
         return self.path / "metadata.json"
 
     @property
+    def versions(self) -> Path:
+        """Which code the rows are of, and what was installed."""
+        return self.path / "versions.json"
+
+    @property
     def journal(self) -> Path:
         """What results.jsonl does not have yet."""
         return self.path / "journal.jsonl"

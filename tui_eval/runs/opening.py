@@ -14,7 +14,7 @@ from tui_eval.runs.layout import NOTES, RESULTS, SUFFIXES, TEXT, RunDir
 from tui_eval.runs.scan import LineNumbers, decode_row
 from tui_eval.runs.story import Story
 
-OTHER_FILES = ("metadata.json", "journal.jsonl", "superseded.jsonl", NOTES)
+OTHER_FILES = ("metadata.json", "versions.json", "journal.jsonl", "superseded.jsonl", NOTES)
 """Files of a run directory that hold no rollouts to show."""
 
 

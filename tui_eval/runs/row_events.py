@@ -71,6 +71,7 @@ def event_of(line: Line, row: int, number: int) -> RolloutFinished:
         models=_models(ours.get("models")),
         kinds=from_names(ours.get("token_kinds")),
         lost_kinds=from_names(lost.get("token_kinds")),
+        code=code if isinstance(code := ours.get("code"), int) and 0 < code < 1 << 16 else 1,
     )
 
 

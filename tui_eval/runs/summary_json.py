@@ -91,6 +91,7 @@ def numbers_object(summary: Summary) -> dict[str, Any]:
             for name, (calls, errors) in summary.tools.items()
         },
         "models": summary.models,
+        "code_versions": [one._asdict() for one in summary.code_versions],
     }
 
 

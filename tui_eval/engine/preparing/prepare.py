@@ -6,6 +6,7 @@ import os
 import shutil
 import time
 from collections.abc import Iterable, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import nullcontext
 from dataclasses import replace
 from pathlib import Path
@@ -29,6 +30,7 @@ from tui_eval.engine.preparing.overriding import FLAG as REPLACED
 from tui_eval.engine.preparing.overriding import override, override_faults
 from tui_eval.engine.preparing.preflight import preflight
 from tui_eval.engine.preparing.prepared import Prepared
+from tui_eval.engine.resuming.code_parts import code_now, keep_versions
 from tui_eval.engine.resuming.digests import keep_examples
 from tui_eval.engine.resuming.resume import content_changes, run_to_resume, take_up
 from tui_eval.environments.importing import keeping_names, local_roots
@@ -46,6 +48,7 @@ from tui_eval.runs.layout import (
 from tui_eval.runs.lock import LockHeldError, RunLock
 from tui_eval.runs.plain_json import Cleaner
 from tui_eval.runs.unsaved import save_run
+from tui_eval.runs.versions import CodeVersion
 from tui_eval.runs.writer import write_atomically
 from tui_eval.types import ClientConfig, EndpointClientConfig
 
@@ -64,6 +67,7 @@ class Checked(NamedTuple):
     Args:
         run: The run that it goes on with, and `before` the plan of that one; None for a new one.
         notices: Sentences for people.
+        code: What the environment's code is.
     """
 
     plan: RunPlan
@@ -72,6 +76,7 @@ class Checked(NamedTuple):
     run: RunDir | None
     before: RunPlan | None
     notices: list[Notice]
+    code: CodeVersion
 
 
 def check(request: Request) -> Checked:
@@ -91,20 +96,23 @@ def check(request: Request) -> Checked:
     is_right = all(fault.hint == ACCEPT for fault in faults)
     env, table, wrong = _environment(plan)
     faults = [*(Fault(*fault) for fault in request.faults), *misnamed, *faults, *wrong]
-    if is_right and before and run and plan is not None and table is not None:
-        faults += changed_content(request, plan, run, before, table)
-    if plan is not None and not plan.no_preflight:
-        faults += preflight(plan, env, notices, is_new=run is None)
-    if faults or plan is None or env is None or table is None:
-        raise RefusedError(naming(run, faults))
-    notices += take_list_prices(plan)
-    keep_examples(plan, len(table), table)
+    with ThreadPoolExecutor(1) as pool:
+        looking = pool.submit(code_now, plan, env) if plan is not None and env is not None else None
+        if is_right and before and run and plan and looking is not None and table is not None:
+            faults += changed_content(request, plan, run, before, table, looking.result())
+        if plan is not None and not plan.no_preflight:
+            faults += preflight(plan, env, notices, is_new=run is None)
+        if faults or plan is None or env is None or table is None or looking is None:
+            raise RefusedError(naming(run, faults))
+        notices += take_list_prices(plan)
+        keep_examples(plan, len(table), table)
+        code = looking.result()
     plan.scores_path = request.scores_path or plan.scores_path
     new = plan.changes[len(before.changes) :] if before else []
     notices += [Notice(f"Accepted: {one}") for one in new]
     if not request.raw.get("no_preflight"):
         notices += column_notices(plan.state_columns, env)
-    return Checked(plan, env, table, run, before, notices)
+    return Checked(plan, env, table, run, before, notices, code)
 
 
 def naming(run: RunDir | None, faults: Iterable[Fault]) -> list[Fault]:
@@ -134,10 +142,15 @@ def go_to_its_folder(request: Request, before: RunPlan) -> list[Notice]:
 
 
 def changed_content(
-    request: Request, plan: RunPlan, run: RunDir, before: RunPlan, table: ExampleTable
+    request: Request,
+    plan: RunPlan,
+    run: RunDir,
+    before: RunPlan,
+    table: ExampleTable,
+    code: CodeVersion,
 ) -> list[Fault]:
-    """How dataset and package differ from those of the run; what is accepted goes to the plan."""
-    changed = content_changes(run, before, table)
+    """How dataset and code differ from those of the run; what is accepted goes to the plan."""
+    changed = content_changes(run, before, plan, table, code)
     if not request.raw.get("accept_changes"):
         return change_faults(changed, "--resume", ACCEPT)
     plan.changes += changed
@@ -158,7 +171,7 @@ def prepare(
         RefusedError: Somebody else writes the run, or it cannot be written.
         OSError: Its files cannot be read or written.
     """
-    plan, env, table, run, before, notices = checked
+    plan, env, table, run, before, notices, code = checked
     is_spent = run is not None and not keep_errors and budget_reached(plan, run)
     examples = Examples(table, plan.rollouts_per_example)
     run, lock = make_directory(plan, run, socket)
@@ -166,6 +179,7 @@ def prepare(
         prepared = Prepared(plan, env, run, lock, examples, run_started(plan, env, run, examples))
         prepared.sampling_args = {**env.sampling_args, **plan.sampling_args}
         prepared.notices = notices
+        prepared.code = code
         prepared.again = again
         lay_out(prepared, goes_on=before is not None, keep_errors=keep_errors or is_spent)
         if is_spent and any(event.error for event in prepared.done):
@@ -189,6 +203,7 @@ def lay_out(prepared: Prepared, *, goes_on: bool, keep_errors: bool) -> None:
     """
     meta = read_metadata(prepared.run)
     write_atomically(prepared.run.plan, plan_to_toml(prepared.plan).encode())
+    keep_versions(prepared, goes_on=goes_on)
     if goes_on:
         prepared.time_before_ms = float(meta.get("time_ms") or 0.0)
         prepared.started.worked_ms = prepared.time_before_ms

@@ -14,6 +14,7 @@ from tui_eval.events import RolloutFinished, RunStarted
 from tui_eval.messages import to_messages
 from tui_eval.runs.layout import RunDir
 from tui_eval.runs.lock import RunLock
+from tui_eval.runs.versions import CodeVersion
 from tui_eval.state import State
 from tui_eval.token_kinds import Tokens
 
@@ -35,6 +36,7 @@ class Prepared:
         time_before_ms: How long earlier sessions worked on the run.
         notices: Sentences for people.
         sampling_args: Parameters of every model call, as the environment and the plan have them.
+        code: What the environment's code is, and `code_number` its number among those of the run.
         env_version: Version of the environment, where one is said.
     """
 
@@ -53,6 +55,8 @@ class Prepared:
     time_before_ms: float = 0.0
     notices: list[Notice] = field(default_factory=list)
     sampling_args: dict[str, Any] = field(default_factory=dict)
+    code: CodeVersion = field(default_factory=CodeVersion)
+    code_number: int = 1
     env_version: str | None = field(init=False)
 
     def __post_init__(self) -> None:

@@ -15,6 +15,7 @@ from tui_eval.config.values import parse_values
 from tui_eval.engine.limiting.spending import spent_on_superseded
 from tui_eval.engine.preparing.examples import Examples
 from tui_eval.engine.preparing.prepared import Prepared
+from tui_eval.engine.resuming.code_parts import code_changes
 from tui_eval.engine.resuming.digests import digest_now, version_of
 from tui_eval.engine.suites.own_runs import plan_of, roots_of, rows_key
 from tui_eval.errors import Notice, RefusedError, warning
@@ -30,6 +31,7 @@ from tui_eval.runs.repair import Repaired, repair
 from tui_eval.runs.scan import scan
 from tui_eval.runs.unfinished import unfinished_tokens
 from tui_eval.runs.unsaved import Incomplete, incomplete_runs
+from tui_eval.runs.versions import DATASET, CodeVersion, read_versions
 from tui_eval.runs.writer import write_atomically
 from tui_eval.state import State
 from tui_eval.token_kinds import Tokens, minus
@@ -131,23 +133,46 @@ def _is_more(before: RunPlan, sizes: Mapping[str, int]) -> bool:
 
 
 def content_changes(
-    run: RunDir, before: RunPlan, examples: Iterable[Mapping[str, Any]]
+    run: RunDir,
+    before: RunPlan,
+    plan: RunPlan,
+    examples: Iterable[Mapping[str, Any]],
+    code: CodeVersion,
 ) -> list[Change]:
-    """How the dataset and the package of a run that goes on differ from what they were.
+    """How dataset, package, code and prices of a run that goes on differ from what they were.
 
     Args:
+        plan: As it goes on.
         examples: Those of the environment as it is now, in order.
+        code: Of the environment as it is now; it gets the dataset as a part.
     """
+    versions = read_versions(run)
     found = []
     digest = digest_now(before.examples_digest, examples)
     if digest != before.examples_digest:
         found.append(change("dataset", _digest(before.examples_digest), _digest(digest)))
-    versions = read_metadata(run).get("version_info")
-    if isinstance(versions, dict) and "env_version" in versions:
-        then, now = versions["env_version"], version_of(before.env_id, Path(before.env_dir_path))
+    else:
+        digest = versions.parts.get(DATASET, digest)
+    code.parts[DATASET] = digest
+    told = read_metadata(run).get("version_info")
+    if isinstance(told, dict) and "env_version" in told:
+        then, now = told["env_version"], version_of(before.env_id, Path(before.env_dir_path))
         if then != now:
             found.append(change("env_version", then, now))
-    return found
+    if versions.parts and not versions.knows(code):
+        found += code_changes(versions.parts, code.parts)
+    return found + _price_changes(before, plan)
+
+
+def _price_changes(before: RunPlan, plan: RunPlan) -> list[Change]:
+    """Prices that were known and are others now: the cost is that of all rows together."""
+    names = [name for name in RunPlan.model_fields if name.endswith("_price")]
+    pairs = {name: (getattr(before, name), getattr(plan, name)) for name in names}
+    return [
+        change(name, then, now)
+        for name, (then, now) in pairs.items()
+        if None not in (then, now) and then != now
+    ]
 
 
 def _digest(digest: str) -> str:

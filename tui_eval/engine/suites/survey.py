@@ -19,10 +19,12 @@ from tui_eval.engine.preparing.column_faults import column_faults, column_notice
 from tui_eval.engine.preparing.preflight import ask_endpoints, outputs_fault
 from tui_eval.engine.preparing.prepare import Checked, changed_content, naming, open_environment
 from tui_eval.engine.preparing.scoring_faults import scoring_faults
+from tui_eval.engine.resuming.code_parts import code_now
 from tui_eval.engine.resuming.digests import keep_examples
 from tui_eval.engine.suites.at_work import at_work_on
 from tui_eval.engine.suites.own_runs import Planned, choose_runs
 from tui_eval.errors import Fault, Notice, RefusedError, warning
+from tui_eval.runs.versions import CodeVersion
 
 if TYPE_CHECKING:
     from tui_eval.config.composing import Evaluation
@@ -143,8 +145,9 @@ def examine(request: Request, one: Planned, others: Sequence[dict[str, Any]] = (
     """
     plan, run, before = one.plan, one.run, one.before
     env, table, faults = _open(plan.model_dump(), others)
+    code = CodeVersion() if env is None else code_now(plan, env)
     if before is not None and run is not None and table is not None:
-        faults += changed_content(request, plan, run, before, table)
+        faults += changed_content(request, plan, run, before, table, code)
     if not request.raw.get("no_preflight"):
         faults += [] if run is not None else outputs_fault(plan)
         if env is not None:
@@ -155,7 +158,7 @@ def examine(request: Request, one: Planned, others: Sequence[dict[str, Any]] = (
     keep_examples(plan, len(table), table)
     new = plan.changes[len(before.changes) :] if before else []
     notices = [Notice(f"Accepted: {change}") for change in new]
-    return Checked(plan, env, table, run, before, notices)
+    return Checked(plan, env, table, run, before, notices, code)
 
 
 def _look_at_environments(

@@ -78,7 +78,10 @@ def write_export(
     write = writer_of(kind)
     total = len(source.finished)
     run = source.run
-    own = (run.results, run.plan, run.metadata, run.journal, run.superseded, run.notes, run.log)
+    own = (
+        *(run.results, run.plan, run.metadata, run.versions, run.journal, run.superseded),
+        *(run.notes, run.log),
+    )
     if path.resolve() in {one.resolve() for one in own}:
         raise RefusedError([Fault(str(path), "this is a file of the run itself", "Name another")])
     if path.exists() and is_replaceable(path) and not overwrite:

@@ -89,6 +89,7 @@ class _Ours(msgspec.Struct, gc=False):
     finish_reason: str | None = None
     models: dict[str, int] | None = None
     token_kinds: _Kinds | None = None
+    code: Annotated[int, msgspec.Meta(gt=0, lt=1 << 16)] = 1
 
 
 class _Row(msgspec.Struct, gc=False):
@@ -222,7 +223,7 @@ def _event(row: _Row, offset: int, length: int, asked: int | str | None) -> Roll
 
 def _take_ours(event: RolloutFinished, ours: _Ours, lost: _Tokens) -> None:
     """What only our part of a row tells, and few rows do."""
-    event.finish_reason = ours.finish_reason
+    event.finish_reason, event.code = ours.finish_reason, ours.code
     if ours.models:
         event.models = ours.models
     if ours.token_kinds:

@@ -155,7 +155,9 @@ class Reading:
         named = self.paths[place]
         is_own = named.is_dir() or run.place != run.path
         name = named.name if named.name and is_own else run.path.resolve().name
-        return ComparedRun(letter_of(place), name, run, side_of(state, iter(contents)), questions)
+        return ComparedRun(
+            letter_of(place), name, run, side_of(run, state, iter(contents)), questions
+        )
 
     def _rows(self, run: RunDir) -> RunState:
         from tui_eval.events import RolloutFinished, RunFinished

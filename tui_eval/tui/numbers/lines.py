@@ -6,6 +6,7 @@ from collections.abc import Callable, Iterator
 from itertools import chain, zip_longest
 
 from tui_eval.fold.run_state import RunState
+from tui_eval.fold.summary import code_versions
 from tui_eval.printable import one_line
 from tui_eval.stats.mean import Mean
 from tui_eval.stats.passk import pass_at_k
@@ -104,6 +105,10 @@ def _reward(state: RunState, width: int) -> Iterator[Line]:
     yield spread(start, ((_scored(state, reward), "muted"),), width)
     if state.errored:
         yield from left_out(state, reward, width)
+    for one in code_versions(state):
+        mean: Line = ((f"code {one.number} ", "muted"), (reward_text(one.mean), "strong"))
+        told = f"{one.used:,} scored of {one.finished:,} · filter code:{one.number}"
+        yield spread(mean, ((told, "muted"),), width)
 
 
 def _pass_rates(state: RunState, width: int) -> Iterator[Line]:
