@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import contextlib
 import errno
+import os
+import resource
 from pathlib import Path
 from typing import Any
 
@@ -142,6 +145,34 @@ def test_a_time_out_has_the_class_of_what_was_going_on(
     assert {row["error"]["error"] for row in rows} == {"RolloutTimeoutError"}
     kinds = [row["error"]["class"] for row in rows]
     assert kinds == ["environment", "endpoint", "tool", "environment"]
+
+
+class SpendsDescriptors(vf.SingleTurnEnv):
+    """Leaves none for the model call."""
+
+    async def setup_state(self, state: Any) -> Any:
+        self.before = resource.getrlimit(resource.RLIMIT_NOFILE)
+        self.kept = [os.open(os.devnull, os.O_RDONLY)]
+        resource.setrlimit(resource.RLIMIT_NOFILE, (self.kept[0] + 8, self.before[1]))
+        with contextlib.suppress(OSError):
+            while True:
+                self.kept.append(os.open(os.devnull, os.O_RDONLY))
+
+    @vf.cleanup
+    async def give_back(self, state: Any) -> None:
+        resource.setrlimit(resource.RLIMIT_NOFILE, self.before)
+        for one in self.kept:
+            os.close(one)
+
+
+async def test_a_call_for_which_no_descriptor_is_left_is_the_machines(
+    folder: Path, fault_server: FaultServer
+) -> None:
+    fault_server.script(CHAT, [TALKS])
+    rubric = vf.Rubric(funcs=[lambda completion: 1.0])
+    env = SpendsDescriptors(dataset=[{"question": "?"}], rubric=rubric)
+    row = await row_of(env, fault_server)
+    assert (row["error"]["error"], row["error"]["class"]) == ("ModelError", "engine")
 
 
 class OwnClientFails(vf.OpenAIChatCompletionsClient):
