@@ -44,12 +44,13 @@ def run_each(
     return done, run, rows
 
 
+SILENT = {**chat_answer(""), "choices": [{"index": 0, "message": {"content": ""}}]}
 UNUSABLE = {
     "401": (Reply(401, {"error": {"message": "bad key"}}), "AuthenticationError", "bad key"),
     "400": (Reply(400, {"error": {"message": "no such"}}), "BadRequestError", "no such"),
     "truncated": (Reply(200, b'{"choices": [{"mess'), "InvalidModelResponseError", "JSON"),
     "no-choices": (Reply(200, {"choices": []}), "InvalidModelResponseError", "choices"),
-    "empty": (Reply(200, chat_answer("")), "EmptyModelResponseError", ""),
+    "silent": (Reply(200, SILENT), "EmptyModelResponseError", "finish reason: None"),
     # It is given again and again, as often as it is asked for.
     "500": (Reply(500, b"oops", {"Retry-After": "0.01"}), "InternalServerError", "500"),
 }

@@ -132,6 +132,7 @@ def assert_error(row: dict[str, Any], chain: str) -> None:
     assert row["error"]["error"] == chain.partition(" ")[0]
 
 
+SILENT = {**chat_answer(""), "choices": [{"index": 0, "message": {"content": ""}}]}
 TWO_CHOICES = {**chat_answer("yes"), "choices": chat_answer("yes")["choices"] * 2}
 FINAL = {
     "401": (
@@ -167,7 +168,7 @@ FINAL = {
     ),
     "no choices": (Reply(body={"choices": []}), "InvalidModelResponseError", "0 choices"),
     "two choices": (Reply(body=TWO_CHOICES), "InvalidModelResponseError", "2 choices"),
-    "empty": (Reply(body=chat_answer("")), "EmptyModelResponseError", ""),
+    "empty": (Reply(body=SILENT), "EmptyModelResponseError", "finish reason: None"),
 }
 
 

@@ -8,10 +8,6 @@ from typing import Any
 
 import msgspec
 
-from tui_eval.errors import InvalidModelResponseError
-
-_SHOWN = 200
-
 
 class AnswerStruct(msgspec.Struct):
     """A part of an answer that can be dumped as the SDK's objects can."""
@@ -20,6 +16,10 @@ class AnswerStruct(msgspec.Struct):
         """The same as plain dicts and lists."""
         dumped: dict[str, Any] = msgspec.to_builtins(self)
         return dumped
+
+    def is_sound(self) -> bool:
+        """Whether a whole answer needs no second look: it tells no error, and why it ended."""
+        return True
 
 
 def as_data(value: Any) -> Any:
@@ -37,20 +37,6 @@ def take_told(into: AnswerStruct, told: Any, names: Iterable[str]) -> None:
         value = getattr(told, name)
         if value is not None:
             setattr(into, name, value)
-
-
-def read_answer(content: bytes, kind: type[msgspec.Struct], url: Any) -> Any:
-    """An answer, or a part of one, as what it should be.
-
-    Raises:
-        InvalidModelResponseError: It is no JSON, or not of that kind; names the endpoint's `url`.
-    """
-    try:
-        return decode_answer(content, kind)
-    except (ValueError, RecursionError) as error:
-        shown = content[:_SHOWN].decode(errors="replace") or "nothing at all"
-        text = f"{url} answered with no usable JSON ({error}): {shown}"
-        raise InvalidModelResponseError(text) from error
 
 
 def decode_answer(content: bytes, kind: Any) -> Any:

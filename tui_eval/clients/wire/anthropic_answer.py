@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from tui_eval.clients.wire.answer_struct import AnswerStruct
+from tui_eval.clients.wire.finish_reasons import FINISH_REASONS
 
 
 class AnthropicBlock(AnswerStruct):
@@ -43,3 +44,7 @@ class AnthropicAnswer(AnswerStruct):
     stop_sequence: str | None = None
     usage: AnthropicUsage | None = None
     error: Any = None
+
+    def is_sound(self) -> bool:
+        """See `AnswerStruct`."""
+        return self.error is None and bool(self.content) and self.stop_reason in FINISH_REASONS

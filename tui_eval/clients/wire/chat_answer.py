@@ -9,6 +9,7 @@ from __future__ import annotations
 from typing import Any
 
 from tui_eval.clients.wire.answer_struct import AnswerStruct
+from tui_eval.clients.wire.finish_reasons import FINISH_REASONS
 
 
 class ChatFunction(AnswerStruct):
@@ -97,3 +98,10 @@ class ChatAnswer(AnswerStruct):
     service_tier: str | None = None
     prompt_token_ids: list[int] | None = None
     error: Any = None
+
+    def is_sound(self) -> bool:
+        """See `AnswerStruct`."""
+        choices = self.choices
+        if self.error is not None or choices is None or len(choices) != 1:
+            return False
+        return choices[0].error is None and choices[0].finish_reason in FINISH_REASONS

@@ -136,8 +136,10 @@ def _text(message: Any) -> str | None:
 def _reasoning(message: Any, blocks: list[dict[str, Any]]) -> str | None:
     for name in _REASONING:
         value = getattr(message, name, None)
-        if isinstance(value, str) and value:
+        if value and isinstance(value, str):
             return value
+    if not blocks and not isinstance(message.content, list):
+        return None
     thoughts = [_thought(block) for block in blocks]
     if isinstance(message.content, list):
         thoughts += map(thought_in_part, message.content)
@@ -162,7 +164,7 @@ def _blocks(message: Any) -> list[dict[str, Any]]:
     """OpenRouter's `reasoning_details`, or the `thinking_blocks` of LiteLLM."""
     for name in ("reasoning_details", "thinking_blocks"):
         told = getattr(message, name, None)
-        if isinstance(told, list):
+        if told and isinstance(told, list):
             return [block for block in told if isinstance(block, dict) and _is_block(block)]
     return []
 

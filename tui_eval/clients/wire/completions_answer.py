@@ -6,6 +6,7 @@ from typing import Any
 
 from tui_eval.clients.wire.answer_struct import AnswerStruct
 from tui_eval.clients.wire.chat_answer import ChatUsage
+from tui_eval.clients.wire.finish_reasons import FINISH_REASONS
 
 
 class CompletionChoice(AnswerStruct):
@@ -31,3 +32,10 @@ class CompletionAnswer(AnswerStruct):
     usage: ChatUsage | None = None
     system_fingerprint: str | None = None
     error: Any = None
+
+    def is_sound(self) -> bool:
+        """See `AnswerStruct`."""
+        choices = self.choices
+        if self.error is not None or choices is None or len(choices) != 1:
+            return False
+        return choices[0].error is None and choices[0].finish_reason in FINISH_REASONS

@@ -17,7 +17,7 @@ import msgspec
 
 from tui_eval.clients.faults import error_in_answer, server_message, status_error
 from tui_eval.clients.refused_prompts import is_refused
-from tui_eval.clients.wire.answer_struct import AnswerStruct, read_answer
+from tui_eval.clients.wire.answer_struct import AnswerStruct, decode_answer
 from tui_eval.clients.wire.finish_reasons import failed_status
 from tui_eval.errors import InvalidModelResponseError
 
@@ -72,6 +72,8 @@ _NAMED_BY = ("code", "status_code", "error_code", "type", "status")
 _IN_TEXT = re.compile(r"\s*(?:error(?: code)?:?\s*)?([45]\d\d)\b|(?:litellm\.)?(\w+Error)\b")
 _WORDS = re.compile(r"(?<=[a-z0-9])(?=[A-Z])")
 _FAILURE_FIELDS = ("message", "detail", "msg")
+_SHOWN = 200
+"""Characters of an answer that are shown where it cannot be read."""
 
 
 class ToldError(Exception):
@@ -205,10 +207,12 @@ def read_part(content: bytes, kind: type[msgspec.Struct], url: Any) -> Any:
         InvalidModelResponseError: It is one without, no JSON, or not of that kind.
     """
     try:
-        return read_answer(content, kind, url)
-    except InvalidModelResponseError:
+        return decode_answer(content, kind)
+    except (ValueError, RecursionError) as error:
         raise_told_elsewhere(content)
-        raise
+        shown = content[:_SHOWN].decode(errors="replace") or "nothing at all"
+        text = f"{url} answered with no usable JSON ({error}): {shown}"
+        raise InvalidModelResponseError(text) from error
 
 
 def read_whole(content: bytes, kind: type[msgspec.Struct], url: Any) -> Any:
@@ -219,9 +223,10 @@ def read_whole(content: bytes, kind: type[msgspec.Struct], url: Any) -> Any:
         InvalidModelResponseError: It is no JSON, or not of that kind; names the endpoint's `url`.
     """
     answer = read_part(content, kind, url)
-    raise_if_failed(answer)
-    if is_bare(answer):
-        raise_told_elsewhere(content)
+    if not answer.is_sound():
+        raise_if_failed(answer)
+        if is_bare(answer):
+            raise_told_elsewhere(content)
     return answer
 
 

@@ -6,6 +6,7 @@ from typing import Any
 
 from tui_eval.clients.wire.answer_struct import AnswerStruct
 from tui_eval.clients.wire.chat_answer import CompletionTokens, PromptTokens
+from tui_eval.clients.wire.finish_reasons import FINISH_REASONS
 
 
 class IncompleteDetails(AnswerStruct):
@@ -35,3 +36,7 @@ class ResponsesAnswer(AnswerStruct):
     incomplete_details: IncompleteDetails | None = None
     output: list[dict[str, Any]] | None = None
     usage: ResponsesUsage | None = None
+
+    def is_sound(self) -> bool:
+        """See `AnswerStruct`."""
+        return self.error is None and bool(self.output) and self.status in FINISH_REASONS
