@@ -153,12 +153,19 @@ async def test_who_turns_to_a_rollout_late_hears_what_its_tools_took_and_how_the
     calls = [{"id": name, "name": name, "arguments": "{}"} for name in ("add", "lost", "last")]
     watch = RolloutWatch(3, 0, Hub(), Gate(), Held())
     watch.messages_added([{"role": "user", "content": "?"}])
-    watch.tool_finished("add", "add", 900.0, "ValueError: of an earlier attempt", "Error")
+    watch.tool_finished(
+        {"id": "add", "name": "add", "ms": 900.0, "error": "ValueError: of an earlier attempt"},
+        "Error",
+    )
     watch.begin_attempt()
     watch.messages_added([{"role": "user", "content": "?"}])
     watch.messages_added([{"role": "assistant", "content": "", "tool_calls": calls}])
-    watch.tool_finished("add", "add", 5.0, None, [{"type": "text", "text": "42"}])
-    watch.tool_finished("lost", "lost", 7.0, "KeyError: 'x'", "Error: 'x'")
+    watch.tool_finished(
+        {"id": "add", "name": "add", "ms": 5.0, "error": None}, [{"type": "text", "text": "42"}]
+    )
+    watch.tool_finished(
+        {"id": "lost", "name": "lost", "ms": 7.0, "error": "KeyError: 'x'"}, "Error: 'x'"
+    )
     rollout = Rollout(3)
     for event in watch.story():
         rollout.apply(event)

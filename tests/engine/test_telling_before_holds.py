@@ -69,7 +69,7 @@ async def test_what_waits_is_told_before_code_that_may_hold_the_loop_again(
         assert heard(client) == []
 
         clock[0] += 2.0
-        watch.tool_finished("id", "sleep", 2000, None, "")
+        watch.tool_finished({"id": "id", "name": "sleep", "ms": 2000, "error": None}, "")
         watch.staged(Stage.SCORING)
         assert [(event.stage, event.tool_calls) for event in heard(client)] == [(Stage.SCORING, 1)]
 

@@ -43,7 +43,7 @@ async def test_the_log_has_messages_and_tools_in_words(caplog: pytest.LogCapture
     watch.messages_added([vf.UserMessage(content="It's\n\x1b[2Jtwo"), {"role": "system"}])
     watch.messages_added([vf.AssistantMessage(content="I multiply", tool_calls=[call])])
     watch.tool_finished({"id": "c1", "name": "multiply", "ms": 4.0, "error": None}, "4")
-    watch.tool_finished("c1", "multiply", 4.0, "ToolCallError", "no")
+    watch.tool_finished({"id": "c1", "name": "multiply", "ms": 4.0, "error": "ToolCallError"}, "no")
     assert [record.getMessage().partition("attempt 1: ")[2] for record in caplog.records] == [
         "user: It's\\n␛[2Jtwo",
         "system: ",
