@@ -307,3 +307,31 @@ async def test_a_log_with_nothing_in_it_says_so(live: bool) -> None:
         feed.logged = LOG.splitlines()[1].encode() + b"\n"
         stage.live.log_pane.poll()
         await stage.until(lambda: "seed 7" in shown(stage))
+
+
+async def test_enter_on_a_line_opens_the_rollout_that_it_belongs_to() -> None:
+    async with staged_app(over()) as stage:
+        await open_log(stage)
+        row = stage.live.rollouts.row
+        wanted = 3 if row != 3 else 4
+        lines = f"{STAMP} WARNING tui_eval.rollout[{wanted}]: example 1 #0: tool divide failed\n"
+        await write(stage, f"{lines}Traceback (most recent call last):\nValueError: no\n")
+        await stage.press("end")
+        assert stage.live.log_pane.fold_word == "rollout"
+        await stage.press("enter")
+        await stage.until(lambda: stage.live.reader.row == wanted)
+        assert stage.live.focused is stage.live.story
+
+
+async def test_what_a_rollout_printed_leads_to_it_too_and_other_lines_unfold() -> None:
+    async with staged_app(over()) as stage:
+        await open_log(stage)
+        await write(stage, f"{STAMP} PRINT[5] looks for Ulm\n")
+        await stage.press("end", "enter")
+        await stage.until(lambda: stage.live.reader.row == 5)
+        await open_log(stage)
+        await write(stage, "".join(f"{STAMP} PRINT once\n" for _ in range(2)))
+        await stage.press("end", "enter")
+        await stage.pilot.pause()
+        assert stage.live.reader.row == 5
+        assert stage.live.focused is stage.live.log_pane

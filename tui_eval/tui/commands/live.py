@@ -117,7 +117,8 @@ COMMANDS = (
         footer="its rollouts", rank=9, name="rollouts",
     ),
     Command(
-        "enter", "switch_fold", "log", READ, "In the log: unfold, fold", footer="unfold", rank=9,
+        "enter", "switch_fold", "log", READ, "In the log: its rollout, or unfold, fold",
+        footer="unfold", rank=9,
     ),
     Command("l,right", "unfold", "log", HIDDEN, "Unfold"),
     Command("h,left", "fold", "log", HIDDEN, "Fold"),

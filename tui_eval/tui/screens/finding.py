@@ -9,6 +9,7 @@ from tui_eval.tui.look.titles import STILL_LOADING
 from tui_eval.tui.rollouts.filter_entry import error_condition, tool_condition
 from tui_eval.tui.screens.annotating import AnnotatingScreen
 from tui_eval.tui.widgets.line_view import LineView
+from tui_eval.tui.widgets.log_pane import LogPane
 from tui_eval.tui.widgets.metrics_panel import MetricsPanel
 
 
@@ -54,6 +55,14 @@ class FindingScreen(AnnotatingScreen):
             self.rollouts.select(row)
             if not self.rollouts.size.height:
                 self.action_pane(1)
+
+    def on_log_pane_opened(self, message: LogPane.Opened) -> None:
+        """Shows the rollout that a line of the log belongs to."""
+        if message.row < self.state.total:
+            self.rollouts.select(message.row)
+            self.action_pane(2)
+        else:
+            self._say(STILL_LOADING)
 
     def on_line_view_missed(self, message: LineView.Missed) -> None:
         """A key had nothing to do."""
