@@ -20,6 +20,8 @@ from tui_eval.stats.trend import RunningTrend
 from tui_eval.token_kinds import Tokens, plus
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from tui_eval import events as ev
 
 LIMITS_KEPT = 16
@@ -201,9 +203,9 @@ class RunState(RolloutColumns):
 
     def apply(self, event: ev.Event) -> None:
         """Takes in one event; those of a connection, the engine itself or one text are ignored."""
-        handler = getattr(self, f"_on_{type(event).__name__}", None)
+        handler = _HANDLERS.get(type(event).__name__)
         if handler is not None:
-            handler(event)
+            handler(self, event)
             self.changed += 1
 
     def _on_RunStarted(self, event: ev.RunStarted) -> None:
@@ -389,6 +391,14 @@ class RunState(RolloutColumns):
 
     def _on_Refused(self, event: ev.Refused) -> None:
         self.refused = event.faults
+
+
+_HANDLERS: dict[str, Callable[[RunState, Any], None]] = {
+    name.removeprefix("_on_"): handler
+    for name, handler in vars(RunState).items()
+    if name.startswith("_on_")
+}
+"""By the name of the event's class."""
 
 
 def line_text(line: ev.LineUnreadable) -> str:
