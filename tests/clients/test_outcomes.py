@@ -5,11 +5,13 @@ from __future__ import annotations
 import json
 from typing import Any
 
+import openai
 import pytest
 from endpoint_scripts import ANSWERS, PATHS, Connect, take
 from servers import FaultServer, Reply
 from streamed_answers import SSE, events_of, sent
 
+from tui_eval.clients.openai_chat import OpenAIChatCompletionsClient
 from tui_eval.errors import (
     EmptyModelResponseError,
     InvalidModelResponseError,
@@ -406,3 +408,26 @@ async def test_a_wait_that_a_gateway_passes_on_is_kept_to(
         failed = Reply(body=sent([told]), headers=SSE)
     await ask(connect, fault_server, CHAT, way, failed, reply(CHAT, way, ANSWERS[CHAT]))
     assert naps[0] >= 7
+
+
+@pytest.mark.parametrize("retries", [0, 2])
+async def test_a_client_that_was_handed_in_tries_as_often_as_it_says(
+    fault_server: FaultServer,
+    naps: list[float],
+    monkeypatch: pytest.MonkeyPatch,
+    retries: int,
+) -> None:
+    async def no_sleep(*_: Any, **__: Any) -> None:
+        pass
+
+    monkeypatch.setattr("openai._base_client.AsyncAPIClient._sleep_for_retry", no_sleep)
+    sdk = openai.AsyncOpenAI(api_key="k", base_url=f"{fault_server.url}/v1", max_retries=retries)
+    client = OpenAIChatCompletionsClient(sdk)
+    told = {"error": {"code": 502, "message": "gone"}}
+    for failed in (Reply(body=told), Reply(502, told)):
+        fault_server.requests.clear()
+        fault_server.script(PATHS[CHAT], [failed])
+        with pytest.raises(ModelError, match=r"502 from http.*gone"):
+            await client.get_response(PROMPT, "m", {})
+        assert len(fault_server.requests) == retries + 1
+    await client.close()

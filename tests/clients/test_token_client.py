@@ -8,6 +8,7 @@ from typing import Any
 import pytest
 from aiohttp import web
 from endpoint_scripts import take
+from pretended_time import PretendedTime
 from streamed_answers import SSE, events_of, sent
 
 from tui_eval.clients.openai_token import OpenAIChatCompletionsTokenClient
@@ -42,6 +43,7 @@ class TemplateEndpoint:
         self.forgets_answers = False
         self.finish_reason = "stop"
         self.refusal: str | None = None
+        self.failures = 0
 
     def tokens(self, messages: list[dict[str, Any]], answer_follows: bool) -> list[int]:
         ids: list[int] = []
@@ -62,6 +64,9 @@ class TemplateEndpoint:
         body = await self._received(request)
         if self.refusal:
             return web.json_response({"error": {"message": self.refusal}}, status=400)
+        if self.failures:
+            self.failures -= 1
+            return web.json_response({"error": {"code": 503, "message": "no capacity"}})
         prompt = body.get("tokens") or self.tokens(body["messages"], True)
         said = [self.TOKEN_OF_HI, END]
         choice = {
@@ -271,3 +276,21 @@ async def test_what_the_route_refuses_is_the_error_it_always_is(
         await take_turn(client, state, [UserMessage(content="two")])
 
     assert "/v1/chat/completions/tokens" in str(raised.value)
+
+
+@pytest.mark.parametrize("way", WAYS)
+async def test_a_failure_told_in_a_200_is_tried_again_on_the_second_route_too(
+    endpoint: TemplateEndpoint, way: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    naps = PretendedTime(monkeypatch).naps
+    config = ClientConfig(api_base_url=endpoint.url, max_retries=1, stream=way == "streamed")
+    made = OpenAIChatCompletionsTokenClient(config, api_key="key")
+    state = State(trajectory=[])
+    await take_turn(take(way, made), state, [UserMessage(content="one")])
+    endpoint.failures = 1
+    response = await take_turn(made, state, [UserMessage(content="two")])
+    assert (response.message.content, len(naps)) == ("HI", 1)
+    endpoint.failures = 2
+    with pytest.raises(ModelError, match=r"503 from .*no capacity"):
+        await take_turn(made, state, [UserMessage(content="three")])
+    await made.close()

@@ -123,13 +123,15 @@ def test_an_endpoint_that_lists_its_models_slowly_is_used_soon(
     assert_used(program, fault_server, slow)
 
 
+@pytest.mark.parametrize("told", ["by its status", "inside a 200"])
 @pytest.mark.parametrize("status", [401, 403])
 def test_a_refused_key_is_named_by_its_variable(
-    program: Program, fault_server: FaultServer, status: int
+    program: Program, fault_server: FaultServer, status: int, told: str
 ) -> None:
     echo(program)
     program.env["MY_KEY"] = "secret-value"
-    fault_server.script(MODELS, [Reply(status)])
+    refused = {"error": {"code": status, "message": "no such key"}}
+    fault_server.script(MODELS, [Reply(status) if told == "by its status" else Reply(body=refused)])
     done = run(program, fault_server, "-k", "MY_KEY")
     assert_refused_unpaid(done, fault_server, f"the key in MY_KEY is refused (HTTP {status})")
     assert "secret-value" not in done.err

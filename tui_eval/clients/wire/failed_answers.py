@@ -250,6 +250,17 @@ def raise_told_elsewhere(content: bytes) -> None:
         raise told_error(told)
 
 
+def status_of_failure(content: bytes) -> int:
+    """The status that a body tells of a failure; 0 where it is no failure, or names none."""
+    try:
+        raise_told_elsewhere(content)
+    except ToldError as error:
+        return error.status_code
+    except InvalidModelResponseError:
+        pass
+    return 0
+
+
 def _told_elsewhere(data: Any) -> Any:
     if not isinstance(data, dict):
         return None

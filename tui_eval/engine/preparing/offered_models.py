@@ -10,6 +10,7 @@ from tui_eval.clients.base_urls import read_anthropic_url, read_base_url
 from tui_eval.clients.causes import cause_of
 from tui_eval.clients.credentials import credentials_of
 from tui_eval.clients.openai_sdk import key_headers
+from tui_eval.clients.wire.failed_answers import status_of_failure
 from tui_eval.errors import Fault, Notice, RefusedError, nearest, warning
 from tui_eval.types import ClientConfig
 
@@ -45,6 +46,8 @@ def unknown_model(
     except Exception as error:  # whatever a network does
         cause = cause_of(error, url)
         return [] if cause is None or cause.passes else [Fault(url, cause.text)]
+    if status == 200:
+        status = status_of_failure(body) or status
     if status in (401, 403):
         return [_key_refused(url, status, key_var, client_type)]
     offered = _names(body) if status == 200 else None
