@@ -9,10 +9,14 @@ from collections.abc import AsyncIterator
 from contextlib import ExitStack, asynccontextmanager
 from typing import Any
 
+import anthropic
+import openai
 import pytest
 from endpoint_scripts import ANSWERS, CHAT_ANSWER, PATHS, Connect, take
 from servers import FaultServer, Reply
 
+from tui_eval.clients.anthropic_messages import AnthropicMessagesClient
+from tui_eval.clients.openai_chat import OpenAIChatCompletionsClient
 from tui_eval.clients.retry_after import asked_wait
 from tui_eval.errors import ErrorChain, ModelError
 from tui_eval.messages import UserMessage
@@ -239,3 +243,25 @@ async def test_anthropics_overload_passes_whatever_its_status(
         assert (await ask(client)).message.content == "ok"
 
     assert len(naps) == 1
+
+
+@pytest.mark.parametrize("sdk", ["openai", "anthropic"])
+async def test_a_client_that_was_handed_in_waits_at_the_endpoints_pace_too(
+    fault_server: FaultServer, naps: list[float], sdk: str
+) -> None:
+    kind = "anthropic_messages" if sdk == "anthropic" else "openai_chat_completions"
+    refused = Reply(429, headers={"Retry-After": "7"})
+    fault_server.script(PATHS[kind], [*[refused] * 5, Reply(body=ANSWERS[kind])])
+    made: Any
+    if sdk == "anthropic":
+        made = anthropic.AsyncAnthropic(base_url=fault_server.url, api_key="k", max_retries=1)
+        client: Any = AnthropicMessagesClient(made)
+    else:
+        made = openai.AsyncOpenAI(base_url=f"{fault_server.url}/v1", api_key="k", max_retries=1)
+        client = OpenAIChatCompletionsClient(made)
+    assert (await ask(client)).message.content == "ok"
+    assert len(naps) >= 5 and sum(naps) >= 35
+    fault_server.script(PATHS[kind], [Reply(500)])
+    with pytest.raises(ModelError, match="tried 2 times"):
+        await ask(client)
+    await client.close()

@@ -8,6 +8,7 @@ from typing import Any
 import openai
 import pytest
 from made_states import rollout
+from pretended_time import PretendedTime
 from servers import FaultServer, Reply
 
 from tui_eval.clients import make_client, pacing
@@ -172,3 +173,18 @@ async def test_who_calls_the_sdk_by_himself_gets_what_it_gives(
     state = rollout()
     await rubric.score_rollout(state)
     assert state["reward"] == 1.0
+
+
+@each_kind
+async def test_a_rate_limit_at_the_judge_costs_no_verdict(
+    fault_server: FaultServer, kind: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    naps = PretendedTime(monkeypatch).naps
+    refused = Reply(429, {"error": LIMIT}, {"Retry-After": "9"})
+    fault_server.script(PATH, [*[refused] * 4, reply(kind, said("yes"))])
+    rubric = JudgeRubric(judge_client=client_of(fault_server, kind, retries=1))
+    rubric.add_reward_func(says_yes)
+    state = rollout()
+    await rubric.score_rollout(state)
+    assert (state["reward"], len(fault_server.requests)) == (1.0, 5)
+    assert sum(naps) >= 36

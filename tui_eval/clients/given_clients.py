@@ -10,12 +10,16 @@ import weakref
 from collections.abc import Awaitable, Callable
 from typing import Any
 
+from tui_eval.clients.pacing import Pace, pace_of
 from tui_eval.clients.retrying import Retries, send_with_retries
+from tui_eval.clients.secrets import Secrets
 from tui_eval.clients.wire.failed_answers import raise_if_failed
 
 _USED: weakref.WeakKeyDictionary[asyncio.AbstractEventLoop, weakref.WeakSet[Any]] = (
     weakref.WeakKeyDictionary()
 )
+_SDKS = ("openai", "anthropic")
+_PACED: weakref.WeakKeyDictionary[Any, tuple[Any, Retries]] = weakref.WeakKeyDictionary()
 _LOCK = threading.Lock()  # loops run on threads of their own
 
 
@@ -56,6 +60,24 @@ def retries_of(client: Any) -> int:
     """How often an SDK's client tries again by itself; 0 where it does not say."""
     told = getattr(client, "max_retries", 0)
     return told if isinstance(told, int) else 0
+
+
+def paced(client: Any) -> tuple[Any, Retries]:
+    """A client of an SDK without tries of its own, and its retries as ours.
+
+    So its requests wait at their endpoint's pace, and a limit there loses nothing. What is of no
+    SDK, or of a class that somebody derived, keeps its own tries: it is given as it is.
+    """
+    retries = Retries(retries_of(client))
+    if type(client).__module__.partition(".")[0] not in _SDKS:
+        return client, retries
+    if (known := _PACED.get(client)) is not None:
+        return known
+    key = getattr(client, "api_key", None) or ""
+    key = key if isinstance(key, str) else ""
+    pace = pace_of(str(client.base_url).rstrip("/"), key, Pace().patience)
+    single = client.with_options(max_retries=0)
+    return _PACED.setdefault(client, (single, Retries(retries.most, pace, Secrets([key]))))
 
 
 async def ask_sdk(

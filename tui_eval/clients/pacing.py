@@ -57,7 +57,7 @@ class Pace:
         self.is_limited = False
         self.waiting = 0
         self.reason = ""
-        self._patience = patience
+        self.patience = patience
         self._refusing_s = self._refused_at = self._asked = 0.0
         self._rate = math.inf
         self._guess_over: float | None = None
@@ -71,7 +71,7 @@ class Pace:
     @property
     def is_given_up(self) -> bool:
         """Whether nothing was let through for so long that no request is tried again."""
-        return self._refusing_s > self._patience
+        return self._refusing_s > self.patience
 
     @property
     def expected_s(self) -> float:

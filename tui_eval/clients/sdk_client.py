@@ -14,7 +14,7 @@ import msgspec
 
 from tui_eval.clients.base import Client, ClientT, MessagesT, ToolT, is_own
 from tui_eval.clients.base_urls import BaseUrl, is_missing_route, read_base_url
-from tui_eval.clients.given_clients import ask_sdk, note_use, retries_of
+from tui_eval.clients.given_clients import ask_sdk, note_use, paced
 from tui_eval.clients.refused_parameters import LearntParameters, Refusals, instead
 from tui_eval.clients.retrying import Retries, send_with_retries
 from tui_eval.clients.sampling import CallOptions
@@ -68,18 +68,18 @@ class SdkClient(Client[ClientT, MessagesT, Any, ToolT], Generic[ClientT, Message
         assert self.config is not None  # a client that was handed in has its own
         return HttpSession(self.config)
 
-    @cached_property
+    @property
     def _single_try_client(self) -> Any:
-        """The SDK's client for calls that are tried again here; one handed in tries by itself."""
-        made: Any = self.client
-        if self.config is None or not is_own(type(self).setup_client):
-            return made
-        return made.with_options(max_retries=0)
+        """The SDK's client for calls that are tried again here."""
+        return self._by_sdk[0]
 
     @cached_property
-    def _given_retries(self) -> Retries:
-        """For failures that such a client takes for answers, as often as it tries others again."""
-        return Retries(retries_of(self.client))
+    def _by_sdk(self) -> tuple[Any, Retries]:
+        """The SDK's client for calls that are tried again here, and how they are."""
+        made: Any = self.client
+        if self.config is None or not is_own(type(self).setup_client):
+            return paced(made)
+        return made.with_options(max_retries=0), self._retries
 
     @abstractmethod
     def sdk(self) -> ModuleType:
@@ -182,7 +182,8 @@ class SdkClient(Client[ClientT, MessagesT, Any, ToolT], Generic[ClientT, Message
             if self._streams and self._endpoint is not None and kind is self.ANSWER:
                 return await self._stream(self._endpoint.at(url), body, options, state)
             send = self._sender(url, kind, encode_body(body), options)
-            return await send_with_retries(send, self._retries, state)
+            retries = self._retries if self._endpoint is not None else self._by_sdk[1]
+            return await send_with_retries(send, retries, state)
         except Exception as error:
             refusals = refusals or Refusals()
             body = refusals.answer(error, body)
@@ -286,9 +287,8 @@ class SdkClient(Client[ClientT, MessagesT, Any, ToolT], Generic[ClientT, Message
             return await create(**named, **given, extra_body=rest)
 
         try:
-            by_itself = self._single_try_client is self.client
-            retries = self._given_retries if by_itself else self._retries
-            return await ask_sdk(send, retries, state, tries_by_itself=by_itself)
+            single, retries = self._by_sdk
+            return await ask_sdk(send, retries, state, tries_by_itself=single is self.client)
         except ToldError as error:
             raise self._as_sdk_error(error) from None
         except (json.JSONDecodeError, self.sdk().APIResponseValidationError) as error:

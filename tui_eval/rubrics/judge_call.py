@@ -16,8 +16,7 @@ from inspect import Parameter
 from typing import Any
 
 from tui_eval.clients.base import Client
-from tui_eval.clients.given_clients import ask_sdk, retries_of
-from tui_eval.clients.retrying import Retries
+from tui_eval.clients.given_clients import ask_sdk, paced
 from tui_eval.clients.wire.finish_reasons import finish_reason
 from tui_eval.errors import JudgeError
 from tui_eval.messages import UserMessage, text_of
@@ -94,7 +93,8 @@ class Judge:
             raise JudgeError(f"{self} gave an empty verdict")
 
     async def _create(self, prompt: str, sampling_args: SamplingArgs) -> Any:
-        create = self.client.chat.completions.create
+        single, retries = paced(self.client)
+        create = single.chat.completions.create
         arguments = {
             "model": self.model,
             "messages": [{"role": "user", "content": prompt}],
@@ -109,7 +109,7 @@ class Judge:
             answer = create(**arguments)
             return await answer if inspect.isawaitable(answer) else answer
 
-        return await ask_sdk(call, Retries(retries_of(self.client)))
+        return await ask_sdk(call, retries, tries_by_itself=single is self.client)
 
 
 def _is_short(arguments: Mapping[str, Any]) -> bool:
