@@ -74,7 +74,7 @@ async def test_passing_statuses_are_tried_again(
 async def test_other_statuses_are_not(
     connect: Connect, fault_server: FaultServer, naps: list[float], status: int
 ) -> None:
-    fault_server.script(CHAT, [Reply(status), GOOD])
+    fault_server.script(CHAT, [Reply(status, {"error": "no model m"}), GOOD])
 
     async with connect() as client:
         with pytest.raises(ModelError):
