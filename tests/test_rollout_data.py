@@ -20,7 +20,8 @@ from tui_eval.errors import (
     nearest,
     traceback_text,
 )
-from tui_eval.events import MessagesAdded, Noticed, RunFinished, decode_events, encode_events
+from tui_eval.event_frames import decode_events, encode_events
+from tui_eval.events import MessagesAdded, Noticed, RunFinished
 from tui_eval.state import State
 
 

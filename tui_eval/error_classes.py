@@ -10,10 +10,12 @@ import errno
 import re
 from collections.abc import Mapping
 from functools import lru_cache
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from tui_eval.errors import ErrorChain, JudgeError, ModelError, ScoringError
-from tui_eval.events import Stage
+
+if TYPE_CHECKING:
+    from tui_eval.events import Stage
 
 ERROR_CLASSES = {
     "model": "the model: its conversation was refused for what it holds",
@@ -27,12 +29,12 @@ ERROR_CLASSES = {
 }
 """Every class of error, and what failed."""
 
+_SLEEPING, _HELD, _MODEL, _TOOL, _SCORING = 1, 4, 5, 6, 7
+"""Stages as numbers, in the order of `tui_eval.events.Stage`, which takes longer to load."""
+
 _OF_STAGE = {
-    Stage.MODEL: "endpoint",
-    Stage.HELD: "endpoint",
-    Stage.SLEEPING: "endpoint",
-    Stage.TOOL: "tool",
-    Stage.SCORING: "scoring",
+    **dict.fromkeys((_SLEEPING, _HELD, _MODEL), "endpoint"),
+    **{_TOOL: "tool", _SCORING: "scoring"},
 }
 """What failed where an exception of people's code came out at a stage; else the environment."""
 
@@ -72,7 +74,7 @@ def class_of(error: BaseException, stage: Stage | None = None) -> str:
     links = ErrorChain(error).links
     if any(isinstance(link, OSError) and link.errno in _MACHINE for link in links):
         return "engine"
-    if isinstance(error, ScoringError) or stage is Stage.SCORING:
+    if isinstance(error, ScoringError) or stage == _SCORING:
         asked = any(isinstance(link, (JudgeError, ModelError)) for link in links)
         return "judge" if asked else "scoring"
     own = getattr(error, "error_class", None)

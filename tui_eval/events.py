@@ -12,6 +12,13 @@ from typing import Any, TypeAlias
 
 import msgspec
 
+from tui_eval.suite_events import EvaluationMoved as EvaluationMoved
+from tui_eval.suite_events import ListedEvaluation as ListedEvaluation
+from tui_eval.suite_events import SuiteStarted as SuiteStarted
+from tui_eval.talk_events import MessagesAdded as MessagesAdded
+from tui_eval.talk_events import TextAdded as TextAdded
+from tui_eval.talk_events import ToolFinished as ToolFinished
+
 PROTOCOL = 1
 
 HEAD = 200
@@ -177,63 +184,6 @@ class RolloutFinished(msgspec.Struct, tag="done", array_like=True, gc=False):
     code: int = 1
 
 
-class MessagesAdded(msgspec.Struct, tag="msgs", array_like=True):
-    """Messages of a running rollout, for listeners that subscribed to it.
-
-    `first` is the place of the first message in the conversation, the prompt included: 0 starts
-    the conversation anew, as a subscription and a second attempt do. Messages are dicts in the
-    shape of results.jsonl, and so are `steps`, the model calls from `first_step` on that they tell
-    the time and tokens of.
-    """
-
-    seq: int
-    at: float
-    row: int
-    attempt: int
-    first: int
-    prompt_length: int
-    messages: list[dict[str, Any]]
-    first_step: int = 0
-    steps: list[dict[str, Any]] = []
-
-
-class ToolFinished(msgspec.Struct, tag="tool", array_like=True):
-    """One tool call of a subscribed rollout ended; `result` is the content of its message.
-
-    `traceback` is that of its error, `output` what it printed and logged.
-    """
-
-    seq: int
-    at: float
-    row: int
-    call_id: str
-    name: str
-    ms: float
-    error: str | None
-    result: Any
-    traceback: str = ""
-    output: str = ""
-
-
-class TextAdded(msgspec.Struct, tag="text", array_like=True, gc=False):
-    """More of an answer that a subscribed rollout is just getting; its message comes whole later.
-
-    Args:
-        call: Number of the streamed answer in the rollout; a greater one begins anew.
-        kind: `reasoning`, `text` or `tool`.
-        first: Place of the text's first character among all of its kind; where it is beyond what
-            was told before, some was left out.
-    """
-
-    seq: int
-    at: float
-    row: int
-    call: int
-    kind: str
-    first: int
-    text: str
-
-
 class GateMoved(msgspec.Struct, tag="gate", array_like=True):
     """The gate before every model call: `open`, or closed with so many calls still in flight."""
 
@@ -252,90 +202,6 @@ class EngineSampled(msgspec.Struct, tag="eng", array_like=True):
     lag_ms: float
     memory_mb: float
     finished: int
-
-
-class ListedEvaluation(msgspec.Struct, array_like=True):
-    """One evaluation of a suite, as its file describes it.
-
-    Args:
-        title: What people call it.
-        varies: What tells it from the others: settings and their text.
-        total: Rollouts that it asks for; 0 where its environment decides how many examples it has.
-    """
-
-    title: str
-    env_id: str
-    model: str
-    varies: dict[str, str]
-    total: int
-
-
-class SuiteStarted(msgspec.Struct, tag="suite", array_like=True):
-    """Several evaluations that one engine works through, in their order; told at the root socket.
-
-    Each has a run directory and a socket of its own, at which it tells all else.
-
-    Args:
-        at: 0 where nobody was there: they are read from the disk.
-        max_concurrent: Rollouts in flight at most over all evaluations; 0 for no limit.
-        words: What is typed beside the file and `--resume` to go on with them.
-        budgets: Flags of what they may spend together, which hold this time alone.
-        is_edited: Whether their settings are not those of the file, but were changed in a form.
-    """
-
-    seq: int
-    at: float
-    path: str
-    evaluations: list[ListedEvaluation]
-    max_concurrent: int
-    words: list[str] = []
-    budgets: list[str] = []
-    is_edited: bool = False
-
-
-class EvaluationMoved(msgspec.Struct, tag="eval", array_like=True):
-    """How far one evaluation of a suite is; a later one replaces an earlier one.
-
-    Args:
-        index: Its place in `SuiteStarted.evaluations`.
-        status: `waiting`, `running`, then as its `RunFinished` says, or `refused`; `cut off` where
-            the disk tells that its engine ended in the midst of it.
-        path: Its run directory, and `socket` where it can be joined; empty while there is none.
-        reward: Mean over rollouts without an error, `reward_std` its standard deviation, `low` and
-            `high` the ends of its 95 % interval; None where there is none.
-        cost: US dollars; None where no price is known.
-        list_price: See `RunStarted`.
-        elapsed_s: Seconds that were worked on it.
-        text: Why it failed or was refused.
-        saved: False where its run lives in the state directory until somebody saves it.
-        sleeping: Rollouts that wait to be tried again, the first of them at `again_at`, unix
-            seconds; `cause` is why the last one had to.
-    """
-
-    seq: int
-    at: float
-    index: int
-    status: str
-    path: str = ""
-    socket: str = ""
-    total: int = 0
-    finished: int = 0
-    errored: int = 0
-    running: int = 0
-    reward: float | None = None
-    low: float | None = None
-    high: float | None = None
-    input_tokens: int = 0
-    output_tokens: int = 0
-    cost: float | None = None
-    elapsed_s: float = 0.0
-    text: str = ""
-    saved: bool = True
-    sleeping: int = 0
-    cause: str = ""
-    again_at: float = 0.0
-    reward_std: float | None = None
-    list_price: str = ""
 
 
 class ConcurrencyMoved(msgspec.Struct, tag="conc", array_like=True):
@@ -501,33 +367,3 @@ Event: TypeAlias = (
     | Hello
     | ReadAgain
 )
-
-_encode = msgspec.msgpack.Encoder().encode
-
-
-def encode_events(events: list[Event]) -> bytes:
-    """Events as bytes; text that UTF-8 cannot carry, a lone surrogate, is escaped."""
-    try:
-        return _encode(events)
-    except UnicodeEncodeError:
-        return _encode(_whole(msgspec.to_builtins(events)))
-
-
-def _whole(value: Any) -> Any:
-    if isinstance(value, str):
-        return value.encode("utf-8", "backslashreplace").decode()
-    if isinstance(value, dict):
-        return {_whole(key): _whole(item) for key, item in value.items()}
-    if isinstance(value, (list, tuple)):
-        return [_whole(item) for item in value]
-    return value
-
-
-decode_events = msgspec.msgpack.Decoder(list[Event]).decode
-
-HEADER_BYTES = 4
-
-
-def frame(payload: bytes) -> bytes:
-    """A payload with its length before it, as it goes over the socket."""
-    return len(payload).to_bytes(HEADER_BYTES, "big") + payload

@@ -16,8 +16,8 @@ from tui_eval.engine.seam.hub import Hub
 from tui_eval.engine.seam.listener import listen
 from tui_eval.engine.seam.sockets import bind_socket
 from tui_eval.engine.watch import RolloutWatch
+from tui_eval.event_frames import HEADER_BYTES, decode_events, frame
 from tui_eval.events import (
-    HEADER_BYTES,
     Event,
     GateMoved,
     Hello,
@@ -28,8 +28,6 @@ from tui_eval.events import (
     RunFinished,
     RunStarted,
     Stage,
-    decode_events,
-    frame,
 )
 from tui_eval.fold.run_state import RunState
 from tui_eval.fold.transcript import Rollout

@@ -11,7 +11,8 @@ from tui_eval.engine.seam.hub import Hub
 from tui_eval.engine.seam.listener import FULL_BYTES, Listener
 from tui_eval.engine.seam.running_answer import RunningAnswer
 from tui_eval.engine.watch import RolloutWatch
-from tui_eval.events import HEADER_BYTES, Event, MessagesAdded, RunStarted, TextAdded, decode_events
+from tui_eval.event_frames import HEADER_BYTES, decode_events
+from tui_eval.events import Event, MessagesAdded, RunStarted, TextAdded
 from tui_eval.fold.transcript import GAP, Rollout
 from tui_eval.messages import AssistantMessage, UserMessage
 

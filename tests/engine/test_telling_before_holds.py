@@ -18,7 +18,8 @@ from tui_eval.engine.seam.hub import Hub
 from tui_eval.engine.seam.listener import listen
 from tui_eval.engine.seam.sockets import bind_socket
 from tui_eval.engine.watch import RolloutWatch
-from tui_eval.events import HEADER_BYTES, Event, Noticed, RunStarted, Stage, decode_events
+from tui_eval.event_frames import HEADER_BYTES, decode_events
+from tui_eval.events import Event, Noticed, RunStarted, Stage
 
 
 @asynccontextmanager

@@ -9,7 +9,8 @@ from typing import Any, TypeVar
 
 import msgspec
 
-from tui_eval.events import HEADER_BYTES, RolloutFinished, frame
+from tui_eval.event_frames import HEADER_BYTES, frame
+from tui_eval.events import RolloutFinished
 
 _encode = msgspec.msgpack.Encoder().encode
 _decode = msgspec.msgpack.Decoder(RolloutFinished).decode

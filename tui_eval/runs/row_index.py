@@ -14,7 +14,8 @@ from typing import BinaryIO
 
 import msgspec
 
-from tui_eval.events import HEADER_BYTES, LineUnreadable, RolloutFinished, frame
+from tui_eval.event_frames import HEADER_BYTES, frame
+from tui_eval.events import LineUnreadable, RolloutFinished
 from tui_eval.runs.formats.rows import UNTOLD, read_row, told
 from tui_eval.runs.index import IndexReader, encode_entry
 from tui_eval.runs.layout import RunDir, cache_root

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 
 from msgspec.structs import replace
 
+from tui_eval.event_frames import encode_events, frame
 from tui_eval.events import (
     PROTOCOL,
     Event,
@@ -21,8 +22,6 @@ from tui_eval.events import (
     Stage,
     TextAdded,
     ToolFinished,
-    encode_events,
-    frame,
 )
 from tui_eval.fold.run_state import RunState
 from tui_eval.runs.redaction import Redactor

@@ -10,16 +10,14 @@ import msgspec
 
 from tui_eval.commands import Command, Detach, Subscribe, decode_command
 from tui_eval.engine.seam.hub import Hub
+from tui_eval.event_frames import HEADER_BYTES, encode_events, frame
 from tui_eval.events import (
-    HEADER_BYTES,
     Event,
     ReadAgain,
     RolloutFinished,
     RolloutStaged,
     RowsTakenBack,
     TextAdded,
-    encode_events,
-    frame,
 )
 from tui_eval.runs.redaction import Redactor
 

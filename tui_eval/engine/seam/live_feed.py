@@ -12,8 +12,8 @@ from typing import Any
 
 from tui_eval.commands import Command, encode_command
 from tui_eval.engine.seam.launcher import EngineProcess
+from tui_eval.event_frames import HEADER_BYTES, decode_events, frame
 from tui_eval.events import (
-    HEADER_BYTES,
     OUT_OF_BUDGET,
     EvaluationMoved,
     Event,
@@ -23,8 +23,6 @@ from tui_eval.events import (
     RowsTakenBack,
     RunFinished,
     RunStarted,
-    decode_events,
-    frame,
 )
 from tui_eval.fold.transcript import Rollout
 from tui_eval.runs.dead import close_for_the_dead
