@@ -22,6 +22,7 @@ from tui_eval.runs.facts import (
     read_facts,
     told_shape,
 )
+from tui_eval.runs.formats import episodes
 from tui_eval.runs.formats.recognising import Format, recognise
 from tui_eval.runs.layout import RunDir, is_unsaved, saved_roots, unsaved_root
 from tui_eval.runs.lock import holder
@@ -31,8 +32,8 @@ from tui_eval.runs.story import format_of_run
 
 COUNTED_BYTES = 1 << 26
 """The lines of a larger file are not counted."""
-OSMOSIS = "results.json"
-"""How an Osmosis evaluation calls its results."""
+BY_NAME = {"results.json": Format.OSMOSIS, episodes.NAME: Format.EPISODES}
+"""How other programs call their results."""
 MEASURED_BYTES = 1 << 18
 """A smaller file of another program is read: metadata is often missing, and sometimes wrong."""
 
@@ -134,10 +135,11 @@ def _runs_at(path: Path) -> Iterator[RunDir]:
         if run.is_run():
             below.clear()
             yield run
-        elif OSMOSIS in names and Path(folder) != path:
-            with contextlib.suppress(OSError):
-                if recognise(Path(folder, OSMOSIS)) is Format.OSMOSIS:
-                    yield RunDir(Path(folder), OSMOSIS)
+        elif Path(folder) != path:
+            for name in BY_NAME.keys() & set(names):
+                with contextlib.suppress(OSError):
+                    if recognise(Path(folder, name)) is BY_NAME[name]:
+                        yield RunDir(Path(folder), name)
 
 
 def describe(run: RunDir) -> FoundRun | None:

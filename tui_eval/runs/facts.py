@@ -12,10 +12,10 @@ import msgspec
 
 from tui_eval.events import RunStarted
 from tui_eval.fold.saved_values import mapping, number_of
-from tui_eval.runs.formats import osmosis, prime
+from tui_eval.runs.formats import episodes, osmosis, prime
 from tui_eval.runs.formats.recognising import Format
 from tui_eval.runs.layout import RESULTS, RunDir, is_unsaved
-from tui_eval.runs.scan import decode_row, line_of
+from tui_eval.runs.scan import decode_row, line_of, scan
 
 MOST_ROLLOUTS = 10_000_000
 """Metadata that tells of more is wrong: every rollout takes memory, finished or not."""
@@ -47,6 +47,11 @@ def _read(path: Path) -> dict[str, Any]:
         return {}
 
 
+def _first(path: Path) -> dict[str, Any]:
+    """The first row of a file; empty where there is none."""
+    return next((line.row for line in scan(path) if line.row is not None), {})
+
+
 def read_asked(run: RunDir) -> dict[str, Any]:
     """run.toml as it is; empty where it is missing or torn."""
     try:
@@ -60,6 +65,9 @@ def read_facts(run: RunDir, format: Format) -> dict[str, Any]:
     if format is Format.OSMOSIS:
         return osmosis.facts_of(_read(run.results) or osmosis.head_of(run.results))
     metadata = read_metadata(run)
+    if format is Format.EPISODES:
+        config = _read(run.path / episodes.CONFIG)
+        return {**episodes.facts_of(_first(run.results), config), **metadata}
     if run.is_ours and (asked := read_asked(run)):
         return asked | metadata
     if "run" in metadata and "env_id" not in metadata:

@@ -9,7 +9,7 @@ from itertools import islice
 from pathlib import Path
 from typing import Any
 
-from tui_eval.runs.formats import chat, osmosis, prime
+from tui_eval.runs.formats import chat, episodes, osmosis, prime
 from tui_eval.runs.places import example_id_of
 from tui_eval.runs.scan import BYTE_ORDER_MARK, decode_row, lines_of
 
@@ -25,6 +25,7 @@ class Format(StrEnum):
 
     OURS = "tui-eval"
     VERIFIERS = "verifiers"
+    EPISODES = "verifiers episodes"
     PRIME = "Prime"
     OSMOSIS = "Osmosis"
     CHAT = "OpenAI chat"
@@ -77,6 +78,8 @@ def format_of(record: Mapping[str, Any]) -> Format | None:
         return Format.OSMOSIS
     if prime.is_prime(record):
         return Format.PRIME
+    if episodes.is_episode(record):
+        return Format.EPISODES
     if chat.is_chat(record):
         return Format.CHAT
     if "completion" in record or ("reward" in record and example_id_of(record) is not None):
@@ -89,6 +92,8 @@ def as_row(record: Mapping[str, Any]) -> Mapping[str, Any]:
     match format_of(record):
         case Format.PRIME:
             return prime.row_of(record)
+        case Format.EPISODES:
+            return episodes.row_of(record)
         case Format.CHAT:
             return chat.row_of(record)
         case Format.OSMOSIS:
