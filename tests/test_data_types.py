@@ -67,6 +67,7 @@ def test_an_error_is_saved_with_its_chain(outputs: Callable[[Any], vf.GenerateOu
     error: vf.ErrorInfo = outputs(Fails())["outputs"][0]["error"]
     assert error == {
         "error": "ModelError",
+        "class": "endpoint",
         "error_chain_repr": "ModelError('no') -> TimeoutError('slow')",
         "error_chain_str": "ModelError -> TimeoutError",
     }
