@@ -229,7 +229,7 @@ def reason_of(error: BaseException) -> str:
         if found is None:
             return "no connection"
         return found.text if found.kind == "broke" else f"no connection: {found.text}"
-    words = one_line(server_message(getattr(error, "body", None)), WORDS)
+    words = one_line(server_message(getattr(error, "body", None)), WORDS).rstrip(" .")
     return f"status {status}: {words}" if words else f"status {status}"
 
 

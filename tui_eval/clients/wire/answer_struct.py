@@ -39,15 +39,20 @@ def take_told(into: AnswerStruct, told: Any, names: Iterable[str]) -> None:
             setattr(into, name, value)
 
 
+_OUT_OF_RANGE = "Number out of range"
+
+
 def decode_answer(content: bytes, kind: Any) -> Any:
-    """An answer from JSON; what msgspec refuses (lone surrogates, NaN) goes a slower way.
+    """An answer from JSON; what msgspec refuses (lone surrogates, NaN, 1e999) goes a slower way.
 
     Raises:
         ValueError: The content is no JSON, or has a field of another type than the protocol's.
     """
     try:
         return msgspec.json.decode(content, type=kind)
-    except msgspec.ValidationError:
-        raise
+    except msgspec.ValidationError as error:
+        if _OUT_OF_RANGE not in str(error):
+            raise
+        return msgspec.convert(json.loads(content), kind)
     except msgspec.DecodeError:
         return msgspec.convert(json.loads(content), kind)
