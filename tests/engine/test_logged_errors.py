@@ -57,7 +57,10 @@ async def test_each_error_of_a_rollout_is_one_line_of_the_log_where_it_is_over(
             told[record.levelno].append(record.getMessage())
     model, *scores = told[logging.ERROR]
     assert model.startswith("example 0 #0, attempt 1: ModelError(") and "such model" in model
-    assert scores == [
+    assert "\n" not in model
+    assert [text.count('raise ValueError(f"no score') for text in scores] == [0, 1]
+    assert [text.count('return float(info["score"])') for text in scores] == [1, 0]
+    assert [text.partition("\n")[0] for text in scores] == [
         "example 1 #0, attempt 1: ScoringError(\"Reward function 'first' failed: "
         "KeyError: 'score'\") -> KeyError('score')",
         "example 1 #0, attempt 1: Reward function 'second' failed: "

@@ -3,6 +3,7 @@ from __future__ import annotations
 import os
 import subprocess
 import sys
+import time
 from pathlib import Path
 
 import pytest
@@ -54,7 +55,37 @@ os.write(1, b"from C\\n")
         (OUTPUT, ["more"], True),
         (OUTPUT, ["bytes"], True),
         (INFO, ["rated"], True),
-        (OUTPUT, ["from C"], False),
+        (OUTPUT, ["from C"], True),
+    ]
+
+
+def test_what_other_programs_and_c_code_print_has_its_time_to_the_last_word(tmp_path: Path) -> None:
+    code = """
+import subprocess
+subprocess.run(["sh", "-c", "echo from a child; echo sk-secret of it >&2"])
+os.write(2, b"2026-01-02 03:04:05,006 INFO of.child: with a time of its own\\n")
+os.write(1, b"not ended")
+os.write(2, b"last words\\n")
+os.abort()
+"""
+    with open(tmp_path / "early.log", "w+b") as early:
+        subprocess.run(
+            [sys.executable, "-c", BEGIN + code],
+            cwd=tmp_path,
+            env={**os.environ, "PYTHONPATH": os.pathsep.join(sys.path)},
+            stdout=early,
+            stderr=early,
+        )
+    log = tmp_path / "engine.log"
+    deadline = time.monotonic() + 30
+    while b"last words" not in log.read_bytes() and time.monotonic() < deadline:
+        time.sleep(0.01)
+    records = LogParser().parse(log.read_bytes(), 0)[1][1:]
+    assert sorted((one.lines[0], bool(one.time)) for one in records) == [
+        ("********* of it", True),
+        ("from a child", True),
+        ("not endedlast words", True),
+        ("with a time of its own", True),
     ]
 
 

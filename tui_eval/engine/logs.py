@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import Any
 
 from tui_eval.engine.log_lines import LogLines, place
+from tui_eval.engine.output_stamps import stamped
 from tui_eval.environments.author_logs import StandardError, hand_over
 from tui_eval.errors import is_ours
 from tui_eval.fold.error_place import is_peoples
@@ -54,11 +55,30 @@ class _Bytes(io.RawIOBase):
         self._lines().log(self.redact(record))
 
 
+class _Log:
+    """The file to which this process writes its own lines; standard error before there is one."""
+
+    fd = 2
+
+    def take(self, fd: int) -> None:
+        """From now on it is this one."""
+        if self.fd != 2:
+            os.close(self.fd)
+        self.fd = fd
+
+    def write(self, data: bytes) -> None:
+        """Appends to it."""
+        os.write(self.fd, data)
+
+
+_LOG = _Log()
+
+
 class _Output(io.TextIOWrapper):
     """Standard output of people's code: into the log."""
 
     def __init__(self, fd: int, redact: Redactor) -> None:
-        self._own = LogLines(lambda data: os.write(fd, data))
+        self._own = LogLines(_LOG.write)
         self._bytes = _Bytes(fd, redact, self.lines)
         super().__init__(self._bytes, "utf-8", "backslashreplace", "\n", write_through=True)
 
@@ -99,8 +119,8 @@ _KEPT = logging.Formatter("%(levelname)s %(name)s: %(message)s")
 
 def _row_of(record: logging.LogRecord, row: int | None) -> int | None:
     """The row of the rollout that a record is about, or else of the one that runs here."""
-    about = record.args[0] if record.name == _OF_ROLLOUTS and record.args else None  # type: ignore[index]
-    return getattr(about, "row", row)
+    of_rollouts = record.name == _OF_ROLLOUTS and isinstance(record.args, tuple) and record.args
+    return getattr(of_rollouts[0], "row", row) if of_rollouts else row
 
 
 class RunLog:
@@ -194,9 +214,12 @@ def take_output(path: Path, redact: Redactor) -> None:
     sys.stderr.flush()
     fd = os.open(path, os.O_RDWR | os.O_CREAT | os.O_APPEND | os.O_CLOEXEC, 0o644)
     os.write(fd, redact(_said_so_far()))
-    os.dup2(fd, 1)
-    os.dup2(fd, 2)
-    os.close(fd)
+    pipe = stamped(fd, redact.secrets)
+    for output in (1, 2):
+        os.dup2(fd if pipe is None else pipe, output)
+    if pipe is not None:
+        os.close(pipe)
+    _LOG.take(fd)
 
 
 def _said_so_far() -> bytes:

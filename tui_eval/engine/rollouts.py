@@ -9,6 +9,7 @@ import time
 from collections import deque
 from collections.abc import Callable, Coroutine, Mapping
 from dataclasses import dataclass
+from textwrap import indent
 from typing import TYPE_CHECKING, Any
 
 from tui_eval.engine.cancelling import CANCELLED, EndedByCancelling, give_up
@@ -46,6 +47,7 @@ if TYPE_CHECKING:
 log = logging.getLogger("tui_eval.rollout")
 
 LONGEST_BACKOFF_S = 60.0
+CLASSES_OF_CODE = ("environment", "tool", "scoring")
 LOGGED = 1000
 """Characters of an error in the log; its row has all of it."""
 
@@ -361,15 +363,18 @@ class Rollouts:
 
 
 def _log_errors(watch: RolloutWatch, rollout: Rollout) -> None:
-    """Logs why a rollout errored; of several reward functions that failed, each.
+    """Logs why a rollout errored, where it was people's code with its traceback; of several reward
+    functions that failed, each.
 
     Args:
         rollout: As it was written: without secrets.
     """
     failed = [one for one in rollout.scores if one.error and one.error != NOT_CALLED]
-    texts = [rollout.error or ""]
+    in_code = rollout.error_class in CLASSES_OF_CODE and rollout.traceback
+    texts = [(rollout.error or "", f"\n{rollout.traceback}".rstrip() if in_code else "")]
     for one in failed[1:]:  # the first one is the rollout's error
-        head, _, _ = (one.error or "").partition("\n")
-        texts.append(f"Reward function {one.name!r} failed: {head}")
-    for text in texts:
-        log.error("%s: %s", watch, one_line(text, LOGGED))
+        head, _, frames = (one.error or "").partition("\n")
+        where = f"\n{indent(frames, '  ')}" if frames else ""
+        texts.append((f"Reward function {one.name!r} failed: {head}", where))
+    for text, where in texts:
+        log.error("%s: %s%s", watch, one_line(text, LOGGED), where)

@@ -16,7 +16,10 @@ JSON_TEXTS_IN_JSON = 2
 
 
 class Redactor:
-    """Replaces secrets by as many asterisks, so that lengths, and so framing, stay as they are."""
+    """Replaces secrets by as many asterisks, so that lengths, and so framing, stay as they are.
+
+    `secrets` are all forms in which they may be written, the longest first.
+    """
 
     def __init__(self, secrets: Iterable[str] = ()) -> None:
         found: set[bytes] = set()
@@ -27,11 +30,11 @@ class Redactor:
             for _ in range(1 + JSON_TEXTS_IN_JSON):
                 found.add(written.encode("utf-8", "surrogateescape"))
                 written = json.dumps(written, ensure_ascii=False)[1:-1]
-        self._secrets = sorted(found, key=len, reverse=True)
+        self.secrets = sorted(found, key=len, reverse=True)
 
     def __call__(self, data: bytes) -> bytes:
         """The same bytes without the secrets."""
-        for secret in self._secrets:
+        for secret in self.secrets:
             if secret in data:
                 data = data.replace(secret, b"*" * len(secret))
         return data
