@@ -96,6 +96,8 @@ def test_changed_code_is_named_refused_accepted_and_told_apart(
         {"number": 2, "finished": 2, "used": 2, "mean": 0.5},
     ]
     path = str(only(program).path)
+    page = program.run("export", path, "--format", "markdown", "-o", "-").out
+    assert "- code: version 1: 2 finished, mean reward 1; version 2: 2 finished" in page
     lines = program.run("ls", path, "--where", "code:2", "--json").out.splitlines()
     assert [json.loads(line)["number"] for line in lines] == [1, 1]
     write(program)  # as it was at first: a version that the run knows

@@ -95,7 +95,8 @@ def test_episodes_are_read_under_any_name_by_folder_and_by_file(tmp_path: Path, 
 def test_a_folder_of_them_is_found_among_the_runs(tmp_path: Path) -> None:
     write(tmp_path / "sums--m" / "one", "traces.jsonl", episode())
     write(tmp_path / "else", "traces.jsonl", {"span": 1})
-    assert [one.run.place.name for one in find_runs([tmp_path])] == ["traces.jsonl"]
+    found = [one.run.place for one in find_runs([tmp_path])]
+    assert [one.name for one in found if tmp_path in one.parents] == ["traces.jsonl"]
 
 
 def test_what_failed_is_an_error_and_what_went_well_at_last_is_none() -> None:

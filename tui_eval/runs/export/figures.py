@@ -57,6 +57,11 @@ def summary_facts(source: ExportSource) -> dict[str, str]:
     }
     if ended := endings_text(summary.truncated, summary.finish_reasons):
         found["answers"] = ended
+    if summary.code_versions:
+        found["code"] = "; ".join(
+            f"version {one.number}: {one.finished:,} finished, mean reward {number_text(one.mean)}"
+            for one in summary.code_versions
+        )
     for rate in summary.pass_rates:
         of = rate.examples + rate.left_out
         over = f", over {rate.examples:,} of {of:,} examples" if rate.left_out else ""
