@@ -54,7 +54,7 @@ def test_rollouts_are_listed_filtered_and_sorted(program: Program) -> None:
         ["ex1", "0", "0.25"],
         ["ex1", "1", "–"],
     ]
-    assert lines[3].startswith("✗") and lines[3].endswith("ModelError: no")
+    assert lines[3].startswith("✗") and lines[3].endswith("ModelError: no  endpoint")
     done = program.run("ls", run, "--where", "reward<1", "--sort", "-reward", "-n", "1")
     assert [line.split()[1:3] for line in done.out.splitlines()[1:]] == [["ex1", "0"]]
     assert done.err == "1 of 2 rollouts of 4\n"

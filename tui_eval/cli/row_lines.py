@@ -7,10 +7,11 @@ from collections.abc import Iterator, Sequence
 
 from tui_eval.fold.columns import Note, Notes, counts_of, note_key, number_of_row
 from tui_eval.fold.rollout_columns import ERROR
+from tui_eval.fold.row_facts import TOOLS_APART
 from tui_eval.fold.run_state import RunState
 from tui_eval.printable import one_line
 from tui_eval.tui.look.figures import NONE, count_text, reward_text, span_text
-from tui_eval.tui.look.stages import error_word, look_of
+from tui_eval.tui.look.stages import TOOL_FAILED, endings_of, error_word, look_of
 
 ID_MOST = 24
 STATE_MOST = 60
@@ -33,6 +34,7 @@ def _cells(state: RunState, row: int, notes: Notes) -> tuple[str, ...]:
     begun = stage > 0
     note = notes.get(note_key(state, row), Note())
     word = error_word(state.errors[row]) if stage == ERROR else look_of(state, row).word
+    told = [one_line(word, STATE_MOST), *_outcomes(state, row)]
     marks = [f"#{tag}" for tag in note.tags] + ([f'"{note.text}"'] if note.text else [])
     counts = counts_of(state, row)
     tokens = state.input_tokens[row] + state.output_tokens[row]
@@ -44,5 +46,16 @@ def _cells(state: RunState, row: int, notes: Notes) -> tuple[str, ...]:
         *((NONE if count is None else str(count)) if begun else "" for count in counts),
         (count_text(tokens) if tokens else NONE) if begun else "",
         span_text(state.total_ms[row] / 1000),
-        "  ".join([one_line(word, STATE_MOST), *(one_line(mark, STATE_MOST) for mark in marks)]),
+        "  ".join([*told, *(one_line(mark, STATE_MOST) for mark in marks)]),
     )
+
+
+def _outcomes(state: RunState, row: int) -> Iterator[str]:
+    """What failed, how its answers ended, and the tools of which a call went wrong."""
+    facts = state.facts
+    if kind := facts.error_class.get(row):
+        yield kind
+    if ending := endings_of(state, row):
+        yield ending
+    if tools := facts.failed_tools.get(row):
+        yield f"{TOOL_FAILED} {one_line(tools.replace(TOOLS_APART, ', '), STATE_MOST)} failed"
