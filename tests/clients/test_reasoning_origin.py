@@ -120,6 +120,21 @@ async def test_signed_and_encrypted_thoughts_stay_at_their_endpoint(
     assert said.content in thoughts(other.bodies[0])
 
 
+async def test_the_signature_of_a_call_goes_to_nobody_else(connect: Connect) -> None:
+    answer = json.loads((PAYLOADS / "gemini_signature.json").read_bytes())
+    with RuledEndpoint(takes_all, answer) as first, RuledEndpoint(takes_all) as other:
+        async with (
+            connect(CHAT, api_base_url=f"{first.url}/v1") as client,
+            connect(CHAT, api_base_url=f"{other.url}/v1") as elsewhere,
+        ):
+            said = (await client.get_response(PROMPT, "m", {})).message
+            for one in (client, elsewhere):
+                await one.get_response([*PROMPT, said, *PROMPT], "m", {})
+
+    assert "extra_content" in first.bodies[1]["messages"][1]["tool_calls"][0]
+    assert "extra_content" not in other.bodies[0]["messages"][1]["tool_calls"][0]
+
+
 class TwoEndpoints(MultiTurnEnv):
     """Asks a second endpoint from the second turn on."""
 

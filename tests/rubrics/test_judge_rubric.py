@@ -112,9 +112,22 @@ async def test_sampling_arguments_go_along_and_those_unknown_to_the_sdk_too(serv
     body = server.requests[0].json()
     assert {key: body[key] for key in body.keys() - {"messages", "model"}} == {
         "temperature": 0.0,
-        "max_completion_tokens": 5,
+        "max_tokens": 5,
         "enable_thinking": False,
     }
+
+
+@pytest.mark.parametrize("kind", ["async", "sync"])
+async def test_a_limit_that_the_judge_refuses_gets_its_other_name_and_keeps_it(server, kind):
+    told = "Unsupported parameter: 'max_tokens'. Use 'max_completion_tokens' instead."
+    refusal = Reply(400, {"error": {"message": told, "param": "max_tokens"}})
+    server.script(PATH, [refusal, Reply(body=verdict("yes"))])
+    rubric = rubric_of(server, kind, judge_sampling_args={"max_tokens": 50})
+    for _ in range(2):
+        await rubric.score_rollout(state := rollout())
+        assert state["reward"] == 1.0
+    limits = [{k: v for k, v in one.json().items() if "max" in k} for one in server.requests]
+    assert limits == [{"max_tokens": 50}, *[{"max_completion_tokens": 50}] * 2]
 
 
 async def test_a_verdict_is_asked_for_once_a_rollout(server):

@@ -83,13 +83,15 @@ class Client(ABC, Generic[ClientT, MessagesT, ResponseT, ToolT]):
         return ReasoningRoute(self.endpoint_url(), self.profile("").reasoning_field)
 
     def with_origin(self, response: Response, native: Any = None) -> Response:
-        """An answer that knows, where it has reasoning, that this came from here.
+        """An answer that knows, where it has reasoning or signed calls, that these came from here.
 
         Args:
             native: The message of the protocol, whose field has a name that other endpoints lack.
         """
         message = response.message
-        if message.reasoning_content or message.thinking_blocks:
+        calls = message.tool_calls
+        is_signed = calls and any(call.__pydantic_extra__ for call in calls)
+        if message.reasoning_content or message.thinking_blocks or is_signed:
             field = "" if native is None else field_of(native)
             note_reasoning_origin(message, self.reasoning_route.endpoint, field)
         return response

@@ -182,6 +182,8 @@ class LearntParameters:
 
     def keep(self, model: str, refusals: Refusals) -> list[str]:
         """Remembers refusals of a request that was answered in the end; returns the new ones."""
+        if not refusals.names:
+            return []
         known = self._refused.setdefault(model, [])
         new = [name for name in refusals.names if name not in known]
         known += new

@@ -85,7 +85,7 @@ class MultiTurnEnv(Environment):
             thinking_blocks=message.thinking_blocks,
             tool_calls=message.tool_calls,
         )
-        if message.reasoning_content or message.thinking_blocks:
+        if getattr(message, "__pydantic_extra__", None):
             keep_reasoning_origin(message, answer)
         step = TrajectoryStep(
             prompt=prompt_messages,

@@ -11,12 +11,14 @@ import functools
 import inspect
 import sys
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from inspect import Parameter
 from typing import Any
 
 from tui_eval.clients.base import Client
 from tui_eval.clients.given_clients import ask_sdk, paced
+from tui_eval.clients.provider_profiles import profile_of
+from tui_eval.clients.refused_parameters import LearntParameters, Refusals
 from tui_eval.clients.wire.finish_reasons import finish_reason
 from tui_eval.errors import JudgeError
 from tui_eval.messages import UserMessage, text_of
@@ -41,12 +43,14 @@ class Judge:
         model: Its name at the endpoint.
         sampling_args: Sent with every request; those set to None are left out.
         timeout: Seconds that a call in a thread may take.
+        learnt: Parameters that the endpoint refused; what is refused now is added.
     """
 
     client: Any
     model: str
     sampling_args: SamplingArgs
     timeout: float
+    learnt: LearntParameters = field(default_factory=LearntParameters)
 
     def __str__(self) -> str:
         url = getattr(self.client, "base_url", None)
@@ -95,11 +99,14 @@ class Judge:
     async def _create(self, prompt: str, sampling_args: SamplingArgs) -> Any:
         single, retries = paced(self.client)
         create = single.chat.completions.create
+        limit = profile_of(str(getattr(self.client, "base_url", "")), self.model).token_limit
         arguments = {
             "model": self.model,
             "messages": [{"role": "user", "content": prompt}],
-            **_named_arguments(create, sampling_args),
+            **_named_arguments(create, sampling_args, limit),
         }
+        if self.learnt:
+            arguments = self.learnt.written(arguments)
         openai = sys.modules.get("openai")
         is_sync = openai is not None and isinstance(self.client, openai.OpenAI)
 
@@ -109,7 +116,15 @@ class Judge:
             answer = create(**arguments)
             return await answer if inspect.isawaitable(answer) else answer
 
-        return await ask_sdk(call, retries, tries_by_itself=single is self.client)
+        refusals = Refusals()
+        while True:
+            try:
+                answer = await ask_sdk(call, retries, tries_by_itself=single is self.client)
+            except Exception as error:
+                arguments = refusals.answer(error, arguments)
+            else:
+                self.learnt.keep(self.model, refusals)
+                return answer
 
 
 def _is_short(arguments: Mapping[str, Any]) -> bool:
@@ -119,12 +134,13 @@ def _is_short(arguments: Mapping[str, Any]) -> bool:
     return bool(limits) and min(limits) <= SHORT_TOKENS
 
 
-def _named_arguments(create: Callable[..., Any], sampling_args: SamplingArgs) -> dict[str, Any]:
+def _named_arguments(
+    create: Callable[..., Any], sampling_args: SamplingArgs, token_limit: str
+) -> dict[str, Any]:
     """Sampling arguments for `create()`: those that it does not know go into `extra_body`."""
     arguments = dict(sampling_args)
-    most = arguments.pop("max_tokens", None)
-    if most is not None:
-        arguments.setdefault("max_completion_tokens", most)
+    if token_limit != "max_tokens" and "max_tokens" in arguments:
+        arguments.setdefault(token_limit, arguments.pop("max_tokens"))
     known = inspect.signature(create).parameters.values()
     if any(parameter.kind is Parameter.VAR_KEYWORD for parameter in known):
         return arguments

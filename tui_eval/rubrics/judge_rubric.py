@@ -14,6 +14,7 @@ from typing import Any
 
 from tui_eval.clients.given_clients import note_use
 from tui_eval.clients.proxies import spare_loopback
+from tui_eval.clients.refused_parameters import LearntParameters
 from tui_eval.errors import JudgeError
 from tui_eval.messages import Messages, text_of
 from tui_eval.parsers.parser import Parser
@@ -89,6 +90,7 @@ class JudgeRubric(Rubric):
         self.judge_model = judge_model
         self.judge_prompt = judge_prompt
         self.judge_sampling_args = dict(judge_sampling_args or {})
+        self._learnt = LearntParameters()
         self.class_objects |= {
             "judge": self.judge,
             "judge_client": judge_client,
@@ -162,7 +164,13 @@ class JudgeRubric(Rubric):
         """The verdict, and what it took."""
         began = time.perf_counter()
         client = self.judge_client or self._make_client()
-        judge = Judge(client, self.judge_model, self.judge_sampling_args, self._timeout_seconds)
+        judge = Judge(
+            client,
+            self.judge_model,
+            self.judge_sampling_args,
+            self._timeout_seconds,
+            self._learnt,
+        )
         verdict, usage = await judge.ask(filled)
         return verdict, {
             "calls": 1,

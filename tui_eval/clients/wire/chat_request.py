@@ -48,7 +48,10 @@ def to_chat_messages(
             # Beside tool calls some servers take no null and no missing content, but empty text.
             said = {"role": role, "content": content or ""}
             if message.tool_calls:
-                said["tool_calls"] = [_to_chat_call(call) for call in message.tool_calls]
+                calls = [_to_chat_call(call) for call in message.tool_calls]
+                if message.__pydantic_extra__ and reasoning.is_elsewhere(message):
+                    calls = [_without_signature(call) for call in calls]
+                said["tool_calls"] = calls
             if message.reasoning_content or message.thinking_blocks:
                 reasoning.add(said, message)
             wire.append(said)
@@ -84,6 +87,10 @@ def _to_chat_call(call: ToolCall) -> dict[str, Any]:
     # Google's models refuse a call that comes back without the signature which is in here.
     extra = call.get("extra_content")
     return wire if extra is None else {**wire, "extra_content": extra}
+
+
+def _without_signature(call: dict[str, Any]) -> dict[str, Any]:
+    return {name: value for name, value in call.items() if name != "extra_content"}
 
 
 def to_chat_tool(tool: Tool) -> dict[str, Any]:

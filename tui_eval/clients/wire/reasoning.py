@@ -30,9 +30,12 @@ class ReasoningRoute:
 
     def takes(self, message: Any) -> bool:
         """Whether the reasoning of a message is sent; that of no known origin is its author's."""
+        return self.field != NOT_SENT and not self.is_elsewhere(message)
+
+    def is_elsewhere(self, message: Any) -> bool:
+        """Whether a message is known to be another endpoint's answer."""
         origin = message.get("reasoning_origin")
-        is_elsewhere = origin is not None and origin["endpoint"] != self.endpoint
-        return self.field != NOT_SENT and not is_elsewhere
+        return origin is not None and origin["endpoint"] != self.endpoint
 
     def add(self, wire: dict[str, Any], message: Any) -> None:
         """Writes the reasoning of a message that has some into what is sent of it."""

@@ -105,7 +105,10 @@ def _call_item(call: ToolCall, marker: Item) -> Item:
 
 
 def _to_content(content: Any, text_type: str) -> Any:
-    return [_to_part(part, text_type) for part in content] if isinstance(content, list) else content
+    if not isinstance(content, list):
+        return content
+    parts = [_to_part(part, text_type) for part in content]
+    return [part for part in parts if part.get("type") != text_type or part["text"]] or ""
 
 
 def _to_part(given: Any, text_type: str) -> Item:

@@ -101,7 +101,7 @@ def _key_refused(url: str, status: int, key_var: str, client_type: str) -> Fault
         hint = f"Name the variable that holds a key with -k; {ANYWAY}"
         return Fault(url, f"the endpoint wants a key (HTTP {status}), and none is named", hint)
     hint = f"Put a valid key into it, or name another variable with -k; {ANYWAY}"
-    header = "x-api-key" if client_type == _ANTHROPIC else "Authorization"
+    header = "x-api-key" if client_type == _ANTHROPIC else next(iter(key_headers(url, key_var)))
     what = f"the key in {key_var} is refused (HTTP {status}), sent in the header {header}"
     return Fault(url, what, hint)
 
