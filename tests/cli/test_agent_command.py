@@ -470,3 +470,33 @@ def test_on_the_screen_scores_come_when_it_is_left(program: Program, project: An
     assert "Examples: 2, rollouts of each: 1, in all: 2, 0 failed" in said
     assert "Scores written to: out.json" in said
     assert results(program, "out.json")["summary"]["total_runs"] == 2
+
+
+def test_what_the_model_did_is_scored_and_failures_inside_a_200_are_tried_again(
+    program: Program, project: Any, fault_server: FaultServer
+) -> None:
+    project("calculator")
+    spent, refused = chat_answer(""), chat_answer("")
+    spent["choices"][0]["finish_reason"] = "length"
+    refused["choices"][0]["message"] = {"role": "assistant", "refusal": "I cannot."}
+    busy = {"error": {"code": 503, "message": "no capacity"}}
+    long = Reply(400, {"error": {"message": "prompt is too long: 9 tokens > 8 maximum"}})
+    script = [Reply(body=busy), Reply(body=spent), Reply(body=refused), long]
+    fault_server.script(CHAT, script)
+    line = (
+        "-m server:agent_loop -d test_data.jsonl --eval-fn rewards:compute_reward --batch-size 1 "
+        f"--model m --base-url {fault_server.url}/v1"
+    )
+    done = agent(program, line)
+    assert done.code == 0, done
+    assert "in all: 3, 0 failed" in done.out
+    ended = {
+        (row["tui_eval"].get("finish_reason"), row["is_truncated"], row["stop_condition"])
+        for row in program.only_run().rows
+    }
+    assert ended == {
+        ("length", True, "length"),
+        ("refusal", False, "refusal"),
+        (None, True, "prompt_too_long"),
+    }
+    assert len(fault_server.requests) == 4
