@@ -10,6 +10,10 @@ from tui_eval.token_kinds import Kinds, named, plus
 from tui_eval.types import Response, State, StepRecord, TokenUsage, Usage
 
 
+Counted: TypeAlias = tuple[int, int] | tuple[int, int, Kinds]
+"""Tokens read and written, and those of each kind where there are any."""
+
+
 class UsageTracker:
     """Sums up the tokens of a rollout's model calls; `seen` once an answer told any."""
 
@@ -18,14 +22,17 @@ class UsageTracker:
         self._tokens: dict[str, float] = {"input_tokens": 0.0, "output_tokens": 0.0}
         self.view: Mapping[str, float] = MappingProxyType(self._tokens)
 
-    def add(self, usage: Usage | None) -> tuple[int, int, Kinds]:
-        """Adds one answer's tokens, and returns them as (input, output, kinds)."""
+    def add(self, usage: Usage | None) -> Counted:
+        """Adds one answer's tokens, and returns them."""
         if usage is None:
-            return 0, 0, ()
+            return 0, 0
         self.seen = True
         self._tokens["input_tokens"] += usage.prompt_tokens
         self._tokens["output_tokens"] += usage.completion_tokens
-        return usage.prompt_tokens, usage.completion_tokens, kinds_of(usage)
+        kinds = kinds_of(usage)
+        if not kinds:
+            return usage.prompt_tokens, usage.completion_tokens
+        return usage.prompt_tokens, usage.completion_tokens, kinds
 
     def snapshot(self) -> TokenUsage | None:
         """The sums so far, or None where no answer told any."""
@@ -36,17 +43,12 @@ class UsageTracker:
         )
 
 
-Counted: TypeAlias = tuple[int, int] | tuple[int, int, Kinds]
-"""Tokens read and written, and those of each kind where there are any."""
-
-
 def count_usage(state: State, usage: Usage | None) -> Counted:
     """Adds the tokens of an answer to those of its rollout, and returns them."""
-    read, written, kinds = state["usage_tracker"].add(usage)
-    if not kinds:
-        return read, written
-    state.token_kinds = plus(state.token_kinds, kinds)
-    return read, written, kinds
+    counted: Counted = state["usage_tracker"].add(usage)
+    if len(counted) == 3:
+        state.token_kinds = plus(state.token_kinds, counted[2])
+    return counted
 
 
 def record_step(state: State, response: Response, started: float, model_ms: float) -> Counted:
@@ -72,11 +74,12 @@ def record_step(state: State, response: Response, started: float, model_ms: floa
 
 def kinds_of(usage: Usage) -> Kinds:
     """The tokens of each kind of one answer."""
-    kinds = (
+    cached, written, thoughts = (
         usage.cached_prompt_tokens,
         usage.cache_write_tokens,
         usage.reasoning_tokens,
-        usage.audio_prompt_tokens,
-        usage.audio_completion_tokens,
     )
-    return kinds if any(kinds) else ()
+    heard, spoken = usage.audio_prompt_tokens, usage.audio_completion_tokens
+    if not (cached or written or thoughts or heard or spoken):
+        return ()
+    return cached, written, thoughts, heard, spoken

@@ -85,6 +85,18 @@ class ChatUsage(AnswerStruct):
     cache_read_input_tokens: Any = None
     cache_creation_input_tokens: Any = None
 
+    @property
+    def has_no_kinds(self) -> bool:
+        """Whether nothing is told but how many tokens there were, which is the ordinary."""
+        return (
+            self.prompt_tokens_details is None
+            and self.completion_tokens_details is None
+            and self.prompt_cache_hit_tokens is None
+            and self.cached_tokens is None
+            and self.cache_read_input_tokens is None
+            and self.cache_creation_input_tokens is None
+        )
+
 
 class ChatAnswer(AnswerStruct):
     """One chat completion; fields that OpenAI does not have are other servers'."""

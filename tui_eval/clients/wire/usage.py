@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from tui_eval.clients.wire.chat_answer import ChatUsage
 from tui_eval.clients.wire.numbers import count_of
 from tui_eval.types import Usage
 
@@ -24,6 +25,12 @@ def from_chat_usage(usage: Any) -> Usage | None:
     """The tokens of a chat or text completion."""
     if usage is None:
         return None
+    if usage.__class__ is ChatUsage and usage.has_no_kinds:
+        prompt, completion = count_of(usage.prompt_tokens), count_of(usage.completion_tokens)
+        if count_of(usage.total_tokens) <= prompt + completion:
+            return Usage(
+                prompt_tokens=prompt, completion_tokens=completion, total_tokens=prompt + completion
+            )
     return _from_openai(
         usage,
         count_of(usage.prompt_tokens),
