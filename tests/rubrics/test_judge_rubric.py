@@ -89,6 +89,16 @@ async def test_the_judge_gets_question_answer_and_response(server, kind):
     assert usage["ms"] > 0
 
 
+async def test_a_judge_that_counts_nonsense_still_judges(server):
+    counted = {"prompt_tokens": "many", "completion_tokens": -3, "total_tokens": 1e300}
+    server.script(PATH, [Reply(body=verdict() | {"usage": counted})])
+    state = rollout("42", said="It is 42.")
+    await rubric_of(server, "ours", judge_model="wise").score_rollout(state)
+    assert (state["error"], state["reward"]) == (None, 1.0)
+    usage = state["judge_usage"]
+    assert (usage["input_tokens"], usage["output_tokens"]) == (0, 0)
+
+
 async def test_a_blocking_judge_does_not_hold_the_loop(server):
     server.script(PATH, [Reply(body=verdict(), delay=0.3)])
     states = [rollout(said=str(place)) for place in range(4)]

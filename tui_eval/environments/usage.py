@@ -9,7 +9,6 @@ from typing import TypeAlias
 from tui_eval.token_kinds import Kinds, named, plus
 from tui_eval.types import Response, State, StepRecord, TokenUsage, Usage
 
-
 Counted: TypeAlias = tuple[int, int] | tuple[int, int, Kinds]
 """Tokens read and written, and those of each kind where there are any."""
 

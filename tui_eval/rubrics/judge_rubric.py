@@ -15,6 +15,7 @@ from typing import Any
 from tui_eval.clients.given_clients import note_use
 from tui_eval.clients.proxies import spare_loopback
 from tui_eval.clients.refused_parameters import LearntParameters
+from tui_eval.clients.wire.numbers import count_of
 from tui_eval.errors import JudgeError
 from tui_eval.messages import Messages, text_of
 from tui_eval.parsers.parser import Parser
@@ -174,8 +175,8 @@ class JudgeRubric(Rubric):
         verdict, usage = await judge.ask(filled)
         return verdict, {
             "calls": 1,
-            "input_tokens": getattr(usage, "prompt_tokens", None) or 0,
-            "output_tokens": getattr(usage, "completion_tokens", None) or 0,
+            "input_tokens": count_of(getattr(usage, "prompt_tokens", None)),
+            "output_tokens": count_of(getattr(usage, "completion_tokens", None)),
             "ms": (time.perf_counter() - began) * 1000,
         }
 
