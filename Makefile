@@ -4,13 +4,16 @@ PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
 
-.PHONY: demo test lint bench screenshots api clean
+.PHONY: demo test slow lint bench screenshots api clean
 
 demo: $(VENV)/.app
 	@$(BIN)/tui-eval demo
 
 test: $(VENV)/.dev
 	@$(BIN)/pytest -q
+
+slow: $(VENV)/.dev
+	@$(BIN)/pytest -q tests/slow -n 2 --dist loadgroup --timeout 600
 
 lint: $(VENV)/.dev
 	$(BIN)/ruff check .

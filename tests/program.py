@@ -63,9 +63,9 @@ class Program:
         """Runs the program to its end."""
         return self.finish(self.start(*args))
 
-    def finish(self, process: subprocess.Popen[str]) -> Finished:
+    def finish(self, process: subprocess.Popen[str], within: float = PATIENCE_S) -> Finished:
         """Waits for the end of a started program."""
-        out, err = process.communicate(timeout=PATIENCE_S)
+        out, err = process.communicate(timeout=within)
         return Finished(process.returncode, out, err)
 
     def runs(self, root: Path | None = None) -> list[Run]:
