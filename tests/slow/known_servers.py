@@ -54,17 +54,12 @@ def proxy_settings(behind: str) -> dict[str, object]:
     """Configuration of LiteLLM's proxy: JSON is YAML."""
     served = {"model": "lm_studio/dice", "api_base": f"{behind}/v1", "api_key": "sk-any"}
     mocked = {"model": "openai/gpt-4.1", "api_key": "sk-any"}
-    too_long = "litellm.ContextWindowExceededError"
     return {
         "model_list": [
             {"model_name": "dice", "litellm_params": served},
             {
                 "model_name": "limited",
                 "litellm_params": {**mocked, "mock_response": "four", "rpm": LIMIT_A_MINUTE},
-            },
-            {
-                "model_name": "overlong",
-                "litellm_params": {**mocked, "mock_response": too_long},
             },
         ],
         "router_settings": {

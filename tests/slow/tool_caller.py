@@ -12,9 +12,17 @@ from servers import LoopbackServer
 _HEAD = {"id": "chatcmpl-1", "created": 1_755_000_000, "model": "dice"}
 _USAGE = {"prompt_tokens": 20, "completion_tokens": 10, "total_tokens": 30}
 
+CONTEXT = 8000
+"""Characters of a request that it takes."""
+_TOO_LONG = {
+    "message": "This model's maximum context length is 2000 tokens. However, you requested more.",
+    "type": "BadRequestError",
+    "code": 400,
+}
+
 
 class ToolCaller(LoopbackServer):
-    """Calls a tool, whatever it is asked."""
+    """Calls a tool, whatever it is asked; what is too long it refuses as vLLM does."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -23,6 +31,8 @@ class ToolCaller(LoopbackServer):
     async def _handle(self, request: web.Request) -> web.StreamResponse:
         if not request.path.endswith("/chat/completions"):
             return web.json_response({"error": {"message": "chat only"}}, status=404)
+        if len(await request.text()) > CONTEXT:
+            return web.json_response({"error": _TOO_LONG}, status=400)
         call = {
             "index": 0,
             "id": f"call_{next(self._numbers)}",
