@@ -74,10 +74,10 @@ class TuiEvalApp(HouseApp[Leave]):
         self._form, self._begin_with = form, begin
         self._open_feed = open_feed
         self._start_feed = start
-        self._shown_before: tuple[str, Callable[[], Feed]] | None = None
-        """What an engine was asked to go on with, and its feed if that is refused."""
-        self._to_tell: tuple[str, str] | None = None
-        """Title and text of what is to be read once the run is shown again."""
+        self._shown_before: tuple[LiveScreen.RunAgain, str, Callable[[], Feed]] | None = None
+        """What an engine was asked, what that goes on with, and its feed if that is refused."""
+        self._to_tell: tuple[LiveScreen.RunAgain, str, list[Fault]] | None = None
+        """What was refused, of what, and why: to be read once the run is shown again."""
         self._now = now
         self._more_is_due = False
         self._turn_to(feed, saved)
@@ -162,10 +162,11 @@ class TuiEvalApp(HouseApp[Leave]):
         if before is None:
             self.exit(Leave("closed"))
             return
-        faults = [str(Fault(*fault)).removeprefix(": ") for fault in self.state.refused]
-        why = "\n".join(faults) or (self.state.end.text if self.state.end is not None else "")
-        noun, feed = before
-        self._to_tell = (f"The {noun} did not go on", why)
+        faults = [Fault(*fault) for fault in self.state.refused]
+        if not faults and self.state.end is not None:
+            faults = [Fault("", self.state.end.text)]
+        asked, noun, feed = before
+        self._to_tell = (asked, noun, faults)
         self._replace(feed(), self.live_screen.first_row)
 
     def _told(self, event: Event) -> None:
@@ -180,10 +181,31 @@ class TuiEvalApp(HouseApp[Leave]):
         if leaves:
             self.live_screen.ask_to_leave()
         if self._to_tell is not None and (self.state.run or self.suite) is not None:
-            from tui_eval.tui.screens.question import closing_question
-
-            self.push_screen(closing_question(*self._to_tell))
+            asked, noun, faults = self._to_tell
+            title = f"The {noun} did not go on"
+            self.tell_refusal(asked, title, faults, self.live_screen.post_message)
             self._to_tell = None
+
+    def tell_refusal(
+        self,
+        asked: LiveScreen.RunAgain,
+        title: str,
+        faults: list[Fault],
+        go_on: Callable[[LiveScreen.RunAgain], object],
+    ) -> None:
+        """Says why a run did not go on; changes alone can be accepted there.
+
+        Args:
+            go_on: Gets what is asked then.
+        """
+        from tui_eval.tui.screens.question import refusal_question
+
+        def answered(accepts: bool | None) -> None:
+            if accepts:
+                request = {**asked.request, "raw": {**asked.request["raw"], "accept_changes": True}}
+                go_on(self.live_screen.RunAgain(request, asked.row))
+
+        self.push_screen(refusal_question(title, faults), answered)
 
     def _become_suite(self) -> None:
         """Puts the list of evaluations over the panes; what is open over these is closed."""
@@ -238,6 +260,7 @@ class TuiEvalApp(HouseApp[Leave]):
         """Has an engine go on with the run; its screen stands in place of this one."""
         path, told = message.request["raw"]["resume"], self.suite.told if self.suite else []
         self._shown_before = (
+            message,
             self.live_screen.noun,
             (lambda: Told(told)) if told else (lambda: self._open_feed(path, "")),
         )

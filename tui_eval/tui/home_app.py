@@ -72,6 +72,7 @@ class HomeApp(TuiEvalApp):
         self.home = HomeScreen(desk, now, compare, configure)
         self.watches = False
         self._form_before: Screen[Any] | None = None
+        self._asked_before: LiveScreen.RunAgain | None = None
         self._starting: asyncio.Task[None] | None = None
         self._let_go: set[asyncio.Task[None]] = set()
 
@@ -97,7 +98,7 @@ class HomeApp(TuiEvalApp):
     def _watch(self, feed: Feed, joined: bool = False, form: Screen[Any] | None = None) -> None:
         if self.watches:
             return
-        self._form_before = form
+        self._form_before, self._asked_before = form, None
         self._turn_to(feed)
         self.watches = True
         self.live_screen.over_home, self.live_screen.joined = True, joined
@@ -123,8 +124,12 @@ class HomeApp(TuiEvalApp):
         """Opens the run anew, with an engine that goes on with it."""
         message.prevent_default()
         self._go_home(Leave("closed"))
-        self._watch(self._start_feed(message.request))
-        self.live_screen.first_row = message.row
+        self._run_again(message)
+
+    def _run_again(self, asked: LiveScreen.RunAgain) -> None:
+        self._watch(self._start_feed(asked.request))
+        self._asked_before = asked
+        self.live_screen.first_row = asked.row
 
     def _close_without_run(self) -> None:
         """Goes back home, and says there why there is nothing to watch."""
@@ -132,10 +137,12 @@ class HomeApp(TuiEvalApp):
 
         refused = [Fault(*fault) for fault in self.state.refused]
         why = self.state.end.text if self.state.end is not None else ""
-        form = self._form_before
+        form, asked = self._form_before, self._asked_before
         self._go_home(Leave("closed"))
         if refused and form is not None:
             self.home.come_back(form, refused)
+        elif refused and asked is not None:
+            self.tell_refusal(asked, "This run did not go on", refused, self._run_again)
         elif text := "\n".join(map(str, refused)) or why:
             self.home.tell("This run did not begin", text)
 

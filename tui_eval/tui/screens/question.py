@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any, ClassVar
 
 from textual import events
@@ -11,6 +11,7 @@ from textual.binding import Binding, BindingType
 from textual.content import Content
 from textual.message import Message
 
+from tui_eval.errors import Fault
 from tui_eval.printable import printable
 from tui_eval.tui.leaving import Asked, Choice
 from tui_eval.tui.look.ink import EMPTY, Line, left
@@ -115,6 +116,20 @@ def closing_question(title: str, text: str) -> Question:
     """A text that has to be read, with nothing to choose."""
     closes = Choice("escape", "close", "", None)
     return Question(lambda: Asked(title, [text], [closes]))
+
+
+ACCEPTS = "--accept-changes"
+"""What the hint of a fault has in it that can be accepted."""
+
+
+def refusal_question(title: str, faults: Sequence[Fault]) -> Question:
+    """Why something was refused; comes back with True where changes that do it are accepted."""
+    if not faults or any(ACCEPTS not in fault.hint for fault in faults):
+        return closing_question(title, "\n".join(str(one).removeprefix(": ") for one in faults))
+    text = "\n".join(fault.what for fault in faults)
+    accepts = Choice("a", "accept it", "the run goes on all the same", True)
+    closes = Choice("escape", "close", "", None)
+    return Question(lambda: Asked(title, ["What is not as it was:", text], [accepts, closes]))
 
 
 class Question(Dialog[Any]):
