@@ -12,7 +12,6 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from openai.types.responses import Response as SdkResponse
 
-from tui_eval.clients.provider_profiles import ENCRYPTED
 from tui_eval.clients.sdk_client import encode_body
 from tui_eval.clients.wire.answer_struct import decode_answer
 from tui_eval.clients.wire.failed_answers import ToldError
@@ -36,6 +35,7 @@ from tui_eval.messages import (
     UserMessage,
     to_message,
 )
+from tui_eval.provider_profiles import ENCRYPTED
 from tui_eval.types import Response, Tool
 
 PAYLOADS = Path(__file__).parent / "payloads"

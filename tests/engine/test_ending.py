@@ -186,7 +186,12 @@ def test_an_embedded_endpoint_that_dies_ends_the_run(program: Program) -> None:
     run = wait_until(lambda: (r := program.runs()) and r[0].rows and r[0], "a row is there")
     engine = json.loads((run.path / "lock").read_bytes())["pid"]
     children = Path(f"/proc/{engine}/task/{engine}/children").read_text().split()
-    os.kill(int(children[0]), signal.SIGKILL)
+    endpoints = [
+        int(child)
+        for child in children
+        if b"tui_eval.demo.endpoint" in Path(f"/proc/{child}/cmdline").read_bytes()
+    ]
+    os.kill(endpoints[0], signal.SIGKILL)
     done = program.finish(process)
     assert done.code == 1, done
     assert "the embedded endpoint ended" in done.err

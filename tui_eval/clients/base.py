@@ -10,7 +10,6 @@ from typing import Any, ClassVar, Generic, TypeVar
 
 from tui_eval.clients.credentials import credentials_of
 from tui_eval.clients.faults import advice, describe
-from tui_eval.clients.provider_profiles import ProviderProfile, profile_of
 from tui_eval.clients.refused_parameters import how_to_turn_off
 from tui_eval.clients.refused_prompts import kind_of_refusal
 from tui_eval.clients.secrets import Secrets, is_telling
@@ -23,6 +22,7 @@ from tui_eval.errors import (
     RefusedError,
 )
 from tui_eval.messages import Messages, note_reasoning_origin
+from tui_eval.provider_profiles import ProviderProfile, profile_of
 from tui_eval.types import ClientConfig, Response, SamplingArgs, Tool, Usage
 
 ClientT = TypeVar("ClientT")

@@ -7,8 +7,8 @@ from types import ModuleType
 from typing import TYPE_CHECKING, Any, Generic
 
 from tui_eval.clients.base import MessagesT
-from tui_eval.clients.provider_profiles import profile_of
 from tui_eval.clients.sdk_client import SdkClient, text_headers
+from tui_eval.provider_profiles import profile_of
 from tui_eval.types import ClientConfig
 
 if TYPE_CHECKING:

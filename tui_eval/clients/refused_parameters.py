@@ -10,7 +10,7 @@ import re
 from collections.abc import Iterator, Sequence
 from typing import Any
 
-from tui_eval.clients.provider_profiles import ENCRYPTED, NOT_SENT
+from tui_eval.provider_profiles import ENCRYPTED, NOT_SENT
 
 OTHER_NAME = {
     "max_tokens": "max_completion_tokens",

@@ -17,12 +17,12 @@ from typing import Any
 
 from tui_eval.clients.base import Client
 from tui_eval.clients.given_clients import ask_sdk, paced
-from tui_eval.clients.provider_profiles import profile_of
 from tui_eval.clients.refused_parameters import LearntParameters, Refusals
 from tui_eval.clients.wire.finish_reasons import finish_reason
 from tui_eval.errors import JudgeError
 from tui_eval.messages import UserMessage, text_of
 from tui_eval.plain_calls.functions import THREADS
+from tui_eval.provider_profiles import profile_of
 from tui_eval.types import SamplingArgs
 
 SHORT_TOKENS = 16

@@ -10,7 +10,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from tui_eval.clients.provider_profiles import AS_RECEIVED, NOT_SENT
+from tui_eval.provider_profiles import AS_RECEIVED, NOT_SENT
 
 TEXT_FIELDS = ("reasoning", "reasoning_content")
 DETAILS = "reasoning_details"

@@ -7,7 +7,6 @@ from collections.abc import Mapping
 from typing import Any
 
 from tui_eval.clients.faults import what_came_instead
-from tui_eval.clients.provider_profiles import ENCRYPTED
 from tui_eval.clients.sampling import CallOptions, split_sampling
 from tui_eval.clients.wire.answer_struct import as_data
 from tui_eval.clients.wire.failed_answers import check_sdk_answer
@@ -15,6 +14,7 @@ from tui_eval.clients.wire.finish_reasons import finish_reason
 from tui_eval.clients.wire.responses_items import Item, from_items
 from tui_eval.clients.wire.usage import from_responses_usage
 from tui_eval.errors import EmptyModelResponseError, InvalidModelResponseError
+from tui_eval.provider_profiles import ENCRYPTED
 from tui_eval.types import FinishReason, Response, ResponseMessage, Tool
 
 _DONE = ("completed", "incomplete", None)

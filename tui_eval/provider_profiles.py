@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 from urllib.parse import urlsplit
 
 if TYPE_CHECKING:
-    from tui_eval.types import EndpointClientConfig
+    from tui_eval.client_config import EndpointClientConfig
 
 AS_RECEIVED = "as_received"
 """Stands for the name under which reasoning came."""
