@@ -64,7 +64,8 @@ class Spending:
         tasks = [asyncio.create_task(rollout(calls)) for calls in rollouts]
         ended = asyncio.create_task(self.ended.wait())
         everything = asyncio.gather(*tasks)
-        await asyncio.wait([everything, ended], return_when=asyncio.FIRST_COMPLETED)
+        waited: list[asyncio.Future[Any]] = [everything, ended]
+        await asyncio.wait(waited, return_when=asyncio.FIRST_COMPLETED)
         done = all(task.done() for task in tasks)
         everything.cancel()
         ended.cancel()
