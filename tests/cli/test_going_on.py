@@ -215,7 +215,7 @@ def test_a_suite_goes_on_without_the_budget_of_all_and_with_what_was_set(
     asked = len(fault_server.requests)
     spent = talk.run(*pasted(stopped), *limits)
     assert spent.code == 3, spent
-    assert "No further rollouts begin: 75 tokens are used, the limit is 30" in spent.err
+    assert "No further calls begin: 75 tokens are used, the limit is 30" in spent.err
     assert not list(talk.state.rglob("superseded.jsonl"))
     assert len(fault_server.requests) == asked
     done = talk.run(*pasted(stopped))

@@ -119,7 +119,30 @@ def test_without_a_longest_answer_nothing_is_reserved_and_that_is_told_once(
     done = talk.run(*ASKED, "-n", "6", "-c", "1", "--max-total-tokens", "70")
     assert done.code == 4, done
     assert done.err.count("max_tokens is not set, so nothing is reserved for answers") == 1
-    assert len(fault_server.requests) == 6, "what is in flight finishes"
+    assert "Stopped: 75 tokens are used, the limit is 70. 1 of 6 rollouts are done." in done.out
+    assert len(fault_server.requests) == 5, "no call begins once the budget is reached"
+    unfinished = talk.only_run().metadata["unfinished"]
+    assert [one["input_tokens"] for one in unfinished] == [20]
+
+
+def test_a_call_that_is_in_flight_when_the_budget_is_reached_is_answered_and_scored(
+    talk: Program, fault_server: FaultServer
+) -> None:
+    fault_server.script(CHAT, [Reply(body=chat_answer("yes"), delay=1.0), GOOD])
+    done = talk.run(*ASKED, *SINGLE, "-n", "6", "-c", "2", "--max-total-tokens", "25")
+    assert done.code == 4, done
+    assert "Stopped: 30 tokens are used, the limit is 25. 3 of 6 rollouts are done." in done.out
+    assert [row["reward"] for row in talk.only_run().rows] == [1.0] * 3
+
+
+def test_a_request_that_slept_is_not_sent_again_once_the_budget_is_reached(
+    talk: Program, fault_server: FaultServer
+) -> None:
+    fault_server.script(CHAT, [Reply(503, headers={"Retry-After": "1"}), GOOD])
+    done = talk.run(*ASKED, *SINGLE, "-n", "6", "-c", "1", "--max-total-tokens", "25")
+    assert done.code == 4, done
+    assert "Stopped: 30 tokens are used, the limit is 25. 2 of 6 rollouts are done." in done.out
+    assert len(fault_server.requests) == 3
 
 
 def test_evaluations_of_a_file_reserve_from_one_budget(

@@ -263,33 +263,33 @@ output_price = 200
 
 
 @pytest.mark.parametrize(
-    ("limit", "count", "why"),
+    ("limit", "calls", "why"),
     [
-        (("--max-total-tokens", "70"), 2, "90 tokens are used, the limit is 70"),
-        (("--max-cost", "0.005"), 1, "$0.0060 is spent, the limit is $0.0050"),
+        (("--max-total-tokens", "70"), 5, "75 tokens are used, the limit is 70"),
+        (("--max-cost", "0.007"), 4, "$0.0080 is spent, the limit is $0.0070"),
     ],
 )
 def test_a_spent_budget_stops_softly_and_the_run_goes_on_with_another(
-    talk: Program, fault_server: FaultServer, limit: tuple[str, str], count: int, why: str
+    talk: Program, fault_server: FaultServer, limit: tuple[str, str], calls: int, why: str
 ) -> None:
     registry = talk.folder / "prices.toml"
     registry.write_text(PRICES.replace("URL", fault_server.url))
     args = ["talk", "-m", "priced", "-e", str(registry), "-s", "-n", "6", "-r", "1", "-c", "1"]
     done = talk.run(*args, *limit)
     assert done.code == 4, done
-    assert f"No further rollouts begin: {why}" in done.err
-    assert f"Stopped: {why}. {count} of 6 rollouts are done." in done.out
+    assert f"No further calls begin: {why}" in done.err
+    assert f"Stopped: {why}. 1 of 6 rollouts are done." in done.out
     run = talk.only_run()
     assert f"Go on: tui-eval run --resume {run.path}" in done.out
     assert run.metadata["status"] == "stopped: budget"
     assert run.metadata["stopped_because"] == why
-    assert len(fault_server.requests) == 3 * count, "what is in flight finishes"
+    assert len(fault_server.requests) == calls, "only what is in flight finishes"
     opened = talk.run("open", str(run.path))
-    assert f"Stopped: {why}. {count} of 6 rollouts are done." in opened.out
+    assert f"Stopped: {why}. 1 of 6 rollouts are done." in opened.out
     told = json.loads(talk.run("run", "--resume", str(run.path), *limit, "--json").out)
     assert (told["status"], told["exit_code"]) == ("stopped: budget", 4)
     assert (told["error"], told["resumable"]) == (why, True)
-    assert len(fault_server.requests) == 3 * count, "it is spent already"
+    assert len(fault_server.requests) == calls, "it is spent already"
     again = talk.run("run", "--resume", str(run.path), limit[0], "1000")
     assert again.code == 0, again
     assert len(run.rows) == 6
@@ -299,7 +299,7 @@ def test_a_spent_budget_stops_softly_and_the_run_goes_on_with_another(
 def test_a_budget_that_is_spent_by_the_last_rollout_stops_nothing(
     talk: Program, fault_server: FaultServer
 ) -> None:
-    done = talk.run(*at(fault_server, "-n", "1", "-r", "1", "--max-total-tokens", "5"))
+    done = talk.run(*at(fault_server, "-n", "1", "-r", "1", "--max-total-tokens", "35"))
     assert done.code == 0, done
 
 

@@ -229,12 +229,9 @@ class Session:
         )
 
     def _out_of_budget(self) -> bool:
-        """Whether the run has used what it may; what is in flight finishes all the same."""
-        if self._spent:
-            return True
-        self._spent = self._host.spent() or self._own_budget_spent()
-        if self._spent:
-            self._warn(f"No further rollouts begin: {self._spent}")
+        """Whether the run has used what it may; calls in flight finish all the same."""
+        if not self._spent:
+            self._exhausted(self._host.spent() or self._own_budget_spent())
         return bool(self._spent)
 
     def _own_budget_spent(self) -> str:
@@ -249,7 +246,7 @@ class Session:
         return self._hub.state.tokens, self._hub.state.cost
 
     def _exhausted(self, why: str) -> None:
-        if not self._out_of_budget():
+        if why and not self._spent:
             self._spent = why
             self._warn(f"No further calls begin: {why}")
 

@@ -141,7 +141,11 @@ class RolloutWatch:
     async def model_call(
         self, model: str, sampling_args: Mapping[str, Any], tools: Sequence[Any]
     ) -> Callable[[], None] | None:
-        ended = None if self.guard is None else await self._reserve(self.guard, sampling_args)
+        ended = None
+        if self.guard is not None:
+            self._longest = self.guard.longest(sampling_args)
+            await self._take(self.guard, self._longest)
+            ended = self._give_back
         try:
             await self._pass_gate()
         except BaseException:
@@ -150,16 +154,6 @@ class RolloutWatch:
         if log.isEnabledFor(logging.DEBUG):
             log.debug("%s: asks %s", self, _request(model, sampling_args, tools))
         return ended
-
-    async def _reserve(
-        self, guard: CallGuard, sampling_args: Mapping[str, Any]
-    ) -> Callable[[], None] | None:
-        """Reserves the longest answer of a call, where it tells one; returns what gives it back."""
-        self._longest = guard.longest(sampling_args)
-        if not self._longest:
-            return None
-        await self._take(guard, self._longest)
-        return self._give_back
 
     async def _take(self, guard: CallGuard, tokens: int) -> None:
         """Waits until a call fits into the budget; that is no part of the rollout's time."""

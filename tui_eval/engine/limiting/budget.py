@@ -3,8 +3,8 @@
 A call reserves the longest answer that it may get (`max_tokens`), and gives that back for what it
 really used once it is answered. So what is spent passes a limit by the prompts of the calls in
 flight at most: nobody knows how long a prompt is before it is counted. A call without a longest
-answer reserves nothing and waits for nothing: what is in flight finishes then, and the limit may be
-passed by its answers as well.
+answer reserves nothing: it begins until the limit is reached, which may be passed by the answers of
+the calls in flight as well.
 """
 
 from __future__ import annotations
@@ -22,8 +22,8 @@ from tui_eval.stats.cost import PER, Amount, over_budget
 LONGEST = ("max_completion_tokens", "max_tokens", "max_output_tokens")
 """Parameters that say how long an answer may be."""
 UNRESERVED = (
-    "max_tokens is not set, so nothing is reserved for answers: what is in flight finishes, and "
-    "the budget may be overspent by its answers"
+    "max_tokens is not set, so nothing is reserved for answers: the budget may be overspent by "
+    "those of the calls in flight"
 )
 
 

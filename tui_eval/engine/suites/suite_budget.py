@@ -40,15 +40,13 @@ class SuiteBudget:
         if self.spent or self.shared is None:
             return self.spent
         max_cost, max_total_tokens = self._limits
-        self.spent = budget_spent(
-            *self._used(), max_cost=max_cost, max_total_tokens=max_total_tokens
+        self._exhausted(
+            budget_spent(*self._used(), max_cost=max_cost, max_total_tokens=max_total_tokens)
         )
-        if self.spent:
-            self._warn(f"No further rollouts begin: {self.spent}")
         return self.spent
 
     def _exhausted(self, why: str) -> None:
-        if not self.look():
+        if why and not self.spent:
             self.spent = why
             self._warn(f"No further calls begin: {why}")
 
