@@ -15,8 +15,8 @@ def add(x: int, y: int) -> int:
     return x + y
 
 
-def slow_add(x: int, y: int) -> int:
-    """Add two numbers, holding everything up for two seconds."""
+async def slow_add(x: int, y: int) -> int:
+    """Add two numbers, holding everything up for two seconds: plain tools run in threads."""
     print(HOLDS, flush=True)
     time.sleep(2)
     return x + y
