@@ -21,6 +21,23 @@ SPENT = [
     (429, {"message": "Billing hard limit has been reached", "code": "billing_hard_limit_reached"}),
     (429, {"message": "Insufficient Balance", "code": "invalid_request_error"}),
     (402, {"message": "Payment required"}),
+    (
+        429,
+        {
+            "message": "Budget has been exceeded! Current cost: 20.1, Max budget: 20.0",
+            "type": "budget_exceeded",
+            "param": None,
+            "code": "429",
+        },
+    ),
+    (
+        429,
+        {
+            "message": "ExceededBudget: User=ann over budget. Spend=3.1, Budget=3.0",
+            "type": "auth_error",
+            "code": "429",
+        },
+    ),
     (400, {"message": "Your credit balance is too low to access the Anthropic API."}),
     (500, {"message": "insufficient_quota", "code": "500"}),
 ]

@@ -61,6 +61,21 @@ async def test_tokens_that_are_no_count_are_none(
         ({"x-ratelimit-reset": "1e999"}, None, LONGEST_ASKED),
         ({"x-ratelimit-reset": "nonsense"}, None, None),
         ({"retry-after": "3"}, {"message": "try again in 9s"}, 3.0),
+        ({"retry-after": "30s"}, None, 30.0),
+        ({"retry-after": "1m30s"}, None, 90.0),
+        ({"retry-after": "2099-01-01T00:00:00Z"}, None, LONGEST_ASKED),
+        ({"retry-after": "1000000000"}, None, None),  # of 2001
+        ({}, {"error": {"message": "busy", "retry_after": 7}}, 7.0),
+        ({}, {"error": {"message": "busy", "retry_after_ms": 700}}, 0.7),
+        ({}, {"error": {"message": "busy", "metadata": {"retry_after_seconds": 7.5}}}, 7.5),
+        ({}, {"error": {"metadata": {"headers": {"Retry-After": "7"}}}}, 7.0),
+        (
+            {},
+            {"error": {"metadata": {"headers": {"X-RateLimit-Reset": "4102444800000"}}}},
+            LONGEST_ASKED,
+        ),
+        ({}, {"error": {"message": "busy", "retry_after": True}}, None),
+        ({}, {"error": {"message": "busy", "retry_after": 10**400}}, LONGEST_ASKED),
     ],
 )
 def test_a_wait_is_read_in_every_spelling(

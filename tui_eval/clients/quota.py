@@ -11,6 +11,7 @@ from tui_eval.clients.retry_after import asked_wait
 _SPENT = re.compile(
     r"insufficient[_ ](?:quota|balance|credits?|funds)"
     r"|billing[_ ]hard[_ ]limit|credit balance is too low|out of credits|credits? exhausted"
+    r"|budget[_ ](?:has been )?exceeded|exceeded ?budget|over budget"
     r"|quotaid\W{1,8}\w*perday",
     re.IGNORECASE,
 )

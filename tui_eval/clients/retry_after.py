@@ -25,6 +25,7 @@ _IN_WORDS = re.compile(
 _IN_WORDS_PARTS = re.compile(rf"({_AMOUNT})\s*(ms|milli|h|m|s)", re.ASCII | re.IGNORECASE)
 _DELAY_IN_TEXT = re.compile(rf"retryDelay\W{{1,8}}({_AMOUNT}s)", re.ASCII)
 _RESETS = re.compile(r"(?:x-|anthropic-)?ratelimit-(?:(.+)-)?reset(?:-(.+))?")
+_RETRY_AFTER = ("retry-after", "retry-after-seconds")
 _EPOCH_S, _EPOCH_MS = 1e9, 1e12
 _DEEPEST = 6
 LONGEST_TEXT = 10_000
@@ -33,9 +34,10 @@ LONGEST_TEXT = 10_000
 def asked_wait(headers: Mapping[str, str], body: Any = None) -> float | None:
     """Seconds that a refusal asks to wait, at most ten minutes; None where it names no time.
 
-    Looked for in `retry-after-ms`; `retry-after` as seconds or as an HTTP date; Google's
-    `retryDelay`; words like "try again in 6m0s"; and headers that say when a limit is reset, of
-    limits that are used up. Times of zero or in the past ask for nothing.
+    Looked for in `retry-after-ms`; `retry-after` as seconds, a duration or a date, and what is
+    called so in the body; Google's `retryDelay`; words like "try again in 6m0s"; and headers that
+    say when a limit is reset, of limits that are used up, also where a gateway put them into the
+    body. Times of zero or in the past ask for nothing.
 
     Args:
         headers: By names in lower case, or in any where the mapping does not mind.
@@ -48,13 +50,23 @@ def asked_wait(headers: Mapping[str, str], body: Any = None) -> float | None:
 
 
 def _told(headers: Mapping[str, str], body: Any) -> Iterator[float | None]:
+    yield from _retry_after(headers)
+    told = list(_texts(body))
+    in_body = {name.lower().replace("_", "-"): text for name, text in told}
+    yield from _retry_after(in_body)
+    yield from (_delay(name, text) for name, text in told)
+    yield from (_in_words(text) for _, text in told)
+    yield _reset(headers)
+    yield _reset(in_body)
+
+
+def _retry_after(headers: Mapping[str, str]) -> Iterator[float | None]:
     milliseconds = _number(headers.get("retry-after-ms"))
     yield None if milliseconds is None else milliseconds / 1000
-    yield _number(headers.get("retry-after"))
-    yield _until_date(headers.get("retry-after"))
-    yield from (_delay(name, text) for name, text in _texts(body))
-    yield from (_in_words(text) for _, text in _texts(body))
-    yield _reset(headers)
+    for name in _RETRY_AFTER:
+        told = headers.get(name)
+        yield _until(told or "")
+        yield _until_date(told)
 
 
 def _number(text: str | None) -> float | None:
@@ -95,9 +107,11 @@ def _in_words(text: str) -> float | None:
 
 
 def _texts(value: Any, name: str = "", depth: int = 0) -> Iterator[tuple[str, str]]:
-    """Every text of a body, with the key that it stands under."""
+    """Every text and number of a body, with the key that it stands under."""
     if isinstance(value, str):
         yield name, value[:LONGEST_TEXT]
+    elif type(value) in (int, float):
+        yield name, str(value)
     elif depth < _DEEPEST and isinstance(value, Mapping):
         for key, item in value.items():
             yield from _texts(item, str(key), depth + 1)
@@ -112,7 +126,7 @@ def _reset(headers: Mapping[str, str]) -> float | None:
     others: list[float] = []
     for name, text in headers.items():
         found = _RESETS.fullmatch(name.lower())
-        wait = _until_reset(text) if found is not None else None
+        wait = _until(text) if found is not None else None
         if found is None or wait is None:
             continue
         remaining = _number(headers.get(name.lower().replace("reset", "remaining")))
@@ -120,7 +134,7 @@ def _reset(headers: Mapping[str, str]) -> float | None:
     return max(used_up) if used_up else min(others, default=None)
 
 
-def _until_reset(text: str) -> float | None:
+def _until(text: str) -> float | None:
     """Seconds from now: of a duration, a number of seconds, a unix time or an RFC 3339 time."""
     number = _number(text)
     if number is not None:
