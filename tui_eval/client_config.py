@@ -24,7 +24,12 @@ ClientType: TypeAlias = Literal[
 TokenLimit: TypeAlias = Literal["max_tokens", "max_completion_tokens"]
 """What chat completions call the most tokens of an answer."""
 ReasoningField: TypeAlias = Literal[
-    "as_received", "none", "reasoning_content", "reasoning", "reasoning_details"
+    "as_received",
+    "none",
+    "reasoning_content",
+    "reasoning",
+    "reasoning_details",
+    "thinking_blocks",
 ]
 """Under which name chat messages take reasoning back."""
 

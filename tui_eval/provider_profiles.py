@@ -22,7 +22,10 @@ NOT_SENT = "none"
 ENCRYPTED = "reasoning.encrypted_content"
 """What brings encrypted reasoning, in what the responses API is asked to include."""
 TOKEN_LIMITS = ("max_tokens", "max_completion_tokens")
-REASONING_FIELDS = (AS_RECEIVED, NOT_SENT, "reasoning_content", "reasoning", "reasoning_details")
+REASONING_FIELDS = (
+    *(AS_RECEIVED, NOT_SENT),
+    *("reasoning_content", "reasoning", "reasoning_details", "thinking_blocks"),
+)
 
 
 @dataclass(frozen=True, slots=True)

@@ -58,6 +58,30 @@ def test_reasoning_details_that_come_in_parts_become_one_block() -> None:
     ]
 
 
+def test_signed_thoughts_without_numbers_stay_as_many_as_they_are() -> None:
+    def thought(**part: Any) -> dict[str, Any]:
+        return {"thinking_blocks": [{"type": "thinking", "signature": None, **part}]}
+
+    hidden = {"type": "redacted_thinking", "data": "x"}
+    answer = streamed(
+        thought(thinking="Let me "),
+        thought(thinking="see."),
+        thought(thinking="", signature="s"),
+        thought(thinking="No."),
+        thought(thinking="", signature="t"),
+        {"thinking_blocks": [hidden]},
+        {"thinking_blocks": [hidden]},
+        thought(thinking="Yes."),
+    )
+    assert read(answer).message.thinking_blocks == [
+        {"type": "thinking", "thinking": "Let me see.", "signature": "s"},
+        {"type": "thinking", "thinking": "No.", "signature": "t"},
+        hidden,
+        hidden,
+        {"type": "thinking", "thinking": "Yes."},
+    ]
+
+
 def test_token_ids_of_chunks_are_put_together() -> None:
     events = [
         {**HEAD, "prompt_token_ids": [1, 2], "choices": [

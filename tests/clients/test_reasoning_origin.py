@@ -15,8 +15,12 @@ from tui_eval.rubrics.rubric import Rubric
 
 CHAT = "openai_chat_completions"
 PROMPT: list[Any] = [UserMessage(content="hi")]
-FIELDS = ("reasoning", "reasoning_content", "reasoning_details")
+FIELDS = ("reasoning", "reasoning_content", "reasoning_details", "thinking_blocks")
 DETAIL = {"type": "reasoning.text", "text": "hm", "signature": "s"}
+BLOCKS = [
+    {"type": "thinking", "thinking": "hm", "signature": "s"},
+    {"type": "redacted_thinking", "data": "x"},
+]
 
 
 def thinking(**reasoning: Any) -> dict[str, Any]:
@@ -40,6 +44,8 @@ def sent_back(body: dict[str, Any]) -> dict[str, Any]:
         {"reasoning_content": "hm"},
         {"reasoning_details": [DETAIL]},
         {"reasoning": "hm", "reasoning_details": [DETAIL]},
+        {"thinking_blocks": BLOCKS},
+        {"reasoning_content": "hm", "thinking_blocks": BLOCKS},
     ],
 )
 async def test_reasoning_goes_back_as_it_came_and_to_nobody_else(
@@ -67,6 +73,7 @@ async def test_reasoning_goes_back_as_it_came_and_to_nobody_else(
         ("none", {}),
         ("reasoning_content", {"reasoning_content": "hm"}),
         ("reasoning_details", {"reasoning_details": [DETAIL]}),
+        ("thinking_blocks", {}),
     ],
 )
 async def test_the_name_that_was_set_for_an_endpoint_wins(

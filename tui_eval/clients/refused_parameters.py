@@ -19,7 +19,7 @@ OTHER_NAME = {
 """What a parameter is called at other endpoints."""
 OWN = ("n", "stream", "stream_options", "store")
 """What is sent although nobody types it, and may be left out."""
-REASONING = ("reasoning_content", "reasoning", "reasoning_details")
+REASONING = ("reasoning_content", "reasoning", "reasoning_details", "thinking_blocks")
 """Names under which a message takes reasoning back."""
 
 _HOW_TO_TURN_OFF = {

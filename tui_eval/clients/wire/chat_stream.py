@@ -125,8 +125,8 @@ class _Choice:
     @staticmethod
     def _add_block(blocks: list[dict[str, Any]], block: dict[str, Any]) -> None:
         last = blocks[-1] if blocks else None
-        if last is None or any(last.get(key) != block.get(key) for key in ("type", "index", "id")):
-            blocks.append(dict(block))
+        if last is None or _is_another(block, last):
+            blocks.append({name: value for name, value in block.items() if value is not None})
             return
         for name, value in block.items():
             before = last.get(name)
@@ -203,6 +203,14 @@ class _Call:
             arguments = self._data
         function = ChatFunction(self._name, arguments)
         return ChatToolCall(self.id, self._type, function, self._extra)
+
+
+def _is_another(block: dict[str, Any], last: dict[str, Any]) -> bool:
+    """Whether a block of reasoning begins anew after the last; LiteLLM's have no numbers."""
+    if any(last.get(key) != block.get(key) for key in ("type", "index", "id")):
+        return True
+    is_signed = last.get("signature") and block.get("thinking")
+    return bool(is_signed) or block.get("type") == "redacted_thinking"
 
 
 def _plain_text(value: Any) -> str:

@@ -11,7 +11,7 @@ from tui_eval.clients.wire.answer_struct import as_data
 from tui_eval.clients.wire.chat_answer import ChatMessage
 from tui_eval.clients.wire.failed_answers import check_sdk_answer
 from tui_eval.clients.wire.finish_reasons import finish_reason, is_known
-from tui_eval.clients.wire.reasoning import is_detail
+from tui_eval.clients.wire.reasoning import is_detail, is_thinking
 from tui_eval.clients.wire.token_ids import response_tokens
 from tui_eval.clients.wire.usage import from_chat_usage
 from tui_eval.errors import EmptyModelResponseError, InvalidModelResponseError
@@ -170,4 +170,4 @@ def _blocks(message: Any) -> list[dict[str, Any]]:
 
 
 def _is_block(block: dict[str, Any]) -> bool:
-    return is_detail(block) or block.get("type") in ("thinking", "redacted_thinking")
+    return is_detail(block) or is_thinking(block)

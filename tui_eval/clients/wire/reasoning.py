@@ -6,7 +6,7 @@ with properties that they do not know.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -14,6 +14,7 @@ from tui_eval.provider_profiles import AS_RECEIVED, NOT_SENT
 
 TEXT_FIELDS = ("reasoning", "reasoning_content")
 DETAILS = "reasoning_details"
+BLOCKS = "thinking_blocks"
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,9 +46,9 @@ class ReasoningRoute:
         field = self.field
         if field == AS_RECEIVED:
             field = origin.get("field") or "reasoning_content"
-        details = [block for block in message.thinking_blocks or () if is_detail(block)]
-        if details and self.field in (AS_RECEIVED, DETAILS):
-            wire[DETAILS] = details
+        for name, blocks in _by_name(message, origin):
+            if blocks and self.field in (AS_RECEIVED, name):
+                wire[name] = blocks
         if message.reasoning_content and field in TEXT_FIELDS:
             wire[field] = message.reasoning_content
 
@@ -55,15 +56,31 @@ class ReasoningRoute:
 ANYWHERE = ReasoningRoute()
 
 
+def _by_name(message: Any, origin: Mapping[str, Any]) -> Iterator[tuple[str, list[dict[str, Any]]]]:
+    """The blocks of a message under the names that they have in chat completions.
+
+    Those of other protocols have none.
+    """
+    blocks = message.thinking_blocks or ()
+    yield DETAILS, [block for block in blocks if is_detail(block)]
+    if origin.get("field"):
+        yield BLOCKS, [block for block in blocks if is_thinking(block)]
+
+
 def is_detail(block: Mapping[str, Any]) -> bool:
     """Whether a thinking block came as one of OpenRouter's `reasoning_details`."""
     return str(block.get("type")).startswith("reasoning.")
 
 
+def is_thinking(block: Mapping[str, Any]) -> bool:
+    """Whether a block is one of Anthropic's, which LiteLLM passes on in chat completions."""
+    return block.get("type") in ("thinking", "redacted_thinking")
+
+
 def field_of(message: Any) -> str:
-    """The name under which the reasoning of an answer's message came."""
+    """The name under which the reasoning of a chat answer's message came."""
     for name in TEXT_FIELDS:
         text = getattr(message, name, None)
         if isinstance(text, str) and text:
             return name
-    return DETAILS
+    return DETAILS if getattr(message, DETAILS, None) else BLOCKS
