@@ -12,8 +12,10 @@ from typing import Any
 
 from compared_runs import QUESTIONS, Stuck, strangers, three_runs, two_runs
 from msgspec.structs import replace
+from scripted_faults import ERRORS as FAULTY
+from scripted_faults import faulty_feed, limited_feed
 from scripted_form import form_app, monday, ready, wrong
-from scripted_home import Desk, pin_time_zone, several_runs
+from scripted_home import Desk, found_run, pin_time_zone, several_runs
 from scripted_run import (
     EACH,
     ERRORS,
@@ -184,6 +186,24 @@ def killed() -> list[ev.Event]:
     return [*suite_events(), ev.RunFinished(0, NOW, "failed", 1, why)]
 
 
+def faulty() -> TuiEvalApp:
+    return app_of(faulty_feed())
+
+
+def rate_limited() -> TuiEvalApp:
+    return app_of(limited_feed())
+
+
+def faulty_desk() -> Desk:
+    """Runs among which is the one in which much goes wrong, and one of which nothing is left."""
+    n = TOTAL - len(FAULTY)
+    classes = {kind: sum(one == kind for one, _ in FAULTY.values()) for kind, _ in FAULTY.values()}
+    faulty = found_run("4d4d4d4d", errored=len(FAULTY), n=n, classes=classes, failed_tools=10)
+    lost = found_run("e0e0e0e0", errored=48, n=0, classes={"endpoint": 48}, reward=None, low=None,
+                     high=None, date=NOW - 7200)  # fmt: skip
+    return Desk([faulty, lost, *several_runs()])
+
+
 def rich_feed_app() -> TuiEvalApp:
     return app_of(rich_feed())
 
@@ -235,6 +255,11 @@ SCENES: dict[str, Scene] = {
     "story-typing": Scene(rich_feed_app, ("j", "2", "g", "slash", *"box")),
     "story-found": Scene(rich_feed_app, ("j", "2", "g", "slash", *"candles", "enter", "n")),
     "story-writing": Scene(writing, ("2",)),
+    "faults": Scene(faulty),
+    "faults-numbers": Scene(faulty, ("3", "z")),
+    "tool-raised": Scene(faulty, ("j", "2", "g", "w")),
+    "tool-raised-whole": Scene(faulty, ("j", "2", "g", "w", "enter")),
+    "rate-limited": Scene(rate_limited),
     "filtered": Scene(over, ("slash", *"reward<0.5", "space", *"turns>3")),
     "filter-fault": Scene(over, ("slash", *"turns>3", "space", *"rewrd<1")),
     "filter-kept": Scene(live(running_events()), ("exclamation_mark",)),
@@ -272,6 +297,7 @@ SCENES: dict[str, Scene] = {
     "suite-quit": Scene(suite(suite_events()), ("q",)),
     "suite-help": Scene(suite(suite_events()), ("question_mark",)),
     "home": Scene(home(busy_home)),
+    "home-faults": Scene(home(faulty_desk)),
     "home-empty": Scene(home(empty_home)),
     "home-marked": Scene(home(busy_home), ("m", "m")),
     "home-filter": Scene(home(busy_home), ("slash", *"!word gpt")),
