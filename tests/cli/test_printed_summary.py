@@ -110,8 +110,9 @@ def test_what_the_mean_is_without_stands_beside_what_it_would_be_with_it() -> No
         finished(9, None, error="KeyError", error_class="tool"),
     ).splitlines()
     assert "  Reward: 1.00 ± 0.00" in lines
-    without = "3 of 10 not in the mean: 2 endpoint, 1 tool"
-    assert f"Reward with errors as 0: 0.70 ({without})" in lines
+    told = " ".join(line.strip() for line in lines)
+    without = "3 of 10 not in the mean: 2 endpoint, 1 tool error"
+    assert f"Reward with errors as 0: 0.70 ({without})" in told
     assert not any("errors as 0" in line for line in text_of(started(), finished(0)).splitlines())
 
 

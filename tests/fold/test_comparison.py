@@ -111,7 +111,7 @@ def test_what_a_mean_is_without_speaks_against_a_comparison() -> None:
     first = side({"a": [1, 1], "b": [1, None], "c": [0, 1]})
     second = side({"a": [1, 1], "b": [1, 1], "c": [0, 1]})
     (found,) = compare_runs([first, second])
-    without = "1 of 6 not in the mean: 1 endpoint; 0.67 with errors as 0"
+    without = "1 of 6 not in the mean: 1 endpoint error; 0.67 with errors as 0"
     assert found.doubts == [f"of the first run {without}"]
     shown = ["".join(text for text, _ in line) for line in number_lines(found, "B", 100)]
     assert any(line.startswith(f"! of A {without}") for line in shown)

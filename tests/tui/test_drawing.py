@@ -268,7 +268,9 @@ async def test_who_met_no_refusal_sees_the_limit_that_holds_for_all() -> None:
 async def test_a_middling_header_has_words_for_the_states_and_a_bar() -> None:
     async with staged_app(running(), size=(120, 40)) as stage:
         progress = stage.text(stage.live.header).splitlines()[1]
-        assert "30/48  ~ 1 sleeping  ▶ 4 running  · 13 waiting  ✗ 2 errors  16.0/min" in progress
+        assert (
+            "30/48  ~ 1 sleeping  ▶ 4 running  · 13 waiting  ✗ 2 errors  ◆✗8  16.0/min" in progress
+        )
         assert progress.rstrip().endswith("74.1k tok  $0.0377")
         assert sum(map(progress.count, "━╍─")) >= 12
 

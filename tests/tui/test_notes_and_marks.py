@@ -68,7 +68,7 @@ async def test_tags_are_told_whole_and_before_the_note(tmp_path: Path) -> None:
     async with staged_app(scripted_on_disk(tmp_path), size=(80, 24)) as stage:
         await stage.until(lambda: "#odd" in shown(stage))
         found = [line.partition("done")[2].strip() for line in shown(stage).splitlines()[1:5]]
-        assert found == ["#odd #check", "#odd …", "#check-it-…", "said twice"]
+        assert found == ["#odd #check", "◆✗  #odd …", "#check-it-…", "said twice"]
 
 
 async def test_a_note_that_cannot_be_kept_says_why(tmp_path: Path) -> None:

@@ -6,20 +6,22 @@ from typing import Any
 
 import pytest
 from home_staging import at_home
-from run_events import finished, started
+from run_events import finished, staged, started
 from scripted_home import Desk, found_run
 from scripted_run import NOW, ScriptedFeed, run_started, saved_rows
 from scripted_run import finished as scripted
 from scripted_suite import moved, suite_started
 from staging import staged_app, staged_suite
 
-from tui_eval.events import Event, RunFinished
+from tui_eval.events import Event, RunFinished, Stage
 from tui_eval.fold.run_state import RunState
 from tui_eval.fold.transcript import Rollout
 from tui_eval.tui.look.ink import Line
+from tui_eval.tui.look.stages import waits_text
 from tui_eval.tui.numbers.lines import numbers
 from tui_eval.tui.rollouts.lines import RolloutLines
-from tui_eval.tui.transcript.story import View, ending_piece, step_note
+from tui_eval.tui.transcript.piece import View
+from tui_eval.tui.transcript.story import ending_piece, step_note
 from tui_eval.tui.widgets.header import progress, status, title
 
 ENDED = RunFinished(0, 1060.0, "finished", 3)
@@ -77,15 +79,15 @@ def test_the_header_counts_rollouts_with_failed_tools(width: int) -> None:
     failing = finished(9, 1.0, tools={"look": (3, 2), "read": (1, 0)})
     state = folded(failing, finished(8, 1.0, tools={"read": (1, 0)}), ENDED)
     line = progress(state, 1060.0, width)
-    assert "◆ 1" in words(line)
-    assert ("◆ ", "warn") in line
+    assert ("◆✗ 1 with failed tools" if width == 120 else "◆✗1") in words(line)
+    assert ("◆✗", "warn") in [(text.strip(), ink) for text, ink in line]
     assert "◆" not in words(progress(folded(finished(8, 1.0), ENDED), 1060.0, width))
 
 
 def test_the_numbers_say_of_which_class_the_missing_ones_are() -> None:
     told = [words(one.line) for one in numbers(with_errors(2), 90)]
     assert any("0.80 with errors as 0" in line for line in told)
-    assert any("2 of 10 not in the mean: 2 endpoint" in line for line in told)
+    assert any("2 of 10 not in the mean: 2 endpoint errors" in line for line in told)
     assert not any("not in the mean" in words(one.line) for one in numbers(with_errors(0), 90))
 
 
@@ -103,7 +105,7 @@ def row_of(width: int, event: Event) -> str:
         ({"finish_reason": "content_filter"}, "done · filtered"),
         ({"finish_reason": "length", "truncated": True}, "done · truncated"),
         ({"finish_reason": "stop"}, "done"),
-        ({"tools": {"look": (1, 1), "read": (1, 0)}}, "done · ◆ look failed"),
+        ({"tools": {"look": (1, 1), "read": (1, 0)}}, "done · ◆✗ look failed"),
     ],
 )
 def test_a_row_says_how_its_answer_ended_and_which_tools_failed(
@@ -136,6 +138,38 @@ def test_a_trajectory_ends_with_what_failed_or_how_the_answer_ended() -> None:
     assert words(ending_piece(failed, View(), 80).lines[0]) == "✗ tool error"
     refused = Rollout(0, reward=0.0, steps=[{"finish_reason": "refusal"}])
     assert words(ending_piece(refused, View(), 80).lines[0]) == "✓ done · reward 0.00 · refused"
+
+
+@pytest.mark.parametrize(("width", "told"), [(69, "PromptRefusedError"), (67, "PromptRefused")])
+def test_the_name_of_an_error_loses_its_last_word_before_it_is_cut(width: int, told: str) -> None:
+    row = row_of(width, finished(0, None, error="PromptRefusedError -> BadRequestError"))
+    assert row.split()[-1] == told
+
+
+@pytest.mark.parametrize(
+    ("now", "told"),
+    [(1001.0, "status 429: slow down, again in 4s"), (1005.0, "status 429: slow down, again now")],
+)
+def test_why_a_rollout_sleeps_tells_the_time_that_is_left(now: float, told: str) -> None:
+    note = "status 429: slow down, again in 5s"
+    asleep = staged(1, Stage.SLEEPING, at=1000.0, note=note, again_at=1005.0)
+    assert waits_text(folded(asleep), 1, now) == told
+    assert waits_text(folded(asleep), 2, now) == ""
+
+
+def test_each_version_of_the_code_has_its_mean_and_leads_to_its_rollouts() -> None:
+    state = folded(*(finished(row, row / 10, code=1 + row // 5) for row in range(10)), ENDED)
+    told = {one.target: words(one.line) for one in numbers(state, 90) if one.target}
+    assert told[("where", "code:1")].startswith("version 1 of the code 0.20")
+    assert told[("where", "code:2")].startswith("version 2 of the code 0.70")
+
+
+def test_where_a_price_comes_from_is_told_to_its_end() -> None:
+    source = "2026-06-03, genai-prices 0.0.64, for calls that read up to 200,000 tokens"
+    run = run_started(total=10, input_price=1.0, output_price=2.0, list_price=source)
+    done = finished(0, 1.0, input_tokens=1000, output_tokens=10)
+    lines = [words(one.line) for one in numbers(folded(run, done, ENDED), 60)]
+    assert f"list price {source}" in " ".join(lines)
 
 
 async def test_enter_on_how_answers_ended_lists_those_rollouts() -> None:
@@ -171,7 +205,7 @@ async def test_home_tells_many_errors_from_success(changes: dict[str, Any], told
 async def test_home_marks_runs_in_which_tools_fail(width: int) -> None:
     failing = found_run("11aa22bb", failed_tools=7, classes={"tool": 2}, errored=2, n=46)
     async with at_home(Desk([failing]), (width, 40)) as stage:
-        assert "◆ 7" in stage.list
+        assert "◆✗ 7" in stage.list
         assert "0.58 with errors as 0" in stage.about
         assert ("✗ 2 errored: 2 tool" in stage.about) == (width > 80)
 
@@ -180,5 +214,5 @@ async def test_a_suite_tells_the_mean_with_errors_and_which_is_no_success() -> N
     done = moved(0, "finished", finished=48, errored=24, reward=0.5)
     async with staged_suite([suite_started(), done], size=(120, 40)) as stage:
         heads, line, *_ = stage.text(stage.live.evaluations).splitlines()
-        assert "as 0" in heads
+        assert "✗=0" in heads
         assert "0.25" in line and "errored" in line and line.strip(" ▌").startswith("!")

@@ -353,7 +353,7 @@ async def test_a_truncated_answer_is_no_plain_success(width: int, told: str) -> 
     feed = ScriptedFeed([*events, ev.RunFinished(0, NOW, "interrupted", 130)], saved_rows())
     async with staged_app(feed, size=(width, 40)) as stage:
         states = [line.split("  ")[-1].strip() for line in shown(stage).splitlines()[1:4]]
-        assert states == ["done ◆", f"{told} ◆", "done"]
+        assert states == ["done ◆✗", f"{told} ◆✗", "done"]
         await stage.press("g", "2")
         await stage.until(lambda: "example 0 #0 · ✓ done · " in seen(stage.app))
         await stage.press("right_square_bracket")
@@ -378,7 +378,7 @@ async def test_a_rollout_of_hours_keeps_its_time_apart_from_its_turns() -> None:
     feed = ScriptedFeed([run_started(), *hours], saved_rows(), live=False)
     async with staged_app(feed, size=(80, 24)) as stage:
         lines = shown(stage).splitlines()[1:3]
-        assert [line.rstrip(" ◆").split()[-3:] for line in lines] == [
+        assert [line.rstrip(" ◆✗").split()[-3:] for line in lines] == [
             ["2", "1h08m", "done"],
             ["2", "147h", "done"],
         ]

@@ -28,7 +28,8 @@ from tui_eval.tui.look.ink import Line, line_width
 from tui_eval.tui.look.stages import LOOKS, MEANINGS, error_word
 from tui_eval.tui.look.wrap import shown_lines, wrap
 from tui_eval.tui.transcript.parts import Part
-from tui_eval.tui.transcript.story import Piece, View, ending_piece
+from tui_eval.tui.transcript.piece import Piece, View
+from tui_eval.tui.transcript.story import ending_piece
 
 
 def words(lines: tuple[Line, ...]) -> list[str]:

@@ -18,7 +18,7 @@ from tui_eval import events as ev
 from tui_eval.printable import printable
 from tui_eval.tui.transcript.finding import Match, TooSlowError, find, shown_source, wanted
 from tui_eval.tui.transcript.marking import Texts
-from tui_eval.tui.transcript.story import USUAL, Block, lay_out
+from tui_eval.tui.transcript.piece import USUAL, Block, lay_out
 from tui_eval.tui.widgets import story_view
 
 

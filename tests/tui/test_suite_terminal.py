@@ -175,7 +175,7 @@ def test_what_errored_in_a_suite_runs_again_from_its_screen(
     assert len(program.runs()) == 2
     fault_server.script(CHAT, [Reply(body=chat_answer("yes"))])
     again = on_terminal(command="open")
-    again.wait_for("2/2 evaluations done")
+    again.wait_for("1/2 evaluations done · 1 errored")
     run_again(again)
     again.wait_for("12/12 rollouts")
     again.wait_for(lambda: "finished in" in again.text.splitlines()[0])

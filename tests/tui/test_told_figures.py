@@ -101,7 +101,7 @@ async def test_what_an_older_file_does_not_tell_is_not_made_up() -> None:
         await stage.until(lambda: "weights unknown" in stage.text(stage.live.reward))
         header = stage.text(stage.live.header)
         assert "✓ finished" in header and "finished in" not in header
-        assert header.endswith("4/4 finished   ◆ 2 with failed tools")
+        assert header.endswith("4/4 finished   ◆✗ 2 with failed tools")
         assert "0.0s" not in stage.text(stage.live.rollouts)
         assert "mean time" not in stage.text(stage.live.numbers)
         assert "example 0 #0 · ✓ done ─" in seen(stage.app)

@@ -27,10 +27,14 @@ def classes_text(classes: Mapping[str, int]) -> str:
 
 
 def left_out_text(errored: int, finished: int, classes: Mapping[str, int]) -> str:
-    """What a mean is without: `2 of 10 not in the mean: 1 endpoint, 1 tool`; empty for nothing."""
+    """What a mean is without: `2 of 10 not in the mean: 1 endpoint, 1 tool error`.
+
+    Empty where it is without nothing.
+    """
     if not errored:
         return ""
-    return f"{errored:,} of {finished:,} not in the mean: {classes_text(classes)}"
+    noun = "error" if min(classes.values(), default=errored) == 1 else "errors"
+    return f"{errored:,} of {finished:,} not in the mean: {classes_text(classes)} {noun}"
 
 
 def endings(truncated: int, finishes: Mapping[str, int]) -> dict[str, int]:

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 SCORING_ERROR = "ScoringError"
 TRUNCATED = "truncated"
 """What is said of an answer that was cut off, and of a finished rollout that has one."""
-CUT, RETRY, UNWILLING, TOOL_FAILED = "✂", "↻", "⊘", "◆"
+CUT, RETRY, UNWILLING, TOOL_FAILED = "✂", "↻", "⊘", "◆✗"
 """Glyphs of an answer that was cut off, of a try that is not the first, of an answer that the model
 or a filter refused, and of a tool call that went wrong."""
 
@@ -79,6 +79,20 @@ def endings_of(state: RunState, row: int) -> str:
     facts = state.facts
     words = (TRUNCATED if row in facts.truncated else "", ENDED.get(facts.finish.get(row), ""))
     return " · ".join(word for word in words if word)
+
+
+def waits_text(state: RunState, row: int, now: float) -> str:
+    """Why a rollout sleeps, and what comes of it; empty where it does not.
+
+    Args:
+        now: Unix seconds: the time until the next try is told as it is then.
+    """
+    note, again_at = state.notes.get(row, ""), state.again_at.get(row)
+    cause, begins, _ = note.rpartition(", again in ")
+    if again_at is None or not begins:
+        return note
+    seconds = again_at - now
+    return f"{cause}, again {f'in {seconds:.0f}s' if seconds >= 0.5 else 'now'}"
 
 
 def error_word(error: str) -> str:

@@ -94,7 +94,7 @@ def _scored(state: RunState, reward: Mean) -> str:
     return " · ".join(told)
 
 
-def _reward(state: RunState, width: int) -> Iterator[Line]:
+def _reward(state: RunState, width: int) -> Iterator[Line | NumberLine]:
     reward = state.reward_mean.result()
     interval = interval_text(reward.low, reward.high)
     start: Line = (
@@ -106,9 +106,13 @@ def _reward(state: RunState, width: int) -> Iterator[Line]:
     if state.errored:
         yield from left_out(state, reward, width)
     for one in code_versions(state):
-        mean: Line = ((f"code {one.number} ", "muted"), (reward_text(one.mean), "strong"))
-        told = f"{one.used:,} scored of {one.finished:,} · filter code:{one.number}"
-        yield spread(mean, ((told, "muted"),), width)
+        mean: Line = (
+            (f"version {one.number} of the code ", "muted"),
+            (reward_text(one.mean), "strong"),
+        )
+        told = f"{one.used:,} of {one.finished:,} scored"
+        line = spread(mean, ((told, "muted"),), width)
+        yield NumberLine(line, ("where", f"code:{one.number}"))
 
 
 def _pass_rates(state: RunState, width: int) -> Iterator[Line]:

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from rich.cells import cell_len
 
 from tui_eval.fold.filter_nodes import quoted
-from tui_eval.fold.outcome_words import ENDED, endings, left_out_text
+from tui_eval.fold.outcome_words import ENDED, endings, has_many_errors, left_out_text
 from tui_eval.fold.run_state import RunState
 from tui_eval.printable import one_line
 from tui_eval.stats.mean import Mean
@@ -31,12 +31,13 @@ def left_out(state: RunState, reward: Mean, width: int) -> Iterator[Line]:
         as_0 = reward_text(reward.with_zeros(state.errored))
         zeros = ((left("", 7), ""), (as_0, "strong"), (" with errors as 0", "muted"))
     text = left_out_text(state.errored, state.finished, state.outcomes.classes)
-    said: Line = ((text, "warn"),)
+    ink = "warn" if has_many_errors(state.errored, state.finished) else "muted"
+    said: Line = ((text, ink),)
     if line_width(zeros) + line_width(said) + 2 <= width:
         yield spread(zeros, said, width)
     else:
         yield from (zeros,) if zeros else ()
-        yield from (((part, "warn"),) for part in shown_lines(text, width, 3)[0])
+        yield from (((part, ink),) for part in shown_lines(text, width, 3)[0])
 
 
 def errors(state: RunState, width: int) -> Iterator[NumberLine | Line]:

@@ -9,6 +9,7 @@ from tui_eval.token_kinds import in_words, named
 from tui_eval.tui.look.blocks import columns
 from tui_eval.tui.look.figures import count_text, limit_text, money_text, plural
 from tui_eval.tui.look.ink import EMPTY, Line, Span, cut_line, line_width
+from tui_eval.tui.look.wrap import shown_lines
 
 
 def spending(state: RunState, width: int) -> Iterator[Line]:
@@ -33,7 +34,8 @@ def spending(state: RunState, width: int) -> Iterator[Line]:
         whole = _for_all(state, state.projected_cost, money_text)
         yield (("cost    ", "faint"), (money_text(state.cost), "strong"), *whole)
         if listed := state.prices.listed:
-            yield cut_line((("        ", ""), (f"list price of {listed}", "muted")), width)
+            said = shown_lines(f"list price {listed}", max(width - 8, 1), 4)[0]
+            yield from ((("        ", ""), (part, "muted")) for part in said)
 
 
 def _for_all(state: RunState, whole: float | None, text: Callable[[float], str]) -> Line:

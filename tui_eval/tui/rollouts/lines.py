@@ -291,13 +291,17 @@ class RolloutLines:
             if ending := endings_of(self.state, row):
                 spans += [(" · ", "muted"), (ending, "warn")]
                 spans = spans if line_width(spans) <= room else spans[2:]
-            spans += _failed(self.state.facts.failed_tools.get(row), room - line_width(spans))
+            noted = line_width(_noted(self._note(row), room - line_width(spans)))
+            left_over = room - line_width(spans) - noted
+            spans += _failed(self.state.facts.failed_tools.get(row), left_over)
             if attempt > 1:
                 forms = (f"  try {attempt}", f" try {attempt}", f" {RETRY}{attempt}")
                 fits = [text for text in forms if line_width(spans) + len(text) <= room]
                 spans += [(text, "warn") for text in fits[:1]]
         spans += _noted(self._note(row), room - line_width(spans))
         waits, left_over = self.state.notes.get(row), room - line_width(spans) - 2
+        if waits and len(waits) > left_over:  # of a cut one its number tells most
+            waits = waits.removeprefix("status ")
         if waits and left_over >= min(len(waits), 8):
             spans.append((f"  {cut(one_line(waits, left_over), left_over)}", "muted"))
         return spans
@@ -335,8 +339,11 @@ def _noted(note: Note, room: int) -> list[Span]:
 
 
 def _error(error: str, room: int) -> str:
-    """An error's name in so many cells, with its causes where they fit."""
-    whole = one_line(error_word(error), 60)
-    if line_width(((whole, ""),)) <= room:
-        return whole
-    return cut(one_line(error_word(error.split(" -> ")[0]), 60), room)
+    """An error's name in so many cells, with its causes where they fit.
+
+    Where the name alone does not, its last word goes first: a red one is an error anyway.
+    """
+    first = one_line(error_word(error.split(" -> ")[0]), 60)
+    forms = (one_line(error_word(error), 60), first, first.removesuffix("Error"))
+    fits = (form for form in forms if form and cell_len(form) <= room)
+    return next(fits, "") or cut(forms[-1] or first, room)

@@ -102,7 +102,7 @@ def sign_lines() -> Iterator[Line]:
             (meaning, "muted"),
         )
     for glyph, word, meaning in OTHERS:
-        yield ((f"  {glyph} {left(word, KEYS - 2)}", "warn"), (meaning, "muted"))
+        yield ((f"  {left(f'{glyph} {word}', KEYS)}", "warn"), (meaning, "muted"))
 
 
 def help_lines(

@@ -16,12 +16,13 @@ from tui_eval.tui.commands.command import Scope
 from tui_eval.tui.commands.keymap import key_for
 from tui_eval.tui.commands.live import GROUPS
 from tui_eval.tui.leaving import Leave
+from tui_eval.tui.look.stages import waits_text
 from tui_eval.tui.look.titles import reward_title, rollouts_title, story_title
 from tui_eval.tui.screens.finding import FindingScreen
 from tui_eval.tui.screens.leavable import LeavableScreen
 from tui_eval.tui.screens.pane_words import told_otherwise, words_for
 from tui_eval.tui.screens.passing_on import PassingOnScreen
-from tui_eval.tui.screens.steering import SteeringScreen
+from tui_eval.tui.screens.reading import ReadingScreen
 from tui_eval.tui.screens.zooming import ZoomingScreen
 from tui_eval.tui.terminal.keys_in_turn import focus_once_drawn
 from tui_eval.tui.watched import Watched
@@ -44,10 +45,9 @@ FOLLOWED = (
     (("If nothing comes, see what its program says.", "faint"),),
 )
 NO_ROWS = "None of its lines can be read; {} says why."
-UNREADABLE = ((("This rollout cannot be read back from results.jsonl.", "bad"),),)
 
 
-class LiveScreen(PassingOnScreen, SteeringScreen, FindingScreen, LeavableScreen, ZoomingScreen):
+class LiveScreen(PassingOnScreen, ReadingScreen, FindingScreen, LeavableScreen, ZoomingScreen):
     """Five panes over one fold; `refresh_run` draws what changed since it was called last.
 
     Commands that concern all that the engine does go to `root`: the feed of the first run.
@@ -97,8 +97,6 @@ class LiveScreen(PassingOnScreen, SteeringScreen, FindingScreen, LeavableScreen,
         self.panes = [*first, self.log_pane, self.reward]
         order = [*first, self.reward, self.log_pane]
         self.grid = Panes(self.panes, order, self.log_pane, id="panes")
-        self._drawn: tuple[int, tuple[int, int], int] | None = None
-        self._reading = -1
         self.first_focus: Widget = self.rollouts
         self.open_notebook()
 
@@ -174,49 +172,13 @@ class LiveScreen(PassingOnScreen, SteeringScreen, FindingScreen, LeavableScreen,
             if is_gone or (now_read is not None and now_read is not self.story.rollout):
                 self._show_selected()  # it runs again, or its file was written anew
                 self._drawn = drawn
-        self.story.note, self.story.is_over = state.notes.get(self.reader.row, ""), bool(state.end)
+        self.story.note = waits_text(state, self.reader.row, now)
+        self.story.is_over = bool(state.end)
         for view in (self.header, self.rollouts, self.story, self.numbers):
             view.update()
         self._show_reward()
         self._retitle()
         self._update_keys()
-
-    def _first_rollout(self) -> None:
-        if not self.goes_on:
-            self.follower.switch(False)
-        newest = self.follower.newest()
-        if self.first_row < self.state.total and self.first_row >= 0:
-            self.follower.switch(False)
-            self._turn_to(self.first_row)
-        else:
-            self._turn_to(newest if newest is not None and self.follower.on else 0)
-
-    def _go_on(self, now: float) -> None:
-        """Moves on where the screen moves by itself, and reads what has finished from disk."""
-        wanted = self.follower.wanted(self.reader.row, now)
-        is_known = self.rollouts.row == self.reader.row  # else somebody has just chosen another one
-        if wanted is not None and wanted != self.reader.row and is_known:
-            self.rollouts.select(wanted, by_hand=False)
-        if self.reader.must_read and self._reading != self.reader.row:
-            self._reading = self.reader.row
-            self.run_worker(self._read(), group="read", exclusive=True)
-        missed = self.follower.missed
-        self.rollouts.pill = f"▼ {missed:,} new" if missed and self.goes_on else ""
-
-    async def _read(self) -> None:
-        reader, row = self.reader, self.reader.row
-        try:
-            current = await reader.read()
-        finally:  # also where the row was left before its reading began
-            if reader is self.reader and self._reading == row:
-                self._reading = -1
-        if reader is not self.reader or not current:
-            return
-        if reader.unreadable:
-            self.story.empty = UNREADABLE
-        self.story.show(reader.rollout, anew=self.story.rollout is None)
-        self._show_reward()
-        self._retitle()
 
     @property
     def _is_finishing(self) -> bool:
@@ -239,30 +201,6 @@ class LiveScreen(PassingOnScreen, SteeringScreen, FindingScreen, LeavableScreen,
         if not self.state.total:
             return "It is just beginning: how much is on disk is not known yet."
         return f"{self.state.finished:,} of {self.state.total:,} rollouts are on disk."
-
-    def _turn_to(self, row: int) -> None:
-        self.reader.open(row)
-        self._show_selected()
-
-    def _show_selected(self) -> None:
-        row, rollout = max(self.reader.row, 0), self.reader.rollout
-        self.rollouts.row = row
-        self.rollouts.update()
-        self.rollouts.show_row()
-        self.story.empty, self.reward.empty = UNREADABLE if self.reader.unreadable else (), ()
-        sticks = rollout is not None and not rollout.finished
-        self.story.show(rollout, anew=True, sticks=sticks)
-        self._show_reward()
-        self._drawn = None
-
-    def _show_reward(self) -> None:
-        """Shows how the reward of the rollout came about, and how it stands to its group."""
-        state = self.state
-        place = self.reader.row // state.per_example
-        is_group = state.per_example > 1 and 0 <= place < len(state.examples)
-        group = state.examples.result(place) if is_group else None
-        self.rollouts.learn_of(self.reader.rollout)
-        self.reward.show(self.reader.rollout, group, self.notebook.get(max(self.reader.row, 0)))
 
     def on_rollout_list_selected(self, message: RolloutList.Selected) -> None:
         """Another rollout was selected."""

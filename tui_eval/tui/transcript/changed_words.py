@@ -11,7 +11,7 @@ from typing import TypeAlias
 
 from tui_eval.tui.look.ink import Line
 from tui_eval.tui.transcript.marking import overlaid
-from tui_eval.tui.transcript.story import Piece
+from tui_eval.tui.transcript.piece import Piece
 
 Range: TypeAlias = tuple[int, int]
 """The first character and the one after the last."""

@@ -9,7 +9,7 @@ from itertools import accumulate
 from typing import TypeVar
 
 from tui_eval.tui.transcript.parts import Part
-from tui_eval.tui.transcript.story import USUAL, Piece, View
+from tui_eval.tui.transcript.piece import USUAL, Piece, View
 
 KEPT = 512
 """Pieces whose lines are kept."""

@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterable, Sequence
 
 from tui_eval.tui.look.ink import Line, Span
 from tui_eval.tui.transcript.finding import Match
-from tui_eval.tui.transcript.story import Piece
+from tui_eval.tui.transcript.piece import Piece
 from tui_eval.tui.transcript.syntax import Inked, Token
 
 

@@ -7,12 +7,9 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Literal
 
 from tui_eval.tui.look.ink import Line
+from tui_eval.tui.transcript.piece import Block, Piece, View, about_height
 from tui_eval.tui.transcript.story import (
     LAST_TURN,
-    Block,
-    Piece,
-    View,
-    about_height,
     about_message,
     coming_blocks,
     coming_piece,

@@ -12,13 +12,11 @@ from rich.cells import cell_len
 from tui_eval.tui.commands.keymap import key_for
 from tui_eval.tui.look.ink import EMPTY, Line, Span, cut, letter_ink, line_width
 from tui_eval.tui.transcript.changed_words import with_changes
+from tui_eval.tui.transcript.piece import STEP, Piece, View
 from tui_eval.tui.transcript.story import (
     MEASURE,
-    STEP,
     TEXT_LINES,
     TOOL_LINES,
-    Piece,
-    View,
     ending_piece,
     message_piece,
     tool_piece,

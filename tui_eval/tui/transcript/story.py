@@ -2,20 +2,27 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
-from dataclasses import dataclass, field, replace
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from rich.cells import cell_len
 
 from tui_eval.fold.outcome_words import ENDED
-from tui_eval.printable import one_line, printable
+from tui_eval.printable import one_line
 from tui_eval.token_kinds import from_names, in_words, named
-from tui_eval.tui.commands.keymap import key_for
 from tui_eval.tui.look.figures import count_text, ms_text, reward_text
 from tui_eval.tui.look.ink import EMPTY, Line, Span, cut, line_width, spread
 from tui_eval.tui.look.stages import CUT, TRUNCATED, UNWILLING
-from tui_eval.tui.look.wrap import Shown, about_lines, shown, shown_lines
+from tui_eval.tui.look.wrap import Shown, about_lines, shown_lines
+from tui_eval.tui.transcript.piece import (
+    USUAL,
+    Block,
+    Piece,
+    Placed,
+    View,
+    lay_out,
+    lines_at_most,
+)
 from tui_eval.tui.transcript.shown_text import arguments_shown, inline_arguments, pretty_json
 from tui_eval.tui.transcript.told_error import told_error
 
@@ -24,8 +31,6 @@ if TYPE_CHECKING:
 
 MEASURE = 110
 """Cells that prose takes at most, and heads with their notes: longer lines are hard to read."""
-STEP = 2000
-"""Lines that one more press of the key shows."""
 TEXT_LINES = 200
 SYSTEM_LINES = 4
 THOUGHT_LINES = 4
@@ -43,147 +48,15 @@ _HAS_ERROR = "has_error"
 _EXPECTED_REASONS = (None, "stop", "tool_calls", "end_turn", "tool_use")
 
 
-@dataclass(frozen=True, slots=True)
-class Block:
-    """A text of a piece.
-
-    Args:
-        first, later: What stands before its first line, and before each other.
-        usual: Lines that are shown of it where nobody asked for more or less.
-        language: What it is written in, for highlighting; empty for plain text.
-        measure: Cells that it takes at most, whatever the width of the pane.
-        hangs: Whether a line that is too long goes on at its own indent.
-    """
-
-    name: str
-    text: str
-    first: Line
-    later: Line
-    usual: int
-    ink: str = ""
-    language: str = ""
-    measure: int = 1 << 30
-    hangs: bool = False
-
-    def width(self, pane: int) -> int:
-        """Cells of its lines in a pane."""
-        return max(min(pane, self.measure) - line_width(self.first), 1)
-
-
-@dataclass(slots=True)
-class Placed:
-    """Lines of a piece that show a text.
-
-    Args:
-        at: The first of them, counted in the piece.
-        skipped: Characters of the text before them that are not shown.
-        lead: Spans that stand before the text in each line.
-    """
-
-    block: Block
-    at: int
-    shown: Shown
-    skipped: int = 0
-    lead: int = 1
-
-
-@dataclass(frozen=True, slots=True)
-class View:
-    """How much of a piece is shown.
-
-    Args:
-        limit: Lines of each text; None for what is usual, 0 for folded.
-        block: The name of a text that is shown from the middle, from its character `skip` on.
-    """
-
-    limit: int | None = None
-    block: str = ""
-    skip: int = 0
-
-
-USUAL = View()
-
-
-@dataclass(frozen=True, slots=True)
-class Piece:
-    """A part of the story that is selected, folded and unfolded as one.
-
-    Args:
-        lines: What is shown of it now.
-        hidden: Lines that it has beyond, as far as is known.
-        folds: Whether it can be folded or shows more.
-        placed: Where its texts are.
-    """
-
-    lines: tuple[Line, ...]
-    hidden: int = 0
-    folds: bool = False
-    placed: tuple[Placed, ...] = field(default=(), compare=False)
-
-
-def lay_out(head: Line, blocks: Iterable[Block], view: View, width: int) -> Piece:
-    """A head with its texts below, each as far as `view` says."""
-    lines, hidden = [head], 0
-    placed: list[Placed] = []
-    for block in blocks:
-        most = _most(block.usual, view)
-        skip = view.skip if block.name == view.block else 0
-        text = _from(block.text, skip) if skip else block.text
-        found = shown(text, block.width(width), most, block.hangs)
-        if 0 < found.rest <= 2 and view.limit is None:
-            found = shown(text, block.width(width), most + 2, block.hangs)
-        is_cut = found.rest and view.limit is None
-        while is_cut and len(found.lines) > 1 and not found.lines[-1].strip():
-            found.lines.pop()
-            found.rest += 1
-        if skip:
-            hides = f"  {key_for('story.switch-fold')} hides"
-            lines.append((*block.later, ("… earlier lines", "muted"), (hides, "faint")))
-        placed.append(Placed(block, len(lines), found, skip, len(block.first)))
-        hangs = found.hangs() if block.hangs else [0] * len(found.lines)
-        for at, (part, hang) in enumerate(zip(found.lines, hangs, strict=True)):
-            *lead, (start, ink) = block.later if at else block.first
-            lines.append((*lead, (start + " " * hang, ink), (part, block.ink)))
-        lines += _more(found.rest, block.later)
-        hidden += found.rest
-    return Piece(tuple(lines), hidden, hidden > 0 or len(lines) > 2, tuple(placed))
-
-
-def _from(text: str, skip: int) -> str:
-    """A text from a place on that is counted in what can be shown of it."""
-    return printable(text.strip("\r\n"))[skip:]
-
-
-def about_height(blocks: Iterable[Block], view: View, width: int) -> int:
-    """About how many lines `lay_out` gives; costs next to nothing."""
-    return 1 + sum(
-        about_lines(block.text, block.width(width), _most(block.usual, view)) for block in blocks
-    )
-
-
 def about_message(entry: Entry, view: View, width: int) -> int:
     """The same for a message, whose texts are taken as they came."""
     width = min(width, MEASURE) - 2
     usual = SYSTEM_LINES if entry.role in ("system", "developer") else TEXT_LINES
     return 1 + sum(
-        about_lines(text, width, _most(most, view))
+        about_lines(text, width, lines_at_most(most, view))
         for text, most in ((entry.reasoning, THOUGHT_LINES), (entry.text, usual))
         if text
     )
-
-
-def _most(usual: int, view: View) -> int:
-    return max(usual if view.limit is None else view.limit, 1)
-
-
-def _more(hidden: int, before: Line) -> list[Line]:
-    if hidden <= 0:
-        return []
-    noun = "line" if hidden == 1 else "lines"
-    key = key_for("story.switch-fold")
-    does = f"{key} shows {STEP:,}" if hidden > STEP else f"{key} to show"
-    plain = tuple((text, "rule" if text.strip() else ink) for text, ink in before)
-    return [(*plain, (f"… {hidden:,} more {noun}", "muted"), (f"  {does}", "faint"))]
 
 
 def message_blocks(entry: Entry) -> list[Block]:
@@ -296,7 +169,9 @@ def tool_blocks(use: ToolUse) -> list[Block]:
     ]
     outcome = use.error if use.result is None else use.result or "(empty)"
     if outcome is not None:
-        first, later = (("    ╰ ", "rule"),), (("      ", ""),)
+        goes_on = bool(use.traceback or use.output)
+        first: Line = (("    ├ " if goes_on else "    ╰ ", "rule"),)
+        later: Line = bar if goes_on else (("      ", ""),)
         pretty = None if use.error else pretty_json(outcome)
         ink, language = ("fault", "") if use.error else ("", "json" if pretty else "")
         blocks.append(Block("result", pretty or outcome, first, later, TOOL_LINES, ink, language))
@@ -319,7 +194,7 @@ def tool_piece(use: ToolUse, view: View, width: int, live: bool) -> Piece:
     Args:
         live: Whether the rollout still runs, so that a missing result is on its way.
     """
-    note, edge = _tool_note(use, live), min(width, MEASURE)
+    note, edge = _tool_note(use, live, is_folded(use, view)), min(width, MEASURE)
     name = one_line(use.name, 40)
     lead = (("  ", ""), ("▸ " if is_folded(use, view) else "▾ ", "accent"))
     named = Placed(Block("name", name, lead, lead, 1, "accent"), 0, Shown([name], 0, name), 0, 2)
@@ -336,10 +211,12 @@ def tool_piece(use: ToolUse, view: View, width: int, live: bool) -> Piece:
     return Piece((spread(tuple(spans), note, edge),), 0, True, (named,))
 
 
-def _tool_note(use: ToolUse, live: bool) -> Line:
+def _tool_note(use: ToolUse, live: bool, folded: bool) -> Line:
+    """How a call went; of an error its name only where the rest of it stands below."""
     took = "" if use.ms is None else f" {ms_text(use.ms)}"
     if use.error:
-        return ((f"✗{took} {one_line(use.error, 28)}", "bad"),)
+        told = use.error if folded else use.error.partition(": ")[0]
+        return ((f"✗{took} {one_line(told, 28)}", "bad"),)
     if use.result is not None:
         return (("✓", "good"), (took, "muted"))
     return (("▶ running", "busy"),) if live else (("– no result", "muted"),)

@@ -45,13 +45,13 @@ SHORT = {
 LEAST_LETTERS = 4
 """Of the name of a setting: fewer say nothing."""
 BAR, WIDE_BAR = 8, 16
-WIDTHS = {"reward": 8, "bar": BAR + 1, "±": 6, "as 0": 6, "time": 8, "errors": 7}
+WIDTHS = {"reward": 8, "bar": BAR + 1, "±": 6, "✗=0": 6, "time": 8, "errors": 7}
 WIDTHS |= {"tokens": 8, "cost": 10}
 LEAST_WHY = 16
 """Cells that a reason is worth showing in."""
 OPTIONAL = ("cost", "tokens", "errors", "time", "bar", "±")
 """Columns that a narrow list does without, first to go first."""
-WITH_ERRORS = (*OPTIONAL, "as 0")
+WITH_ERRORS = (*OPTIONAL, "✗=0")
 """The same where rollouts errored: the reward with those as 0 stays longest."""
 
 
@@ -149,7 +149,7 @@ class EvaluationList(LineView):
         varies = max(varies, len(VARIES)) if varies else 0
         names = titles + 2 + least
         has_errors = self._has_errors
-        shown = [name for name in WIDTHS if name != "as 0" or has_errors]
+        shown = [name for name in WIDTHS if name != "✗=0" or has_errors]
         done = self._done_width()
         room = width - 2 - WORD - 2 - done
         for column in WITH_ERRORS if has_errors else OPTIONAL:
@@ -159,7 +159,7 @@ class EvaluationList(LineView):
         room = max(room - sum(WIDTHS[one] for one in shown), 4)
         is_short = titles + 2 + varies > room
         varies = least if is_short else varies
-        wide = WIDE_BAR - (WIDTHS["as 0"] if has_errors else 0)
+        wide = WIDE_BAR - (WIDTHS["✗=0"] if has_errors else 0)
         bar = wide if room - titles - 2 - varies >= wide - BAR else BAR
         title = min(titles, max(room - varies - 2, room // 2))
         varies = min(varies, max(room - title - 2, 0))
@@ -200,7 +200,7 @@ class EvaluationList(LineView):
         text += " " * (columns.bar + 1) if "bar" in shown else ""
         text += right("done", columns.done) + right("reward", WIDTHS["reward"])
         text += left(" ±95%", WIDTHS["±"]) if "±" in shown else ""
-        for name in ("as 0", "errors", "tokens", "cost", "time"):
+        for name in ("✗=0", "errors", "tokens", "cost", "time"):
             text += right(name, WIDTHS[name]) if name in shown else ""
         return ((text + "  state", "faint"),)
 
@@ -239,7 +239,7 @@ class EvaluationList(LineView):
             spans.append((right(half, WIDTHS["±"]), "muted"))
         zeros = errors_as_0(last.reward, last.errored, last.finished) if last.errored else None
         facts = {
-            "as 0": ("" if zeros is None else reward_text(zeros), "muted"),
+            "✗=0": ("" if zeros is None else reward_text(zeros), "muted"),
             "errors": (f"✗ {count_text(last.errored)}" if last.errored else "", "bad"),
             "tokens": (count_text(tokens_of(one)) if tokens_of(one) else "", "muted"),
             "cost": (money_text(last.cost) if last.cost is not None else "", "muted"),

@@ -242,7 +242,7 @@ def _facts(state: RunState, now: float, words: int, terse: bool, moved: str) -> 
     facts = [(*done, (noun, "muted")) if words == 3 else done]
     gives_way = EMPTY if moved else _concurrency(state, words, terse)
     is_tight = terse and not words and len(gives_way) > LIMIT_SPANS
-    facts += _states(state, words, 0 if is_tight else state.waiting)
+    facts += _states(state, words, is_tight)
     if lines := _lines_that_are_no_rows(state, words):
         facts.append(lines)
     if moved:
@@ -263,21 +263,34 @@ def _facts(state: RunState, now: float, words: int, terse: bool, moved: str) -> 
     return tuple(joined)
 
 
-def _states(state: RunState, words: int, waiting: int) -> list[Line]:
-    """How many rollouts are held, sleep, run, wait and have errored, where there are any."""
+def _states(state: RunState, words: int, is_tight: bool) -> list[Line]:
+    """How many rollouts are held, sleep, run, wait and have errored, where there are any.
+
+    Where it is tight, nothing is told of those that wait, nor of failed tools.
+    """
     held, sleeping = state.by_stage[HELD], state.sleeping
     glyphs = (
         (held, "‖", "held", "warn"),
         (sleeping, "~", "sleeping", "warn"),
         (state.running - held - sleeping, "▶", "running", "busy"),
-        (waiting, "·", "missing" if state.is_settled else "waiting", "muted"),
+        (
+            0 if is_tight else state.waiting,
+            "·",
+            "missing" if state.is_settled else "waiting",
+            "muted",
+        ),
         (state.errored, "✗", "errors" if state.errored != 1 else "error", "bad"),
-        (state.outcomes.failed_tools, TOOL_FAILED, "with failed tools" * (words > 2), "warn"),
+        (
+            0 if is_tight else state.outcomes.failed_tools,
+            TOOL_FAILED,
+            "with failed tools" * (words > 2),
+            "warn",
+        ),
     )
     told: list[Line] = []
     for count, glyph, word, ink in glyphs:
         if count:
-            spoken = (f"{glyph} ", f" {word}".rstrip()) if words > 1 else (glyph, "")
+            spoken = (f"{glyph} ", f" {word}".rstrip()) if words > 1 and word else (glyph, "")
             told.append(((spoken[0], ink), (f"{count:,}", ""), (spoken[1], "muted")))
     return told
 

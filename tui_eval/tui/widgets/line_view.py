@@ -10,16 +10,15 @@ from textual import events
 from textual.binding import BindingType
 from textual.cache import LRUCache
 from textual.dom import DOMNode
-from textual.geometry import Offset, Region, Size
+from textual.geometry import Region, Size
 from textual.message import Message
-from textual.scroll_view import ScrollView
 from textual.scrollbar import ScrollBar
 from textual.strip import Strip
 from textual.widget import Widget
 
 from tui_eval.tui.commands import bindings
 from tui_eval.tui.look.ink import EMPTY, INKS, Line, line_width, strip_of
-from tui_eval.tui.look.told_keys import key_in_line
+from tui_eval.tui.widgets.clicked_lines import ClickedLines
 
 NO_STYLE = Style()
 _STYLES: LRUCache[tuple[str, Style, str], Style] = LRUCache(4096)
@@ -44,21 +43,7 @@ class Frame(NamedTuple):
     foot: tuple[Line, ...]
 
 
-class Pressed(NamedTuple):
-    """Where a button of the mouse was pressed.
-
-    Args:
-        y: On the screen.
-        offset: Within the view.
-        line: Which one stood there.
-    """
-
-    y: int
-    offset: Offset
-    line: int
-
-
-class LineView(ScrollView, can_focus=True):
+class LineView(ClickedLines, can_focus=True):
     """Lines drawn on demand, below as many fixed ones as `heads` says.
 
     A subclass says how many lines there are (`count`) and what each holds (`line`), and calls
@@ -69,7 +54,6 @@ class LineView(ScrollView, can_focus=True):
 
     BINDINGS: ClassVar[list[BindingType]] = bindings("view")
     ALLOW_SELECT = False
-    heads = 0
 
     class ScrolledBack(Message):
         """Somebody moved away from the end: the view must not move by itself any more."""
@@ -89,16 +73,10 @@ class LineView(ScrollView, can_focus=True):
         self._line_shown = (0, 0)
         self._size_laid = Size(0, 0)
         self._lines_seen = range(0)
-        self._pressed: Pressed | None = None
         self._frame: Frame | None = None
         self._inks: dict[str, Style] = {}
-        self.pill = ""
         self.built = 0
         self.asked = 0
-
-    def count(self) -> int:
-        """Lines that there are, the fixed ones left out."""
-        raise NotImplementedError
 
     def line(self, index: int) -> Line:
         """What a line holds, without its first cell, which marks the selection."""
@@ -111,10 +89,6 @@ class LineView(ScrollView, can_focus=True):
     def head(self, index: int) -> Line:
         """What a fixed line holds."""
         return EMPTY
-
-    def foot(self) -> tuple[Line, ...]:
-        """The last lines of the view, whatever is scrolled; none by default."""
-        return ()
 
     def marked(self, index: int) -> bool:
         """Whether the line belongs to what is selected."""
@@ -366,43 +340,3 @@ class LineView(ScrollView, can_focus=True):
         event.stop()
         event.prevent_default()
         self.scroll_lines(-3)
-
-    def clicked(self, index: int) -> None:
-        """A line was clicked."""
-
-    def clicked_at(self, x: int, index: int) -> None:
-        """A line was clicked, so many cells from its first."""
-        self.clicked(index)
-
-    def head_clicked(self, x: int, index: int) -> None:
-        """A fixed line was clicked, so many cells from its first."""
-
-    def press_told(self, line: Line, x: int) -> bool:
-        """Presses the key that a line tells at a cell, if it tells one there."""
-        key = key_in_line(line, x)
-        if key:
-            self.app.simulate_key(key)
-        return bool(key)
-
-    def pill_clicked(self) -> None:
-        """The pill that counts what is new was clicked."""
-
-    def on_mouse_down(self, event: events.MouseDown) -> None:
-        """Remembers what is under the mouse: it may move before the button is let go."""
-        offset = event.get_content_offset(self)
-        if offset is not None:
-            line = self.scroll_offset.y + offset.y - self.heads
-            self._pressed = Pressed(event.screen_y, offset, line)
-
-    def on_click(self, event: events.Click) -> None:
-        """Tells what was clicked; who lets go of the button on another line wants nothing."""
-        pressed, self._pressed = self._pressed, None
-        if pressed is None or pressed.y != event.screen_y:
-            return
-        x, y = pressed.offset
-        if y < self.heads:
-            self.head_clicked(x - 1, y)
-        elif self.pill and y == self.size.height - 1 and x >= self.size.width - len(self.pill) - 4:
-            self.pill_clicked()
-        elif y < self.size.height - len(self.foot()) and pressed.line < self.count():
-            self.clicked_at(x - 1, pressed.line)

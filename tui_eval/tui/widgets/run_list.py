@@ -244,9 +244,12 @@ class RunList(LineView):
         spans += [(f"  {state}", ink), (f"{gap}{errors}" if errors else "", "bad")]
         if columns.unsaved and not one.saved:
             spans.append((UNSAVED, "warn"))
-        for text, its_ink in ((tools_text(one), "warn"), (as_0_text(one), "muted")):
-            if text and line_width(spans) + len(text) + 2 <= self.line_width:
-                spans.append((f"  {text}", its_ink))
+        tools, zeros = tools_text(one), as_0_text(one)
+        short = f" {tools.replace(' ', '')}"
+        for forms, its_ink in (((f"  {tools}", short), "warn"), ((f"  {zeros}",), "muted")):
+            room = self.line_width - line_width(spans)
+            fitting = (form for form in forms if form.strip() and len(form) <= room)
+            spans += [(form, its_ink) for form in fitting][:1]
         return tuple(spans)
 
     def _numbers(self, one: FoundRun, columns: Columns) -> list[Span]:

@@ -14,8 +14,8 @@ from tui_eval.tui.terminal.later import after
 from tui_eval.tui.transcript.layout import Layout, keep
 from tui_eval.tui.transcript.marking import Texts
 from tui_eval.tui.transcript.parts import Part, parts_of, set_apart, tail_of
+from tui_eval.tui.transcript.piece import Piece
 from tui_eval.tui.transcript.search import Search
-from tui_eval.tui.transcript.story import Piece
 from tui_eval.tui.widgets.line_view import LineView
 
 if TYPE_CHECKING:

@@ -16,8 +16,9 @@ from tui_eval.tui.commands import bindings
 from tui_eval.tui.commands.keymap import key_for
 from tui_eval.tui.transcript.finding import Match
 from tui_eval.tui.transcript.parts import Part
+from tui_eval.tui.transcript.piece import STEP, USUAL, Piece, View
 from tui_eval.tui.transcript.search import search_parts
-from tui_eval.tui.transcript.story import STEP, TEXT_LINES, USUAL, Piece, View
+from tui_eval.tui.transcript.story import TEXT_LINES
 from tui_eval.tui.widgets.line_view import ALL_SHOWN, NO_SEARCH, NOT_FOLDED
 from tui_eval.tui.widgets.story_view import StoryView
 

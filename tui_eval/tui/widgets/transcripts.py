@@ -11,9 +11,10 @@ from textual.binding import BindingType
 
 from tui_eval.tui.commands import bindings
 from tui_eval.tui.look.ink import Line
+from tui_eval.tui.transcript.piece import STEP
 from tui_eval.tui.transcript.side_by_side import Block, Two, Unit, block_of
 from tui_eval.tui.transcript.staying import Place, Shape, line_of, place_of
-from tui_eval.tui.transcript.story import STEP, TEXT_LINES
+from tui_eval.tui.transcript.story import TEXT_LINES
 from tui_eval.tui.widgets.line_view import ALL_SHOWN, NOT_FOLDED, LineView
 
 AT_ONCE = 60
