@@ -14,6 +14,7 @@ from servers import FaultServer, Reply
 from tui_eval.clients import make_client, pacing
 from tui_eval.error_classes import class_of
 from tui_eval.errors import ErrorChain, JudgeError
+from tui_eval.rubrics.judge_call import Judge
 from tui_eval.rubrics.judge_rubric import JudgeRubric
 from tui_eval.types import ClientConfig
 
@@ -188,3 +189,20 @@ async def test_a_rate_limit_at_the_judge_costs_no_verdict(
     await rubric.score_rollout(state)
     assert (state["reward"], len(fault_server.requests)) == (1.0, 5)
     assert sum(naps) >= 36
+
+
+@each_kind
+async def test_a_request_of_a_judge_says_whether_it_wants_a_stream(
+    fault_server: FaultServer, kind: str
+) -> None:
+    await judged(fault_server, kind, said("yes"))
+    assert fault_server.requests[0].json()["stream"] is (kind == "ours, streamed")
+
+
+@each_kind
+async def test_a_judge_that_failed_is_named_with_its_url(
+    fault_server: FaultServer, kind: str
+) -> None:
+    with pytest.raises(JudgeError) as caught:
+        await Judge(client_of(fault_server, kind), "j", {}, 5).ask("yes or no?")
+    assert str(caught.value).startswith(f"Judge 'j' at {fault_server.url}/v1")

@@ -124,6 +124,7 @@ async def test_sampling_arguments_go_along_and_those_unknown_to_the_sdk_too(serv
         "temperature": 0.0,
         "max_tokens": 5,
         "enable_thinking": False,
+        "stream": False,
     }
 
 

@@ -53,8 +53,14 @@ class Judge:
     learnt: LearntParameters = field(default_factory=LearntParameters)
 
     def __str__(self) -> str:
-        url = getattr(self.client, "base_url", None)
-        return f"Judge {self.model!r}" + (f" at {url}" if url else "")
+        return f"Judge {self.model!r}" + (f" at {self.url}" if self.url else "")
+
+    @property
+    def url(self) -> str:
+        """Where the judge is asked; empty where a client does not tell."""
+        if isinstance(self.client, Client):
+            return self.client.endpoint_url()
+        return str(getattr(self.client, "base_url", None) or "")
 
     async def ask(self, prompt: str) -> tuple[str, Any]:
         """The verdict, and the tokens that it took where the endpoint tells them.
@@ -99,7 +105,7 @@ class Judge:
     async def _create(self, prompt: str, sampling_args: SamplingArgs) -> Any:
         single, retries = paced(self.client)
         create = single.chat.completions.create
-        limit = profile_of(str(getattr(self.client, "base_url", "")), self.model).token_limit
+        limit = profile_of(self.url, self.model).token_limit
         arguments = {
             "model": self.model,
             "messages": [{"role": "user", "content": prompt}],
@@ -141,10 +147,12 @@ def _named_arguments(
     arguments = dict(sampling_args)
     if token_limit != "max_tokens" and "max_tokens" in arguments:
         arguments.setdefault(token_limit, arguments.pop("max_tokens"))
-    known = inspect.signature(create).parameters.values()
-    if any(parameter.kind is Parameter.VAR_KEYWORD for parameter in known):
+    known = inspect.signature(create).parameters
+    if "stream" in known:
+        arguments.setdefault("stream", False)
+    if any(parameter.kind is Parameter.VAR_KEYWORD for parameter in known.values()):
         return arguments
-    rest = {name: arguments.pop(name) for name in arguments.keys() - {p.name for p in known}}
+    rest = {name: arguments.pop(name) for name in arguments.keys() - known.keys()}
     if rest:
         arguments["extra_body"] = {**rest, **arguments.get("extra_body", {})}
     return arguments
