@@ -359,6 +359,24 @@ def test_a_column_that_the_environments_code_names_is_no_slip(
     assert done.code == 0, done
 
 
+def test_https_to_a_port_that_speaks_http_is_refused_before_anything_begins(
+    program: Program, fault_server: FaultServer
+) -> None:
+    echo(program)
+    url = fault_server.url.replace("http:", "https:")
+    done = program.run("echo", "-m", "m", "-b", f"{url}/v1", "-n", "1", "-r", "1")
+    assert done.code == 2, done
+    assert "no TLS there: the port speaks plain http; begin the URL with http://" in done.err
+
+
+def test_white_space_around_a_url_is_told_once(program: Program, fault_server: FaultServer) -> None:
+    echo(program)
+    fault_server.script(CHAT, [Reply(body=chat_answer("yes"))])
+    done = program.run("echo", "-m", "m", "-b", f" {fault_server.url}/v1\n", "-n", "1", "-r", "1")
+    assert done.code == 0, done
+    assert done.err.count("around the URL of the endpoint were left out") == 1
+
+
 def test_without_preflight_a_dead_endpoint_is_met_by_the_rollouts(program: Program) -> None:
     echo(program)
     with socket.socket() as free:

@@ -11,6 +11,7 @@ import click
 from tui_eval.config.options import BY_NAME, NEWEST, OPTIONS, Option
 from tui_eval.config.values import parse_values
 from tui_eval.errors import Fault
+from tui_eval.pasted import collected
 
 LAST_HEADING = "This command"
 """Under it stands what is no option of a run: --help."""
@@ -121,7 +122,8 @@ def run(environment: str | None, raw: dict[str, Any]) -> int:
         from tui_eval.cli.dry_run import show_dry_run
 
         return show_dry_run(request)
-    _, faults = parse_values(raw)
+    with collected():  # told with the plan
+        _, faults = parse_values(raw)
     if faults or prints_lines(environment, raw):
         from tui_eval.cli.console import run_in_console
 

@@ -164,4 +164,10 @@ def _chain(error: BaseException) -> Iterator[BaseException]:
         if isinstance(inner, BaseException) and id(inner) not in seen:
             link = inner
         else:
-            link = link.__cause__ or (None if link.__suppress_context__ else link.__context__)
+            link = link.__cause__ or _context(link)
+
+
+def _context(link: BaseException) -> BaseException | None:
+    """What an exception came from unnamed; httpx hides a TLS fault from its callers."""
+    is_hidden = link.__suppress_context__ and not isinstance(link.__context__, ssl.SSLError)
+    return None if is_hidden else link.__context__
