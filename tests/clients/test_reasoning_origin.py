@@ -6,7 +6,7 @@ import json
 from typing import Any
 
 import pytest
-from endpoint_scripts import CHAT_ANSWER, PAYLOADS, Connect
+from endpoint_scripts import ANSWERS, CHAT_ANSWER, PAYLOADS, Connect
 from ruled_endpoint import RuledEndpoint
 
 from tui_eval.environments.multi_turn import MultiTurnEnv
@@ -65,6 +65,33 @@ async def test_reasoning_goes_back_as_it_came_and_to_nobody_else(
 
     assert sent_back(first.bodies[1]) == reasoning
     assert sent_back(other.bodies[0]) == {}
+
+
+def has_nulls(sent: Any) -> bool:
+    values = sent.values() if isinstance(sent, dict) else sent if isinstance(sent, list) else ()
+    return sent is None or any(map(has_nulls, values))
+
+
+@pytest.mark.parametrize("kind", [CHAT, "openai_responses"])
+async def test_what_is_null_in_reasoning_does_not_go_back(connect: Connect, kind: str) -> None:
+    answer = thinking(reasoning_details=[{**DETAIL, "format": None, "id": None}])
+    if kind != CHAT:
+        items = [
+            {"type": "reasoning", "id": "r", "status": None, "summary": [],
+             "encrypted_content": "A"},
+            {"type": "function_call", "call_id": "c", "name": "f", "arguments": "{}", "id": None},
+            {"type": "message", "role": "assistant", "phase": None, "content": [
+                {"type": "output_text", "text": "a", "annotations": []}]},
+        ]  # fmt: skip
+        answer = {**ANSWERS[kind], "output": items}
+    with RuledEndpoint(takes_all, answer) as endpoint:
+        async with connect(kind, api_base_url=f"{endpoint.url}/v1") as client:
+            said = (await client.get_response(PROMPT, "m", {})).message
+            await client.get_response([*PROMPT, said, *PROMPT], "m", {})
+
+    sent = endpoint.bodies[1].get("messages") or endpoint.bodies[1]["input"]
+    assert "reasoning" in json.dumps(sent)
+    assert not has_nulls(sent)
 
 
 @pytest.mark.parametrize(

@@ -62,9 +62,14 @@ def _by_name(message: Any, origin: Mapping[str, Any]) -> Iterator[tuple[str, lis
     Those of other protocols have none.
     """
     blocks = message.thinking_blocks or ()
-    yield DETAILS, [block for block in blocks if is_detail(block)]
+    yield DETAILS, [without_nulls(block) for block in blocks if is_detail(block)]
     if origin.get("field"):
-        yield BLOCKS, [block for block in blocks if is_thinking(block)]
+        yield BLOCKS, [without_nulls(block) for block in blocks if is_thinking(block)]
+
+
+def without_nulls(block: Mapping[str, Any]) -> dict[str, Any]:
+    """A block as it is sent: many servers refuse properties that are null."""
+    return {name: value for name, value in block.items() if value is not None}
 
 
 def is_detail(block: Mapping[str, Any]) -> bool:

@@ -13,7 +13,7 @@ import json
 from collections.abc import Sequence
 from typing import Any
 
-from tui_eval.clients.wire.reasoning import ANYWHERE, ReasoningRoute
+from tui_eval.clients.wire.reasoning import ANYWHERE, ReasoningRoute, without_nulls
 from tui_eval.clients.wire.replayed_arguments import replayed
 from tui_eval.errors import InvalidModelResponseError
 from tui_eval.messages import AssistantMessage, CustomBaseModel, ToolCall, ToolMessage, to_message
@@ -73,7 +73,7 @@ def _said_by_model(message: AssistantMessage, reasoning: ReasoningRoute) -> list
                 calls.remove(call)
                 items.append(_call_item(call, block))
         elif not _is_foreign(kind):
-            items.append(dict(block))
+            items.append(without_nulls(block))
     if content:
         items.append(_message_item(content, {}))
     items += [_call_item(call, {}) for call in calls]
@@ -93,7 +93,7 @@ def _message_item(content: Any, marker: Item) -> Item:
     item: Item = {"type": "message", "role": "assistant"}
     if not marker:
         return {**item, "content": _to_content(content, "output_text")}
-    item |= {key: value for key, value in marker.items() if key != "characters"}
+    item |= {key: value for key, value in without_nulls(marker).items() if key != "characters"}
     if isinstance(content, str):
         content = [{"type": "output_text", "text": content, "annotations": []}]
     return {**item, "content": _to_content(content, "output_text")}
@@ -101,7 +101,7 @@ def _message_item(content: Any, marker: Item) -> Item:
 
 def _call_item(call: ToolCall, marker: Item) -> Item:
     item = {"type": "function_call", "call_id": call.id, "name": call.name}
-    return {**item, "arguments": replayed(call.arguments), **marker}
+    return {**item, "arguments": replayed(call.arguments), **without_nulls(marker)}
 
 
 def _to_content(content: Any, text_type: str) -> Any:
