@@ -85,7 +85,7 @@ async def test_no_count_of_rollouts_is_cut() -> None:
     async with staged_suite([start, done], size=(80, 24)) as stage:
         head, line, *_ = stage.text(stage.live.evaluations).splitlines()
         assert "9000/9000" in line
-        assert "done  reward  as 0" in head
+        assert "done  reward   ✗=0" in head
 
 
 async def test_why_one_was_refused_is_told_as_far_as_what_is_missing() -> None:

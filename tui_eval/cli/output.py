@@ -1,15 +1,17 @@
 """stdout and stderr as this program writes them: nothing that is printed can end it.
 
 What the system refuses is lost, and so is all that comes after it. A reader that has gone, as in
-`| head`, is no fault. A full disk or a stdout that the caller closed is one: the program says so
-and does not end with 0.
+`| head` or with the window of a terminal, is no fault. A full disk or a stdout that the caller
+closed is one: the program says so and does not end with 0.
 """
 
 from __future__ import annotations
 
+import errno
 import io
 import os
 import select
+import stat
 import sys
 from typing import TYPE_CHECKING, TextIO
 
@@ -74,11 +76,17 @@ def _refusal() -> OSError | None:
     return outlet.refusal if isinstance(outlet, Outlet) else None
 
 
+def _is_hung_up(refusal: OSError) -> bool:
+    """Whether stdout is a terminal that has gone."""
+    is_device = stat.S_ISCHR(os.fstat(sys.stdout.fileno()).st_mode)
+    return is_device and refusal.errno == errno.EIO
+
+
 def last_code(code: int) -> int:
     """The exit code of a command that has printed everything: 1 where stdout refused some of it."""
     sys.stdout.flush()
     refusal = _refusal()
-    if refusal is None or isinstance(refusal, BrokenPipeError):
+    if refusal is None or isinstance(refusal, BrokenPipeError) or _is_hung_up(refusal):
         return code
     print(f"error: stdout cannot be written: {refusal.strerror}", file=sys.stderr, flush=True)
     return code or 1
