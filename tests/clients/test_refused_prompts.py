@@ -38,6 +38,11 @@ OVERLONG: dict[str, Any] = {
     },
     "llama-cpp-python": {"message": "Requested tokens (600) exceed context window of 512"},
     "TGI": {"message": "Input validation error: `inputs` tokens + `max_new_tokens` must be <= 4"},
+    "TGI, without its answer": {
+        "message": "Input validation error: `inputs` must have less than 1024 tokens. Given: 2000"
+    },
+    "TensorRT-LLM": {"message": "Prompt length (5000) exceeds maximum input length (4096)."},
+    "Zhipu": {"code": "1261", "message": "Prompt 超长"},
     "Claude": {"message": "prompt is too long: 208310 tokens > 200000 maximum"},
     "Claude, with its answer": {
         "message": "input length and `max_tokens` exceed context limit: 190000 + 20000 > 200000"

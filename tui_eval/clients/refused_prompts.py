@@ -37,15 +37,18 @@ OVERLONG = (
     "exceeds context limit",
     "too many total text bytes",
     "input is too long",
-    # Google, xAI, llama.cpp, TGI, Cohere, Moonshot, Qwen, Zhipu, MiniMax, Copilot
+    # Google, xAI, llama.cpp, TGI, TensorRT-LLM, Cohere, Moonshot, Qwen, Zhipu, MiniMax, Copilot
     "input token count",
     "maximum prompt length",
     "exceeds the available context size",
     "`inputs` tokens + `max_new_tokens` must be",
+    "`inputs` must have less than",
+    "exceeds maximum input length",
     "tokens in the prompt cannot exceed",
     "input token length too long",
     "range of input length should be",
     "prompt exceeds max length",
+    "prompt 超长",
     "context window exceeds limit",
     "prompt token count of",
 )
