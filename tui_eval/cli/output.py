@@ -89,4 +89,4 @@ def last_code(code: int) -> int:
     if refusal is None or isinstance(refusal, BrokenPipeError) or _is_hung_up(refusal):
         return code
     print(f"error: stdout cannot be written: {refusal.strerror}", file=sys.stderr, flush=True)
-    return code or 1
+    return 1
