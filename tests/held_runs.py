@@ -171,7 +171,12 @@ class HeldRun:
         """Every process of this run that is left."""
         mark = f"XDG_RUNTIME_DIR={self.runtime}\0".encode()
         return [int(path.parent.name) for path in Path("/proc").glob("[0-9]*/environ")
-                if mark in _environ(path)]  # fmt: skip
+                if mark in _bytes(path)]  # fmt: skip
+
+    def programs(self) -> list[int]:
+        """Every process of this run that is left, but for what puts the time before log lines."""
+        return [pid for pid in self.processes()
+                if b"output_stamps" not in _bytes(Path(f"/proc/{pid}/cmdline"))]  # fmt: skip
 
     def check_what_is_left(self, done: int, *, of: int = EXAMPLES) -> None:
         """No process, no socket, no lock, whole files that say what there is."""
@@ -202,7 +207,7 @@ def _has_log(path: Path) -> bool:
     return (path / "engine.log").exists()
 
 
-def _environ(path: Path) -> bytes:
+def _bytes(path: Path) -> bytes:
     try:
         return path.read_bytes()
     except OSError:  # it ended meanwhile, or is somebody else's

@@ -141,7 +141,9 @@ def test_tools_of_an_agent_are_offered_called_and_recorded(
         "type": "number",
         "description": "First number",
     }
-    assert second["messages"][2]["tool_calls"] == calls
+    unparsed = json.dumps({"unparsed_arguments": "not json"}, separators=(",", ":"))
+    replayed = [*calls[:2], tool_call("divide", unparsed, "c3")]
+    assert second["messages"][2]["tool_calls"] == replayed
     assert [m["content"] for m in second["messages"][3:]][:2] == ["7", "Error: Division by zero"]
     (row,) = program.only_run().rows
     recorded = [(c["id"], c["name"], c["error"]) for c in row["tui_eval"]["tool_calls"]]

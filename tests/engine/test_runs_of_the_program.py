@@ -246,8 +246,8 @@ def test_prints_of_an_environment_go_to_the_log_and_not_to_the_terminal(
     log = program.only_run().log
     for said in ("imported loudly", "scored loudly", "to stderr", "raw bytes"):
         assert said in log
-    for said in ("imported as well", "scored as well"):
-        assert f"INFO my_env: {said}\n" in log
+    for said in ("my_env: imported as well", "my_env[0]: scored as well"):
+        assert f"INFO {said}\n" in log
 
 
 def test_verbose_logs_requests_tools_and_rewards(

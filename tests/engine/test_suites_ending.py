@@ -62,7 +62,7 @@ def test_errors_are_told_with_their_evaluation(suite: Suites) -> None:
     told = [line for line in done.err.splitlines() if "error: [2/2] numbered (mark=b)" in line]
     assert len(told) == 3
     assert "further ModelError -> BadRequestError are counted and not printed" in done.err
-    assert "[2/2] numbered (mark=b): finished, 4 rollouts, 4 errored" in done.out
+    assert "[2/2] numbered (mark=b): finished with many errors, 4 rollouts, 4 errored" in done.out
 
 
 def test_an_error_of_peoples_code_is_told_with_its_place(suite: Suites) -> None:
