@@ -29,14 +29,10 @@ def on_screen(program: Program) -> Iterator[Terminal]:
 
 
 def children(on: Terminal) -> list[int]:
-    return children_of(on.process.pid)
-
-
-def children_of(pid: int) -> list[int]:
     listed = subprocess.run(
-        ["ps", "-o", "pid=", "--ppid", str(pid)], capture_output=True, text=True
+        ["ps", "-o", "pid=", "--ppid", str(on.process.pid)], capture_output=True, text=True
     )
-    return [int(child) for child in listed.stdout.split()]
+    return [int(pid) for pid in listed.stdout.split()]
 
 
 def has_asked(guardian: int) -> bool:
@@ -83,8 +79,7 @@ def test_an_engine_that_outlives_the_screen_does_not_hold_the_terminal(
         on.finish()
         on.wait_for(on.is_whole)
         assert engine is not None
-        its_own = {engine.pid, *children_of(engine.pid)}
-        wait_until(lambda: set(held.processes()) == its_own, "only the engine is left")
+        wait_until(lambda: held.programs() == [engine.pid], "only the engine is left")
 
 
 def test_a_usual_end_gives_it_back_once_and_leaves_no_process(program: Program) -> None:
