@@ -159,9 +159,14 @@ async def attempt(
     Raises:
         BaseException: The caller was cancelled, or the function could not be called.
     """
-    if _is_here(function):
+    if function.is_tried and function.thread_safe and not function.on_loop:
+        outcome = await THREADS.attempt(call, limit_s, function.is_quick)
+        function.is_quick = outcome.seconds < QUICK_S
+        if outcome.error is None:
+            return outcome
+    elif _is_here(function):
         return _outcome_here(call)
-    if function.is_tried:
+    elif function.is_tried:
         outcome = await _in_threads(function, call, limit_s)
     else:
         outcome = await _in_turn(function, call, limit_s)

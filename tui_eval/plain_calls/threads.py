@@ -70,6 +70,7 @@ class Threads:
         self._crews: weakref.WeakKeyDictionary[asyncio.AbstractEventLoop, _Crew] = (
             weakref.WeakKeyDictionary()
         )
+        self._latest: tuple[weakref.ref[asyncio.AbstractEventLoop], _Crew] | None = None
 
     async def run(self, call: Callable[[], Any], limit_s: float = math.inf) -> Any:
         """What `call` returns; see `attempt`.
@@ -117,10 +118,14 @@ class Threads:
         return self._crew(asyncio.get_running_loop()).is_free
 
     def _crew(self, loop: asyncio.AbstractEventLoop) -> _Crew:
+        latest = self._latest
+        if latest is not None and latest[0]() is loop:
+            return latest[1]
         crew = self._crews.get(loop)
         if crew is None:
             crew = self._crews[loop] = _Crew(self._most, self._at_most)
             weakref.finalize(loop, crew.line.close).atexit = False
+        self._latest = (weakref.ref(loop), crew)
         return crew
 
 

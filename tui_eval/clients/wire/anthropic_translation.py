@@ -113,8 +113,8 @@ def _tool_use(call: ToolCall) -> Block:
 
 def _to_content(content: Any) -> Any:
     """A content as the API has it; false where nothing of it is left."""
-    if isinstance(content, str):
-        return "" if _is_blank(content) else content
+    if type(content) is str:
+        return "" if content.isspace() else content
     return _to_blocks(content)
 
 

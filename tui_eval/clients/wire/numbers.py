@@ -15,6 +15,8 @@ def count_of(value: Any) -> int:
     """A count of tokens; 0 for what is none: negative, endless, no number, or beyond belief."""
     if type(value) is int:
         return value if 0 <= value <= MOST_TOKENS else 0
+    if value is None:
+        return 0
     number = finite(value)
     return int(number) if number is not None and 0 <= number <= MOST_TOKENS else 0
 

@@ -61,10 +61,14 @@ def from_anthropic_usage(usage: Any) -> Usage | None:
     written = count_of(usage.cache_creation_input_tokens)
     prompt = count_of(usage.input_tokens) + read + written
     completion = count_of(usage.output_tokens)
-    thoughts = _told(getattr(usage, "output_tokens_details", None), _THOUGHTS)
+    details = getattr(usage, "output_tokens_details", None)
+    if not (read or written or details):
+        return Usage(
+            prompt_tokens=prompt, completion_tokens=completion, total_tokens=prompt + completion
+        )
     return Usage(
         prompt_tokens=prompt,
-        reasoning_tokens=min(thoughts, completion),
+        reasoning_tokens=min(_told(details, _THOUGHTS), completion),
         completion_tokens=completion,
         total_tokens=prompt + completion,
         cached_prompt_tokens=read,
