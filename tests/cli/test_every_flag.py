@@ -119,7 +119,7 @@ AGENT: dict[str, list[str]] = {
     "resume": ["a_run_goes_on"],
     "keep_errors": ["a_run_goes_on"],
     "accept_changes": ["a_run_goes_on"],
-    "no_preflight": ["a_model_that_is_not_listed_is_asked_all_the_same_on_purpose"],
+    "no_preflight": ["a_model_that_is_not_listed_is_warned_of_and_asked"],
     "verbose": ["agent_everyday_flags"],
     "debug": ["tools_of_an_agent_are_offered_called_and_recorded"],
     "quiet": ["agent_everyday_flags"],

@@ -156,9 +156,8 @@ class HttpSession(httpx2.AsyncBaseTransport):
         except OSError as error:
             names = [name for name in ("SSL_CERT_FILE", "SSL_CERT_DIR") if os.environ.get(name)]
             named = ", ".join(f"{name}={os.environ[name]}" for name in names)
-            raise httpx2.ConnectError(
-                f"no certificates of {named or 'this machine'}: {error}"
-            ) from None
+            text = f"no certificates of {named or 'this machine'}: {error}"
+        raise httpx2.ConnectError(text)  # without the fault of TLS, which is none of the server's
 
     async def _open(self) -> aiohttp.ClientSession:
         loop = asyncio.get_running_loop()

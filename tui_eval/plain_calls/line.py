@@ -36,12 +36,17 @@ class Line:
     Args:
         name: Of the threads.
         before_thread: Called before a thread is started.
+        is_single: Whether all jobs are for one and the same thread, as long as it is not lost.
     """
 
-    def __init__(self, name: str, before_thread: Callable[[], object]) -> None:
+    def __init__(
+        self, name: str, before_thread: Callable[[], object], is_single: bool = False
+    ) -> None:
+        self._is_single = is_single
+        self._has_thread = False
         self._name = name
         self._before_thread = before_thread
-        self._lock = threading.Lock()
+        self._lock = threading.RLock()  # a loop may go, which closes this, at any allocation
         self._jobs: deque[Job] = deque()
         self._doors: list[SimpleQueue[None]] = []
         self._free = 0
@@ -99,11 +104,20 @@ class Line:
 
     def _wake(self) -> bool:
         """Has one more thread look for a job; whether it is to be started."""
+        if self._doors:
+            self._free += 1
+            self._doors.pop().put(None)
+            return False
+        if self._is_single and self._has_thread:
+            return False  # it has told of its last job, and will look for the next
         self._free += 1
-        if not self._doors:
-            return True
-        self._doors.pop().put(None)
-        return False
+        self._has_thread = True
+        return True
+
+    def lose_thread(self) -> None:
+        """A thread does not come back from its job."""
+        with self._lock:
+            self._has_thread = False
 
     def _start_thread(self) -> None:
         self._before_thread()
@@ -112,6 +126,7 @@ class Line:
         except RuntimeError:
             with self._lock:
                 self._free -= 1
+                self._has_thread = False
             raise
 
     def next(self, mine: list[Job], door: SimpleQueue[None]) -> bool:
@@ -122,17 +137,19 @@ class Line:
             door: Where the thread waits.
         """
         while True:
+            done = mine.pop() if mine else None
             with self._lock:
-                if mine:
-                    self._end(mine.pop())
+                if done is not None:
+                    self._end(done)
                 if self._jobs:
                     mine.append(self._jobs.popleft())
                     self._begin(mine[0])
                     return True
-                if self._is_over:
-                    return False
                 self._free -= 1
                 self._doors.append(door)
+                if self._is_over:
+                    return False
+            done = None  # its loop may go with it, which closes this
             door.get()
 
     def _begin(self, job: Job) -> None:

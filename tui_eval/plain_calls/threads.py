@@ -133,7 +133,8 @@ class _Crew:
     """What one event loop has in threads."""
 
     def __init__(self, most: int, at_most: int) -> None:
-        self.line = Line("tui-eval plain function", main_thread.notice_refusals)
+        name, is_single = "tui-eval plain function", most == 1 and at_most <= 1
+        self.line = Line(name, main_thread.notice_refusals, is_single)
         self._most = most
         self._at_most = at_most
         self._waiting: deque[_Call] = deque()
@@ -222,6 +223,7 @@ class _Crew:
         self._leave(job)
         if thread is not None:
             self._left_behind.append(thread)
+            self.line.lose_thread()
         self._begin_those_that_may()
 
     # Nobody holds up the others
