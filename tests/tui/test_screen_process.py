@@ -88,6 +88,7 @@ def test_what_no_first_frame_shows_is_loaded_after_it(program: Program) -> None:
     modules = set(said_by(program, FIRST_FRAME))
     assert "tui_eval.tui.screens.live" in modules
     later = {"msgspec", "numpy", "pygments.lexers.python", "tui_eval.events"}
+    later |= {"tui_eval.fold.summary", "tui_eval.fold.filter_nodes"}
     assert not later & modules
     assert not {f"tui_eval.tui.screens.{name}" for name in ("menu", "palette")} & modules
 

@@ -6,7 +6,6 @@ from collections.abc import Callable, Iterator
 from itertools import chain, zip_longest
 
 from tui_eval.fold.run_state import RunState
-from tui_eval.fold.summary import code_versions
 from tui_eval.printable import one_line
 from tui_eval.stats.mean import Mean
 from tui_eval.stats.passk import pass_at_k
@@ -105,6 +104,10 @@ def _reward(state: RunState, width: int) -> Iterator[Line | NumberLine]:
     yield spread(start, ((_scored(state, reward), "muted"),), width)
     if state.errored:
         yield from left_out(state, reward, width)
+    if not state.outcomes.later_code:
+        return
+    from tui_eval.fold.summary import code_versions  # which the first frame needs not
+
     for one in code_versions(state):
         mean: Line = (
             (f"version {one.number} of the code ", "muted"),

@@ -6,7 +6,6 @@ from collections.abc import Iterator
 
 from rich.cells import cell_len
 
-from tui_eval.fold.filter_nodes import quoted
 from tui_eval.fold.outcome_words import ENDED, endings, has_many_errors, left_out_text
 from tui_eval.fold.run_state import RunState
 from tui_eval.printable import one_line
@@ -88,6 +87,8 @@ def _models(state: RunState, width: int) -> Iterator[NumberLine | Line]:
     """Calls that another model answered than was asked."""
     if not state.outcomes.models:
         return
+    from tui_eval.fold.filter_nodes import quoted  # which the first frame needs not
+
     yield EMPTY
     yield (("answered by other models", "faint"),)
     for name, calls in state.outcomes.models.most_common(8):
