@@ -183,13 +183,14 @@ async def test_a_passing_fault_in_the_middle_is_tried_again_and_told_at_last(
     assert re.search(r"\(tried \d+ times\)$", str(error))
 
 
-@pytest.mark.parametrize("cut", ["ends early", "is cut", "is refused"])
+@pytest.mark.parametrize("cut", ["ends early", "ends in an event", "is cut", "is refused"])
 async def test_a_broken_stream_is_tried_again_from_the_beginning(
     connect: Connect, fault_server: FaultServer, naps: list[float], client_type: str, cut: str
 ) -> None:
     half = first_half(client_type)
     broken = {
         "ends early": stream(*half),
+        "ends in an event": Reply(body=sent(half) + b'data: {"choi', headers=SSE),
         "is cut": whole_stream(client_type, cut=len(sent(half)) + 10),
         "is refused": Reply(503, {"error": {"message": "busy"}}),
     }[cut]

@@ -6,6 +6,8 @@ from abc import ABC, abstractmethod
 from collections.abc import Callable
 from typing import Any, ClassVar, TypeAlias
 
+import msgspec
+
 from tui_eval.clients.wire.answer_struct import AnswerStruct
 from tui_eval.clients.wire.failed_answers import raise_told_elsewhere, read_part, told_error
 from tui_eval.clients.wire.server_sent import EventReader
@@ -71,9 +73,10 @@ class AnswerStream(ABC):
             self._take(data)
 
     def end(self) -> None:
-        """Takes in what the last bytes hold; raises as `feed` does."""
+        """Takes in what the last bytes hold, if that is a whole event; raises as `feed` does."""
         for data in self._reader.end():
-            self._take(data)
+            if not _is_cut(data):
+                self._take(data)
 
     def _take(self, data: bytes) -> None:
         data = data.strip()
@@ -89,6 +92,15 @@ class AnswerStream(ABC):
         if self.is_foreign(event):
             raise_told_elsewhere(data)
         self.add(event)
+
+
+def _is_cut(data: bytes) -> bool:
+    """Whether this is the beginning of some JSON, without its end."""
+    try:
+        msgspec.json.decode(data)
+    except msgspec.DecodeError as error:
+        return "truncated" in str(error)
+    return False
 
 
 def silence(kind: str, text: str) -> None:
