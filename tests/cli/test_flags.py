@@ -259,10 +259,10 @@ def test_no_environment_server_is_said_to_be_nothing_new(
 
 
 def test_concurrency_that_is_not_to_change_stays(probe: Program, fault_server: FaultServer) -> None:
-    busy = Reply(429, {"error": {"message": "busy"}}, headers={"Retry-After": "0.01"})
-    slow = Reply(body=chat_answer("yes"), delay=0.25)
-    fault_server.script(CHAT, [*[busy] * 12, slow])
-    done = probe.run(*at(fault_server, "-r", "10", "-c", "6", "--no-adaptive"))
+    busy = Reply(429, {"error": {"message": "busy"}})  # one that names a time sets a pace instead
+    slow = Reply(body=chat_answer("yes"), delay=1.5)
+    fault_server.script(CHAT, [*[busy] * 6, slow])
+    done = probe.run(*at(fault_server, "-r", "6", "-c", "6", "--no-adaptive"))
     assert done.code == 0, done
     assert fault_server.most_at_once == 6
 

@@ -77,7 +77,7 @@ def test_changed_code_is_named_refused_accepted_and_told_apart(
     assert {"code.own.py", "code.scoring.py", "code.words.py", "code.prompt.txt"} <= names
     assert {"rubric.kept", "rubric.judged", "judge.model", "judge.prompt", "dataset"} <= names
     assert "code.notes.md" not in names and "code.other.py" not in names
-    write(program, words="GOOD = 0.5\n", notes="x", other="x = 1")
+    write(program, words="GOOD = 1 / 2\n", notes="x", other="x = 1")
     done = evaluate(program, fault_server, "-r", "2", "--resume")
     assert done.code == 2 and done.err.count("error: ") == 1, done
     assert "code.words.py is hash " in done.err and "--accept-changes" in done.err
