@@ -17,6 +17,22 @@ from tui_eval.runs.lock import holder
 
 PATIENCE_S = 60.0
 
+TWO_TURNS = """
+import tui_eval as vf
+
+class TwoTurns(vf.MultiTurnEnv):
+    async def env_response(self, messages, state):
+        return [{"role": "user", "content": "and?"}]
+
+def load_environment():
+    return TwoTurns(
+        dataset=[{"question": "?"}],
+        rubric=vf.Rubric(funcs=[lambda completion: 1.0]),
+        max_turns=2,
+    )
+"""
+"""An environment of two turns for each rollout."""
+
 
 class Program:
     """Runs `tui-eval` in a folder, with a state directory and environments beside it."""

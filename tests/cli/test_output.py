@@ -81,7 +81,7 @@ PRINTING = {
 
 
 @pytest.mark.parametrize("command", PRINTING)
-def test_every_command_tells_that_its_output_is_lost(program: Program, command: str) -> None:
+def test_every_command_reports_lost_output(program: Program, command: str) -> None:
     words = command.replace("RUN", saved(program.folder, "kept"))
     for streams, why in ((">/dev/full", "No space left on device"), (">&-", "Bad file descriptor")):
         done = in_shell(program, f"tui-eval {words} {streams}")

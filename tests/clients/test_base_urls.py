@@ -59,7 +59,7 @@ async def test_a_server_without_a_version_in_its_paths_is_found(
     assert [one.path for one in fault_server.requests[before:]] == ["/chat/completions"]
 
 
-async def test_a_url_that_leads_nowhere_is_told_as_it_was_asked_first(
+async def test_the_error_names_the_first_url_where_no_route_exists(
     connect: Connect, fault_server: FaultServer
 ) -> None:
     async with connect(api_base_url=f"{fault_server.url}/v1") as client:

@@ -66,7 +66,7 @@ async def test_a_name_that_nobody_knows_is_named(
     assert "the host nowhere.invalid is not known (DNS)" in said
 
 
-async def test_https_to_a_port_that_speaks_http_is_told_and_not_tried_again(
+async def test_https_to_an_http_port_is_named_and_not_retried(
     connect: Connect, way: str, naps: list[float], fault_server: FaultServer
 ) -> None:
     said = await fault(connect, way, fault_server.url.replace("http", "https"))
@@ -99,7 +99,7 @@ async def test_a_proxy_that_is_down_is_named_with_its_variable(
     assert len(naps) == 1
 
 
-async def test_a_proxy_that_wants_a_password_is_not_asked_again(
+async def test_a_proxy_that_needs_a_password_is_not_retried(
     connect: Connect, way: str, naps: list[float], no_proxy: pytest.MonkeyPatch,
     fault_server: FaultServer,
 ) -> None:  # fmt: skip
@@ -111,7 +111,7 @@ async def test_a_proxy_that_wants_a_password_is_not_asked_again(
 
 
 @pytest.mark.parametrize("host", ["127.0.0.1", "localhost", "127.8.9.1", "[::1]"])
-def test_this_machine_is_asked_directly(no_proxy: pytest.MonkeyPatch, host: str) -> None:
+def test_loopback_bypasses_the_proxy(no_proxy: pytest.MonkeyPatch, host: str) -> None:
     no_proxy.setenv("ALL_PROXY", "http://proxy.test:1")
     assert proxy_found(f"http://{host}:8000/v1") is None
     assert str(proxy_found("http://a.test")) == "the proxy http://proxy.test:1 of ALL_PROXY"

@@ -64,7 +64,7 @@ async def test_thoughts_come_back_in_their_places(
         (400, {"error": {"message": "Unknown parameter: 'include'."}}),
     ],
 )
-async def test_who_does_not_know_them_is_not_asked_again(
+async def test_encrypted_reasoning_is_not_requested_again_once_refused(
     connect: Connect, refusal: tuple[int, Any]
 ) -> None:
     with RuledEndpoint(lambda body: refusal if "include" in body else None) as endpoint:
@@ -75,7 +75,7 @@ async def test_who_does_not_know_them_is_not_asked_again(
     assert ["include" in body for body in endpoint.bodies] == [True, False, False]
 
 
-def test_models_that_do_not_reason_are_not_asked_at_openai() -> None:
+def test_encrypted_reasoning_is_not_requested_of_models_without_it() -> None:
     def asks(url: str, model: str, **given: Any) -> bool:
         config = ClientConfig(api_base_url=url, api_key_var="", client_type=KIND, **given)  # type: ignore[arg-type]
         return make_client(config).profile(model).encrypted_reasoning

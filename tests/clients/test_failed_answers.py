@@ -177,7 +177,7 @@ async def test_failures_in_shapes_that_are_not_the_protocols_are_read(
 
 @each_way
 @each_protocol
-async def test_an_overlong_prompt_told_in_a_200_is_one(
+async def test_an_overlong_prompt_inside_a_200_is_recognised(
     connect: Connect, fault_server: FaultServer, protocol: str, way: str
 ) -> None:
     told = {"error": {"message": "prompt is too long: 2000 tokens > 1000 maximum"}}

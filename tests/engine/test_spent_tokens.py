@@ -7,7 +7,7 @@ import os
 import signal
 from typing import Any
 
-from program import Program, Run, chat_answer, wait_until
+from program import TWO_TURNS, Program, Run, chat_answer, wait_until
 from servers import FaultServer, Reply
 
 from tui_eval.runs.lock import holder
@@ -15,20 +15,6 @@ from tui_eval.runs.lock import holder
 CHAT = "/v1/chat/completions"
 GOOD = Reply(body=chat_answer("yes"))
 BAD = Reply(body={"choices": []})
-TWO_TURNS = """
-import tui_eval as vf
-
-class TwoTurns(vf.MultiTurnEnv):
-    async def env_response(self, messages, state):
-        return [{"role": "user", "content": "and?"}]
-
-def load_environment():
-    return TwoTurns(
-        dataset=[{"question": "?"}],
-        rubric=vf.Rubric(funcs=[lambda completion: 1.0]),
-        max_turns=2,
-    )
-"""
 
 
 def spent(program: Program, server: FaultServer, env_id: str, code: int) -> dict[str, Any]:

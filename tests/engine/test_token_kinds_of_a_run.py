@@ -6,25 +6,11 @@ import csv
 import json
 from typing import Any
 
-from program import Program, chat_answer
+from program import TWO_TURNS, Program, chat_answer
 from servers import FaultServer, Reply
 
 CHAT = "/v1/chat/completions"
 BAD = Reply(body={"choices": []})
-TWO_TURNS = """
-import tui_eval as vf
-
-class TwoTurns(vf.MultiTurnEnv):
-    async def env_response(self, messages, state):
-        return [{"role": "user", "content": "and?"}]
-
-def load_environment():
-    return TwoTurns(
-        dataset=[{"question": "?"}],
-        rubric=vf.Rubric(funcs=[lambda completion: 1.0]),
-        max_turns=2,
-    )
-"""
 
 
 def answer(cached: int = 0, reasoning: int = 0) -> Reply:
