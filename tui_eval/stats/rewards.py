@@ -1,0 +1,32 @@
+"""Rewards compared: what every reader takes as equal, as passed, and as a number at all."""
+
+from __future__ import annotations
+
+import math
+
+TOLERANCE = 1e-9
+"""Rewards that are no further apart are equal; above 1 this is a share of the greater one."""
+
+GREATEST = 1e100
+"""The greatest size of a reward that goes into a mean: its square is still a finite float."""
+
+
+def is_number(value: float) -> bool:
+    """Whether a value goes into means: finite, and no greater than `GREATEST` either way."""
+    return -GREATEST <= value <= GREATEST  # NaN is neither
+
+
+def is_equal(one: float, other: float) -> bool:
+    """Whether two values are the same but for what rounding made of their sums."""
+    return math.isclose(one, other, rel_tol=TOLERANCE, abs_tol=TOLERANCE)
+
+
+def passes(reward: float, threshold: float) -> bool:
+    """Whether a reward reaches a threshold: 0.7 + 0.2 + 0.1 reaches 1."""
+    return reward >= threshold or is_equal(reward, threshold)
+
+
+def rounded(value: float) -> float:
+    """0 or 1 where a value is equal to one of them, else the value itself."""
+    nearest = 1.0 if value > 0.5 else 0.0
+    return nearest if abs(value - nearest) <= TOLERANCE else value
