@@ -1,0 +1,25 @@
+"""The exit codes of every command; `docs/running.md` has the same table."""
+
+from __future__ import annotations
+
+from enum import IntEnum
+
+
+class ExitCode(IntEnum):
+    """How a command ended, for programs that run it."""
+
+    FINISHED = 0
+    """Or passed, where a verdict was asked for."""
+    COULD_NOT_FINISH = 1
+    REFUSED = 2
+    """Wrong usage or configuration; every fault is printed."""
+    ERRORED_ROLLOUTS = 3
+    """Finished, with errored rollouts."""
+    OUT_OF_BUDGET = 4
+    FAILED = 5
+    """The numbers say that a condition for failure is true."""
+    INCONCLUSIVE = 6
+    """The numbers are too few to say."""
+    NOTHING_MEASURED = 7
+    """There is no number: no rows, no reward, or every rollout errored."""
+    INTERRUPTED = 130
