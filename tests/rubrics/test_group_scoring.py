@@ -229,3 +229,11 @@ async def test_limits_of_functions_added_to_a_group_hold():
     states = [rollout(1.0), rollout(2.0)]
     await group.score_group(states)
     assert ["0.02 s" in str(state["error"]) for state in states] == [True, True]
+
+
+@pytest.mark.parametrize("scores", [[0.1] * 3, [0.7 + 0.2 + 0.1, 1.0, 1.0]])
+async def test_equal_rewards_have_an_advantage_of_exactly_nothing(scores):
+    states = [rollout(score) for score in scores]
+    await Rubric([own]).score_group(states)
+    assert [state["advantage"] for state in states] == [0.0] * 3
+    assert [state["trajectory"][0]["advantage"] for state in states] == [0.0] * 3

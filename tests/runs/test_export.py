@@ -175,6 +175,17 @@ def test_what_people_read_has_whole_numbers_as_they_are(tmp_path: Path, kind: st
     assert "2 of 2, 1 error" in text and "1 errors" not in text
 
 
+def test_a_page_shows_a_reward_that_rounding_left_below_the_threshold_as_passed(
+    tmp_path: Path,
+) -> None:
+    rounded = 0.7 + 0.2 + 0.1
+    run = write_run(tmp_path, [line("a", 0, rounded), line("a", 1, 0.9)], pass_threshold=1.0)
+    target = tmp_path / "page.html"
+    list(write_export(ExportSource(run, read_run(run)[0], {}, [0, 1]), "html", target))
+    page = target.read_text()
+    assert "<td>1 of 2</td>" in page and "✓ 1</a>" in page and "· 0.9</a>" in page
+
+
 def test_markdown_keeps_text_in_its_fences(tmp_path: Path) -> None:
     text = written(tmp_path, "markdown").decode()
     assert "\x1b" not in text

@@ -101,6 +101,15 @@ async def test_a_group_of_equal_rewards_has_no_advantage() -> None:
         await stage.until(lambda: "= none: all rewards are equal" in shown(stage))
 
 
+async def test_what_rounding_made_an_advantage_of_is_none() -> None:
+    start = run_started(total=2, num_examples=1, rollouts_per_example=2)
+    rewards = [finished(row, reward=0.1) for row in range(2)]
+    rows = {row: saved_row(row) | {"reward": 0.1, "advantage": -1.4e-17} for row in (0, 1)}
+    async with staged_app(ScriptedFeed([start, *rewards], rows)) as stage:
+        await stage.press("g")
+        await stage.until(lambda: "= none: all rewards are equal" in shown(stage))
+
+
 def test_metrics_of_what_errored_are_not_weighted() -> None:
     row = unscored_row(1)
     row["tui_eval"]["scores"] = []

@@ -16,6 +16,7 @@ from tui_eval.runs.facts import read_metadata
 from tui_eval.runs.layout import RunDir
 from tui_eval.runs.scan import scan
 from tui_eval.stats.passk import pass_at_k
+from tui_eval.stats.rewards import passes
 from tui_eval.tui.look.figures import NONE, decimal_text, plural
 
 KS = (1, 3, 5, 10)
@@ -191,18 +192,19 @@ def _scores(
         std=std,
         low=min(values, default=None),
         high=max(values, default=None),
-        pass_at=_pass_rates(given, threshold, n),
+        pass_at=pass_rates(given, threshold, n),
         failed=count - len(scored),
         mean_without_failed=math.fsum(scored) / len(scored) if scored else None,
     )
 
 
-def _pass_rates(given: list[list[float | None]], threshold: float, n: int) -> dict[int, float]:
+def pass_rates(given: list[list[float | None]], threshold: float, n: int) -> dict[int, float]:
+    """pass@k by k, over rows with at least k scores; one that is None counts as 0."""
     rates: dict[int, float] = {}
     if n == 1:
         return rates
     passed = [
-        (len(row), sum((FAILED_SCORE if v is None else v) >= threshold for v in row))
+        (len(row), sum(passes(FAILED_SCORE if v is None else v, threshold) for v in row))
         for row in given
     ]
     for k in sorted({*(k for k in KS if k <= n), n}):

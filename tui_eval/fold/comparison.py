@@ -15,6 +15,7 @@ from tui_eval.fold.outcome_words import left_out_text
 from tui_eval.fold.rollout_columns import DONE
 from tui_eval.fold.run_state import RunState
 from tui_eval.stats.paired import PairedDifference, holm, paired_difference
+from tui_eval.stats.rewards import rounded
 
 if TYPE_CHECKING:
     import numpy as np
@@ -169,7 +170,7 @@ def _compare(first: Side, second: Side) -> Comparison:
     for digest, a, b in zip(shared, *(means.tolist() for means in rewards), strict=True):
         if math.isnan(a) or math.isnan(b):
             continue
-        change = _change(a >= first.state.threshold, b >= second.state.threshold)
+        change = _change(first.state.passes(a), second.state.passes(b))
         example_id = first.state.example_id(ours[digest][0])
         examples.append(PairedExample(example_id, a, b, change, ours[digest], theirs[digest]))
         paired.append(digest)
@@ -218,7 +219,8 @@ def _figure(name: str, first: np.ndarray, second: np.ndarray) -> PairedFigure:
 
     there = ~(np.isnan(first) | np.isnan(second))
     a, b = first[there].tolist(), second[there].tolist()
-    may_be_share = name not in FIGURES and {0.0, 1.0} <= {*a, *b}  # else all may be a count
+    shares = {*map(rounded, a + b)}
+    may_be_share = name not in FIGURES and {0.0, 1.0} <= shares  # else all may be a count
     is_share = name == "reward" or may_be_share
     difference = paired_difference(b, a, is_share=is_share)
     if not a:

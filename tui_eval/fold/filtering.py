@@ -8,12 +8,13 @@ from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
 from tui_eval.fold.columns import Columns, Notes, TextColumn, Version
-from tui_eval.fold.filter_fields import NUMBERS, STAGES, kind_of, number_from
+from tui_eval.fold.filter_fields import FIELDS, NUMBERS, STAGES, kind_of, number_from
 from tui_eval.fold.filter_nodes import All, Compare, Either, Node, Not, Pattern, Word
 from tui_eval.fold.filter_parser import parse_filter
 from tui_eval.fold.patterns import SHORT, Matcher
 from tui_eval.fold.rollout_columns import DONE, WAITING
 from tui_eval.fold.row_facts import TOOLS_APART
+from tui_eval.stats.rewards import are_equal
 
 if TYPE_CHECKING:
     import numpy as np
@@ -211,7 +212,10 @@ def _number_mask(numbers: np.ndarray, node: Compare) -> np.ndarray:
     if node.value is None:
         return _turned(missing, node)
     value = node.value if isinstance(node.value, float) else number_from("", str(node.value))
-    mask: np.ndarray = _NUMBER_OPERATORS[node.operator](numbers, value) & ~missing
+    compare = _NUMBER_OPERATORS[node.operator]
+    mask: np.ndarray = compare(numbers, value) & ~missing
+    if value is not None and (node.field == "reward" or node.field not in FIELDS):  # sums
+        mask[are_equal(numbers, value)] = compare(value, value)
     return mask
 
 

@@ -16,6 +16,7 @@ from tui_eval.stats.examples import RunningExamples
 from tui_eval.stats.mean import RunningMean
 from tui_eval.stats.passk import RunningPassAtK, ks_up_to
 from tui_eval.stats.quantiles import RunningQuantiles
+from tui_eval.stats.rewards import passes
 from tui_eval.stats.trend import RunningTrend
 from tui_eval.token_kinds import Tokens, plus
 
@@ -191,6 +192,10 @@ class RunState(RolloutColumns):
         unasked = self.run is not None and not self.run.asked and self.is_read
         return unasked and self.by_stage[WAITING] > 0
 
+    def passes(self, reward: float) -> bool:
+        """Whether a rollout or an example with this reward passes; NaN, which is none, does not."""
+        return passes(reward, self.threshold)
+
     def used_by(self, row: int) -> Tokens:
         """Tokens of a rollout without a row, in all its attempts."""
         own = self.input_tokens[row], self.output_tokens[row], *self.usage.row_kinds.get(row, ())
@@ -308,7 +313,7 @@ class RunState(RolloutColumns):
             self.reward_mean.add(example, event.reward)
             self.trend.add(event.reward)
             self.reward_most = max(self.reward_most, event.reward)
-            passed = event.reward >= self.threshold
+            passed = self.passes(event.reward)
             self.pass_rates.add(example, passed)
             self.examples.add(example, event.reward, passed)
         for name, value in event.metrics.items():

@@ -18,6 +18,7 @@ from tui_eval.plain_calls.functions import plain_function
 from tui_eval.rubrics import calling
 from tui_eval.rubrics.calling import Failure, RewardFunction
 from tui_eval.state import State
+from tui_eval.stats.rewards import is_equal
 from tui_eval.types import RewardFunc, ScoreRecord
 
 TIMEOUT_SECONDS = 600.0
@@ -313,10 +314,12 @@ def _at_once(state: State) -> float:
 
 def _set_advantages(states: list[State]) -> None:
     members = [state for state in states if state.get("error") is None]
-    mean = sum(state["reward"] for state in members) / len(members) if members else 0.0
+    rewards = [state["reward"] for state in members]
+    mean = math.fsum(rewards) / len(rewards) if rewards else 0.0
+    alike = bool(rewards) and is_equal(min(rewards), max(rewards))
     for state in states:
         errored = state.get("error") is not None
-        state["advantage"] = None if errored else state["reward"] - mean
+        state["advantage"] = None if errored else 0.0 if alike else state["reward"] - mean
         for step in state.get("trajectory") or ():
             if step.get("advantage") is None:
                 step["advantage"] = state["advantage"]

@@ -6,8 +6,7 @@ import math
 from array import array
 from dataclasses import dataclass
 
-SAME_WITHIN = 1e-9
-"""Rewards that are no further apart are equal: together they teach a trainer nothing."""
+from tui_eval.stats.rewards import is_equal
 
 
 @dataclass(frozen=True, slots=True)
@@ -20,7 +19,8 @@ class ExampleFigures:
         each: Rollouts that make it complete.
         mean, std: Of the rewards, `std` of the population; None where n is 0.
         passed: Rollouts whose reward reached the threshold.
-        all_equal: Two rollouts at least, and their rewards are all the same.
+        all_equal: Two rollouts at least, and their rewards are all equal: together they teach a
+            trainer nothing.
     """
 
     n: int
@@ -104,7 +104,7 @@ class RunningExamples:
         return ExampleFigures(n, errored, each, mean, std, passed, self._all_equal(example))
 
     def _all_equal(self, example: int) -> bool:
-        return self._n[example] > 1 and self._high[example] - self._low[example] <= SAME_WITHIN
+        return self._n[example] > 1 and is_equal(self._low[example], self._high[example])
 
     def reach(self, example: int) -> None:
         """Adds examples until there is one at this place."""

@@ -92,8 +92,7 @@ def _link(source: ExportSource, row: int) -> str:
         return f'<a class="bad" href="#r{row}">✗ error</a>'
     if math.isnan(reward):
         return f'<a href="#r{row}">–</a>'
-    passed = reward >= source.state.threshold
-    glyph, kind = ("✓", "good") if passed else ("·", "low")
+    glyph, kind = ("✓", "good") if source.state.passes(reward) else ("·", "low")
     return f'<a class="{kind}" href="#r{row}">{glyph} {number_text(reward)}</a>'
 
 

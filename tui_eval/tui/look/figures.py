@@ -7,6 +7,7 @@ import time
 
 from tui_eval.stats.cost import dollars_text
 from tui_eval.stats.mean import half_of
+from tui_eval.stats.rewards import passes
 
 NONE = "–"
 EXACT = 3
@@ -47,7 +48,7 @@ def judged_text(value: float, threshold: float) -> str:
     """A reward in six characters; one below the threshold of passing is not told as that."""
     for places in (2, 3, 4):
         text = reward_text(value, places)
-        if value >= threshold or float(text) < threshold:
+        if passes(value, threshold) or float(text) < threshold:
             return text
     return reward_text(math.floor(value * 10**4) / 10**4, 4)
 

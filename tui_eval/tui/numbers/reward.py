@@ -9,8 +9,9 @@ from typing import TYPE_CHECKING
 from rich.cells import cell_len
 
 from tui_eval.printable import one_line, printable
+from tui_eval.stats.rewards import is_equal
 from tui_eval.tui.look.blocks import bar
-from tui_eval.tui.look.figures import NONE, plural, reward_text
+from tui_eval.tui.look.figures import NONE, plural, reward_text, signed_text
 from tui_eval.tui.look.ink import EMPTY, Line, Span, left, right
 from tui_eval.tui.look.wrap import shown, shown_lines
 
@@ -135,16 +136,15 @@ def _group(rollout: Rollout, group: ExampleFigures, width: int) -> Iterator[Line
     yield _came_to(group, width)
     if rollout.error or rollout.reward is None:
         return
-    if group.all_equal and not rollout.advantage:
+    if group.all_equal and is_equal(rollout.advantage or 0.0, 0.0):
         yield (("advantage  ", "muted"), ("= none: all rewards are equal", "warn"))
         return
     told = rollout.advantage
     advantage = rollout.reward - group.mean if told is None else told
-    sign = "+" if advantage > 0 else ""
     so_far = "" if group.is_complete or told is not None else " so far"
     yield (
         ("advantage  ", "muted"),
-        (sign + reward_text(advantage), "strong"),
+        (signed_text(advantage), "strong"),
         (so_far, "muted"),
     )
 

@@ -258,7 +258,7 @@ class RolloutLines:
         reward = self.state.reward[row]
         if math.isnan(reward):
             return [(" " * (BAR + 1), "")]
-        ink = "good" if reward >= self.state.threshold else "muted"
+        ink = "good" if self.state.passes(reward) else "muted"
         drawn, rest = thread(reward / self.state.reward_most, BAR)
         return [(" ", ""), (drawn, ink), (rest, "rule")]
 
