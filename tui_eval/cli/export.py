@@ -39,8 +39,9 @@ def command(
 ) -> int:
     """Write the finished rollouts of a run, the newest one without RUN, to a file.
 
-    jsonl: lines of results.jsonl as they are. csv: a table with question and response. parquet: a
-    table with whole conversations. markdown: transcripts to read. html: one page with everything.
+    jsonl: a rollout a line, as in results.jsonl. csv: a table with question and response.
+    parquet: a table with whole conversations. markdown: transcripts to read. html: one page with
+    everything.
     """
     from tui_eval.cli.chosen_rows import choose
     from tui_eval.cli.report import show_faults

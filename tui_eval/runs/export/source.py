@@ -38,17 +38,7 @@ class ExportSource:
         return [row for row in self.rows if self.state.stage[row] >= DONE]
 
     def lines(self) -> Iterator[tuple[int, bytes]]:
-        """Every row with its bytes in the file of the run, a newline at their end."""
-        rows = self.finished
-        if not rows:
-            return
-        with SavedRows(self.run, self.state) as saved:
-            for row in rows:
-                line = saved.line(row)
-                yield row, line if line.endswith(b"\n") else line + b"\n"
-
-    def saved(self) -> Iterator[tuple[int, dict[str, Any]]]:
-        """Every row as it was saved; what cannot be read any more is empty."""
+        """Every row with its bytes in the file of the run."""
         rows = self.finished
         if not rows:
             return
@@ -57,7 +47,12 @@ class ExportSource:
                 line = saved.line(row)
                 if doubt := saved.doubt(row, line):
                     self.doubts[row] = doubt
-                yield row, values_of(line) or {}
+                yield row, line
+
+    def saved(self) -> Iterator[tuple[int, dict[str, Any]]]:
+        """Every row as it was saved; what cannot be read any more is empty."""
+        for row, line in self.lines():
+            yield row, values_of(line) or {}
 
     def rollouts(self) -> Iterator[Rollout]:
         """Every row with its story."""

@@ -19,7 +19,7 @@ Writer: TypeAlias = Callable[[ExportSource, BinaryIO], Iterator[int]]
 """Writes a source to a file and yields after each rollout how many are written."""
 
 FORMATS = {
-    "jsonl": "lines of results.jsonl as they are",
+    "jsonl": "a rollout a line, as in results.jsonl",
     "csv": "a table, one rollout a line",
     "parquet": "the same table, with conversations as JSON",
     "markdown": "transcripts to read",

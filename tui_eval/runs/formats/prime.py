@@ -7,6 +7,9 @@ from typing import Any
 
 from tui_eval.fold.saved_values import listing, mapping, number_of
 
+TEXTS = ("prompt", "completion", "metrics", "info")
+"""Fields that may be JSON inside a string."""
+
 
 def is_prime(record: Mapping[str, Any]) -> bool:
     """Whether a line is a sample of a hosted run."""
@@ -26,7 +29,17 @@ def row_of(record: Mapping[str, Any]) -> dict[str, Any]:
         "input_tokens": record.get("num_input_tokens"),
         "output_tokens": record.get("num_output_tokens"),
     }
-    return {"token_usage": usage, **record, "timing": {**timing, **found}}
+    example = {} if "example_id" in record else {"example_id": record.get("problem_id")}
+    told = {name: _opened(record[name]) for name in TEXTS if name in record}
+    return {**example, "token_usage": usage, **record, **told, "timing": {**timing, **found}}
+
+
+def _opened(value: Any) -> Any:
+    """What JSON text says; the value itself where it is none."""
+    if not isinstance(value, str):
+        return value
+    found: Any = listing(value) if value.startswith("[") else mapping(value)
+    return found if found or value.strip() in ("{}", "[]") else value
 
 
 def _milliseconds(seconds: Any) -> float | None:
