@@ -101,6 +101,14 @@ def test_errored_and_missing_rollouts_stand_beside_the_mean() -> None:
     assert "Complete examples: 0 of 2" in text
 
 
+def test_groups_of_different_sizes_have_two_means_and_each_is_named() -> None:
+    rewards = [finished(row, reward) for row, reward in ((0, 1), (1, 1), (2, 0))]
+    lines = text_of(started(2, 2), *rewards).splitlines()
+    assert "  Reward: 0.67 ± 0.47" in lines
+    assert "Mean of the examples' means: 0.50; the reward above is over all rollouts" in lines
+    assert "examples' means" not in text_of(started(2, 2), *rewards, finished(3, 0))
+
+
 def test_what_the_mean_is_without_stands_beside_what_it_would_be_with_it() -> None:
     lines = text_of(
         started(5, 2),

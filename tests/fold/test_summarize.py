@@ -43,6 +43,22 @@ def test_a_rollout_that_was_not_scored_is_missing() -> None:
     assert (found.finished, found.used, found.errored, found.missing) == (2, 1, 0, 1)
 
 
+def test_the_mean_over_rollouts_and_that_over_examples_are_both_told() -> None:
+    rewards = [[1, 1, 1, 1], [0], [1, 0]]
+    told = [
+        finished(4 * place + at, reward, per_example=4)
+        for place, group in enumerate(rewards)
+        for at, reward in enumerate(group)
+    ]
+    found = numbers_object(summary(started(3, 4), *told, finished(5, None, per_example=4)))
+    assert found["reward"]["mean"] == pytest.approx(0.714285714286, abs=1e-12)
+    assert found["reward_by_example"] == {"mean": pytest.approx(0.5), "examples": 3}
+    assert numbers_object(summary(started(3, 4)))["reward_by_example"] == {
+        "mean": None,
+        "examples": 0,
+    }
+
+
 def test_durations_are_of_rollouts_without_error_and_of_every_answered_call() -> None:
     found = summary(
         started(1, 3),

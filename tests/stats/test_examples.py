@@ -8,6 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tui_eval.stats.examples import ExampleFigures, RunningExamples
+from tui_eval.stats.rewards import is_equal
 
 
 def figures_of(groups: list[list[float]], threshold: float = 0.5) -> RunningExamples:
@@ -56,13 +57,17 @@ def test_figures_are_those_of_each_examples_rewards(pairs: list[tuple[int, float
     for example, reward in pairs:
         running.add(example, reward, reward >= 0.5)
     equal = 0
+    means = []
     for example in range(5):
         rewards = [reward for place, reward in pairs if place == example]
         found = running.result(example)
         assert (found.n, found.passed) == (len(rewards), sum(r >= 0.5 for r in rewards))
         if rewards:
             assert found.mean == pytest.approx(np.mean(rewards), abs=1e-9)
+            means.append(np.mean(rewards))
             assert found.std == pytest.approx(np.std(rewards), abs=1e-6)
-        equal += len(rewards) > 1 and max(rewards) - min(rewards) <= 1e-9
+        equal += len(rewards) > 1 and is_equal(min(rewards), max(rewards))
     assert running.equal == equal
+    assert running.scored == len(means)
+    assert running.mean_of_means == (pytest.approx(np.mean(means), abs=1e-9) if means else None)
     assert running.complete == sum(running.result(example).n >= 3 for example in range(5))

@@ -17,6 +17,7 @@ from tui_eval.stats.examples import ExampleFigures
 from tui_eval.stats.mean import Mean
 from tui_eval.stats.passk import ks_up_to
 from tui_eval.stats.quantiles import Quantiles
+from tui_eval.stats.rewards import is_equal
 from tui_eval.token_kinds import in_words
 from tui_eval.tui.look.figures import NONE, decimal_text, money_text, ms_text, plural, reward_text
 
@@ -80,6 +81,10 @@ def _reward_lines(summary: Summary) -> Iterator[str]:
         how = METHODS[reward.method]
         low, high = decimal_text(reward.low, 2), decimal_text(reward.high, 2)
         yield f"Reward, 95% interval: {low} to {high} ({how})"
+    by_example = summary.example_mean
+    if reward.mean is not None and by_example is not None and not is_equal(reward.mean, by_example):
+        told = f"Mean of the examples' means: {decimal_text(by_example, 2)}"
+        yield f"{told}; the reward above is over all rollouts"
     if without := left_out_text(summary.errored, summary.finished, summary.error_classes):
         as_0 = decimal_text(summary.reward_with_errors or 0.0, 2)
         yield from textwrap.wrap(

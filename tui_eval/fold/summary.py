@@ -33,6 +33,9 @@ class Summary:
     Args:
         total: Rollouts of the whole run: those with a reward (`used`), those that ended in an
             error, and those that are missing: not done, or done and not scored.
+        reward: The mean over all rollouts with a reward.
+        example_mean: The mean of the examples' mean rewards, each of the `scored_examples` counted
+            once; None where there are none.
         complete_examples: Examples of which every rollout has a reward.
         equal_groups: How many of the `groups`, examples with two rewards at least, have rewards
             that are all equal.
@@ -69,6 +72,8 @@ class Summary:
     complete_examples: int
     threshold: float
     reward: Mean
+    example_mean: float | None
+    scored_examples: int
     metrics: dict[str, Mean]
     pass_rates: list[PassRate]
     equal_groups: int
@@ -141,6 +146,8 @@ def summarize(state: RunState) -> Summary:
         complete_examples=state.examples.complete,
         threshold=state.threshold,
         reward=state.reward_mean.result(),
+        example_mean=state.examples.mean_of_means,
+        scored_examples=state.examples.scored,
         metrics={name: metric.result() for name, metric in state.metrics.items()},
         pass_rates=state.pass_rates.result(examples),
         equal_groups=state.examples.equal,

@@ -71,6 +71,7 @@ def numbers_object(summary: Summary) -> dict[str, Any]:
             "failed_tools": summary.failed_tools,
         },
         "reward": mean_object(summary.reward),
+        "reward_by_example": {"mean": summary.example_mean, "examples": summary.scored_examples},
         "reward_with_errors_as_0": summary.reward_with_errors,
         "metrics": {name: mean_object(mean) for name, mean in summary.metrics.items()},
         "pass_at_k": _pass_rates(summary, "any_passes"),

@@ -46,18 +46,21 @@ class RunningExamples:
     """
 
     __slots__ = (
-        *("_errored", "_high", "_low", "_mean", "_n", "_passed", "_spread"),
-        *("complete", "each", "equal", "with_several"),
+        *("_errored", "_high", "_low", "_mean", "_means", "_n", "_passed", "_spread"),
+        *("complete", "each", "equal", "scored", "with_several"),
     )
 
     def __init__(self, examples: int = 0, each: int = 1) -> None:
         self.each = each
         self.complete = 0
         """Examples with a reward of every rollout."""
+        self.scored = 0
+        """Examples with a reward at least."""
         self.with_several = 0
         """Examples with two rewards at least."""
         self.equal = 0
         """Those of them whose rewards are all equal."""
+        self._means = 0.0
         self._n = array("I", bytes(4 * examples))
         self._errored = array("I", bytes(4 * examples))
         self._passed = array("I", bytes(4 * examples))
@@ -80,10 +83,17 @@ class RunningExamples:
         self._passed[example] += passed
         off = reward - self._mean[example]
         self._mean[example] += off / (n + 1)
+        self._means += off / (n + 1)
         self._spread[example] += off * (reward - self._mean[example])
         self.complete += n + 1 == self.each
+        self.scored += n == 0
         self.with_several += n == 1
         self.equal += self._all_equal(example) - was_equal
+
+    @property
+    def mean_of_means(self) -> float | None:
+        """The mean of the examples' mean rewards, each example counted once; None without any."""
+        return self._means / self.scored if self.scored else None
 
     def add_error(self, example: int) -> None:
         """Counts one rollout of an example that ended in an error."""
