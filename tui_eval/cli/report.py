@@ -151,18 +151,24 @@ def tell_unreadable(state: RunState) -> None:
         complain(f"warning: {plural(more, 'more line')} like that: {where}")
 
 
-def report_run(run: RunDir, seen: RunState | None = None, **how: Any) -> int:
+def report_run(
+    run: RunDir,
+    seen: RunState | None = None,
+    read: tuple[RunState, int] | None = None,
+    **how: Any,
+) -> int:
     """Prints what a run on disk came to; returns its exit code.
 
     Args:
         seen: What a listener saw of it until it left.
+        read: What `read_run` says, where somebody has read it.
         how: What `result_lines` takes.
     """
     if seen is not None and not run.path.exists():
         complain(f"{run.path} is not there any more: somebody moved or removed the run")
         show([*opening_lines(seen), *result_lines(seen, **how)])
         return seen.end.exit_code if seen.end else 1
-    state, pid = read_run(run)
+    state, pid = read or read_run(run)
     tell_unreadable(state)
     if not state.expected and not state.unreadable_lines:
         complain(f"warning: {run.results} is empty: nothing was saved to it yet")

@@ -3,11 +3,15 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import click
 
 if TYPE_CHECKING:
+    from tui_eval.errors import Fault
+    from tui_eval.fold.run_state import RunState
+    from tui_eval.fold.summary import Summary
+    from tui_eval.fold.verdict import Verdict
     from tui_eval.runs.layout import RunDir
 
 
@@ -20,53 +24,109 @@ if TYPE_CHECKING:
 @click.option(
     "--examples", type=int, metavar="N", help="Show the worst N examples; -1 for all.  [default: 8]"
 )
-def command(paths: tuple[Path, ...], as_json: bool, abbreviated: bool, examples: int | None) -> int:
+@click.option(
+    "--fail-if",
+    "fail_if",
+    multiple=True,
+    metavar="CONDITION",
+    help="End with exit code 5 if this is true, as in 'low(reward) < 0.7'; may be repeated.",
+)
+def command(
+    paths: tuple[Path, ...],
+    as_json: bool,
+    abbreviated: bool,
+    examples: int | None,
+    fail_if: tuple[str, ...],
+) -> int:
     """Print what a run came to, or several runs beside each other.
 
     RUN is the directory that holds its results.jsonl, or a folder of results that holds one run;
     the newest run without any.
+
+    A condition of --fail-if compares mean, low, high or width (of the 95 % interval) of reward, of
+    a metric or of pass@k or pass^k, or the count errored, missing or used, with a number. Exit code
+    6: a number that it needs does not exist; 7: nothing was measured.
     """
     from tui_eval.cli.report import report_run, show_faults, show_json
-    from tui_eval.errors import Fault, RefusedError
-    from tui_eval.runs.naming import named_runs
+    from tui_eval.cli.verdicts import parse_conditions
+    from tui_eval.fold.verdict import judge, name_faults
     from tui_eval.runs.summary_json import refused_object
-    from tui_eval.runs.unsaved import newest_run
 
-    runs: list[RunDir] = []
-    faults: list[Fault] = []
-    try:
-        runs = named_runs(paths)
-    except RefusedError as error:
-        faults = error.faults
-    if not paths:
-        newest = newest_run()
-        runs = [newest] if newest is not None else []
-        faults = [] if runs else [Fault("report", "there is no run to report on", "Name one")]
-    if faults:
+    runs, faults = _runs_to_report(paths)
+    conditions, wrong = parse_conditions(fail_if, "--fail-if")
+    found = [] if faults or wrong else [_Read.of(run, as_json, len(runs)) for run in runs]
+    wrong += [fault for one in found for fault in name_faults(conditions, one.summary)]
+    if faults := faults + list(dict.fromkeys(wrong)):
         if as_json:
             show_json(refused_object(faults))
         return show_faults(faults)
+    verdicts = [judge(conditions, one.summary) for one in found] if conditions else []
     if as_json:
-        _show_objects(runs)
+        _show_objects([one.json for one in found], verdicts)
     elif len(runs) > 1:
-        _show_table(runs)
+        _show_table([one.summary for one in found])
     else:
         how: dict[str, Any] = {} if examples is None else {"examples": examples}
-        report_run(runs[0], abbreviated=abbreviated, **how)
-    return 0
+        report_run(runs[0], read=found[0].whole, abbreviated=abbreviated, **how)
+    return _tell(verdicts, runs)
 
 
-def _show_objects(runs: list[RunDir]) -> None:
-    from tui_eval.cli.report import read_run, show_json
-    from tui_eval.runs.summary_json import several_object, summary_object
+class _Read(NamedTuple):
+    """A run that was read: of several only what is shown of each stays in memory."""
 
-    found = [summary_object(read_run(run)[0]) for run in runs]
-    show_json(several_object(found, 0) if len(found) > 1 else found[0])
+    summary: Summary
+    json: dict[str, Any]
+    whole: tuple[RunState, int] | None
+
+    @classmethod
+    def of(cls, run: RunDir, as_json: bool, runs: int) -> _Read:
+        from tui_eval.cli.report import read_run
+        from tui_eval.fold.summary import summarize
+        from tui_eval.runs.summary_json import summary_object
+
+        whole = read_run(run)
+        json = summary_object(whole[0]) if as_json else {}
+        return cls(summarize(whole[0]), json, None if runs > 1 else whole)
 
 
-def _show_table(runs: list[RunDir]) -> None:
-    from tui_eval.cli.report import read_run, show
+def _runs_to_report(paths: tuple[Path, ...]) -> tuple[list[RunDir], list[Fault]]:
+    """The runs that were named, or the newest, and what is wrong with their names."""
+    from tui_eval.errors import Fault, RefusedError
+    from tui_eval.runs.naming import named_runs
+    from tui_eval.runs.unsaved import newest_run
+
+    if paths:
+        try:
+            return named_runs(paths), []
+        except RefusedError as error:
+            return [], error.faults
+    newest = newest_run()
+    if newest is None:
+        return [], [Fault("report", "there is no run to report on", "Name one")]
+    return [newest], []
+
+
+def _tell(verdicts: list[Verdict], runs: list[RunDir]) -> int:
+    from tui_eval.cli.verdicts import tell_verdict, worst
+
+    for verdict, run in zip(verdicts, runs, strict=False):  # without conditions there is none
+        tell_verdict(verdict, str(run.place) if len(runs) > 1 else "")
+    return worst(verdicts) if verdicts else 0
+
+
+def _show_objects(objects: list[dict[str, Any]], verdicts: list[Verdict]) -> None:
+    from tui_eval.cli.report import show_json
+    from tui_eval.cli.verdicts import verdict_object, worst
+    from tui_eval.runs.summary_json import several_object
+
+    for told, verdict in zip(objects, verdicts, strict=False):
+        told["verdict"] = verdict_object(verdict)
+    code = worst(verdicts) if verdicts else 0
+    show_json(several_object(objects, code) if len(objects) > 1 else objects[0])
+
+
+def _show_table(summaries: list[Summary]) -> None:
+    from tui_eval.cli.report import show
     from tui_eval.cli.table_lines import table_lines, table_width
-    from tui_eval.fold.summary import summarize
 
-    show(table_lines([summarize(read_run(run)[0]) for run in runs], width=table_width()))
+    show(table_lines(summaries, width=table_width()))

@@ -1,0 +1,105 @@
+"""The verdict on a run: which of the conditions that make it a failure are true."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from typing import NamedTuple
+
+from tui_eval.errors import Fault
+from tui_eval.exit_codes import ExitCode
+from tui_eval.fold.condition_parser import check_names
+from tui_eval.fold.conditions import COUNTS, Condition, ConditionError, Estimate, Judged
+from tui_eval.fold.filter_fields import METRIC
+from tui_eval.fold.summary import Summary
+from tui_eval.stats.mean import Mean
+from tui_eval.stats.passk import ks_up_to
+
+WORDS = {
+    ExitCode.FINISHED: "passed",
+    ExitCode.FAILED: "failed",
+    ExitCode.INCONCLUSIVE: "inconclusive",
+    ExitCode.NOTHING_MEASURED: "nothing measured",
+}
+"""The verdicts."""
+
+SEVERITY = tuple(ExitCode(code) for code in (0, 6, 7, 5))
+"""The exit codes of verdicts from the best to the worst."""
+
+
+class Verdict(NamedTuple):
+    """What conditions come to, of one run.
+
+    Args:
+        code: One of `WORDS`.
+        why: A sentence for each thing that decides it; none where it passed.
+        judged: Every condition, with what it comes to.
+    """
+
+    code: ExitCode
+    why: list[str]
+    judged: list[tuple[Condition, Judged]]
+
+    @property
+    def word(self) -> str:
+        """What it is called."""
+        return WORDS[self.code]
+
+
+def estimates_of(summary: Summary) -> dict[str, Estimate | None]:
+    """The means of a run by the names that conditions have for them.
+
+    A name of which there may be a number but is none yet has None. A metric that is called as
+    something else is has `metrics.` before its name.
+    """
+    found: dict[str, Estimate | None] = {"reward": _estimate(summary.reward)}
+    for k in ks_up_to(summary.run.rollouts_per_example):
+        found |= {f"pass@{k}": None, f"pass^{k}": None}
+    for rate in summary.pass_rates:
+        found[f"pass@{rate.k}"] = Estimate(rate.any_passes, None, None)
+        found[f"pass^{rate.k}"] = Estimate(rate.all_pass, None, None)
+    metrics = {name: _estimate(mean) for name, mean in summary.metrics.items()}
+    return {**metrics, **found, **{METRIC + name: one for name, one in metrics.items()}}
+
+
+def _estimate(mean: Mean) -> Estimate:
+    return Estimate(mean.mean, mean.low, mean.high)
+
+
+def name_faults(conditions: Iterable[Condition], summary: Summary) -> list[Fault]:
+    """What in conditions is nowhere in a run.
+
+    Of a run in which nothing was measured nobody can know.
+    """
+    faults: list[Fault] = []
+    for one in conditions if summary.used else ():
+        try:
+            check_names(one, estimates_of(summary))
+        except ConditionError as error:
+            faults += error.faults
+    return faults
+
+
+def judge(conditions: Sequence[Condition], summary: Summary) -> Verdict:
+    """Fails a run of which a condition is true.
+
+    A run in which nothing was measured never passes, nor one that lacks a number which a condition
+    hangs on.
+    """
+    estimates = estimates_of(summary)
+    counts = {name: getattr(summary, name) for name in COUNTS}
+    judged = [(one, one.judge(estimates.get, counts)) for one in conditions]
+    if failed := [found.told for _, found in judged if found.truth]:
+        return Verdict(ExitCode.FAILED, failed, judged)
+    if not summary.used:
+        return Verdict(ExitCode.NOTHING_MEASURED, [_why_nothing(summary)], judged)
+    if unknown := [found.told for _, found in judged if found.truth is None]:
+        return Verdict(ExitCode.INCONCLUSIVE, unknown, judged)
+    return Verdict(ExitCode.FINISHED, [], judged)
+
+
+def _why_nothing(summary: Summary) -> str:
+    if not summary.finished:
+        return "no rollout has finished"
+    if summary.errored == summary.finished:
+        return f"all {summary.errored} rollouts errored"
+    return f"none of {summary.finished} rollouts has a reward"
