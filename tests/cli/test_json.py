@@ -56,7 +56,7 @@ def test_a_finished_run_has_all_its_numbers(program: Program) -> None:
     assert reward["mean"] == pytest.approx(sum(rewards) / 9)
     assert reward["std"] == run.metadata["reward_std"]
     assert reward["low"] <= reward["mean"] <= reward["high"]
-    assert (reward["n"], reward["examples"], reward["method"]) == (9, 3, "clustered")
+    assert (reward["n"], reward["examples"], reward["method"]) == (9, 3, "t")
     assert found["per_example"] == [
         {
             "example_id": one,

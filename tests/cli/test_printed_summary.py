@@ -58,7 +58,7 @@ def test_the_lines_that_everybody_knows_come_first(
         "  correct_answer: 0.50 ± 0.50",
         "  response_length: 150.0 ± 0.0",
     ]
-    assert "Reward, 95% interval: 0.00 to 1.00 (clustered by example)" in lines
+    assert "Reward, 95% interval: 0.15 to 0.85 (Wilson, n_eff 4, 4 examples, 8 rollouts)" in lines
     assert "Rollouts: 8 used, 0 errored, 0 missing of 8" in lines
     assert "pass@k: 1=0.50, 2=0.50" in lines
     assert "Complete examples: 4 of 4" in lines
@@ -83,7 +83,7 @@ def test_what_is_small_does_not_read_as_nothing() -> None:
         RunFinished(0, 2000.0, "finished", 0),
     )
     assert "Reward: 3e-04 ± 3e-04" in text and "bias: 5.0 ± 3e-04" in text
-    assert "95% interval: 0.00 to 9e-04" in text
+    assert "95% interval: 0.00 to 0.004 (t, 1 df, 2 examples, 4" in text
 
 
 def test_errored_and_missing_rollouts_stand_beside_the_mean() -> None:

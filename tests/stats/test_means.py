@@ -6,10 +6,12 @@ import math
 
 import numpy as np
 import pytest
+import scipy.stats
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tui_eval.stats.mean import RunningMean, wilson
+from tui_eval.stats.intervals import wilson
+from tui_eval.stats.mean import RunningMean
 
 
 def mean_of(groups: list[list[float]]) -> RunningMean:
@@ -28,22 +30,6 @@ def clustered_se(pairs: list[tuple[int, float]]) -> float:
     names = np.unique(clusters)
     cr0 = math.sqrt(sum(residuals[clusters == name].sum() ** 2 for name in names)) / len(values)
     return cr0 * math.sqrt(len(names) / (len(names) - 1))
-
-
-@pytest.mark.parametrize(
-    ("successes", "n", "low", "high"),
-    [
-        (0, 10, 0.0, 0.277532799863),
-        (10, 10, 0.722467200137, 1.0),
-        (7, 10, 0.396778147461, 0.892208732594),
-        (1, 1, 0.206549314377, 1.0),
-        (460, 500, 0.892893683422, 0.94070187059),
-    ],
-)
-def test_wilson_intervals_are_those_of_the_table(
-    successes: int, n: int, low: float, high: float
-) -> None:
-    assert wilson(successes, n) == pytest.approx((low, high), abs=1e-9)
 
 
 def test_one_rollout_an_example_has_the_plain_standard_error() -> None:
@@ -74,16 +60,34 @@ def test_several_rollouts_an_example_are_clustered(
         assert result.mean == pytest.approx(mean, abs=1e-9)
     if se is not None:
         assert result.se == pytest.approx(se, abs=1e-9)
-    assert result.method == "clustered"
-    assert result.mean is not None and result.se is not None
-    half = 1.959963984540054 * result.se
-    assert result.low == pytest.approx(max(result.mean - half, 0.0)), "a share is not below 0"
-    assert result.high == pytest.approx(min(result.mean + half, 1.0)), "nor above 1"
+    assert result.method == "wilson" and result.weight is not None and result.mean is not None
+    assert 1 <= result.weight <= result.n
+    ends = wilson(result.mean * result.weight, result.weight)
+    assert (result.low, result.high) == ends, "rewards of 0 and 1 have one kind of interval"
+
+
+def test_the_effective_number_is_between_the_examples_and_what_the_error_says() -> None:
+    few = mean_of([[1, 1, 0], [0, 0, 0], [1, 1, 1], [1, 0, 0]]).result()
+    assert few.se == pytest.approx(0.215165741456, abs=1e-9)
+    measured, believed = 12 * few.se**2 / 0.25, 2 / 17
+    assert few.weight == pytest.approx(12 / ((1 - believed) * 3 + believed * measured))
+    assert mean_of([[1, 1, 1]] * 5).result().weight == 5
+    assert mean_of([[1], [0], [1]]).result().weight == 3
+
+
+def test_other_rewards_have_students_interval() -> None:
+    values = [[0.2, 0.4], [0.9, 0.7], [0.5, 0.1]]
+    result = mean_of(values).result()
+    means = [sum(pair) / 2 for pair in values]
+    low, high = scipy.stats.t.interval(0.95, 2, loc=np.mean(means), scale=scipy.stats.sem(means))
+    assert (result.method, result.weight) == ("t", 2)
+    assert result.low == pytest.approx(max(low, 0.0)), "a share is not below 0"
+    assert result.high == pytest.approx(min(high, 1.0)), "nor above 1"
 
 
 def test_values_beyond_0_and_1_may_have_an_interval_beyond_them() -> None:
     result = mean_of([[0.9, 1.0], [0.2, 1.0], [1.1]]).result()
-    assert result.method == "clustered"
+    assert result.method == "t"
     assert result.high is not None
     assert result.high > 1.0
 
@@ -128,9 +132,15 @@ def test_pass_or_fail_never_has_an_interval_of_no_width(groups: list[list[float]
     assert result.high - result.low > 0.1
 
 
-def test_equal_values_that_are_no_binary_digits_have_no_interval() -> None:
+def test_equal_rewards_have_the_interval_that_so_many_equal_ones_exclude() -> None:
     result = mean_of([[0.1, 0.2]] * 5).result()
-    assert result.se == 0.0
+    assert (result.se, result.method) == (0.0, "bound")
+    assert result.low == 0.0
+    assert result.high == pytest.approx(0.15 + 0.521823750105)
+
+
+def test_equal_values_without_a_known_range_have_no_interval() -> None:
+    result = mean_of([[3.0]] * 5).result()
     assert (result.low, result.high, result.method) == (None, None, "none")
 
 

@@ -12,33 +12,61 @@ A = [1.0, 1, 1, 0, 1, 1, 0, 1, 1, 0, 1, 1]
 B = [1.0, 0, 1, 0, 1, 0, 0, 1, 0, 0, 1, 1]
 
 
-def test_a_paired_difference_is_surer_than_an_unpaired_one() -> None:
-    found = paired_difference(A, B)
-    assert (found.n, found.mean, found.method) == (12, 0.25, "newcombe")
+def test_one_rollout_each_has_newcombes_interval_and_mcnemars_test() -> None:
+    found = paired_difference(A, B, single=True)
+    assert (found.n, found.mean, found.method, found.test) == (12, 0.25, "newcombe", "mcnemar")
     assert found.se == pytest.approx(0.130558241967, abs=1e-12)
     assert found.p == pytest.approx(0.25)
-    swapped = paired_difference(B, A)
+    swapped = paired_difference(B, A, single=True)
     assert (swapped.mean, swapped.low) == (-0.25, pytest.approx(-(found.high or 0)))
 
 
-def test_other_values_have_the_interval_of_their_mean() -> None:
-    found = paired_difference([0.5, 1.0, 0.25], [0.0, 0.75, 0.5])
-    assert found.method == "paired" and found.se is not None and found.mean is not None
-    assert found.low == pytest.approx(found.mean - 1.959963984540054 * found.se)
-    counts = paired_difference(A, B, is_share=False)
-    assert counts.method == "paired" and counts.se == pytest.approx(0.130558241967, abs=1e-12)
+def test_other_values_have_students_interval_and_the_sign_flip_test() -> None:
+    first, second = [0, 1 / 3, 1 / 3, 2 / 3, 2 / 3], [1 / 3, 2 / 3, 1 / 3, 1, 2 / 3]
+    found = paired_difference(second, first)
+    assert (found.method, found.test) == ("t", "sign_flip")
+    assert found.mean == pytest.approx(0.2)
+    assert found.se == pytest.approx(0.081649658093, abs=1e-12)
+    ends = (-0.026695793553, 0.426695793553)
+    assert (found.low, found.high) == pytest.approx(ends, abs=1e-9)
+    assert found.p == 0.25, "z says .0143"
 
 
-@pytest.mark.parametrize(
-    ("first", "second", "mean", "method"),
-    [([], [], None, "none"), ([0.3], [0.1], 0.2, "none"), ([0.3, 0.4], [0.1, 0.2], 0.2, "none")],
-)
-def test_what_says_nothing_has_no_interval(
-    first: list[float], second: list[float], mean: float | None, method: str
+def test_two_examples_say_little() -> None:
+    found = paired_difference([0.12, 0.14], [0.0, 0.0])
+    assert (found.low, found.high) == pytest.approx((0.002937952638, 0.257062047362), abs=1e-9)
+    assert found.p == 0.5
+
+
+def test_pass_or_fail_of_several_rollouts_is_not_mcnemars() -> None:
+    found = paired_difference(A, B)
+    assert (found.method, found.test) == ("t", "sign_flip")
+
+
+@pytest.mark.parametrize("single", [True, False])
+@pytest.mark.parametrize(("n", "half"), [(5, 0.521823750105), (200, 0.018275340355)])
+def test_runs_without_a_difference_have_an_interval_all_the_same(
+    single: bool, n: int, half: float
 ) -> None:
-    found = paired_difference(first, second)
-    assert (found.method, found.low, found.p) == (method, None, None)
-    assert found.mean == (None if mean is None else pytest.approx(mean))
+    rewards = [float(place % 3 == 0) for place in range(n)]
+    found = paired_difference(rewards, rewards, single=single, scale=1.0)
+    assert (found.mean, found.method) == (0.0, "bound")
+    assert (found.low, found.high) == pytest.approx((-half, half), abs=1e-9)
+    assert found.p == (None if single else 1.0)
+
+
+def test_differences_that_are_all_equal_have_no_interval_of_no_width() -> None:
+    found = paired_difference([0.4, 0.5, 0.6], [0.3, 0.4, 0.5], scale=1.0)
+    assert found.low is not None and found.high is not None
+    assert found.low < -0.5 and found.high > 0.7
+    unknown = paired_difference([4.0, 5.0, 6.0], [3.0, 4.0, 5.0])
+    assert (unknown.low, unknown.method, unknown.p) == (None, "none", 0.25)
+
+
+def test_no_pair_says_nothing_and_one_has_no_interval() -> None:
+    assert paired_difference([], []).mean is None
+    one = paired_difference([0.3], [0.1], scale=1.0)
+    assert (one.mean, one.low, one.p) == (pytest.approx(0.2), None, 1.0)
 
 
 def test_newcombes_interval() -> None:

@@ -14,6 +14,7 @@ from tui_eval.model_names import is_same_model
 from tui_eval.printable import one_line
 from tui_eval.stats.cost import prices_text
 from tui_eval.stats.examples import ExampleFigures
+from tui_eval.stats.intervals import interval_name
 from tui_eval.stats.mean import Mean
 from tui_eval.stats.passk import ks_up_to
 from tui_eval.stats.quantiles import Quantiles
@@ -27,7 +28,6 @@ CAUSE_WIDTH = 160
 MOST_EXAMPLES = 8
 MOST_NAMES = 6
 """So many errors, tools and metrics at most in a block; the JSON summary has all of them."""
-METHODS = {"clustered": "clustered by example", "wilson": "Wilson"}
 
 
 def result_lines(
@@ -78,9 +78,9 @@ def _number(value: float, digits: int) -> str:
 def _reward_lines(summary: Summary) -> Iterator[str]:
     reward = summary.reward
     if reward.low is not None and reward.high is not None:
-        how = METHODS[reward.method]
+        how = interval_name(reward.method, reward.weight, reward.groups, reward.n)
         low, high = decimal_text(reward.low, 2), decimal_text(reward.high, 2)
-        yield f"Reward, 95% interval: {low} to {high} ({how})"
+        yield from _wrapped("Reward, 95% interval", [f"{low} to {high} ({how})"])
     by_example = summary.example_mean
     if reward.mean is not None and by_example is not None and not is_equal(reward.mean, by_example):
         told = f"Mean of the examples' means: {decimal_text(by_example, 2)}"

@@ -7,15 +7,16 @@ from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from enum import StrEnum
-from typing import TYPE_CHECKING, Any, TypeAlias
+from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
 
 from tui_eval.fold.columns import Columns
 from tui_eval.fold.filter_fields import METRIC
 from tui_eval.fold.outcome_words import left_out_text
 from tui_eval.fold.rollout_columns import DONE
 from tui_eval.fold.run_state import RunState
-from tui_eval.stats.paired import PairedDifference, holm, paired_difference
-from tui_eval.stats.rewards import rounded
+from tui_eval.stats.paired import NO_DIFFERENCE, PairedDifference, holm, paired_difference
+from tui_eval.stats.rewards import is_equal, rounded
+from tui_eval.stats.verdict import Verdict, judge
 
 if TYPE_CHECKING:
     import numpy as np
@@ -94,6 +95,8 @@ class PairedFigure:
 
     Args:
         field: What it is in the language of filters.
+        first, second: Means over the rollouts, as a report has them; None where there is none.
+        by_example: Means of the examples' means, whose difference is tested.
         holm_p: The chance of its difference, raised for so many runs compared at once; None where
             it has none.
     """
@@ -102,7 +105,20 @@ class PairedFigure:
     first: float | None
     second: float | None
     difference: PairedDifference
+    by_example: tuple[float, float] | None = None
     holm_p: float | None = None
+
+    @property
+    def is_uneven(self) -> bool:
+        """Whether the means over rollouts differ otherwise than the examples' means."""
+        if self.first is None or self.second is None or self.difference.mean is None:
+            return False
+        return not is_equal(self.second - self.first, self.difference.mean)
+
+    @property
+    def verdict(self) -> Verdict:
+        """What its difference tells."""
+        return judge(self.difference, self.holm_p)
 
     @property
     def name(self) -> str:
@@ -143,28 +159,24 @@ class Comparison:
 def compare_runs(sides: Sequence[Side]) -> list[Comparison]:
     """Every run but the first beside the first one.
 
-    The chance of each number is raised over the same runs, whether it is the reward or not, so that
-    equal numbers have equal verdicts: a run in which a number has none counts as a chance of 1.
+    The reward is what the comparison is about: its chances are raised over the runs. All other
+    numbers are looked at together, so theirs are raised over the runs and over each other.
     """
     found = [_compare(sides[0], side) for side in sides[1:]]
-    told = [{one.field: one for one in each.figures} for each in found if each.comparable]
-    for number in dict.fromkeys(number for figures in told for number in figures):
-        of_runs = [figures.get(number) for figures in told]
-        for figure, p in zip(of_runs, holm([_p(one) for one in of_runs]), strict=True):
-            if figure is not None and figure.difference.p is not None:
+    rewards = [one for each in found for one in each.figures[:1]]
+    for family in (rewards, [one for each in found for one in each.figures[1:]]):
+        chances = [1.0 if one.difference.p is None else one.difference.p for one in family]
+        for figure, p in zip(family, holm(chances), strict=True):
+            if figure.difference.p is not None:
                 figure.holm_p = p
     return found
-
-
-def _p(one: PairedFigure | None) -> float:
-    return 1.0 if one is None or one.difference.p is None else one.difference.p
 
 
 def _compare(first: Side, second: Side) -> Comparison:
     ours, theirs = first.rows_by_content(), second.rows_by_content()
     sides = ((first, ours), (second, theirs))
     shared = [digest for digest in ours if digest in theirs]
-    rewards = [_means(side, "reward", rows, shared) for side, rows in sides]
+    rewards = [_values(side, "reward", rows, shared).means for side, rows in sides]
     examples: list[PairedExample] = []
     paired: list[bytes] = []
     for digest, a, b in zip(shared, *(means.tolist() for means in rewards), strict=True):
@@ -194,11 +206,27 @@ def _figures(
     theirs = second.state.facts.metrics
     metrics = [METRIC + name for name in first.state.facts.metrics if name in theirs]
     for name in ("reward", *metrics, *FIGURES):
-        yield _figure(name, *(_means(side, name, rows, digests) for side, rows in sides))
+        yield _figure(name, *(_values(side, name, rows, digests) for side, rows in sides))
 
 
-def _means(side: Side, name: str, rows: Rows, digests: Sequence[bytes]) -> np.ndarray:
-    """The mean of a field over the rollouts without an error of each example; NaN without any."""
+class _Values(NamedTuple):
+    """A number of each example: its mean over the rollouts that have it, and how many have."""
+
+    means: np.ndarray
+    counts: np.ndarray
+
+    def of(self, chosen: np.ndarray) -> _Values:
+        """Those of some examples."""
+        return _Values(self.means[chosen], self.counts[chosen])
+
+    @property
+    def pooled(self) -> float:
+        """The mean over the rollouts."""
+        return math.fsum(self.means * self.counts) / float(self.counts.sum())
+
+
+def _values(side: Side, name: str, rows: Rows, digests: Sequence[bytes]) -> _Values:
+    """A field over the rollouts without an error of each example; NaN without any."""
     import numpy as np
 
     columns = Columns(side.state)
@@ -210,22 +238,30 @@ def _means(side: Side, name: str, rows: Rows, digests: Sequence[bytes]) -> np.nd
     there = ~np.isnan(values[flat])
     counts = np.bincount(example[there], minlength=len(digests))
     sums = np.bincount(example[there], values[flat][there], minlength=len(digests))
-    found: np.ndarray = np.where(counts > 0, sums / np.maximum(counts, 1), np.nan)
-    return found
+    return _Values(np.where(counts > 0, sums / np.maximum(counts, 1), np.nan), counts)
 
 
-def _figure(name: str, first: np.ndarray, second: np.ndarray) -> PairedFigure:
+def _figure(name: str, first: _Values, second: _Values) -> PairedFigure:
     import numpy as np
 
-    there = ~(np.isnan(first) | np.isnan(second))
-    a, b = first[there].tolist(), second[there].tolist()
-    shares = {*map(rounded, a + b)}
-    may_be_share = name not in FIGURES and {0.0, 1.0} <= shares  # else all may be a count
-    is_share = name == "reward" or may_be_share
-    difference = paired_difference(b, a, is_share=is_share)
-    if not a:
-        return PairedFigure(name, None, None, difference)
-    return PairedFigure(name, math.fsum(a) / len(a), math.fsum(b) / len(b), difference)
+    there = ~(np.isnan(first.means) | np.isnan(second.means))
+    a, b = first.of(there), second.of(there)
+    if not len(a.means):
+        return PairedFigure(name, None, None, NO_DIFFERENCE)
+    ends = [*map(rounded, (min(a.means.min(), b.means.min()), max(a.means.max(), b.means.max())))]
+    is_share = name == "reward"
+    if name not in FIGURES and name != "reward":  # where all are equal they may as well be a count
+        is_share = ends == [0.0, 1.0]
+    in_range = is_share and 0.0 <= ends[0] <= ends[1] <= 1.0
+    single = is_share and bool((a.counts == 1).all() and (b.counts == 1).all())
+    difference = paired_difference(b.means, a.means, single=single, scale=1.0 if in_range else None)
+    return PairedFigure(
+        name,
+        a.pooled,
+        b.pooled,
+        difference,
+        (float(a.means.mean()), float(b.means.mean())),
+    )
 
 
 def _change(first_passes: bool, second_passes: bool) -> Change:

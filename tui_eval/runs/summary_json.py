@@ -12,7 +12,9 @@ from tui_eval.errors import Fault
 from tui_eval.fold.summary import Summary, begun_examples, summarize
 from tui_eval.runs.layout import RunDir
 from tui_eval.runs.plain_json import Cleaner
+from tui_eval.stats.intervals import Interval
 from tui_eval.stats.mean import Mean
+from tui_eval.stats.passk import PassRate
 from tui_eval.stats.quantiles import Quantiles
 
 if TYPE_CHECKING:
@@ -74,8 +76,14 @@ def numbers_object(summary: Summary) -> dict[str, Any]:
         "reward_by_example": {"mean": summary.example_mean, "examples": summary.scored_examples},
         "reward_with_errors_as_0": summary.reward_with_errors,
         "metrics": {name: mean_object(mean) for name, mean in summary.metrics.items()},
-        "pass_at_k": _pass_rates(summary, "any_passes"),
-        "pass_all_k": _pass_rates(summary, "all_pass"),
+        "pass_at_k": {
+            str(rate.k): _pass_rate(rate, rate.any_passes, rate.any_interval)
+            for rate in summary.pass_rates
+        },
+        "pass_all_k": {
+            str(rate.k): _pass_rate(rate, rate.all_pass, rate.all_interval)
+            for rate in summary.pass_rates
+        },
         "equal_groups": {"equal": summary.equal_groups, "of": summary.groups},
         "stop_conditions": summary.stop_conditions,
         "finish_reasons": summary.finish_reasons,
@@ -118,19 +126,20 @@ def mean_object(mean: Mean) -> dict[str, Any]:
         "low": mean.low,
         "high": mean.high,
         "method": mean.method,
+        "weight": mean.weight,
         "n": mean.n,
         "examples": mean.groups,
     }
 
 
-def _pass_rates(summary: Summary, name: str) -> dict[str, Any]:
+def _pass_rate(rate: PassRate, value: float, interval: Interval) -> dict[str, Any]:
     return {
-        str(rate.k): {
-            "value": getattr(rate, name),
-            "examples": rate.examples,
-            "left_out": rate.left_out,
-        }
-        for rate in summary.pass_rates
+        "value": value,
+        "low": interval[0],
+        "high": interval[1],
+        "method": "wilson",
+        "examples": rate.examples,
+        "left_out": rate.left_out,
     }
 
 

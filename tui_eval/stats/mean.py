@@ -1,4 +1,4 @@
-"""Means of rollouts with honest intervals: clustered by example, Wilson's for pass or fail."""
+"""Means of rollouts with honest intervals: clustered by example, and for few examples too."""
 
 from __future__ import annotations
 
@@ -6,14 +6,18 @@ import math
 from array import array
 from dataclasses import dataclass
 
-Z95 = 1.959963984540054
-"""The 97.5 % quantile of the standard normal distribution."""
+from tui_eval.stats.intervals import (
+    Interval,
+    degrees_of_freedom,
+    effective_number,
+    t_interval,
+    unseen_share,
+    wilson,
+)
+from tui_eval.stats.rewards import TOLERANCE, rounded
 
 ROUNDING = 1e-13
 """A sum of squares that is so small a share of its parts is what rounding left of 0."""
-
-SUM_ROUNDING = 4e-15
-"""A value so close to 1 is a weighted sum of passes that floats rounded."""
 
 
 def half_of(mean: float | None, low: float, high: float) -> float:
@@ -33,7 +37,10 @@ class Mean:
         std: Population standard deviation, as result files show it; None where n is 0.
         se: Standard error, clustered by example (CR1); None below two examples.
         low, high: 95 % interval; None where nothing can be said.
-        method: `wilson`, `clustered` or `none`.
+        method: What the interval is: `wilson` on `weight` independent rollouts, `t` with `weight`
+            degrees of freedom, `bound` where all examples are equal, which is what so many equal
+            ones exclude, or `none`.
+        weight: See `method`; None for the others.
     """
 
     n: int
@@ -44,6 +51,7 @@ class Mean:
     low: float | None
     high: float | None
     method: str
+    weight: float | None = None
 
     def with_zeros(self, count: int) -> float | None:
         """What the mean would be with so many further values of 0; None where that is none."""
@@ -53,25 +61,14 @@ class Mean:
 NO_MEAN = Mean(0, 0, None, None, None, None, None, "none")
 
 
-def wilson(successes: float, n: int) -> tuple[float, float]:
-    """Wilson's 95 % interval for a share of `n` trials, n >= 1 (Wilson 1927)."""
-    share, z2 = min(max(successes / n, 0.0), 1.0), Z95 * Z95
-    centre = (share + z2 / (2 * n)) / (1 + z2 / n)
-    half = Z95 * math.sqrt(share * (1 - share) / n + z2 / (4 * n * n)) / (1 + z2 / n)
-    return (
-        0.0 if share == 0.0 else max(0.0, centre - half),
-        1.0 if share == 1.0 else min(1.0, centre + half),
-    )
-
-
 class RunningMean:
     """A mean that grows by one value at a time, at constant cost a value.
 
     Values of the same cluster (example) are taken as dependent: the standard error is CR1
-    (Miller 2024, arXiv 2411.00640, section 2.2). Where all values are 0 or 1 and each example has
-    one, or all examples agree, the interval is Wilson's over the examples, which never has width
-    0. Sums are kept relative to the first value, so that large, close values lose no digits. An
-    interval of values that all lie from 0 to 1 is cut off there.
+    (Miller 2024, arXiv 2411.00640, section 2.2). Values of 0 and 1 have Wilson's interval on their
+    effective number, others Student's t, whose degrees of freedom are Bell and McCaffrey's; see
+    `intervals`. Neither has ever width 0. Sums are kept relative to the first value, so that large,
+    close values lose no digits. An interval of values that all lie from 0 to 1 is cut off there.
 
     Args:
         is_share: What is 0 or 1 everywhere passes or fails. Without it, values that are all 0 or
@@ -79,8 +76,8 @@ class RunningMean:
     """
 
     __slots__ = (
-        *("_binary", "_groups", "_is_share", "_nn", "_parts", "_shift", "_sizes", "_sn", "_ss"),
-        *("_within", "n", "square", "total"),
+        *("_binary", "_disagreeing", "_groups", "_is_share", "_nn", "_of_size", "_parts"),
+        *("_shift", "_sizes", "_sn", "_ss", "_within", "n", "square", "total"),
     )
 
     def __init__(self, is_share: bool = True) -> None:
@@ -91,18 +88,18 @@ class RunningMean:
         self._shift = 0.0
         self._binary = self._within = True
         self._groups = 0
+        self._disagreeing = 0  # examples with values of 0 and of 1
+        self._of_size: dict[int, int] = {}
         self._sizes = array("I")
         self._parts = array("d")
         self._ss = self._sn = 0.0  # over clusters: sum², sum x size
         self._nn = 0  # over clusters: size²
 
     def add(self, cluster: int, value: float) -> None:
-        """Takes in one finite value of a cluster: the place of its example, from 0."""
-        if abs(value - 1.0) < SUM_ROUNDING:
-            value = 1.0
-        elif value != 0.0:
+        """Takes in one number of a cluster: the place of its example, from 0."""
+        if value != 0.0 and value != 1.0 and (near := rounded(value)) not in (0.0, 1.0):
             self._binary = False
-        self._within = self._within and 0.0 <= value <= 1.0
+            self._within = self._within and 0.0 <= near <= 1.0
         if self.n == 0:
             self._shift = value
         x = value - self._shift
@@ -116,7 +113,14 @@ class RunningMean:
         size, part = self._sizes[cluster], self._parts[cluster]
         new_size, new_part = size + 1, part + x
         self._sizes[cluster], self._parts[cluster] = new_size, new_part
-        self._groups += size == 0
+        if size:
+            self._of_size[size] -= 1
+        else:
+            self._groups += 1
+        self._of_size[new_size] = self._of_size.get(new_size, 0) + 1
+        if self._binary:  # a sum counts what is unlike the first value
+            was, now = round(abs(part)), round(abs(new_part))
+            self._disagreeing += (0 < now < new_size) - (0 < was < size)
         self._ss += new_part * new_part - part * part
         self._sn += new_part * new_size - part * size
         self._nn += new_size * new_size - size * size
@@ -129,19 +133,29 @@ class RunningMean:
         m = self.total / n
         mean = m + self._shift
         std = math.sqrt(max(self.square / n - m * m, 0.0))
-        se = None
-        if groups > 1:
-            spread = self._ss - 2 * m * self._sn + m * m * self._nn
-            if spread < ROUNDING * (self._ss + m * m * self._nn):
-                spread = 0.0
-            se = math.sqrt(spread) / n * math.sqrt(groups / (groups - 1))
-        is_share = self._binary and (self._is_share or 0.0 < mean < 1.0)
-        if is_share and (groups == n or not se):
-            low, high = wilson(mean * groups, groups)
-            return Mean(n, groups, mean, std, se, low, high, "wilson")
-        if not se:
-            return Mean(n, groups, mean, std, se, None, None, "none")
-        low, high = mean - Z95 * se, mean + Z95 * se
-        if self._within:
-            low, high = max(low, 0.0), min(high, 1.0)
-        return Mean(n, groups, mean, std, se, low, high, "clustered")
+        se = self._standard_error(m) if groups > 1 else None
+        ends, method, weight = self._interval(mean, se)
+        if ends is None:
+            return Mean(n, groups, mean, std, se, None, None, method)
+        low, high = (max(ends[0], 0.0), min(ends[1], 1.0)) if self._within else ends
+        return Mean(n, groups, mean, std, se, low, high, method, weight)
+
+    def _standard_error(self, m: float) -> float:
+        spread = self._ss - 2 * m * self._sn + m * m * self._nn
+        if spread < ROUNDING * (self._ss + m * m * self._nn):
+            return 0.0
+        se = math.sqrt(spread * self._groups / (self._groups - 1)) / self.n
+        return se if se > TOLERANCE else 0.0
+
+    def _interval(self, mean: float, se: float | None) -> tuple[Interval | None, str, float | None]:
+        groups = self._groups
+        if self._binary and (self._is_share or 0.0 < mean < 1.0):
+            worth = effective_number(self.n, groups, mean, se, self._disagreeing)
+            return wilson(mean * worth, worth), "wilson", worth
+        if se:
+            df = degrees_of_freedom(self._of_size)
+            return t_interval(mean, se, df), "t", df
+        if se is not None and self._is_share and self._within:
+            half = unseen_share(groups)
+            return (mean - half, mean + half), "bound", None
+        return None, "none", None

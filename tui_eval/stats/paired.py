@@ -5,8 +5,14 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
-from tui_eval.stats.mean import ROUNDING, Z95, wilson
+from tui_eval.stats.intervals import Interval, t_interval, unseen_share, wilson
+from tui_eval.stats.rewards import TOLERANCE, is_equal
+from tui_eval.stats.sign_flip import FLIPS, sign_flip
+
+if TYPE_CHECKING:
+    import numpy as np
 
 
 @dataclass(frozen=True, slots=True)
@@ -14,14 +20,16 @@ class PairedDifference:
     """The mean of differences within pairs.
 
     Args:
-        n: Pairs.
+        n: Pairs: examples that both runs have.
         mean: None where there is no pair.
         se: Standard error of the mean; None below two pairs.
         low, high: 95 % interval; None where nothing can be said.
-        method: `newcombe` where both sides pass or fail, `paired` otherwise, or `none`.
-        p: Chance of so great a difference where there is none, two-sided: McNemar's exact test
-            where both sides pass or fail, the normal distribution otherwise; None where nothing
-            can be said.
+        method: What the interval is: `newcombe`; `t` with n - 1 degrees of freedom; `bound` where
+            all differences are equal, which is what so many equal ones exclude; or `none`.
+        p: Chance of so great a difference where there is none, two-sided; None where nothing can
+            be said.
+        test: What `p` is of: `mcnemar` (exact), `sign_flip` (all flips), `sign_flip_drawn`, or
+            `none`.
     """
 
     n: int
@@ -31,41 +39,85 @@ class PairedDifference:
     high: float | None
     method: str
     p: float | None
+    test: str = "none"
+
+
+ROUNDING = 1e-13
+"""A sum of squares that is so small a share of its parts is what rounding left of 0."""
+
+NO_DIFFERENCE = PairedDifference(0, None, None, None, None, "none", None)
 
 
 def paired_difference(
-    first: Sequence[float], second: Sequence[float], *, is_share: bool = True
+    first: Sequence[float] | np.ndarray,
+    second: Sequence[float] | np.ndarray,
+    *,
+    single: bool = False,
+    scale: float | None = None,
+    flips: int = FLIPS,
 ) -> PairedDifference:
     """The mean of `first - second`, pair by pair.
 
+    Values of 0 and 1 that come from one rollout each have Newcombe's interval and McNemar's test;
+    others have Student's t and the sign-flip test. Where all differences are equal, t would have
+    width 0: then the interval is what that many equal ones exclude.
+
     Args:
-        is_share: Whether values that are all 0 or 1 pass or fail.
+        first, second: Example means in each run, shape (pairs,).
+        single: Whether each of them is one rollout that passes or fails.
+        scale: How far apart two values can be at most; None where nobody knows, and then equal
+            differences have no interval.
+        flips: How many are drawn of more than 2^16.
     """
-    differences = [a - b for a, b in zip(first, second, strict=True)]
-    n = len(differences)
+    import numpy as np
+
+    one, other = np.asarray(first, dtype=float), np.asarray(second, dtype=float)
+    differences, n = one - other, len(one)
     if not n:
-        return PairedDifference(0, None, None, None, None, "none", None)
+        return NO_DIFFERENCE
     mean = math.fsum(differences) / n
-    se = None
-    if n > 1:
-        spread = math.fsum((d - mean) ** 2 for d in differences)
-        if spread < ROUNDING * math.fsum(d * d for d in differences):
-            spread = 0.0
-        se = math.sqrt(spread / (n - 1) / n)
-    if is_share and all(value in (0.0, 1.0) for value in (*first, *second)):
-        both = sum(a * b == 1.0 for a, b in zip(first, second, strict=True))
-        only_first, only_second = differences.count(1.0), differences.count(-1.0)
-        neither = n - both - only_first - only_second
-        low, high = newcombe(both, only_first, only_second, neither)
-        p = mcnemar(only_first, only_second)
-        return PairedDifference(n, mean, se, low, high, "newcombe", p)
-    if not se:
-        return PairedDifference(n, mean, se, None, None, "none", None)
-    p = math.erfc(abs(mean) / se / math.sqrt(2))
-    return PairedDifference(n, mean, se, mean - Z95 * se, mean + Z95 * se, "paired", p)
+    se = _standard_error(differences, mean) if n > 1 else None
+    all_equal = is_equal(float(differences.max()), float(differences.min()))
+    binary = single and _is_pass_or_fail(one) and _is_pass_or_fail(other)
+    table = _table(one, other) if binary else (0, 0, 0, 0)
+    if binary:
+        p, test = mcnemar(table[1], table[2]), "mcnemar"
+    else:
+        p, exact = sign_flip(differences, flips)
+        test = "sign_flip" if exact else "sign_flip_drawn"
+    ends: Interval | None = None
+    method = "none"
+    if all_equal and not (binary and abs(mean) > TOLERANCE):
+        if scale is not None and n > 1:
+            half = unseen_share(n) * scale
+            ends, method = (max(mean - half, -scale), min(mean + half, scale)), "bound"
+    elif binary:
+        ends, method = newcombe(*table), "newcombe"
+    elif se:
+        ends, method = t_interval(mean, se, n - 1), "t"
+    low, high = ends or (None, None)
+    return PairedDifference(n, mean, se, low, high, method, p, test)
 
 
-def newcombe(both: int, only_first: int, only_second: int, neither: int) -> tuple[float, float]:
+def _standard_error(differences: np.ndarray, mean: float) -> float:
+    spread = math.fsum((differences - mean) ** 2)
+    if spread < ROUNDING * math.fsum(differences**2):
+        return 0.0
+    return math.sqrt(spread / (len(differences) - 1) / len(differences))
+
+
+def _is_pass_or_fail(values: np.ndarray) -> bool:
+    near = (abs(values) <= TOLERANCE) | (abs(values - 1.0) <= TOLERANCE)
+    return bool(near.all())
+
+
+def _table(one: np.ndarray, other: np.ndarray) -> tuple[int, int, int, int]:
+    """Pairs in which both pass, only one, only the other, neither."""
+    a, b = one > 0.5, other > 0.5
+    return int((a & b).sum()), int((a & ~b).sum()), int((b & ~a).sum()), int((~a & ~b).sum())
+
+
+def newcombe(both: int, only_first: int, only_second: int, neither: int) -> Interval:
     """95 % interval of a paired difference of shares: method 10 of Newcombe 1998, one pair least.
 
     Args:

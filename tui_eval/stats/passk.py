@@ -2,12 +2,17 @@
 
 from __future__ import annotations
 
+import math
 from array import array
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 from math import comb
 
+from tui_eval.stats.intervals import Interval, effective_number, wilson
 
+
+@lru_cache(maxsize=4096)
 def pass_at_k(n: int, c: int, k: int) -> float:
     """Chance that k of n rollouts, c of them passing, hold at least one that passes.
 
@@ -16,6 +21,7 @@ def pass_at_k(n: int, c: int, k: int) -> float:
     return 1.0 if n - c < k else 1.0 - comb(n - c, k) / comb(n, k)
 
 
+@lru_cache(maxsize=4096)
 def pass_hat_k(n: int, c: int, k: int) -> float:
     """Chance that k of n rollouts, c of them passing, all pass: C(c, k) / C(n, k) (tau-bench)."""
     return comb(c, k) / comb(n, k)
@@ -31,25 +37,63 @@ def ks_up_to(r: int) -> list[int]:
 
 @dataclass(frozen=True, slots=True)
 class PassRate:
-    """Mean over the examples that have at least k rollouts; `left_out` counts the others."""
+    """A rate over the examples that have at least k rollouts; `left_out` counts the others.
+
+    Args:
+        any_passes, all_pass: pass@k and pass^k.
+        any_interval, all_interval: Their 95 % intervals: Wilson's on the effective number of
+            rollouts (`intervals.effective_number`), by the spread between examples (delta method).
+    """
 
     k: int
     any_passes: float
     all_pass: float
     examples: int
     left_out: int
+    any_interval: Interval
+    all_interval: Interval
+
+
+class _Rate:
+    """The mean of what each example comes to for one k, and how much examples differ."""
+
+    __slots__ = ("chances", "disagreeing", "squares", "total")
+
+    def __init__(self, chances: Callable[[int, int, int], float]) -> None:
+        self.chances = chances
+        self.total = self.squares = 0.0
+        self.disagreeing = 0
+
+    def move(self, n: int, c: int, k: int, sign: int) -> None:
+        """Counts an example with `c` of `n` passing in, or out again where `sign` is -1."""
+        value = self.chances(n, c, k)
+        self.total += sign * value
+        self.squares += sign * value * value
+        self.disagreeing += sign * (0.0 < value < 1.0)
+
+    def result(self, rollouts: int, examples: int) -> tuple[float, Interval]:
+        mean = min(max(self.total / examples, 0.0), 1.0)
+        if not self.disagreeing:  # what is left of additions and subtractions is no share
+            mean = round(self.total) / examples
+        se = None
+        if examples > 1:
+            spread = max(self.squares / examples - mean * mean, 0.0)
+            se = math.sqrt(spread / (examples - 1))
+        worth = effective_number(rollouts, examples, mean, se, self.disagreeing)
+        return mean, wilson(mean * worth, worth)
 
 
 class RunningPassAtK:
     """pass@k and pass^k for several k; constant cost a rollout."""
 
-    __slots__ = ("_passed", "_rollouts", "_sums", "ks")
+    __slots__ = ("_counts", "_passed", "_rates", "_rollouts", "ks")
 
     def __init__(self, ks: Sequence[int]) -> None:
         self.ks = list(ks)
         self._rollouts = array("I")
         self._passed = array("I")
-        self._sums = {k: [0, 0.0, 0.0] for k in self.ks}
+        self._rates = {k: (_Rate(pass_at_k), _Rate(pass_hat_k)) for k in self.ks}
+        self._counts = {k: [0, 0] for k in self.ks}  # examples with k rollouts, their rollouts
 
     def add(self, cluster: int, passed: bool) -> None:
         """Takes in one rollout of the example at this place, from 0."""
@@ -60,18 +104,17 @@ class RunningPassAtK:
             self._rollouts.frombytes(bytes(self._rollouts.itemsize * missing))
             self._passed.frombytes(bytes(self._passed.itemsize * missing))
         n, c = self._rollouts[cluster], self._passed[cluster]
-        now = (n + 1, c + passed)
-        self._rollouts[cluster], self._passed[cluster] = now
-        for k, sums in self._sums.items():
+        self._rollouts[cluster], self._passed[cluster] = n + 1, c + passed
+        for k, rates in self._rates.items():
             if n + 1 < k:
                 continue
-            if n >= k:
-                sums[1] -= pass_at_k(n, c, k)
-                sums[2] -= pass_hat_k(n, c, k)
-            else:
-                sums[0] += 1
-            sums[1] += pass_at_k(*now, k)
-            sums[2] += pass_hat_k(*now, k)
+            counts = self._counts[k]
+            counts[0] += n < k
+            counts[1] += 1 if n >= k else k
+            for rate in rates:
+                if n >= k:
+                    rate.move(n, c, k, -1)
+                rate.move(n + 1, c + passed, k, 1)
 
     def result(self, examples: int) -> list[PassRate]:
         """The rates so far, for every k that at least one example has enough rollouts for.
@@ -79,8 +122,11 @@ class RunningPassAtK:
         Args:
             examples: Examples of the whole run: what has not enough rollouts is left out.
         """
-        return [
-            PassRate(k, float(any_) / n, float(all_) / n, int(n), examples - int(n))
-            for k, (n, any_, all_) in self._sums.items()
-            if n
-        ]
+        found = []
+        for k, (n, rollouts) in self._counts.items():
+            if n:
+                (any_, any_ends), (all_, all_ends) = (
+                    rate.result(rollouts, n) for rate in self._rates[k]
+                )
+                found.append(PassRate(k, any_, all_, n, examples - n, any_ends, all_ends))
+        return found

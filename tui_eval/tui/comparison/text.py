@@ -156,6 +156,7 @@ def _pair_object(found: Comparison, place: int, only: str | None) -> dict[str, A
                 "low": one.difference.low,
                 "high": one.difference.high,
                 "method": one.difference.method,
+                "test": one.difference.test,
                 "p": one.difference.p,
                 "holm_p": one.holm_p,
                 "examples": one.difference.n,

@@ -1,0 +1,103 @@
+"""95 % intervals of one mean that hold for few examples too.
+
+Rollouts of one example are not independent, and a handful of examples says little about how much
+examples differ. So rewards of 0 and 1 have Wilson's interval on the number of independent rollouts
+that they are worth, and others Student's t with the degrees of freedom that their examples leave.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+
+from tui_eval.stats.student_t import Z95, t_quantile
+
+AGREEING = 15
+"""So many examples whose rollouts disagree are half of what is believed of the standard error."""
+
+Interval = tuple[float, float]
+
+
+def wilson(successes: float, n: float) -> Interval:
+    """Wilson's interval for a share of `n` >= 1 independent trials (Wilson 1927)."""
+    share, z2 = min(max(successes / n, 0.0), 1.0), Z95 * Z95
+    centre = (share + z2 / (2 * n)) / (1 + z2 / n)
+    half = Z95 * math.sqrt(share * (1 - share) / n + z2 / (4 * n * n)) / (1 + z2 / n)
+    return (
+        0.0 if share == 0.0 else max(0.0, centre - half),
+        1.0 if share == 1.0 else min(1.0, centre + half),
+    )
+
+
+def effective_number(
+    n: int, groups: int, share: float, se: float | None, disagreeing: int
+) -> float:
+    """How many independent rollouts of 0 or 1 are worth as much as these, from 1 to `n`.
+
+    The standard error says it where rollouts of many examples disagree, n_eff = p (1 - p) / SE²
+    (Kish 1965); where they all agree, an example is worth one rollout. In between the design effect
+    n / n_eff goes over from the one to the other, so that no single rollout makes it jump.
+
+    Args:
+        n, groups: Rollouts, and the examples that they are of; `n` >= `groups` >= 1.
+        share: Their mean.
+        se: Its standard error, clustered by example (CR1); None for a single example.
+        disagreeing: Examples with rollouts of 0 and of 1.
+    """
+    size = n / groups
+    if se is None or not disagreeing or not 0.0 < share < 1.0:
+        return float(groups)
+    measured = n * se * se / (share * (1 - share))
+    believed = disagreeing / (disagreeing + AGREEING)
+    effect = (1 - believed) * size + believed * min(max(measured, 1.0), n)
+    return n / effect
+
+
+def t_interval(mean: float, se: float, df: float) -> Interval:
+    """Student's t interval with `df` > 0 degrees of freedom."""
+    half = t_quantile(0.975, df) * se
+    return mean - half, mean + half
+
+
+def degrees_of_freedom(sizes: Mapping[int, int]) -> float:
+    """Degrees of freedom of the standard error of a pooled mean of groups, two at least.
+
+    Bell and McCaffrey 2002 (as Imbens and Kolesár 2016, section 4): those of a chi-squared with the
+    mean and variance that the CR2 estimate would have were all values independent. Of equal groups
+    they are one less than there are groups.
+
+    Args:
+        sizes: How many groups there are of each size.
+    """
+    groups = sum(sizes.values())
+    if sum(1 for count in sizes.values() if count) == 1:
+        return float(groups - 1)
+    n = sum(size * count for size, count in sizes.items())
+    squares = sum(count * size**2 for size, count in sizes.items())
+    weights = [(size**2 / (1 - size / n), count) for size, count in sizes.items() if count]
+    total = sum(weight * count for weight, count in weights)
+    own = sum(weight**2 * count for weight, count in weights)
+    return float(n**2 / (squares + (total**2 - own) / n**2))
+
+
+def unseen_share(groups: int) -> float:
+    """What share of examples may differ where none of `groups` >= 1 did: the exact 97.5 % bound."""
+    return float(-math.expm1(math.log(0.025) / groups))
+
+
+def interval_name(method: str, weight: float | None, groups: int, n: int) -> str:
+    """What an interval is, beside it: `Wilson, n_eff 8.3, 5 examples, 15 rollouts`.
+
+    Args:
+        method, weight: As `mean.Mean` has them.
+        groups, n: Examples and rollouts; the rollouts are left out where each example has one.
+    """
+    number = "" if weight is None else f"{weight:.4g}"
+    names = {
+        "wilson": "Wilson" if weight == n else f"Wilson, n_eff {number}",
+        "t": f"t, {number} df",
+        "bound": "bound for equal examples",
+    }
+    examples = "1 example" if groups == 1 else f"{groups:,} examples"
+    rollouts = f", {n:,} rollouts" if n != groups else ""
+    return f"{names.get(method, method)}, {examples}{rollouts}"

@@ -1,0 +1,77 @@
+"""Student's t: chances and quantiles for any degrees of freedom."""
+
+from __future__ import annotations
+
+import math
+from functools import lru_cache
+from statistics import NormalDist
+
+Z95 = 1.959963984540054
+"""The 97.5 % quantile of the standard normal distribution."""
+
+NORMAL = NormalDist()
+ALMOST_NORMAL = 1e6
+"""From so many degrees of freedom on, t and the normal distribution agree in six digits."""
+STEPS = 10_000
+
+
+def t_chance(t: float, df: float) -> float:
+    """Chance that Student's t with `df` > 0 degrees of freedom is at most `t`.
+
+    By the incomplete beta function: DLMF 8.17, Abramowitz and Stegun 26.7.1.
+    """
+    if df >= ALMOST_NORMAL:
+        return NORMAL.cdf(t)
+    beyond = incomplete_beta(df / (df + t * t), df / 2, 0.5) / 2
+    return 1 - beyond if t > 0 else beyond
+
+
+@lru_cache(maxsize=4096)
+def t_quantile(share: float, df: float) -> float:
+    """The value that Student's t with `df` > 0 stays below with this chance, 0 < `share` < 1."""
+    if share < 0.5:
+        return -t_quantile(1 - share, df)
+    t = NORMAL.inv_cdf(share)
+    if df >= ALMOST_NORMAL:
+        return t
+    for _ in range(STEPS):  # Newton from below: the distribution is concave there
+        step = (share - t_chance(t, df)) / _density(t, df)
+        t += step
+        if abs(step) <= 1e-13 * max(1.0, t):
+            break
+    return t
+
+
+def _density(t: float, df: float) -> float:
+    scale = math.lgamma((df + 1) / 2) - math.lgamma(df / 2) - 0.5 * math.log(df * math.pi)
+    return math.exp(scale - (df + 1) / 2 * math.log1p(t * t / df))
+
+
+def incomplete_beta(x: float, a: float, b: float) -> float:
+    """The regularised incomplete beta function I_x(a, b), 0 <= x <= 1 and a, b > 0 (DLMF 8.17)."""
+    if x <= 0.0 or x >= 1.0:
+        return float(x >= 1.0)
+    if x > (a + 1) / (a + b + 2):
+        return 1.0 - incomplete_beta(1.0 - x, b, a)
+    scale = math.lgamma(a + b) - math.lgamma(a) - math.lgamma(b)
+    return math.exp(scale + a * math.log(x) + b * math.log1p(-x)) * _fraction(x, a, b) / a
+
+
+def _fraction(x: float, a: float, b: float) -> float:
+    """The continued fraction of I_x(a, b) (DLMF 8.17.22), by Lentz's method."""
+    least = 1e-300
+    c, d = 1.0, 1.0 - (a + b) * x / (a + 1)
+    d = 1 / (d if abs(d) > least else least)
+    found = d
+    for m in range(1, STEPS):
+        even = m * (b - m) * x / ((a + 2 * m - 1) * (a + 2 * m))
+        odd = -(a + m) * (a + b + m) * x / ((a + 2 * m) * (a + 2 * m + 1))
+        for part in (even, odd):
+            d = 1 + part * d
+            d = 1 / (d if abs(d) > least else least)
+            c = 1 + part / c
+            c = c if abs(c) > least else least
+            found *= c * d
+        if abs(c * d - 1) < 1e-15:
+            break
+    return found
