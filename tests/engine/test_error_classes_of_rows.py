@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import errno
+import math
 import os
 import resource
 from pathlib import Path
@@ -194,6 +195,30 @@ async def test_what_a_client_of_peoples_own_raises_is_the_endpoints(
 class OwnRubric(vf.Rubric):
     async def score_rollout(self, state: Any) -> None:
         raise KeyError("own way to score")
+
+
+@pytest.mark.parametrize("left", [math.nan, 1e308, pytest.param(10**400, id="huge")])
+@pytest.mark.parametrize("scored", [True, False])
+async def test_a_reward_of_peoples_own_that_is_no_number_is_of_scoring(
+    folder: Path, fault_server: FaultServer, left: float, scored: bool
+) -> None:
+    class Odd(vf.Rubric):
+        async def score_rollout(self, state: Any) -> None:
+            state["reward"] = left
+
+    class Own(vf.SingleTurnEnv):
+        async def rollout(self, *args: Any, **kwargs: Any) -> Any:
+            state = await super().rollout(*args, **kwargs)
+            state["reward"] = left
+            return state
+
+    fault_server.script(CHAT, [TALKS])
+    kind = vf.SingleTurnEnv if scored else Own
+    env = kind(dataset=[{"question": "?"}], rubric=Odd(), score_rollouts=scored)
+    row = await row_of(env, fault_server)
+    assert row["reward"] == 0.0
+    assert (row["error"]["error"], row["error"]["class"]) == ("ScoringError", "scoring")
+    assert "no number" in row["tui_eval"]["traceback"]
 
 
 async def test_what_a_rubric_of_peoples_own_raises_is_of_scoring(

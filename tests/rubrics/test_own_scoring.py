@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import math
 from typing import Any
 
 import pytest
 
 from tui_eval.environments.one_rollout import score
 from tui_eval.environments.single_turn import SingleTurnEnv
+from tui_eval.errors import ScoringError
 from tui_eval.rubrics.rubric import Rubric
 from tui_eval.rubrics.rubric_group import RubricGroup
 from tui_eval.state import State
@@ -105,3 +107,22 @@ async def test_a_rubric_that_raises_leaves_the_errors_and_scores_that_were_there
     assert errored["error"] is first
     assert isinstance(whole["error"], LookupError)
     assert [record["name"] for record in whole.scores] == ["one"]
+
+
+@pytest.mark.parametrize(
+    "left", [math.nan, -math.inf, 1e308, pytest.param(10**400, id="huge"), "much"]
+)
+async def test_a_reward_that_is_no_number_is_the_error_of_its_rollout(left: Any) -> None:
+    class Odd(Rubric):
+        async def score_group(self, states: list[State]) -> None:
+            states[0]["reward"] = left
+            states[1]["reward"] = 0.5
+
+    for rubric in (Odd(), RubricGroup([Odd(), Rubric([one])])):
+        env = SingleTurnEnv(dataset=[{"question": "q"}], rubric=rubric)
+        odd, good = states = [state_of("a"), state_of("b")]
+        await score(env, states, together=True)
+        assert isinstance(odd["error"], ScoringError)
+        assert "Odd left a reward that is no number of at most 1e+100: " in str(odd["error"])
+        assert good.get("error") is None
+        assert good["reward"] == (1.5 if isinstance(rubric, RubricGroup) else 0.5)

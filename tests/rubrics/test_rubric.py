@@ -150,6 +150,8 @@ async def cancels_itself(**_):
         (lambda **_: math.nan, "ValueError: returned nan"),
         (lambda **_: -math.inf, "ValueError: returned -inf"),
         (lambda **_: 10**400, "OverflowError"),
+        (lambda **_: 1e308, "ValueError: returned 1e+308, which is more than the 1e+100"),
+        (lambda **_: np.float64(-1e200), "ValueError: returned -1e+200, which is more than"),
         (lambda **_: "1.0", "TypeError: returned str '1.0'"),
         (lambda **_: [1.0], "TypeError: returned list [1.0]"),
         (lambda **_: 1j, "TypeError: returned complex 1j"),
@@ -190,11 +192,15 @@ async def test_numbers_of_any_kind_count(value, score):
     assert type(state["reward"]) is float
 
 
-async def test_a_sum_that_is_no_finite_number_is_an_error():
+@pytest.mark.parametrize(
+    ("score", "weights"), [(1e100, [1.0, 1.0]), (1e90, [1e200, 1.0]), (1e90, [1e300, -1e300])]
+)
+async def test_a_sum_that_no_mean_can_hold_is_an_error(score, weights):
     state = rollout()
-    await Rubric([lambda **_: 1e308, lambda **_: 1e308]).score_rollout(state)
+    await Rubric([lambda **_: score, lambda **_: score], weights).score_rollout(state)
     assert state["reward"] == 0.0
     assert isinstance(state["error"], ScoringError)
+    assert "The weighted scores sum up to" in str(state["error"])
 
 
 async def test_errored_rollouts_are_not_scored():
@@ -250,8 +256,9 @@ async def test_a_function_in_the_list_without_its_weight_is_told_with_what_to_do
 def test_wrong_rubrics_are_refused():
     with pytest.raises(ValueError, match="2 weights were given for 1 functions"):
         Rubric([exact], weights=[1.0, 2.0])
-    with pytest.raises(ValueError, match="nan"):
-        Rubric([exact], weights=[math.nan])
+    for weight in (math.nan, math.inf, 10**400):
+        with pytest.raises(ValueError, match=r"The weight of 'exact' is .*, not a number"):
+            Rubric([exact], weights=[weight])
     with pytest.raises(TypeError, match="callable"):
         Rubric(["exact"])
     with pytest.raises(ValueError, match="at least one"):

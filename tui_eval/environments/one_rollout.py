@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 from tui_eval.errors import InfraError, must_propagate
 from tui_eval.events import Stage
 from tui_eval.observer import CURRENT
+from tui_eval.rubrics.own_scoring import reward_left
 from tui_eval.state import State
 from tui_eval.types import RolloutInput, SamplingArgs
 
@@ -73,11 +74,23 @@ async def score(
 ) -> None:
     """Scores the rollouts of one example, unless the environment's scoring is turned off.
 
+    A reward that is no number, whoever set it, is an error of its rollout.
+
     Args:
         together: Score them as a group; otherwise each by itself.
     """
-    if not env.score_rollouts:
-        return
+    if env.score_rollouts:
+        await _ask_rubric(env, states, together, goes_on)
+    whose = type(env.rubric if env.score_rollouts else env).__name__
+    for state in states:
+        if state.get("reward") is not None:
+            state["reward"] = reward_left(state, whose)
+
+
+async def _ask_rubric(
+    env: Environment, states: list[State], together: bool, goes_on: GoesOn
+) -> None:
+    """Has the rubric score; what it raises is the error of every rollout without one."""
     try:
         if together:
             await env.rubric.score_group(states)

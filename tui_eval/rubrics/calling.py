@@ -16,6 +16,7 @@ from typing import Any, get_origin
 from tui_eval.errors import ErrorChain, is_ours, must_propagate
 from tui_eval.output import Output
 from tui_eval.plain_calls.functions import PlainFunction, attempt
+from tui_eval.stats.rewards import GREATEST, is_number
 
 GROUP_ARGUMENTS = frozenset({"states", "prompts", "completions", "answers", "tasks", "infos"})
 _MOST_FRAMES = 8
@@ -194,19 +195,22 @@ async def _finish(result: Any, limit_s: float) -> Any:
 
 
 def number(value: Any) -> float | Failure:
-    """A returned value as a finite number; truth values count as 1 and 0."""
+    """A returned value as a number that goes into means; truth values count as 1 and 0."""
     if isinstance(value, Failure):
         return value
     if value is None:
         return failure(TypeError("returned None, not a number. Does every path return?"))
     if isinstance(value, (str, bytes)) or not hasattr(value, "__float__"):
-        return failure(TypeError(f"returned {_short(value)}, which is not a number"))
+        return failure(TypeError(f"returned {short(value)}, which is not a number"))
     try:
         score = float(value)
     except Exception as error:
         return failure(error)
     if not math.isfinite(score):
         return failure(ValueError(f"returned {score}, which is not a finite number"))
+    if not is_number(score):
+        most = f"more than the {GREATEST:g} that counts at most"
+        return failure(ValueError(f"returned {score}, which is {most}"))
     return score
 
 
@@ -218,7 +222,7 @@ def numbers(value: Any, count: int) -> list[float | Failure]:
         value = value.tolist()
     if not isinstance(value, (list, tuple)):
         return [
-            failure(TypeError(f"returned {_short(value)}, not a list of {count} numbers"))
+            failure(TypeError(f"returned {short(value)}, not a list of {count} numbers"))
         ] * count
     if len(value) != count:
         wrong = ValueError(f"returned {len(value)} numbers for a group of {count} rollouts")
@@ -274,7 +278,8 @@ def group_values(states: list[Any], objects: Mapping[str, Any]) -> dict[str, Any
     return {**{f"{key}s": [values[key] for values in each] for key in singular}, **objects}
 
 
-def _short(value: Any) -> str:
+def short(value: Any) -> str:
+    """The type of a value and the beginning of its repr."""
     try:
         text = repr(value)
     except Exception:  # people's own

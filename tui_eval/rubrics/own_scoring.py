@@ -2,8 +2,13 @@
 
 from __future__ import annotations
 
+import math
+
+from tui_eval.errors import ScoringError
+from tui_eval.rubrics.calling import short
 from tui_eval.rubrics.rubric import WITHIN, Rubric
 from tui_eval.state import State
+from tui_eval.stats.rewards import GREATEST, is_number
 
 
 async def add_scores_of(rubric: Rubric, states: list[State], alone: bool) -> None:
@@ -37,5 +42,26 @@ async def add_scores_of(rubric: Rubric, states: list[State], alone: bool) -> Non
         WITHIN.reset(token)
         for state, (scores, reward, metrics) in zip(states, before, strict=True):
             state.scores = [*scores, *state.scores]
-            state["reward"] = reward + float(state["reward"] or 0.0)
+            state["reward"] = reward + reward_left(state, type(rubric).__name__)
             state["metrics"] = {**metrics, **(state["metrics"] or {})}
+
+
+def reward_left(state: State, whose: str) -> float:
+    """The reward that people's code left in a state, 0 for none.
+
+    One that is no number is the rollout's error, unless it has one already, and counts as 0.
+
+    Args:
+        whose: The class whose code it is.
+    """
+    left = state.get("reward")
+    try:
+        reward = float(left or 0.0)
+    except Exception:  # people's own kind of number
+        reward = math.nan
+    if is_number(reward):
+        return reward
+    if state.get("error") is None:
+        what = f"left a reward that is no number of at most {GREATEST:g}: {short(left)}"
+        state["error"] = ScoringError(f"{whose} {what}")
+    return 0.0

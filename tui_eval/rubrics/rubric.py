@@ -6,6 +6,7 @@ import asyncio
 import functools
 import itertools
 import math
+import sys
 import time
 from collections.abc import Sequence
 from contextvars import ContextVar
@@ -18,7 +19,7 @@ from tui_eval.plain_calls.functions import plain_function
 from tui_eval.rubrics import calling
 from tui_eval.rubrics.calling import Failure, RewardFunction
 from tui_eval.state import State
-from tui_eval.stats.rewards import is_equal
+from tui_eval.stats.rewards import is_equal, is_number
 from tui_eval.types import RewardFunc, ScoreRecord
 
 TIMEOUT_SECONDS = 600.0
@@ -123,7 +124,7 @@ class Rubric:
             ValueError: The weight is no finite number, or the limit not positive.
         """
         given: Any = weight
-        if isinstance(given, str) or not math.isfinite(given):
+        if isinstance(given, str) or not abs(given) <= sys.float_info.max:  # NaN is not either
             raise ValueError(f"The weight of {calling.name_of(func)!r} is {weight!r}, not a number")
         known = self._function(func)
         if timeout_seconds is not None:
@@ -289,8 +290,8 @@ def _leave_out(state: State, one: _Named) -> None:
 
 
 def _settle_reward(state: State) -> None:
-    """Makes sure that the reward is finite, and gives it to the steps that have none."""
-    if not math.isfinite(state["reward"]):
+    """Makes sure that the reward is a number, and gives it to the steps that have none."""
+    if not is_number(state["reward"]):
         if state.get("error") is None:
             state["error"] = ScoringError(f"The weighted scores sum up to {state['reward']}")
         state["reward"] = 0.0

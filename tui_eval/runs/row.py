@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Mapping, Sequence
 from typing import Any
 
@@ -14,6 +13,7 @@ from tui_eval.events import Stage
 from tui_eval.messages import text_of, to_tool_call
 from tui_eval.runs.plain_json import Cleaner, plain
 from tui_eval.state import State
+from tui_eval.stats.rewards import is_number
 from tui_eval.token_kinds import named
 
 ROW_VERSION = 1
@@ -135,7 +135,7 @@ def build_row(
         row["info"] = info
     metrics = state.get("metrics") or {}
     row |= {
-        "reward": _finite(state.get("reward")) if error is None else 0.0,
+        "reward": _number(state.get("reward")) if error is None else 0.0,
         "error": None if error is None else error_info(error, state.failed_at),
         "timing": dict(state.get("timing") or {}),
         "is_completed": bool(state.get("is_completed")),
@@ -196,12 +196,12 @@ def _media(where: str, messages: Any) -> list[dict[str, Any]]:
     ]
 
 
-def _finite(reward: Any) -> float:
+def _number(reward: Any) -> float:
     try:
         number = float(reward)
     except (TypeError, ValueError, OverflowError):
         return 0.0
-    return number if math.isfinite(number) else 0.0
+    return number if is_number(number) else 0.0
 
 
 def encode_row(row: dict[str, Any]) -> bytes:

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import asyncio
 import json
-import math
 import time
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from tui_eval.environments.adapters.openenv_server import OpenEnvServer
+from tui_eval.stats.rewards import is_number
 from tui_eval.types import Tool
 
 if TYPE_CHECKING:
@@ -207,8 +207,8 @@ class OpenEnvSession:
         reward = data.get("reward")
         if reward is None:
             reward = 0.0
-        if not isinstance(reward, (int, float)) or not math.isfinite(reward):
-            raise self.server.fault(f"its reward is {reward!r}, not a finite number")
+        if not isinstance(reward, (int, float)) or not is_number(reward):
+            raise self.server.fault(f"its reward is {repr(reward)[:40]}, not a finite number")
         return Outcome(data.get("observation"), float(reward), bool(data.get("done")))
 
 
