@@ -28,6 +28,8 @@ MEASUREMENTS = (
     "long_story",
     "rollout_list",
     "large_run",
+    "interval_coverage",
+    "false_verdicts",
 )
 
 
