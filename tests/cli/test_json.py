@@ -46,7 +46,7 @@ def test_a_finished_run_has_all_its_numbers(program: Program) -> None:
     assert found["settings"]["sampling_args"]["temperature"] == 0.5
     assert found["counts"] == {
         "examples": 3, "examples_complete": 3, "rollouts": 9, "finished": 9, "used": 9,
-        "errored": 0, "missing": 0, "truncated": 0, "refused": 0, "filtered": 0,
+        "errored": 0, "no_number": 0, "missing": 0, "truncated": 0, "refused": 0, "filtered": 0,
         "failed_tools": 0,
     }  # fmt: skip
     run = program.only_run()

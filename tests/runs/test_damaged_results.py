@@ -91,7 +91,7 @@ def test_fast_and_careful_reading_agree(saved: dict[str, Any]) -> None:
     expected = told(Line(1, 0, len(raw), line.row))
     read = read_row(1, 0, memoryview(raw))
     if isinstance(read, Line):  # a row all the same, with a reward that is no number
-        assert read.fault.startswith("its reward is no number")
+        assert read.fault.startswith(("its reward is no number", "its reward is too great"))
         read = told(read)
     assert isinstance(read, RolloutFinished)
     assert len(read.question) <= HEAD and len(read.answer) <= HEAD

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import math
+
 import pytest
 from run_events import finished, started
 
@@ -30,6 +32,7 @@ def rewarded(*rewards: float) -> RunState:
         ((1.0, 0.6), (0.6, 1.0), Change.BOTH_RIGHT, (0, 1)),
         ((0.6, 0.0), (1.0, 1.1), Change.FIXED, (1, 1)),
         ((1.0, 1.1), (0.6, 0.0), Change.BROKEN, (1, 1)),
+        ((math.nan, 0.6), (math.inf, 1.1), Change.BOTH_RIGHT, (1, 1)),
     ],
 )
 def test_the_two_are_read_that_show_the_difference(

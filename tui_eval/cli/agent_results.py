@@ -11,12 +11,13 @@ from typing import Any
 
 from tui_eval.config.plan import RunPlan, read_plan
 from tui_eval.errors import Fault, RefusedError
+from tui_eval.fold.saved_values import metrics_of, number_of
 from tui_eval.fold.transcript import from_row
 from tui_eval.runs.facts import read_metadata
 from tui_eval.runs.layout import RunDir
 from tui_eval.runs.scan import scan
 from tui_eval.stats.passk import pass_at_k
-from tui_eval.stats.rewards import passes
+from tui_eval.stats.rewards import is_number, passes
 from tui_eval.tui.look.figures import NONE, decimal_text, plural
 
 KS = (1, 3, 5, 10)
@@ -157,7 +158,8 @@ def _run_of(row: Mapping[str, Any], names: list[str]) -> dict[str, Any]:
     ours = row.get("tui_eval") or {}
     usage, timing = row.get("token_usage") or {}, row.get("timing") or {}
     failures = {one["name"]: one["error"] for one in ours.get("scores") or () if one.get("error")}
-    metrics = row.get("metrics") or {}
+    told = {name: number_of(value) for name, value in metrics_of(row).items()}
+    metrics = {name: n for name, n in told.items() if n is not None and is_number(n)}
     scoring_errors = {name: failures[name] for name in names if name in failures}
     error = None
     if row.get("error") and not scoring_errors:

@@ -44,8 +44,8 @@ def command(
     the newest run without any.
 
     A condition of --fail-if compares mean, low, high or width (of the 95 % interval) of reward, of
-    a metric or of pass@k or pass^k, or the count errored, missing or used, with a number. Exit code
-    6: a number that it needs does not exist; 7: nothing was measured.
+    a metric or of pass@k or pass^k, or a count (errored, missing, no_number, used), with a number.
+    Exit code 6: a number that it needs does not exist; 7: nothing was measured.
     """
     from tui_eval.cli.report import report_run, show_faults, show_json
     from tui_eval.cli.verdicts import parse_conditions

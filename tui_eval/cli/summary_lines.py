@@ -90,10 +90,14 @@ def _reward_lines(summary: Summary) -> Iterator[str]:
         yield from textwrap.wrap(
             f"Reward with errors as 0: {as_0} ({without})", WIDTH, subsequent_indent="  "
         )
+    no_number = f"{summary.no_number} no number, " if summary.no_number else ""
     yield (
-        f"Rollouts: {summary.used} used, {summary.errored} errored, {summary.missing} missing "
-        f"of {summary.total}"
+        f"Rollouts: {summary.used} used, {summary.errored} errored, {no_number}"
+        f"{summary.missing} missing of {summary.total}"
     )
+    if odd := summary.metrics_no_number:
+        counts = (f"{one_line(n, NAME_WIDTH)} {c:,}" for n, c in _first(odd))
+        yield from _wrapped("Metrics with values that are no number", counts)
     if found := summary.code_versions:
         rows = ", ".join(f"{one.finished:,} of version {one.number}" for one in found)
         means = ", ".join(reward_text(one.mean) for one in found)

@@ -59,6 +59,8 @@ def table_lines(
         yield "pass@r: at least one of an example's rollouts passes"
     if "err=0" in columns:
         yield "err=0: the reward with errored rollouts counted as 0, which its mean leaves out"
+    if "no number" in columns:
+        yield "no number: rollouts with a reward that no mean can hold"
     if "cost" in columns and (listed := {s.prices.listed for s in summaries} - {""}):
         yield f"cost: with list prices of {'; '.join(sorted(listed))}"
     if "cost" not in columns:
@@ -104,6 +106,7 @@ def _cells(summary: Summary, varies: str) -> dict[str, str]:
         "pass@r": reward_text(last.any_passes if last is not None and whole else None),
         "tokens": NONE if untold else count_text(summary.input_tokens + summary.output_tokens),
         "cost": money_text(summary.cost),
+        "no number": count_text(summary.no_number) if summary.no_number else "",
         "err": count_text(summary.errored),
         "time": took_text(summary.seconds) if summary.seconds else NONE,
         "": _UNFINISHED.get(summary.status, "errored" if doubtful else ""),

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
 
 from tui_eval.fold.columns import Columns
 from tui_eval.fold.filter_fields import METRIC
-from tui_eval.fold.outcome_words import left_out_text
+from tui_eval.fold.outcome_words import left_out_text, no_number_text
 from tui_eval.fold.rollout_columns import DONE
 from tui_eval.fold.run_state import RunState
 from tui_eval.stats.paired import NO_DIFFERENCE, PairedDifference, holm, paired_difference
@@ -318,6 +318,8 @@ def _doubts(first: Side, second: Side, counts: tuple[int, int, int]) -> Iterator
         if without := left_out_text(side.errored, side.finished, side.outcomes.classes):
             as_0 = side.reward_mean.result().with_zeros(side.errored)
             yield f"of the {which} run {without}; {as_0:.2f} with errors as 0"
+        if count := len(side.facts.no_number):
+            yield f"of the {which} run {no_number_text(count)}"
     if a.threshold != b.threshold:
         yield f"an example passes from {a.threshold:g} on in one, from {b.threshold:g} in the other"
     if a.waiting or b.waiting or a.running or b.running:

@@ -17,7 +17,7 @@ from tui_eval.fold.filter_nodes import quoted
 from tui_eval.stats.rewards import is_equal
 
 FUNCTIONS = ("mean", "low", "high", "width")
-COUNTS = ("errored", "missing", "used")
+COUNTS = ("errored", "missing", "no_number", "used")
 OPERATORS = ("<", "<=", ">", ">=")
 _BARE = re.compile(r'[^\s()"<>=!]+')
 

@@ -37,6 +37,12 @@ def left_out_text(errored: int, finished: int, classes: Mapping[str, int]) -> st
     return f"{errored:,} of {finished:,} not in the mean: {classes_text(classes)} {noun}"
 
 
+def no_number_text(count: int) -> str:
+    """That so many rewards are none: `2 rewards are no number, and not in the mean`."""
+    nouns = "reward is" if count == 1 else "rewards are"
+    return f"{count:,} {nouns} no number, and not in the mean"
+
+
 def endings(truncated: int, finishes: Mapping[str, int]) -> dict[str, int]:
     """Rollouts with an answer that did not end by itself, by the word for it."""
     found = {"truncated": truncated}

@@ -6,6 +6,7 @@ from collections import Counter
 from typing import TYPE_CHECKING
 
 from tui_eval.error_classes import class_of_names
+from tui_eval.stats.rewards import is_number
 
 if TYPE_CHECKING:
     from tui_eval.events import RolloutFinished
@@ -61,7 +62,7 @@ class Outcomes:
 
     def _count_code(self, event: RolloutFinished, by: int) -> None:
         finished, used, total = self.later_code.get(event.code, (0, 0, 0.0))
-        if event.error is None and event.reward is not None:
+        if event.error is None and event.reward is not None and is_number(event.reward):
             used, total = used + by, total + by * event.reward
         self.later_code[event.code] = (finished + by, used, total)
         if not finished + by:

@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import math
 from array import array
+from collections import Counter
 from threading import Lock
 from typing import TYPE_CHECKING, Any
 
 from tui_eval.fold.lower_texts import LowerTexts
 from tui_eval.fold.outcomes import class_of_event
+from tui_eval.stats.rewards import is_number
 
 if TYPE_CHECKING:
     from tui_eval.events import RolloutFinished
@@ -110,6 +112,10 @@ class RowFacts:
         self.code: dict[int, int] = {}
         """Which version of the code a rollout is of, where that is not the first."""
         self.metrics: dict[str, array[float]] = {}
+        self.no_number: set[int] = set()
+        """Rows with a reward that is no number."""
+        self.metrics_no_number: Counter[str] = Counter()
+        """How many rows have a metric that is no number, by its name."""
         self.numbers: dict[int, int] = {}
         """The number of a rollout in its group, where its row does not tell it."""
         self.questions = Heads()
@@ -141,12 +147,21 @@ class RowFacts:
         self.questions.put(row // per_example, event.question)
         self.answers.put(row, event.answer)
         if event.error is None:
-            for name, value in event.metrics.items():
+            self._add_scores(event)
+
+    def _add_scores(self, event: RolloutFinished) -> None:
+        row = event.row
+        if event.reward is not None and not is_number(event.reward):
+            self.no_number.add(row)
+        for name, value in event.metrics.items():
+            if is_number(value):
                 column = self.metrics.get(name)
                 if column is None:
                     column = self.metrics[name] = array("d")
                 _reach(column, row, math.nan)
                 column[row] = value
+            else:
+                self.metrics_no_number[name] += 1
 
     def remove(self, row: int) -> None:
         """Takes an errored rollout back: what it said of its example stays."""

@@ -16,7 +16,7 @@ from tui_eval.stats.examples import RunningExamples
 from tui_eval.stats.mean import RunningMean
 from tui_eval.stats.passk import RunningPassAtK, ks_up_to
 from tui_eval.stats.quantiles import RunningQuantiles
-from tui_eval.stats.rewards import passes
+from tui_eval.stats.rewards import is_number, passes
 from tui_eval.stats.trend import RunningTrend
 from tui_eval.token_kinds import Tokens, plus
 
@@ -308,7 +308,7 @@ class RunState(RolloutColumns):
             self.generation_ms.add(example, event.generation_ms)
             self.scoring_ms.add(example, event.scoring_ms)
         self.rollout_s.add(event.total_ms / 1000 or NAN)
-        if event.reward is not None:
+        if event.reward is not None and is_number(event.reward):
             self.reward[row] = event.reward
             self.reward_mean.add(example, event.reward)
             self.trend.add(event.reward)
@@ -317,6 +317,8 @@ class RunState(RolloutColumns):
             self.pass_rates.add(example, passed)
             self.examples.add(example, event.reward, passed)
         for name, value in event.metrics.items():
+            if not is_number(value):
+                continue
             mean = self.metrics.get(name)
             if mean is None:
                 mean = self.metrics[name] = RunningMean(is_share=False)

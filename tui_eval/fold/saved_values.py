@@ -60,6 +60,14 @@ def number_of(value: Any) -> float | None:
     return None
 
 
+def score_of(value: Any) -> float | None:
+    """A reward or a metric: None where there is none, NaN where what is there is no number."""
+    if value is None:
+        return None
+    number = number_of(value)
+    return math.nan if number is None else number
+
+
 def tokens_of(value: Any) -> int:
     """A count of tokens; 0 for anything else."""
     return int(min(max(number_of(value) or 0.0, 0.0), 2.0**53))

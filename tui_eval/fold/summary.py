@@ -32,7 +32,9 @@ class Summary:
 
     Args:
         total: Rollouts of the whole run: those with a reward (`used`), those that ended in an
-            error, and those that are missing: not done, or done and not scored.
+            error, those whose reward is no number, and those that are missing: not done, or done
+            and not scored.
+        metrics_no_number: Rollouts with a metric that is no number, by its name.
         reward: The mean over all rollouts with a reward.
         example_mean: The mean of the examples' mean rewards, each of the `scored_examples` counted
             once; None where there are none.
@@ -68,6 +70,7 @@ class Summary:
     finished: int
     used: int
     errored: int
+    no_number: int
     missing: int
     complete_examples: int
     threshold: float
@@ -75,6 +78,7 @@ class Summary:
     example_mean: float | None
     scored_examples: int
     metrics: dict[str, Mean]
+    metrics_no_number: dict[str, int]
     pass_rates: list[PassRate]
     equal_groups: int
     groups: int
@@ -142,13 +146,15 @@ def summarize(state: RunState) -> Summary:
         finished=state.finished,
         used=used,
         errored=state.errored,
-        missing=state.expected - used - state.errored,
+        no_number=len(state.facts.no_number),
+        missing=state.expected - used - state.errored - len(state.facts.no_number),
         complete_examples=state.examples.complete,
         threshold=state.threshold,
         reward=state.reward_mean.result(),
         example_mean=state.examples.mean_of_means,
         scored_examples=state.examples.scored,
         metrics={name: metric.result() for name, metric in state.metrics.items()},
+        metrics_no_number=dict(state.facts.metrics_no_number.most_common()),
         pass_rates=state.pass_rates.result(examples),
         equal_groups=state.examples.equal,
         groups=state.examples.with_several,

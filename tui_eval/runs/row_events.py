@@ -8,7 +8,14 @@ from typing import Any
 
 from tui_eval.error_classes import told_class
 from tui_eval.events import HEAD, RolloutFinished
-from tui_eval.fold.saved_values import listing, mapping, metrics_of, number_of, tokens_of
+from tui_eval.fold.saved_values import (
+    listing,
+    mapping,
+    metrics_of,
+    number_of,
+    score_of,
+    tokens_of,
+)
 from tui_eval.fold.transcript import content_text
 from tui_eval.runs.places import example_id_of
 from tui_eval.runs.scan import Line
@@ -27,7 +34,7 @@ def event_of(line: Line, row: int, number: int) -> RolloutFinished:
     usage = mapping(saved.get("token_usage"))
     lost = mapping(ours.get("lost_usage"))
     error = _error_name(saved.get("error"))
-    metrics = {k: number_of(v) for k, v in metrics_of(saved).items()}
+    metrics = {k: score_of(v) for k, v in metrics_of(saved).items()}
     started = number_of(timing.get("start_time")) or 0.0
     completion = saved.get("completion")
     turns = _count(ours.get("steps"), completion, "assistant")
@@ -47,7 +54,7 @@ def event_of(line: Line, row: int, number: int) -> RolloutFinished:
         attempt=attempt if isinstance(attempt, int) and 0 < attempt < 1 << 16 else 1,
         offset=line.offset,
         length=line.length,
-        reward=None if error is not None else number_of(saved.get("reward")),
+        reward=None if error is not None else score_of(saved.get("reward")),
         error=error,
         stop_condition=_whole(stop) if isinstance(stop, str) else None,
         truncated=bool(saved.get("is_truncated")),

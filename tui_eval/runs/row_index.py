@@ -22,7 +22,7 @@ from tui_eval.runs.layout import RunDir, cache_root
 from tui_eval.runs.scan import BLOCK, Line, lines_of
 from tui_eval.runs.writer import write_atomically
 
-VERSION = 4
+VERSION = 5
 TAIL_BYTES = 4096
 BATCH = 500
 SLICE = 1 << 20

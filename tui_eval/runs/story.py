@@ -27,7 +27,7 @@ from tui_eval.runs.facts import (
 )
 from tui_eval.runs.formats import osmosis
 from tui_eval.runs.formats.recognising import Format, recognise
-from tui_eval.runs.formats.rows import told
+from tui_eval.runs.formats.rows import reward_fault, told
 from tui_eval.runs.layout import RunDir
 from tui_eval.runs.lock import holder
 from tui_eval.runs.placing import Counted, Placing, likely_shape
@@ -204,11 +204,13 @@ class Story:
         faults: list[LineUnreadable] = []
         try:
             for run in osmosis.runs_of(self.run.results):
-                if run.line.row is None:
-                    faults.append(_unreadable(self.run, run.line))
-                else:
-                    row = osmosis.row_of(run.line.row, run.row_index)
-                    rows.append(told(dataclasses.replace(run.line, row=row)))
+                line = run.line
+                if line.row is not None:
+                    row = osmosis.row_of(line.row, run.row_index)
+                    line = dataclasses.replace(line, row=row, fault=reward_fault(row))
+                    rows.append(told(line))
+                if line.fault:
+                    faults.append(_unreadable(self.run, line))
         except ValueError as error:
             size = self.run.results.stat().st_size
             number = LineNumbers(self.run.results).at(size)
@@ -216,7 +218,7 @@ class Story:
         self._counted.add(rows)
         yield self._start(likely_shape(asked_shape(self._facts), self._counted.shape))
         size = self.run.results.stat().st_size
-        done = ReadingMoved(0, time.time(), size, size, len(faults))
+        done = ReadingMoved(0, time.time(), size, size, sum(not one.shown for one in faults))
         yield [*self._told(rows), *faults, done]
 
     def _last(self) -> list[Event]:
@@ -372,7 +374,8 @@ def format_of_run(run: RunDir) -> Format:
 
 
 def _unreadable(run: RunDir, line: Line) -> LineUnreadable:
-    return LineUnreadable(0, 0.0, run.name, line.number, line.offset, line.length, line.fault)
+    place = line.number, line.offset, line.length
+    return LineUnreadable(0, 0.0, run.name, *place, line.fault, shown=line.row is not None)
 
 
 def _stamp(run: RunDir) -> tuple[int, int, int] | None:

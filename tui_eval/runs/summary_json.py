@@ -66,6 +66,7 @@ def numbers_object(summary: Summary) -> dict[str, Any]:
             "finished": summary.finished,
             "used": summary.used,
             "errored": summary.errored,
+            "no_number": summary.no_number,
             "missing": summary.missing,
             "truncated": summary.truncated,
             "refused": summary.finish_reasons.get("refusal", 0),
@@ -76,6 +77,7 @@ def numbers_object(summary: Summary) -> dict[str, Any]:
         "reward_by_example": {"mean": summary.example_mean, "examples": summary.scored_examples},
         "reward_with_errors_as_0": summary.reward_with_errors,
         "metrics": {name: mean_object(mean) for name, mean in summary.metrics.items()},
+        "metrics_no_number": summary.metrics_no_number,
         "pass_at_k": {
             str(rate.k): _pass_rate(rate, rate.any_passes, rate.any_interval)
             for rate in summary.pass_rates

@@ -84,18 +84,23 @@ def summary_facts(source: ExportSource) -> dict[str, str]:
 
 def _left_out(summary: Summary) -> dict[str, str]:
     """What the mean reward has no part of, and what it would be with that."""
-    if not summary.errored:
-        return {}
-    of = f"{summary.errored:,} of {summary.finished:,}"
-    return {
-        "reward with errors as 0": number_text(summary.reward_with_errors),
-        "not in the mean": f"{of}: {classes_text(summary.error_classes)}",
-    }
+    found, of = {}, f"of {summary.finished:,}"
+    if summary.errored:
+        found["reward with errors as 0"] = number_text(summary.reward_with_errors)
+        told = f"{summary.errored:,} {of}: {classes_text(summary.error_classes)}"
+        found["not in the mean"] = told
+    if summary.no_number:
+        found["rewards that are no number"] = f"{summary.no_number:,} {of}, not in the mean"
+    return found
 
 
 def metric_facts(source: ExportSource) -> dict[str, str]:
     """The mean of every metric with its interval."""
-    return {name: mean_text(mean.result()) for name, mean in source.state.metrics.items()}
+    state = source.state
+    found = {name: mean_text(mean.result()) for name, mean in state.metrics.items()}
+    for name, count in state.facts.metrics_no_number.items():
+        found[name] = f"{found.get(name, number_text(None))}; {count:,} no number"
+    return found
 
 
 def facts_of(source: ExportSource, rollout: Rollout) -> dict[str, str]:

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from tui_eval.fold.saved_values import listing, mapping, number_of
+from tui_eval.fold.saved_values import listing, mapping, number_of, score_of
 
 NAME = "traces.jsonl"
 """How verifiers calls its results."""
@@ -98,12 +98,12 @@ def _conversation(trace: Mapping[str, Any], data: Mapping[str, Any]) -> tuple[li
 
 
 def _rewards(trace: Mapping[str, Any]) -> dict[str, tuple[float, float]]:
-    """Score and weight by name, of those that were given."""
+    """Score and weight by name, of those that were given; NaN for what is no number."""
     found = {}
     for name, told in mapping(trace.get("rewards")).items():
-        score = number_of(mapping(told).get("score")) if isinstance(told, Mapping) else None
+        score = score_of(mapping(told).get("score")) if isinstance(told, Mapping) else None
         if score is not None:
-            weight = number_of(mapping(told).get("weight"))
+            weight = score_of(mapping(told).get("weight"))
             found[name] = score, 1.0 if weight is None else weight
     return found
 
@@ -115,7 +115,7 @@ def _reward(trace: Mapping[str, Any]) -> float | None:
 
 def _metrics(trace: Mapping[str, Any]) -> dict[str, float]:
     scores = {name: score for name, (score, _) in _rewards(trace).items()}
-    told = {name: number_of(value) for name, value in mapping(trace.get("metrics")).items()}
+    told = {name: score_of(value) for name, value in mapping(trace.get("metrics")).items()}
     return {**scores, **{name: value for name, value in told.items() if value is not None}}
 
 

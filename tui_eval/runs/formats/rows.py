@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import math
 from collections.abc import Mapping, Sequence
 from functools import lru_cache
 from typing import Annotated, Any, Literal, TypeAlias
@@ -10,12 +11,13 @@ from typing import Annotated, Any, Literal, TypeAlias
 import msgspec
 
 from tui_eval.events import HEAD, RolloutFinished
-from tui_eval.fold.saved_values import mapping, number_of
+from tui_eval.fold.saved_values import mapping, score_of
 from tui_eval.fold.transcript import content_text
 from tui_eval.runs.formats.recognising import as_row, format_of
 from tui_eval.runs.places import example_id_of
 from tui_eval.runs.row_events import event_of
 from tui_eval.runs.scan import Line, encoding_fault, line_of
+from tui_eval.stats.rewards import is_number
 from tui_eval.token_kinds import from_names
 
 UNTOLD = -1
@@ -151,18 +153,21 @@ def _read_slowly(number: int, offset: int, raw: bytes) -> RolloutFinished | Line
         return Line(number, offset, len(raw), None, "not a rollout of a known program", line.ends)
     if "tui_eval" not in record and example_id_of(record) is None:
         record = {**record, "example_id": number - 1}
-    faults = [fault for fault in (encoding_fault(raw), _reward_fault(record)) if fault]
+    faults = [fault for fault in (encoding_fault(raw), reward_fault(record)) if fault]
     whole = Line(number, offset, len(raw), dict(record), "; ".join(faults), line.ends)
     return whole if faults else told(whole)
 
 
-def _reward_fault(record: Mapping[str, Any]) -> str:
+def reward_fault(record: Mapping[str, Any]) -> str:
     """What a row has in place of a reward; empty for a number and where there is none."""
     reward = record.get("reward")
-    if reward is None or reward != reward or number_of(reward) is not None or record.get("error"):
+    found = score_of(reward)
+    if found is None or is_number(found) or record.get("error"):
         return ""
+    is_great = isinstance(reward, int) or math.isfinite(found)
     shown = json.dumps(reward)
-    return f"its reward is no number: {shown if len(shown) <= TOLD else shown[:TOLD] + '…'}"
+    what = "too great for a mean" if is_great else "no number"
+    return f"its reward is {what}: {shown if len(shown) <= TOLD else shown[:TOLD] + '…'}"
 
 
 def told(line: Line) -> RolloutFinished:
@@ -178,6 +183,8 @@ def _told(value: Any) -> int:
 
 
 def _event(row: _Row, offset: int, length: int, asked: int | str | None) -> RolloutFinished:
+    if row.reward is not None and not is_number(row.reward):
+        raise ValueError("a reward that is told with its line")
     ours, timing = row.tui_eval or _NO_OURS, row.timing or _NO_TIMING
     used, lost = row.token_usage or _NO_TOKENS, ours.lost_usage or _NO_TOKENS
     steps, completion = ours.steps, row.completion

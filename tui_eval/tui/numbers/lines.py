@@ -7,7 +7,7 @@ from itertools import chain, zip_longest
 
 from tui_eval.fold.run_state import RunState
 from tui_eval.printable import one_line
-from tui_eval.stats.mean import Mean
+from tui_eval.stats.mean import NO_MEAN, Mean
 from tui_eval.stats.passk import pass_at_k
 from tui_eval.stats.quantiles import Quantiles
 from tui_eval.tui.look.blocks import columns
@@ -87,8 +87,10 @@ def _scored(state: RunState, reward: Mean) -> str:
     told = [f"{reward.n:,} scored"]
     if state.errored:
         told.append(f"{state.errored:,} errored")
+    if no_number := len(state.facts.no_number):
+        told.append(f"{no_number:,} no number")
     all_told = state.expected if state.end is not None else state.finished
-    if (missing := all_told - reward.n - state.errored) > 0:
+    if (missing := all_told - reward.n - state.errored - no_number) > 0:
         told.append(f"{missing:,} missing")
     return " · ".join(told)
 
@@ -185,19 +187,24 @@ def _histogram(state: RunState, width: int) -> Iterator[Line]:
 
 
 def _metrics(state: RunState, width: int) -> Iterator[Line]:
-    if not state.metrics:
+    no_number = state.facts.metrics_no_number
+    names = [*state.metrics, *(name for name in no_number if name not in state.metrics)]
+    if not names:
         return
     yield EMPTY
-    longest = max(len(one_line(name, NAME_MOST)) for name in state.metrics)
+    longest = max(len(one_line(name, NAME_MOST)) for name in names)
     name_width = max(min(longest, width - 24), 8)
     yield ((left("metric", name_width) + "   mean  95 % interval", "faint"),)
-    for name, metric in state.metrics.items():
-        mean = metric.result()
-        yield (
+    for name in names:
+        mean = state.metrics[name].result() if name in state.metrics else NO_MEAN
+        spans: list[Span] = [
             (left(one_line(name, NAME_MOST), name_width), ""),
             (right(reward_text(mean.mean), 7), "strong"),
             (f"  {interval_text(mean.low, mean.high) or NONE}", "muted"),
-        )
+        ]
+        if name in no_number:
+            spans.append((f"  {no_number[name]:,} no number", "warn"))
+        yield tuple(spans)
 
 
 def _quantiles(state: RunState, width: int) -> Iterator[Line]:

@@ -251,6 +251,8 @@ class RolloutLines:
         reward = self.state.reward[row]
         if math.isnan(reward):
             dash = "–" if self.state.stage[row] == ERROR else ""
+            if row in self.state.facts.no_number:
+                return [(right("–", REWARD), "warn")]
             return [(right(dash, REWARD), "faint")]
         return [(right(reward_text(reward), REWARD), "strong")]
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
@@ -72,9 +73,13 @@ def _done(state: RunState, rows: Sequence[int]) -> list[int]:
 
 
 def _extreme(state: RunState, rows: Sequence[int], least: bool) -> int:
-    """The place of the row with the least or the greatest reward, the first of several."""
-    rewards = [state.reward[row] for row in rows]
-    return rewards.index(min(rewards) if least else max(rewards)) if rows else 0
+    """The place of the row with the least or the greatest reward, the first of several.
+
+    One without a reward is neither where there is another.
+    """
+    told = [state.reward[row] for row in rows]
+    keys = [(math.isnan(reward), reward if least else -reward) for reward in told]
+    return min(range(len(keys)), key=keys.__getitem__, default=0)
 
 
 def _group(state: RunState, row: int) -> tuple[list[int], int]:
