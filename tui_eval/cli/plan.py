@@ -1,0 +1,71 @@
+"""`tui-eval plan A [B]`: how many examples and rollouts it takes to show a difference."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import click
+
+
+@click.command("plan")
+@click.argument("first", metavar="A", type=click.Path(path_type=Path))
+@click.argument("second", metavar="[B]", required=False, type=click.Path(path_type=Path))
+@click.option(
+    "--detect",
+    type=float,
+    default=0.03,
+    metavar="DIFFERENCE",
+    help="The difference of mean rewards that is to be shown.  [default: 0.03]",
+)
+@click.option("--metric", default="reward", metavar="NAME", help="Plan for a metric instead.")
+@click.option(
+    "--correlation",
+    type=float,
+    metavar="SHARE",
+    help="How alike examples are in both runs, where there is no B.  [default: 0.5]",
+)
+@click.option("--json", "as_json", is_flag=True, help="One JSON object in place of text.")
+def command(
+    first: Path,
+    second: Path | None,
+    detect: float,
+    metric: str,
+    correlation: float | None,
+    as_json: bool,
+) -> int:
+    """Say how many examples and rollouts it takes to show a difference between two runs.
+
+    A is a pilot: a small run of what is to be compared. What it says of how much rewards differ
+    between examples, and between rollouts of one example, says how many of each show a difference
+    of --detect 8 times of 10, and what they cost. With a second pilot B over the same examples it
+    is measured how alike the two are, else assumed.
+
+    Exit code 7: the pilot's rewards are too few, or all equal, and tell nothing.
+    """
+    from tui_eval.cli.compared_runs import read_runs
+    from tui_eval.cli.pilot_lines import plan_lines, plan_object
+    from tui_eval.cli.report import complain, show, show_faults, show_json
+    from tui_eval.errors import RefusedError
+    from tui_eval.exit_codes import ExitCode
+    from tui_eval.fold.pilot import NothingMeasuredError, plan_faults, plan_for
+    from tui_eval.runs.summary_json import refused_object
+
+    try:
+        try:
+            runs = read_runs([first] if second is None else [first, second])
+        except RefusedError as error:
+            faults = plan_faults([], "reward", detect, correlation)
+            raise RefusedError([*error.faults, *faults]) from None
+        plan = plan_for([one.side for one in runs], metric, detect, correlation)
+    except RefusedError as error:
+        if as_json:
+            show_json(refused_object(error.faults))
+        return show_faults(error.faults)
+    except NothingMeasuredError as error:
+        complain(f"nothing measured: {error}")
+        return ExitCode.NOTHING_MEASURED
+    if as_json:
+        show_json(plan_object(runs, plan))
+    else:
+        show(plan_lines(runs, plan))
+    return 0

@@ -1,0 +1,129 @@
+"""What small runs say of how large the next ones have to be."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from tui_eval.errors import Fault, RefusedError, nearest
+from tui_eval.fold.columns import Columns
+from tui_eval.fold.comparison import Side, compare_runs
+from tui_eval.fold.filter_fields import METRIC
+from tui_eval.fold.rollout_columns import DONE
+from tui_eval.fold.run_state import RunState
+from tui_eval.stats.planning import Need, Spread, measured_unlike, needs, spread_of, unlike
+from tui_eval.stats.power import LEAST_EXAMPLES, smallest_difference
+
+ASSUMED = 0.5
+"""How alike the examples of two runs are taken to be where only one is known."""
+
+
+class NothingMeasuredError(Exception):
+    """The pilot has too few rewards, or all are equal; says which."""
+
+
+@dataclass(frozen=True, slots=True)
+class Plan:
+    """What it takes to show a difference.
+
+    Args:
+        metric: What is compared.
+        detect: The difference.
+        pilots: The spread of each pilot.
+        correlation: How alike examples are taken to be in both runs; None where it was measured,
+            and where it has no part because no example has two rollouts.
+        needs: The ways, by rollouts of an example.
+        detectable: What two runs of the pilot's size can show; None where they can show nothing.
+    """
+
+    metric: str
+    detect: float
+    pilots: list[Spread]
+    correlation: float | None
+    needs: list[Need]
+    detectable: float | None
+
+    @property
+    def cheapest(self) -> Need | None:
+        """The way with the fewest rollouts; of equal ones that with more examples."""
+        return min(self.needs, key=lambda one: (one.rollouts, one.each), default=None)
+
+
+def plan_faults(
+    sides: Sequence[Side], metric: str, detect: float, correlation: float | None
+) -> list[Fault]:
+    """What is wrong with what `plan_for` is to take."""
+    faults = []
+    if not (math.isfinite(detect) and detect > 0):
+        hint = "Say how great a difference is to be shown, as in --detect 0.03"
+        faults.append(Fault("--detect", f"{detect:g} is no difference above 0", hint))
+    if correlation is not None and not 0 <= correlation < 1:
+        hint = "0: the runs have nothing in common; 0.9: they fail nearly the same examples"
+        faults.append(Fault("--correlation", f"{correlation:g} is not from 0 to below 1", hint))
+    if correlation is not None and len(sides) > 1:
+        hint = "Leave out --correlation, or the second run"
+        faults.append(Fault("--correlation", "how alike the two runs are is measured", hint))
+    for side in sides:
+        known = side.state.facts.metrics
+        if metric != "reward" and metric not in known:
+            hint = nearest(metric, known) or f"Its metrics: {', '.join(known) or 'none'}"
+            which = side.state.run.path if side.state.run is not None else "the run"
+            faults.append(Fault("--metric", f"{which} has no metric {metric!r}", hint))
+    return faults
+
+
+def plan_for(sides: Sequence[Side], metric: str, detect: float, correlation: float | None) -> Plan:
+    """What it takes to show a difference, by one pilot or two over the same examples.
+
+    Raises:
+        RefusedError: An option is wrong, a run has no such metric, or the two cannot be compared.
+        NothingMeasuredError: They tell nothing.
+    """
+    if faults := plan_faults(sides, metric, detect, correlation):
+        raise RefusedError(faults)
+    field = metric if metric == "reward" else METRIC + metric
+    pilots = [_spread(side.state, field) for side in sides]
+    first, second = pilots[0], pilots[-1]
+    if len(sides) > 1:
+        correlation = None
+        true = measured_unlike(first, second, _variance_of_differences(sides, field))
+    else:
+        correlation = ASSUMED if correlation is None else correlation
+        true = unlike(first, correlation)
+        correlation = None if first.within is None else correlation
+    chance = first.total + second.total
+    if first.within is not None and second.within is not None:
+        own = first.within * first.per_rollout + second.within * second.per_rollout
+        chance = true + own
+    detectable = smallest_difference(math.sqrt(chance), min(first.groups, second.groups))
+    return Plan(metric, detect, pilots, correlation, needs(first, second, true, detect), detectable)
+
+
+def _spread(state: RunState, field: str) -> Spread:
+    columns = Columns(state)
+    values = columns.numbers(field)
+    values[columns.stages() != DONE] = float("nan")
+    each = state.per_example
+    groups = (values[start : start + each] for start in range(0, len(values), each))
+    found = spread_of([group[group == group].tolist() for group in groups])  # NaN is not itself
+    if found is None:
+        raise NothingMeasuredError("a pilot needs two examples with a reward at least")
+    if not found.total and not found.within:
+        raise NothingMeasuredError(
+            f"all {found.groups} examples of the pilot came to {found.mean:.3g}: nothing says how "
+            "much they differ; take other examples, or more of them"
+        )
+    return found
+
+
+def _variance_of_differences(sides: Sequence[Side], field: str) -> float:
+    (found,) = compare_runs(sides)
+    if not found.comparable:
+        raise RefusedError([Fault("plan", found.doubts[0], "Name runs over the same examples")])
+    figure = next(one for one in found.figures if one.field == field)
+    n, se = figure.difference.n, figure.difference.se
+    if se is None or n < LEAST_EXAMPLES:
+        shared = f"{n} example{'s are' if n != 1 else ' is'} in both pilots"
+        raise NothingMeasuredError(f"{shared} with a reward; {LEAST_EXAMPLES} are needed at least")
+    return se * se * n
