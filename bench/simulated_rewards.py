@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import numpy as np
-import scipy.special
+from scipy.special import ndtr
 
 SKEW = 3
 """Continuous rewards are a uniform number to this power: many are small, a few near 1."""
@@ -36,5 +36,5 @@ def two_of_continuous(
     found = []
     for _ in range(2):
         values = level + np.sqrt(1 - alike) * rng.standard_normal((runs, groups, each))
-        found.append((scipy.special.ndtr(values) ** SKEW).mean(axis=2))
+        found.append((ndtr(values) ** SKEW).mean(axis=2))
     return found[0], found[1]
