@@ -116,7 +116,7 @@ def test_lines_that_come_bit_by_bit_are_the_same_records() -> None:
     for line in text.splitlines(keepends=True):
         late, found = parser.parse(line, at)
         if late:
-            records[-1].lines += late
+            records[-1].lines.extend(late)
         records += found
         at += len(line)
     assert records == whole

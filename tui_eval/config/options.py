@@ -2,16 +2,14 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import Any, Literal
+from typing import Any, Literal, NamedTuple
 
 Kind = Literal["text", "int", "float", "json", "list", "flag", "optional_path", "headers", "sets"]
 
 Describes = Literal["evaluation", "command", "both"]
 
 
-@dataclass(frozen=True, slots=True)
-class Option:
+class Option(NamedTuple):
     """One setting.
 
     Args:

@@ -4,14 +4,15 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
 from pathlib import Path
 from types import MappingProxyType
-from typing import Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
-from tui_eval.config.toml_files import TomlFile, read_toml
 from tui_eval.errors import Fault, nearest
 from tui_eval.fold.filter_fields import FIELDS, METRIC
+
+if TYPE_CHECKING:
+    from tui_eval.config.toml_files import TomlFile
 
 THEMES = ("dark", "light", "terminal")
 MOTIONS = ("full", "reduced")
@@ -22,8 +23,7 @@ COLUMNS = ("bar", "group", "turns", "calls", "tokens", "input", "output", "attem
 SORTABLE = tuple(name for name in FIELDS if name != "text")
 
 
-@dataclass(frozen=True, slots=True)
-class UserSettings:
+class UserSettings(NamedTuple):
     """What a file sets, and for the rest what is usual.
 
     Args:
@@ -38,7 +38,7 @@ class UserSettings:
 
     theme: str = ""
     motion: str = "full"
-    keys: Mapping[str, tuple[str, ...]] = field(default_factory=lambda: MappingProxyType({}))
+    keys: Mapping[str, tuple[str, ...]] = MappingProxyType({})
     columns: tuple[str, ...] | None = None
     sort: str = ""
     descending: bool = False
@@ -62,6 +62,8 @@ def read_user_settings(path: Path) -> tuple[UserSettings, TomlFile | None, list[
     """
     if not os.path.lexists(path):
         return UserSettings(), None, []
+    from tui_eval.config.toml_files import read_toml  # which nobody needs without such a file
+
     file, faults = read_toml(path, "the settings")
     if file is None:
         return UserSettings(), None, faults

@@ -19,7 +19,6 @@ from tui_eval.config.options import (
     PATHS,
     Option,
 )
-from tui_eval.config.secret_values import HIDDEN
 from tui_eval.errors import Fault
 from tui_eval.pasted import unwrapped
 
@@ -160,6 +159,8 @@ def _assignment(text: str) -> tuple[list[str], str]:
     parts = [part.strip() for part in key.split(".")]
     if not equals or not all(parts):
         raise ValueError(f"{text!r} is no setting; expected KEY=VALUE")
+    from tui_eval.config.secret_values import HIDDEN  # which only `--set` needs
+
     if value == HIDDEN:
         raise ValueError(f"{HIDDEN} stands for what is secret in {key}; type its value")
     return parts, value

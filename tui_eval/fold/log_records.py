@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
+from typing import NamedTuple
 
 from tui_eval.printable import printable
 
@@ -14,13 +14,14 @@ _LEVELS = {"DEBUG": DEBUG, "INFO": INFO, "WARNING": WARNING, "ERROR": ERROR, "CR
 _NAMES = "|".join(_LEVELS)
 _STAMP = r"\d{4}-\d\d-\d\d (?P<time>\d\d:\d\d:\d\d)(?:[,.]\d+)?"
 _NAME = r"[\w./-]+"
-_RECORD = re.compile(
+# Patterns are compiled with the first line that is read, which is after the first frame.
+_RECORD = (
     rf"{_STAMP} (?P<level>{_NAMES}) (?P<name>{_NAME})(?:\[(?P<row>\d+)\])?: "
     rf"|{_STAMP.replace('time', 'time2')} - (?P<name2>{_NAME}) - (?P<level2>{_NAMES}) - "
     rf"|(?P<level3>{_NAMES}):(?P<name3>{_NAME}):"
 )
-_PRINTED = re.compile(rf"{_STAMP} PRINT(?:\[(?P<row>\d+)\])? ".encode())
-_PYTHON_WARNING = re.compile(r"\S+:\d+: \w*Warning: ")
+_PRINTED = rf"{_STAMP} PRINT(?:\[(?P<row>\d+)\])? ".encode()
+_PYTHON_WARNING = r"\S+:\d+: \w*Warning: "
 _TRACEBACK = "Traceback (most recent call last)"
 _CAUSES = ("The above exception was the direct", "During handling of the above")
 
@@ -36,8 +37,7 @@ def whole_lines(read: bytes, *, full: bool, final: bool = False) -> bytes:
     return read if final or (full and not whole) else whole
 
 
-@dataclass(slots=True)
-class LogRecord:
+class LogRecord(NamedTuple):
     """One thing that was logged, ready to be shown.
 
     Args:
@@ -79,7 +79,7 @@ class LogParser:
         late: list[str] = []
         found: list[LogRecord] = []
         for raw in data.removesuffix(b"\n").split(b"\n"):
-            printed = _PRINTED.match(raw)
+            printed = re.match(_PRINTED, raw)
             line = _as_shown(raw[printed.end() :] if printed else raw)
             time = printed["time"].decode() if printed else ""
             row = int(printed["row"]) if printed and printed["row"] else -1
@@ -105,7 +105,7 @@ class LogParser:
             self._traceback, before = "", None
         else:
             before = self._last
-        if found := _RECORD.match(line):
+        if found := re.match(_RECORD, line):
             self._traceback = ""
             parts = {name.rstrip("23"): part for name, part in found.groupdict().items() if part}
             name = parts["name"].removeprefix("tui_eval.")
@@ -119,7 +119,7 @@ class LogParser:
             return None if goes_on else LogRecord(offset, ERROR, printed, "", [line], row)
         if self._goes_on(line, before):
             return None
-        level = WARNING if _PYTHON_WARNING.match(line) else OUTPUT
+        level = WARNING if re.match(_PYTHON_WARNING, line) else OUTPUT
         return LogRecord(offset, level, printed, "", [line], row)
 
     def _goes_on(self, line: str, before: LogRecord | None) -> bool:

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from bisect import bisect_left
 from collections.abc import Callable
-from dataclasses import dataclass
-from typing import TypeAlias
+from typing import NamedTuple, TypeAlias
 
 from tui_eval.fold.log_records import LogParser, LogRecord, whole_lines
 
@@ -18,8 +17,7 @@ MOST_RECORDS = 16_000
 """What a window holds; where it is more, half is let go of."""
 
 
-@dataclass(frozen=True, slots=True)
-class LogPiece:
+class LogPiece(NamedTuple):
     """What was read at once: lines of the record before it, then records of its own.
 
     Args:
@@ -91,7 +89,7 @@ class LogWindow:
             self.records, self.begin = [], piece.begin
             self.begun += 1
         if piece.late and self.records:
-            self.records[-1].lines += piece.late
+            self.records[-1].lines.extend(piece.late)
         self.records += piece.records
         self.end = piece.end
         if drops and self.is_full:

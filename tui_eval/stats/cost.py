@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 PER = 1_000_000
@@ -13,8 +12,7 @@ MOST_DIGITS = 8
 """Behind the point: one token may cost no less than that."""
 
 
-@dataclass(frozen=True, slots=True)
-class Prices:
+class Prices(NamedTuple):
     """US dollars per million tokens; None where nobody tells.
 
     Tokens read from a cache or written to one cost what others cost where they have no price.

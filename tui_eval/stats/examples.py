@@ -4,13 +4,12 @@ from __future__ import annotations
 
 import math
 from array import array
-from dataclasses import dataclass
+from typing import NamedTuple
 
 from tui_eval.stats.rewards import is_equal
 
 
-@dataclass(frozen=True, slots=True)
-class ExampleFigures:
+class ExampleFigures(NamedTuple):
     """What the rollouts of one example came to.
 
     Args:

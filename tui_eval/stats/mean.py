@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from array import array
-from dataclasses import dataclass
+from typing import NamedTuple
 
 from tui_eval.stats.intervals import (
     Interval,
@@ -26,8 +26,7 @@ def half_of(mean: float | None, low: float, high: float) -> float:
     return max(high - middle, middle - low)
 
 
-@dataclass(frozen=True, slots=True)
-class Mean:
+class Mean(NamedTuple):
     """A mean and how sure it is.
 
     Args:

@@ -5,9 +5,9 @@ from __future__ import annotations
 import math
 from array import array
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 from functools import lru_cache
 from math import comb
+from typing import NamedTuple
 
 from tui_eval.stats.intervals import Interval, effective_number, wilson
 
@@ -35,8 +35,7 @@ def ks_up_to(r: int) -> list[int]:
     return ks if ks[-1] == r else [*ks, r]
 
 
-@dataclass(frozen=True, slots=True)
-class PassRate:
+class PassRate(NamedTuple):
     """A rate over the examples that have at least k rollouts; `left_out` counts the others.
 
     Args:

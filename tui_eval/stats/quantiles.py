@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections import Counter
 from collections.abc import Sequence
-from dataclasses import dataclass
+from typing import NamedTuple
 
 EXACT_UP_TO = 20_000
 """So many values are kept as they are; of more only the bucket of each is counted."""
@@ -27,8 +27,7 @@ def quantile(ordered: Sequence[float], share: float) -> float:
     return ordered[below] + (ordered[above] - ordered[below]) * (place - below)
 
 
-@dataclass(frozen=True, slots=True)
-class Quantiles:
+class Quantiles(NamedTuple):
     """Median and upper tail of `n` values; all three are None where n is 0."""
 
     n: int

@@ -6,7 +6,6 @@ import asyncio
 import gc
 import time
 from collections.abc import Callable
-from dataclasses import replace
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from textual.screen import Screen
@@ -236,8 +235,7 @@ class TuiEvalApp(HouseApp[Leave]):
         """Keeps how somebody arranged the list."""
         columns, sorting = message.columns, message.sorting
         sort = ("-" if sorting.descending else "") + sorting.field if sorting.field else None
-        chosen = replace(
-            self.preferences.settings,
+        chosen = self.preferences.settings._replace(
             columns=columns,
             sort=sorting.field,
             descending=sorting.descending,

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import replace
 from itertools import islice
 from typing import NamedTuple
 
@@ -88,7 +87,7 @@ def _hung(record: LogRecord, room: int) -> tuple[LogRecord, int]:
     hang = max(len(record.name), NAME) + 2
     if not record.name or room < WIDE or hang > room // 2:
         return record, 0
-    return replace(record, name=""), hang
+    return record._replace(name=""), hang
 
 
 def _texts(record: LogRecord) -> Iterator[str]:

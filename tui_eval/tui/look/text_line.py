@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
 
 from rich.cells import cell_len
 
@@ -13,12 +12,13 @@ _WORD_BEFORE = re.compile(r"\S*\s*$")
 _WORD_AFTER = re.compile(r"\s*\S*")
 
 
-@dataclass(slots=True)
 class TextLine:
     """Every change leaves the caret between two characters, from 0 to the length of the text."""
 
-    text: str = ""
-    caret: int = 0
+    __slots__ = ("caret", "text")
+
+    def __init__(self, text: str = "", caret: int = 0) -> None:
+        self.text, self.caret = text, caret
 
     def put(self, text: str) -> None:
         """Another text, with the caret at its end."""

@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Hashable, Iterable, Sequence
-from dataclasses import dataclass, replace
-from typing import Any
+from typing import Any, NamedTuple
 
 from tui_eval.fold.columns import counts_of, tokens_of
 from tui_eval.fold.filter_fields import FIELDS, METRIC
@@ -26,8 +25,7 @@ METRIC_MOST, METRIC_WHOLE = 16, 40
 TEXT_MOST = 60
 
 
-@dataclass(frozen=True, slots=True)
-class Column:
+class Column(NamedTuple):
     """One column that can be shown or left out.
 
     Args:
@@ -96,7 +94,7 @@ def _failed_tools(state: RunState, row: int) -> str:
 
 BAR_COLUMN = Column("bar", "", BAR + 1, "reward as a bar", lambda state, row: None)
 GROUP_COLUMN = Column("group", "", GROUP, "mean ± std and pass@k of the example", lambda *_: None)
-GROUP_SHORT = replace(GROUP_COLUMN, width=GROUP_LEAST)
+GROUP_SHORT = GROUP_COLUMN._replace(width=GROUP_LEAST)
 TIME_COLUMN = Column("time", "time", 7, FIELDS["time"].meaning, _time)
 """These are drawn by the list: by its colours, by the lines around, and by its clock."""
 
@@ -209,7 +207,7 @@ def _widen(state: RunState, shown: dict[str, Column], room: int) -> int:
         elif name in texts:
             longest = max(len(text) + text.count(TOOLS_APART) for text in texts[name].texts)
             need = min(longest, TEXT_MOST) + 2
-            wide = replace(column, width=max(column.width, min(need, column.width + more)))
+            wide = column._replace(width=max(column.width, min(need, column.width + more)))
         shown[name], given = wide, given + wide.width - column.width
     return given
 
@@ -220,7 +218,7 @@ def _apart(columns: list[Column], room: int) -> tuple[Column, ...]:
     before = "reward"
     for column in columns:
         if room > 0 and before and len(column.head) + 1 == column.width:
-            column, room = replace(column, width=column.width + 1), room - 1
+            column, room = column._replace(width=column.width + 1), room - 1
         found.append(column)
         before = column.head
     return tuple(found)

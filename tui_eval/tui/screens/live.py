@@ -120,7 +120,8 @@ class LiveScreen(PassingOnScreen, ReadingScreen, FindingScreen, LeavableScreen, 
         """Two lines on top, the panes, the keys; the first frame has its final layout already."""
         breakpoints = (self.HORIZONTAL_BREAKPOINTS, self.VERTICAL_BREAKPOINTS)
         for cells, points in zip(self.app.size, breakpoints, strict=True):
-            self.add_class(max(point for point in points if cells >= point[0])[1])
+            name = max(point for point in points if cells >= point[0])[1]
+            self.add_class(name, update=False)  # what it changes are panes that are mounted later
         yield self.header
         yield self.grid
         yield self.keys

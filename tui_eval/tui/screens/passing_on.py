@@ -6,16 +6,15 @@ import asyncio
 from typing import TYPE_CHECKING
 
 from tui_eval.fold.rollout_columns import DONE
-from tui_eval.tui.copying.copyable import Copyable, of_example, of_part, of_rollout, of_run
-from tui_eval.tui.copying.exporting import Part, part_of
 from tui_eval.tui.look.titles import STILL_LOADING, rollout_name
 from tui_eval.tui.screens.annotating import AnnotatingScreen
-from tui_eval.tui.screens.copy_menu import offer_copies
 from tui_eval.tui.transcript.reader import Reader
 from tui_eval.tui.widgets.log_pane import LogPane
 from tui_eval.tui.widgets.trajectory import Trajectory
 
 if TYPE_CHECKING:
+    from tui_eval.tui.copying.copyable import Copyable
+    from tui_eval.tui.copying.exporting import Part
     from tui_eval.tui.copying.readable import Readable
 
 
@@ -28,6 +27,8 @@ class PassingOnScreen(AnnotatingScreen):
 
     def copyable(self) -> list[Copyable]:
         """What can be copied now: the piece under the cursor first."""
+        from tui_eval.tui.copying.copyable import of_example, of_part, of_rollout, of_run
+
         state, row, run = self.state, self.reader.row, self.state.run
         if run is None:
             return []
@@ -41,6 +42,8 @@ class PassingOnScreen(AnnotatingScreen):
 
     def exportable(self) -> list[Part]:
         """The rollouts that can be exported: those that are listed, the selected one, all."""
+        from tui_eval.tui.copying.exporting import Part, part_of
+
         state, row, listing = self.state, self.reader.row, self.rollouts.listing
         mark, finished = self.rollouts.lines.mark, state.finished
         found: list[Part] = []
@@ -113,4 +116,6 @@ class PassingOnScreen(AnnotatingScreen):
 
     def action_copy(self) -> None:
         """Asks what to copy."""
+        from tui_eval.tui.screens.copy_menu import offer_copies
+
         offer_copies(self, self.copyable(), self._say, "run.copy")

@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
+from typing import TYPE_CHECKING
 
 from tui_eval.tui.look.ink import Line, Span
 from tui_eval.tui.transcript.finding import Match
 from tui_eval.tui.transcript.piece import Piece
-from tui_eval.tui.transcript.syntax import Inked, Token
+
+if TYPE_CHECKING:
+    from tui_eval.tui.transcript.syntax import Inked, Token
 
 
 class Texts:
@@ -43,6 +46,8 @@ class Texts:
         if placed.block.language:
             inked = self._inked.get(which)
             if inked is None:
+                from tui_eval.tui.transcript.syntax import Inked
+
                 inked = self._inked[which] = Inked(placed.shown.source, placed.block.language)
             inner = start - placed.skipped
             is_whole = inked.reaches(inner + length, in_time)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass, field
+from typing import NamedTuple
 
 from tui_eval.printable import printable
 from tui_eval.tui.commands.keymap import key_for
@@ -14,8 +14,7 @@ STEP = 2000
 """Lines that one more press of the key shows."""
 
 
-@dataclass(frozen=True, slots=True)
-class Block:
+class Block(NamedTuple):
     """A text of a piece.
 
     Args:
@@ -41,8 +40,7 @@ class Block:
         return max(min(pane, self.measure) - line_width(self.first), 1)
 
 
-@dataclass(slots=True)
-class Placed:
+class Placed(NamedTuple):
     """Lines of a piece that show a text.
 
     Args:
@@ -58,8 +56,7 @@ class Placed:
     lead: int = 1
 
 
-@dataclass(frozen=True, slots=True)
-class View:
+class View(NamedTuple):
     """How much of a piece is shown.
 
     Args:
@@ -75,8 +72,7 @@ class View:
 USUAL = View()
 
 
-@dataclass(frozen=True, slots=True)
-class Piece:
+class Piece(NamedTuple):
     """A part of the story that is selected, folded and unfolded as one.
 
     Args:
@@ -89,7 +85,7 @@ class Piece:
     lines: tuple[Line, ...]
     hidden: int = 0
     folds: bool = False
-    placed: tuple[Placed, ...] = field(default=(), compare=False)
+    placed: tuple[Placed, ...] = ()
 
 
 def lay_out(head: Line, blocks: Iterable[Block], view: View, width: int) -> Piece:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from rich.cells import cell_len
@@ -24,7 +23,6 @@ from tui_eval.tui.transcript.piece import (
     lines_at_most,
 )
 from tui_eval.tui.transcript.shown_text import arguments_shown, inline_arguments, pretty_json
-from tui_eval.tui.transcript.told_error import told_error
 
 if TYPE_CHECKING:
     from tui_eval.fold.transcript import Entry, Rollout, RunningText, ToolUse
@@ -85,7 +83,7 @@ def message_piece(entry: Entry, step: dict[str, Any] | None, view: View, width: 
     head = role_line(entry.role, entry.turn, step_note(step), width)
     piece = lay_out(head, message_blocks(entry), view, width)
     if not piece.placed:
-        return replace(piece, lines=(*piece.lines, (("  (empty)", "faint"),)))
+        return piece._replace(lines=(*piece.lines, (("  (empty)", "faint"),)))
     return piece
 
 
@@ -201,7 +199,7 @@ def tool_piece(use: ToolUse, view: View, width: int, live: bool) -> Piece:
     if not is_folded(use, view):
         head = spread((*lead, (name, "accent")), note, edge)
         piece = lay_out(head, tool_blocks(use), view, width)
-        return replace(piece, folds=True, placed=(named, *piece.placed))
+        return piece._replace(folds=True, placed=(named, *piece.placed))
     room = max(edge - line_width(note) - 6, 8)
     call = cut(one_line(f"{name}({inline_arguments(use.arguments)})", room), room)
     spans: list[Span] = [*lead, (call[: len(name)], "accent"), (call[len(name) :], "")]
@@ -224,6 +222,8 @@ def _tool_note(use: ToolUse, live: bool, folded: bool) -> Line:
 
 def ending_blocks(rollout: Rollout) -> list[Block]:
     """What a finished rollout ended with: what was expected, what went wrong."""
+    from tui_eval.tui.transcript.told_error import told_error  # which the first frame needs not
+
     later, indent = ((" " * 12, ""),), (("  ", ""),)
     named = [
         Block(name, text, ((f"  {name:<10}", "faint"),), later, TOOL_LINES, ink)

@@ -54,7 +54,7 @@ class Panes(Container):
     def compose(self) -> ComposeResult:
         """The panes."""
         for pane in self._order:
-            pane.add_class("pane")
+            pane.add_class("pane", update=False)  # it is styled when it is mounted
             yield pane
 
     def enter(self, number: int) -> None:

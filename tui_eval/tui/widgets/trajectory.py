@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Callable, Hashable
-from dataclasses import replace
 from typing import TYPE_CHECKING, ClassVar
 
 from textual import events
@@ -228,9 +227,9 @@ class Trajectory(StoryView):
         if limit is None or limit <= 1:
             lines = len(piece.lines)
             limit = TEXT_LINES if lines < TEXT_LINES else lines + STEP
-            self._set_view(replace(self._view, limit=limit))
+            self._set_view(self._view._replace(limit=limit))
         elif piece.hidden:
-            self._set_view(replace(self._view, limit=limit + STEP))
+            self._set_view(self._view._replace(limit=limit + STEP))
         else:
             self.post_message(self.Missed(ALL_SHOWN))
 
