@@ -169,6 +169,9 @@ ChatMessage: TypeAlias = Message | dict[str, Any]
 Messages: TypeAlias = list[Message]
 """A conversation."""
 
+MESSAGE_TYPES = frozenset((SystemMessage, UserMessage, AssistantMessage, ToolMessage, TextMessage))
+"""Looked up first: to ask pydantic what a message is costs as much as all else."""
+
 _BY_ROLE: dict[str, type[CustomBaseModel]] = {
     "system": SystemMessage,
     "developer": SystemMessage,
@@ -189,8 +192,8 @@ def to_message(value: Any) -> Message:
         TypeError: The value is none of these.
         ValueError: The role is missing or unknown, or a field has the wrong type.
     """
-    if isinstance(value, CustomBaseModel):
-        return value  # type: ignore[return-value]
+    if type(value) in MESSAGE_TYPES or isinstance(value, CustomBaseModel):
+        return value  # type: ignore[no-any-return]
     if isinstance(value, str):
         return TextMessage(content=value)
     if not isinstance(value, Mapping):
@@ -241,7 +244,7 @@ def to_messages(value: Any) -> Messages:
         return [TextMessage(content=value)]
     if isinstance(value, (dict, CustomBaseModel)):
         return [to_message(value)]
-    return [item if isinstance(item, CustomBaseModel) else to_message(item) for item in value]  # type: ignore[misc]
+    return [item if type(item) in MESSAGE_TYPES else to_message(item) for item in value]
 
 
 def normalize_messages(messages: Any, *, field_name: str = "messages") -> Messages:

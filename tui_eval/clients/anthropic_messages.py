@@ -97,8 +97,10 @@ class AnthropicMessagesClient(
         return await self.send(body, options, state)
 
     def _warn_of_default(self, sampling_args: SamplingArgs) -> None:
+        if self._warned or sampling_args.get("max_tokens") is not None:
+            return
         given = (sampling_args, sampling_args.get("extra_body") or {})
-        if self._warned or any(args.get(name) is not None for args in given for name in _LIMITS):
+        if any(args.get(name) is not None for args in given for name in _LIMITS):
             return
         self._warned = True
         self.logger.warning(

@@ -18,7 +18,7 @@ class CallOptions:
 
 PLAIN = CallOptions()
 
-_OPTIONS = ("extra_headers", "extra_query", "timeout")
+_OPTIONS = frozenset(("extra_headers", "extra_query", "timeout"))
 
 
 def split_sampling(
@@ -39,7 +39,7 @@ def split_sampling(
     if body.get("n", 1) != 1:
         raise ValueError("the sampling argument `n` is 1; ask for more rollouts an example instead")
     options = PLAIN
-    if any(name in body for name in _OPTIONS):
+    if not _OPTIONS.isdisjoint(body):
         options = CallOptions(**{name: body.pop(name) for name in _OPTIONS if name in body})
     extra_body = body.pop("extra_body", {})
     return body, extra_body, options

@@ -16,7 +16,7 @@ from tui_eval.events import Noticed, RunFinished
 
 CANCELS_WITHIN_S = 1.0
 LISTENERS_READ_WITHIN_S = 1.0
-COLLECTED_AFTER = 50_000
+COLLECTED_AFTER = 100_000
 """New objects between two garbage collections: more than rollouts that begin at once make."""
 
 

@@ -46,11 +46,11 @@ class Ending:
             name = condition.__name__
             try:
                 if plain is None:
-                    answer = condition(state)
+                    answer = await condition(state)
                 else:
                     answer = await call_plain(plain, functools.partial(condition, state))
-                if inspect.isawaitable(answer):
-                    answer = await answer
+                    if inspect.isawaitable(answer):
+                        answer = await answer
                 if not answer:
                     continue
             except BaseException as error:

@@ -10,7 +10,7 @@ import msgspec
 from tui_eval.error_classes import class_of
 from tui_eval.errors import ErrorChain, traceback_text
 from tui_eval.events import Stage
-from tui_eval.messages import text_of, to_tool_call
+from tui_eval.messages import MESSAGE_TYPES, text_of, to_tool_call
 from tui_eval.runs.plain_json import Cleaner, plain
 from tui_eval.state import State
 from tui_eval.stats.rewards import is_number
@@ -54,7 +54,7 @@ def message_dict(message: Any) -> dict[str, Any]:
     """
     if isinstance(message, str):
         return {"role": "user", "content": message}
-    if isinstance(message, Mapping):
+    if type(message) not in MESSAGE_TYPES and isinstance(message, Mapping):
         found = {key: value for key, value in message.items() if value is not None}
     elif message.role == "tool":
         found = {"role": "tool", "tool_call_id": message.tool_call_id}
@@ -64,8 +64,9 @@ def message_dict(message: Any) -> dict[str, Any]:
     if calls := message.get("tool_calls"):
         found["tool_calls"] = [_call_text(call) for call in calls]
     for name in ("reasoning_content", "thinking_blocks"):
-        if message.get(name) is not None:
-            found[name] = message.get(name)
+        value = message.get(name)
+        if value is not None:
+            found[name] = value
     return found
 
 

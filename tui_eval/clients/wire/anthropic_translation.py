@@ -15,7 +15,14 @@ from tui_eval.clients.wire.reasoning import ANYWHERE, ReasoningRoute
 from tui_eval.clients.wire.replayed_arguments import replayed_object
 from tui_eval.clients.wire.usage import from_anthropic_usage
 from tui_eval.errors import EmptyModelResponseError, InvalidModelResponseError
-from tui_eval.messages import AssistantMessage, CustomBaseModel, ToolCall, ToolMessage, to_message
+from tui_eval.messages import (
+    MESSAGE_TYPES,
+    AssistantMessage,
+    CustomBaseModel,
+    ToolCall,
+    ToolMessage,
+    to_message,
+)
 from tui_eval.types import Response, ResponseMessage, Tool
 
 DEFAULT_MAX_TOKENS = 4096
@@ -45,21 +52,22 @@ def to_anthropic_messages(
     system: list[Any] = []
     results: list[Block] | None = None
     for given in messages:
-        message = to_message(given)
-        if isinstance(message, ToolMessage):
+        message: Any = given if type(given) in MESSAGE_TYPES else to_message(given)
+        role = message.role
+        if role == "tool":
             if results is None:
                 results = []
                 wire.append({"role": "user", "content": results})
             results.append(_tool_result(message))
             continue
         results = None
-        if message.role == "system":
-            if not _is_blank(message.content):
-                system.append(message.content)
-        elif isinstance(message, AssistantMessage):
+        if role == "assistant":
             blocks = _assistant_blocks(message, reasoning)
             if blocks:
-                wire.append({"role": "assistant", "content": blocks})
+                wire.append({"role": role, "content": blocks})
+        elif role == "system":
+            if not _is_blank(message.content):
+                system.append(message.content)
         else:
             wire.append({"role": "user", "content": _to_content(message.content) or NOTHING_SAID})
     instructions = _to_system(system) if system else ""
@@ -73,9 +81,11 @@ def _to_system(contents: list[Any]) -> Any:
 
 
 def _tool_result(message: ToolMessage) -> Block:
-    result = {"type": "tool_result", "tool_use_id": message.tool_call_id}
+    result: Block = {"type": "tool_result", "tool_use_id": message.tool_call_id}
     content = _to_content(message.content)
-    return {**result, "content": content} if content else result
+    if content:
+        result["content"] = content
+    return result
 
 
 def _assistant_blocks(message: AssistantMessage, reasoning: ReasoningRoute) -> list[Block]:
@@ -98,8 +108,10 @@ def _assistant_blocks(message: AssistantMessage, reasoning: ReasoningRoute) -> l
             if call is not None:
                 calls.remove(call)
                 blocks.append(_tool_use(call))
-    blocks += _to_blocks(content)
-    blocks += [_tool_use(call) for call in calls]
+    if content:
+        blocks += _to_blocks(content)
+    for call in calls:
+        blocks.append(_tool_use(call))
     # The API refuses thinking at the end, as an answer that was cut off within it has.
     while blocks and blocks[-1]["type"] in _THINKING:
         blocks.pop()
@@ -246,10 +258,17 @@ def from_anthropic_answer(answer: Any) -> Response:
     these are there too.
     """
     blocks: Sequence[Any] = answer.content or ()
-    texts = [block.text for block in blocks if block.type == "text"]
-    thoughts = [block.thinking for block in blocks if block.type == "thinking"]
-    uses = [block for block in blocks if block.type == "tool_use"]
-    calls = [_from_tool_use(block, place) for place, block in enumerate(uses, 1)]
+    texts: list[str] = []
+    thoughts: list[str] = []
+    calls: list[ToolCall] = []
+    for block in blocks:
+        if block.type == "text":
+            texts.append(block.text)
+        elif block.type == "tool_use":
+            calls.append(_from_tool_use(block, len(calls) + 1))
+        elif block.type == "thinking":
+            thoughts.append(block.thinking)
+    has_more = len(blocks) > len(texts) + len(calls)
     reason = finish_reason(answer.stop_reason)
     content = "".join(texts) if texts or not calls else None
     return Response(
@@ -260,7 +279,7 @@ def from_anthropic_answer(answer: Any) -> Response:
         message=ResponseMessage(
             content=content,
             reasoning_content="".join(thoughts) or None,
-            thinking_blocks=_thinking_blocks(blocks),
+            thinking_blocks=_thinking_blocks(blocks) if has_more else None,
             tool_calls=calls or None,
             finish_reason=reason,
             is_truncated=reason == "length",
@@ -293,7 +312,7 @@ def _from_tool_use(block: Any, place: int) -> ToolCall:
     if not block.name:
         raise InvalidModelResponseError(f"tool call {place} of the answer names no tool")
     # A text is what a model's cut off JSON stays, or what some endpoints make of whole JSON.
-    arguments = {} if block.input in (None, "") else block.input
+    arguments = block.input
     if not isinstance(arguments, str):
-        arguments = _as_json(arguments)
-    return ToolCall(id=block.id or "", name=block.name, arguments=arguments)
+        arguments = _as_json({} if arguments is None else arguments)
+    return ToolCall(id=block.id or "", name=block.name, arguments=arguments or "{}")

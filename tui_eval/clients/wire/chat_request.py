@@ -12,20 +12,8 @@ from typing import Any
 from tui_eval.clients.sampling import CallOptions, split_sampling
 from tui_eval.clients.wire.reasoning import ANYWHERE, ReasoningRoute
 from tui_eval.clients.wire.replayed_arguments import replayed
-from tui_eval.messages import (
-    AssistantMessage,
-    CustomBaseModel,
-    SystemMessage,
-    TextMessage,
-    ToolCall,
-    ToolMessage,
-    UserMessage,
-    to_message,
-)
+from tui_eval.messages import MESSAGE_TYPES, CustomBaseModel, ToolCall, to_message
 from tui_eval.types import Tool
-
-_MESSAGES = frozenset((SystemMessage, UserMessage, AssistantMessage, ToolMessage, TextMessage))
-"""What needs no `to_message`: to ask pydantic what a message is costs as much as all else."""
 
 
 def to_chat_messages(
@@ -39,7 +27,7 @@ def to_chat_messages(
     wire: list[dict[str, Any]] = []
     has_parts = False
     for given in messages:
-        message: Any = given if type(given) in _MESSAGES else to_message(given)
+        message: Any = given if type(given) in MESSAGE_TYPES else to_message(given)
         role, content = message.role, message.content
         if type(content) is list:
             has_parts = True
