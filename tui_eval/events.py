@@ -312,6 +312,8 @@ class RunFinished(msgspec.Struct, tag="end", array_like=True):
     Args:
         missing_columns: State columns that no rollout's state had, and which key may have been
             meant, as a sentence or nothing.
+        contradictions: Of a run that is read from disk, what its files say against each other, and
+            what counts, as sentences.
     """
 
     seq: int
@@ -320,6 +322,7 @@ class RunFinished(msgspec.Struct, tag="end", array_like=True):
     exit_code: int
     text: str = ""
     missing_columns: dict[str, str] = {}
+    contradictions: list[str] = []
 
 
 class Refused(msgspec.Struct, tag="refused", array_like=True):

@@ -223,7 +223,8 @@ def test_runs_of_other_programs_are_shown_whole_and_left_alone(old: Path) -> Non
     state = opened(run)
     rows = rows_of(run)
     assert state.finished == len(rows)
-    assert state.notices == []
+    assert state.end is not None
+    assert [text for _, text in state.notices] == state.end.contradictions
     assert state.reward_mean.result().mean == pytest.approx(
         sum(one["reward"] for one in rows) / len(rows)
     )

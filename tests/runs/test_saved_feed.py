@@ -163,7 +163,7 @@ def test_why_a_line_is_no_json_is_a_whole_sentence(
     assert [(one.line, one.why) for one in state.unreadable] == [(3, why)]
 
 
-def test_a_run_that_was_asked_for_is_whole_where_its_missing_lines_are_only_unreadable(
+def test_a_run_whose_missing_lines_are_unreadable_is_over_and_not_whole(
     tmp_path: Path, listen: Listen
 ) -> None:
     file = tmp_path / "results.jsonl"
@@ -172,7 +172,7 @@ def test_a_run_that_was_asked_for_is_whole_where_its_missing_lines_are_only_unre
     aged(file)
     state = listen(tmp_path).until(lambda state: state.end is not None)
     assert (state.finished, state.expected, state.waiting) == (3, 4, 0)
-    assert state.end is not None and state.end.status == "finished"
+    assert state.end is not None and state.end.status == "interrupted"
 
 
 def test_a_file_without_metadata_is_over_when_nobody_has_written_it_for_a_while(

@@ -140,8 +140,9 @@ def read_run(run: RunDir) -> tuple[RunState, int]:
 
 
 def tell_unreadable(state: RunState) -> None:
-    """Says on stderr which lines of a run are no rows or have a fault, and why."""
-    told = [text for level, text in state.notices if level == "warning"]
+    """Says on stderr which lines of a run are no rows, and what contradicts them."""
+    against = state.end.contradictions if state.end is not None else []
+    told = [text for level, text in state.notices if level == "warning" and text not in against]
     for text in told[:LINES_TOLD]:
         complain(f"warning: {text}")
     unseen = max(state.unreadable_lines - len(state.unreadable), 0)
@@ -149,6 +150,8 @@ def tell_unreadable(state: RunState) -> None:
     if more > 0 and state.run is not None:
         where = f"see the log (4) of tui-eval open {shlex.quote(state.run.path)}"
         complain(f"warning: {plural(more, 'more line')} like that: {where}")
+    for text in against:
+        complain(f"warning: {text}")
 
 
 def report_run(

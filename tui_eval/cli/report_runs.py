@@ -126,7 +126,10 @@ def _show_objects(objects: list[dict[str, Any]], verdicts: list[Verdict]) -> Non
 
 
 def _show_table(summaries: list[Summary]) -> None:
-    from tui_eval.cli.report import show
+    from tui_eval.cli.report import complain, show
     from tui_eval.cli.table_lines import table_lines, table_width
 
+    for one in summaries:
+        for text in one.end.contradictions if one.end is not None else ():
+            complain(f"warning: {one.run.path}: {text}")
     show(table_lines(summaries, width=table_width()))

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from enum import StrEnum
 from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
@@ -320,10 +320,17 @@ def _doubts(first: Side, second: Side, counts: tuple[int, int, int]) -> Iterator
             yield f"of the {which} run {without}; {as_0:.2f} with errors as 0"
         if count := len(side.facts.no_number):
             yield f"of the {which} run {no_number_text(count)}"
+    yield from _contradictions((("first", a), ("second", b)))
     if a.threshold != b.threshold:
         yield f"an example passes from {a.threshold:g} on in one, from {b.threshold:g} in the other"
     if a.waiting or b.waiting or a.running or b.running:
         yield "not every rollout is finished"
+
+
+def _contradictions(runs: Iterable[tuple[str, RunState]]) -> Iterator[str]:
+    for which, state in runs:
+        if state.end is not None:
+            yield from (f"of the {which} run {text}" for text in state.end.contradictions)
 
 
 def differing_settings(sides: Sequence[Side]) -> dict[str, list[Any]]:

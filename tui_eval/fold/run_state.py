@@ -89,9 +89,14 @@ class RunState(RolloutColumns):
 
     @property
     def expected(self) -> int:
-        """Rollouts of the whole run; those that are there, where nobody told how many."""
-        asked = self.run is None or self.run.asked
-        return self.total if asked else self.total - self.by_stage[WAITING]
+        """Rollouts of the whole run; those that are there, where nobody told how many.
+
+        A last line that is not whole is one of them.
+        """
+        if self.run is None or self.run.asked:
+            return self.total
+        is_torn = bool(self.unreadable) and not self.unreadable[-1].ends
+        return self.total - self.by_stage[WAITING] + is_torn
 
     @property
     def waiting(self) -> int:

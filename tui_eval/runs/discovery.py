@@ -6,7 +6,6 @@ import contextlib
 import os
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
-from datetime import datetime
 from pathlib import Path
 from typing import Any
 
@@ -20,6 +19,7 @@ from tui_eval.runs.facts import (
     env_id_of,
     modified,
     read_facts,
+    told_date,
     told_shape,
 )
 from tui_eval.runs.formats import episodes
@@ -171,7 +171,7 @@ def describe(run: RunDir) -> FoundRun | None:
         n=used if isinstance(used, int) else None,
         done=done,
         total=total,
-        date=_date(facts) or modified(run.results) or modified(run.metadata),
+        date=told_date(facts) or modified(run.results) or modified(run.metadata),
         written_at=modified(run.results) or modified(run.metadata),
         pid=held.pid if held is not None else 0,
         socket=held.socket if held is not None else "",
@@ -222,12 +222,3 @@ def _done(run: RunDir, format: Format, facts: Mapping[str, Any], size: int) -> i
         told = mapping(mapping(facts.get("numbers")).get("counts")).get("finished")
         return told if isinstance(told, int) else None
     return count_lines(run.results)
-
-
-def _date(facts: Mapping[str, Any]) -> float:
-    """Unix seconds of the date that metadata tells, in one of the ways that there were."""
-    text = " ".join(str(facts[key]) for key in ("date", "time") if isinstance(facts.get(key), str))
-    try:
-        return datetime.fromisoformat(text).timestamp()
-    except ValueError:
-        return 0.0

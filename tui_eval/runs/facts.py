@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import tomllib
 from collections.abc import Mapping
+from datetime import datetime
 from pathlib import Path
 from typing import Any
 
@@ -67,12 +68,20 @@ def read_facts(run: RunDir, format: Format) -> dict[str, Any]:
     metadata = read_metadata(run)
     if format is Format.EPISODES:
         config = _read(run.path / episodes.CONFIG)
-        return {**episodes.facts_of(_first(run.results), config), **metadata}
+        found = episodes.facts_of(_first(run.results), config)
+        return {**found, **metadata, "model": found.get("model") or metadata.get("model")}
     if run.is_ours and (asked := read_asked(run)):
-        return asked | metadata
+        return asked | metadata | _as_asked(asked)
     if "run" in metadata and "env_id" not in metadata:
         return prime.facts_of(metadata)
     return metadata
+
+
+def _as_asked(asked: Mapping[str, Any]) -> dict[str, Any]:
+    """What run.toml says better than metadata.json, which anybody may have changed."""
+    shape = count_of(asked.get("examples_taken")), count_of(asked.get("rollouts_per_example"))
+    found = {"num_examples": shape[0], "rollouts_per_example": shape[1]} if all(shape) else {}
+    return found | ({"model": asked["model"]} if asked.get("model") else {})
 
 
 def told_shape(run: RunDir, facts: Mapping[str, Any]) -> tuple[int, int] | None:
@@ -86,7 +95,7 @@ def told_shape(run: RunDir, facts: Mapping[str, Any]) -> tuple[int, int] | None:
 
 def asked_shape(facts: Mapping[str, Any]) -> tuple[int, int]:
     """Examples and rollouts per example as they are told; 0 where they are not, or unbelievably."""
-    shape = _count(facts.get("num_examples")), _count(facts.get("rollouts_per_example"))
+    shape = count_of(facts.get("num_examples")), count_of(facts.get("rollouts_per_example"))
     return shape if shape[0] * shape[1] <= MOST_ROLLOUTS else (0, 0)
 
 
@@ -102,7 +111,8 @@ def asked_values(facts: Mapping[str, Any]) -> dict[str, Any]:
     return {name: value for name, value in both.items() if value not in (None, {}, [])}
 
 
-def _count(value: Any) -> int:
+def count_of(value: Any) -> int:
+    """A count that files tell; 0 where they do not, or unbelievably."""
     return value if isinstance(value, int) and 0 < value < 1 << 31 else 0
 
 
@@ -113,6 +123,15 @@ def _size_of(groups: Any) -> int | None:
         return total
     except (TypeError, ValueError):
         return None
+
+
+def told_date(facts: Mapping[str, Any]) -> float:
+    """Unix seconds of the date that metadata tells, in one of the ways that there were; or 0."""
+    text = " ".join(str(facts[key]) for key in ("date", "time") if isinstance(facts.get(key), str))
+    try:
+        return datetime.fromisoformat(text).timestamp()
+    except (ValueError, OverflowError):
+        return 0.0
 
 
 def modified(path: Path) -> float:
@@ -144,7 +163,7 @@ def started_event(
         num_examples=shape[0],
         rollouts_per_example=shape[1],
         total=shape[0] * shape[1],
-        max_concurrent=_count(facts.get("max_concurrent")),
+        max_concurrent=count_of(facts.get("max_concurrent")),
         saved=not is_unsaved(run),
         sampling_args=dict(mapping(facts.get("sampling_args"))),
         env_args=dict(mapping(facts.get("env_args"))),
@@ -166,6 +185,12 @@ def told_refused(facts: Mapping[str, Any]) -> int | None:
     """How many requests were refused in all sessions; None where nobody counted them."""
     told = facts.get("refused_requests")
     return told if type(told) is int and 0 <= told < 1 << 53 else None
+
+
+def told_missing_columns(facts: Mapping[str, Any]) -> dict[str, str]:
+    """State columns that no rollout had; see `RunFinished.missing_columns`."""
+    pairs = mapping(facts.get("missing_columns")).items()
+    return {name: text for name, text in pairs if isinstance(text, str)}
 
 
 def told_limits(facts: Mapping[str, Any]) -> list[tuple[int, int]]:

@@ -102,8 +102,9 @@ def run_started(run: RunDir) -> RunStarted:
 
 
 def finished_on_disk(run: RunDir) -> list[RolloutFinished]:
-    """Every row that is whole on disk, also those that the index does not have yet."""
-    return [event for event in saved_events(run) if isinstance(event, RolloutFinished)]
+    """Every rollout that is whole on disk, also those that the index does not have yet."""
+    found = (event for event in saved_events(run) if isinstance(event, RolloutFinished))
+    return list({event.row: event for event in found}.values())
 
 
 def read_rollout(run: RunDir, row: int, offset: int, length: int) -> Rollout | None:

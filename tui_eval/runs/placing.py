@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 from typing import Any
 
-from tui_eval.events import RolloutFinished
+from tui_eval.events import RolloutFinished, RowsTakenBack
 from tui_eval.runs.formats.rows import UNTOLD
 from tui_eval.runs.places import RowPlaces
+
+REPEATS_TOLD = 5
+"""Of rows that are there twice so many are named by their lines."""
 
 
 class Counted:
@@ -15,24 +18,29 @@ class Counted:
 
     def __init__(self) -> None:
         self._rows: dict[Any, int] = {}
-        self._most = self._numbered = self._all = 0
+        self._most = self._numbered = 0
+        self.rows = 0
+        """Rows, also those that are there twice."""
 
-    def add(self, events: Sequence[RolloutFinished]) -> None:
+    def add(self, events: Iterable[RolloutFinished]) -> None:
         """Counts some rows; one that tells its number in its group counts those before it."""
         rows, most, numbered = self._rows, self._most, self._numbered
         for event in events:
-            n = rows[event.example_id] = rows.get(event.example_id, 0) + 1
+            self.rows += 1
+            n = rows.get(event.example_id, 0)
+            if not 0 <= event.number < n:  # else it may be one that is counted
+                n += 1
+            rows[event.example_id] = n
             if n > most:
                 most = n
             if event.number >= numbered:
                 numbered = event.number + 1
-        self._all += len(events)
         self._most, self._numbered = most, numbered
 
     @property
     def shape(self) -> tuple[int, int]:
         """Examples, and rollouts of the largest one."""
-        return len(self._rows), max(self._most, min(self._numbered, self._all))
+        return len(self._rows), max(self._most, min(self._numbered, self.rows))
 
 
 def likely_shape(asked: tuple[int, int], counted: tuple[int, int]) -> tuple[int, int]:
@@ -54,7 +62,11 @@ class Placing:
         self.examples, self.per_example = shape
         self.rows = 0
         """Different rollouts so far."""
-        self.errored = False
+        self.repeats = 0
+        """Rows of rollouts that have another row, which counts."""
+        self.repeated_at: list[int] = []
+        """Where the first of them are in the file, in bytes."""
+        self._errored: dict[int, RolloutFinished] = {}
         self._fixed = fixed
         self.places = RowPlaces(self.per_example, self.examples)
         self._seen = bytearray(self.total)
@@ -64,11 +76,15 @@ class Placing:
         """Places that there are."""
         return self.examples * self.per_example
 
+    @property
+    def errored(self) -> bool:
+        """Whether a rollout ended in an error."""
+        return bool(self._errored)
+
     def learn(self, events: Iterable[RolloutFinished]) -> None:
         """Takes over rows that have their places."""
         for event in events:
             self.places.learn(event)
-            self._take(event)
 
     def place(
         self, events: Iterable[RolloutFinished]
@@ -87,17 +103,36 @@ class Placing:
                 misfits.append(event)
                 continue
             event.row, event.number = found
-            self._take(event)
             placed.append(event)
         return placed, misfits
 
-    def _take(self, event: RolloutFinished) -> None:
-        row = event.row
-        if row >= len(self._seen):
-            self.examples = row // self.per_example + 1
-            self._seen.extend(bytes(self.total - len(self._seen)))
-        if not self._seen[row]:
-            self._seen[row] = 1
-            self.rows += 1
-        if event.error is not None:
-            self.errored = True
+    def count(self, events: Iterable[RolloutFinished]) -> list[RolloutFinished | RowsTakenBack]:
+        """What is told of rows that have their places: the first one of a rollout without an error.
+
+        A later one takes the place of one with an error, as with a resume.
+        """
+        told: list[RolloutFinished | RowsTakenBack] = []
+        for event in events:
+            row = event.row
+            if row >= len(self._seen):
+                self.examples = row // self.per_example + 1
+                self._seen.extend(bytes(self.total - len(self._seen)))
+            if self._seen[row]:
+                before = self._errored.get(row)
+                if before is None or event.error is not None:
+                    self._leave_out(event)
+                    continue
+                self._leave_out(self._errored.pop(row))
+                told.append(RowsTakenBack(0, event.at, [before]))
+            else:
+                self._seen[row] = 1
+                self.rows += 1
+            if event.error is not None:
+                self._errored[row] = event
+            told.append(event)
+        return told
+
+    def _leave_out(self, event: RolloutFinished) -> None:
+        self.repeats += 1
+        if len(self.repeated_at) < REPEATS_TOLD:
+            self.repeated_at.append(event.offset)

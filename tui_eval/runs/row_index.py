@@ -60,6 +60,7 @@ class _Kept(msgspec.Struct):
     faults: list[LineUnreadable]
     examples: int
     most: int
+    repeated: list[int]
 
 
 class RowIndex:
@@ -90,6 +91,8 @@ class RowIndex:
         """The last line, where it is not finished."""
         self.shape: tuple[int, int] | None = None
         """Examples, and rollouts of the largest one, as far as the index on disk goes."""
+        self.repeated: list[int] = []
+        """Where lines begin that are there twice; found out by who reads the index."""
         self._entries = 0
         self._file: BinaryIO | None = None
         self._unwritten: list[RolloutFinished] | None = None
@@ -115,7 +118,7 @@ class RowIndex:
         self.covered, self.lines, self._entries = kept.covered, kept.lines, kept.entries
         self.unreadable, self.faults = kept.unreadable, kept.faults
         self._doubts = sum(fault.shown for fault in self.faults)
-        self.shape = (kept.examples, kept.most)
+        self.shape, self.repeated = (kept.examples, kept.most), kept.repeated
 
     def _check_beside(self) -> None:
         reader = IndexReader(self._path)
@@ -129,6 +132,11 @@ class RowIndex:
         newer = index.st_mtime >= results.st_mtime
         if newer if reader.end == results.st_size else self._tail(reader.end, 1) == _digest(b"\n"):
             self.covered, self.lines, self._entries = reader.end, found, reader.position
+
+    @property
+    def source(self) -> Path:
+        """The results file."""
+        return self._run.results
 
     @property
     def _state_path(self) -> Path:
@@ -226,6 +234,13 @@ class RowIndex:
         place = line.number, line.offset, line.length
         return LineUnreadable(0, 0.0, name, *place, why, line.ends, line.row is not None)
 
+    def once(self, events: list[RolloutFinished]) -> list[RolloutFinished]:
+        """Events without those of lines that are there twice."""
+        if not self.repeated:
+            return events
+        left_out = set(self.repeated)
+        return [event for event in events if event.offset not in left_out]
+
     def keep(self, events: list[RolloutFinished]) -> None:
         """Writes events behind the others; in memory where the disk refuses."""
         if not events or (self._refused and self._beside):
@@ -292,6 +307,7 @@ class RowIndex:
             faults=self.faults,
             examples=shape[0],
             most=shape[1],
+            repeated=self.repeated,
         )
         write_atomically(self._state_path, msgspec.json.encode(kept))
 

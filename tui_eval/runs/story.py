@@ -17,12 +17,15 @@ from tui_eval.events import (
     RolloutFinished,
     RunFinished,
 )
+from tui_eval.runs.contradictions import RowSums, contradictions, told_metrics
 from tui_eval.runs.facts import (
     asked_shape,
     metadata_fault,
     modified,
     read_facts,
+    read_metadata,
     started_event,
+    told_missing_columns,
     told_shape,
 )
 from tui_eval.runs.formats import osmosis
@@ -31,6 +34,7 @@ from tui_eval.runs.formats.rows import reward_fault, told
 from tui_eval.runs.layout import RunDir
 from tui_eval.runs.lock import holder
 from tui_eval.runs.placing import Counted, Placing, likely_shape
+from tui_eval.runs.repeated_lines import count_once
 from tui_eval.runs.row_index import MOST_FAULTS, BrokenIndexError, RowIndex
 from tui_eval.runs.scan import Line, LineNumbers
 from tui_eval.runs.unfinished import unfinished_tokens
@@ -98,25 +102,21 @@ class Story:
         scanned = index.scanned()
         yield self._start(trusted or self._shape(index, scanned))
         for batch in index.kept():
-            self._counted.add(batch)
+            self._counted.add(index.once(batch))
             yield self._told(batch, known=self._trusted)
         yield from self._scan(scanned)
 
     def _shape(self, index: RowIndex, scanned: Iterator[list[RolloutFinished]]) -> tuple[int, int]:
         """The shape of another program's run, from as much of it as may be read first."""
-        counted = Counted()
         if index.shape is None or self._exact:
             for batch in scanned:
-                counted.add(batch)
                 index.keep(batch)
                 if index.covered > COUNTED_BYTES and not self._exact:
                     break
-        if self._exact:
-            counted = Counted()
-            for batch in index.kept():
-                counted.add(batch)
         known = None if self._exact else index.shape
-        return likely_shape(asked_shape(self._facts), known or counted.shape)
+        if known is None:
+            known = count_once(index, asked_shape(self._facts)).shape
+        return likely_shape(asked_shape(self._facts), known)
 
     def _scan(self, scanned: Iterator[list[RolloutFinished]]) -> Iterator[list[Event]]:
         """Tells rows as they are read; all anew where an example turns out to have more."""
@@ -126,14 +126,16 @@ class Story:
         for batch in scanned:
             if self._trusted:
                 events = self._told(batch)
-                batch = [event for event in events if isinstance(event, RolloutFinished)]
+                batch = self._placed
             if writes:
                 index.keep(batch)
             if not self._trusted:
-                self._counted.add(batch)
+                self._counted.add(index.once(batch))
                 self._outgrown = self._counted.shape[1] > self._placing.per_example
                 events = self._told(batch)
             yield events
+        if self._outgrown:
+            self._counted = count_once(index, asked_shape(self._facts))
         index.save(self._counted.shape)
         if self._outgrown:
             self._unplaced = 0
@@ -146,6 +148,8 @@ class Story:
 
     def _start(self, shape: tuple[int, int]) -> list[Event]:
         self._placing = Placing(shape, fixed=self._trusted)
+        self._sums = RowSums(told_metrics(read_metadata(self.run)))
+        self._noticed: set[str] = set()
         self._started = started_event(self.run, self.format, self._facts, shape)
         self._started.reading = self._reading
         self._started.asked = self._trusted or self._asked_holds()
@@ -157,18 +161,21 @@ class Story:
     def _told(self, batch: list[RolloutFinished], known: bool = False) -> list[Event]:
         """The events of some rows; before them more places, where there are too few."""
         placing, index = self._placing, self._index
-        placed, misfits = batch, list[RolloutFinished]()
+        placed, misfits = index.once(batch) if index else batch, list[RolloutFinished]()
         if known:
-            placing.learn(batch)
+            placing.learn(placed)
         else:
-            placed, misfits = placing.place(batch)
+            placed, misfits = placing.place(placed)
+        self._placed = placed
+        rows = placing.count(placed)
+        self._sums.add(rows)
         events: list[Event] = []
         if placing.total > self._started.total:
             self._started = replace(
                 self._started, total=placing.total, num_examples=placing.examples
             )
             events.append(self._started)
-        events += placed
+        events += rows
         events += self._faults(misfits)
         if index is not None:
             done = batch[-1].offset + batch[-1].length if batch else index.covered
@@ -241,15 +248,15 @@ class Story:
     def _end(self) -> list[Event]:
         """How the run ended; nothing while somebody may still write it."""
         placing, asked = self._placing, self._started.asked
-        read = placing.rows + (self._unread if not self.run.is_ours else 0)
-        whole = read >= placing.total if asked else placing.rows > 0
+        is_torn = self._told_torn is not None
+        whole = placing.rows >= placing.total if asked else placing.rows > 0 and not is_torn
         if not self._exact:
             if self._is_held():
                 self._goes_on = True
                 return self._with_unfinished()
             if not self.run.is_ours and not (whole and asked) and not self._quiet():
                 return []
-            if not asked and not read:
+            if not asked and not placing.rows + self._unread:
                 return []  # an empty file may become anything
         self._ended = True
         again = self._told_again() or self._with_unfinished()
@@ -259,9 +266,19 @@ class Story:
         if not whole and self._facts.get("status") == OUT_OF_BUDGET:
             status, code = OUT_OF_BUDGET, 4
         why = "" if whole else str(self._facts.get("stopped_because") or "")
-        missing = _texts(self._facts.get("missing_columns"))
-        end = RunFinished(0, self._started.complete_at, status, code, why, missing)
-        return [*again, end]
+        missing = told_missing_columns(self._facts)
+        told = self._contradictions()
+        end = RunFinished(0, self._started.complete_at, status, code, why, missing, told)
+        new = [text for text in told if text not in self._noticed]
+        self._noticed.update(new)
+        return [*again, *(Noticed(0, time.time(), "warning", text) for text in new), end]
+
+    def _contradictions(self) -> list[str]:
+        """What the files say against each other; nothing while an engine writes them."""
+        if self._is_held():
+            return []
+        repeated = self._index.repeated if self._index is not None else []
+        return contradictions(self.run, self._facts, self._placing, repeated, self._sums)
 
     def _told_again(self) -> list[Event]:
         """What the run is after somebody went on with it: its metadata tells more now."""
@@ -384,9 +401,3 @@ def _stamp(run: RunDir) -> tuple[int, int, int] | None:
     except OSError:
         return None
     return status.st_size, status.st_mtime_ns, status.st_ino
-
-
-def _texts(value: object) -> dict[str, str]:
-    """Texts by name; what else a file holds is left out."""
-    pairs = value.items() if isinstance(value, dict) else ()
-    return {str(name): text for name, text in pairs if isinstance(text, str)}

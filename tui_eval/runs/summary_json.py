@@ -49,6 +49,7 @@ def summary_object(state: RunState) -> dict[str, Any]:
         "refused_requests": summary.refused_requests,
         "last_cause": summary.last_cause or None,
         "missing_columns": summary.missing_columns,
+        "contradictions": end.contradictions if end is not None else [],
         "time_s": summary.seconds or None,
         "path": str(Path(run.path).absolute()),
         "saved": run.saved,

@@ -1,0 +1,171 @@
+"""What metadata.json says against the rows of its run, which count."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any
+
+from tui_eval.events import RolloutFinished, RowsTakenBack
+from tui_eval.fold.saved_values import mapping, number_of
+from tui_eval.runs.facts import count_of, read_metadata, told_date
+from tui_eval.runs.layout import RunDir
+from tui_eval.runs.placing import REPEATS_TOLD, Placing
+from tui_eval.runs.scan import LineNumbers
+
+TOLERANCE = 1e-6
+"""Means differ by more than that, as a share of them: sums are rounded in several ways."""
+NEAR_S = 36 * 3600.0
+"""Dates without a time zone are no nearer to the rows."""
+COUNT = "the rows count"
+
+
+class RowSums:
+    """Sums over the rows that count, of what metadata says the means of.
+
+    Args:
+        metrics: Those of which it says the means.
+    """
+
+    def __init__(self, metrics: Iterable[str]) -> None:
+        self.rows = self.errored = self.rewarded = 0
+        self.reward = 0.0
+        self.by_example: dict[Any, tuple[float, int]] = {}
+        self.metrics = dict.fromkeys(metrics, (0.0, 0))
+        self.first, self.last = math.inf, -math.inf
+
+    def add(self, events: Iterable[RolloutFinished | RowsTakenBack]) -> None:
+        """Takes in what `Placing.count` tells."""
+        for event in events:
+            if isinstance(event, RowsTakenBack):
+                self.rows -= len(event.rows)
+                self.errored -= len(event.rows)
+                continue
+            self.rows += 1
+            if event.started_at > 0:
+                self.first = min(self.first, event.started_at)
+                self.last = max(self.last, event.at)
+            if event.error is not None:
+                self.errored += 1
+                continue
+            if event.reward is not None:
+                self.rewarded += 1
+                self.reward += event.reward
+                total, n = self.by_example.get(event.example_id, (0.0, 0))
+                self.by_example[event.example_id] = total + event.reward, n + 1
+            for name, (total, n) in self.metrics.items():
+                if (value := event.metrics.get(name)) is not None:
+                    self.metrics[name] = total + value, n + 1
+
+
+def told_metrics(metadata: Mapping[str, Any]) -> dict[str, float]:
+    """Means of metrics that metadata tells, by name."""
+    told = mapping(metadata.get("avg_metrics")).items()
+    return {str(name): value for name, one in told if (value := number_of(one)) is not None}
+
+
+def contradictions(
+    run: RunDir,
+    facts: Mapping[str, Any],
+    placing: Placing,
+    repeated: Sequence[int],
+    sums: RowSums,
+) -> list[str]:
+    """What the files of a run that has ended say against each other, and what counts.
+
+    Args:
+        facts: What counts beside the rows: see `facts.read_facts`.
+        repeated: Where lines begin that are there twice and were not placed.
+    """
+    found, metadata = [], read_metadata(run)
+    if count := placing.repeats + len(repeated):
+        first = sorted([*placing.repeated_at, *repeated])[:REPEATS_TOLD]
+        found.append(_repeats(run.results, first, count))
+    if metadata:
+        found += _settings(run, metadata, facts, (placing.examples, placing.per_example))
+    if sums.rows:
+        found += _date(metadata, sums)
+        found += _means(metadata, sums)
+    return found
+
+
+def _settings(
+    run: RunDir, metadata: Mapping[str, Any], facts: Mapping[str, Any], shape: tuple[int, int]
+) -> Iterator[str]:
+    told = count_of(metadata.get("num_examples")), count_of(metadata.get("rollouts_per_example"))
+    asked = count_of(facts.get("num_examples")), count_of(facts.get("rollouts_per_example"))
+    says = f"{run.metadata.name} says num_examples {told[0]} and rollouts_per_example {told[1]}, "
+    if all(told) and asked != told and run.is_ours:
+        yield f"{says}run.toml says {asked[0]} and {asked[1]}: run.toml counts"
+    elif all(told) and (shape[0] > told[0] or shape[1] > told[1]) and "groups" not in facts:
+        yield f"{says}the rows show {shape[0]} and {shape[1]}: {COUNT}"
+    model, counts = metadata.get("model"), facts.get("model")
+    if model and counts and model != counts:
+        which = "run.toml says" if run.is_ours else "the rows show"
+        count = "run.toml counts" if run.is_ours else COUNT
+        yield f"{run.metadata.name} says model {model}, {which} {counts}: {count}"
+
+
+def _date(metadata: Mapping[str, Any], sums: RowSums) -> Iterator[str]:
+    date = told_date(metadata)
+    if date and not sums.first - NEAR_S <= date <= sums.last + NEAR_S < math.inf:
+        if math.isinf(sums.first):
+            return
+        day = datetime.fromtimestamp(sums.first, UTC).date().isoformat()
+        yield f"metadata.json says date {metadata['date']}, the rows are of {day}: {COUNT}"
+
+
+def _means(metadata: Mapping[str, Any], sums: RowSums) -> Iterator[str]:
+    finished = mapping(mapping(metadata.get("numbers")).get("counts")).get("finished")
+    if isinstance(finished, int) and finished != sums.rows:
+        if finished > sums.rows:  # else it was written before the last of them
+            says = f"metadata.json says that {finished} rollouts are finished"
+            yield f"{says}, there are rows of {sums.rows}: {COUNT}"
+        return
+    told = number_of(metadata.get("avg_reward"))
+    if told is not None and sums.rewarded and not _is_mean_reward(told, sums):
+        yield _differs("avg_reward", told, sums.reward / sums.rewarded)
+    told = number_of(metadata.get("avg_error"))
+    if told is not None and not _near(told, sums.errored / sums.rows):
+        yield _differs("avg_error", told, sums.errored / sums.rows)
+    if sums.errored:
+        return  # programs take in metrics of such rows in different ways
+    for name, told in told_metrics(metadata).items():
+        total, n = sums.metrics.get(name, (0.0, 0))
+        if n and not _near(told, total / n) and not _near(told, total / sums.rows):
+            yield _differs(f"avg_metrics.{name}", told, total / n)
+
+
+def _is_mean_reward(told: float, sums: RowSums) -> bool:
+    """Whether a number is the mean reward in one of the ways in which it is taken."""
+    every = sums.reward / sums.rewarded, sums.reward / sums.rows
+    of_examples = [total / n for total, n in sums.by_example.values()]
+    if any(_near(told, one) for one in (*every, sum(of_examples) / len(of_examples))):
+        return True
+    left = told * sums.rows - sums.reward  # what rows with an error may have added
+    return sums.errored > 0 and 0.0 <= left <= sums.errored
+
+
+def _near(told: float, found: float) -> bool:
+    """Whether two means are the same; one that overflows is not compared."""
+    return not math.isfinite(found) or abs(told - found) <= TOLERANCE * max(1.0, abs(found))
+
+
+def _differs(name: str, told: float, found: float) -> str:
+    text = f"{found:.4g}"
+    if text == f"{told:.4g}":
+        text = repr(found)
+    return f"metadata.json says {name} {told!r}, the rows come to {text}: {COUNT}"
+
+
+def _repeats(path: Path, offsets: list[int], count: int) -> str:
+    """That rows are there twice, the first of them at these offsets, and which count."""
+    numbers = LineNumbers(path)
+    lines = ", ".join(str(numbers.at(offset)) for offset in offsets)
+    more = ", …" if count > len(offsets) else ""
+    what = f"{count} rows are there twice and count once: lines"
+    if count == 1:
+        what = "1 row is there twice and counts once: line"
+    return f"{path.name}: {what} {lines}{more}; of each the first one without an error counts"
