@@ -87,7 +87,7 @@ def test_what_an_engine_that_was_killed_did_not_tell_is_counted(here: Path) -> N
 
 
 def test_a_run_of_ours_is_told_from_its_metadata(here: Path) -> None:
-    reward = {"mean": 0.75, "low": 0.5, "high": 1.0, "n": 3}
+    reward = {"mean": 0.75, "low": 0.5, "high": 1.0, "n": 3, "weight": 2.5}
     write_run(
         here / "outputs/evals/e--m/one",
         [line(0, 0), line(0, 1), line(1, 0)],

@@ -390,7 +390,7 @@ async def test_zoomed_numbers_stand_in_two_columns_and_errors_are_still_gone_to(
     async with staged_app(over(), size=size) as stage:
         await stage.press("3", "z")
         lines = shown(stage).splitlines()
-        assert "reward 0.65" in lines[0] and "metric" in lines[0]
+        assert "reward 0.65" in lines[0] and "pass@k" in lines[0]
         assert any("a model call" in line for line in lines)
         at = next(at for at, line in enumerate(lines) if line.split()[:1] == ["example"])
         assert [line.split()[0] for line in lines[at + 1 : at + 9]] == [

@@ -40,10 +40,10 @@ async def test_a_narrow_header_gives_the_interval_away_before_the_reward_with_er
 async def test_a_narrow_header_gives_its_names_away_before_the_interval_of_the_reward() -> None:
     good = [event for event in all_events() if getattr(event, "error", None) is None]
     async with staged_app(ScriptedFeed(good, saved_rows()), size=(80, 24)) as stage:
-        assert "reward 0.65 [0.54, 0.77]" in stage.text(stage.live.header).splitlines()[0]
+        assert "reward 0.65 [0.53, 0.78]" in stage.text(stage.live.header).splitlines()[0]
         await stage.pilot.resize_terminal(62, 24)
         await stage.until(lambda: stage.live.header.size.width == 62)
-        assert "reward 0.65 [0.54, 0.77]" in stage.text(stage.live.header).splitlines()[0]
+        assert "reward 0.65 [0.53, 0.78]" in stage.text(stage.live.header).splitlines()[0]
 
 
 async def test_a_turn_of_tool_calls_alone_has_a_head_with_its_time() -> None:

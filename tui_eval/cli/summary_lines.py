@@ -14,7 +14,6 @@ from tui_eval.model_names import is_same_model
 from tui_eval.printable import one_line
 from tui_eval.stats.cost import prices_text
 from tui_eval.stats.examples import ExampleFigures
-from tui_eval.stats.intervals import interval_name
 from tui_eval.stats.mean import Mean
 from tui_eval.stats.passk import ks_up_to
 from tui_eval.stats.quantiles import Quantiles
@@ -78,9 +77,8 @@ def _number(value: float, digits: int) -> str:
 def _reward_lines(summary: Summary) -> Iterator[str]:
     reward = summary.reward
     if reward.low is not None and reward.high is not None:
-        how = interval_name(reward.method, reward.weight, reward.groups, reward.n)
-        low, high = decimal_text(reward.low, 2), decimal_text(reward.high, 2)
-        yield from _wrapped("Reward, 95% interval", [f"{low} to {high} ({how})"])
+        ends = f"{decimal_text(reward.low, 2)} to {decimal_text(reward.high, 2)}"
+        yield from _wrapped("Reward, 95% interval", [f"{ends} ({reward.interval_name})"])
     by_example = summary.example_mean
     if reward.mean is not None and by_example is not None and not is_equal(reward.mean, by_example):
         told = f"Mean of the examples' means: {decimal_text(by_example, 2)}"

@@ -45,7 +45,8 @@ class FoundRun:
     Args:
         format: What wrote it, as `runs.formats` calls it.
         reward: Mean of the rewards, and its 95 % interval from `low` to `high`; None where the
-            metadata does not tell, and another program's may be wrong: see `measured`.
+            metadata does not tell, and another program's may be wrong: see `measured`. An earlier
+            version's interval is left out, as it is by another rule.
         n: Rollouts that the mean is over; None where that is not told.
         errored: Rollouts that are told to have ended in an error.
         done: Rollouts that are on disk; None where the file is too large to count at once.
@@ -160,14 +161,15 @@ def describe(run: RunDir) -> FoundRun | None:
     if not run.is_ours and total is not None and done is not None and done > total:
         total = None  # its counts are wrong
     used, errored = numbers.get("n"), facts.get("n_errored")
+    is_outdated = _has_outdated_interval(numbers)
     found = FoundRun(
         run=run,
         format=format.value,
         env_id=env_id_of(run, facts),
         model=str(facts.get("model") or "?"),
         reward=number_of(numbers.get("mean", facts.get("avg_reward"))),
-        low=number_of(numbers.get("low")),
-        high=number_of(numbers.get("high")),
+        low=None if is_outdated else number_of(numbers.get("low")),
+        high=None if is_outdated else number_of(numbers.get("high")),
         n=used if isinstance(used, int) else None,
         done=done,
         total=total,
@@ -181,9 +183,10 @@ def describe(run: RunDir) -> FoundRun | None:
         classes=_counts(figures.get("error_classes")),
         failed_tools=_counts(figures.get("counts")).get("failed_tools", 0),
     )
-    if run.is_ours:
-        return measured(found) if is_behind and done is not None else found
-    return measured(found) if 0 < size <= MEASURED_BYTES else found
+    if is_behind and done is not None:
+        return measured(found)
+    is_doubtful = not run.is_ours or is_outdated
+    return measured(found) if is_doubtful and 0 < size <= MEASURED_BYTES else found
 
 
 def measured(found: FoundRun) -> FoundRun:
@@ -206,6 +209,13 @@ def measured(found: FoundRun) -> FoundRun:
         classes=dict(state.outcomes.classes),
         failed_tools=state.outcomes.failed_tools,
     )
+
+
+def _has_outdated_interval(reward: Mapping[str, Any]) -> bool:
+    """Whether it is of a version that took 1.96 standard errors, or Wilson over the examples."""
+    if reward.get("low") is None or "weight" in reward:
+        return False
+    return reward.get("method") != "wilson" or reward.get("n") != reward.get("examples")
 
 
 def _counts(told: Any) -> dict[str, int]:

@@ -10,6 +10,7 @@ from tui_eval.stats.intervals import (
     Interval,
     degrees_of_freedom,
     effective_number,
+    interval_name,
     t_interval,
     unseen_share,
     wilson,
@@ -51,6 +52,13 @@ class Mean(NamedTuple):
     high: float | None
     method: str
     weight: float | None = None
+
+    @property
+    def interval_name(self) -> str:
+        """What the interval is, and over how many values; empty where there is none."""
+        if self.low is None:
+            return ""
+        return interval_name(self.method, self.weight, self.groups, self.n)
 
     def with_zeros(self, count: int) -> float | None:
         """What the mean would be with so many further values of 0; None where that is none."""

@@ -12,6 +12,7 @@ from tui_eval.fold.transcript import Rollout
 from tui_eval.runs.export.source import ExportSource
 from tui_eval.runs.facts import asked_values
 from tui_eval.stats.cost import dollars_text
+from tui_eval.stats.intervals import Interval
 from tui_eval.stats.mean import Mean
 from tui_eval.token_kinds import in_words, named
 
@@ -27,7 +28,11 @@ def mean_text(mean: Mean) -> str:
     """A mean with its interval."""
     if mean.low is None or mean.high is None:
         return number_text(mean.mean)
-    return f"{number_text(mean.mean)} (95 %: {number_text(mean.low)} to {number_text(mean.high)})"
+    return f"{number_text(mean.mean)} {_interval_text((mean.low, mean.high))}"
+
+
+def _interval_text(interval: Interval) -> str:
+    return f"(95 %: {number_text(interval[0])} to {number_text(interval[1])})"
 
 
 def _tokens_text(
@@ -51,6 +56,7 @@ def summary_facts(source: ExportSource) -> dict[str, str]:
         "title": f"{run.env_id} with {run.model}",
         "status": summary.status,
         "reward": mean_text(summary.reward),
+        **({"95 % interval": name} if (name := summary.reward.interval_name) else {}),
         **_left_out(summary),
         "rollouts": f"{summary.finished:,} of {summary.total:,}, {errors}",
         "examples": f"{summary.examples:,}, {run.rollouts_per_example} rollouts each",
@@ -65,7 +71,11 @@ def summary_facts(source: ExportSource) -> dict[str, str]:
     for rate in summary.pass_rates:
         of = rate.examples + rate.left_out
         over = f", over {rate.examples:,} of {of:,} examples" if rate.left_out else ""
-        found[f"pass@{rate.k}"] = f"{number_text(rate.any_passes)}{over}"
+        for name, value, interval in (
+            (f"pass@{rate.k}", rate.any_passes, rate.any_interval),
+            (f"pass^{rate.k}", rate.all_pass, rate.all_interval),
+        ):
+            found[name] = f"{number_text(value)} {_interval_text(interval)}{over}"
     read, written = summary.told_tokens
     found["tokens"] = _tokens_text(read, written, written, summary.kinds)
     if summary.cost is not None:
@@ -95,12 +105,16 @@ def _left_out(summary: Summary) -> dict[str, str]:
 
 
 def metric_facts(source: ExportSource) -> dict[str, str]:
-    """The mean of every metric with its interval."""
+    """The mean of every metric with its interval, and what that is."""
     state = source.state
-    found = {name: mean_text(mean.result()) for name, mean in state.metrics.items()}
+    found = {name: _named_mean_text(mean.result()) for name, mean in state.metrics.items()}
     for name, count in state.facts.metrics_no_number.items():
         found[name] = f"{found.get(name, number_text(None))}; {count:,} no number"
     return found
+
+
+def _named_mean_text(mean: Mean) -> str:
+    return f"{mean_text(mean)}, {mean.interval_name}".removesuffix(", ")
 
 
 def facts_of(source: ExportSource, rollout: Rollout) -> dict[str, str]:

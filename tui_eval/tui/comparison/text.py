@@ -16,7 +16,7 @@ from tui_eval.fold.comparison import (
 from tui_eval.fold.run_state import RunState
 from tui_eval.printable import one_line
 from tui_eval.runs.layout import RunDir
-from tui_eval.runs.summary_json import VERSION
+from tui_eval.runs.summary_json import VERSION, mean_object
 from tui_eval.tui.comparison.changes import judged_texts, lettered
 from tui_eval.tui.comparison.reward_test import reward_test
 from tui_eval.tui.look.figures import (
@@ -120,6 +120,7 @@ def comparison_object(runs: Sequence[ToldRun], only: str | None) -> dict[str, An
     return {
         "version": VERSION,
         "runs": [str(one.run.place.absolute()) for one in runs],
+        "rewards": [mean_object(one.side.state.reward_mean.result()) for one in runs],
         "errors": [_errors_object(one.side.state) for one in runs],
         "settings": differing_settings([one.side for one in runs]),
         "comparisons": [

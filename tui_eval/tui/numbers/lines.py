@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from itertools import chain, zip_longest
+from typing import TypeAlias
 
 from tui_eval.fold.run_state import RunState
 from tui_eval.printable import one_line
@@ -22,6 +23,7 @@ from tui_eval.tui.look.ink import EMPTY, Line, Span, cut_line, left, line_width,
 from tui_eval.tui.look.wrap import shown_lines
 from tui_eval.tui.numbers.number_line import NumberLine
 from tui_eval.tui.numbers.outcomes import errors, left_out, stops, tools
+from tui_eval.tui.numbers.pass_rates import pass_rate_table, pass_rates
 from tui_eval.tui.numbers.spending import refusals, spending
 
 MEASURE = 84
@@ -64,8 +66,12 @@ def _lines(*sections: Iterator[Line | NumberLine]) -> Iterator[NumberLine]:
 def _two_columns(state: RunState, width: int) -> Iterator[NumberLine]:
     """Rewards, and what can be gone to from them, on the left; all else on the right."""
     first = min((width - APART) * 11 // 20, MEASURE)
+    sections = ((pass_rate_table, 1) if one[0] is pass_rates else one for one in SECTIONS)
+    chosen: tuple[list[Section], list[Section]] = ([], [])
+    for section, side in sections:
+        chosen[side].append(section)
     sides = [
-        list(_lines(*(section(state, cells) for section, side in SECTIONS if side == at)))
+        list(_lines(*(section(state, cells) for section in chosen[at])))
         for at, cells in enumerate((first, min(width - first - APART, MEASURE)))
     ]
     without = NumberLine(EMPTY)
@@ -104,6 +110,9 @@ def _reward(state: RunState, width: int) -> Iterator[Line | NumberLine]:
         (f" {interval}" if interval else "", "muted"),
     )
     yield spread(start, ((_scored(state, reward), "muted"),), width)
+    if name := reward.interval_name:
+        long = f"95 % interval: {name}"
+        yield cut_line(((long if len(long) <= width else name, "faint"),), width)
     if state.errored:
         yield from left_out(state, reward, width)
     if not state.outcomes.later_code:
@@ -118,46 +127,6 @@ def _reward(state: RunState, width: int) -> Iterator[Line | NumberLine]:
         told = f"{one.used:,} of {one.finished:,} scored"
         line = spread(mean, ((told, "muted"),), width)
         yield NumberLine(line, ("where", f"code:{one.number}"))
-
-
-def _pass_rates(state: RunState, width: int) -> Iterator[Line]:
-    examples = state.total // state.per_example
-    rates = state.pass_rates.result(examples)
-    if not rates:
-        return
-    spans: list[Span] = []
-    for rate in rates:
-        told = _rate(f"pass@{rate.k}", rate.any_passes)
-        if line_width(spans) + line_width(told) > width + 2:
-            break
-        spans += told
-    last = rates[-1]
-    all_pass = _rate(f"pass^{last.k}", last.all_pass)
-    passes = f"passes from {state.threshold:g}"
-    notes = [passes]
-    if last.left_out:
-        over = f"@{last.k} and ^{last.k} over {last.examples:,} of {examples:,} examples"
-        short = f"@{last.k} ^{last.k} over {last.examples:,} of {examples:,}"
-        notes = [f"{over} · {passes}", f"{short} · {passes}", over, short]
-    below: Line = ()
-    if line_width(spans) + line_width(all_pass) <= width + 2:
-        spans += all_pass
-    else:
-        below = all_pass
-    room = width - line_width(below)
-    note = next((one for one in notes if len(one) <= room), notes[-1])
-    below = (*below, (note, "faint"))
-    if line_width(spans) + line_width(below) <= width:
-        yield spread(tuple(spans), below, width)
-    else:
-        yield tuple(spans[:-1])
-        yield cut_line(below, width)
-    if passes not in note:
-        yield ((passes, "faint"),)
-
-
-def _rate(name: str, value: float) -> Line:
-    return ((f"{name} ", "muted"), (reward_text(value), ""), ("  ", ""))
 
 
 def _histogram(state: RunState, width: int) -> Iterator[Line]:
@@ -277,9 +246,11 @@ def _notices(state: RunState, width: int) -> Iterator[Line]:
         yield (("! " if level == "warning" else "· ", ink), (one_line(text, width - 2), ink))
 
 
-SECTIONS: tuple[tuple[Callable[[RunState, int], Iterator[Line | NumberLine]], int], ...] = (
+Section: TypeAlias = Callable[[RunState, int], Iterator[Line | NumberLine]]
+
+SECTIONS: tuple[tuple[Section, int], ...] = (
     (_reward, 0),
-    (_pass_rates, 0),
+    (pass_rates, 0),
     (_histogram, 0),
     (_trend, 0),
     (_metrics, 1),
