@@ -372,6 +372,26 @@ def test_a_reward_that_is_no_float_is_a_scoring_error(
     assert "Progress" not in done.out
 
 
+def test_scores_pass_by_the_one_tolerance_and_those_that_are_no_number_are_none(
+    program: Program, project: Any, fault_server: FaultServer
+) -> None:
+    project("troubles")
+    write_rows(program, ["works"])
+    (program.folder / "scores.py").write_text(
+        "def rounded(solution_str, ground_truth, extra_info):\n    return 0.7 + 0.2 + 0.1\n"
+        "def huge(solution_str, ground_truth, extra_info):\n    return 1e308\n"
+    )
+    words = "-m troubles:troubles -d rows.jsonl --eval-fn scores:rounded --model demo --n 2"
+    assert agent(program, f"{words} -o results.json -q").code == 0
+    scores = results(program)["summary"]["eval_fns"]["scores:rounded"]
+    assert (scores["pass_at_1"], scores["failed_runs"]) == (1.0, 0)
+    assert program.only_run().metadata["pass_at_k"] == {"1": 1.0, "2": 1.0}
+    done = agent(program, f"{words} --eval-fn scores:huge -o huge.json -q")
+    assert done.code == 3, done
+    found = results(program, "huge.json")["summary"]["eval_fns"]["scores:huge"]
+    assert (found["mean"], found["failed_runs"], found["mean_without_failed"]) == (0.0, 2, None)
+
+
 def test_an_interrupted_run_writes_what_there_is_and_goes_on(
     program: Program, project: Any, fault_server: FaultServer
 ) -> None:

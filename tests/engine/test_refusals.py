@@ -125,22 +125,24 @@ def test_a_dataset_that_cannot_be_used_says_why(
 
 
 @pytest.mark.parametrize("flags", [(), ("-s",), ("--no-preflight",)])
+@pytest.mark.parametrize("threshold", ["'high'", "float('nan')", "10**400"])
 def test_a_threshold_that_is_no_number_is_told_with_all_else(
-    program: Program, flags: tuple[str, ...]
+    program: Program, flags: tuple[str, ...], threshold: str
 ) -> None:
     program.environment(
         "high",
-        """
+        f"""
         import tui_eval as vf
 
         def load_environment():
-            env = vf.SingleTurnEnv(dataset=[{"question": "1"}], rubric=vf.Rubric())
-            env.pass_threshold = "high"
+            env = vf.SingleTurnEnv(dataset=[{{"question": "1"}}], rubric=vf.Rubric())
+            env.pass_threshold = {threshold}
             return env
         """,
     )
     done = program.run("high", *DEMO, "-T", "warm", *flags)
-    assert_refused(done, "its pass_threshold is 'high', which is no number", "-T/--temperature")
+    assert_refused(done, "-T/--temperature", "which is no number")
+    assert f"its pass_threshold is {eval(threshold)!r}"[:40] in done.err
 
 
 def test_a_run_whose_files_cannot_be_laid_out_leaves_nothing(program: Program) -> None:

@@ -29,6 +29,7 @@ from tui_eval.events import (
     Stage,
 )
 from tui_eval.fold.columns import Columns
+from tui_eval.fold.projection import projected_cost, projected_tokens
 from tui_eval.fold.run_state import RunState
 
 
@@ -478,28 +479,28 @@ def test_a_saved_run_that_is_read_anew_forgets_its_rows() -> None:
 
 def test_the_cost_of_the_whole_is_projected_from_what_has_finished() -> None:
     state = folded(started(4, 2, input_price=2.0, output_price=10.0))
-    assert state.projected_cost is None
+    assert projected_cost(state) is None
     state.apply(staged(5, Stage.MODEL, input_tokens=500_000))
-    assert state.projected_cost is None, "nothing has finished"
+    assert projected_cost(state) is None, "nothing has finished"
     state.apply(finished(0, 1.0, input_tokens=1_000_000, output_tokens=100_000))
     state.apply(finished(1, 0.0, input_tokens=500_000, output_tokens=0, lost_input=500_000))
     assert state.cost == pytest.approx(6.0)
-    assert state.projected_cost == pytest.approx((3.0 + 2.0) / 2 * 8)
+    assert projected_cost(state) == pytest.approx((3.0 + 2.0) / 2 * 8)
     dear = folded(
         started(1, 2, input_price=1.0, output_price=1.0),
         finished(0, 1.0, input_tokens=1, output_tokens=1),
         staged(1, Stage.MODEL, input_tokens=1_000_000),
     )
-    assert dear.projected_cost is None, "more than that is spent already"
+    assert projected_cost(dear) is None, "more than that is spent already"
     dear.apply(finished(1, 1.0, input_tokens=2_000_000))
-    assert dear.projected_cost == dear.cost
+    assert projected_cost(dear) == dear.cost
     stopped = folded(
         started(2, 2, input_price=1.0, output_price=1.0, lost={2: (3_000_000, 0)}),
         finished(0, 1.0, input_tokens=1_000_000, output_tokens=0),
     )
-    assert stopped.projected_cost == pytest.approx(4.0 + 3.0), "what was lost is paid for once"
-    assert stopped.projected_tokens == pytest.approx(7_000_000)
-    assert folded(started(1, 1), finished(0, 1.0)).projected_cost is None, "no price"
+    assert projected_cost(stopped) == pytest.approx(4.0 + 3.0), "what was lost is paid for once"
+    assert projected_tokens(stopped) == pytest.approx(7_000_000)
+    assert projected_cost(folded(started(1, 1), finished(0, 1.0))) is None, "no price"
 
 
 def test_what_waits_to_be_tried_again_is_known_until_it_is_tried() -> None:

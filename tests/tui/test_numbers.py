@@ -52,6 +52,15 @@ def test_a_long_name_of_a_metric_or_tool_is_cut_only_where_there_is_no_room() ->
     assert sum(name in text for text in texts) == 2
 
 
+async def test_a_reward_that_is_no_number_is_a_dash_that_warns_and_is_counted() -> None:
+    start = run_started(total=2, num_examples=1, rollouts_per_example=2)
+    rows = [finished(0, reward=1.0), finished(1, reward=float("nan"))]
+    async with staged_app(ScriptedFeed([start, *rows], saved_rows())) as stage:
+        assert "1 scored · 1 no number" in shown(stage)
+        line = stage.live.rollouts.lines.line(1, "╰")
+        assert ("–", "warn") in [(text.strip(), ink) for text, ink in line]
+
+
 @pytest.mark.parametrize("total_ms", [4000.0, 0.0])
 def test_tokens_are_told_as_those_of_a_rollout(total_ms: float) -> None:
     state = RunState()

@@ -137,33 +137,6 @@ class RunState(RolloutColumns):
         return cost_of(usage.tokens_in, usage.tokens_out, self.prices, usage.kinds)
 
     @property
-    def projected_cost(self) -> float | None:
-        """US dollars for the whole run, if what is to come costs what is finished did.
-
-        None where a price is not known, before one has finished, and where what runs has cost
-        more than that already.
-        """
-        if not self.finished:
-            return None
-        read, written, *kinds = self.usage.projected(self.finished, self.total)
-        whole = cost_of(read, written, self.prices, kinds)
-        return self._if_enough(whole, self.cost)
-
-    @property
-    def projected_tokens(self) -> float | None:
-        """Input and output tokens of the whole run, and None, as with its cost."""
-        if not self.finished:
-            return None
-        projected = self.usage.projected(self.finished, self.total)
-        return self._if_enough(sum(projected[:2]), self.tokens)
-
-    def _if_enough(self, whole: float | None, spent: float | None) -> float | None:
-        """What the whole run comes to, where that is no less than what is spent."""
-        if whole is None or spent is None:
-            return None
-        return whole if whole >= spent or self.finished == self.total else None
-
-    @property
     def at_a_time(self) -> tuple[int, int]:
         """How many rollouts are generated at a time now, and how many were meant to be.
 

@@ -9,6 +9,8 @@ from typing import TYPE_CHECKING, Any, cast
 import msgspec
 
 from tui_eval.errors import Fault, RefusedError, nearest, traceback_text
+from tui_eval.runs.plain_json import LONGEST_REPR
+from tui_eval.stats.rewards import is_number
 from tui_eval.types import RolloutInput
 
 if TYPE_CHECKING:
@@ -151,7 +153,7 @@ def pass_threshold(env: Environment) -> float:
         RefusedError: It is no number.
     """
     threshold = getattr(env, "pass_threshold", 0.5)
-    if not isinstance(threshold, (int, float)):
-        what = f"its pass_threshold is {threshold!r}, which is no number"
+    if not isinstance(threshold, (int, float)) or not is_number(threshold):
+        what = f"its pass_threshold is {repr(threshold)[:LONGEST_REPR]}, which is no number"
         raise RefusedError([Fault(str(env.env_id), what)])
     return float(threshold)

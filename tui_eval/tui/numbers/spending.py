@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 
+from tui_eval.fold.projection import projected_cost, projected_tokens
 from tui_eval.fold.run_state import RunState
 from tui_eval.token_kinds import in_words, named
 from tui_eval.tui.look.blocks import columns
@@ -21,7 +22,7 @@ def spending(state: RunState, width: int) -> Iterator[Line]:
     if not state.usage.tokens_in:
         used = count_text(state.usage.tokens_out)
     tokens: Line = (("tokens  ", "faint"), (used, ""))
-    whole = _for_all(state, state.projected_tokens, count_text)
+    whole = _for_all(state, projected_tokens(state), count_text)
     if line_width((*tokens, *whole)) <= width:
         yield (*tokens, *whole)
     else:
@@ -31,7 +32,7 @@ def spending(state: RunState, width: int) -> Iterator[Line]:
         of_kinds = in_words(named(state.usage.kinds), count_text)
         yield cut_line((("        ", ""), (of_kinds, "muted")), width)
     if state.cost is not None:
-        whole = _for_all(state, state.projected_cost, money_text)
+        whole = _for_all(state, projected_cost(state), money_text)
         yield (("cost    ", "faint"), (money_text(state.cost), "strong"), *whole)
         if listed := state.prices.listed:
             said = shown_lines(f"list price {listed}", max(width - 8, 1), 4)[0]

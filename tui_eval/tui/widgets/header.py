@@ -6,6 +6,7 @@ from collections.abc import Callable
 
 from tui_eval.fold.feed import Feed
 from tui_eval.fold.outcome_words import has_many_errors
+from tui_eval.fold.projection import projected_cost
 from tui_eval.fold.rollout_columns import HELD
 from tui_eval.fold.run_state import RunState
 from tui_eval.printable import one_line
@@ -334,7 +335,7 @@ def _cost(state: RunState, *, is_brief: bool) -> str:
     """What the tokens cost so far, and what all of them may cost while the run goes on."""
     if not state.cost:
         return ""
-    projected = state.projected_cost if state.end is None else None
+    projected = projected_cost(state) if state.end is None else None
     listed = list_price_text(state.prices.listed)
     if projected is None or is_brief:
         return money_text(state.cost) + ("" if is_brief else listed)
