@@ -30,6 +30,7 @@ MEASUREMENTS = (
     "large_run",
     "interval_coverage",
     "false_verdicts",
+    "gate_power",
 )
 
 

@@ -30,6 +30,7 @@ class PairedDifference:
             be said.
         test: What `p` is of: `mcnemar` (exact), `sign_flip` (all flips), `sign_flip_drawn`, or
             `none`.
+        table: Pairs by which side passes, as `newcombe` takes them; None for other methods.
     """
 
     n: int
@@ -40,6 +41,7 @@ class PairedDifference:
     method: str
     p: float | None
     test: str = "none"
+    table: tuple[int, int, int, int] | None = None
 
 
 ROUNDING = 1e-13
@@ -96,7 +98,8 @@ def paired_difference(
     elif se:
         ends, method = t_interval(mean, se, n - 1), "t"
     low, high = ends or (None, None)
-    return PairedDifference(n, mean, se, low, high, method, p, test)
+    shown = table if method == "newcombe" else None
+    return PairedDifference(n, mean, se, low, high, method, p, test, shown)
 
 
 def _standard_error(differences: np.ndarray, mean: float) -> float:

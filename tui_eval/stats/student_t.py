@@ -15,6 +15,8 @@ MANY = 1000.0
 ALMOST_NORMAL = 1e6
 """From so many on, t and the normal distribution agree in six digits."""
 STEPS = 10_000
+SLICES = 400
+"""Into so many the distribution of a standard deviation is cut."""
 
 
 def t_chance(t: float, df: float) -> float:
@@ -50,6 +52,22 @@ def _expanded(z: float, df: float) -> float:
     second = (5 * z**5 + 16 * z**3 + 3 * z) / 96
     third = (3 * z**7 + 19 * z**5 + 17 * z**3 - 15 * z) / 384
     return z + first / df + second / df**2 + third / df**3
+
+
+def noncentral_t_exceeds(t: float, df: float, shift: float) -> float:
+    """Chance that noncentral t with `df` >= 5 degrees of freedom is above `t`.
+
+    That is (Z + shift) / S for Z standard normal and S² a chi-squared over its `df` degrees of
+    freedom: Z > t S - shift, summed over S (Johnson, Kotz and Balakrishnan 1995, chapter 31).
+    """
+    width = 12 / math.sqrt(2 * df)  # S is near to 1, with a standard deviation of a 12th of this
+    least = max(1 - width, 0.0)
+    step = (1 + width - least) / SLICES
+    places = [least + step * (place + 0.5) for place in range(SLICES)]
+    logs = [(df - 1) * math.log(s) - df * (s * s - 1) / 2 for s in places]
+    weights = [math.exp(log) for log in logs]
+    beyond = sum(w * NORMAL.cdf(shift - t * s) for w, s in zip(weights, places, strict=True))
+    return beyond / sum(weights)
 
 
 def _density(t: float, df: float) -> float:

@@ -1,0 +1,138 @@
+"""A gate: whether a run is no worse than another one by more than a margin, and how sure that is.
+
+A gate that cannot pass says nothing. So each comes with its power: the chance that it passes a
+run which is unchanged, as measured by how much examples differ from one run to the other.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from tui_eval.exit_codes import ExitCode
+from tui_eval.stats.intervals import unseen_share
+from tui_eval.stats.paired import PairedDifference, newcombe
+from tui_eval.stats.power import LEAST_EXAMPLES, LEVEL, POWER
+from tui_eval.stats.student_t import incomplete_beta, noncentral_t_exceeds, t_quantile
+
+MARGIN = 0.02
+"""How much worse a run may be where nobody says it."""
+MOST_EXAMPLES = 10**9
+"""Where more would be needed, no number is told."""
+
+
+@dataclass(frozen=True, slots=True)
+class Gate:
+    """What a gate says of a difference.
+
+    Args:
+        code: `FINISHED` for passed, `FAILED`, `INCONCLUSIVE` or `NOTHING_MEASURED`.
+        why: What decides.
+        power: Chance that it passes where nothing changed, from 0 to 1; None where the differences
+            do not tell how much they vary.
+    """
+
+    code: ExitCode
+    why: str
+    power: float | None = None
+
+
+def judge_gate(
+    found: PairedDifference, margin: float = MARGIN, *, lower_is_better: bool = False
+) -> Gate:
+    """Whether a difference, second minus first, is no worse than -margin.
+
+    The interval alone decides, from `LEAST_EXAMPLES` pairs on: it passes above -margin, and fails
+    below 0 where it does not pass.
+
+    Args:
+        margin: 0 or more, in the units of the difference.
+        lower_is_better: The difference must not be above margin instead.
+    """
+    if found.mean is None:
+        return Gate(ExitCode.NOTHING_MEASURED, "no example has a number in both runs")
+    power = gate_power(found, margin)
+    if found.n < LEAST_EXAMPLES:
+        why = f"fewer than {LEAST_EXAMPLES} shared examples"
+        return Gate(ExitCode.INCONCLUSIVE, why, 0.0)
+    if found.low is None or found.high is None:
+        why = "all differences are equal, and the range of the values is not known"
+        return Gate(ExitCode.INCONCLUSIVE, why)
+    low, high = (-found.high, -found.low) if lower_is_better else (found.low, found.high)
+    if low > -margin:
+        return Gate(ExitCode.FINISHED, "the interval excludes the margin", power)
+    if high < 0:
+        return Gate(ExitCode.FAILED, "the interval is on the worse side", power)
+    why = "the interval holds both no difference and the margin"
+    return Gate(ExitCode.INCONCLUSIVE, why, power)
+
+
+def gate_power(found: PairedDifference, margin: float) -> float | None:
+    """Chance that a gate passes where nothing changed; None where nobody knows.
+
+    See `_chance` for each kind of interval. Whether lower or higher is better does not matter.
+    """
+    chance = _chance(found, margin)
+    return None if chance is None else chance(found.n)
+
+
+def examples_for_gate(found: PairedDifference, margin: float) -> int | None:
+    """About the least number of examples, above the ones there are, with power `POWER`.
+
+    None where these are enough, and where no number below `MOST_EXAMPLES` is.
+    """
+    chance = _chance(found, margin)
+    few = max(found.n, LEAST_EXAMPLES - 1)
+    if chance is None or chance(found.n) >= POWER:
+        return None
+    many = few * 2
+    while chance(many) < POWER:
+        few, many = many, many * 2
+        if few > MOST_EXAMPLES:
+            return None
+    while many - few > 1:
+        middle = (few + many) // 2
+        few, many = (few, middle) if chance(middle) >= POWER else (middle, many)
+    return many
+
+
+def _chance(found: PairedDifference, margin: float) -> Callable[[int], float] | None:
+    """Chance of passing what is unchanged, by how many examples there are that differ like these.
+
+    Student's t passes where mean + margin > t SE: the left side over SE is noncentral t with the
+    shift margin / SE. Newcombe's interval is of counts: where nothing changed, each pair that
+    disagrees falls to either side by a coin. Equal differences stay so.
+    """
+    if found.table is not None:
+        table = found.table
+        return lambda n: _newcombe_chance(table, n, margin) if n >= LEAST_EXAMPLES else 0.0
+    if found.method == "bound" and found.mean is not None and found.low is not None:
+        half = max(found.mean - found.low, (found.high or 0.0) - found.mean)  # one may be cut off
+        scale = half / unseen_share(found.n)
+        return lambda n: float(n >= LEAST_EXAMPLES and scale * unseen_share(n) < margin)
+    if found.se:
+        sd = found.se * math.sqrt(found.n)
+        return lambda n: _t_chance(sd, n, margin) if n >= LEAST_EXAMPLES else 0.0
+    return None
+
+
+def _t_chance(sd: float, n: int, margin: float) -> float:
+    t = t_quantile(1 - LEVEL / 2, n - 1)
+    return noncentral_t_exceeds(t, n - 1, margin * math.sqrt(n) / sd)
+
+
+def _newcombe_chance(table: tuple[int, int, int, int], n: int, margin: float) -> float:
+    both, only_first, only_second, _ = table
+    times = n / sum(table)
+    both = round(both * times)
+    differing = min(round((only_first + only_second) * times), n - both)
+    neither = n - both - differing
+    few, many = -1, differing + 1  # the interval rises with each pair that falls to the first
+    while many - few > 1:
+        middle = (few + many) // 2
+        low, _ = newcombe(both, middle, differing - middle, neither)
+        few, many = (few, middle) if low > -margin else (middle, many)
+    if many in (0, differing + 1):
+        return float(many == 0)
+    return incomplete_beta(0.5, many, differing - many + 1)
