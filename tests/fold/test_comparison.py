@@ -10,13 +10,13 @@ import pytest
 from run_events import finished, started
 
 from tui_eval.fold.alignment import align
-from tui_eval.fold.comparison import Change, Comparison, Side, compare_runs, differing_settings
+from tui_eval.fold.compared_side import Side, differing_settings
+from tui_eval.fold.comparison import Change, Comparison, compare_runs
 from tui_eval.fold.run_state import RunState
 from tui_eval.fold.transcript import Rollout
 from tui_eval.runs.layout import RunDir
-from tui_eval.tui.comparison.reward_test import reward_test
-from tui_eval.tui.comparison.text import ToldRun, comparison_object
-from tui_eval.tui.widgets.compared_header import verdict_of
+from tui_eval.tui.comparison.text import ToldRun, comparison_lines, comparison_object
+from tui_eval.tui.comparison.verdict_words import figure_sentence, verdict_look
 from tui_eval.tui.widgets.paired_numbers import number_lines
 
 
@@ -26,13 +26,14 @@ def side(
     spent: dict[str, Any] | None = None,
     **fields: Any,
 ) -> Side:
-    """A run with two rollouts an example; an example is named by its content."""
+    """A run with as many rollouts an example as the first has; it is named by its content."""
+    each = len(next(iter(rewards.values())))
     state = RunState()
-    state.apply(started(len(rewards), 2, **fields))
+    state.apply(started(len(rewards), each, **fields))
     for place, (name, pair) in enumerate(rewards.items()):
         for number, reward in enumerate(pair):
             told = {"example_id": f"id-{name}", "turns": place, **(spent or {})}
-            state.apply(finished(2 * place + number, reward, **told))
+            state.apply(finished(each * place + number, reward, **told))
     digests = {place: name.encode() for place, name in enumerate(rewards)}
     return Side(state, digests, frozenset([system]) - {""})
 
@@ -50,7 +51,8 @@ def test_examples_are_paired_by_content_and_sorted_into_what_became_of_them() ->
     assert [list(one.second_rows) for one in found.examples] == [[6, 7], [4, 5], [2, 3], [0, 1]]
     assert found.unpaired == {"only in the first run": 1, "only in the second run": 1}
     reward = found.figures[0]
-    assert (reward.name, reward.first, reward.second) == ("reward", 0.425, 0.5)
+    assert (reward.name, reward.first, reward.second) == ("reward", 0.425, 3 / 7)
+    assert reward.by_example == (0.425, 0.5), "tested are the means of the examples"
     assert reward.difference.mean == pytest.approx(0.075)
     assert reward.difference.low is not None and reward.difference.low < 0
     assert [one.name for one in found.figures] == [
@@ -59,17 +61,152 @@ def test_examples_are_paired_by_content_and_sorted_into_what_became_of_them() ->
     assert found.changes[Change.FIXED] == 1
 
 
-def test_pass_or_fail_has_newcombes_interval() -> None:
-    first = side({name: [float(name in "abc")] * 2 for name in "abcdef"})
-    second = side({name: [float(name in "bcdef")] * 2 for name in "abcdef"})
-    difference = compare_runs([first, second])[0].figures[0].difference
-    assert (difference.method, difference.n) == ("newcombe", 6)
+def shares(passing: str, of: str = "abcdefgh", each: int = 1) -> dict[str, list[float | None]]:
+    """Examples of which some pass in all their rollouts."""
+    return {name: [float(name in passing)] * each for name in of}
+
+
+def sentences(found: Comparison) -> dict[str, str]:
+    """What is told of every number, by its name."""
+    return {one.name: figure_sentence(one, found) for one in found.figures}
+
+
+def test_one_rollout_that_passes_or_fails_has_newcombes_interval_and_mcnemars_test() -> None:
+    first, second = side(shares("abc", "abcdef")), side(shares("bcdef", "abcdef"))
+    (found,) = compare_runs([first, second])
+    assert (found.reward.difference.method, found.reward.difference.n) == ("newcombe", 6)
+    assert "Newcombe; p = 0.625, McNemar's exact test" in sentences(found)["reward"]
+
+
+def test_several_rollouts_of_an_example_are_one_number_of_it() -> None:
+    first, second = side(shares("abc", "abcdef", 2)), side(shares("bcdef", "abcdef", 2))
+    (found,) = compare_runs([first, second])
+    assert found.reward.difference.method == "t"
+    assert sentences(found)["reward"].endswith("(t, 5 df; p = 0.625, exact sign-flip test)")
 
 
 def test_where_every_example_agrees_the_test_says_so() -> None:
-    first = side({"a": [1, 1], "b": [0, 0]})
+    first = side(shares("abc"))
     (found,) = compare_runs([first, first])
-    assert reward_test(found) == "reward: no discordant examples for McNemar's exact test"
+    assert sentences(found)["reward"] == (
+        "reward equal (bound for equal examples; no discordant examples for McNemar's exact test)"
+    )
+    low, high = found.reward.difference.low, found.reward.difference.high
+    assert high == pytest.approx(1 - 0.025 ** (1 / 8)) and low == -high
+
+
+def test_equal_in_a_few_examples_is_no_verdict() -> None:
+    first = side(shares("ab", "abcd", 2))
+    (found,) = compare_runs([first, first])
+    assert sentences(found)["reward"].startswith(
+        "reward equal: fewer than 6 shared examples; at least 6 examples needed (bound for"
+    )
+
+
+def test_what_is_inconclusive_says_why_and_what_it_would_take() -> None:
+    values = {name: [0.1 * at, 0.1 * at] for at, name in enumerate("abcdefgh")}
+    others = {name: [0.5, 0.45] for name in "abcdefgh"}
+    (found,) = compare_runs([side(values), side(others)])
+    told = sentences(found)["reward"]
+    assert told.startswith(
+        "reward inconclusive: within chance; 8 examples show 0.282 or more; about 33 examples"
+    )
+    assert found.reward.verdict.needed == 33
+
+
+def test_below_six_shared_examples_there_is_no_verdict() -> None:
+    (found,) = compare_runs([side(shares("", "abcde", 2)), side(shares("abcd", "abcde", 2))])
+    assert found.reward.difference.low is not None and found.reward.difference.low > 0
+    assert verdicts(found) == ["≈ inconclusive"] * 2
+    assert sentences(found)["reward"].startswith(
+        "reward inconclusive: fewer than 6 shared examples; at least 6 examples needed (t, 4 df"
+    )
+
+
+def test_there_is_no_verdict_where_p_and_interval_disagree() -> None:
+    values = [*[0.1] * 5, 0.12, 0.09, -0.02]
+    second = {name: [0.5 + d] * 2 for name, d in zip("abcdefgh", values, strict=True)}
+    (found,) = compare_runs([side({name: [0.5] * 2 for name in second}), side(second)])
+    assert found.reward.difference.low is not None and found.reward.difference.low > 0
+    assert "reward better" in sentences(found)["reward"]
+    few = {name: second[name] for name in "cdefgh"}
+    (found,) = compare_runs([side({name: [0.5] * 2 for name in few}), side(few)])
+    low, p = found.reward.difference.low, found.reward.difference.p
+    assert low is not None and p is not None and low > 0 and p >= 0.05
+    assert "inconclusive: p and interval disagree; 6 examples show" in sentences(found)["reward"]
+
+
+def test_unequal_numbers_of_rollouts_are_a_doubt() -> None:
+    first = side({name: [1.0, 0.0] for name in "abcdef"})
+    second = side({name: [1.0, None if name == "a" else 0.0] for name in "abcdef"})
+    (found,) = compare_runs([first, second])
+    assert found.reward.second == pytest.approx(6 / 11)
+    assert found.reward.difference.mean == pytest.approx(0.5 / 6)
+    assert found.doubts[1] == (
+        "examples have unequal numbers of rollouts: of reward, score, turns the difference is "
+        "that of the examples' means, not of the means over rollouts beside it"
+    )
+    assert compare_runs([first, first])[0].doubts == []
+
+
+def test_two_runs_of_one_configuration_are_a_noise_floor() -> None:
+    names = "abcdefgh"
+    base = side({name: [0.5, 0.5] for name in names})
+    again = side({name: [0.45 if name in "abcd" else 0.55] * 2 for name in names}, path="/2")
+    near, far = (
+        side({name: [0.5 + by] * 2 for name in names}, model="other", path=f"/{by}")
+        for by in (0.04, 0.2)
+    )
+    rerun, inside, outside = compare_runs([base, again, near, far])
+    half = rerun.reward.half_width
+    assert half is not None and 0.04 < half < 0.05
+    assert [one.is_rerun for one in (rerun, inside, outside)] == [True, False, False]
+    assert "; noise floor of A and B: ±0.045 (" in sentences(rerun)["reward"]
+    assert "; inside the noise floor of A and B: ±0.045 (" in sentences(inside)["reward"]
+    assert "noise" not in sentences(outside)["reward"]
+
+
+@pytest.mark.parametrize("other", ["model", "examples", "code", "path", "environment"])
+def test_another_configuration_is_no_rerun(other: str) -> None:
+    base = side(shares("abc"), path="/1")
+    fields: dict[str, Any] = {"path": "/1" if other == "path" else "/2"}
+    fields |= {"model": "other"} if other == "model" else {}
+    fields |= {"env_told": False} if other == "environment" else {}
+    again = side(shares("abc", "abcdefgi" if other == "examples" else "abcdefgh"), **fields)
+    if other == "code":
+        base, again = replace(base, code={"env": "1"}), replace(again, code={"env": "2"})
+    (found,) = compare_runs([base, again])
+    assert not found.is_rerun and found.reward.floor is None
+
+
+def test_text_and_json_tell_the_same_verdicts() -> None:
+    first, second = side(shares("ab", each=2)), side(shares("abc", each=2), model="other")
+    again = replace(side(shares("abd", each=2), path="/again"))
+    sides = [first, again, second]
+    beside = [None, *compare_runs(sides)]
+    told = [
+        ToldRun(RunDir(Path(letter)), one, letter, compared)
+        for letter, one, compared in zip("ABC", sides, beside, strict=True)
+    ]
+    text = "\n".join(comparison_lines(told, None, 0))
+    assert "reward  0.250  0.375  +0.125  [-0.171, 0.421]  inconclusive" in text
+    why = "within chance; 8 examples show 0.408 or more; about 65 examples needed"
+    assert f"  reward inconclusive: {why}; inside the noise floor of A and B: ±0.296 (" in text
+    found = comparison_object(told, None)
+    assert [one["mean"] for one in found["rewards"]] == [0.25, 0.375, 0.375]
+    assert found["rewards"][0]["method"] == "wilson" and found["rewards"][0]["examples"] == 8
+    rerun, other = found["comparisons"]
+    assert rerun["is_rerun"] and rerun["numbers"]["reward"]["inside_noise_floor"] is None
+    reward = other["numbers"]["reward"]
+    assert (reward["verdict"], reward["why"], reward["equal"]) == (
+        *("inconclusive", "within chance"),
+        False,
+    )
+    assert (reward["method"], reward["test"]) == ("t", "sign_flip")
+    assert reward["detectable"] == pytest.approx(0.40758173698831873) and reward["needed"] == 65
+    assert (reward["first_by_example"], reward["second_by_example"]) == (0.25, 0.375)
+    assert reward["noise_floor"] == pytest.approx(0.295578031449098)
+    assert (reward["noise_floor_run"], reward["inside_noise_floor"]) == (1, True)
 
 
 def test_what_is_not_known_is_not_equal() -> None:
@@ -80,20 +217,21 @@ def test_what_is_not_known_is_not_equal() -> None:
     for name in ("tokens", "time"):
         figure = figures[name]
         assert (figure.first, figure.second, figure.difference.n) == (None, None, 0)
-        assert verdict_of(figure.difference, better=False)[0] == "· unknown"
+        assert verdict_look(figure)[0] == "· unknown"
 
 
 def test_what_is_the_same_in_every_example_is_equal() -> None:
     calls = {"tool_calls": 1}
-    first = side({name: [1, 1] for name in "abcde"}, spent=calls)
+    first = side({name: [1, 1] for name in "abcdef"}, spent=calls)
     for row in (0, 1):
         first.state.tool_calls[row] = 0
     (found,) = compare_runs([first, first])
-    figures = {figure.name: figure.difference for figure in found.figures}
-    assert (figures["calls"].low, figures["calls"].method) == (None, "none"), "0 and 1 are counts"
-    assert figures["reward"].method == "newcombe"
+    figures = {figure.name: figure for figure in found.figures}
+    calls_of = figures["calls"].difference
+    assert (calls_of.low, calls_of.method) == (None, "none"), "0 and 1 are counts"
+    assert figures["reward"].difference.method == "bound"
     for name in ("reward", "score", "turns", "calls"):
-        assert verdict_of(figures[name], better=False)[0] == "= equal"
+        assert verdict_look(figures[name])[0] == "= equal"
 
 
 def test_runs_that_cannot_be_compared_say_so() -> None:
@@ -108,17 +246,17 @@ def test_runs_that_cannot_be_compared_say_so() -> None:
 
 
 def test_what_a_mean_is_without_speaks_against_a_comparison() -> None:
-    first = side({"a": [1, 1], "b": [1, None], "c": [0, 1]})
-    second = side({"a": [1, 1], "b": [1, 1], "c": [0, 1]})
+    first = side({"a": [1, 1], "b": [None, None], "c": [0, 1], "d": [0, 1], "e": [1, 0]})
+    second = side({"a": [1, 1], "b": [1, 1], "c": [0, 1], "d": [0, 1], "e": [1, 0]})
     (found,) = compare_runs([first, second])
-    without = "1 of 6 not in the mean: 1 endpoint error; 0.67 with errors as 0"
+    without = "2 of 10 not in the mean: 2 endpoint errors; 0.50 with errors as 0"
     assert found.doubts == [f"of the first run {without}"]
     shown = ["".join(text for text, _ in line) for line in number_lines(found, "B", 100)]
     assert any(line.startswith(f"! of A {without}") for line in shown)
     told = [ToldRun(RunDir(Path(name)), one, name) for name, one in (("A", first), ("B", second))]
     errors = comparison_object(told, None)["errors"]
-    assert errors[0]["error_classes"] == {"endpoint": 1} and errors[1]["errored"] == 0
-    assert errors[0]["reward_with_errors_as_0"] == pytest.approx(4 / 6)
+    assert errors[0]["error_classes"] == {"endpoint": 2} and errors[1]["errored"] == 0
+    assert errors[0]["reward_with_errors_as_0"] == pytest.approx(5 / 10)
 
 
 def test_rows_of_one_run_that_do_not_say_what_was_asked_are_paired_with_none() -> None:
@@ -145,30 +283,43 @@ def test_the_chances_of_several_runs_are_raised() -> None:
     better = side({name: [0.3, 0.4 + 0.01 * k] for k, name in enumerate("abcdefgh")})
     found = compare_runs([base, better, better])
     p = found[0].figures[0].difference.p
-    assert p is not None and found[0].holm_p == pytest.approx(min(2 * p, 1.0))
+    assert p is not None and found[0].reward.holm_p == pytest.approx(min(2 * p, 1.0))
 
 
 def test_a_verdict_goes_by_the_chance_that_is_raised_for_several_runs() -> None:
-    base = side({name: [0.0, 0.0] for name in "abcdefgh"})
-    some = side({name: [float(name in "abcdef")] * 2 for name in "abcdefgh"})
+    base, some = side(shares("", each=2)), side(shares("abcdef", each=2))
     (alone,) = compare_runs([base, some])
-    assert alone.holm_p == 0.03125
-    assert verdicts(alone) == ["▲ better", "▲ higher"]
+    assert alone.reward.holm_p == 0.03125
+    assert verdicts(alone) == ["▲ better", "≈ inconclusive"]
     for found in compare_runs([base, some, some]):
-        low = found.figures[0].difference.low
+        low = found.reward.difference.low
         assert low is not None and low > 0
-        assert found.holm_p == 0.0625
-        assert verdicts(found) == ["≈ unclear", "≈ unclear"]
+        assert found.reward.holm_p == 0.0625
+        assert verdicts(found) == ["≈ inconclusive", "≈ inconclusive"]
+        assert "within chance, as so many are looked at" in sentences(found)["reward"]
+        assert "p = 0.0312, exact sign-flip test; 0.0625 by Holm" in sentences(found)["reward"]
 
 
-def test_a_run_that_a_number_is_not_of_is_one_more_that_it_was_looked_for_in() -> None:
-    base = side({name: [0.0, 0.0] for name in "abcdefgh"})
-    some = side({name: [float(name in "abcdef")] * 2 for name in "abcdefgh"})
-    without = side({name: [0.0, 0.0] for name in "abcdefgh"})
+def test_the_numbers_beside_the_reward_are_looked_at_together() -> None:
+    base, some = side(shares("", each=2)), side(shares("abcdef", each=2))
+    (found,) = compare_runs([base, some])
+    score = found.figures[1]
+    assert (score.name, score.difference.p) == ("score", 0.03125)
+    beside = [one for one in found.figures[1:] if one.difference.p is not None]
+    assert len(beside) > 1 and score.holm_p == len(found.figures[1:]) * 0.03125
+    for one in (base, some):
+        one.state.facts.metrics.clear()
+    (alone,) = compare_runs([base, some])
+    assert alone.reward.holm_p == found.reward.holm_p == 0.03125, "the reward stands alone"
+
+
+def test_a_run_that_a_number_is_not_of_counts_as_one_without_a_chance() -> None:
+    base, some = side(shares("", each=2)), side(shares("abcdef", each=2))
+    without = side(shares("", each=2))
     without.state.facts.metrics.clear()
     found, same = compare_runs([base, some, without])
     assert [one.name for one in same.figures][:2] == ["reward", "turns"]
-    assert verdicts(found) == ["≈ unclear", "≈ unclear"]
+    assert verdicts(found) == ["≈ inconclusive", "≈ inconclusive"]
 
 
 def verdicts(found: Comparison) -> list[str]:

@@ -9,7 +9,8 @@ from hypothesis import strategies as st
 from run_events import finished, started
 
 from tui_eval.cli.agent_results import pass_rates
-from tui_eval.fold.comparison import Change, Side, compare_runs
+from tui_eval.fold.compared_side import Side
+from tui_eval.fold.comparison import Change, compare_runs
 from tui_eval.fold.filtering import RowFilter
 from tui_eval.fold.run_state import RunState
 from tui_eval.tui.look.figures import judged_text

@@ -11,7 +11,8 @@ from compare_staging import Comparing, comparing, runs_screen
 from compared_runs import PASSES, QUESTIONS, Stuck, strangers, three_runs, two_runs, write_run
 from scripted_talk import USER
 
-from tui_eval.fold.comparison import Change, Comparison, PairedExample, PairedFigure
+from tui_eval.fold.comparison import Change, Comparison, PairedExample
+from tui_eval.fold.paired_figures import PairedFigure
 from tui_eval.stats.paired import paired_difference
 from tui_eval.tui.screens.compare import CompareRuns
 from tui_eval.tui.widgets.paired_numbers import number_lines
@@ -39,13 +40,34 @@ async def test_a_run_that_grows_is_compared_as_it_is_now(tmp_path: Path) -> None
 
 async def test_the_header_names_the_runs_and_tells_the_difference(tmp_path: Path) -> None:
     async with comparing(runs_screen(two_runs(tmp_path))) as stage:
-        first, second, verdict = stage.text("compared").splitlines()
+        first, second, verdict, why = stage.text("compared").splitlines()
         assert (
-            first.split()[:2] == ["A", "careful-prompt"] and "reward 0.625 [0.419, 0.831]" in first
+            first.split()[:2] == ["A", "careful-prompt"] and "reward 0.625 [0.393, 0.857]" in first
         )
         assert "calculator  gpt-4.1-mini  12 examples × 3  1 day ago" in first
         assert second.split()[:2] == ["B", "short-prompt"] and "2 hours ago" in second
-        assert "≈ unclear  reward B − A +0.125 [-0.130, 0.380]  p = 0.338" in verdict
+        assert (
+            "≈ inconclusive  reward B − A +0.125 [-0.162, 0.412] t, 11 df  p = 0.461, "
+            "exact sign-flip test  12 examples in both"
+        ) in verdict
+        assert why.strip() == (
+            "within chance; 12 examples show 0.401 or more; about 110 examples needed"
+        )
+
+
+@pytest.mark.parametrize("width", [40, 48, 60, 80, 100, 120, 200])
+async def test_a_verdict_is_whole_or_not_there(tmp_path: Path, width: int) -> None:
+    async with comparing(runs_screen(three_runs(tmp_path)), (width, 40)) as stage:
+        *runs, verdict, why = stage.text("compared").splitlines()
+        parts = " t, 11 df", ", exact sign-flip test", "  12 examples in both"
+        rest = verdict.removeprefix(" ≈ inconclusive  reward B − A +0.125")
+        for part in (" [-0.162, 0.412]", parts[0], "  p = 0.922 (Holm)", *parts[1:]):
+            rest = rest.removeprefix(part)
+        assert not rest and "…" not in verdict
+        notes = ["within chance", "12 examples show 0.401 or more", "about 110 examples needed"]
+        assert why.strip() in ["; ".join(notes[:count]) for count in (1, 2, 3)]
+        assert (len(why.split("; ")) == 3) == (width >= 80)
+        assert all(line.endswith("≈ inconclusive") for line in runs[1:]) or width < 60
 
 
 async def test_a_run_is_called_as_it_was_named(tmp_path: Path) -> None:
@@ -63,7 +85,7 @@ async def test_numbers_stand_beside_each_other_with_paired_intervals(tmp_path: P
         lines = {line.split()[0]: line for line in stage.text("paired-numbers").splitlines()[1:8]}
         assert lines["reward"].split()[1:4] == ["0.625", "0.750", "+0.125"]
         assert "seconds" in lines["time,"]
-        assert "[-3.321, -1.617]" in lines["time,"] and "▼ lower" in lines["time,"]
+        assert "[-3.426, -1.512]" in lines["time,"] and "▼ lower" in lines["time,"]
         assert "= equal" in lines["tool"] and "●" in lines["tool"]
         heads = stage.text("paired-numbers").splitlines()[0]
         assert heads.endswith("B − A, each to its own scale")
@@ -151,14 +173,13 @@ async def test_outcomes_columns_and_runs_can_be_clicked(tmp_path: Path) -> None:
 
 
 def test_a_chance_is_never_told_as_none() -> None:
-    first = [0.2 + step / 1000 for step in range(9)]
-    difference = paired_difference([0.9] * 9, first)
-    assert difference.p == 0.0  # as far as floats go
-    figure = PairedFigure("reward", 0.2, 0.9, difference, holm_p=1e-30)
+    difference = paired_difference([1.0] * 60, [0.0] * 60, single=True, scale=1.0)
+    assert difference.p == pytest.approx(2**-59)
+    figure = PairedFigure("reward", 0.2, 0.9, difference, holm_p=2**-58)
     example = PairedExample("1", 0.2, 0.9, Change.FIXED, [0], [0])
     found = Comparison([example], [figure], {}, [])
     told = "".join(text for line in number_lines(found, "B", 120) for text, _ in line)
-    assert "p < 1e-12, normal approximation; p < 1e-12 for all runs" in told
+    assert "Newcombe; p < 1e-12, McNemar's exact test; p < 1e-12 by Holm" in told
 
 
 async def test_a_question_that_its_line_has_not_whole_is_below_the_list(tmp_path: Path) -> None:
@@ -176,7 +197,7 @@ async def test_a_question_that_its_line_has_not_whole_is_below_the_list(tmp_path
 
 
 async def test_a_question_longer_than_a_line_takes_more_of_them(tmp_path: Path) -> None:
-    async with comparing(runs_screen(two_runs(tmp_path)), (80, 14)) as stage:
+    async with comparing(runs_screen(two_runs(tmp_path)), (80, 15)) as stage:
         lines = [line.strip() for line in stage.text("pairs").splitlines()]
         assert " ".join(lines[-3:]) == f"ex 4  {USER['content']}"
         assert len(stage.rows()) == 3
@@ -210,7 +231,7 @@ async def test_more_than_two_runs_are_compared_with_the_first_one_by_one(tmp_pat
         assert "nano" in stage.text("compared").splitlines()[2]
         assert "(Holm)" in stage.text("compared")
         assert "> next run" in stage.text("keys")
-        assert "reward 0.625 [0.419, 0.831]" in stage.text("compared").splitlines()[0]
+        assert "reward 0.625 [0.393, 0.857]" in stage.text("compared").splitlines()[0]
         await stage.press("greater_than_sign")
         assert "reward C − A" in stage.text("compared")
         assert "C − A" in stage.text("paired-numbers") and "C − A" in stage.text("pairs")
@@ -226,10 +247,11 @@ async def test_a_doubt_is_seen_however_many_runs_there_are(tmp_path: Path, count
         paths.append(write_run(tmp_path, f"other-{n}", (0, 1) * 6, questions=other, each=1))
     async with comparing(runs_screen(paths), (80, 24)) as stage:
         for place in (*range(1, count), 1):
-            *runs, verdict, doubt = stage.text("compared").splitlines()
+            *runs, verdict, why, doubt = stage.text("compared").splitlines()
             letter = chr(ord("A") + place)
             assert doubt.strip().startswith("! only 3 of 12 examples are in both runs")
             assert f"reward {letter} − A" in verdict
+            assert why.strip().startswith("fewer than 6 shared examples; ")
             assert [line[1] for line in runs if line.startswith("▌")] == [letter]
             assert runs[0].split()[0] == "A" and len(runs) == 4
             assert runs[0].endswith("8 more runs") == (count == 12), "what is out of sight is told"

@@ -74,7 +74,7 @@ async def test_nor_is_one_of_a_comparison(tmp_path: Path) -> None:
         for key, title in zip("123", titles, strict=True):
             await stage.press(key)
             rule = f"─ {title} ".ljust(80, "─") if title else "─" * 80
-            await stage.until(lambda rule=rule: lines(stage.app)[3:5] == [tabs, rule])
+            await stage.until(lambda rule=rule: lines(stage.app)[4:6] == [tabs, rule])
         await stage.pilot.resize_terminal(120, 40)
         await stage.until(lambda: "─ 1 Examples · all 12 ·" in seen(stage.app))
         assert "─ 3 Settings that differ · 2 ─" in seen(stage.app)

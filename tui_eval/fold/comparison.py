@@ -1,31 +1,23 @@
-"""Two or more runs beside each other: their settings, their numbers, their examples."""
+"""Two or more runs beside each other: their numbers and their examples."""
 
 from __future__ import annotations
 
 import math
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from enum import StrEnum
-from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
+from typing import Any
 
-from tui_eval.fold.columns import Columns
-from tui_eval.fold.filter_fields import METRIC
-from tui_eval.fold.outcome_words import left_out_text, no_number_text
-from tui_eval.fold.rollout_columns import DONE
-from tui_eval.fold.run_state import RunState
-from tui_eval.stats.paired import NO_DIFFERENCE, PairedDifference, holm, paired_difference
-from tui_eval.stats.rewards import is_equal, rounded
-from tui_eval.stats.verdict import Verdict, judge
-
-if TYPE_CHECKING:
-    import numpy as np
-
-MOST_PARTS = 6
-"""Parts of the code, and versions, that are named where more differ."""
-
-FIGURES = ("turns", "calls", "tokens", "time")
-"""What is compared beside reward and metrics."""
+from tui_eval.fold.compared_side import Rows, Side, is_rerun
+from tui_eval.fold.comparison_doubts import comparison_doubts
+from tui_eval.fold.paired_figures import (
+    ExampleRollouts,
+    NoiseFloor,
+    PairedFigure,
+    paired_figures,
+)
+from tui_eval.stats.paired import holm
 
 
 class Change(StrEnum):
@@ -35,36 +27,6 @@ class Change(StrEnum):
     BROKEN = "broken"
     BOTH_WRONG = "both-wrong"
     BOTH_RIGHT = "both-right"
-
-
-@dataclass(frozen=True, slots=True)
-class Side:
-    """A run to compare.
-
-    Args:
-        digests: What tells each example from the others, by its place in the run: its content, or
-            its id where its row does not say what was asked.
-        system: The system prompts that its examples have.
-        untold: How many examples have only their ids.
-        code: The parts of its code by name, as it was last; empty where nothing tells.
-        versions: What was installed when it was worked on last, those that matter first.
-    """
-
-    state: RunState
-    digests: Mapping[int, bytes]
-    system: frozenset[str] = frozenset()
-    untold: int = 0
-    code: Mapping[str, str] = field(default_factory=dict)
-    versions: Mapping[str, str] = field(default_factory=dict)
-
-    def rows_by_content(self) -> dict[bytes, list[int]]:
-        """The rows of every example; examples of the same content count as one."""
-        found: dict[bytes, list[int]] = {}
-        for place, digest in sorted(self.digests.items()):
-            start = place * self.state.per_example
-            end = min(start + self.state.per_example, self.state.total)
-            found.setdefault(digest, []).extend(range(start, end))
-        return found
 
 
 @dataclass(frozen=True, slots=True)
@@ -90,43 +52,6 @@ class PairedExample:
 
 
 @dataclass(slots=True)
-class PairedFigure:
-    """One number of both runs over the examples that both have, and second minus first.
-
-    Args:
-        field: What it is in the language of filters.
-        first, second: Means over the rollouts, as a report has them; None where there is none.
-        by_example: Means of the examples' means, whose difference is tested.
-        holm_p: The chance of its difference, raised for so many runs compared at once; None where
-            it has none.
-    """
-
-    field: str
-    first: float | None
-    second: float | None
-    difference: PairedDifference
-    by_example: tuple[float, float] | None = None
-    holm_p: float | None = None
-
-    @property
-    def is_uneven(self) -> bool:
-        """Whether the means over rollouts differ otherwise than the examples' means."""
-        if self.first is None or self.second is None or self.difference.mean is None:
-            return False
-        return not is_equal(self.second - self.first, self.difference.mean)
-
-    @property
-    def verdict(self) -> Verdict:
-        """What its difference tells."""
-        return judge(self.difference, self.holm_p)
-
-    @property
-    def name(self) -> str:
-        """What people call it."""
-        return self.field.removeprefix(METRIC)
-
-
-@dataclass(slots=True)
 class Comparison:
     """A run beside the first one.
 
@@ -135,6 +60,8 @@ class Comparison:
         figures: The reward first, then metrics that both have, then what was spent.
         unpaired: How many examples could not be paired, by why.
         doubts: Why the numbers may say less than they seem to.
+        thresholds: From which mean reward on an example passes, in the first and second run.
+        is_rerun: Whether both are runs of one configuration, so that only chance is between them.
     """
 
     examples: list[PairedExample]
@@ -143,7 +70,7 @@ class Comparison:
     doubts: list[str]
     changes: Counter[Change] = field(default_factory=Counter)
     thresholds: tuple[float, float] = (0.5, 0.5)
-    """From which mean reward on an example passes, in the first and in the second run."""
+    is_rerun: bool = False
 
     @property
     def comparable(self) -> bool:
@@ -151,9 +78,9 @@ class Comparison:
         return bool(self.examples)
 
     @property
-    def holm_p(self) -> float | None:
-        """That of the reward."""
-        return self.figures[0].holm_p if self.figures else None
+    def reward(self) -> PairedFigure:
+        """The number that a comparison is about; only of runs that are comparable."""
+        return self.figures[0]
 
 
 def compare_runs(sides: Sequence[Side]) -> list[Comparison]:
@@ -169,98 +96,53 @@ def compare_runs(sides: Sequence[Side]) -> list[Comparison]:
         for figure, p in zip(family, holm(chances), strict=True):
             if figure.difference.p is not None:
                 figure.holm_p = p
+    _set_noise_floors(found)
     return found
+
+
+def _set_noise_floors(found: Sequence[Comparison]) -> None:
+    """Gives every number the widest floor that a rerun of the first run has for it."""
+    floors: dict[str, NoiseFloor] = {}
+    for place, one in enumerate(found, 1):
+        for figure in one.figures if one.is_rerun else ():
+            half = figure.half_width
+            if half is not None and (
+                figure.field not in floors or half > floors[figure.field].half
+            ):
+                floors[figure.field] = NoiseFloor(half, place)
+    for one in found:
+        for figure in one.figures:
+            figure.floor = floors.get(figure.field)
 
 
 def _compare(first: Side, second: Side) -> Comparison:
     ours, theirs = first.rows_by_content(), second.rows_by_content()
-    sides = ((first, ours), (second, theirs))
     shared = [digest for digest in ours if digest in theirs]
-    rewards = [_values(side, "reward", rows, shared).means for side, rows in sides]
+    sides = ((first, ours), (second, theirs))
+    in_both = [ExampleRollouts(side, [rows[one] for one in shared]) for side, rows in sides]
+    rewards = [one.values("reward").means.tolist() for one in in_both]
     examples: list[PairedExample] = []
-    paired: list[bytes] = []
-    for digest, a, b in zip(shared, *(means.tolist() for means in rewards), strict=True):
+    for digest, a, b in zip(shared, *rewards, strict=True):
         if math.isnan(a) or math.isnan(b):
             continue
         change = _change(first.state.passes(a), second.state.passes(b))
         example_id = first.state.example_id(ours[digest][0])
         examples.append(PairedExample(example_id, a, b, change, ours[digest], theirs[digest]))
-        paired.append(digest)
+    figures = list(
+        paired_figures(
+            ExampleRollouts(first, [one.first_rows for one in examples]),
+            ExampleRollouts(second, [one.second_rows for one in examples]),
+        )
+    )
+    counts = len(examples), len(shared), max(len(ours), len(theirs))
     return Comparison(
         examples,
-        list(_figures(sides, paired)) if paired else [],
-        _unpaired(first, second, ours, theirs, len(shared) - len(paired)),
-        list(_doubts(first, second, (len(examples), len(shared), max(len(ours), len(theirs))))),
+        figures,
+        _unpaired(first, second, ours, theirs, len(shared) - len(examples)),
+        list(comparison_doubts(first, second, counts, figures)),
         changes=Counter(one.change for one in examples),
         thresholds=(first.state.threshold, second.state.threshold),
-    )
-
-
-Rows: TypeAlias = Mapping[bytes, Sequence[int]]
-
-
-def _figures(
-    sides: Sequence[tuple[Side, Rows]], digests: Sequence[bytes]
-) -> Iterator[PairedFigure]:
-    (first, _), (second, _) = sides
-    theirs = second.state.facts.metrics
-    metrics = [METRIC + name for name in first.state.facts.metrics if name in theirs]
-    for name in ("reward", *metrics, *FIGURES):
-        yield _figure(name, *(_values(side, name, rows, digests) for side, rows in sides))
-
-
-class _Values(NamedTuple):
-    """A number of each example: its mean over the rollouts that have it, and how many have."""
-
-    means: np.ndarray
-    counts: np.ndarray
-
-    def of(self, chosen: np.ndarray) -> _Values:
-        """Those of some examples."""
-        return _Values(self.means[chosen], self.counts[chosen])
-
-    @property
-    def pooled(self) -> float:
-        """The mean over the rollouts."""
-        return math.fsum(self.means * self.counts) / float(self.counts.sum())
-
-
-def _values(side: Side, name: str, rows: Rows, digests: Sequence[bytes]) -> _Values:
-    """A field over the rollouts without an error of each example; NaN without any."""
-    import numpy as np
-
-    columns = Columns(side.state)
-    values = columns.numbers(name)
-    values[columns.stages() != DONE] = np.nan
-    sizes = [len(rows[digest]) for digest in digests]
-    flat = np.fromiter((row for digest in digests for row in rows[digest]), np.int64, sum(sizes))
-    example = np.repeat(np.arange(len(digests)), sizes)
-    there = ~np.isnan(values[flat])
-    counts = np.bincount(example[there], minlength=len(digests))
-    sums = np.bincount(example[there], values[flat][there], minlength=len(digests))
-    return _Values(np.where(counts > 0, sums / np.maximum(counts, 1), np.nan), counts)
-
-
-def _figure(name: str, first: _Values, second: _Values) -> PairedFigure:
-    import numpy as np
-
-    there = ~(np.isnan(first.means) | np.isnan(second.means))
-    a, b = first.of(there), second.of(there)
-    if not len(a.means):
-        return PairedFigure(name, None, None, NO_DIFFERENCE)
-    ends = [*map(rounded, (min(a.means.min(), b.means.min()), max(a.means.max(), b.means.max())))]
-    is_share = name == "reward"
-    if name not in FIGURES and name != "reward":  # where all are equal they may as well be a count
-        is_share = ends == [0.0, 1.0]
-    in_range = is_share and 0.0 <= ends[0] <= ends[1] <= 1.0
-    single = is_share and bool((a.counts == 1).all() and (b.counts == 1).all())
-    difference = paired_difference(b.means, a.means, single=single, scale=1.0 if in_range else None)
-    return PairedFigure(
-        name,
-        a.pooled,
-        b.pooled,
-        difference,
-        (float(a.means.mean()), float(b.means.mean())),
+        is_rerun=len(shared) == min(len(ours), len(theirs)) and is_rerun(first, second),
     )
 
 
@@ -289,105 +171,3 @@ def _unpaired(
 
 def _missing(side: Side) -> int:
     return -(-side.state.total // side.state.per_example) - len(side.digests)
-
-
-def _doubts(first: Side, second: Side, counts: tuple[int, int, int]) -> Iterator[str]:
-    """What speaks against a comparison.
-
-    Args:
-        counts: Of the examples that are paired, that both runs have, and that the greater one has.
-    """
-    a, b = first.state, second.state
-    paired, shared, of = counts
-    if not shared:
-        yield "not comparable: the runs have no example in common"
-    elif not paired:
-        yield "not comparable: no example has a reward in both runs"
-    elif paired * 2 < of:
-        yield f"only {paired} of {of} examples are in both runs with a reward"
-    if first.untold and second.untold:
-        yield "the rows do not say what was asked: examples are paired by their ids"
-    elif first.untold or second.untold:
-        which = "first" if first.untold else "second"
-        yield f"the rows of the {which} run do not say what was asked, and cannot be paired"
-    environments = [_environment(side) for side in (first, second)]
-    if all(environments) and environments[0] != environments[1]:
-        names = ", ".join(map(str, environments))
-        yield f"the environments differ ({names}): their rewards may not mean the same"
-    for which, side in (("first", a), ("second", b)):
-        if without := left_out_text(side.errored, side.finished, side.outcomes.classes):
-            as_0 = side.reward_mean.result().with_zeros(side.errored)
-            yield f"of the {which} run {without}; {as_0:.2f} with errors as 0"
-        if count := len(side.facts.no_number):
-            yield f"of the {which} run {no_number_text(count)}"
-    yield from _contradictions((("first", a), ("second", b)))
-    if a.threshold != b.threshold:
-        yield f"an example passes from {a.threshold:g} on in one, from {b.threshold:g} in the other"
-    if a.waiting or b.waiting or a.running or b.running:
-        yield "not every rollout is finished"
-
-
-def _contradictions(runs: Iterable[tuple[str, RunState]]) -> Iterator[str]:
-    for which, state in runs:
-        if state.end is not None:
-            yield from (f"of the {which} run {text}" for text in state.end.contradictions)
-
-
-def differing_settings(sides: Sequence[Side]) -> dict[str, list[Any]]:
-    """Every setting that is not the same in all runs: its value in each, None where it has none.
-
-    Then what of the code and of what was installed differs, as far as that matters.
-    """
-    asked = [_settings(side) for side in sides]
-    names = dict.fromkeys(name for one in asked for name in one)
-    found = {name: [one.get(name) for one in asked] for name in names}
-    settings = {
-        name: values
-        for name, values in found.items()
-        if any(value != values[0] for value in values)
-    }
-    return settings | _parts_that_differ(sides)
-
-
-def _environment(side: Side) -> str | None:
-    """The environment that a run was of, where its files tell that."""
-    run = side.state.run
-    return run.env_id if run is not None and run.env_told else None
-
-
-def _settings(side: Side) -> dict[str, Any]:
-    run = side.state.run
-    if run is None:
-        return {}
-    return {
-        "environment": _environment(side),
-        "model": run.model,
-        "base_url": run.base_url,
-        "examples": run.num_examples,
-        "rollouts per example": run.rollouts_per_example,
-        "pass threshold": side.state.threshold,
-        **run.sampling_args,
-        **{f"env_args.{name}": value for name, value in run.env_args.items()},
-        "system prompt": "\n".join(sorted(side.system)) or None,
-    }
-
-
-def _parts_that_differ(sides: Sequence[Side]) -> dict[str, list[Any]]:
-    """Parts of the code and versions that are not the same, where all runs tell theirs.
-
-    The first of each are named, those that matter first, and how many more there are.
-    """
-    found: dict[str, list[Any]] = {}
-    for before, more, parts in (
-        ("", "more parts of the code", [side.code for side in sides]),
-        ("version of ", "more versions", [side.versions for side in sides]),
-    ):
-        if not all(parts):
-            continue
-        names = dict.fromkeys(name for one in parts for name in one)
-        told = {name: [one.get(name) for one in parts] for name in names}
-        differing = [name for name, values in told.items() if len(set(values)) > 1]
-        found |= {f"{before}{name}": told[name] for name in differing[:MOST_PARTS]}
-        if len(differing) > MOST_PARTS:
-            found[more] = [len(differing) - MOST_PARTS] * len(sides)
-    return found

@@ -8,7 +8,8 @@ from dataclasses import dataclass
 
 from tui_eval.errors import Fault, RefusedError, nearest
 from tui_eval.fold.columns import Columns
-from tui_eval.fold.comparison import Side, compare_runs
+from tui_eval.fold.compared_side import Side
+from tui_eval.fold.comparison import compare_runs
 from tui_eval.fold.filter_fields import METRIC
 from tui_eval.fold.rollout_columns import DONE
 from tui_eval.fold.run_state import RunState

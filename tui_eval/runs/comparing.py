@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from tui_eval.fold.comparison import Side
+from tui_eval.fold.compared_side import Side
 from tui_eval.fold.run_state import RunState
 from tui_eval.runs.example_contents import ExampleContent, read_contents
 from tui_eval.runs.layout import RunDir

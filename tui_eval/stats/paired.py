@@ -92,11 +92,13 @@ def paired_difference(
     if all_equal and not (binary and abs(mean) > TOLERANCE):
         if scale is not None and n > 1:
             half = unseen_share(n) * scale
-            ends, method = (max(mean - half, -scale), min(mean + half, scale)), "bound"
+            ends, method = (mean - half, mean + half), "bound"
     elif binary:
         ends, method = newcombe(*table), "newcombe"
     elif se:
         ends, method = t_interval(mean, se, n - 1), "t"
+    if ends and scale is not None:
+        ends = max(ends[0], -scale), min(ends[1], scale)
     low, high = ends or (None, None)
     shown = table if method == "newcombe" else None
     return PairedDifference(n, mean, se, low, high, method, p, test, shown)

@@ -13,7 +13,8 @@ from typing import TYPE_CHECKING, Any
 from tui_eval.tui.look.figures import letter_of
 
 if TYPE_CHECKING:
-    from tui_eval.fold.comparison import Comparison, PairedExample, Side
+    from tui_eval.fold.compared_side import Side
+    from tui_eval.fold.comparison import Comparison, PairedExample
     from tui_eval.fold.run_state import RunState
     from tui_eval.fold.transcript import Rollout
     from tui_eval.runs.example_contents import ExampleContent
@@ -131,7 +132,8 @@ class Reading:
             self.over = True
 
     def _compare(self) -> ComparedRuns:
-        from tui_eval.fold.comparison import compare_runs, differing_settings
+        from tui_eval.fold.compared_side import differing_settings
+        from tui_eval.fold.comparison import compare_runs
         from tui_eval.runs.naming import named_runs
 
         runs = [self._read(place, run) for place, run in enumerate(named_runs(self.paths))]

@@ -15,8 +15,8 @@ from tui_eval.runs.export.csv import safe_cell
 from tui_eval.runs.summary_json import json_line
 from tui_eval.tui.comparison.changes import judged_texts, lettered
 from tui_eval.tui.comparison.comparing import ComparedRuns
-from tui_eval.tui.comparison.reward_test import reward_test
 from tui_eval.tui.comparison.text import ToldRun, comparison_object
+from tui_eval.tui.comparison.verdict_words import method_text, tested_text, verdict_text
 from tui_eval.tui.copying.whole_texts import WholeText
 from tui_eval.tui.look.figures import EXACT, NONE, interval_text, reward_text, signed_text
 
@@ -78,7 +78,7 @@ def _markdown(found: ComparedRuns, only: str) -> Iterator[str]:
 def _numbers(compared: Comparison, heads: list[str]) -> Iterator[str]:
     yield from _table(
         "Numbers",
-        ["", *heads, "95 %"],
+        ["", *heads, "95 %", "interval", "test", "verdict"],
         (
             [
                 one.name,
@@ -86,13 +86,13 @@ def _numbers(compared: Comparison, heads: list[str]) -> Iterator[str]:
                 reward_text(one.second, EXACT),
                 signed_text(one.difference.mean, EXACT),
                 interval_text(one.difference.low, one.difference.high, EXACT),
+                method_text(one.difference),
+                tested_text(one),
+                verdict_text(one, compared),
             ]
             for one in compared.figures
         ),
     )
-    if told := reward_test(compared):
-        yield ""
-        yield _cell(told)
 
 
 def _examples(

@@ -6,19 +6,15 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from tui_eval.fold.comparison import (
-    Change,
-    Comparison,
-    PairedFigure,
-    Side,
-    differing_settings,
-)
+from tui_eval.fold.compared_side import Side, differing_settings
+from tui_eval.fold.comparison import Change, Comparison
+from tui_eval.fold.paired_figures import PairedFigure
 from tui_eval.fold.run_state import RunState
 from tui_eval.printable import one_line
 from tui_eval.runs.layout import RunDir
 from tui_eval.runs.summary_json import VERSION, mean_object
 from tui_eval.tui.comparison.changes import judged_texts, lettered
-from tui_eval.tui.comparison.reward_test import reward_test
+from tui_eval.tui.comparison.verdict_words import figure_sentence, verdict_word
 from tui_eval.tui.look.figures import (
     EXACT,
     NONE,
@@ -93,22 +89,22 @@ def _pair_lines(
 
 def _figure_lines(first: str, second: str, found: Comparison) -> Iterator[str]:
     rows = [(one_line(one.name, NAME_MOST), *_cells(one)) for one in found.figures]
-    titles = ("", first, second, f"{second} − {first}", "95 %")
+    titles = ("", first, second, f"{second} − {first}", "95 %", "")
     table = [titles, *rows]
     widths = [max(len(row[place]) for row in table) for place in range(len(titles))]
     for row in table:
-        name, *cells, interval = row
-        told = "  ".join(f"{c:>{w}}" for c, w in zip(cells, widths[1:-1], strict=True))
-        yield f"  {name:<{widths[0]}}  {told}  {interval}".rstrip()
-    if told := reward_test(found):
-        yield f"  {told}"
+        name, *cells, interval, word = row
+        told = "  ".join(f"{c:>{w}}" for c, w in zip(cells, widths[1:-2], strict=True))
+        yield f"  {name:<{widths[0]}}  {told}  {interval:<{widths[-2]}}  {word}".rstrip()
+    yield ""
+    yield from (f"  {told}" for one in found.figures if (told := figure_sentence(one, found)))
 
 
 def _cells(one: PairedFigure) -> tuple[str, ...]:
     difference = one.difference
     means = reward_text(one.first, EXACT), reward_text(one.second, EXACT)
     interval = interval_text(difference.low, difference.high, EXACT)
-    return *means, signed_text(difference.mean, EXACT), interval
+    return *means, signed_text(difference.mean, EXACT), interval, verdict_word(one)
 
 
 def _words(change: Change) -> str:
@@ -149,23 +145,9 @@ def _pair_object(found: Comparison, place: int, only: str | None) -> dict[str, A
         "comparable": found.comparable,
         "doubts": found.doubts,
         "unpaired": found.unpaired,
-        "numbers": {
-            one.name: {
-                "first": one.first,
-                "second": one.second,
-                "difference": one.difference.mean,
-                "se": one.difference.se,
-                "low": one.difference.low,
-                "high": one.difference.high,
-                "method": one.difference.method,
-                "test": one.difference.test,
-                "p": one.difference.p,
-                "holm_p": one.holm_p,
-                "examples": one.difference.n,
-            }
-            for one in found.figures
-        },
-        "holm_p": found.holm_p,
+        "is_rerun": found.is_rerun,
+        "numbers": {one.name: _figure_object(one, found) for one in found.figures},
+        "holm_p": found.reward.holm_p if found.comparable else None,
         "changes": {change.value: found.changes[change] for change in Change},
         "examples": [
             {
@@ -178,4 +160,32 @@ def _pair_object(found: Comparison, place: int, only: str | None) -> dict[str, A
             for one in found.examples
             if only is None or one.change == only
         ],
+    }
+
+
+def _figure_object(one: PairedFigure, found: Comparison) -> dict[str, Any]:
+    difference, verdict = one.difference, one.verdict
+    first_by_example, second_by_example = one.by_example or (None, None)
+    return {
+        "first": one.first,
+        "second": one.second,
+        "first_by_example": first_by_example,
+        "second_by_example": second_by_example,
+        "difference": difference.mean,
+        "se": difference.se,
+        "low": difference.low,
+        "high": difference.high,
+        "method": difference.method,
+        "test": difference.test,
+        "p": difference.p,
+        "holm_p": one.holm_p,
+        "examples": difference.n,
+        "verdict": verdict.direction.value,
+        "why": verdict.why or None,
+        "detectable": verdict.detectable,
+        "needed": verdict.needed,
+        "equal": one.is_equal,
+        "noise_floor": None if one.floor is None else one.floor.half,
+        "noise_floor_run": None if one.floor is None else one.floor.place,
+        "inside_noise_floor": one.is_inside_floor if one.floor and not found.is_rerun else None,
     }

@@ -11,6 +11,13 @@ from textual.message import Message
 from tui_eval.printable import one_line
 from tui_eval.tui.commands.keymap import key_for
 from tui_eval.tui.comparison.changes import lettered
+from tui_eval.tui.comparison.verdict_words import (
+    TESTS,
+    floor_note,
+    method_text,
+    verdict_look,
+    verdict_notes,
+)
 from tui_eval.tui.look.figures import (
     EXACT,
     chance_text,
@@ -25,14 +32,12 @@ from tui_eval.tui.widgets.line_view import LineView
 
 if TYPE_CHECKING:
     from tui_eval.fold.comparison import Comparison
-    from tui_eval.stats.paired import PairedDifference
     from tui_eval.tui.comparison.comparing import ComparedRun, ComparedRuns, Reading
 
-NAME_MOST = 28
-BESIDE = 31
-"""Cells of how a run's reward differs from the first one's."""
-BY_CHANCE = 0.05
-"""A difference whose p is not below this is not told from chance."""
+NAME_LEAST, NAME_MOST = 8, 28
+BESIDE, INTERVAL, VERDICT = 30, 17, 14
+"""Cells of how a run's reward differs from the first one's, and those of its interval and
+verdict among them."""
 MINUTE, HOUR, DAY = 60, 3600, 86400
 
 
@@ -115,12 +120,15 @@ class ComparedHeader(LineView, can_focus=False):
     def _run_lines(self, found: ComparedRuns) -> Iterator[Line]:
         """Names, rewards, and between them the facts that there is room for in every line."""
         runs = list(zip(found.runs, (None, *found.comparisons), strict=True))
-        ends = [self._reward(one, comparison) for one, comparison in runs]
-        names = padded([one_line(one.name, NAME_MOST) for one in found.runs])
+        room = self.line_width - len("A  reward 0.625") - 2
+        most = min(max(room - BESIDE, NAME_LEAST), NAME_MOST)
+        names = padded([one_line(one.name, most) for one in found.runs])
+        room -= cell_len(names[0])
+        ends = [self._reward(*each, room >= BESIDE + INTERVAL) for each in runs]
         columns = [padded(texts) for texts in zip(*map(self._facts, found.runs), strict=True)]
         letters = max(len(one.letter) for one in found.runs)
         room = self.line_width - letters - 4 - len(names[0]) - max(map(line_width, ends))
-        kept = _fitting(columns, room)
+        kept = _columns_that_fit(columns, room)
         for place, one in enumerate(found.runs):
             start: list[Span] = [
                 (left(one.letter, letters), letter_ink(one.letter)),
@@ -142,27 +150,32 @@ class ComparedHeader(LineView, can_focus=False):
             age_text(self.now() - run.complete_at) if run.complete_at else "",
         )
 
-    def _reward(self, one: ComparedRun, comparison: Comparison | None) -> Line:
+    def _reward(self, one: ComparedRun, beside: Comparison | None, is_wide: bool) -> Line:
         mean = one.state.reward_mean.result()
         spans: list[Span] = [("reward ", "muted"), (reward_text(mean.mean, EXACT), "strong")]
         own = f" {interval_text(mean.low, mean.high, EXACT)}"
+        cells = BESIDE + INTERVAL if is_wide else BESIDE
         if len(self.reading.paths) < 3:
             return (*spans, (own, "muted"))
-        if comparison is None:  # the first run has nothing beside it
+        if beside is None:  # the first run has nothing beside it
             unseen = len(self.reading.paths) - len(self._places)
-            more, room = plural(unseen, "more run"), BESIDE - len(own)
+            more, room = plural(unseen, "more run"), cells - len(own)
             told = more if unseen > 0 and len(more) < room else ""
             return (*spans, (own, "muted"), (right(told, room), "faint"))
-        if not comparison.comparable:
-            return (*spans, (left("  not comparable", BESIDE), "warn"))
-        found = comparison.figures[0].difference
-        interval = interval_text(found.low, found.high, EXACT)
-        text = f"  vs A {signed_text(found.mean, EXACT)} {interval}"
-        return (*spans, (left(text, BESIDE), "muted"))
+        if not beside.comparable:
+            return (*spans, (left("  not comparable", cells), "warn"))
+        found = beside.reward.difference
+        text = f"  vs A {signed_text(found.mean, EXACT)}"
+        text += f" {interval_text(found.low, found.high, EXACT)}" if is_wide else ""
+        word, ink = verdict_look(beside.reward)
+        return (*spans, (left(text, cells - VERDICT), "muted"), (left(word, VERDICT), ink))
 
     def _verdict(self, found: Comparison, letter: str) -> Iterator[Line]:
         if found.comparable:
             yield self._difference(found, letter)
+            notes = [*verdict_notes(found.reward), floor_note(found.reward, found)]
+            if parts := [(at, (note, "muted")) for at, note in enumerate(notes) if note]:
+                yield ("  ", ""), *_fitting(parts, self.line_width - 2, "; ")
         for doubt in found.doubts[:1]:
             more = len(found.doubts) - 1
             pane = "compare.numbers" if found.comparable else "compare.examples"
@@ -172,22 +185,24 @@ class ComparedHeader(LineView, can_focus=False):
             yield ("! ", "warn"), (told, "warn"), (note, "faint")
 
     def _difference(self, found: Comparison, letter: str) -> Line:
-        reward = found.figures[0].difference
-        spans: list[Span] = [verdict_of(reward, better=True, p=found.holm_p)]
-        spans.append((f"  reward {letter} − A ", "muted"))
-        spans.append((signed_text(reward.mean, EXACT), "strong"))
+        """The verdict, the difference, and as much of what they stand on as there is room for."""
+        one, reward = found.reward, found.reward.difference
+        parts: list[tuple[int, Span]] = [
+            (0, verdict_look(one)),
+            (0, (f"  reward {letter} − A ", "muted")),
+            (0, (signed_text(reward.mean, EXACT), "strong")),
+        ]
         if reward.low is not None:
-            spans.append((f" {interval_text(reward.low, reward.high, EXACT)}", ""))
-        p = found.holm_p
-        if p is not None:
-            holm = " (Holm)" if p != reward.p else ""
-            spans.append((f"  {chance_text(p)}{holm}", "muted"))
-        spans.append((f"  {plural(len(found.examples), 'example')} in both", "muted"))
+            parts.append((1, (f" {interval_text(reward.low, reward.high, EXACT)}", "")))
+            parts.append((4, (f" {method_text(reward)}", "muted")))
+        if one.holm_p is not None:
+            holm = " (Holm)" if one.holm_p != reward.p else ""
+            parts.append((2, (f"  {chance_text(one.holm_p)}{holm}", "muted")))
+            parts.append((5, (f", {TESTS[reward.test]}", "muted")))
+        parts.append((3, (f"  {plural(len(found.examples), 'example')} in both", "muted")))
         if found.unpaired:
-            spans.append((", others not paired", "warn"))
-        while line_width(spans) > self.line_width:
-            spans.pop()
-        return tuple(spans)
+            parts.append((6, (", others not paired", "warn")))
+        return tuple(_fitting(parts, self.line_width))
 
     def clicked(self, index: int) -> None:
         """Puts that run beside the first one."""
@@ -195,7 +210,24 @@ class ComparedHeader(LineView, can_focus=False):
             self.post_message(self.Chosen(place))
 
 
-def _fitting(columns: list[list[str]], room: int) -> list[list[str]]:
+def _fitting(parts: list[tuple[int, Span]], width: int, between: str = "") -> list[Span]:
+    """The parts of a line that it has room for, each whole; the greatest ranks are left out.
+
+    Args:
+        parts: Each with its rank; those of rank 0 stay.
+        between: What stands between two of them.
+    """
+    kept = list(parts)
+    while True:
+        rest = [(between + text, ink) for _, (text, ink) in kept[1:]]
+        line = [span for _, span in kept[:1]] + rest
+        last = max(rank for rank, _ in kept)
+        if line_width(line) <= width or not last:
+            return line
+        kept = [part for part in kept if part[0] != last]
+
+
+def _columns_that_fit(columns: list[list[str]], room: int) -> list[list[str]]:
     """The columns that there is room for: the age is the last to have any, what differs first."""
     kept = set()
     last = len(columns) - 1
@@ -212,25 +244,3 @@ def padded(texts: Iterable[str]) -> list[str]:
     kept = list(texts)
     width = max(map(cell_len, kept))
     return [left(text, width) for text in kept]
-
-
-def verdict_of(found: PairedDifference, *, better: bool, p: float | None = None) -> Span:
-    """Which way a difference lies from 0, or that no pair differs: glyph and word.
-
-    It is unclear where 0 is in the interval, and where the test does not tell it from chance.
-
-    Args:
-        better: Whether more is better, so that the words judge.
-        p: The chance where several are tested at once; the difference's own without.
-    """
-    up, down = ("better", "worse") if better else ("higher", "lower")
-    if found.mean == 0 and not found.se:
-        return "= equal", "muted"
-    if found.low is None or found.high is None:
-        return "· unknown", "muted"
-    p = found.p if p is None else p
-    if found.low <= 0 <= found.high or (p is not None and p >= BY_CHANCE):
-        return "≈ unclear", "muted"
-    if found.low > 0:
-        return f"▲ {up}", "good" if better else "strong"
-    return f"▼ {down}", "bad" if better else "strong"

@@ -7,24 +7,24 @@ from typing import TYPE_CHECKING
 
 from tui_eval.printable import one_line
 from tui_eval.tui.comparison.changes import lettered
-from tui_eval.tui.comparison.reward_test import reward_test
+from tui_eval.tui.comparison.verdict_words import figure_sentence, verdict_look
 from tui_eval.tui.look.figures import EXACT, interval_text, plural, reward_text, signed_text
 from tui_eval.tui.look.ink import EMPTY, Line, left, right
 from tui_eval.tui.look.wrap import shown_lines
-from tui_eval.tui.widgets.compared_header import verdict_of
 from tui_eval.tui.widgets.line_view import LineView
 
 if TYPE_CHECKING:
-    from tui_eval.fold.comparison import Comparison, PairedFigure
+    from tui_eval.fold.comparison import Comparison
+    from tui_eval.fold.paired_figures import PairedFigure
 
-NUMBER, DIFFERENCE, INTERVAL, VERDICT = 7, 8, 18, 11
+NUMBER, DIFFERENCE, INTERVAL, VERDICT = 7, 8, 18, 15
 NAME_LEAST, NAME_MOST = 10, 26
 PICTURE = 23
 NOTHING = "No example is in both runs, so there is nothing to compare."
 
 
 class PairedNumbers(LineView):
-    """A line a number; below them the test, and what is not in them."""
+    """A line a number; below them what each tells, and what is not in them."""
 
     def __init__(self, *, id: str) -> None:
         super().__init__(id=id)
@@ -49,7 +49,7 @@ class PairedNumbers(LineView):
 
 
 def number_lines(found: Comparison, letter: str, width: int) -> Iterator[Line]:
-    """Every number, the reward's test, what to doubt, and what is not paired.
+    """Every number, what its difference tells, what to doubt, and what is not paired.
 
     Args:
         letter: What the second run is called.
@@ -58,8 +58,9 @@ def number_lines(found: Comparison, letter: str, width: int) -> Iterator[Line]:
         yield from wrapped("· ", NOTHING, "muted", width)
         return
     yield from _table(found, letter, width)
-    if told := reward_test(found):
-        yield from wrapped("· ", told, "muted", width)
+    for one in found.figures:
+        if told := figure_sentence(one, found):
+            yield from wrapped("· ", told, "muted", width)
     for doubt in found.doubts:
         yield from wrapped("! ", one_line(lettered(doubt, letter), 400), "warn", width)
     for why, count in found.unpaired.items():
@@ -75,9 +76,9 @@ def _table(found: Comparison, letter: str, width: int) -> Iterator[Line]:
     names = [one_line(UNITS.get(one.name, one.name), NAME_MOST) for one in found.figures]
     name = min(max(NAME_LEAST, *map(len, names)), NAME_MOST)
     taken = 2 * NUMBER + DIFFERENCE + 1
-    name = min(name, max(width - taken - INTERVAL, NAME_LEAST))
-    has_interval = width >= name + taken + INTERVAL
-    has_verdict = width >= name + taken + INTERVAL + VERDICT
+    name = min(name, max(width - taken - INTERVAL - VERDICT, NAME_LEAST))
+    has_verdict = width >= name + taken + VERDICT
+    has_interval = width >= name + taken + INTERVAL + VERDICT
     picture_at = name + taken + INTERVAL + VERDICT + 2
     has_picture = width >= picture_at + PICTURE
     head = " " * name + right("A", NUMBER) + right(letter, NUMBER)
@@ -97,11 +98,10 @@ def _table(found: Comparison, letter: str, width: int) -> Iterator[Line]:
         )
         if has_interval:
             interval = interval_text(difference.low, difference.high, EXACT)
-            line = (*line, (f" {left(' ' + interval, INTERVAL)}", "muted"))
+            line = (*line, (f"  {left(interval, INTERVAL - 1)}", "muted"))
         if has_verdict:
-            is_reward = one is found.figures[0]
-            word, ink = verdict_of(difference, better=is_reward, p=one.holm_p)
-            line = (*line, (left(word, VERDICT), ink))
+            word, ink = verdict_look(one)
+            line = (*line, (f" {left(word, VERDICT - 1)}", ink))
         if has_picture:
             line = (*line, (f"  {interval_picture(one, PICTURE)}", "muted"))
         yield line

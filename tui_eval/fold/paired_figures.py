@@ -1,0 +1,175 @@
+"""The numbers of two runs over the examples that both have, and how they differ."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, NamedTuple
+
+from tui_eval.fold.columns import Columns
+from tui_eval.fold.compared_side import Side
+from tui_eval.fold.filter_fields import METRIC
+from tui_eval.fold.rollout_columns import DONE
+from tui_eval.stats.paired import NO_DIFFERENCE, PairedDifference, paired_difference
+from tui_eval.stats.rewards import is_equal, rounded
+from tui_eval.stats.verdict import Verdict, judge
+
+if TYPE_CHECKING:
+    import numpy as np
+
+FIGURES = ("turns", "calls", "tokens", "time")
+"""What is compared beside reward and metrics."""
+
+
+@dataclass(frozen=True, slots=True)
+class NoiseFloor:
+    """How far runs of one configuration are apart by chance alone.
+
+    Args:
+        half: Half the width of the paired interval of the first run and its rerun.
+        place: Which run that rerun is; 0 is the first one.
+    """
+
+    half: float
+    place: int
+
+
+@dataclass(slots=True)
+class PairedFigure:
+    """One number of both runs over the examples that both have, and second minus first.
+
+    Args:
+        field: What it is in the language of filters.
+        first, second: Means over the rollouts, as a report has them; None where there is none.
+        by_example: Means of the examples' means, whose difference is tested.
+        holm_p: The chance of its difference, raised for all that is looked at together; None where
+            it has none.
+        floor: Of a rerun of the first run; None where no run is one.
+    """
+
+    field: str
+    first: float | None
+    second: float | None
+    difference: PairedDifference
+    by_example: tuple[float, float] | None = None
+    holm_p: float | None = None
+    floor: NoiseFloor | None = None
+
+    @property
+    def is_reward(self) -> bool:
+        """Whether more of it is better, and not just more."""
+        return self.field == "reward"
+
+    @property
+    def is_equal(self) -> bool:
+        """Whether it is the same in every example."""
+        found = self.difference
+        return found.mean is not None and is_equal(found.mean, 0.0) and not found.se
+
+    @property
+    def half_width(self) -> float | None:
+        """Half of its interval's width; None where it has none."""
+        low, high = self.difference.low, self.difference.high
+        return None if low is None or high is None else (high - low) / 2
+
+    @property
+    def is_inside_floor(self) -> bool:
+        """Whether runs of one configuration may differ as much."""
+        mean = self.difference.mean
+        return self.floor is not None and mean is not None and abs(mean) <= self.floor.half
+
+    @property
+    def is_uneven(self) -> bool:
+        """Whether the means over rollouts differ otherwise than the examples' means."""
+        if self.first is None or self.second is None or self.difference.mean is None:
+            return False
+        return not is_equal(self.second - self.first, self.difference.mean)
+
+    @property
+    def verdict(self) -> Verdict:
+        """What its difference tells."""
+        return judge(self.difference, self.holm_p)
+
+    @property
+    def name(self) -> str:
+        """What people call it."""
+        return self.field.removeprefix(METRIC)
+
+
+class ExampleValues(NamedTuple):
+    """A number of each example: its mean over the rollouts that have it, and how many have."""
+
+    means: np.ndarray
+    counts: np.ndarray
+
+    def of(self, chosen: np.ndarray) -> ExampleValues:
+        """Those of some examples."""
+        return ExampleValues(self.means[chosen], self.counts[chosen])
+
+    @property
+    def pooled(self) -> float:
+        """The mean over the rollouts."""
+        return math.fsum(self.means * self.counts) / float(self.counts.sum())
+
+
+class ExampleRollouts:
+    """The rollouts without an error of some examples of a run.
+
+    Args:
+        rows: The rows of each example.
+    """
+
+    def __init__(self, side: Side, rows: Sequence[Sequence[int]]) -> None:
+        import numpy as np
+
+        self.side = side
+        self._columns = Columns(side.state)
+        sizes = [len(one) for one in rows]
+        flat = np.fromiter((row for one in rows for row in one), np.int64, sum(sizes))
+        done = self._columns.stages()[flat] == DONE
+        self._rows, self._examples = flat[done], np.repeat(np.arange(len(rows)), sizes)[done]
+        self.count = len(rows)
+
+    def values(self, name: str) -> ExampleValues:
+        """A field in the language of filters; the mean of an example without any is NaN."""
+        import numpy as np
+
+        values = self._columns.numbers(name)[self._rows]
+        there = ~np.isnan(values)
+        counts = np.bincount(self._examples[there], minlength=self.count)
+        sums = np.bincount(self._examples[there], values[there], minlength=self.count)
+        return ExampleValues(np.where(counts > 0, sums / np.maximum(counts, 1), np.nan), counts)
+
+
+def paired_figures(first: ExampleRollouts, second: ExampleRollouts) -> Iterator[PairedFigure]:
+    """The reward, metrics that both runs have, and what was spent; nothing without examples."""
+    if not first.count:
+        return
+    theirs = second.side.state.facts.metrics
+    metrics = [METRIC + name for name in first.side.state.facts.metrics if name in theirs]
+    for name in ("reward", *metrics, *FIGURES):
+        yield _figure(name, first.values(name), second.values(name))
+
+
+def _figure(name: str, first: ExampleValues, second: ExampleValues) -> PairedFigure:
+    import numpy as np
+
+    there = ~(np.isnan(first.means) | np.isnan(second.means))
+    a, b = first.of(there), second.of(there)
+    if not len(a.means):
+        return PairedFigure(name, None, None, NO_DIFFERENCE)
+    ends = [*map(rounded, (min(a.means.min(), b.means.min()), max(a.means.max(), b.means.max())))]
+    is_share = name == "reward"
+    if name not in FIGURES and name != "reward":  # where all are equal they may as well be a count
+        is_share = ends == [0.0, 1.0]
+    in_range = is_share and 0.0 <= ends[0] <= ends[1] <= 1.0
+    single = is_share and bool((a.counts == 1).all() and (b.counts == 1).all())
+    difference = paired_difference(b.means, a.means, single=single, scale=1.0 if in_range else None)
+    return PairedFigure(
+        name,
+        a.pooled,
+        b.pooled,
+        difference,
+        (float(a.means.mean()), float(b.means.mean())),
+    )

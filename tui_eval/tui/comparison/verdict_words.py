@@ -1,0 +1,122 @@
+"""What the difference of two runs in one number tells, in words that every view shares."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from math import ceil, floor, log10
+from typing import TYPE_CHECKING
+
+from tui_eval.printable import one_line
+from tui_eval.stats.power import LEAST_EXAMPLES
+from tui_eval.stats.verdict import Direction
+from tui_eval.tui.look.figures import (
+    EXACT,
+    chance_text,
+    count_text,
+    letter_of,
+    plural,
+    reward_text,
+)
+
+if TYPE_CHECKING:
+    from tui_eval.fold.comparison import Comparison
+    from tui_eval.fold.paired_figures import PairedFigure
+    from tui_eval.stats.paired import PairedDifference
+    from tui_eval.tui.look.ink import Span
+
+METHODS = {"newcombe": "Newcombe", "bound": "bound for equal examples"}
+TESTS = {
+    "mcnemar": "McNemar's exact test",
+    "sign_flip": "exact sign-flip test",
+    "sign_flip_drawn": "sign-flip test, 100,000 drawn",
+}
+LOOKS: dict[tuple[Direction, bool], Span] = {
+    (Direction.HIGHER, True): ("▲ better", "good"),
+    (Direction.LOWER, True): ("▼ worse", "bad"),
+    (Direction.HIGHER, False): ("▲ higher", "strong"),
+    (Direction.LOWER, False): ("▼ lower", "strong"),
+}
+NAME_MOST = 30
+DIGITS = 2
+"""Of a number of examples needed: it is an estimate."""
+
+
+def verdict_look(one: PairedFigure) -> Span:
+    """Which way a number differs, as glyph and word, and its ink."""
+    if one.difference.mean is None:
+        return "· unknown", "muted"
+    if one.is_equal:
+        return "= equal", "muted"
+    return LOOKS.get((one.verdict.direction, one.is_reward), ("≈ inconclusive", "muted"))
+
+
+def verdict_word(one: PairedFigure) -> str:
+    """The word without its glyph."""
+    return verdict_look(one)[0].partition(" ")[2]
+
+
+def verdict_notes(one: PairedFigure) -> Iterator[str]:
+    """Why a difference is inconclusive and what it would take, the most important first."""
+    found, n = one.verdict, one.difference.n
+    if found.is_conclusive or one.difference.mean is None:
+        return
+    if not one.is_equal:
+        yield found.why
+        if found.detectable is not None:
+            yield f"{plural(n, 'example')} show {reward_text(found.detectable, EXACT)} or more"
+    elif n < LEAST_EXAMPLES:
+        yield found.why
+    if found.needed is not None:
+        yield f"{_needed_text(found.needed)} examples needed"
+
+
+def _needed_text(needed: int) -> str:
+    if needed <= LEAST_EXAMPLES:
+        return f"at least {needed}"
+    step = 10 ** max(floor(log10(needed)) + 1 - DIGITS, 0)
+    about = ceil(needed / step) * step
+    return f"about {about:,}" if about < 10**6 else f"about {count_text(about)}"
+
+
+def floor_note(one: PairedFigure, found: Comparison) -> str:
+    """The noise floor, of a rerun or where the difference is inside of it; else empty."""
+    if one.floor is None or not (found.is_rerun or one.is_inside_floor):
+        return ""
+    runs = f"noise floor of {letter_of(0)} and {letter_of(one.floor.place)}"
+    return f"{'' if found.is_rerun else 'inside the '}{runs}: ±{reward_text(one.floor.half, EXACT)}"
+
+
+def method_text(found: PairedDifference) -> str:
+    """What an interval is, to stand beside it; empty where there is none."""
+    if found.method == "t":
+        return f"t, {found.n - 1:,} df"
+    return METHODS.get(found.method, "")
+
+
+def tested_text(one: PairedFigure) -> str:
+    """The chance of a difference and the test that it is of; empty where it tells nothing."""
+    found = one.difference
+    if one.is_equal and found.p is not None:
+        return ""
+    if found.p is None:
+        agrees = found.test == "mcnemar"
+        return "no discordant examples for McNemar's exact test" if agrees else ""
+    text = f"{chance_text(found.p)}, {TESTS[found.test]}"
+    if one.holm_p is not None and one.holm_p != found.p:
+        return f"{text}; {chance_text(one.holm_p).removeprefix('p = ')} by Holm"
+    return text
+
+
+def verdict_text(one: PairedFigure, found: Comparison) -> str:
+    """The verdict as a word, why, what it would take, and the noise floor."""
+    notes = "; ".join(filter(None, (*verdict_notes(one), floor_note(one, found))))
+    return f"{verdict_word(one)}: {notes}" if notes else verdict_word(one)
+
+
+def figure_sentence(one: PairedFigure, found: Comparison) -> str:
+    """A number's verdict, then what its interval and test are; empty where that is only a word."""
+    told = verdict_text(one, found)
+    names = "; ".join(filter(None, (method_text(one.difference), tested_text(one))))
+    if not names and told == verdict_word(one):
+        return ""
+    return f"{one_line(one.name, NAME_MOST)} {told}{f' ({names})' if names else ''}"
