@@ -86,6 +86,17 @@ def test_what_an_engine_that_was_killed_did_not_tell_is_counted(here: Path) -> N
     assert (one.done, one.errored, one.n) == (3, 2, 1)
 
 
+@pytest.mark.parametrize("torn", [b'{"example_id": 1, "rew', b'{"example_id": 1, "rew\n', b"\n\n"])
+def test_a_torn_last_row_is_not_listed_as_done(here: Path, torn: bytes) -> None:
+    counts = {"reward": {"mean": 1.0, "n": 4}, "counts": {"finished": 4}}
+    lines = [line(0, 0), line(0, 1), line(1, 0, 0.25)]
+    write_run(here / "outputs/evals/e--m/one", [*lines, torn], numbers=counts)
+    write_run(here / "outputs/evals/e--m/two", [*lines, *lines, line(1, 1)[:-1]], numbers=counts)
+    one, two = found()["one"], found()["two"]
+    assert (one.done, one.total, one.complete, one.n, one.reward) == (3, 4, False, 3, 0.75)
+    assert (two.done, two.total, two.complete, two.n) == (4, 4, True, 4)
+
+
 def test_a_run_of_ours_is_told_from_its_metadata(here: Path) -> None:
     reward = {"mean": 0.75, "low": 0.5, "high": 1.0, "n": 3, "weight": 2.5}
     write_run(

@@ -410,3 +410,32 @@ def test_a_line_that_stays_unfinished_is_told_when_the_file_is_quiet(
     assert seen.state.unreadable == []
     seen.until(lambda state: state.unreadable != [])
     assert [one.line for one in seen.state.unreadable] == [2]
+
+
+def test_the_log_of_a_run_ends_with_what_contradicts_its_rows(
+    tmp_path: Path, listen: Listen
+) -> None:
+    run = write_run(tmp_path, [line(0, 0), b"junk\n", line(0, 1)], avg_reward=0.25)
+    run.log.write_text("INFO:engine: begun\n")
+    feed = listen(tmp_path).feed
+    whole = b"".join(log_pieces(feed, 1000))
+    said = whole.decode().splitlines()
+    assert said[0] == "INFO:engine: begun" and len(said) == 3
+    assert said[1].startswith("WARNING:reading: results.jsonl, line 2: not JSON")
+    assert said[2].startswith("WARNING:reading: metadata.json says avg_reward 0.25, ")
+    assert b"".join(log_pieces(feed, 7)) == whole
+    with run.log.open("a") as file:
+        file.write("INFO:engine: more\n")
+    assert b"".join(log_pieces(feed, 50)) == whole + b"INFO:engine: more\n"
+
+
+def log_pieces(feed: SavedFeed, most: int) -> list[bytes]:
+    deadline = time.monotonic() + PATIENCE_S
+    found: list[bytes] = []
+    while True:
+        at = sum(map(len, found))
+        data, size = feed.log(at, most)
+        found.append(data)
+        if at + len(data) >= size and b"avg_reward" in b"".join(found):
+            return found
+        assert time.monotonic() < deadline, found

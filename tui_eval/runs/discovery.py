@@ -27,7 +27,7 @@ from tui_eval.runs.formats.recognising import Format, recognise
 from tui_eval.runs.layout import RunDir, is_unsaved, saved_roots, unsaved_root
 from tui_eval.runs.lock import holder
 from tui_eval.runs.opening import find_run, results_files, saved_events
-from tui_eval.runs.scan import count_lines
+from tui_eval.runs.scan import count_rows
 from tui_eval.runs.story import format_of_run
 
 COUNTED_BYTES = 1 << 26
@@ -231,4 +231,4 @@ def _done(run: RunDir, format: Format, facts: Mapping[str, Any], size: int) -> i
     if size > COUNTED_BYTES:
         told = mapping(mapping(facts.get("numbers")).get("counts")).get("finished")
         return told if isinstance(told, int) else None
-    return count_lines(run.results)
+    return count_rows(run.results)

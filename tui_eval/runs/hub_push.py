@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 from tui_eval.errors import Fault, RefusedError
 from tui_eval.runs.layout import RunDir
 from tui_eval.runs.lock import holder
-from tui_eval.runs.opening import run_started
+from tui_eval.runs.opening import finished_on_disk, run_started
 from tui_eval.runs.scan import scan
 
 if TYPE_CHECKING:
@@ -44,7 +44,9 @@ def push_run(run: RunDir, name: str | None = None, *, private: bool = False) -> 
     """
     if holder(run.lock) is not None:
         raise RefusedError([Fault(str(run.path), "the run is not over", "Push it when it is")])
-    rows = [line.row for line in scan(run.results) if line.row is not None]
+    offsets = {event.offset for event in finished_on_disk(run)}
+    lines = (line for line in scan(run.results) if line.offset in offsets)
+    rows = [line.row for line in lines if line.row is not None]
     if not rows:
         raise RefusedError([Fault(str(run.path), "the run has no finished rollout to push")])
     started = run_started(run)

@@ -39,6 +39,8 @@ class SavedFeed:
         self._events: deque[Event] = deque()
         self._faults = bytearray()
         self._lines_told: set[str] = set()
+        self._log_size: int | None = None
+        self._faults_in_log: int | None = None
         self._stop = threading.Event()
         self._cancelled = threading.Event()
         self._drained = threading.Event()
@@ -120,10 +122,19 @@ class SavedFeed:
         return read_rollout(self._run, row, offset, length)
 
     def log(self, at: int, most: int) -> tuple[bytes, int]:
-        """See `Feed.log`; of a run without a log, which lines cannot be read."""
-        if self._run.log.exists():
-            return read_log(self._run.log, at, most)
-        return bytes(self._faults[at : at + most]), len(self._faults)
+        """See `Feed.log`; what the reading found stands where the engine's log ended then."""
+        written = read_log(self._run.log, 0, 0)[1]
+        if self._log_size is None or written < self._log_size:
+            self._log_size, self._faults_in_log = written, None
+        if written > self._log_size and self._faults_in_log is None:
+            self._faults_in_log = len(self._faults)  # what is written goes on behind them
+        faults = self._faults[: self._faults_in_log]
+        end, size = self._log_size, written + len(faults)
+        if at < end:
+            return read_log(self._run.log, at, min(most, end - at))[0], size
+        if at < end + len(faults):
+            return bytes(faults[at - end : at - end + most]), size
+        return read_log(self._run.log, at - len(faults), most)[0], size
 
     async def close(self) -> None:
         """Ends the reading and lets go of the files."""

@@ -178,3 +178,26 @@ def count_lines(path: Path) -> int:
     """Newlines in a file."""
     with open(path, "rb") as file:
         return sum(block.count(b"\n") for block in iter(lambda: file.read(1 << 20), b""))
+
+
+def count_rows(path: Path) -> int:
+    """Lines of a file that may be rows: all that end, and the last one only where it is a row.
+
+    Raises:
+        OSError: The file cannot be read.
+    """
+    lines = count_lines(path)
+    with open(path, "rb") as file:
+        size = file.seek(0, 2)
+        file.seek(max(size - BLOCK, 0))
+        tail = file.read(BLOCK)
+    text = tail.rstrip()
+    ends = tail[len(text) :].count(b"\n")  # blank lines are none
+    _, newline, last = text.rpartition(b"\n")
+    if not newline and size > BLOCK:
+        return lines  # the last one is too long to be looked at
+    try:
+        decode_row(last)
+    except (ValueError, RecursionError):
+        return lines - ends
+    return lines - ends + 1

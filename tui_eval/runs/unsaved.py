@@ -17,7 +17,7 @@ from tui_eval.runs.facts import read_metadata
 from tui_eval.runs.file_names import cut_name
 from tui_eval.runs.layout import RunDir, is_unsaved, outputs_root, saved_roots, unsaved_root
 from tui_eval.runs.lock import LockHeldError, RunLock, holder
-from tui_eval.runs.scan import count_lines
+from tui_eval.runs.scan import count_rows
 
 KEPT_S = 14 * 24 * 3600.0
 
@@ -152,7 +152,7 @@ def _incomplete(run: RunDir, meta: dict[str, Any]) -> Incomplete | None:
     if meta.get("uneven_groups"):  # only a program can go on
         return None
     at_work = holder(run.lock) is not None
-    done = count_lines(run.results) if run.results.exists() else 0
+    done = count_rows(run.results) if run.results.exists() else 0
     errored = meta.get("n_errored")
     return Incomplete(
         run=run,

@@ -19,7 +19,7 @@ from tui_eval.messages import to_messages
 from tui_eval.rubrics.calling import metric_names
 from tui_eval.runs.facts import read_metadata
 from tui_eval.runs.plain_json import Cleaner
-from tui_eval.runs.scan import count_lines
+from tui_eval.runs.scan import count_rows
 from tui_eval.runs.summary_json import VERSION, refused_object
 from tui_eval.stats.cost import cost_of, run_prices
 from tui_eval.types import Tool
@@ -131,7 +131,7 @@ def _left(checked: Checked, keep_errors: bool) -> int:
         return rollouts
     errored = 0 if keep_errors else read_metadata(checked.run).get("n_errored")
     again = errored if isinstance(errored, int) else 0
-    return max(0, rollouts - count_lines(checked.run.results) + again)
+    return max(0, rollouts - count_rows(checked.run.results) + again)
 
 
 def _tools(env: Environment) -> list[Tool]:
