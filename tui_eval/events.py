@@ -67,6 +67,7 @@ class RunStarted(msgspec.Struct, tag="run", array_like=True):
             without a row have used so far, by row.
         limits: How many rollouts were generated at a time, and how many were meant to be, while
             endpoints refused requests so far; the latest last.
+        until: The condition that stops it early once it is true; empty for none.
     """
 
     seq: int
@@ -97,6 +98,7 @@ class RunStarted(msgspec.Struct, tag="run", array_like=True):
     cached_input_price: float | None = None
     cache_write_price: float | None = None
     list_price: str = ""
+    until: str = ""
 
 
 class RolloutStaged(msgspec.Struct, tag="stage", array_like=True, gc=False):
@@ -303,9 +305,13 @@ class Noticed(msgspec.Struct, tag="note", array_like=True):
 OUT_OF_BUDGET = "stopped: budget"
 """How a run ended that may not cost more: resumable."""
 
+STOPPED_EARLY = "stopped early"
+"""How a run ended whose rewards told enough, as its condition says: resumable."""
+
 
 class RunFinished(msgspec.Struct, tag="end", array_like=True):
-    """The engine stopped: `finished`, `interrupted`, `stopped: budget` or `failed`, and why.
+    """The engine stopped: `finished`, `interrupted`, `stopped: budget`, `stopped early` or
+    `failed`, and why.
 
     All but the first can be resumed.
 

@@ -50,6 +50,10 @@ RUN: dict[str, list[str]] = {
     "timeout": ["a_rollout_that_takes_too_long_ends_with_what_was_said"],
     "max_cost": ["a_spent_budget_stops_softly_and_the_run_goes_on_with_another"],
     "max_total_tokens": ["a_spent_budget_stops_softly_and_the_run_goes_on_with_another"],
+    "until": [
+        "a_run_stops_early_with_whole_examples_and_says_so",
+        "every_evaluation_of_a_file_has_its_own_condition",
+    ],
     "independent_scoring": [
         "independent_rollouts_are_finished_one_by_one",
         "independent_scoring_lets_group_functions_fail_visibly",

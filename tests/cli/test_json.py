@@ -14,7 +14,7 @@ from servers import FaultServer, Reply
 CHAT = "/v1/chat/completions"
 SETTINGS = {
     "env_id", "env_args", "model", "base_url", "num_examples", "rollouts_per_example",
-    "max_concurrent", "sampling_args", "pass_threshold",
+    "max_concurrent", "sampling_args", "pass_threshold", "until",
 }  # fmt: skip
 
 

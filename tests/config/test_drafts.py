@@ -53,6 +53,8 @@ def values_of(option: Option) -> st.SearchStrategy[Any]:
         return st.dictionaries(st.just("X-Team") | st.just("X-Run"), values, min_size=1)
     if option.kind == "optional_path":
         return st.just(NEWEST) | NAMES
+    if option.name == "until":
+        return st.sampled_from(["width(reward) < 0.05", 'low("a b") > 0.7 or high(reward) < 0.5'])
     return STRIPPED.filter(lambda text: text[0] not in "[{")
 
 

@@ -172,6 +172,7 @@ FLAGS: dict[str, tuple[Any, str, Any]] = {
     "timeout": ("1.5", "timeout", 1.5),
     "max_cost": ("2", "max_cost", 2.0),
     "max_total_tokens": ("1000", "max_total_tokens", 1000),
+    "until": ("width(reward) < 0.1", "until", "width(reward) < 0.1"),
     "independent_scoring": (True, "independent_scoring", True),
     "no_interleave_scoring": (True, "score_at_end", True),
     "pass_threshold": ("0", "pass_threshold", 0.0),

@@ -11,7 +11,7 @@ from typing import Any, TextIO
 from tui_eval.cli.going_on import go_on_lines
 from tui_eval.cli.summary_lines import result_lines
 from tui_eval.errors import Fault
-from tui_eval.events import OUT_OF_BUDGET, RunFinished
+from tui_eval.events import OUT_OF_BUDGET, STOPPED_EARLY, RunFinished
 from tui_eval.fold.run_state import RunState
 from tui_eval.printable import printable
 from tui_eval.runs.layout import RunDir
@@ -117,6 +117,8 @@ def ending_lines(state: RunState) -> Iterator[str]:
         yield f"Failed: {end.text}"
     elif end is not None and end.status == OUT_OF_BUDGET:
         yield f"Stopped: {end.text}. {state.finished} of {state.total} rollouts are done."
+    elif end is not None and end.status == STOPPED_EARLY:
+        yield f"Stopped early: {end.text}."
     elif end is not None and end.status == "interrupted":
         why = f" Why: {end.text}." if end.text else ""
         yield f"Interrupted: {state.finished} of {state.total} rollouts are done.{why}"

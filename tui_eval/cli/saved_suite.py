@@ -12,7 +12,14 @@ from tui_eval.config.planning import expand
 from tui_eval.engine.suites.own_runs import Planned, choose_runs
 from tui_eval.engine.suites.standing import Standing
 from tui_eval.errors import RefusedError
-from tui_eval.events import OUT_OF_BUDGET, EvaluationMoved, Event, RunFinished, SuiteStarted
+from tui_eval.events import (
+    OUT_OF_BUDGET,
+    STOPPED_EARLY,
+    EvaluationMoved,
+    Event,
+    RunFinished,
+    SuiteStarted,
+)
 from tui_eval.fold.run_state import RunState
 from tui_eval.fold.suite_state import CUT_OFF
 from tui_eval.runs.facts import read_metadata
@@ -88,8 +95,8 @@ def _moved(one: Standing, run: RunDir) -> EvaluationMoved:
 def _end(last: list[EvaluationMoved]) -> RunFinished:
     """How all of them ended, and when the last one did."""
     at, ways = max(one.at for one in last), {one.status for one in last}
-    if ways == {"finished"}:
+    if ways <= {"finished", STOPPED_EARLY}:
         return RunFinished(0, at, "finished", 0)
-    if OUT_OF_BUDGET in ways <= {OUT_OF_BUDGET, "finished", "waiting"}:
+    if OUT_OF_BUDGET in ways <= {OUT_OF_BUDGET, STOPPED_EARLY, "finished", "waiting"}:
         return RunFinished(0, at, OUT_OF_BUDGET, 4)
     return RunFinished(0, at, "interrupted", 130)

@@ -24,7 +24,7 @@ from tui_eval.cli.report import (
 from tui_eval.cli.summary_lines import met, missing_column_lines
 from tui_eval.cli.table_lines import table_lines, table_width
 from tui_eval.cli.waiting_lines import WaitingLines
-from tui_eval.events import EvaluationMoved, Event, ListedEvaluation, SuiteStarted
+from tui_eval.events import STOPPED_EARLY, EvaluationMoved, Event, ListedEvaluation, SuiteStarted
 from tui_eval.fold.columns import number_of_row
 from tui_eval.fold.outcome_words import errors_as_0, has_many_errors
 from tui_eval.fold.run_state import RunState
@@ -215,7 +215,9 @@ class SuiteTelling:
         yield ""
         every = self.state.evaluations
         finished = sum(one.last.status == "finished" for one in every)
-        yield f"{finished} of {plural(len(every), 'evaluation')} finished"
+        early = sum(one.last.status == STOPPED_EARLY for one in every)
+        also = f", {early} stopped early" if early else ""
+        yield f"{finished} of {plural(len(every), 'evaluation')} finished{also}"
         for place, one in enumerate(every):
             if one.last.status in ("refused", "failed"):
                 yield f"{self._name(place)}: {one.last.status}: {one.last.text}"

@@ -6,7 +6,7 @@ import shutil
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
-from tui_eval.events import OUT_OF_BUDGET
+from tui_eval.events import OUT_OF_BUDGET, STOPPED_EARLY
 from tui_eval.fold.outcome_words import has_many_errors
 from tui_eval.fold.summary import Summary
 from tui_eval.printable import one_line
@@ -22,6 +22,7 @@ _LEFT = ("environment", "varies")
 _UNFINISHED = {
     "interrupted": "stopped",
     OUT_OF_BUDGET: "budget",
+    STOPPED_EARLY: "early",
     "failed": "failed",
     "running": "running",
 }

@@ -11,7 +11,7 @@ from tui_eval.config.changes import change_faults, changes, misfits
 from tui_eval.config.choosing import Chosen, Surroundings, choose
 from tui_eval.config.choosing_again import choose_again
 from tui_eval.config.endpoints import PRICES, registry_at
-from tui_eval.config.options import BUDGETS
+from tui_eval.config.options import OF_ONE_COMMAND
 from tui_eval.config.plan import AS_JSON, PlannedEndpoint, RunPlan
 from tui_eval.config.secret_values import HIDDEN, hidden_names, masked_url
 from tui_eval.config.settings import Setting, Settings, built_in_settings, sampling_args
@@ -98,10 +98,10 @@ def compose(
 
 
 def _plan_values(settings: Settings, before: RunPlan | None) -> dict[str, Any]:
-    """The fields of a plan that were set, or are as they were before, its budget left out."""
+    """The fields of a plan that were set, or are as they were before, without what stopped it."""
     values: dict[str, Any] = {"folder": str(Path.cwd())}
     if before is not None:
-        values = before.model_dump(exclude=set(BUDGETS))
+        values = before.model_dump(exclude=set(OF_ONE_COMMAND))
     for name, setting in settings.items():
         if name in RunPlan.model_fields and name != "model" and setting.value is not None:
             values[name] = setting.value

@@ -145,6 +145,9 @@ OPTIONS: tuple[Option, ...] = (
     Option("max_total_tokens", ("--max-total-tokens",), "int", "Stop softly after so many tokens; "
            "exit code 4. `none` lifts what a file says.", None, "N", 1, instead=_SPEND_NOTHING,
            group="Concurrency and limits", **_BOTH),
+    Option("until", ("--until",), "text", "Stop early, with exit code 0, once this is true of the "
+           "rewards so far, as in 'width(reward) < 0.05'. `none` lifts what a file says.", None,
+           "CONDITION", group="Concurrency and limits", **_BOTH),
     Option("independent_scoring", ("-i", "--independent-scoring"), "flag", "Score every rollout "
            "by itself, not with the others of its example.", **_SCORING),
     Option("no_interleave_scoring", ("-N", "--no-interleave-scoring"), "flag", "Score when all "
@@ -197,10 +200,13 @@ FILE_KEYS = {
 """Options by the keys that mean them in TOML files."""
 
 BUDGETS = ("max_cost", "max_total_tokens")
-"""Settings that say what may be spent; they hold for one invocation and not for a resume."""
+"""Settings that say what may be spent."""
+
+OF_ONE_COMMAND = (*BUDGETS, "until")
+"""Settings that stop a run; they hold for one invocation and not for a resume."""
 
 NO_BUDGET = "none"
-"""Typed in place of a budget it lifts the one that a file says."""
+"""Typed in place of one of them it lifts the one that a file says."""
 
 TYPED_KEY_VAR = "TUI_EVAL_API_KEY"
 """Where the engine finds a key that was typed: it is in no request and in no file."""

@@ -113,6 +113,8 @@ class RunPlan(BaseModel):
     """USD after which the run stops softly."""
     max_total_tokens: int | None = Field(default=None, ge=1)
     """Tokens after which the run stops softly."""
+    until: str | None = None
+    """The condition on its rewards that stops the run early once it is true."""
     independent_scoring: bool = False
     """Whether rollouts are scored one by one whatever the rubric needs."""
     score_at_end: bool = False

@@ -19,8 +19,8 @@ PLAIN = (
     "env_args", "extra_env_kwargs", "env_dir_path", "no_alias", "num_examples", "examples",
     "rollouts_per_example", "shuffle", "shuffle_seed", "max_concurrent",
     "max_concurrent_generation", "max_concurrent_scoring", "max_retries", "timeout", "max_cost",
-    "max_total_tokens", "independent_scoring", "pass_threshold", "output_dir", "state_columns",
-    "verbose",
+    "max_total_tokens", "until", "independent_scoring", "pass_threshold", "output_dir",
+    "state_columns", "verbose",
 )  # fmt: skip
 """Options whose value is written down under their own name."""
 TURNED = {"no_interleave_scoring": ("score_at_end", True), "no_adaptive": ("adaptive", False),
@@ -58,7 +58,7 @@ def reproducing(facts: Mapping[str, Any], example: str | None = None) -> tuple[s
         if not example or example != example.strip():
             what = "is empty or has spaces around it"
             raise ValueError(f"the id of this example, {example!r}, {what}")
-        alone = {"examples": [example], "rollouts_per_example": 1}
+        alone = {"examples": [example], "rollouts_per_example": 1, "until": None}
         facts = {**facts, **alone, "shuffle": False, "shuffle_seed": 0}
     raw = {**dict(_model(facts)), **dict(_settings(facts))}
     return command_line(str(facts["env_id"]), raw), list(_left_out(facts))

@@ -10,16 +10,18 @@ from typing import Any
 from urllib.parse import urlsplit
 
 from tui_eval.config.options import (
-    BUDGETS,
     BY_NAME,
     MAY_BE_EMPTY,
     NEWEST,
     NO_BUDGET,
     NUMBERS_TOO,
+    OF_ONE_COMMAND,
     PATHS,
     Option,
 )
 from tui_eval.errors import Fault
+from tui_eval.fold.condition_parser import check_names, parse_condition
+from tui_eval.fold.conditions import ConditionError
 from tui_eval.pasted import unwrapped
 
 MOST_DIGITS = 20
@@ -67,13 +69,13 @@ def parse_text(option: Option, text: Any) -> Any:
     Raises:
         ValueError: It cannot be; says why.
     """
+    if option.name in OF_ONE_COMMAND and text == NO_BUDGET:
+        return None
     if option.kind == "json":
         return _json_object(text)
     if option.kind == "list":
         return _listed(option, text)
     if option.kind in ("int", "float"):
-        if option.name in BUDGETS and text == NO_BUDGET:
-            return None
         return _in_range(option, _number(option, text), text)
     if option.kind == "headers":
         return header_table(text)
@@ -171,11 +173,22 @@ def _text(option: Option, text: Any) -> str:
         text = unwrapped(text, "the URL of the endpoint")
     if text == "" and option.name not in MAY_BE_EMPTY:
         raise ValueError("this is empty")
+    if option.name == "until":
+        _check_until(text)
     if option.choices and text not in option.choices:
         raise ValueError(f"{text!r} is not known. Known are {', '.join(option.choices)}")
     if option.name in PATHS and any(len(os.fsencode(one)) > LONGEST for one in text.split("/")):
         raise ValueError(f"{_short(text)}: a part of this path has more than {LONGEST} bytes")
     return str(text)
+
+
+def _check_until(text: str) -> None:
+    """Refuses what is no condition on an interval."""
+    try:
+        condition = parse_condition(text, "")
+        check_names(condition, {one.name for one in condition.measures()}, counts=())
+    except ConditionError as error:
+        raise ValueError("; ".join(str(one).removeprefix(", ") for one in error.faults)) from None
 
 
 def _truth(text: Any) -> bool:

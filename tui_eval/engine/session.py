@@ -12,6 +12,7 @@ from typing import Any
 from tui_eval.commands import Command, Pause, Resume, Stop
 from tui_eval.engine.columns_seen import ColumnsSeen
 from tui_eval.engine.limiting.budget import Budget, CallGuard, call_guard
+from tui_eval.engine.limiting.early_stop import EarlyStop
 from tui_eval.engine.limiting.gate import Gate
 from tui_eval.engine.limiting.limits import Held, Limits, Shared
 from tui_eval.engine.preparing.prepared import Prepared
@@ -22,7 +23,14 @@ from tui_eval.engine.schedule import Schedule
 from tui_eval.engine.seam.hub import Hub
 from tui_eval.engine.steering import AtWork, Steering
 from tui_eval.errors import must_propagate
-from tui_eval.events import OUT_OF_BUDGET, CommandAnswered, Noticed, RunFinished, Stage
+from tui_eval.events import (
+    OUT_OF_BUDGET,
+    STOPPED_EARLY,
+    CommandAnswered,
+    Noticed,
+    RunFinished,
+    Stage,
+)
 from tui_eval.runs.dead import write_end
 from tui_eval.runs.journal import Journal, restore_state, tokens_in_journal
 from tui_eval.runs.redaction import Redactor
@@ -93,6 +101,7 @@ class Session:
         self._given_up = False
         self._failure = ""
         self._spent = ""
+        self._early = EarlyStop(hub, self._warn)
         self._guard: CallGuard | None = None
         hub.before_telling = self._writer.flush_index
 
@@ -206,6 +215,7 @@ class Session:
         row = todo[0]
         group = self._prepared.examples.example(row) if self._prepared.grouped else None
         held, place = await limits.begin(self._replicas.places(group))
+        self._early.look(todo)
         if self._out_of_budget() or not todo or todo[0] != row:  # cancelled, or others go first
             held.release()
             return not self._spent
@@ -353,9 +363,12 @@ class Session:
             return RunFinished(0, time.time(), "failed", 1, self._failure)
         if state.finished < state.total and self._spent and not self._given_up:
             return RunFinished(0, time.time(), OUT_OF_BUDGET, 4, self._spent)
+        code = 3 if state.errored else 0
+        if state.finished < state.total and self._early.why and not self._given_up:
+            return RunFinished(0, time.time(), STOPPED_EARLY, code, self._early.why)
         if state.finished < state.total:
             return RunFinished(0, time.time(), "interrupted", 130)
-        return RunFinished(0, time.time(), "finished", 3 if state.errored else 0)
+        return RunFinished(0, time.time(), "finished", code)
 
     def _close(self) -> RunFinished:
         self._hub.flush()

@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
     from tui_eval import events as ev
+    from tui_eval.fold.anytime import AnytimeMeans
 
 LIMITS_KEPT = 16
 OURS = ("", "tui-eval")
@@ -45,7 +46,7 @@ class RunState(RolloutColumns):
     filters and sorting need of every finished rollout. `read` is how much of a saved run's file is
     read, in bytes of bytes, and `unreadable` has the first lines of it that were no rows, of
     `unreadable_lines`, `doubtful` rows with a fault; `unfinished` is the number of its last line
-    where that is not whole.
+    where that is not whole. `anytime` is for `anytime_means` alone.
     """
 
     def __init__(self) -> None:
@@ -80,6 +81,7 @@ class RunState(RolloutColumns):
         self.rollout_s = RunningQuantiles()
         self.model_call_s = RunningQuantiles()
         self.reward_mean = RunningMean()
+        self.anytime: AnytimeMeans | None = None
         self.trend = RunningTrend()
         self.reward_most = 1.0
         self.metrics: dict[str, RunningMean] = {}

@@ -20,7 +20,9 @@ from tui_eval.events import (
 
 CUT_OFF = "cut off"
 """How an evaluation stands whose engine ended in the midst of it, as the disk tells."""
-OVER = frozenset(("finished", "interrupted", "stopped: budget", CUT_OFF, "failed", "refused"))
+OVER = frozenset(
+    (*("finished", "interrupted", "stopped: budget", "stopped early"), CUT_OFF, "failed", "refused")
+)
 """How an evaluation stands that nobody works on."""
 
 

@@ -5,6 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+from tui_eval.fold.anytime import REWARD, anytime_means
+from tui_eval.fold.mean_reward import held_mean, mean_reward
 from tui_eval.stats.cost import Prices
 from tui_eval.stats.examples import ExampleFigures
 from tui_eval.stats.mean import Mean
@@ -15,6 +17,14 @@ from tui_eval.token_kinds import named
 if TYPE_CHECKING:
     from tui_eval.events import RunFinished, RunStarted
     from tui_eval.fold.run_state import RunState
+
+
+class AnytimeReward(NamedTuple):
+    """The anytime interval of the reward, and of how many of the first examples it is."""
+
+    low: float
+    high: float
+    examples: int
 
 
 class CodeRows(NamedTuple):
@@ -39,6 +49,8 @@ class Summary:
         example_mean: The mean of the examples' mean rewards, each of the `scored_examples` counted
             once; None where there are none.
         complete_examples: Examples of which every rollout has a reward.
+        reward: With the anytime interval of a run that may stop early, see `mean_reward`.
+        reward_anytime: Of such a run; None where there is none.
         equal_groups: How many of the `groups`, examples with two rewards at least, have rewards
             that are all equal.
         errors, error_classes: Rollouts by the names of their exceptions, or by what failed.
@@ -75,6 +87,7 @@ class Summary:
     complete_examples: int
     threshold: float
     reward: Mean
+    reward_anytime: AnytimeReward | None
     example_mean: float | None
     scored_examples: int
     metrics: dict[str, Mean]
@@ -122,6 +135,13 @@ class Summary:
         return self.reward.with_zeros(self.errored)
 
     @property
+    def stopped_early(self) -> str:
+        """Why the run stopped before its end though nothing went wrong; empty where it did not."""
+        from tui_eval.events import STOPPED_EARLY  # which takes longer to load
+
+        return self.end.text if self.end is not None and self.end.status == STOPPED_EARLY else ""
+
+    @property
     def status(self) -> str:
         """`running`, or what `RunFinished` says."""
         return self.end.status if self.end is not None else "running"
@@ -150,10 +170,13 @@ def summarize(state: RunState) -> Summary:
         missing=state.expected - used - state.errored - len(state.facts.no_number),
         complete_examples=state.examples.complete,
         threshold=state.threshold,
-        reward=state.reward_mean.result(),
+        reward=mean_reward(state),
+        reward_anytime=_anytime_reward(state),
         example_mean=state.examples.mean_of_means,
         scored_examples=state.examples.scored,
-        metrics={name: metric.result() for name, metric in state.metrics.items()},
+        metrics={
+            name: held_mean(state, name, metric.result()) for name, metric in state.metrics.items()
+        },
         metrics_no_number=dict(state.facts.metrics_no_number.most_common()),
         pass_rates=state.pass_rates.result(examples),
         equal_groups=state.examples.equal,
@@ -184,6 +207,14 @@ def summarize(state: RunState) -> Summary:
         code_versions=code_versions(state),
         seconds=_seconds(run, end),
     )
+
+
+def _anytime_reward(state: RunState) -> AnytimeReward | None:
+    means = anytime_means(state)
+    found = means.estimate(REWARD) if means is not None else None
+    if means is None or found is None or found.low is None or found.high is None:
+        return None
+    return AnytimeReward(found.low, found.high, means.examples)
 
 
 def code_versions(state: RunState) -> list[CodeRows]:

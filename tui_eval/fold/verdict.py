@@ -55,8 +55,8 @@ def estimates_of(summary: Summary) -> dict[str, Estimate | None]:
     for k in ks_up_to(summary.run.rollouts_per_example):
         found |= {f"pass@{k}": None, f"pass^{k}": None}
     for rate in summary.pass_rates:
-        found[f"pass@{rate.k}"] = Estimate(rate.any_passes, None, None)
-        found[f"pass^{rate.k}"] = Estimate(rate.all_pass, None, None)
+        found[f"pass@{rate.k}"] = Estimate(rate.any_passes, *rate.any_interval)
+        found[f"pass^{rate.k}"] = Estimate(rate.all_pass, *rate.all_interval)
     metrics = {name: _estimate(mean) for name, mean in summary.metrics.items()}
     return {**metrics, **found, **{METRIC + name: one for name, one in metrics.items()}}
 

@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from tui_eval.errors import RefusedError
+from tui_eval.fold.mean_reward import mean_reward
 from tui_eval.fold.outcome_words import errors_as_0
 from tui_eval.fold.run_state import RunState
 from tui_eval.fold.saved_values import mapping, number_of
@@ -197,7 +198,7 @@ def measured(found: FoundRun) -> FoundRun:
     state = RunState()
     for event in saved_events(found.run):
         state.apply(event)
-    mean = state.reward_mean.result()
+    mean = mean_reward(state)
     return replace(
         found,
         reward=mean.mean,

@@ -178,7 +178,12 @@ def started_event(
         env_told=bool(_told_env(facts)),
         refused=told_refused(facts),
         limits=told_limits(facts),
+        until=_text(facts.get("until")),
     )
+
+
+def _text(value: Any) -> str:
+    return value if isinstance(value, str) else ""
 
 
 def told_refused(facts: Mapping[str, Any]) -> int | None:

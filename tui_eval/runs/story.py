@@ -10,6 +10,7 @@ from msgspec.structs import replace
 
 from tui_eval.events import (
     OUT_OF_BUDGET,
+    STOPPED_EARLY,
     Event,
     LineUnreadable,
     Noticed,
@@ -265,6 +266,8 @@ class Story:
             code = 3
         if not whole and self._facts.get("status") == OUT_OF_BUDGET:
             status, code = OUT_OF_BUDGET, 4
+        if not whole and self._facts.get("status") == STOPPED_EARLY:
+            status, code = STOPPED_EARLY, 3 if placing.errored else 0
         why = "" if whole else str(self._facts.get("stopped_because") or "")
         missing = told_missing_columns(self._facts)
         told = self._contradictions()

@@ -98,6 +98,8 @@ def interval_name(method: str, weight: float | None, groups: int, n: int) -> str
         "t": f"t, {number} df",
         "bound": "bound for equal examples",
     }
+    if method == "anytime":
+        return f"anytime-valid, the first {weight or 0:,.0f} examples in the run's order"
     examples = "1 example" if groups == 1 else f"{groups:,} examples"
     rollouts = f", {n:,} rollouts" if n != groups else ""
     return f"{names.get(method, method)}, {examples}{rollouts}"

@@ -39,7 +39,7 @@ class Mean(NamedTuple):
         low, high: 95 % interval; None where nothing can be said.
         method: What the interval is: `wilson` on `weight` independent rollouts, `t` with `weight`
             degrees of freedom, `bound` where all examples are equal, which is what so many equal
-            ones exclude, or `none`.
+            ones exclude, or `none`. `anytime`: see `fold.anytime`, of the first `weight` examples.
         weight: See `method`; None for the others.
     """
 

@@ -30,6 +30,7 @@ from tui_eval.engine.preparing.overriding import FLAG as REPLACED
 from tui_eval.engine.preparing.overriding import override, override_faults
 from tui_eval.engine.preparing.preflight import preflight
 from tui_eval.engine.preparing.prepared import Prepared
+from tui_eval.engine.preparing.until_faults import until_faults
 from tui_eval.engine.resuming.code_parts import code_now, keep_versions
 from tui_eval.engine.resuming.digests import keep_examples
 from tui_eval.engine.resuming.resume import content_changes, run_to_resume, take_up
@@ -102,6 +103,8 @@ def check(request: Request) -> Checked:
             faults += changed_content(request, plan, run, before, table, looking.result())
         if plan is not None and not plan.no_preflight:
             faults += preflight(plan, env, notices, is_new=run is None)
+        if plan is not None and env is not None:
+            faults += until_faults(plan, env, run)
         if faults or plan is None or env is None or table is None or looking is None:
             raise RefusedError(naming(run, faults))
         notices += take_list_prices(plan)
@@ -365,6 +368,7 @@ def run_started(plan: RunPlan, env: Environment, run: RunDir, examples: Examples
         cache_write_price=plan.cache_write_price,
         list_price=plan.list_price,
         refused=0,
+        until=plan.until or "",
     )
 
 

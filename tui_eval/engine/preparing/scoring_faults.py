@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 from tui_eval.environments.env_group import EnvGroup, EnvGroupRubric
 from tui_eval.errors import Fault, nearest
 from tui_eval.rubrics.calling import group_values, name_of, read_signature, values_for
+from tui_eval.rubrics.calling import metric_names as names_of
 from tui_eval.rubrics.judge_rubric import JudgeRubric
 from tui_eval.rubrics.math_rubric import MathRubric
 from tui_eval.rubrics.rubric import Rubric
@@ -35,6 +36,14 @@ def scoring_faults(env: Environment) -> list[Fault]:
         if _calls_as_we_do(rubric):
             faults += [fault for func in rubric.funcs for fault in _unknown(func, rubric)]
     return list(dict.fromkeys(faults))
+
+
+def metric_names(env: Environment) -> list[str] | None:
+    """What an environment's rubrics have numbers of; None where they may have others besides."""
+    rubrics = list(rubrics_of(env))
+    if not rubrics or not all(map(_calls_as_we_do, rubrics)):
+        return None
+    return list(dict.fromkeys(name for one in rubrics for name in names_of(one.funcs)))
 
 
 def rubrics_of(env: Environment) -> Iterator[Rubric]:

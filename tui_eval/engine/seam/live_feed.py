@@ -15,6 +15,7 @@ from tui_eval.engine.seam.launcher import EngineProcess
 from tui_eval.event_frames import HEADER_BYTES, decode_events, frame
 from tui_eval.events import (
     OUT_OF_BUDGET,
+    STOPPED_EARLY,
     EvaluationMoved,
     Event,
     Noticed,
@@ -130,8 +131,8 @@ class LiveFeed:
             end = RunFinished(0, now, "interrupted", 130)
         elif said == OUT_OF_BUDGET and code == 4:
             end = RunFinished(0, now, OUT_OF_BUDGET, 4)
-        elif said == "finished" and code in (None, 0, 3):
-            end = RunFinished(0, now, "finished", code or 0)
+        elif said in ("finished", STOPPED_EARLY) and code in (None, 0, 3):
+            end = RunFinished(0, now, said, code or 0)
         else:
             what_now = "; finished rollouts are on disk and the run can be resumed"
             begun = self._run or self._running

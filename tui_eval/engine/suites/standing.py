@@ -12,6 +12,7 @@ from msgspec.structs import replace
 from tui_eval.config.plan import RunPlan
 from tui_eval.engine.seam.hub import Hub
 from tui_eval.events import EvaluationMoved, ListedEvaluation, RunFinished, RunStarted
+from tui_eval.fold.mean_reward import mean_reward
 from tui_eval.fold.saved_values import mapping, tokens_of
 from tui_eval.runs.discovery import FoundRun
 from tui_eval.stats.cost import cost_of, run_prices
@@ -122,7 +123,7 @@ class Standing:
         if state is None or state.run is None:
             self.last = replace(self.last, at=now, status=status, text=text, socket=socket)
             return self.last
-        reward = state.reward_mean.result()
+        reward = mean_reward(state)
         self._changed = state.changed
         self.last = EvaluationMoved(
             seq=0,

@@ -8,6 +8,7 @@ from typing import Any
 
 from tui_eval.fold.compared_side import Side, differing_settings
 from tui_eval.fold.comparison import Change, Comparison
+from tui_eval.fold.mean_reward import mean_reward
 from tui_eval.fold.paired_figures import PairedFigure
 from tui_eval.fold.run_state import RunState
 from tui_eval.printable import one_line
@@ -116,7 +117,7 @@ def comparison_object(runs: Sequence[ToldRun], only: str | None) -> dict[str, An
     return {
         "version": VERSION,
         "runs": [str(one.run.place.absolute()) for one in runs],
-        "rewards": [mean_object(one.side.state.reward_mean.result()) for one in runs],
+        "rewards": [mean_object(mean_reward(one.side.state)) for one in runs],
         "errors": [_errors_object(one.side.state) for one in runs],
         "settings": differing_settings([one.side for one in runs]),
         "comparisons": [

@@ -5,8 +5,9 @@ from __future__ import annotations
 import math
 import time
 
+from tui_eval.fold.mean_reward import ANYTIME
 from tui_eval.stats.cost import dollars_text
-from tui_eval.stats.mean import half_of
+from tui_eval.stats.mean import Mean, half_of
 from tui_eval.stats.rewards import passes
 
 NONE = "–"
@@ -152,6 +153,12 @@ def interval_text(low: float | None, high: float | None, places: int = 2) -> str
     if low is None or high is None:
         return ""
     return f"[{reward_text(low, places)}, {reward_text(high, places)}]"
+
+
+def named_interval(mean: Mean) -> str:
+    """The interval of a mean; one that may be looked at after every example is named."""
+    name = "anytime 95 % " if mean.method == ANYTIME and mean.low is not None else ""
+    return f"{name}{interval_text(mean.low, mean.high)}"
 
 
 def is_even(mean: float | None, low: float | None, high: float | None) -> bool:

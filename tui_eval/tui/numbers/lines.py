@@ -6,6 +6,7 @@ from collections.abc import Callable, Iterator
 from itertools import chain, zip_longest
 from typing import TypeAlias
 
+from tui_eval.fold.mean_reward import mean_reward
 from tui_eval.fold.run_state import RunState
 from tui_eval.printable import one_line
 from tui_eval.stats.mean import NO_MEAN, Mean
@@ -17,6 +18,7 @@ from tui_eval.tui.look.figures import (
     count_text,
     interval_text,
     ms_text,
+    named_interval,
     reward_text,
 )
 from tui_eval.tui.look.ink import EMPTY, Line, Span, cut_line, left, line_width, right, spread
@@ -102,8 +104,8 @@ def _scored(state: RunState, reward: Mean) -> str:
 
 
 def _reward(state: RunState, width: int) -> Iterator[Line | NumberLine]:
-    reward = state.reward_mean.result()
-    interval = interval_text(reward.low, reward.high)
+    reward = mean_reward(state)
+    interval = named_interval(reward)
     start: Line = (
         ("reward ", "strong"),
         (reward_text(reward.mean), "strong"),

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from pathlib import PurePath
 from typing import TYPE_CHECKING
 
-from tui_eval.events import OUT_OF_BUDGET
+from tui_eval.events import OUT_OF_BUDGET, STOPPED_EARLY
 from tui_eval.fold.outcome_words import has_many_errors
 from tui_eval.fold.suite_state import CUT_OFF
 from tui_eval.printable import one_line
@@ -26,6 +26,7 @@ LOOKS = {
     "running": Look("▶", "running", "busy"),
     "finished": Look("✓", "finished", "good"),
     "interrupted": STOPPED,
+    STOPPED_EARLY: Look("✓", "early", "good"),
     OUT_OF_BUDGET: Look("■", "budget", "warn"),
     CUT_OFF: Look("■", "cut off", "warn"),
     "failed": Look("✗", "failed", "bad"),

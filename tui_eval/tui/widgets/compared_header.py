@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 from rich.cells import cell_len
 from textual.message import Message
 
+from tui_eval.fold.mean_reward import mean_reward
 from tui_eval.printable import one_line
 from tui_eval.tui.commands.keymap import key_for
 from tui_eval.tui.comparison.changes import lettered
@@ -151,7 +152,7 @@ class ComparedHeader(LineView, can_focus=False):
         )
 
     def _reward(self, one: ComparedRun, beside: Comparison | None, is_wide: bool) -> Line:
-        mean = one.state.reward_mean.result()
+        mean = mean_reward(one.state)
         spans: list[Span] = [("reward ", "muted"), (reward_text(mean.mean, EXACT), "strong")]
         own = f" {interval_text(mean.low, mean.high, EXACT)}"
         cells = BESIDE + INTERVAL if is_wide else BESIDE

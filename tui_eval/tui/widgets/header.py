@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from tui_eval.fold.feed import Feed
+from tui_eval.fold.mean_reward import mean_reward
 from tui_eval.fold.outcome_words import has_many_errors
 from tui_eval.fold.projection import projected_cost
 from tui_eval.fold.rollout_columns import HELD
@@ -17,10 +18,10 @@ from tui_eval.tui.look.figures import (
     NONE,
     clock_text,
     count_text,
-    interval_text,
     limit_text,
     list_price_text,
     money_text,
+    named_interval,
     plural,
     rate_text,
     reward_text,
@@ -111,7 +112,7 @@ def status(state: RunState, live: bool, asked_pause: bool | None, now: float) ->
 
 
 def _end_status(state: RunState, took: str) -> Span:
-    from tui_eval.events import OUT_OF_BUDGET
+    from tui_eval.events import OUT_OF_BUDGET, STOPPED_EARLY
 
     word = state.end.status if state.end is not None else None
     if word == "failed":
@@ -124,10 +125,12 @@ def _end_status(state: RunState, took: str) -> Span:
         far = "finished" if word == "finished" else "stopped"
         all_of = state.errored == state.finished
         told = f"{far}, {state.errored:,} of {state.finished:,} errored"
-        if word in ("finished", "interrupted"):
+        if word in ("finished", STOPPED_EARLY, "interrupted"):
             return (f"✗ {told}", "bad") if all_of else (f"! {told}", "warn")
     if word == "finished":
         return (f"✓ finished in {took}" if took else "✓ finished", "good")
+    if word == STOPPED_EARLY:
+        return (f"✓ stopped early after {took}" if took else "✓ stopped early", "good")
     how = "out of budget" if word == OUT_OF_BUDGET else "stopped"
     return (f"■ {how}{'' if state.is_foreign else ', resumable'}", "warn")
 
@@ -136,7 +139,7 @@ def title(state: RunState, how: Span, width: int) -> Line:
     """Environment and model on the left; reward and state of the run on the right."""
     if state.run is None:
         return spread((("tui-eval", "role"),), (how,), width)
-    run, mean = state.run, state.reward_mean.result()
+    run, mean = state.run, mean_reward(state)
     end: list[Span] = [how]
     if state.finished:
         for shown, least in _reward_forms(mean, state.errored):
@@ -161,7 +164,7 @@ def _reward_forms(mean: Mean, errored: int) -> list[tuple[Line, int]]:
     Where rollouts errored, what it would be with them as 0 is worth more than the interval.
     """
     number: Line = (("reward ", "muted"), (reward_text(mean.mean), "strong"))
-    interval: Line = ((f" {interval_text(mean.low, mean.high)}".rstrip(), "muted"),)
+    interval: Line = ((f" {named_interval(mean)}".rstrip(), "muted"),)
     forms = [((*number, *interval), GOOD_NAME), (number, LEAST_NAME), (EMPTY, 0)]
     if not errored or not mean.n:
         return forms

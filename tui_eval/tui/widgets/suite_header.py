@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import TYPE_CHECKING
 
-from tui_eval.events import OUT_OF_BUDGET
+from tui_eval.events import OUT_OF_BUDGET, STOPPED_EARLY
 from tui_eval.tui.commands.keymap import key_for
 from tui_eval.tui.look.figures import clock_text, took_text, when_text
 from tui_eval.tui.look.ink import Line, Span, line_width, spread
@@ -95,7 +95,7 @@ def status(
     if not began:
         return _stood(end, now)
     if word == "finished":
-        if any(one.last.status != "finished" for one in suite.evaluations):
+        if any(one.last.status not in ("finished", STOPPED_EARLY) for one in suite.evaluations):
             return (f"! ended after {took}", "warn")
         return (f"✓ finished in {took}", "good")
     if word == "failed":

@@ -1,0 +1,43 @@
+"""Which interval of the reward the screen shows, where a run may stop early."""
+
+from __future__ import annotations
+
+import pytest
+from run_events import finished, started
+
+from tui_eval.events import STOPPED_EARLY, RunFinished
+from tui_eval.fold.run_state import RunState
+from tui_eval.tui.look.ink import Line
+from tui_eval.tui.numbers.lines import numbers
+from tui_eval.tui.widgets.header import status, title
+
+
+def run(until: str) -> RunState:
+    state = RunState()
+    state.apply(started(100, 2, until=until))
+    for row in range(60):
+        state.apply(finished(row, float(row % 10 < 9)))
+    return state
+
+
+def text_of(line: Line) -> str:
+    return "".join(text for text, _ in line)
+
+
+def shown(state: RunState) -> tuple[str, str]:
+    header = text_of(title(state, ("▶ running 1:00", "busy"), 120))
+    return header, "\n".join(text_of(one.line) for one in numbers(state, 80))
+
+
+@pytest.mark.parametrize(
+    ("until", "named"), [("", False), ("width(reward) < 0.05", True), ("width(", False)]
+)
+def test_an_anytime_interval_is_named(until: str, named: bool) -> None:
+    for text in shown(run(until)):
+        assert "reward 0.90" in text and ("anytime 95 % [" in text) is named
+
+
+def test_a_run_that_stopped_early_has_ended_well() -> None:
+    state = run("width(reward) < 0.5")
+    state.apply(RunFinished(0, 1060.0, STOPPED_EARLY, 0, "width(reward) = 0.4 < 0.5"))
+    assert status(state, True, False, 1060.0) == ("✓ stopped early after 1:00", "good")

@@ -1,0 +1,68 @@
+"""Stops a run early once its rewards tell enough, as its condition says."""
+
+from __future__ import annotations
+
+import time
+from collections import Counter, deque
+from collections.abc import Callable
+
+from tui_eval.engine.seam.hub import Hub
+from tui_eval.errors import nearest
+from tui_eval.events import Noticed
+from tui_eval.fold.anytime import REWARD, AnytimeMeans, anytime_means
+from tui_eval.fold.run_state import RunState
+from tui_eval.printable import one_line
+
+
+class EarlyStop:
+    """Looks after every example whether the condition holds; `why` says how, once it does.
+
+    Args:
+        warn: Gets a sentence where the condition can hold no more, once for each reason.
+    """
+
+    def __init__(self, hub: Hub, warn: Callable[[str], None]) -> None:
+        self.why = ""
+        self._hub = hub
+        self._warn = warn
+        self._seen = -1
+        self._told: set[str] = set()
+
+    def look(self, todo: deque[int]) -> None:
+        """Takes out of what waits to begin all examples that need not, once the condition holds.
+
+        Examples of which a rollout has begun are completed: they count as a whole, and what scores
+        the rollouts of an example together waits for all of them.
+        """
+        if self.why or (run := self._hub.state.run) is None or not run.until:
+            return
+        self._hub.flush()
+        state = self._hub.state
+        means = anytime_means(state)
+        if means is None or means.examples == self._seen:
+            return
+        self._seen = means.examples
+        self._tell_unusable(means, state)
+        truth, told = means.judge()
+        if not truth:
+            return
+        each = state.per_example
+        self.why = f"{told} after {means.examples:,} of {state.total // each:,} examples"
+        waiting = Counter(row // each for row in todo)
+        begun = [row for row in todo if waiting[row // each] < each]
+        todo.clear()
+        todo.extend(begun)
+        text = f"No further examples begin: {self.why}"
+        self._hub.tell(Noticed(0, time.time(), "info", text))
+
+    def _tell_unusable(self, means: AnytimeMeans, state: RunState) -> None:
+        for name in {one.name for one in means.condition.measures()} - self._told:
+            shown = one_line(name, 60)
+            if name in means.unusable:
+                why = f"a {shown} of {means.unusable[name]}"
+            elif name != REWARD and state.reward_mean.n and name not in state.metrics:
+                why = f"no rollout has a metric {shown}. {nearest(name, state.metrics)}".rstrip()
+            else:
+                continue
+            self._told.add(name)
+            self._warn(f"--until has no interval of {shown}: {why}. The run goes on to its end")
