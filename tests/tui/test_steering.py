@@ -224,9 +224,22 @@ async def test_the_run_of_another_program_says_what_cannot_be_read_and_no_more()
         assert "resumable" not in header, "no engine of ours can go on with it"
         await stage.press("space")
         assert "has ended" in said(stage)
-        assert "45 missing" in header, "what cannot be read is none of them"
+        assert "47 missing" in header, "what cannot be read is missing as well"
         assert "no row" in stage.text(stage.live.rollouts)
         assert "waiting" not in stage.text(stage.live.rollouts) + header
+
+
+@pytest.mark.parametrize(
+    ("size", "said_as"), [((80, 24), "! 2 contradictions"), ((120, 40), ", 4 tells them")]
+)
+async def test_a_saved_run_says_that_its_files_contradict_each_other(
+    size: tuple[int, int], said_as: str
+) -> None:
+    told = ["metadata.json says one thing", "and another"]
+    end = ev.RunFinished(0, NOW, "finished", 0, contradictions=told)
+    events = [run_started(format="verifiers"), *map(finished, range(48)), end]
+    async with staged_app(ScriptedFeed(events, live=False), size=size) as stage:
+        assert said_as in stage.text(stage.live.header)
 
 
 @pytest.mark.parametrize("size", [(80, 24), (120, 40)])

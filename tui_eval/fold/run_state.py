@@ -102,9 +102,10 @@ class RunState(RolloutColumns):
 
     @property
     def waiting(self) -> int:
-        """Rollouts that have not begun; one whose line cannot be read has."""
+        """Rollouts that have not begun, or have no row that can be read once the run is over."""
         missing = self.by_stage[WAITING] - (self.total - self.expected)
-        return max(missing - self.unreadable_lines, 0)
+        begun = self.unreadable_lines if self.end is None else 0
+        return max(missing - begun, 0)
 
     @property
     def is_read(self) -> bool:

@@ -247,7 +247,7 @@ def _facts(state: RunState, now: float, words: int, terse: bool, moved: str) -> 
     gives_way = EMPTY if moved else _concurrency(state, words, terse)
     is_tight = terse and not words and len(gives_way) > LIMIT_SPANS
     facts += _states(state, words, is_tight)
-    if lines := _lines_that_are_no_rows(state, words):
+    if lines := _faults_of_files(state, words):
         facts.append(lines)
     if moved:
         facts.append((("limit ", "muted"), (moved, "warn")))
@@ -322,12 +322,16 @@ def _tokens(state: RunState, words: int) -> str:
     return f"{both if words > 1 else count_text(read + written)} tok"
 
 
-def _lines_that_are_no_rows(state: RunState, words: int) -> Line:
+def _faults_of_files(state: RunState, words: int) -> Line:
     if bad := state.unreadable_lines:
         key = key_for("run.log" if state.is_foreign else "run.numbers")
         where = f", {key} lists them" if words > 1 else ""
         text = f"! {plural(bad, 'line')} unreadable" if words else f"!{bad:,}"
         return (text, "bad"), (where, "muted")
+    if count := len(state.end.contradictions) if state.end is not None else 0:
+        where = f", {key_for('run.log')} tells {'it' if count == 1 else 'them'}"
+        text = f"! {plural(count, 'contradiction')}" if words else f"!{count:,}"
+        return (text, "warn"), (where if words > 1 else "", "muted")
     if state.unfinished and state.end is None:
         text = f"~ line {state.unfinished:,} unfinished" if words else f"~{state.unfinished:,}"
         return ((text, "warn"),)
