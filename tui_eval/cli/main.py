@@ -25,6 +25,7 @@ COMMANDS = {
     "report": "tui_eval.cli.report_runs",
     "ls": "tui_eval.cli.ls",
     "compare": "tui_eval.cli.compare",
+    "gate": "tui_eval.cli.gate",
     "plan": "tui_eval.cli.plan",
     "export": "tui_eval.cli.export",
     "note": "tui_eval.cli.note",

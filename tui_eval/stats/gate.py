@@ -61,10 +61,10 @@ def judge_gate(
         return Gate(ExitCode.INCONCLUSIVE, why)
     low, high = (-found.high, -found.low) if lower_is_better else (found.low, found.high)
     if low > -margin:
-        return Gate(ExitCode.FINISHED, "the interval excludes the margin", power)
+        return Gate(ExitCode.FINISHED, "no worse by more than the margin", power)
     if high < 0:
-        return Gate(ExitCode.FAILED, "the interval is on the worse side", power)
-    why = "the interval holds both no difference and the margin"
+        return Gate(ExitCode.FAILED, "worse, and not surely within the margin", power)
+    why = "it may be worse by more than the margin, and may be no worse"
     return Gate(ExitCode.INCONCLUSIVE, why, power)
 
 

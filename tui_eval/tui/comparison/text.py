@@ -118,7 +118,7 @@ def comparison_object(runs: Sequence[ToldRun], only: str | None) -> dict[str, An
         "version": VERSION,
         "runs": [str(one.run.place.absolute()) for one in runs],
         "rewards": [mean_object(mean_reward(one.side.state)) for one in runs],
-        "errors": [_errors_object(one.side.state) for one in runs],
+        "errors": [errors_object(one.side.state) for one in runs],
         "settings": differing_settings([one.side for one in runs]),
         "comparisons": [
             _pair_object(one.comparison, place, only)
@@ -128,7 +128,7 @@ def comparison_object(runs: Sequence[ToldRun], only: str | None) -> dict[str, An
     }
 
 
-def _errors_object(state: RunState) -> dict[str, Any]:
+def errors_object(state: RunState) -> dict[str, Any]:
     """What the mean of a run is without, and what it would be with that as 0."""
     return {
         "finished": state.finished,

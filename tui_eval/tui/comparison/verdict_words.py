@@ -67,10 +67,11 @@ def verdict_notes(one: PairedFigure) -> Iterator[str]:
     elif n < LEAST_EXAMPLES:
         yield found.why
     if found.needed is not None:
-        yield f"{_needed_text(found.needed)} examples needed"
+        yield f"{needed_text(found.needed)} examples needed"
 
 
-def _needed_text(needed: int) -> str:
+def needed_text(needed: int) -> str:
+    """A number of examples that are needed, with two digits."""
     if needed <= LEAST_EXAMPLES:
         return f"at least {needed}"
     step = 10 ** max(floor(log10(needed)) + 1 - DIGITS, 0)

@@ -1,0 +1,142 @@
+"""`tui-eval gate A B`: whether a run is no worse than another one by more than a margin."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import click
+
+from tui_eval.stats.gate import MARGIN
+
+if TYPE_CHECKING:
+    from tui_eval.errors import Fault
+    from tui_eval.tui.comparison.text import ToldRun
+
+
+@click.command("gate")
+@click.argument("first", metavar="A", type=click.Path(path_type=Path))
+@click.argument("second", metavar="B", type=click.Path(path_type=Path))
+@click.option(
+    "--margin",
+    metavar="NUMBER",
+    default=str(MARGIN),
+    help=f"So much worse B may be, in the units of the metric.  [default: {MARGIN}]",
+)
+@click.option(
+    "--metric",
+    "metrics",
+    multiple=True,
+    metavar="NAME",
+    help="What is gated, in place of reward: a metric, turns, calls, tokens or time; may be "
+    "repeated, and the worst counts.",
+)
+@click.option("--lower-is-better", is_flag=True, help="Of every metric, less is better.")
+@click.option(
+    "--inconclusive",
+    "decided",
+    type=click.Choice(("pass", "fail")),
+    help="End with 0 or 5 where the numbers are too few to say.  [default: with 6]",
+)
+@click.option("--json", "as_json", is_flag=True, help="One JSON object in place of text.")
+@click.option(
+    "--junit",
+    metavar="FILE",
+    type=click.Path(path_type=Path),
+    help="Write the verdicts for CI as JUnit XML, too.",
+)
+def command(
+    first: Path,
+    second: Path,
+    margin: str,
+    metrics: tuple[str, ...],
+    lower_is_better: bool,
+    decided: str | None,
+    as_json: bool,
+    junit: Path | None,
+) -> int:
+    """Decide whether run B is no worse than run A.
+
+    Passed, exit code 0: the 95 % interval of B − A, over the examples that both runs have, is above
+    -margin. Failed, 5: it is below 0, and not above -margin. Inconclusive, 6: neither, or there are
+    fewer than 6 examples. Nothing measured, 7: no rows, no reward, or all errored.
+    """
+    from tui_eval.cli.gate_junit import write_junit
+    from tui_eval.cli.gate_lines import GateReport
+    from tui_eval.cli.report import show, show_faults, show_json, tell_unreadable
+    from tui_eval.errors import RefusedError
+    from tui_eval.fold.gated_figures import gated_figures
+    from tui_eval.runs.summary_json import refused_object
+
+    names = tuple(dict.fromkeys(metrics)) or ("reward",)
+    try:
+        limit, runs = _read((first, second), margin, names, junit)
+        for one in runs:
+            tell_unreadable(one.side.state)
+        compared = runs[1].comparison
+        assert compared is not None, "the second run is compared with the first"
+        gated = gated_figures(
+            [one.side for one in runs], compared, names, limit, lower_is_better=lower_is_better
+        )
+        report = GateReport(runs, compared, gated, limit, lower_is_better, decided)
+        if junit is not None:
+            write_junit(report, junit)
+    except RefusedError as error:
+        if as_json:
+            show_json(refused_object(error.faults) | {"exit_code": error.exit_code})
+        show_faults(error.faults)
+        return error.exit_code
+    if as_json:
+        show_json(report.object())
+    else:
+        show(report.lines())
+    return report.exit_code
+
+
+def _read(
+    paths: Sequence[Path], margin: str, names: Sequence[str], junit: Path | None
+) -> tuple[float, list[ToldRun]]:
+    """The margin, and both runs.
+
+    Raises:
+        RefusedError: Something that was asked makes no sense; says all that does.
+    """
+    from tui_eval.cli.compared_runs import read_runs
+    from tui_eval.errors import Fault, RefusedError
+    from tui_eval.fold.gated_figures import gate_faults
+    from tui_eval.runs.naming import named_runs
+
+    faults = _margin_faults(margin)
+    if junit == Path("-"):
+        faults.append(Fault("--junit -", "this is no file", "Name one: --junit gate.xml"))
+    try:
+        found = named_runs(paths)
+    except RefusedError as error:
+        raise RefusedError(faults + error.faults) from None
+    if found[0].results.resolve() == found[1].results.resolve():
+        what = "this is the same run as A"
+        faults.append(Fault(str(paths[1]), what, "Name the run that is to be judged"))
+        raise RefusedError(faults)
+    runs = read_runs(paths)
+    faults += gate_faults([one.side for one in runs], names, [str(path) for path in paths])
+    if faults:
+        raise RefusedError(faults)
+    return float(margin), runs
+
+
+def _margin_faults(margin: str) -> list[Fault]:
+    from tui_eval.errors import Fault
+
+    try:
+        value = float(margin)
+    except ValueError:
+        value = math.nan
+    if not math.isfinite(value):
+        hint = f"As in --margin {MARGIN}"
+        return [Fault(f"--margin {margin}", "this is no finite number", hint)]
+    if value < 0:
+        hint = f"Did you mean {-value:g}?"
+        return [Fault(f"--margin {margin}", "how much worse B may be is not negative", hint)]
+    return []

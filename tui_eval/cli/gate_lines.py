@@ -1,0 +1,163 @@
+"""What a gate said, as lines and as one JSON object."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from tui_eval.exit_codes import ExitCode
+from tui_eval.fold.comparison import Comparison
+from tui_eval.fold.gated_figures import NAME_MOST, GatedFigure
+from tui_eval.fold.verdict import SEVERITY, WORDS
+from tui_eval.printable import one_line
+from tui_eval.runs.summary_json import VERSION
+from tui_eval.stats.power import LEAST_EXAMPLES
+from tui_eval.tui.comparison.changes import lettered
+from tui_eval.tui.comparison.text import ToldRun, errors_object
+from tui_eval.tui.comparison.verdict_words import method_text, needed_text
+from tui_eval.tui.look.figures import EXACT, plural, reward_text, signed_text
+
+DECIDED = {"pass": ExitCode.FINISHED, "fail": ExitCode.FAILED}
+
+
+@dataclass(frozen=True, slots=True)
+class GateReport:
+    """What a gate said of two runs.
+
+    Args:
+        gated: Each number that it was asked of, one at least.
+        decided: What an inconclusive verdict counts as, `pass` or `fail`; None for neither.
+    """
+
+    runs: Sequence[ToldRun]
+    compared: Comparison
+    gated: Sequence[GatedFigure]
+    margin: float
+    lower_is_better: bool = False
+    decided: str | None = None
+
+    def code(self, one: GatedFigure) -> ExitCode:
+        """The exit code of one number."""
+        if one.gate.code is ExitCode.INCONCLUSIVE and self.decided is not None:
+            return DECIDED[self.decided]
+        return one.gate.code
+
+    @property
+    def exit_code(self) -> int:
+        """That of the worst."""
+        return int(max(map(self.code, self.gated), key=SEVERITY.index))
+
+    def lines(self) -> Iterator[str]:
+        """The verdict and the power of each number, then what speaks against the comparison."""
+        for one in self.gated:
+            yield self.verdict_line(one)
+            if told := self.power_line(one):
+                yield f"  {told}"
+        yield from (f"  ! {doubt}" for doubt in self.doubts())
+
+    def verdict_line(self, one: GatedFigure) -> str:
+        """The verdict in capitals, and the numbers that it stands on."""
+        start = f"{one.word.upper()}: {one_line(one.name, NAME_MOST)}"
+        if one.figure is None:
+            return f"{start}: {one.gate.why}"
+        found = one.figure.difference
+        ends = ""
+        if found.low is not None and found.high is not None:
+            ends = f" [{self._end(found.low)}, {self._end(found.high)}]"
+        better = ", lower is better" if self.lower_is_better else ""
+        parts = (method_text(found), plural(found.n, "example"))
+        counted = f", counted as {self.decided}: --inconclusive {self.decided}"
+        is_decided = self.decided is not None and one.gate.code is ExitCode.INCONCLUSIVE
+        return (
+            f"{start} B − A {signed_text(found.mean, EXACT)}{ends}, margin {self.margin:g}{better}"
+            f" ({', '.join(filter(None, parts))}): {one.gate.why}{counted if is_decided else ''}"
+        )
+
+    def _end(self, value: float) -> str:
+        """An end of the interval, told so that it agrees with the verdict."""
+        text = reward_text(value, EXACT)
+        agrees = all(
+            (float(text) > limit) == (value > limit) and (float(text) < limit) == (value < limit)
+            for limit in (-self.margin, 0.0, self.margin)
+        )
+        return text if agrees else f"{value:.6g}"
+
+    def power_line(self, one: GatedFigure) -> str:
+        """How often the gate passes what is unchanged; empty where nothing was measured."""
+        if one.figure is None:
+            return ""
+        if one.gate.power is None:
+            return "power not known: all differences are equal"
+        n = one.figure.difference.n
+        told = f"power {_percent(one.gate.power)}: so often {plural(n, 'example')} "
+        told += "pass an unchanged B" if n > 1 else "passes an unchanged B"
+        if n < LEAST_EXAMPLES:
+            told = f"power 0 %: fewer than {LEAST_EXAMPLES} examples never pass"
+        if one.needed is None:
+            return told
+        return f"{told}; {needed_text(one.needed)} pass one 8 times of 10"
+
+    def doubts(self) -> Iterator[str]:
+        """Why the numbers may say less than they seem to."""
+        yield from (lettered(doubt, "B") for doubt in self.compared.doubts)
+        for why, count in self.compared.unpaired.items():
+            yield f"not paired: {plural(count, 'example')} {lettered(why, 'B')}"
+        if any(one.side.state.errored for one in self.runs) and self._with_errors is not None:
+            first, second = (reward_text(value, EXACT) for value in self._rewards_with_errors)
+            difference = signed_text(self._with_errors, EXACT)
+            yield f"with errors as 0 the reward would be {first} and {second}, B − A {difference}"
+
+    @property
+    def _rewards_with_errors(self) -> list[float | None]:
+        states = [one.side.state for one in self.runs]
+        return [state.reward_mean.result().with_zeros(state.errored) for state in states]
+
+    @property
+    def _with_errors(self) -> float | None:
+        first, second = self._rewards_with_errors
+        return None if first is None or second is None else second - first
+
+    def object(self) -> dict[str, Any]:
+        """All of it; `docs/analysing.md` describes the keys."""
+        worst = max((one.gate.code for one in self.gated), key=SEVERITY.index)
+        return {
+            "version": VERSION,
+            "status": WORDS[worst],
+            "exit_code": self.exit_code,
+            "margin": self.margin,
+            "lower_is_better": self.lower_is_better,
+            "inconclusive": self.decided,
+            "verdicts": [self._verdict_object(one) for one in self.gated],
+            "runs": [str(one.run.place.absolute()) for one in self.runs],
+            "errors": [errors_object(one.side.state) for one in self.runs],
+            "difference_with_errors_as_0": self._with_errors,
+            "doubts": self.compared.doubts,
+            "unpaired": self.compared.unpaired,
+        }
+
+    def _verdict_object(self, one: GatedFigure) -> dict[str, Any]:
+        figure = one.figure
+        found = figure.difference if figure is not None else None
+        return {
+            "metric": one.name,
+            "status": one.word,
+            "exit_code": int(self.code(one)),
+            "why": one.gate.why,
+            "first": figure.first if figure is not None else None,
+            "second": figure.second if figure is not None else None,
+            "difference": found.mean if found is not None else None,
+            "low": found.low if found is not None else None,
+            "high": found.high if found is not None else None,
+            "method": found.method if found is not None else "none",
+            "examples": found.n if found is not None else 0,
+            "power": one.gate.power,
+            "examples_needed": one.needed,
+        }
+
+
+def _percent(share: float) -> str:
+    """A share that is told as 0 or all only where it is."""
+    if 0 < share < 0.01:
+        return "below 1 %"
+    return "above 99 %" if 0.99 < share < 1 else f"{100 * share:.0f} %"

@@ -1,0 +1,145 @@
+"""A gate of two compared runs: what is gated, what speaks against it, and what it comes to."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
+from typing import NamedTuple
+
+from tui_eval.errors import Fault, nearest
+from tui_eval.exit_codes import ExitCode
+from tui_eval.fold.compared_side import Side
+from tui_eval.fold.comparison import Comparison
+from tui_eval.fold.filter_fields import METRIC
+from tui_eval.fold.paired_figures import FIGURES, PairedFigure
+from tui_eval.fold.run_state import RunState
+from tui_eval.fold.verdict import WORDS
+from tui_eval.printable import one_line
+from tui_eval.stats.gate import Gate, examples_for_gate, judge_gate
+from tui_eval.stats.paired import NO_DIFFERENCE
+
+NAME_MOST = 60
+LETTERS = ("A", "B")
+
+
+class GatedFigure(NamedTuple):
+    """One number of two runs, second minus first, and what the gate says of it.
+
+    Args:
+        figure: None where nothing was measured.
+        needed: About how many examples would pass an unchanged run 8 times of 10; None where these
+            do, and where nobody knows.
+    """
+
+    name: str
+    figure: PairedFigure | None
+    gate: Gate
+    needed: int | None = None
+
+    @property
+    def word(self) -> str:
+        """The verdict."""
+        return WORDS[self.gate.code]
+
+
+def gated_figures(
+    sides: Sequence[Side],
+    found: Comparison,
+    names: Sequence[str],
+    margin: float,
+    *,
+    lower_is_better: bool = False,
+) -> list[GatedFigure]:
+    """What the gate says of each number.
+
+    Args:
+        sides: The two runs.
+        names: `reward`, a metric, or one of `FIGURES`; `metrics.` before it means the metric.
+    """
+    figures = {one.field: one for one in found.figures}
+    gated: list[GatedFigure] = []
+    for name in names:
+        figure = figures.get(_field(name))
+        difference = figure.difference if figure is not None else NO_DIFFERENCE
+        gate = judge_gate(difference, margin, lower_is_better=lower_is_better)
+        if gate.code is ExitCode.NOTHING_MEASURED:
+            why = _why_nothing(sides, gate.why)
+            gated.append(GatedFigure(name, None, replace(gate, why=why)))
+        else:
+            gated.append(GatedFigure(name, figure, gate, examples_for_gate(difference, margin)))
+    return gated
+
+
+def gate_faults(sides: Sequence[Side], names: Sequence[str], places: Sequence[str]) -> list[Fault]:
+    """Why a gate on two runs makes no sense; what was not measured is no fault.
+
+    Args:
+        places: What the two runs are called, as it was typed.
+    """
+    faults: list[Fault] = []
+    first, second = sides
+    if first.environment and second.environment and first.environment != second.environment:
+        what = (
+            f"it is of the environment {one_line(second.environment, NAME_MOST)}, and "
+            f"{places[0]} of {one_line(first.environment, NAME_MOST)}"
+        )
+        faults.append(Fault(places[1], what, "Name runs of one environment"))
+    elif all(map(_is_measured, sides)) and not _share_examples(first, second):
+        what = f"it has no example in common with {places[0]}"
+        if bool(first.untold) != bool(second.untold):
+            what += ": only one of them has rows that say what was asked"
+        faults.append(Fault(places[1], what, "Name runs over the same examples"))
+    return faults + list(_name_faults(sides, names))
+
+
+def _name_faults(sides: Sequence[Side], names: Sequence[str]) -> Iterator[Fault]:
+    known = {
+        letter: {METRIC + name for name in side.state.facts.metrics}
+        for letter, side in zip(LETTERS, sides, strict=True)
+        if _is_measured(side)
+    }
+    for name in dict.fromkeys(names):
+        field, shown = _field(name), one_line(name, NAME_MOST)
+        have = [letter for letter, fields in known.items() if field in fields]
+        if not field.startswith(METRIC) or len(have) == len(known):
+            continue
+        if have:
+            hint = "Name a metric that both runs have"
+            yield Fault(f"--metric {shown}", f"only {have[0]} has it", hint)
+            continue
+        fields = sorted(set().union(*known.values()))
+        names_there = ["reward", *(one.removeprefix(METRIC) for one in fields), *FIGURES]
+        hint = nearest(name, names_there) or f"There are: {', '.join(names_there)}"
+        yield Fault(f"--metric {shown}", "neither run has such a metric", hint)
+
+
+def _field(name: str) -> str:
+    return name if name in ("reward", *FIGURES) else METRIC + name.removeprefix(METRIC)
+
+
+def _share_examples(first: Side, second: Side) -> bool:
+    return not set(first.digests.values()).isdisjoint(second.digests.values())
+
+
+def _is_measured(side: Side) -> bool:
+    return side.state.reward_mean.n > 0
+
+
+def _why_nothing(sides: Sequence[Side], why: str) -> str:
+    told = [
+        without
+        for letter, side in zip(LETTERS, sides, strict=True)
+        if (without := _without_reward(letter, side.state))
+    ]
+    return "; ".join(told) or why
+
+
+def _without_reward(letter: str, state: RunState) -> str:
+    """Why a run has no number; empty where it has one."""
+    if state.reward_mean.n:
+        return ""
+    if not state.finished:
+        return f"{letter} has no rows"
+    if state.errored == state.finished:
+        return f"all {state.errored:,} rollouts of {letter} errored"
+    return f"none of {state.finished:,} rollouts of {letter} has a reward"
