@@ -24,6 +24,7 @@ MEASUREMENTS = (
     "screen_attached",
     "blocking_tools",
     "filtering",
+    "comparison",
     "opening",
     "long_story",
     "rollout_list",

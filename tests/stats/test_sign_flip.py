@@ -10,7 +10,7 @@ import scipy.stats
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from tui_eval.stats.sign_flip import sign_flip
+from tui_eval.stats.sign_flip import sign_flip, sign_flips
 
 
 def by_hand(differences: list[float]) -> float:
@@ -61,3 +61,30 @@ def test_the_same_differences_have_the_same_chance_twice() -> None:
 def test_a_chance_is_never_0() -> None:
     p, _ = sign_flip(np.linspace(1, 2, 300))
     assert p == pytest.approx(1 / 100_001)
+
+
+def test_numbers_that_are_tested_together_have_the_chances_that_each_has_alone() -> None:
+    rng = np.random.default_rng(4)
+    tests = [
+        rng.normal(0.2, 1, 90),
+        rng.integers(-4, 5, 90) / 4,
+        np.array([]),
+        np.array([0.5] * 6),
+        rng.integers(-1, 2, 2000) / 1.0,
+        rng.normal(0.1, 1, 400),
+    ]
+    together = sign_flips(tests)
+    alone = [sign_flip(one) for one in tests]
+    assert [exact for _, exact in together] == [exact for _, exact in alone]
+    assert [exact for _, exact in alone] == [False, False, True, True, False, False]
+    assert [p for p, _ in together] == pytest.approx([p for p, _ in alone], abs=0.006)
+
+
+@pytest.mark.parametrize("scale", [1e-9, 1.0, 1 / 3, 1e12, 1e90])
+def test_differences_that_are_as_great_by_another_way_count(scale: float) -> None:
+    sizes = np.array([1, 2, 3] * 10 + [4, 5, 6, 7]) * scale
+    seen = sizes * np.where(np.arange(len(sizes)) % 3 == 0, -1, 1)
+    rng = np.random.default_rng(0)
+    sums = np.abs((1 - 2 * rng.integers(0, 2, (100_000, 34))) @ (sizes / scale))
+    expected = np.mean(sums >= abs(seen.sum() / scale) - 0.5)
+    assert sign_flip(seen)[0] == pytest.approx(expected, abs=0.006)

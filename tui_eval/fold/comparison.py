@@ -128,11 +128,9 @@ def _compare(first: Side, second: Side) -> Comparison:
         change = _change(first.state.passes(a), second.state.passes(b))
         example_id = first.state.example_id(ours[digest][0])
         examples.append(PairedExample(example_id, a, b, change, ours[digest], theirs[digest]))
-    figures = list(
-        paired_figures(
-            ExampleRollouts(first, [one.first_rows for one in examples]),
-            ExampleRollouts(second, [one.second_rows for one in examples]),
-        )
+    figures = paired_figures(
+        ExampleRollouts(first, [one.first_rows for one in examples]),
+        ExampleRollouts(second, [one.second_rows for one in examples]),
     )
     counts = len(examples), len(shared), max(len(ours), len(theirs))
     return Comparison(

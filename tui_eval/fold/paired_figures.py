@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -11,7 +11,7 @@ from tui_eval.fold.columns import Columns
 from tui_eval.fold.compared_side import Side
 from tui_eval.fold.filter_fields import METRIC
 from tui_eval.fold.rollout_columns import DONE
-from tui_eval.stats.paired import NO_DIFFERENCE, PairedDifference, paired_difference
+from tui_eval.stats.paired import PairedDifference, Pairs, paired_differences
 from tui_eval.stats.rewards import is_equal, rounded
 from tui_eval.stats.verdict import Verdict, judge
 
@@ -108,6 +108,11 @@ class ExampleValues(NamedTuple):
         return ExampleValues(self.means[chosen], self.counts[chosen])
 
     @property
+    def mean(self) -> float:
+        """The mean of the examples' means."""
+        return float(self.means.mean())
+
+    @property
     def pooled(self) -> float:
         """The mean over the rollouts."""
         return math.fsum(self.means * self.counts) / float(self.counts.sum())
@@ -142,34 +147,40 @@ class ExampleRollouts:
         return ExampleValues(np.where(counts > 0, sums / np.maximum(counts, 1), np.nan), counts)
 
 
-def paired_figures(first: ExampleRollouts, second: ExampleRollouts) -> Iterator[PairedFigure]:
+def paired_figures(first: ExampleRollouts, second: ExampleRollouts) -> list[PairedFigure]:
     """The reward, metrics that both runs have, and what was spent; nothing without examples."""
     if not first.count:
-        return
+        return []
     theirs = second.side.state.facts.metrics
     metrics = [METRIC + name for name in first.side.state.facts.metrics if name in theirs]
-    for name in ("reward", *metrics, *FIGURES):
-        yield _figure(name, first.values(name), second.values(name))
+    names = ("reward", *metrics, *FIGURES)
+    both = [_of_examples_in_both(first.values(name), second.values(name)) for name in names]
+    pairs = [_pairs(name, *values) for name, values in zip(names, both, strict=True)]
+    return [
+        PairedFigure(name, a.pooled, b.pooled, difference, (a.mean, b.mean))
+        if difference.n
+        else PairedFigure(name, None, None, difference)
+        for name, (a, b), difference in zip(names, both, paired_differences(pairs), strict=True)
+    ]
 
 
-def _figure(name: str, first: ExampleValues, second: ExampleValues) -> PairedFigure:
+def _of_examples_in_both(
+    first: ExampleValues, second: ExampleValues
+) -> tuple[ExampleValues, ExampleValues]:
     import numpy as np
 
     there = ~(np.isnan(first.means) | np.isnan(second.means))
-    a, b = first.of(there), second.of(there)
+    return first.of(there), second.of(there)
+
+
+def _pairs(name: str, a: ExampleValues, b: ExampleValues) -> Pairs:
+    """The means of the second run less those of the first; their range where it is known."""
     if not len(a.means):
-        return PairedFigure(name, None, None, NO_DIFFERENCE)
+        return Pairs(b.means, a.means)
     ends = [*map(rounded, (min(a.means.min(), b.means.min()), max(a.means.max(), b.means.max())))]
     is_share = name == "reward"
     if name not in FIGURES and name != "reward":  # where all are equal they may as well be a count
         is_share = ends == [0.0, 1.0]
     in_range = is_share and 0.0 <= ends[0] <= ends[1] <= 1.0
     single = is_share and bool((a.counts == 1).all() and (b.counts == 1).all())
-    difference = paired_difference(b.means, a.means, single=single, scale=1.0 if in_range else None)
-    return PairedFigure(
-        name,
-        a.pooled,
-        b.pooled,
-        difference,
-        (float(a.means.mean()), float(b.means.mean())),
-    )
+    return Pairs(b.means, a.means, single, 1.0 if in_range else None)

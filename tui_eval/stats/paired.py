@@ -5,14 +5,18 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypeAlias
 
 from tui_eval.stats.intervals import Interval, t_interval, unseen_share, wilson
 from tui_eval.stats.rewards import TOLERANCE, is_equal
-from tui_eval.stats.sign_flip import FLIPS, sign_flip
+from tui_eval.stats.sign_flip import FLIPS, sign_flips
 
 if TYPE_CHECKING:
     import numpy as np
+
+
+Table: TypeAlias = tuple[int, int, int, int]
+"""Pairs in which both pass, only the first, only the second, neither."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,13 +45,30 @@ class PairedDifference:
     method: str
     p: float | None
     test: str = "none"
-    table: tuple[int, int, int, int] | None = None
+    table: Table | None = None
 
 
 ROUNDING = 1e-13
 """A sum of squares that is so small a share of its parts is what rounding left of 0."""
 
 NO_DIFFERENCE = PairedDifference(0, None, None, None, None, "none", None)
+
+
+@dataclass(frozen=True, slots=True)
+class Pairs:
+    """What is to be compared of examples that two runs have.
+
+    Args:
+        first, second: Example means in each run, shape (pairs,).
+        single: Whether each of them is one rollout that passes or fails.
+        scale: How far apart two values can be at most; None where nobody knows, and then equal
+            differences have no interval.
+    """
+
+    first: np.ndarray
+    second: np.ndarray
+    single: bool = False
+    scale: float | None = None
 
 
 def paired_difference(
@@ -58,42 +79,51 @@ def paired_difference(
     scale: float | None = None,
     flips: int = FLIPS,
 ) -> PairedDifference:
-    """The mean of `first - second`, pair by pair.
+    """The mean of `first - second`, pair by pair; see `Pairs` and `paired_differences`."""
+    import numpy as np
+
+    one, other = np.asarray(first, dtype=float), np.asarray(second, dtype=float)
+    return paired_differences([Pairs(one, other, single, scale)], flips)[0]
+
+
+def paired_differences(all_of: Sequence[Pairs], flips: int = FLIPS) -> list[PairedDifference]:
+    """The means of `first - second` of several numbers, whose tests share their flips.
 
     Values of 0 and 1 that come from one rollout each have Newcombe's interval and McNemar's test;
     others have Student's t and the sign-flip test. Where all differences are equal, t would have
     width 0: then the interval is what that many equal ones exclude.
 
     Args:
-        first, second: Example means in each run, shape (pairs,).
-        single: Whether each of them is one rollout that passes or fails.
-        scale: How far apart two values can be at most; None where nobody knows, and then equal
-            differences have no interval.
         flips: How many are drawn of more than 2^16.
     """
-    import numpy as np
+    found: dict[int, PairedDifference] = {}
+    flipped: list[tuple[int, Pairs]] = []
+    for place, pairs in enumerate(all_of):
+        if not len(pairs.first):
+            found[place] = NO_DIFFERENCE
+        elif pairs.single and _is_pass_or_fail(pairs.first) and _is_pass_or_fail(pairs.second):
+            table = _table(pairs.first, pairs.second)
+            found[place] = _difference(pairs, mcnemar(table[1], table[2]), "mcnemar", table)
+        else:
+            flipped.append((place, pairs))
+    chances = sign_flips([pairs.first - pairs.second for _, pairs in flipped], flips)
+    for (place, pairs), (p, exact) in zip(flipped, chances, strict=True):
+        found[place] = _difference(pairs, p, "sign_flip" if exact else "sign_flip_drawn", None)
+    return [found[place] for place in range(len(all_of))]
 
-    one, other = np.asarray(first, dtype=float), np.asarray(second, dtype=float)
-    differences, n = one - other, len(one)
-    if not n:
-        return NO_DIFFERENCE
+
+def _difference(pairs: Pairs, p: float | None, test: str, table: Table | None) -> PairedDifference:
+    differences, n, scale = pairs.first - pairs.second, len(pairs.first), pairs.scale
     mean = math.fsum(differences) / n
     se = _standard_error(differences, mean) if n > 1 else None
     all_equal = is_equal(float(differences.max()), float(differences.min()))
-    binary = single and _is_pass_or_fail(one) and _is_pass_or_fail(other)
-    table = _table(one, other) if binary else (0, 0, 0, 0)
-    if binary:
-        p, test = mcnemar(table[1], table[2]), "mcnemar"
-    else:
-        p, exact = sign_flip(differences, flips)
-        test = "sign_flip" if exact else "sign_flip_drawn"
     ends: Interval | None = None
     method = "none"
-    if all_equal and not (binary and abs(mean) > TOLERANCE):
+    if all_equal and (table is None or abs(mean) <= TOLERANCE):
         if scale is not None and n > 1:
             half = unseen_share(n) * scale
             ends, method = (mean - half, mean + half), "bound"
-    elif binary:
+    elif table is not None:
         ends, method = newcombe(*table), "newcombe"
     elif se:
         ends, method = t_interval(mean, se, n - 1), "t"
@@ -116,7 +146,7 @@ def _is_pass_or_fail(values: np.ndarray) -> bool:
     return bool(near.all())
 
 
-def _table(one: np.ndarray, other: np.ndarray) -> tuple[int, int, int, int]:
+def _table(one: np.ndarray, other: np.ndarray) -> Table:
     """Pairs in which both pass, only one, only the other, neither."""
     a, b = one > 0.5, other > 0.5
     return int((a & b).sum()), int((a & ~b).sum()), int((b & ~a).sum()), int((~a & ~b).sum())
