@@ -14,6 +14,8 @@ from program import Finished, Program, Run, chat_answer, tool_call, wait_until
 from servers import FaultServer, Reply
 from terminal import Terminal
 
+from tui_eval.stats.intervals import wilson
+
 PROJECTS = Path(__file__).parents[1] / "osmosis_projects"
 CHAT = "/v1/chat/completions"
 KEY = "sk-very-secret-value"
@@ -244,6 +246,9 @@ def test_what_goes_wrong_is_kept_with_its_text_and_its_tokens(
     assert (picky["mean"], picky["failed_runs"], picky["mean_without_failed"]) == (
         pytest.approx(0.5 / 7), 6, 0.5
     )  # fmt: skip
+    low, high = wilson(2, 7)
+    assert fine["interval"] == {"low": low, "high": high, "method": "wilson", "weight": 7.0}
+    assert f"troubles:fine: 95% interval {low:.3f} to {high:.3f} (Wilson, 7 examples)" in done.out
     rows = rows_by_prompt(program.only_run())
     for name in ("gives up", "raises", "forgets"):
         assert rows[name]["completion"] == [{"role": "assistant", "content": "yes"}]

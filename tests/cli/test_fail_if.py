@@ -60,6 +60,8 @@ HALF = [[1.0], [0.0]] * 6
         ([], ["mean(reward) < 0.7"], 7, "nothing measured: no rollout has finished"),
         ([[1.0, 0.0]] * 8, ["mean(pass@2) < 1.1"], 5, "failed: mean(pass@2) = 1 < 1.1"),
         ([[1.0, 0.0]] * 8, ["mean(pass^2) > 0"], 0, ""),
+        ([[1.0, 0.0]] * 8, ["low(pass@2) > 0.6"], 5, "failed: low(pass@2) = 0.6756 > 0.6"),
+        ([[1.0, 0.0]] * 8, ["high(pass^2) < 0.3"], 0, ""),
         (HALF, ["mean(brevity) >= 0.5"], 5, "failed: mean(brevity) = 0.5 >= 0.5"),
     ],
 )

@@ -60,7 +60,12 @@ def test_the_lines_that_everybody_knows_come_first(
     ]
     assert "Reward, 95% interval: 0.15 to 0.85 (Wilson, n_eff 4, 4 examples, 8 rollouts)" in lines
     assert "Rollouts: 8 used, 0 errored, 0 missing of 8" in lines
-    assert "pass@k: 1=0.50, 2=0.50" in lines
+    assert "pass@k: 1=0.50 [0.15, 0.85], 2=0.50 [0.15, 0.85]" in lines
+    assert "pass^k: 1=0.50 [0.15, 0.85], 2=0.50 [0.15, 0.85]" in lines
+    assert "  [95%: Wilson, by the spread between examples]" in lines
+    assert [line.split() for line in lines if line.startswith("  correct_answer  ")] == [
+        ["correct_answer", "0.15", "0.85", "8", "Wilson,", "n_eff", "4"]
+    ]
     assert "Complete examples: 4 of 4" in lines
     assert "Examples with all rewards equal: 4 of 4" in lines
     assert "Tokens: 80 in, 40 out, 120 in all; a rollout 10 in, 5 out" in lines
@@ -154,11 +159,11 @@ def test_a_run_in_which_nothing_succeeded_names_the_last_cause() -> None:
 
 def test_the_examples_that_a_pass_rate_leaves_out_are_counted() -> None:
     text = text_of(started(2, 2), finished(0, 1.0), finished(1, 0.0), finished(2, 1.0))
-    assert "pass@k: 1=0.75, 2=1.00" in text
+    assert "pass@k: 1=0.75 [0.20, 0.97], 2=1.00 [0.21, 1.00]\n" in text
     assert "Examples left out, with too few rewards: 1 at k=2" in text
     assert "Complete examples: 1 of 2" in text
     text = text_of(started(2, 4), *(finished(row, 1.0, per_example=4) for row in (0, 1, 4)))
-    assert "pass@k: 1=1.00, 2=1.00\n" in text
+    assert "pass@k: 1=1.00 [0.34, 1.00], 2=1.00 [0.21, 1.00]\n" in text
     assert "Examples left out, with too few rewards: 1 at k=2, 2 at k=4" in text
 
 
@@ -208,7 +213,7 @@ def test_the_worst_examples_come_first_and_equal_ones_are_marked() -> None:
 def test_the_summary_of_an_ordinary_run_is_short(program: Program) -> None:
     done = program.run("word-guess", "-m", "demo", "-n", "20", "-r", "3")
     lines = done.out[done.out.index("Results:") :].splitlines()
-    assert len(lines) <= 42, done.out
+    assert len(lines) <= 43, done.out
     assert max(map(len, lines[:-2])) <= 80, "but for the path"
 
 

@@ -47,13 +47,19 @@ def test_a_table_has_a_line_an_evaluation_and_says_what_varies() -> None:
         *("err", "time"),
     ]
     assert cells(lines[1]) == [
-        *("my-env", "temperature=0.0", "2", "4", "0.75", "0.26–1.00", "1.00", "6.0k"),
+        *("my-env", "temperature=0.0", "2", "4", "0.75", "0.20–0.97", "1.00", "6.0k"),
         *("$0.0080", "0", "1:05"),
     ]
     assert cells(lines[2])[:6] == ["my-env", "temperature=0.5", "2", "4", "0.00", "0.00–0.66"]
     assert cells(lines[2])[6] == "0.00"
     assert cells(lines[2])[-2] == "1"
     assert any(line.startswith("err=0: the reward with errored rollouts") for line in lines)
+    assert "reward: the mean and its 95% interval (Wilson)" in lines
+
+
+def test_a_table_names_every_rule_that_gave_an_interval() -> None:
+    lines = list(table_lines([summary([1.0, 0.0]), summary([0.2, 0.3, 0.4, 0.1])]))
+    assert "reward: the mean and its 95% interval (t; Wilson)" in lines
 
 
 @pytest.mark.parametrize(("errors", "told"), [(1, "1:05"), (2, "errored"), (6, "errored")])

@@ -63,6 +63,13 @@ def of_older_version(run: RunDir, size: int = 0) -> None:
         run.results.write_bytes(row[:-2] + b', "padding": "' + b"x" * size + b'"}\n' + rest)
 
 
+def test_home_says_what_the_interval_of_a_run_is(tmp_path: Path) -> None:
+    for place, (groups, name) in enumerate(RUNS.values()):
+        found = describe(saved(tmp_path / str(place), groups))
+        assert found is not None and found.interval_name.startswith(name)
+        assert bool(found.interval_name) == (found.low is not None)
+
+
 def at_home(run: RunDir) -> Ends:
     found = describe(run)
     assert found is not None
@@ -130,6 +137,8 @@ def test_home_does_not_show_the_interval_of_an_older_version(tmp_path: Path) -> 
     now = at_home(run)
     of_older_version(run)
     assert at_home(run) == now
+    found = describe(run)
+    assert found is not None and found.interval_name.startswith("Wilson, n_eff 5.8")
     large = saved(tmp_path / "large", groups)
     of_older_version(large, MEASURED_BYTES)
     assert at_home(large) == (None, None)

@@ -16,6 +16,7 @@ from tui_eval.fold.transcript import from_row
 from tui_eval.runs.facts import read_metadata
 from tui_eval.runs.layout import RunDir
 from tui_eval.runs.scan import scan
+from tui_eval.stats.mean import NO_MEAN, Mean, RunningMean
 from tui_eval.stats.passk import pass_at_k
 from tui_eval.stats.rewards import is_number, passes
 from tui_eval.tui.look.figures import NONE, decimal_text, plural
@@ -36,6 +37,7 @@ class FunctionScores:
         pass_at: pass@k by k, over rows with at least k finished runs.
         failed: Runs without a score.
         mean_without_failed: Over the others; None where there are none.
+        interval: `mean` with its 95 % interval.
     """
 
     mean: float | None
@@ -45,6 +47,7 @@ class FunctionScores:
     pass_at: dict[int, float]
     failed: int
     mean_without_failed: float | None
+    interval: Mean = NO_MEAN
 
     def to_dict(self) -> dict[str, Any]:
         """As it stands in the JSON."""
@@ -56,6 +59,12 @@ class FunctionScores:
             **{f"pass_at_{k}": value for k, value in self.pass_at.items()},
             "failed_runs": self.failed,
             "mean_without_failed": self.mean_without_failed,
+            "interval": {
+                "low": self.interval.low,
+                "high": self.interval.high,
+                "method": self.interval.method,
+                "weight": self.interval.weight,
+            },
         }
 
 
@@ -189,6 +198,10 @@ def _scores(
     std = None
     if mean is not None:
         std = math.sqrt(math.fsum((value - mean) ** 2 for value in values) / count)
+    sure = RunningMean()
+    for place, row in enumerate(given):
+        for value in row:
+            sure.add(place, FAILED_SCORE if value is None else value)
     return FunctionScores(
         mean=mean,
         std=std,
@@ -197,6 +210,7 @@ def _scores(
         pass_at=pass_rates(given, threshold, n),
         failed=count - len(scored),
         mean_without_failed=math.fsum(scored) / len(scored) if scored else None,
+        interval=sure.result(),
     )
 
 
@@ -243,6 +257,10 @@ def score_lines(results: AgentResults) -> Iterator[str]:
         )
         yield "  ".join([first, *rest])
     for name, one in results.functions.items():
+        sure = one.interval
+        if sure.low is not None and sure.high is not None:
+            ends = f"{decimal_text(sure.low, 3)} to {decimal_text(sure.high, 3)}"
+            yield f"{name}: 95% interval {ends} ({sure.interval_name})"
         if one.failed and one.mean_without_failed is not None:
             rest_mean = f"without them the mean is {decimal_text(one.mean_without_failed, 3)}"
             which = f"{plural(one.failed, 'rollout')} without a score"

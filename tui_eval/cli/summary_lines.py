@@ -14,6 +14,7 @@ from tui_eval.model_names import is_same_model
 from tui_eval.printable import one_line
 from tui_eval.stats.cost import prices_text
 from tui_eval.stats.examples import ExampleFigures
+from tui_eval.stats.intervals import Interval
 from tui_eval.stats.mean import Mean
 from tui_eval.stats.passk import ks_up_to
 from tui_eval.stats.quantiles import Quantiles
@@ -104,10 +105,9 @@ def _reward_lines(summary: Summary) -> Iterator[str]:
         return
     rates = summary.pass_rates
     if rates:
-        any_passes = (f"{rate.k}={decimal_text(rate.any_passes, 2)}" for rate in rates)
-        yield from _wrapped("pass@k", any_passes)
-        all_pass = (f"{rate.k}={decimal_text(rate.all_pass, 2)}" for rate in rates)
-        yield from _wrapped("pass^k", all_pass)
+        yield from _wrapped("pass@k", (_rate(r.k, r.any_passes, r.any_interval) for r in rates))
+        yield from _wrapped("pass^k", (_rate(r.k, r.all_pass, r.all_interval) for r in rates))
+        yield "  [95%: Wilson, by the spread between examples]"
     left_out = [f"{rate.left_out} at k={rate.k}" for rate in rates if rate.left_out]
     if rates:
         beyond = (k for k in ks_up_to(summary.run.rollouts_per_example) if k > rates[-1].k)
@@ -117,6 +117,11 @@ def _reward_lines(summary: Summary) -> Iterator[str]:
     yield f"Complete examples: {summary.complete_examples} of {summary.examples}"
     if summary.groups:
         yield f"Examples with all rewards equal: {summary.equal_groups} of {summary.groups}"
+
+
+def _rate(k: int, value: float, interval: Interval) -> str:
+    low, high = (decimal_text(end, 2) for end in interval)
+    return f"{k}={decimal_text(value, 2)}\N{NO-BREAK SPACE}[{low},\N{NO-BREAK SPACE}{high}]"
 
 
 def _what_went_wrong(summary: Summary) -> Iterator[str]:
@@ -201,10 +206,12 @@ def _metric_intervals(metrics: Mapping[str, Mean]) -> Iterator[str]:
     if not known:
         return
     yield ""
-    yield f"{'95% intervals':{NAME_WIDTH}}{'low':>9}{'high':>9}{'used':>8}"
+    room = NAME_WIDTH - 8
+    yield f"{'95% intervals':{room}}{'low':>9}{'high':>9}{'used':>8}"
     for name, mean in _first(known):
         low, high = reward_text(mean.low), reward_text(mean.high)
-        yield f"  {_name(name)}{low:>9}{high:>9}{mean.n:>8}  {mean.method}"
+        figures = f"{low:>9}{high:>9}{mean.n:>8}  {mean.estimator}"
+        yield f"  {one_line(name, room - 3):{room - 2}}{figures}"
     yield from _further(known)
 
 
@@ -261,7 +268,8 @@ def _name(text: str) -> str:
 
 def _wrapped(title: str, parts: Iterable[str]) -> list[str]:
     text = f"{title}: {', '.join(parts)}"
-    return textwrap.wrap(text, WIDTH, subsequent_indent="  ", break_on_hyphens=False)
+    lines = textwrap.wrap(text, WIDTH, subsequent_indent="  ", break_on_hyphens=False)
+    return [line.replace("\N{NO-BREAK SPACE}", " ") for line in lines]
 
 
 def _first(found: Mapping[str, Any]) -> list[tuple[str, Any]]:

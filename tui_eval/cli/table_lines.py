@@ -10,6 +10,7 @@ from tui_eval.events import OUT_OF_BUDGET, STOPPED_EARLY
 from tui_eval.fold.outcome_words import has_many_errors
 from tui_eval.fold.summary import Summary
 from tui_eval.printable import one_line
+from tui_eval.stats.mean import Mean
 from tui_eval.tui.look.figures import NONE, count_text, money_text, reward_text, took_text
 
 NARROWEST = 8
@@ -56,6 +57,9 @@ def table_lines(
             for name in columns
         )
         yield " ".join(cells).rstrip()
+    if estimators := {_estimator(one.reward) for one in summaries} - {""}:
+        how = "; ".join(sorted(estimators, key=str.lower))
+        yield f"reward: the mean and its 95% interval ({how})"
     if "pass@r" in columns:
         yield "pass@r: at least one of an example's rollouts passes"
     if "err=0" in columns:
@@ -71,6 +75,11 @@ def table_lines(
 def table_width() -> int:
     """Columns that a table on stdout may take; all that one can need where nothing says a width."""
     return max(shutil.get_terminal_size(fallback=(WHOLE, 24)).columns, 80)
+
+
+def _estimator(reward: Mean) -> str:
+    """What gave an interval, whatever its number."""
+    return reward.estimator.partition(",")[0]
 
 
 def _columns(widths: Mapping[str, int]) -> int:

@@ -30,6 +30,7 @@ from tui_eval.runs.lock import holder
 from tui_eval.runs.opening import find_run, results_files, saved_events
 from tui_eval.runs.scan import count_rows
 from tui_eval.runs.story import format_of_run
+from tui_eval.stats.intervals import interval_name
 
 COUNTED_BYTES = 1 << 26
 """The lines of a larger file are not counted."""
@@ -58,6 +59,7 @@ class FoundRun:
         saved: False where it lives in the user's state directory until somebody saves it.
         classes: The same by what failed, where the metadata tells that.
         failed_tools: Rollouts with a tool call that went wrong.
+        interval_name: What the interval is, as `Mean.interval_name`.
         asked: Arguments of the environment and sampling parameters that were given, by name.
     """
 
@@ -80,6 +82,7 @@ class FoundRun:
     errored: int = 0
     classes: Mapping[str, int] = field(default_factory=dict)
     failed_tools: int = 0
+    interval_name: str = ""
 
     @property
     def reward_with_errors(self) -> float | None:
@@ -162,15 +165,16 @@ def describe(run: RunDir) -> FoundRun | None:
     if not run.is_ours and total is not None and done is not None and done > total:
         total = None  # its counts are wrong
     used, errored = numbers.get("n"), facts.get("n_errored")
-    is_outdated = _has_outdated_interval(numbers)
+    low, high, interval = _told_interval(numbers)
+    is_outdated = low is None and numbers.get("low") is not None
     found = FoundRun(
         run=run,
         format=format.value,
         env_id=env_id_of(run, facts),
         model=str(facts.get("model") or "?"),
         reward=number_of(numbers.get("mean", facts.get("avg_reward"))),
-        low=None if is_outdated else number_of(numbers.get("low")),
-        high=None if is_outdated else number_of(numbers.get("high")),
+        low=low,
+        high=high,
         n=used if isinstance(used, int) else None,
         done=done,
         total=total,
@@ -183,6 +187,7 @@ def describe(run: RunDir) -> FoundRun | None:
         errored=errored if isinstance(errored, int) else 0,
         classes=_counts(figures.get("error_classes")),
         failed_tools=_counts(figures.get("counts")).get("failed_tools", 0),
+        interval_name=interval,
     )
     if is_behind and done is not None:
         return measured(found)
@@ -209,14 +214,23 @@ def measured(found: FoundRun) -> FoundRun:
         errored=state.errored,
         classes=dict(state.outcomes.classes),
         failed_tools=state.outcomes.failed_tools,
+        interval_name=mean.interval_name,
     )
 
 
-def _has_outdated_interval(reward: Mapping[str, Any]) -> bool:
-    """Whether it is of a version that took 1.96 standard errors, or Wilson over the examples."""
-    if reward.get("low") is None or "weight" in reward:
-        return False
-    return reward.get("method") != "wilson" or reward.get("n") != reward.get("examples")
+def _told_interval(reward: Mapping[str, Any]) -> tuple[float | None, float | None, str]:
+    """The ends and the name of an interval in metadata.
+
+    Earlier versions, which told no weight, took 1.96 standard errors: of theirs only Wilson's of
+    independent rollouts are the same.
+    """
+    method, n, groups = (reward.get(key) for key in ("method", "n", "examples"))
+    if "weight" not in reward and (method != "wilson" or n != groups):
+        return None, None, ""
+    low, high, weight = (number_of(reward.get(key)) for key in ("low", "high", "weight"))
+    if low is None or not isinstance(n, int) or not isinstance(groups, int):
+        return low, high, ""
+    return low, high, interval_name(str(method), weight, groups, n)
 
 
 def _counts(told: Any) -> dict[str, int]:

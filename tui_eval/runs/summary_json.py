@@ -83,11 +83,11 @@ def numbers_object(summary: Summary) -> dict[str, Any]:
         "metrics": {name: mean_object(mean) for name, mean in summary.metrics.items()},
         "metrics_no_number": summary.metrics_no_number,
         "pass_at_k": {
-            str(rate.k): _pass_rate(rate, rate.any_passes, rate.any_interval)
+            str(rate.k): _pass_rate(rate, rate.any_passes, rate.any_interval, rate.any_weight)
             for rate in summary.pass_rates
         },
         "pass_all_k": {
-            str(rate.k): _pass_rate(rate, rate.all_pass, rate.all_interval)
+            str(rate.k): _pass_rate(rate, rate.all_pass, rate.all_interval, rate.all_weight)
             for rate in summary.pass_rates
         },
         "equal_groups": {"equal": summary.equal_groups, "of": summary.groups},
@@ -138,12 +138,13 @@ def mean_object(mean: Mean) -> dict[str, Any]:
     }
 
 
-def _pass_rate(rate: PassRate, value: float, interval: Interval) -> dict[str, Any]:
+def _pass_rate(rate: PassRate, value: float, interval: Interval, weight: float) -> dict[str, Any]:
     return {
         "value": value,
         "low": interval[0],
         "high": interval[1],
         "method": "wilson",
+        "weight": weight,
         "examples": rate.examples,
         "left_out": rate.left_out,
     }

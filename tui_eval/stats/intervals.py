@@ -85,6 +85,22 @@ def unseen_share(groups: int) -> float:
     return float(-math.expm1(math.log(0.025) / groups))
 
 
+def estimator_name(method: str, weight: float | None, n: int) -> str:
+    """What gave an interval of `n` rollouts: `Wilson, n_eff 8.3`.
+
+    Args:
+        method, weight: As `mean.Mean` has them.
+    """
+    number = "" if weight is None else f"{weight:.4g}"
+    names = {
+        "wilson": "Wilson" if weight in (None, n) else f"Wilson, n_eff {number}",
+        "t": f"t, {number} df",
+        "bound": "bound for equal examples",
+        "anytime": "anytime-valid",
+    }
+    return names.get(method, method)
+
+
 def interval_name(method: str, weight: float | None, groups: int, n: int) -> str:
     """What an interval is, beside it: `Wilson, n_eff 8.3, 5 examples, 15 rollouts`.
 
@@ -92,14 +108,8 @@ def interval_name(method: str, weight: float | None, groups: int, n: int) -> str
         method, weight: As `mean.Mean` has them.
         groups, n: Examples and rollouts; the rollouts are left out where each example has one.
     """
-    number = "" if weight is None else f"{weight:.4g}"
-    names = {
-        "wilson": "Wilson" if weight == n else f"Wilson, n_eff {number}",
-        "t": f"t, {number} df",
-        "bound": "bound for equal examples",
-    }
     if method == "anytime":
         return f"anytime-valid, the first {weight or 0:,.0f} examples in the run's order"
     examples = "1 example" if groups == 1 else f"{groups:,} examples"
     rollouts = f", {n:,} rollouts" if n != groups else ""
-    return f"{names.get(method, method)}, {examples}{rollouts}"
+    return f"{estimator_name(method, weight, n)}, {examples}{rollouts}"

@@ -10,6 +10,7 @@ from tui_eval.stats.intervals import (
     Interval,
     degrees_of_freedom,
     effective_number,
+    estimator_name,
     interval_name,
     t_interval,
     unseen_share,
@@ -54,11 +55,15 @@ class Mean(NamedTuple):
     weight: float | None = None
 
     @property
+    def estimator(self) -> str:
+        """What gave the interval; empty where there is none."""
+        return "" if self.low is None else estimator_name(self.method, self.weight, self.n)
+
+    @property
     def interval_name(self) -> str:
         """What the interval is, and over how many values; empty where there is none."""
-        if self.low is None:
-            return ""
-        return interval_name(self.method, self.weight, self.groups, self.n)
+        found = interval_name(self.method, self.weight, self.groups, self.n)
+        return "" if self.low is None else found
 
     def with_zeros(self, count: int) -> float | None:
         """What the mean would be with so many further values of 0; None where that is none."""

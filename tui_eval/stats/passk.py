@@ -42,6 +42,7 @@ class PassRate(NamedTuple):
         any_passes, all_pass: pass@k and pass^k.
         any_interval, all_interval: Their 95 % intervals: Wilson's on the effective number of
             rollouts (`intervals.effective_number`), by the spread between examples (delta method).
+        any_weight, all_weight: Those effective numbers.
     """
 
     k: int
@@ -51,6 +52,8 @@ class PassRate(NamedTuple):
     left_out: int
     any_interval: Interval
     all_interval: Interval
+    any_weight: float
+    all_weight: float
 
 
 class _Rate:
@@ -70,7 +73,8 @@ class _Rate:
         self.squares += sign * value * value
         self.disagreeing += sign * (0.0 < value < 1.0)
 
-    def result(self, rollouts: int, examples: int) -> tuple[float, Interval]:
+    def result(self, rollouts: int, examples: int) -> tuple[float, Interval, float]:
+        """The rate, its interval and the effective number of rollouts."""
         mean = min(max(self.total / examples, 0.0), 1.0)
         if not self.disagreeing:  # what is left of additions and subtractions is no share
             mean = round(self.total) / examples
@@ -79,7 +83,7 @@ class _Rate:
             spread = max(self.squares / examples - mean * mean, 0.0)
             se = math.sqrt(spread / (examples - 1))
         worth = effective_number(rollouts, examples, mean, se, self.disagreeing)
-        return mean, wilson(mean * worth, worth)
+        return mean, wilson(mean * worth, worth), worth
 
 
 class RunningPassAtK:
@@ -124,8 +128,7 @@ class RunningPassAtK:
         found = []
         for k, (n, rollouts) in self._counts.items():
             if n:
-                (any_, any_ends), (all_, all_ends) = (
-                    rate.result(rollouts, n) for rate in self._rates[k]
-                )
-                found.append(PassRate(k, any_, all_, n, examples - n, any_ends, all_ends))
+                any_, all_ = (rate.result(rollouts, n) for rate in self._rates[k])
+                rates, ends, worths = (any_[0], all_[0]), (any_[1], all_[1]), (any_[2], all_[2])
+                found.append(PassRate(k, *rates, n, examples - n, *ends, *worths))
         return found

@@ -37,6 +37,8 @@ EXAMPLE = 10
 """Cells for the name of an example."""
 ERRORS, FIGURES, QUESTION_LEAST = 8, 49, 20
 """Cells for the errors of an example, for all its figures, and for its question at least."""
+INTERVAL, METRIC_FIGURES = 16, 45
+"""Cells for the interval of a metric, and for that, its mean, and what gave it."""
 HISTOGRAM_LINES = 3
 TREND_LINES = 2
 SMALL = 0.1
@@ -175,6 +177,9 @@ def _metrics(state: RunState, width: int) -> Iterator[Line]:
         ]
         if name in no_number:
             spans.append((f"  {no_number[name]:,} no number", "warn"))
+        elif mean.estimator and width >= name_width + METRIC_FIGURES:
+            spans[-1] = (left(spans[-1][0], INTERVAL), "muted")
+            spans.append((f"  {mean.estimator}", "faint"))
         yield tuple(spans)
 
 

@@ -74,6 +74,8 @@ def _facts_of_run(one: FoundRun, width: int) -> Line:
         facts.append((f"✗ {one.errored:,} errored{kinds}", "bad"))
     if one.failed_tools:
         facts.append((f"{TOOL_FAILED} {one.failed_tools:,} with failed tools", "warn"))
+    if one.interval_name:
+        facts.append((one_line(one.interval_name, ASKED_MOST), "muted"))
     if asked := asked_text(one):
         facts.append((one_line(asked, ASKED_MOST), ""))
     while len(facts) > 1 and line_width(facts) + len(APART) * len(facts) + PATH_LEAST > width:
