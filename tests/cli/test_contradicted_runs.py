@@ -121,6 +121,7 @@ def test_a_table_of_runs_tells_which_one_is_contradicted(program: Program) -> No
     ],
 )
 def test_rows_that_are_there_twice_count_once(program: Program, edit: Edit) -> None:
+    pytest.importorskip("pyarrow")
     source = RUNS / "verifiers-2025-08"
     found, warnings = told(program, run := copied(program, source, edit=edit))
     (said,) = found["contradictions"]
@@ -129,7 +130,7 @@ def test_rows_that_are_there_twice_count_once(program: Program, edit: Edit) -> N
     assert warnings == [said]
     assert counts(found) == (4, 4, 4, 0, 0)
     assert found["per_example"] == told(program, source)[0]["per_example"]
-    for kind in ("jsonl", "csv"):
+    for kind in ("jsonl", "csv", "md", "html", "parquet"):
         done = program.run("export", str(run), "-o", f"out.{kind}", "--overwrite")
         assert "4 rollouts written" in done.out and said in done.err
     assert len((program.folder / "out.jsonl").read_text().splitlines()) == 4

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
@@ -70,7 +70,7 @@ def contradictions(
     run: RunDir,
     facts: Mapping[str, Any],
     placing: Placing,
-    repeated: Sequence[int],
+    repeated: Collection[int],
     sums: RowSums,
 ) -> list[str]:
     """What the files of a run that has ended say against each other, and what counts.
@@ -165,7 +165,7 @@ def _repeats(path: Path, offsets: list[int], count: int) -> str:
     numbers = LineNumbers(path)
     lines = ", ".join(str(numbers.at(offset)) for offset in offsets)
     more = ", …" if count > len(offsets) else ""
-    what = f"{count} rows are there twice and count once: lines"
+    what = f"{count:,} rows are there twice and count once: lines"
     if count == 1:
         what = "1 row is there twice and counts once: line"
     return f"{path.name}: {what} {lines}{more}; of each the first one without an error counts"

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 from collections import defaultdict
+from collections.abc import Iterator
 from typing import Any
 
 from tui_eval.runs.formats.rows import UNTOLD
@@ -23,10 +24,10 @@ def count_once(index: RowIndex, asked: tuple[int, int]) -> Counted:
     Raises:
         OSError: The file cannot be read.
     """
-    index.repeated = []
+    index.repeated = frozenset()
     counted, (examples, each) = _counted(index), asked
     if counted.shape[0] == examples and counted.shape[1] > each > 0:
-        index.repeated = _repeated_lines(index, each)
+        index.repeated = frozenset(_repeated_lines(index, each))
         return _counted(index)
     return counted
 
@@ -38,7 +39,7 @@ def _counted(index: RowIndex) -> Counted:
     return counted
 
 
-def _repeated_lines(index: RowIndex, per_example: int) -> list[int]:
+def _repeated_lines(index: RowIndex, per_example: int) -> Iterator[int]:
     """Where the lines begin that are the same as one before, of examples with too many rows.
 
     No more of them than an example has too many; those that tell their number in their group are
@@ -49,7 +50,6 @@ def _repeated_lines(index: RowIndex, per_example: int) -> list[int]:
         for event in events:
             if event.number == UNTOLD:
                 places[event.example_id].append((event.offset, event.length))
-    found: list[int] = []
     with open(index.source, "rb") as file:
         for lines in places.values():
             extra, seen = len(lines) - per_example, set[bytes]()
@@ -57,7 +57,6 @@ def _repeated_lines(index: RowIndex, per_example: int) -> list[int]:
                 file.seek(offset)
                 digest = hashlib.blake2b(file.read(length).strip()).digest()
                 if digest in seen and extra:
-                    found.append(offset)
+                    yield offset
                     extra -= 1
                 seen.add(digest)
-    return sorted(found)

@@ -91,7 +91,7 @@ class RowIndex:
         """The last line, where it is not finished."""
         self.shape: tuple[int, int] | None = None
         """Examples, and rollouts of the largest one, as far as the index on disk goes."""
-        self.repeated: list[int] = []
+        self.repeated: frozenset[int] = frozenset()
         """Where lines begin that are there twice; found out by who reads the index."""
         self._entries = 0
         self._file: BinaryIO | None = None
@@ -118,7 +118,7 @@ class RowIndex:
         self.covered, self.lines, self._entries = kept.covered, kept.lines, kept.entries
         self.unreadable, self.faults = kept.unreadable, kept.faults
         self._doubts = sum(fault.shown for fault in self.faults)
-        self.shape, self.repeated = (kept.examples, kept.most), kept.repeated
+        self.shape, self.repeated = (kept.examples, kept.most), frozenset(kept.repeated)
 
     def _check_beside(self) -> None:
         reader = IndexReader(self._path)
@@ -236,10 +236,8 @@ class RowIndex:
 
     def once(self, events: list[RolloutFinished]) -> list[RolloutFinished]:
         """Events without those of lines that are there twice."""
-        if not self.repeated:
-            return events
-        left_out = set(self.repeated)
-        return [event for event in events if event.offset not in left_out]
+        left_out = self.repeated
+        return [one for one in events if one.offset not in left_out] if left_out else events
 
     def keep(self, events: list[RolloutFinished]) -> None:
         """Writes events behind the others; in memory where the disk refuses."""
@@ -307,7 +305,7 @@ class RowIndex:
             faults=self.faults,
             examples=shape[0],
             most=shape[1],
-            repeated=self.repeated,
+            repeated=sorted(self.repeated),
         )
         write_atomically(self._state_path, msgspec.json.encode(kept))
 

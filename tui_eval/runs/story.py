@@ -280,7 +280,7 @@ class Story:
         """What the files say against each other; nothing while an engine writes them."""
         if self._is_held():
             return []
-        repeated = self._index.repeated if self._index is not None else []
+        repeated = self._index.repeated if self._index is not None else ()
         return contradictions(self.run, self._facts, self._placing, repeated, self._sums)
 
     def _told_again(self) -> list[Event]:
