@@ -58,7 +58,7 @@ def test_a_table_has_a_line_an_evaluation_and_says_what_varies() -> None:
 
 
 def test_a_table_names_every_rule_that_gave_an_interval() -> None:
-    lines = list(table_lines([summary([1.0, 0.0]), summary([0.2, 0.3, 0.4, 0.1])]))
+    lines = list(table_lines([summary([1.0, 0.0]), summary([0.2, 0.3, 0.4, 0.4])]))
     assert "reward: the mean and its 95% interval (t; Wilson)" in lines
 
 
