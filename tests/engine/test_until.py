@@ -67,9 +67,11 @@ def test_a_run_stops_early_with_whole_examples_and_says_so(
 
 
 def test_the_json_says_that_it_stopped_early(steady: Program, fault_server: FaultServer) -> None:
-    told = json.loads(steady.run(*at(fault_server, "-r", "1", "-c", "1", *UNTIL, "--json")).out)
+    done = steady.run(*at(fault_server, "-r", "1", "-c", "1", *UNTIL, "--json"))
+    told = json.loads(done.out)
     assert (told["status"], told["exit_code"], told["error"]) == ("stopped early", 0, None)
     assert told["stopped_early"] == f"width(reward) = 0.2897 < 0.3 after {ENOUGH} of 200 examples"
+    assert "info: --until takes the order of the dataset as random" in done.err
     assert told["settings"]["until"] == UNTIL[1] and told["resumable"] is True
     assert told["counts"]["finished"] == ENOUGH and told["counts"]["missing"] == 200 - ENOUGH
     found = told["reward_anytime"]
@@ -100,7 +102,9 @@ def test_a_condition_that_never_holds_stops_nothing(
     steady: Program, fault_server: FaultServer
 ) -> None:
     args = at(fault_server, "-r", "1", "-a", '{"rewards": [0, 1], "size": 30}', *UNTIL)
-    told = json.loads(steady.run(*args, "--json").out)
+    done = steady.run(*args, "--json", "--shuffle")
+    told = json.loads(done.out)
+    assert "--until" not in done.err
     assert (told["status"], told["exit_code"]) == ("finished", 0)
     assert told["counts"]["finished"] == 30 and told["stopped_early"] is None
 
@@ -112,7 +116,7 @@ def test_a_reward_outside_0_to_1_makes_the_condition_unusable_and_that_is_told_o
     done = steady.run(*args, "-c", "2")
     assert done.code == 0, done
     assert len(steady.only_run().rows) == 60
-    told = [line for line in done.err.splitlines() if "--until" in line]
+    told = [line for line in done.err.splitlines() if "warning: --until" in line]
     assert len(told) == 1 and "a reward of 3 is not from 0 to 1" in told[0]
     assert "goes on to its end" in told[0] and "anytime" not in done.out
 

@@ -41,3 +41,5 @@ def test_a_run_that_stopped_early_has_ended_well() -> None:
     state = run("width(reward) < 0.5")
     state.apply(RunFinished(0, 1060.0, STOPPED_EARLY, 0, "width(reward) = 0.4 < 0.5"))
     assert status(state, True, False, 1060.0) == ("✓ stopped early after 1:00", "good")
+    first = next(iter(numbers(state, 80))).line
+    assert text_of(first) == "✓ width(reward) = 0.4 < 0.5" and first[0][1] == "good"

@@ -225,18 +225,8 @@ class Session:
         return True
 
     def _steered(self, rollouts: Rollouts, limits: Limits) -> Steering:
-        return Steering(
-            AtWork(
-                self._prepared,
-                self._hub,
-                self._schedule,
-                rollouts,
-                limits,
-                self._writer,
-                self._journal,
-                self._metadata.write,
-            )
-        )
+        work = (self._prepared, self._hub, self._schedule, rollouts, limits)
+        return Steering(AtWork(*work, self._writer, self._journal, self._metadata.write))
 
     def _out_of_budget(self) -> bool:
         """Whether the run has used what it may; calls in flight finish all the same."""
@@ -287,13 +277,10 @@ class Session:
         self._hub.tell(Noticed(0, time.time(), "warning", text))
 
     def _limits(self) -> Limits:
-        plan = self._plan
+        plan, count = self._plan, len(self._replicas)
         each = [one.max_concurrent for one in plan.endpoints]
-        count = len(self._replicas)
         return Limits(
-            plan.max_concurrent,
-            plan.max_concurrent_generation,
-            plan.max_concurrent_scoring,
+            *(plan.max_concurrent, plan.max_concurrent_generation, plan.max_concurrent_scoring),
             each if len(each) == count else [0] * count,
             self._host.shared,
             adaptive=plan.adaptive,
@@ -358,17 +345,17 @@ class Session:
         return self._metadata.now()
 
     def _ending(self) -> RunFinished:
-        state = self._hub.state
-        if self._failure:
-            return RunFinished(0, time.time(), "failed", 1, self._failure)
-        if state.finished < state.total and self._spent and not self._given_up:
-            return RunFinished(0, time.time(), OUT_OF_BUDGET, 4, self._spent)
+        state, now = self._hub.state, time.time()
         code = 3 if state.errored else 0
-        if state.finished < state.total and self._early.why and not self._given_up:
-            return RunFinished(0, time.time(), STOPPED_EARLY, code, self._early.why)
-        if state.finished < state.total:
-            return RunFinished(0, time.time(), "interrupted", 130)
-        return RunFinished(0, time.time(), "finished", code)
+        if self._failure:
+            return RunFinished(0, now, "failed", 1, self._failure)
+        if state.finished >= state.total:
+            return RunFinished(0, now, "finished", code)
+        if self._spent and not self._given_up:
+            return RunFinished(0, now, OUT_OF_BUDGET, 4, self._spent)
+        if self._early.why and not self._given_up:
+            return RunFinished(0, now, STOPPED_EARLY, code, self._early.why)
+        return RunFinished(0, now, "interrupted", 130)
 
     def _close(self) -> RunFinished:
         self._hub.flush()

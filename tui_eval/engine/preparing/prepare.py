@@ -104,7 +104,7 @@ def check(request: Request) -> Checked:
         if plan is not None and not plan.no_preflight:
             faults += preflight(plan, env, notices, is_new=run is None)
         if plan is not None and env is not None:
-            faults += until_faults(plan, env, run)
+            faults += until_faults(plan, env, run, notices)
         if faults or plan is None or env is None or table is None or looking is None:
             raise RefusedError(naming(run, faults))
         notices += take_list_prices(plan)

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 from tui_eval.config.plan import RunPlan
 from tui_eval.config.settings import place_of
 from tui_eval.engine.preparing.scoring_faults import metric_names
-from tui_eval.errors import Fault
+from tui_eval.errors import Fault, Notice
 from tui_eval.fold.anytime import REWARD, anytime_means
 from tui_eval.fold.condition_parser import check_names, parse_condition
 from tui_eval.fold.conditions import ConditionError
@@ -19,14 +19,20 @@ if TYPE_CHECKING:
     from tui_eval.environments.environment import Environment
 
 
-def until_faults(plan: RunPlan, env: Environment, run: RunDir | None) -> list[Fault]:
+def until_faults(
+    plan: RunPlan, env: Environment, run: RunDir | None, notices: list[Notice]
+) -> list[Fault]:
     """What is wrong with the condition that is to stop a run.
 
     Args:
         run: What it goes on with; None for a new one.
+        notices: Gets what it takes for granted.
     """
     if not plan.until:
         return []
+    if not plan.shuffle:
+        text = "--until takes the order of the dataset as random; --shuffle makes it so"
+        notices.append(Notice(text))
     where = "--until"
     if place := place_of(plan.sources, "until", ""):
         where = f"{place}: until"

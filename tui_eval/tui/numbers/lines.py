@@ -49,7 +49,7 @@ BINS = 20
 def numbers(state: RunState, width: int) -> Iterator[NumberLine]:
     """The lines of all numbers but those of examples, most important first."""
     measure = min(width, MEASURE)
-    yield from _lines(_failure(state, measure))
+    yield from _lines(_why_it_ended(state, measure))
     if not state.finished:
         yield NumberLine((("no rollout has finished yet", "faint"),))
         yield from _lines(refusals(state, measure), _notices(state, measure))
@@ -84,12 +84,16 @@ def _two_columns(state: RunState, width: int) -> Iterator[NumberLine]:
         yield NumberLine((*one.line, gap, *other.line) if other.line else one.line, one.target)
 
 
-def _failure(state: RunState, width: int) -> Iterator[Line]:
+def _why_it_ended(state: RunState, width: int) -> Iterator[Line]:
     if state.end is None or not state.end.text:
         return
+    from tui_eval.events import STOPPED_EARLY  # which the first frame needs not
+
+    is_well = state.end.status == STOPPED_EARLY
+    sign, ink, text = ("✓ ", "good", "") if is_well else ("✗ ", "bad", "fault")
     words, _ = shown_lines(state.end.text, width - 2, 6)
     for at, part in enumerate(words):
-        yield (("✗ " if at == 0 else "  ", "bad"), (part, "fault"))
+        yield ((sign if at == 0 else "  ", ink), (part, text))
     yield EMPTY
 
 
