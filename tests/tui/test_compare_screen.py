@@ -60,6 +60,7 @@ async def test_a_verdict_is_whole_or_not_there(tmp_path: Path, width: int) -> No
     async with comparing(runs_screen(three_runs(tmp_path)), (width, 40)) as stage:
         *runs, verdict, why = stage.text("compared").splitlines()
         parts = " t, 11 df", ", exact sign-flip test", "  12 examples in both"
+        parts += ("  gate 0.02: inconclusive",)
         rest = verdict.removeprefix(" ≈ inconclusive  reward B − A +0.125")
         for part in (" [-0.162, 0.412]", parts[0], "  p = 0.922 (Holm)", *parts[1:]):
             rest = rest.removeprefix(part)
@@ -68,6 +69,15 @@ async def test_a_verdict_is_whole_or_not_there(tmp_path: Path, width: int) -> No
         assert why.strip() in ["; ".join(notes[:count]) for count in (1, 2, 3)]
         assert (len(why.split("; ")) == 3) == (width >= 80)
         assert all(line.endswith("≈ inconclusive") for line in runs[1:]) or width < 60
+
+
+async def test_the_gate_has_the_words_of_the_command(tmp_path: Path) -> None:
+    async with comparing(runs_screen(two_runs(tmp_path)), (200, 60)) as stage:
+        assert "  gate 0.02: inconclusive" in stage.text("compared").splitlines()[2]
+        await stage.press("2", "z")
+        told = " ".join(stage.text("paired-numbers").split())
+        assert "reward gate 0.02: inconclusive (no worse than A by more than 0.02)" in told
+        assert "; power 3 %: so often 12 examples pass an unchanged B; about 4,100 pass one" in told
 
 
 async def test_a_run_is_called_as_it_was_named(tmp_path: Path) -> None:

@@ -12,10 +12,9 @@ from tui_eval.fold.gated_figures import NAME_MOST, GatedFigure
 from tui_eval.fold.verdict import SEVERITY, WORDS
 from tui_eval.printable import one_line
 from tui_eval.runs.summary_json import VERSION
-from tui_eval.stats.power import LEAST_EXAMPLES
 from tui_eval.tui.comparison.changes import lettered
 from tui_eval.tui.comparison.text import ToldRun, errors_object
-from tui_eval.tui.comparison.verdict_words import method_text, needed_text
+from tui_eval.tui.comparison.verdict_words import method_text, power_text
 from tui_eval.tui.look.figures import EXACT, plural, reward_text, signed_text
 
 DECIDED = {"pass": ExitCode.FINISHED, "fail": ExitCode.FAILED}
@@ -87,16 +86,7 @@ class GateReport:
         """How often the gate passes what is unchanged; empty where nothing was measured."""
         if one.figure is None:
             return ""
-        if one.gate.power is None:
-            return "power not known: all differences are equal"
-        n = one.figure.difference.n
-        told = f"power {_percent(one.gate.power)}: so often {plural(n, 'example')} "
-        told += "pass an unchanged B" if n > 1 else "passes an unchanged B"
-        if n < LEAST_EXAMPLES:
-            told = f"power 0 %: fewer than {LEAST_EXAMPLES} examples never pass"
-        if one.needed is None:
-            return told
-        return f"{told}; {needed_text(one.needed)} pass one 8 times of 10"
+        return power_text(one.gate, one.figure.difference.n, one.needed)
 
     def doubts(self) -> Iterator[str]:
         """Why the numbers may say less than they seem to."""
@@ -154,10 +144,3 @@ class GateReport:
             "power": one.gate.power,
             "examples_needed": one.needed,
         }
-
-
-def _percent(share: float) -> str:
-    """A share that is told as 0 or all only where it is."""
-    if 0 < share < 0.01:
-        return "below 1 %"
-    return "above 99 %" if 0.99 < share < 1 else f"{100 * share:.0f} %"

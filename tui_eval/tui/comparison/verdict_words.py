@@ -6,7 +6,10 @@ from collections.abc import Iterator
 from math import ceil, floor, log10
 from typing import TYPE_CHECKING
 
+from tui_eval.exit_codes import ExitCode
+from tui_eval.fold.verdict import WORDS
 from tui_eval.printable import one_line
+from tui_eval.stats.gate import MARGIN, Gate, examples_for_gate, judge_gate
 from tui_eval.stats.power import LEAST_EXAMPLES
 from tui_eval.stats.verdict import Direction
 from tui_eval.tui.look.figures import (
@@ -36,6 +39,7 @@ LOOKS: dict[tuple[Direction, bool], Span] = {
     (Direction.HIGHER, False): ("▲ higher", "strong"),
     (Direction.LOWER, False): ("▼ lower", "strong"),
 }
+GATE_INKS = {ExitCode.FINISHED: "good", ExitCode.FAILED: "bad"}
 NAME_MOST = 30
 DIGITS = 2
 """Of a number of examples needed: it is an estimate."""
@@ -121,3 +125,45 @@ def figure_sentence(one: PairedFigure, found: Comparison) -> str:
     if not names and told == verdict_word(one):
         return ""
     return f"{one_line(one.name, NAME_MOST)} {told}{f' ({names})' if names else ''}"
+
+
+def gate_look(one: PairedFigure) -> Span:
+    """What `tui-eval gate` says of a number, and its ink."""
+    code = judge_gate(one.difference).code
+    return f"gate {MARGIN:g}: {WORDS[code]}", GATE_INKS.get(code, "muted")
+
+
+def gate_sentence(one: PairedFigure, letter: str) -> str:
+    """The same with the power of that gate.
+
+    Args:
+        letter: What the second run is called.
+    """
+    found = one.difference
+    gate = judge_gate(found)
+    told = power_text(gate, found.n, examples_for_gate(found, MARGIN), letter)
+    return f"{gate_look(one)[0]} (no worse than A by more than {MARGIN:g}); {told}"
+
+
+def power_text(gate: Gate, examples: int, needed: int | None, letter: str = "B") -> str:
+    """How often a gate passes what is unchanged.
+
+    Args:
+        examples: How many it is of.
+        needed: How many would pass it 8 times of 10; None where these do, or nobody knows.
+    """
+    if gate.power is None:
+        return "power not known: all differences are equal"
+    told = (
+        f"power {_percent(gate.power)}: so often {examples:,} examples pass an unchanged {letter}"
+    )
+    if examples < LEAST_EXAMPLES:
+        told = f"power 0 %: fewer than {LEAST_EXAMPLES} examples never pass"
+    return told if needed is None else f"{told}; {needed_text(needed)} pass one 8 times of 10"
+
+
+def _percent(share: float) -> str:
+    """A share that is told as none or all only where it is."""
+    if 0 < share < 0.01:
+        return "below 1 %"
+    return "above 99 %" if 0.99 < share < 1 else f"{100 * share:.0f} %"

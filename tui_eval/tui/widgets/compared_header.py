@@ -15,6 +15,7 @@ from tui_eval.tui.comparison.changes import lettered
 from tui_eval.tui.comparison.verdict_words import (
     TESTS,
     floor_note,
+    gate_look,
     method_text,
     verdict_look,
     verdict_notes,
@@ -203,6 +204,8 @@ class ComparedHeader(LineView, can_focus=False):
         parts.append((3, (f"  {plural(len(found.examples), 'example')} in both", "muted")))
         if found.unpaired:
             parts.append((6, (", others not paired", "warn")))
+        told, ink = gate_look(one)
+        parts.append((7, (f"  {told}", ink)))
         return tuple(_fitting(parts, self.line_width))
 
     def clicked(self, index: int) -> None:

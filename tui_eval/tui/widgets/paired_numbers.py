@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from tui_eval.printable import one_line
 from tui_eval.tui.comparison.changes import lettered
-from tui_eval.tui.comparison.verdict_words import figure_sentence, verdict_look
+from tui_eval.tui.comparison.verdict_words import figure_sentence, gate_sentence, verdict_look
 from tui_eval.tui.look.figures import EXACT, interval_text, plural, reward_text, signed_text
 from tui_eval.tui.look.ink import EMPTY, Line, left, right
 from tui_eval.tui.look.wrap import shown_lines
@@ -61,6 +61,7 @@ def number_lines(found: Comparison, letter: str, width: int) -> Iterator[Line]:
     for one in found.figures:
         if told := figure_sentence(one, found):
             yield from wrapped("· ", told, "muted", width)
+    yield from wrapped("· ", f"reward {gate_sentence(found.reward, letter)}", "muted", width)
     for doubt in found.doubts:
         yield from wrapped("! ", one_line(lettered(doubt, letter), 400), "warn", width)
     for why, count in found.unpaired.items():
