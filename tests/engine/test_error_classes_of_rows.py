@@ -221,6 +221,24 @@ async def test_a_reward_of_peoples_own_that_is_no_number_is_of_scoring(
     assert "no number" in row["tui_eval"]["traceback"]
 
 
+async def test_a_metric_of_peoples_own_that_is_no_number_is_counted_by_name(
+    folder: Path, fault_server: FaultServer
+) -> None:
+    class Odd(vf.Rubric):
+        async def score_rollout(self, state: Any) -> None:
+            state["reward"] = 1.0
+            state["metrics"] = {"odd": math.nan, "great": 10**400, "good": 0.5}
+
+    fault_server.script(CHAT, [TALKS])
+    env = vf.SingleTurnEnv(dataset=[{"question": "?"}], rubric=Odd())
+    metadata = (await env.evaluate(config(fault_server), "m"))["metadata"]
+    assert metadata["numbers"]["metrics_no_number"] == {"odd": 1, "great": 1}
+    assert metadata["avg_reward"] == 1.0
+    assert metadata["avg_metrics"] == {"good": 0.5, "num_turns": 1.0}
+    state, _ = read_run(RunDir(Path(metadata["path_to_save"])))
+    assert summarize(state).metrics_no_number == {"odd": 1, "great": 1}
+
+
 async def test_what_a_rubric_of_peoples_own_raises_is_of_scoring(
     folder: Path, fault_server: FaultServer
 ) -> None:

@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import asyncio
+import itertools
 import math
 from typing import Any
 
@@ -15,6 +16,7 @@ from tui_eval.parsers.parser import Parser
 from tui_eval.rubrics.rubric import Rubric
 from tui_eval.rubrics.rubric_group import RubricGroup
 from tui_eval.state import State
+from tui_eval.stats.rewards import passes
 
 
 def rollout(answer: str | None = "42", said: str = "42", **more: Any) -> State:
@@ -310,3 +312,19 @@ async def test_weights_that_make_one_make_a_reward_of_exactly_one(weights: list[
         together = [rollout(), rollout()]
         await rubric.score_group(together)
         assert [one["reward"] for one in together] == [1.0, 1.0]
+
+
+@given(st.lists(st.integers(1, 9999), min_size=1, max_size=8, unique=True), st.randoms())
+async def test_weights_that_are_one_in_decimal_pass_a_threshold_of_one(cuts, random):
+    parts = [b - a for a, b in itertools.pairwise([0, *sorted(cuts), 10_000])]
+    random.shuffle(parts)
+    half = len(parts) // 2
+    weights = [part / 10_000 for part in parts]
+    for rubric in (
+        Rubric([exact] * len(weights), weights),
+        RubricGroup([Rubric([exact] * len(w), w) for w in (weights[:half], weights[half:])]),
+    ):
+        together = [rollout(), rollout()]
+        await rubric.score_group(together)
+        assert [passes(one["reward"], 1.0) for one in together] == [True, True]
+        assert [one["advantage"] for one in together] == [0.0, 0.0]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import logging
+import math
 from collections.abc import Sequence
 from typing import Any
 
@@ -53,7 +54,15 @@ class RubricGroup(Rubric):
             await add_scores_of(rubric, states, alone)
             for state, total in zip(states, sums, strict=True):
                 for name, value in state["metrics"].items():
-                    total[name] = total.get(name, 0.0) + value
+                    total[name] = _plus(total.get(name, 0.0), value)
                 state["metrics"] = {}
         for state, total in zip(states, sums, strict=True):
             state["metrics"] = total
+
+
+def _plus(one: float, other: Any) -> float:
+    """The sum of two metrics; NaN where people's code left one that is no number."""
+    try:
+        return one + float(other)
+    except (TypeError, ValueError, OverflowError):
+        return math.nan

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import re
 from collections.abc import Mapping
 from typing import Any
@@ -34,7 +35,8 @@ def event_of(line: Line, row: int, number: int) -> RolloutFinished:
     usage = mapping(saved.get("token_usage"))
     lost = mapping(ours.get("lost_usage"))
     error = _error_name(saved.get("error"))
-    metrics = {k: score_of(v) for k, v in metrics_of(saved).items()}
+    untold = math.nan if ours else None  # our rows have null for NaN and infinity
+    metrics = {k: untold if v is None else score_of(v) for k, v in metrics_of(saved).items()}
     started = number_of(timing.get("start_time")) or 0.0
     completion = saved.get("completion")
     turns = _count(ours.get("steps"), completion, "assistant")
