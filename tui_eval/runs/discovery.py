@@ -18,6 +18,7 @@ from tui_eval.runs.facts import (
     asked_shape,
     asked_values,
     env_id_of,
+    format_of_run,
     modified,
     read_facts,
     told_date,
@@ -29,7 +30,6 @@ from tui_eval.runs.layout import RunDir, is_unsaved, saved_roots, unsaved_root
 from tui_eval.runs.lock import holder
 from tui_eval.runs.opening import find_run, results_files, saved_events
 from tui_eval.runs.scan import count_rows
-from tui_eval.runs.story import format_of_run
 from tui_eval.stats.intervals import interval_name
 
 COUNTED_BYTES = 1 << 26

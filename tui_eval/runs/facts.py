@@ -14,12 +14,22 @@ import msgspec
 from tui_eval.events import RunStarted
 from tui_eval.fold.saved_values import mapping, number_of
 from tui_eval.runs.formats import episodes, osmosis, prime
-from tui_eval.runs.formats.recognising import Format
+from tui_eval.runs.formats.recognising import Format, recognise
 from tui_eval.runs.layout import RESULTS, RunDir, is_unsaved
 from tui_eval.runs.scan import decode_row, line_of, scan
 
 MOST_ROLLOUTS = 10_000_000
 """Metadata that tells of more is wrong: every rollout takes memory, finished or not."""
+
+
+def format_of_run(run: RunDir) -> Format:
+    """What wrote a run; where nothing tells it, its lines say why they cannot be read."""
+    if run.is_ours:
+        return Format.OURS
+    try:
+        return recognise(run.results) or Format.VERIFIERS
+    except OSError:
+        return Format.VERIFIERS
 
 
 def read_metadata(run: RunDir) -> dict[str, Any]:

@@ -21,6 +21,7 @@ from tui_eval.events import (
 from tui_eval.runs.contradictions import RowSums, contradictions, told_metrics
 from tui_eval.runs.facts import (
     asked_shape,
+    format_of_run,
     metadata_fault,
     modified,
     read_facts,
@@ -30,7 +31,7 @@ from tui_eval.runs.facts import (
     told_shape,
 )
 from tui_eval.runs.formats import osmosis
-from tui_eval.runs.formats.recognising import Format, recognise
+from tui_eval.runs.formats.recognising import Format
 from tui_eval.runs.formats.rows import reward_fault, told
 from tui_eval.runs.layout import RunDir
 from tui_eval.runs.lock import holder
@@ -381,16 +382,6 @@ class Story:
             self._index.save(self._counted.shape)
             self._index.close()
             self._index = None
-
-
-def format_of_run(run: RunDir) -> Format:
-    """What wrote a run; where nothing tells it, its lines say why they cannot be read."""
-    if run.is_ours:
-        return Format.OURS
-    try:
-        return recognise(run.results) or Format.VERIFIERS
-    except OSError:
-        return Format.VERIFIERS
 
 
 def _unreadable(run: RunDir, line: Line) -> LineUnreadable:
