@@ -58,6 +58,11 @@ def test_what_is_inconclusive_says_what_it_takes() -> None:
     assert found.needed is not None and found.needed > 8
 
 
+def test_no_number_of_examples_is_named_for_what_rounding_left() -> None:
+    found = judged([0.1, 0.2, 0.3] * 3, [0.3, 0.1, 0.2] * 3)
+    assert (found.why, found.needed) == ("within chance", None)
+
+
 def test_runs_that_are_equal_everywhere_could_still_differ_by_so_much() -> None:
     found = judged([0.5] * 200, [0.5] * 200)
     assert (found.direction, found.needed) == (Direction.INCONCLUSIVE, None)

@@ -98,14 +98,20 @@ class PairedFigure:
 
 
 class ExampleValues(NamedTuple):
-    """A number of each example: its mean over the rollouts that have it, and how many have."""
+    """A number of each example: its mean over the rollouts that have it, and how many have.
+
+    Args:
+        low, high: The least and the greatest number of any rollout; NaN where none has one.
+    """
 
     means: np.ndarray
     counts: np.ndarray
+    low: float
+    high: float
 
     def of(self, chosen: np.ndarray) -> ExampleValues:
         """Those of some examples."""
-        return ExampleValues(self.means[chosen], self.counts[chosen])
+        return self._replace(means=self.means[chosen], counts=self.counts[chosen])
 
     @property
     def mean(self) -> float:
@@ -142,9 +148,12 @@ class ExampleRollouts:
 
         values = self._columns.numbers(name)[self._rows]
         there = ~np.isnan(values)
-        counts = np.bincount(self._examples[there], minlength=self.count)
-        sums = np.bincount(self._examples[there], values[there], minlength=self.count)
-        return ExampleValues(np.where(counts > 0, sums / np.maximum(counts, 1), np.nan), counts)
+        values, examples = values[there], self._examples[there]
+        counts = np.bincount(examples, minlength=self.count)
+        sums = np.bincount(examples, values, minlength=self.count)
+        means = np.where(counts > 0, sums / np.maximum(counts, 1), np.nan)
+        ends = (values.min(), values.max()) if len(values) else (np.nan, np.nan)
+        return ExampleValues(means, counts, *map(float, ends))
 
 
 def paired_figures(first: ExampleRollouts, second: ExampleRollouts) -> list[PairedFigure]:
@@ -177,7 +186,7 @@ def _pairs(name: str, a: ExampleValues, b: ExampleValues) -> Pairs:
     """The means of the second run less those of the first; their range where it is known."""
     if not len(a.means):
         return Pairs(b.means, a.means)
-    ends = [*map(rounded, (min(a.means.min(), b.means.min()), max(a.means.max(), b.means.max())))]
+    ends = [rounded(min(a.low, b.low)), rounded(max(a.high, b.high))]
     is_share = name == "reward"
     if name not in FIGURES and name != "reward":  # where all are equal they may as well be a count
         is_share = ends == [0.0, 1.0]

@@ -8,6 +8,7 @@ from enum import StrEnum
 
 from tui_eval.stats.paired import PairedDifference
 from tui_eval.stats.power import LEAST_EXAMPLES, LEVEL, examples_needed, smallest_difference
+from tui_eval.stats.rewards import is_equal
 
 
 class Direction(StrEnum):
@@ -59,7 +60,7 @@ def judge(found: PairedDifference, p: float | None) -> Verdict:
     detectable = smallest_difference(sd, n) if sd else None
     if sd == 0 and n >= LEAST_EXAMPLES and found.high is not None:
         detectable = found.high - mean
-    needed = examples_needed(sd, mean) if sd else None
+    needed = examples_needed(sd, mean) if sd and not is_equal(mean, 0.0) else None
     why = "within chance"
     if below or beyond:
         raised = found.p is not None and found.p < LEVEL <= (found.p if p is None else p)

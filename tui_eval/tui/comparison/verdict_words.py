@@ -107,9 +107,9 @@ def tested_text(one: PairedFigure) -> str:
         agrees = found.test == "mcnemar"
         return "no discordant examples for McNemar's exact test" if agrees else ""
     text = f"{chance_text(found.p)}, {TESTS[found.test]}"
-    if one.holm_p is not None and one.holm_p != found.p:
-        return f"{text}; {chance_text(one.holm_p).removeprefix('p = ')} by Holm"
-    return text
+    if one.holm_p is None or one.holm_p == found.p:
+        return text
+    return f"{text}; {chance_text(one.holm_p).removeprefix('p = ')} by Holm"
 
 
 def verdict_text(one: PairedFigure, found: Comparison) -> str:
