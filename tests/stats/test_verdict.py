@@ -49,6 +49,12 @@ def test_p_and_interval_have_to_agree() -> None:
     assert equal.why == "p and interval disagree", "sign-flip p = 1/32, but the bound is wide"
 
 
+def test_without_an_interval_there_is_no_verdict() -> None:
+    found = paired_difference([5.0] * 8, [4.0] * 8)
+    assert (found.low, found.p) == (None, 2 / 2**8)
+    assert judge(found, found.p).why == "all differences are equal, so there is no interval"
+
+
 def test_what_is_inconclusive_says_what_it_takes() -> None:
     first = [0.9, 0.1, 0.5, 0.7, 0.3, 0.6, 0.2, 0.8]
     found = judged(first, [0.5] * 8)

@@ -65,6 +65,8 @@ def judge(found: PairedDifference, p: float | None) -> Verdict:
     if below or beyond:
         raised = found.p is not None and found.p < LEVEL <= (found.p if p is None else p)
         why = "within chance, as so many are looked at" if raised else "p and interval disagree"
+        if found.low is None:
+            why = "all differences are equal, so there is no interval"
     if n < LEAST_EXAMPLES:
         why = f"fewer than {LEAST_EXAMPLES} shared examples"
         needed = max(needed or 0, LEAST_EXAMPLES)
