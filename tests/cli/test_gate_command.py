@@ -134,6 +134,17 @@ def test_the_json_has_all_that_the_verdict_stands_on(
     assert f"power {100 * told['power']:.0f} %" in out and "8 times of 10" in out
 
 
+def test_runs_are_named_as_everywhere(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    a, b = saved(tmp_path, "a", levels(40)), saved(tmp_path, "b", levels(40, -0.1, 0.01))
+    copied = tmp_path / "copied.jsonl"
+    copied.write_bytes((Path(b) / "results.jsonl").read_bytes())
+    assert gate(capsys, f"{a}/results.jsonl", str(copied))[0] == 5
+    below = tmp_path / "outputs" / "evals" / "sums--tiny" / "1"
+    below.parent.mkdir(parents=True)
+    Path(a).rename(below)
+    assert gate(capsys, str(tmp_path / "outputs"), b)[0] == 5
+
+
 def test_those_who_must_decide_can(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     runs = saved(tmp_path, "a", levels(40)), saved(tmp_path, "b", levels(40, 0.0, 0.2))
     for decided, code in (("pass", 0), ("fail", 5)):
