@@ -65,6 +65,7 @@ def told(events: list[ev.Event]) -> dict[str, Any]:
         "reward": reward.mean,
         "low": reward.low,
         "high": reward.high,
+        "interval_name": reward.interval_name,
         "elapsed_s": TOOK_S,
         "input_tokens": state.usage.tokens_in,
         "output_tokens": state.usage.tokens_out,

@@ -53,7 +53,8 @@ class EvaluationMoved(msgspec.Struct, tag="eval", array_like=True):
             the disk tells that its engine ended in the midst of it.
         path: Its run directory, and `socket` where it can be joined; empty while there is none.
         reward: Mean over rollouts without an error, `reward_std` its standard deviation, `low` and
-            `high` the ends of its 95 % interval; None where there is none.
+            `high` the ends of its 95 % interval; None where there is none. `interval_name` says
+            what that is.
         cost: US dollars; None where no price is known.
         list_price: See `RunStarted`.
         elapsed_s: Seconds that were worked on it.
@@ -87,3 +88,4 @@ class EvaluationMoved(msgspec.Struct, tag="eval", array_like=True):
     again_at: float = 0.0
     reward_std: float | None = None
     list_price: str = ""
+    interval_name: str = ""

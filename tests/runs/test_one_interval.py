@@ -13,6 +13,7 @@ from made_runs import line, opened, write_run
 from tui_eval.cli.main import cli
 from tui_eval.config.plan import RunPlan
 from tui_eval.engine.suites.standing import Standing
+from tui_eval.events import EvaluationMoved
 from tui_eval.runs.discovery import MEASURED_BYTES, describe
 from tui_eval.runs.export.figures import number_text
 from tui_eval.runs.layout import RunDir
@@ -76,14 +77,13 @@ def at_home(run: RunDir) -> Ends:
     return found.low, found.high
 
 
-def of_a_suite(run: RunDir) -> Ends:
+def of_a_suite(run: RunDir) -> EvaluationMoved:
     plan = RunPlan(env_id="my-env", alias="tiny", model="tiny", base_url="http://localhost:1/v1")
     one = Standing(0, plan)
     state = opened(run)
     assert state.run is not None
     one.begin(state.run, state.finished, "").state = state
-    moved = one.over("finished", 0, "")
-    return moved.low, moved.high
+    return one.over("finished", 0, "")
 
 
 @pytest.mark.parametrize(("groups", "name"), RUNS.values(), ids=RUNS.keys())
@@ -111,7 +111,8 @@ def test_every_reader_shows_the_same_interval(
     compared = json.loads(printed("compare", "--json", str(run.path)))["rewards"]
     assert compared == [as_json, as_json]
     assert at_home(run) == ends
-    assert of_a_suite(run) == ends
+    moved = of_a_suite(run)
+    assert (moved.low, moved.high) == ends and moved.interval_name == mean.interval_name
     lines = ["".join(part for part, _ in one.line) for one in numbers(state, 80)]
     head = "".join(part for part, _ in title(state, ("", ""), 120))
     report = re.sub(r"\s+", " ", printed("report"))
@@ -144,3 +145,27 @@ def test_home_does_not_show_the_interval_of_an_older_version(tmp_path: Path) -> 
     assert at_home(large) == (None, None)
     found = describe(large)
     assert found is not None and found.reward == pytest.approx(11 / 15) and found.n == 15
+
+
+def test_metadata_has_intervals_of_pass_rates_only_under_its_own_key(tmp_path: Path) -> None:
+    state = opened(saved(tmp_path / "run", RUNS["some examples disagree"][0]))
+    told = build_metadata(state, time_ms=1.0, state_columns=[], env_version=None, tools=None)
+    rate = state.pass_rates.result(5)[-1]
+    assert told["pass_at_k"] == {"1": pytest.approx(11 / 15), "2": 1.0, "3": 1.0}
+    assert told["pass_all_k"]["3"] == pytest.approx(0.2)
+    found = told["numbers"]["pass_all_k"]["3"]
+    assert (found["low"], found["high"]) == rate.all_interval
+    assert (found["method"], found["weight"]) == ("wilson", rate.all_weight)
+
+
+def test_a_page_names_the_intervals_of_reward_metrics_and_pass_rates(tmp_path: Path) -> None:
+    groups, _ = RUNS["some examples disagree"]
+    run = saved(tmp_path / "run", groups)
+    page = tmp_path / "page.html"
+    assert cli(["export", "--format", "html", "-o", str(page), str(run.path)]) == 0
+    text = page.read_text()
+    low, high = (number_text(end) for end in at_home(run))
+    name = opened(run).reward_mean.result().interval_name
+    assert f"<th>95 % interval</th><td>{name}</td>" in text
+    assert f"<th>score</th><td>0.7333 (95 %: {low} to {high}), {name}</td>" in text
+    assert "<th>pass^3</th><td>0.2 (95 %: " in text

@@ -22,8 +22,9 @@ async def test_the_list_tells_of_every_evaluation_what_it_is_and_how_far() -> No
     async with staged_suite(events, size=(200, 60)) as stage:
         done, running, waiting, *_, refused = stage.evaluations[: len(CASES)]
         assert done.split()[:4] == ["✓", "calculator", "gpt-4.1-mini,", "temperature=0.2"]
-        for fact in ("48/48", "0.65", "±0.11", "✗ 2", "124k", "$0.0627", "1:14", "finished"):
+        for fact in ("48/48", "0.65", "±0.13", "✗ 2", "124k", "$0.0627", "1:14", "finished"):
             assert fact in done
+        assert done.endswith(" t, 10.89 df, 12 examples, 46 rollouts")
         assert "30/48" in running and "running" in running
         assert waiting.split()[0] == "·" and waiting.split()[-1] == "waiting"
         assert refused.split()[:4] == ["✗", "map-reading", "gpt-4.1-mini", "–"]

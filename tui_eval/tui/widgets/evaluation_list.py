@@ -222,6 +222,8 @@ class EvaluationList(LineView):
             for known in (f"environment {one.listed.env_id}: ", "importing it raised "):
                 why = why.removeprefix(known)
             spans.append((f"  {one_line(why, room)}", "muted"))
+            if not why and "±" in columns.numbers and len(one.last.interval_name) <= room:
+                spans.append((one_line(one.last.interval_name, room), "faint"))
         return tuple(spans)
 
     def _numbers(self, one: EvaluationState, columns: Columns) -> list[Span]:
