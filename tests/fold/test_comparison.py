@@ -372,3 +372,12 @@ def test_spaces_in_arguments_and_ids_of_calls_do_not_count_but_results_do() -> N
 
 def test_nothing_is_aligned_with_nothing() -> None:
     assert align(Rollout(0), Rollout(1)).turns == []
+
+
+def test_a_run_that_could_stop_by_its_own_numbers_is_doubted() -> None:
+    rewards: dict[str, list[float | None]] = {name: [1, 0] for name in "abcdefgh"}
+    fixed, early = side(rewards), side(rewards, until="low(reward) > 0.7")
+    (found,) = compare_runs([fixed, early])
+    (doubt,) = found.doubts
+    assert doubt.startswith("the second run could stop by its own numbers (--until)")
+    assert not compare_runs([fixed, fixed])[0].doubts

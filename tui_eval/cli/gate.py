@@ -65,21 +65,18 @@ def command(
     """
     from tui_eval.cli.gate_junit import write_junit
     from tui_eval.cli.gate_lines import GateReport
-    from tui_eval.cli.report import show, show_faults, show_json, tell_unreadable
+    from tui_eval.cli.report import show, show_faults, show_json
     from tui_eval.errors import RefusedError
     from tui_eval.fold.gated_figures import gated_figures
     from tui_eval.runs.summary_json import refused_object
 
     names = tuple(dict.fromkeys(metrics)) or ("reward",)
     try:
-        limit, runs = _read((first, second), margin, names, junit)
-        for one in runs:
-            tell_unreadable(one.side.state)
+        runs, limit = _read((first, second), margin, names, junit)
         compared = runs[1].comparison
         assert compared is not None, "the second run is compared with the first"
-        gated = gated_figures(
-            [one.side for one in runs], compared, names, limit, lower_is_better=lower_is_better
-        )
+        sides = [one.side for one in runs]
+        gated = gated_figures(sides, compared.figures, names, limit, lower_is_better)
         report = GateReport(runs, compared, gated, limit, lower_is_better, decided)
         if junit is not None:
             write_junit(report, junit)
@@ -97,13 +94,14 @@ def command(
 
 def _read(
     paths: Sequence[Path], margin: str, names: Sequence[str], junit: Path | None
-) -> tuple[float, list[ToldRun]]:
-    """The margin, and both runs.
+) -> tuple[list[ToldRun], float]:
+    """Both runs, and the margin; says on stderr what of them cannot be read.
 
     Raises:
         RefusedError: Something that was asked makes no sense; says all that does.
     """
     from tui_eval.cli.compared_runs import read_runs
+    from tui_eval.cli.report import tell_unreadable
     from tui_eval.errors import Fault, RefusedError
     from tui_eval.fold.gated_figures import gate_faults
     from tui_eval.runs.naming import named_runs
@@ -116,14 +114,15 @@ def _read(
     except RefusedError as error:
         raise RefusedError(faults + error.faults) from None
     if found[0].results.resolve() == found[1].results.resolve():
-        what = "this is the same run as A"
-        faults.append(Fault(str(paths[1]), what, "Name the run that is to be judged"))
-        raise RefusedError(faults)
+        what, hint = "this is the same run as A", "Name the run that is to be judged"
+        raise RefusedError([*faults, Fault(str(paths[1]), what, hint)])
     runs = read_runs(paths)
     faults += gate_faults([one.side for one in runs], names, [str(path) for path in paths])
     if faults:
         raise RefusedError(faults)
-    return float(margin), runs
+    for one in runs:
+        tell_unreadable(one.side.state)
+    return runs, float(margin)
 
 
 def _margin_faults(margin: str) -> list[Fault]:

@@ -60,7 +60,7 @@ class GateReport:
         start = f"{one.word.upper()}: {one_line(one.name, NAME_MOST)}"
         if one.figure is None:
             return f"{start}: {one.gate.why}"
-        found = one.figure.difference
+        found = one.difference
         ends = ""
         if found.low is not None and found.high is not None:
             ends = f" [{self._end(found.low)}, {self._end(found.high)}]"
@@ -86,7 +86,7 @@ class GateReport:
         """How often the gate passes what is unchanged; empty where nothing was measured."""
         if one.figure is None:
             return ""
-        return power_text(one.gate, one.figure.difference.n, one.needed)
+        return power_text(one.gate, one.difference.n, one.needed)
 
     def doubts(self) -> Iterator[str]:
         """Why the numbers may say less than they seem to."""
@@ -127,8 +127,7 @@ class GateReport:
         }
 
     def _verdict_object(self, one: GatedFigure) -> dict[str, Any]:
-        figure = one.figure
-        found = figure.difference if figure is not None else None
+        figure, found = one.figure, one.difference
         return {
             "metric": one.name,
             "status": one.word,
@@ -136,11 +135,11 @@ class GateReport:
             "why": one.gate.why,
             "first": figure.first if figure is not None else None,
             "second": figure.second if figure is not None else None,
-            "difference": found.mean if found is not None else None,
-            "low": found.low if found is not None else None,
-            "high": found.high if found is not None else None,
-            "method": found.method if found is not None else "none",
-            "examples": found.n if found is not None else 0,
+            "difference": found.mean,
+            "low": found.low,
+            "high": found.high,
+            "method": found.method,
+            "examples": found.n,
             "power": one.gate.power,
             "examples_needed": one.needed,
         }

@@ -53,6 +53,11 @@ def _unlike_means(first: Side, second: Side, figures: Sequence[PairedFigure]) ->
             yield f"of the {which} run {no_number_text(count)}"
         if side.end is not None:
             yield from (f"of the {which} run {text}" for text in side.end.contradictions)
+        if side.run is not None and side.run.until:
+            yield (
+                f"the {which} run could stop by its own numbers (--until): the interval of the "
+                "difference is one for a fixed number of rollouts"
+            )
     if uneven := [one.name for one in figures if one.is_uneven]:
         more = f" and {len(uneven) - NAMED} more" if len(uneven) > NAMED else ""
         yield (

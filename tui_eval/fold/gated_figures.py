@@ -9,14 +9,12 @@ from typing import NamedTuple
 from tui_eval.errors import Fault, nearest
 from tui_eval.exit_codes import ExitCode
 from tui_eval.fold.compared_side import Side
-from tui_eval.fold.comparison import Comparison
 from tui_eval.fold.filter_fields import METRIC
 from tui_eval.fold.paired_figures import FIGURES, PairedFigure
-from tui_eval.fold.run_state import RunState
 from tui_eval.fold.verdict import WORDS
 from tui_eval.printable import one_line
 from tui_eval.stats.gate import Gate, examples_for_gate, judge_gate
-from tui_eval.stats.paired import NO_DIFFERENCE
+from tui_eval.stats.paired import NO_DIFFERENCE, PairedDifference
 
 NAME_MOST = 60
 LETTERS = ("A", "B")
@@ -37,6 +35,11 @@ class GatedFigure(NamedTuple):
     needed: int | None = None
 
     @property
+    def difference(self) -> PairedDifference:
+        """What is judged."""
+        return NO_DIFFERENCE if self.figure is None else self.figure.difference
+
+    @property
     def word(self) -> str:
         """The verdict."""
         return WORDS[self.gate.code]
@@ -44,29 +47,28 @@ class GatedFigure(NamedTuple):
 
 def gated_figures(
     sides: Sequence[Side],
-    found: Comparison,
+    figures: Sequence[PairedFigure],
     names: Sequence[str],
     margin: float,
-    *,
     lower_is_better: bool = False,
 ) -> list[GatedFigure]:
     """What the gate says of each number.
 
     Args:
-        sides: The two runs.
+        sides: The two runs, and `figures` their numbers.
         names: `reward`, a metric, or one of `FIGURES`; `metrics.` before it means the metric.
     """
-    figures = {one.field: one for one in found.figures}
+    by_field = {one.field: one for one in figures}
     gated: list[GatedFigure] = []
     for name in names:
-        figure = figures.get(_field(name))
-        difference = figure.difference if figure is not None else NO_DIFFERENCE
-        gate = judge_gate(difference, margin, lower_is_better=lower_is_better)
+        one = by_field.get(_field(name))
+        found = one.difference if one is not None else NO_DIFFERENCE
+        gate = judge_gate(found, margin, lower_is_better=lower_is_better)
         if gate.code is ExitCode.NOTHING_MEASURED:
-            why = _why_nothing(sides, gate.why)
+            why = _why_nothing(sides) or gate.why
             gated.append(GatedFigure(name, None, replace(gate, why=why)))
         else:
-            gated.append(GatedFigure(name, figure, gate, examples_for_gate(difference, margin)))
+            gated.append(GatedFigure(name, one, gate, examples_for_gate(found, margin)))
     return gated
 
 
@@ -125,18 +127,15 @@ def _is_measured(side: Side) -> bool:
     return side.state.reward_mean.n > 0
 
 
-def _why_nothing(sides: Sequence[Side], why: str) -> str:
-    told = [
-        without
-        for letter, side in zip(LETTERS, sides, strict=True)
-        if (without := _without_reward(letter, side.state))
-    ]
-    return "; ".join(told) or why
+def _why_nothing(sides: Sequence[Side]) -> str:
+    told = [_without_reward(*each) for each in zip(LETTERS, sides, strict=True)]
+    return "; ".join(filter(None, told))
 
 
-def _without_reward(letter: str, state: RunState) -> str:
+def _without_reward(letter: str, side: Side) -> str:
     """Why a run has no number; empty where it has one."""
-    if state.reward_mean.n:
+    state = side.state
+    if _is_measured(side):
         return ""
     if not state.finished:
         return f"{letter} has no rows"
