@@ -143,7 +143,7 @@ def test_unequal_numbers_of_rollouts_are_a_doubt() -> None:
     assert found.reward.second == pytest.approx(6 / 11)
     assert found.reward.difference.mean == pytest.approx(0.5 / 6)
     assert found.doubts[1] == (
-        "examples have unequal numbers of rollouts: of reward, score, turns the difference is "
+        "examples have unequal numbers of rollouts: the difference of reward, score, turns is "
         "that of the examples' means, not of the means over rollouts beside it"
     )
     assert compare_runs([first, first])[0].doubts == []

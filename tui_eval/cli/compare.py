@@ -49,8 +49,10 @@ def command(
     On a terminal this is a screen; -d, --json, and --example print.
 
     Examples are paired by what they ask. An example of which the second run has the right answer
-    and the first has not is fixed; the other way it is broken. With --example one RUN will do:
-    two rollouts of the same example are compared.
+    and the first has not is fixed; the other way it is broken. A run of the first one's
+    configuration is a noise floor: differences that are no greater say so.
+
+    With --example one RUN will do: two rollouts of the same example are compared.
     """
     from tui_eval.cli.compared_runs import read_runs
     from tui_eval.cli.report import complain, show, show_faults, show_json

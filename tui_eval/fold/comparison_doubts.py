@@ -61,8 +61,9 @@ def _unlike_means(first: Side, second: Side, figures: Sequence[PairedFigure]) ->
     if uneven := [one.name for one in figures if one.is_uneven]:
         more = f" and {len(uneven) - NAMED} more" if len(uneven) > NAMED else ""
         yield (
-            f"examples have unequal numbers of rollouts: of {', '.join(uneven[:NAMED])}{more} the "
-            "difference is that of the examples' means, not of the means over rollouts beside it"
+            "examples have unequal numbers of rollouts: the difference of "
+            f"{', '.join(uneven[:NAMED])}{more} is that of the examples' means, "
+            "not of the means over rollouts beside it"
         )
     if a.threshold != b.threshold:
         yield f"an example passes from {a.threshold:g} on in one, from {b.threshold:g} in the other"
