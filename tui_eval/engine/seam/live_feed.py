@@ -126,13 +126,14 @@ class LiveFeed:
         now = time.time()
         code = self._exit_code
         stopped = self.engine is not None and self.engine.stopping
-        said = read_metadata(self._run).get("status") if self._run is not None else None
+        told = read_metadata(self._run) if self._run is not None else {}
+        said, why = told.get("status"), str(told.get("stopped_because") or "")
         if said == "interrupted" or (stopped and code is not None and (code < 0 or code == 130)):
             end = RunFinished(0, now, "interrupted", 130)
         elif said == OUT_OF_BUDGET and code == 4:
             end = RunFinished(0, now, OUT_OF_BUDGET, 4)
         elif said in ("finished", STOPPED_EARLY) and code in (None, 0, 3):
-            end = RunFinished(0, now, said, code or 0)
+            end = RunFinished(0, now, said, code or 0, why)
         else:
             what_now = "; finished rollouts are on disk and the run can be resumed"
             begun = self._run or self._running
