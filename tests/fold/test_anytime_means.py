@@ -14,6 +14,8 @@ from tui_eval.fold.run_state import RunState
 from tui_eval.fold.summary import summarize
 from tui_eval.runs.summary_json import summary_object
 from tui_eval.stats.anytime import AnytimeInterval
+from tui_eval.tui.look.figures import interval_text
+from tui_eval.tui.numbers.lines import numbers
 
 UNTIL = "width(reward) < 0.4 and low(score) > 0.1"
 
@@ -98,6 +100,9 @@ def test_a_run_that_may_stop_early_has_the_anytime_interval_in_its_headline() ->
     assert (reward.low, reward.high, reward.method) == (low, high, "anytime")
     assert reward.mean == state.reward_mean.result().mean
     assert summarize(state).metrics["score"][5:8] == (low, high, "anytime")
+    lines = ["".join(text for text, _ in one.line) for one in numbers(state, 80)]
+    (score,) = (line for line in lines if line.startswith("score "))
+    assert interval_text(low, high) in score and score.endswith("anytime-valid")
     told = summary_object(state)
     assert told["reward"]["method"] == "anytime"
     assert told["reward_anytime"] == {"low": low, "high": high, "examples": 10}

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from tui_eval.fold.columns import Note, all_tokens_of, counts_of, note_key, seconds_of, tokens_of
+from tui_eval.fold.mean_reward import held_mean
 from tui_eval.fold.outcome_words import classes_text, endings_text
 from tui_eval.fold.row_facts import TOOLS_APART
 from tui_eval.fold.summary import Summary, summarize
@@ -107,7 +108,10 @@ def _left_out(summary: Summary) -> dict[str, str]:
 def metric_facts(source: ExportSource) -> dict[str, str]:
     """The mean of every metric with its interval, and what that is."""
     state = source.state
-    found = {name: _named_mean_text(mean.result()) for name, mean in state.metrics.items()}
+    found = {
+        name: _named_mean_text(held_mean(state, name, mean.result()))
+        for name, mean in state.metrics.items()
+    }
     for name, count in state.facts.metrics_no_number.items():
         found[name] = f"{found.get(name, number_text(None))}; {count:,} no number"
     return found

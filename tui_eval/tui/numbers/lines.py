@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterator
 from itertools import chain, zip_longest
 from typing import TypeAlias
 
-from tui_eval.fold.mean_reward import mean_reward
+from tui_eval.fold.mean_reward import held_mean, mean_reward
 from tui_eval.fold.run_state import RunState
 from tui_eval.printable import one_line
 from tui_eval.stats.mean import NO_MEAN, Mean
@@ -173,7 +173,8 @@ def _metrics(state: RunState, width: int) -> Iterator[Line]:
     name_width = max(min(longest, width - 24), 8)
     yield ((left("metric", name_width) + "   mean  95 % interval", "faint"),)
     for name in names:
-        mean = state.metrics[name].result() if name in state.metrics else NO_MEAN
+        known = state.metrics.get(name)
+        mean = NO_MEAN if known is None else held_mean(state, name, known.result())
         spans: list[Span] = [
             (left(one_line(name, NAME_MOST), name_width), ""),
             (right(reward_text(mean.mean), 7), "strong"),
