@@ -8,7 +8,7 @@ that they are worth, and others Student's t with the degrees of freedom that the
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
+from collections.abc import Sequence
 
 from tui_eval.stats.student_t import Z95, t_quantile
 
@@ -59,7 +59,7 @@ def t_interval(mean: float, se: float, df: float) -> Interval:
     return mean - half, mean + half
 
 
-def degrees_of_freedom(sizes: Mapping[int, int]) -> float:
+def degrees_of_freedom(of_size: Sequence[int]) -> float:
     """Degrees of freedom of the standard error of a pooled mean of groups, two at least.
 
     Bell and McCaffrey 2002 (as Imbens and Kolesár 2016, section 4): those of a chi-squared with the
@@ -67,14 +67,14 @@ def degrees_of_freedom(sizes: Mapping[int, int]) -> float:
     they are one less than there are groups.
 
     Args:
-        sizes: How many groups there are of each size.
+        of_size: How many groups there are of each size, from 0 on.
     """
-    groups = sum(sizes.values())
-    if sum(1 for count in sizes.values() if count) == 1:
-        return float(groups - 1)
-    n = sum(size * count for size, count in sizes.items())
-    squares = sum(count * size**2 for size, count in sizes.items())
-    weights = [(size**2 / (1 - size / n), count) for size, count in sizes.items() if count]
+    sizes = [(size, count) for size, count in enumerate(of_size) if size and count]
+    if len(sizes) == 1:
+        return float(sizes[0][1] - 1)
+    n = sum(size * count for size, count in sizes)
+    squares = sum(count * size**2 for size, count in sizes)
+    weights = [(size**2 / (1 - size / n), count) for size, count in sizes]
     total = sum(weight * count for weight, count in weights)
     own = sum(weight**2 * count for weight, count in weights)
     return float(n**2 / (squares + (total**2 - own) / n**2))

@@ -101,7 +101,7 @@ class RunningMean:
         self._binary = self._within = True
         self._groups = 0
         self._disagreeing = 0  # examples with values of 0 and of 1
-        self._of_size: dict[int, int] = {}
+        self._of_size = [0]  # clusters by their size
         self._sizes = array("I")
         self._parts = array("d")
         self._ss = self._sn = 0.0  # over clusters: sum², sum x size
@@ -109,9 +109,10 @@ class RunningMean:
 
     def add(self, cluster: int, value: float) -> None:
         """Takes in one number of a cluster: the place of its example, from 0."""
-        if value != 0.0 and value != 1.0 and (near := rounded(value)) not in (0.0, 1.0):
-            self._binary = False
-            self._within = self._within and 0.0 <= near <= 1.0
+        if self._within and value != 0.0 and value != 1.0:
+            near = rounded(value)
+            self._binary = self._binary and near in (0.0, 1.0)
+            self._within = 0.0 <= near <= 1.0
         if self.n == 0:
             self._shift = value
         x = value - self._shift
@@ -129,7 +130,9 @@ class RunningMean:
             self._of_size[size] -= 1
         else:
             self._groups += 1
-        self._of_size[new_size] = self._of_size.get(new_size, 0) + 1
+        if new_size == len(self._of_size):
+            self._of_size.append(0)
+        self._of_size[new_size] += 1
         if self._binary:  # a sum counts what is unlike the first value
             was, now = round(abs(part)), round(abs(new_part))
             self._disagreeing += (0 < now < new_size) - (0 < was < size)

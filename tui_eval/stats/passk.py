@@ -12,7 +12,7 @@ from typing import NamedTuple
 from tui_eval.stats.intervals import Interval, effective_number, wilson
 
 
-@lru_cache(maxsize=4096)
+@lru_cache(maxsize=65_536)
 def pass_at_k(n: int, c: int, k: int) -> float:
     """Chance that k of n rollouts, c of them passing, hold at least one that passes.
 
@@ -21,7 +21,7 @@ def pass_at_k(n: int, c: int, k: int) -> float:
     return 1.0 if n - c < k else 1.0 - comb(n - c, k) / comb(n, k)
 
 
-@lru_cache(maxsize=4096)
+@lru_cache(maxsize=65_536)
 def pass_hat_k(n: int, c: int, k: int) -> float:
     """Chance that k of n rollouts, c of them passing, all pass: C(c, k) / C(n, k) (tau-bench)."""
     return comb(c, k) / comb(n, k)
@@ -56,47 +56,20 @@ class PassRate(NamedTuple):
     all_weight: float
 
 
-class _Rate:
-    """The mean of what each example comes to for one k, and how much examples differ."""
-
-    __slots__ = ("chances", "disagreeing", "squares", "total")
-
-    def __init__(self, chances: Callable[[int, int, int], float]) -> None:
-        self.chances = chances
-        self.total = self.squares = 0.0
-        self.disagreeing = 0
-
-    def move(self, n: int, c: int, k: int, sign: int) -> None:
-        """Counts an example with `c` of `n` passing in, or out again where `sign` is -1."""
-        value = self.chances(n, c, k)
-        self.total += sign * value
-        self.squares += sign * value * value
-        self.disagreeing += sign * (0.0 < value < 1.0)
-
-    def result(self, rollouts: int, examples: int) -> tuple[float, Interval, float]:
-        """The rate, its interval and the effective number of rollouts."""
-        mean = min(max(self.total / examples, 0.0), 1.0)
-        if not self.disagreeing:  # what is left of additions and subtractions is no share
-            mean = round(self.total) / examples
-        se = None
-        if examples > 1:
-            spread = max(self.squares / examples - mean * mean, 0.0)
-            se = math.sqrt(spread / (examples - 1))
-        worth = effective_number(rollouts, examples, mean, se, self.disagreeing)
-        return mean, wilson(mean * worth, worth), worth
-
-
 class RunningPassAtK:
-    """pass@k and pass^k for several k; constant cost a rollout."""
+    """pass@k and pass^k for several k; constant cost a rollout.
 
-    __slots__ = ("_counts", "_passed", "_rates", "_rollouts", "ks")
+    Examples with equally many rollouts of which equally many pass come to the same, so that they
+    are only counted: as pairs (rollouts, passing).
+    """
+
+    __slots__ = ("_passed", "_rollouts", "_with", "ks")
 
     def __init__(self, ks: Sequence[int]) -> None:
         self.ks = list(ks)
         self._rollouts = array("I")
         self._passed = array("I")
-        self._rates = {k: (_Rate(pass_at_k), _Rate(pass_hat_k)) for k in self.ks}
-        self._counts = {k: [0, 0] for k in self.ks}  # examples with k rollouts, their rollouts
+        self._with: dict[tuple[int, int], int] = {}
 
     def add(self, cluster: int, passed: bool) -> None:
         """Takes in one rollout of the example at this place, from 0."""
@@ -108,16 +81,10 @@ class RunningPassAtK:
             self._passed.frombytes(bytes(self._passed.itemsize * missing))
         n, c = self._rollouts[cluster], self._passed[cluster]
         self._rollouts[cluster], self._passed[cluster] = n + 1, c + passed
-        for k, rates in self._rates.items():
-            if n + 1 < k:
-                continue
-            counts = self._counts[k]
-            counts[0] += n < k
-            counts[1] += 1 if n >= k else k
-            for rate in rates:
-                if n >= k:
-                    rate.move(n, c, k, -1)
-                rate.move(n + 1, c + passed, k, 1)
+        if n:
+            self._with[n, c] -= 1
+        now = (n + 1, c + passed)
+        self._with[now] = self._with.get(now, 0) + 1
 
     def result(self, examples: int) -> list[PassRate]:
         """The rates so far, for every k that at least one example has enough rollouts for.
@@ -126,9 +93,45 @@ class RunningPassAtK:
             examples: Examples of the whole run: what has not enough rollouts is left out.
         """
         found = []
-        for k, (n, rollouts) in self._counts.items():
-            if n:
-                any_, all_ = (rate.result(rollouts, n) for rate in self._rates[k])
-                rates, ends, worths = (any_[0], all_[0]), (any_[1], all_[1]), (any_[2], all_[2])
-                found.append(PassRate(k, *rates, n, examples - n, *ends, *worths))
+        for k in self.ks:
+            kept = [(n, c, count) for (n, c), count in self._with.items() if n >= k and count]
+            if not kept:
+                continue
+            number = sum(count for _, _, count in kept)
+            any_passes, any_interval, any_weight = _rate(pass_at_k, kept, k)
+            all_pass, all_interval, all_weight = _rate(pass_hat_k, kept, k)
+            found.append(
+                PassRate(
+                    k=k,
+                    any_passes=any_passes,
+                    all_pass=all_pass,
+                    examples=number,
+                    left_out=examples - number,
+                    any_interval=any_interval,
+                    all_interval=all_interval,
+                    any_weight=any_weight,
+                    all_weight=all_weight,
+                )
+            )
         return found
+
+
+def _rate(
+    chance: Callable[[int, int, int], float], kept: Sequence[tuple[int, int, int]], k: int
+) -> tuple[float, Interval, float]:
+    """The mean of what examples come to, its interval, and the effective number behind that.
+
+    Args:
+        kept: (rollouts, passing, examples with these), each.
+    """
+    values = [(chance(n, c, k), count) for n, c, count in kept]
+    examples = sum(count for _, count in values)
+    mean = math.fsum(value * count for value, count in values) / examples
+    se = None
+    if examples > 1:
+        spread = math.fsum(count * (value - mean) ** 2 for value, count in values)
+        se = math.sqrt(spread / (examples - 1) / examples)
+    disagreeing = sum(count for value, count in values if 0.0 < value < 1.0)
+    rollouts = sum(n * count for n, _, count in kept)
+    weight = effective_number(rollouts, examples, mean, se, disagreeing)
+    return mean, wilson(mean * weight, weight), weight

@@ -10,6 +10,8 @@ LEVEL = 0.05
 """A chance that is not below this does not tell a difference from none."""
 POWER = 0.8
 """How often a difference is to be found where there is one."""
+MOST_EXAMPLES = 10**9
+"""What takes more examples is no difference but what rounding left, or none that matters."""
 LEAST_EXAMPLES = 6
 """With fewer pairs no sign-flip test can be below `LEVEL`: of five the least is 2/32."""
 
@@ -30,13 +32,13 @@ def smallest_difference(sd: float, n: int) -> float | None:
 
 
 def examples_needed(sd: float, difference: float) -> int | None:
-    """The least number of pairs whose smallest difference is this one; None where there is none.
+    """The least number of pairs whose smallest difference is this one; None beyond `MOST_EXAMPLES`.
 
     Args:
         sd: Standard deviation of the differences of the examples.
         difference: True difference that is to be shown; its sign does not matter.
     """
-    if not difference or not math.isfinite(sd / difference):
+    if (smallest_difference(sd, MOST_EXAMPLES) or 0.0) > abs(difference):
         return None
     few, many = LEAST_EXAMPLES, LEAST_EXAMPLES
     while (smallest_difference(sd, many) or 0.0) > abs(difference):
