@@ -197,7 +197,7 @@ class ComparedHeader(LineView, can_focus=False):
         if reward.low is not None:
             parts.append((1, (f" {interval_text(reward.low, reward.high, EXACT)}", "")))
             parts.append((4, (f" {method_text(reward)}", "muted")))
-        if one.holm_p is not None:
+        if one.holm_p is not None and not one.is_equal:
             holm = " (Holm)" if one.holm_p != reward.p else ""
             parts.append((2, (f"  {chance_text(one.holm_p)}{holm}", "muted")))
             parts.append((5, (f", {TESTS[reward.test]}", "muted")))
