@@ -59,6 +59,7 @@ HALF = [[1.0], [0.0]] * 6
         ([[None], [None]], ["errored > 1"], 5, "failed: errored = 2 > 1"),
         ([], ["mean(reward) < 0.7"], 7, "nothing measured: no rollout has finished"),
         ([[1.0, 0.0]] * 8, ["mean(pass@2) < 1.1"], 5, "failed: mean(pass@2) = 1 < 1.1"),
+        ([[1.0, 0.0]] * 8, ["low(pass@2) < 0.9"], 5, "failed: low(pass@2) = 0."),
         ([[1.0, 0.0]] * 8, ["mean(pass^2) > 0"], 0, ""),
         ([[1.0, 0.0]] * 8, ["low(pass@2) > 0.6"], 5, "failed: low(pass@2) = 0.6756 > 0.6"),
         ([[1.0, 0.0]] * 8, ["high(pass^2) < 0.3"], 0, ""),
