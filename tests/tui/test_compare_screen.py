@@ -77,7 +77,7 @@ async def test_the_gate_has_the_words_of_the_command(tmp_path: Path) -> None:
         await stage.press("2", "z")
         told = " ".join(stage.text("paired-numbers").split())
         assert "reward gate 0.02: inconclusive (no worse than A by more than 0.02)" in told
-        assert "; power 3 %: so often 12 examples pass an unchanged B; about 4,100 pass one" in told
+        assert "; power 3 %: how often 12 examples pass an unchanged B; about 4,100 would" in told
 
 
 async def test_a_run_is_called_as_it_was_named(tmp_path: Path) -> None:

@@ -154,12 +154,11 @@ def power_text(gate: Gate, examples: int, needed: int | None, letter: str = "B")
     """
     if gate.power is None:
         return "power not known: all differences are equal"
-    told = (
-        f"power {_percent(gate.power)}: so often {examples:,} examples pass an unchanged {letter}"
-    )
+    chance = _percent(gate.power)
+    told = f"power {chance}: how often {examples:,} examples pass an unchanged {letter}"
     if examples < LEAST_EXAMPLES:
         told = f"power 0 %: fewer than {LEAST_EXAMPLES} examples never pass"
-    return told if needed is None else f"{told}; {needed_text(needed)} pass one 8 times of 10"
+    return told if needed is None else f"{told}; {needed_text(needed)} would 8 times of 10"
 
 
 def _percent(share: float) -> str:
