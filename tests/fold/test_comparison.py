@@ -158,8 +158,8 @@ def test_two_runs_of_one_configuration_are_a_noise_floor() -> None:
         for by in (0.04, 0.2)
     )
     rerun, inside, outside = compare_runs([base, again, near, far])
-    half = rerun.reward.half_width
-    assert half is not None and 0.04 < half < 0.05
+    reach = rerun.reward.reach
+    assert reach is not None and 0.04 < reach < 0.05
     assert [one.is_rerun for one in (rerun, inside, outside)] == [True, False, False]
     assert "; noise floor of A and B: ±0.045 (" in sentences(rerun)["reward"]
     assert "; inside the noise floor of A and B: ±0.045 (" in sentences(inside)["reward"]
@@ -191,7 +191,7 @@ def test_text_and_json_tell_the_same_verdicts() -> None:
     text = "\n".join(comparison_lines(told, None, 0))
     assert "reward  0.250  0.375  +0.125  [-0.171, 0.421]  inconclusive" in text
     why = "within chance; 8 examples show 0.408 or more; about 65 examples needed"
-    assert f"  reward inconclusive: {why}; inside the noise floor of A and B: ±0.296 (" in text
+    assert f"  reward inconclusive: {why}; inside the noise floor of A and B: ±0.421 (" in text
     found = comparison_object(told, None)
     assert [one["mean"] for one in found["rewards"]] == [0.25, 0.375, 0.375]
     assert found["rewards"][0]["method"] == "wilson" and found["rewards"][0]["examples"] == 8

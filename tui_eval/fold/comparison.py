@@ -87,17 +87,24 @@ def compare_runs(sides: Sequence[Side]) -> list[Comparison]:
     """Every run but the first beside the first one.
 
     The reward is what the comparison is about: its chances are raised over the runs. All other
-    numbers are looked at together, so theirs are raised over the runs and over each other.
+    numbers are looked at together, so theirs are raised over the runs and over each other. A rerun
+    of the first run shows how far chance goes: nothing is looked for in it, so it raises none.
     """
     found = [_compare(sides[0], side) for side in sides[1:]]
-    rewards = [one for each in found for one in each.figures[:1]]
-    for family in (rewards, [one for each in found for one in each.figures[1:]]):
-        chances = [1.0 if one.difference.p is None else one.difference.p for one in family]
-        for figure, p in zip(family, holm(chances), strict=True):
-            if figure.difference.p is not None:
-                figure.holm_p = p
+    for kind in (False, True):
+        alike = [one for one in found if one.is_rerun is kind]
+        _raise_chances([one for each in alike for one in each.figures[:1]])
+        _raise_chances([one for each in alike for one in each.figures[1:]])
     _set_noise_floors(found)
     return found
+
+
+def _raise_chances(family: Sequence[PairedFigure]) -> None:
+    """Holm's method over what is looked at together; what has no chance counts as 1."""
+    chances = [1.0 if one.difference.p is None else one.difference.p for one in family]
+    for figure, p in zip(family, holm(chances), strict=True):
+        if figure.difference.p is not None:
+            figure.holm_p = p
 
 
 def _set_noise_floors(found: Sequence[Comparison]) -> None:
@@ -105,11 +112,9 @@ def _set_noise_floors(found: Sequence[Comparison]) -> None:
     floors: dict[str, NoiseFloor] = {}
     for place, one in enumerate(found, 1):
         for figure in one.figures if one.is_rerun else ():
-            half = figure.half_width
-            if half is not None and (
-                figure.field not in floors or half > floors[figure.field].half
-            ):
-                floors[figure.field] = NoiseFloor(half, place)
+            reach, widest = figure.reach, floors.get(figure.field)
+            if reach is not None and (widest is None or reach > widest.reach):
+                floors[figure.field] = NoiseFloor(reach, place)
     for one in found:
         for figure in one.figures:
             figure.floor = floors.get(figure.field)

@@ -27,11 +27,11 @@ class NoiseFloor:
     """How far runs of one configuration are apart by chance alone.
 
     Args:
-        half: Half the width of the paired interval of the first run and its rerun.
+        reach: The far end of the paired interval of the first run and its rerun, from 0.
         place: Which run that rerun is; 0 is the first one.
     """
 
-    half: float
+    reach: float
     place: int
 
 
@@ -68,16 +68,16 @@ class PairedFigure:
         return found.mean is not None and is_equal(found.mean, 0.0) and not found.se
 
     @property
-    def half_width(self) -> float | None:
-        """Half of its interval's width; None where it has none."""
+    def reach(self) -> float | None:
+        """The end of its interval that is farther from 0, without a sign; None without one."""
         low, high = self.difference.low, self.difference.high
-        return None if low is None or high is None else (high - low) / 2
+        return None if low is None or high is None else max(-low, high)
 
     @property
     def is_inside_floor(self) -> bool:
         """Whether runs of one configuration may differ as much."""
         mean = self.difference.mean
-        return self.floor is not None and mean is not None and abs(mean) <= self.floor.half
+        return self.floor is not None and mean is not None and abs(mean) <= self.floor.reach
 
     @property
     def is_uneven(self) -> bool:

@@ -98,7 +98,10 @@ def _figure_lines(first: str, second: str, found: Comparison) -> Iterator[str]:
         told = "  ".join(f"{c:>{w}}" for c, w in zip(cells, widths[1:-2], strict=True))
         yield f"  {name:<{widths[0]}}  {told}  {interval:<{widths[-2]}}  {word}".rstrip()
     yield ""
-    yield from (f"  {told}" for one in found.figures if (told := figure_sentence(one, found)))
+    for one in found.figures:
+        tells = one.is_reward or (one.verdict.is_conclusive and not one.is_equal)
+        if tells and (told := figure_sentence(one, found)):
+            yield f"  {told}"
 
 
 def _cells(one: PairedFigure) -> tuple[str, ...]:
@@ -186,7 +189,7 @@ def _figure_object(one: PairedFigure, found: Comparison) -> dict[str, Any]:
         "detectable": verdict.detectable,
         "needed": verdict.needed,
         "equal": one.is_equal,
-        "noise_floor": None if one.floor is None else one.floor.half,
+        "noise_floor": None if one.floor is None else one.floor.reach,
         "noise_floor_run": None if one.floor is None else one.floor.place,
         "inside_noise_floor": one.is_inside_floor if one.floor and not found.is_rerun else None,
     }

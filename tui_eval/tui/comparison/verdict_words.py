@@ -88,7 +88,9 @@ def floor_note(one: PairedFigure, found: Comparison) -> str:
     if one.floor is None or not (found.is_rerun or one.is_inside_floor):
         return ""
     runs = f"noise floor of {letter_of(0)} and {letter_of(one.floor.place)}"
-    return f"{'' if found.is_rerun else 'inside the '}{runs}: ±{reward_text(one.floor.half, EXACT)}"
+    return (
+        f"{'' if found.is_rerun else 'inside the '}{runs}: ±{reward_text(one.floor.reach, EXACT)}"
+    )
 
 
 def method_text(found: PairedDifference) -> str:
