@@ -136,3 +136,6 @@ def test_an_interval_is_named_with_what_it_rests_on() -> None:
     assert interval_name("wilson", 8.312, 5, 15) == "Wilson, n_eff 8.312, 5 examples, 15 rollouts"
     assert interval_name("wilson", 5.0, 5, 5) == "Wilson, 5 examples"
     assert interval_name("t", 4.0, 5, 15) == "t, 4 df, 5 examples, 15 rollouts"
+    assert interval_name("anytime", 1.0, 5, 15) == "anytime-valid, the first example in order"
+    first = interval_name("anytime", 40.0, 50, 150)
+    assert first == "anytime-valid, the first 40 examples in order"

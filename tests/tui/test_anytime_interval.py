@@ -43,3 +43,17 @@ def test_a_run_that_stopped_early_has_ended_well() -> None:
     assert status(state, True, False, 1060.0) == ("✓ stopped early after 1:00", "good")
     first = next(iter(numbers(state, 80))).line
     assert text_of(first) == "✓ width(reward) = 0.4 < 0.5" and first[0][1] == "good"
+
+
+@pytest.mark.parametrize("width", [48, 64, 80, 120])
+def test_what_an_anytime_interval_is_stands_whole_beside_it(width: int) -> None:
+    lines = [text_of(one.line) for one in numbers(run("width(reward) < 0.05"), width)]
+    assert any("anytime-valid, the first 30 examples in order" in line for line in lines)
+
+
+def test_a_run_that_may_stop_early_says_when_until_it_is_over() -> None:
+    state, told = run("width(reward) < 0.05"), "stops early once width(reward) < 0.05"
+    assert told in shown(state)[1]
+    state.apply(RunFinished(0, 1060.0, "finished", 0))
+    assert told not in shown(state)[1]
+    assert "stops early" not in shown(run(""))[1]

@@ -52,6 +52,20 @@ def test_a_long_name_of_a_metric_or_tool_is_cut_only_where_there_is_no_room() ->
     assert sum(name in text for text in texts) == 2
 
 
+@pytest.mark.parametrize("width", [36, 46, 52, 60, 78, 120])
+def test_what_is_told_of_a_metric_is_whole_or_not_there(width: int) -> None:
+    name, state = "look_up_constant_calls", RunState()
+    rows = [finished(row, metrics={name: 1.0 if row % 2 else 0.0}) for row in range(6)]
+    odd = finished(6, metrics={name: float("nan")})
+    for event in (run_started(), *rows, odd):
+        state.apply(event)
+    texts = ["".join(text for text, _ in one.line) for one in numbers(state, width)]
+    at = next(at for at, text in enumerate(texts) if "look_up" in text)
+    both = f"{texts[at]} {texts[at + 1]}"
+    assert "1 no number" in both and max(map(len, (texts[at], texts[at + 1]))) <= width
+    assert ("Wilson" in both) == (width >= 52)
+
+
 async def test_a_reward_that_is_no_number_is_a_dash_that_warns_and_is_counted() -> None:
     start = run_started(total=2, num_examples=1, rollouts_per_example=2)
     rows = [finished(0, reward=1.0), finished(1, reward=float("nan"))]

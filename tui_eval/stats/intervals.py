@@ -109,7 +109,8 @@ def interval_name(method: str, weight: float | None, groups: int, n: int) -> str
         groups, n: Examples and rollouts; the rollouts are left out where each example has one.
     """
     if method == "anytime":
-        return f"anytime-valid, the first {weight or 0:,.0f} examples in the run's order"
+        first = "example" if weight == 1 else f"{weight or 0:,.0f} examples"
+        return f"anytime-valid, the first {first} in order"
     examples = "1 example" if groups == 1 else f"{groups:,} examples"
     rollouts = f", {n:,} rollouts" if n != groups else ""
     return f"{estimator_name(method, weight, n)}, {examples}{rollouts}"

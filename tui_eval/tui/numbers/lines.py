@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Iterator
 from itertools import chain, zip_longest
 from typing import TypeAlias
@@ -37,8 +38,8 @@ EXAMPLE = 10
 """Cells for the name of an example."""
 ERRORS, FIGURES, QUESTION_LEAST = 8, 49, 20
 """Cells for the errors of an example, for all its figures, and for its question at least."""
-INTERVAL, METRIC_FIGURES = 16, 45
-"""Cells for the interval of a metric, and for that, its mean, and what gave it."""
+INTERVAL, METRIC_FIGURES = 16, 23
+"""Cells for the interval of a metric, and for that and its mean."""
 HISTOGRAM_LINES = 3
 TREND_LINES = 2
 SMALL = 0.1
@@ -121,6 +122,9 @@ def _reward(state: RunState, width: int) -> Iterator[Line | NumberLine]:
     if name := reward.interval_name:
         long = f"95 % interval: {name}"
         yield cut_line(((long if len(long) <= width else name, "faint"),), width)
+    if state.end is None and state.run is not None and state.run.until:
+        until = one_line(state.run.until, NAME_MOST)
+        yield cut_line(((f"stops early once {until}", "faint"),), width)
     if state.errored:
         yield from left_out(state, reward, width)
     if not state.outcomes.later_code:
@@ -172,20 +176,39 @@ def _metrics(state: RunState, width: int) -> Iterator[Line]:
     longest = max(len(one_line(name, NAME_MOST)) for name in names)
     name_width = max(min(longest, width - 24), 8)
     yield ((left("metric", name_width) + "   mean  95 % interval", "faint"),)
-    for name in names:
-        known = state.metrics.get(name)
-        mean = NO_MEAN if known is None else held_mean(state, name, known.result())
+    means = [_metric_mean(state, name) for name in names]
+    estimators = _estimators(means, width - name_width - METRIC_FIGURES)
+    for name, mean, estimator in zip(names, means, estimators, strict=True):
+        interval = f"  {interval_text(mean.low, mean.high) or NONE}"
         spans: list[Span] = [
             (left(one_line(name, NAME_MOST), name_width), ""),
             (right(reward_text(mean.mean), 7), "strong"),
-            (f"  {interval_text(mean.low, mean.high) or NONE}", "muted"),
+            (left(interval, INTERVAL) if estimator else interval, "muted"),
+            (estimator, "faint"),
         ]
-        if name in no_number:
-            spans.append((f"  {no_number[name]:,} no number", "warn"))
-        elif mean.estimator and width >= name_width + METRIC_FIGURES:
-            spans[-1] = (left(spans[-1][0], INTERVAL), "muted")
-            spans.append((f"  {mean.estimator}", "faint"))
-        yield tuple(spans)
+        if name not in no_number:
+            yield tuple(spans)
+            continue
+        note: Span = (f"  {no_number[name]:,} no number", "warn")
+        is_beside = line_width([*spans, note]) <= width
+        yield (*spans, note) if is_beside else tuple(spans)
+        if not is_beside:
+            yield (note,)
+
+
+def _metric_mean(state: RunState, name: str) -> Mean:
+    known = state.metrics.get(name)
+    return NO_MEAN if known is None else held_mean(state, name, known.result())
+
+
+def _estimators(means: list[Mean], room: int) -> list[str]:
+    """What gave each interval: in full or in a word where all have room for it, else not."""
+    for form in (r".+", r"\w+"):
+        found = [re.match(form, mean.estimator) for mean in means]
+        texts = [f" {one[0]}" if one else "" for one in found]
+        if max(map(len, texts)) <= room:
+            return texts
+    return [""] * len(means)
 
 
 def _quantiles(state: RunState, width: int) -> Iterator[Line]:
