@@ -59,6 +59,15 @@ COUNTS = "the rows count"
     ("meta", "told_as"),
     [
         ({"avg_reward": 0.91}, "metadata.json says avg_reward 0.91, the rows come to 0.5"),
+        ({"avg_reward": 10 / 11}, "metadata.json says avg_reward 0.9091, the rows come to 0.5"),
+        (
+            {"avg_reward": 0.50000321},
+            "metadata.json says avg_reward 0.50000321, the rows come to 0.5",
+        ),
+        (
+            {"numbers": {"counts": {"finished": 9}}},
+            "metadata.json says 9 rollouts finished, the rows show 4",
+        ),
         (
             {"avg_metrics": {"ok": 0.25, "num_turns": 2.0}},
             "metadata.json says avg_metrics.ok 0.25, the rows come to 0.5",
@@ -148,7 +157,7 @@ def test_equal_rows_of_a_run_that_has_no_more_than_it_asked_for_all_count(
     shape = "num_examples 6 and rollouts_per_example 1, the rows show 2 and 3"
     assert found["contradictions"] == [
         f"metadata.json says {shape}: {COUNTS}",
-        f"metadata.json says avg_reward 0.0, the rows come to 1: {COUNTS}",
+        f"metadata.json says avg_reward 0, the rows come to 1: {COUNTS}",
     ]
 
 

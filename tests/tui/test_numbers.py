@@ -66,11 +66,16 @@ def test_what_is_told_of_a_metric_is_whole_or_not_there(width: int) -> None:
     assert ("Wilson" in both) == (width >= 52)
 
 
-async def test_a_reward_that_is_no_number_is_a_dash_that_warns_and_is_counted() -> None:
+@pytest.mark.parametrize("size", [(80, 24), (120, 40)])
+async def test_a_reward_that_is_no_number_is_a_dash_that_warns_and_is_counted(
+    size: tuple[int, int],
+) -> None:
     start = run_started(total=2, num_examples=1, rollouts_per_example=2)
     rows = [finished(0, reward=1.0), finished(1, reward=float("nan"))]
-    async with staged_app(ScriptedFeed([start, *rows], saved_rows())) as stage:
+    async with staged_app(ScriptedFeed([start, *rows], saved_rows()), size=size) as stage:
+        await stage.press("3")
         assert "1 scored · 1 no number" in shown(stage)
+        assert "! 1 no number" in stage.text(stage.live.header)
         line = stage.live.rollouts.lines.line(1, "╰")
         assert ("–", "warn") in [(text.strip(), ink) for text, ink in line]
 

@@ -106,7 +106,7 @@ async def test_titles_texts_and_boxes_name_the_keys_that_there_are(file: Path) -
         bad = ev.LineUnreadable(0, 0.0, "results.jsonl", 3, 10, 5, "junk")
         for event in (bad, ev.ReadingMoved(0, 0.0, 9, 9, 1)):
             stage.app.state.apply(event)
-        assert "1 line unreadable, F9 lists them" in "".join(
+        assert "1 line unreadable, see pane F9" in "".join(
             text for text, _ in progress(stage.app.state, 0.0, 200)
         )
     async with staged_app(running()) as stage:

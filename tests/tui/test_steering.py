@@ -219,7 +219,7 @@ async def test_the_run_of_another_program_says_what_cannot_be_read_and_no_more()
     end = ev.RunFinished(0, NOW, "interrupted", 130)
     async with staged_app(ScriptedFeed([*events, end], live=False), size=(120, 40)) as stage:
         header = stage.text(stage.live.header)
-        assert "2 lines unreadable, 4 lists them" in header
+        assert "2 lines unreadable, see pane 4" in header
         assert "■ stopped" in header
         assert "resumable" not in header, "no engine of ours can go on with it"
         await stage.press("space")
@@ -230,7 +230,7 @@ async def test_the_run_of_another_program_says_what_cannot_be_read_and_no_more()
 
 
 @pytest.mark.parametrize(
-    ("size", "said_as"), [((80, 24), "! 2 contradictions"), ((120, 40), ", 4 tells them")]
+    ("size", "said_as"), [((80, 24), "! 2 contradictions"), ((120, 40), ", see pane 4")]
 )
 async def test_a_saved_run_says_that_its_files_contradict_each_other(
     size: tuple[int, int], said_as: str

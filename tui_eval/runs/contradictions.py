@@ -121,8 +121,8 @@ def _means(metadata: Mapping[str, Any], sums: RowSums) -> Iterator[str]:
     finished = mapping(mapping(metadata.get("numbers")).get("counts")).get("finished")
     if isinstance(finished, int) and finished != sums.rows:
         if finished > sums.rows:  # else it was written before the last of them
-            says = f"metadata.json says that {finished} rollouts are finished"
-            yield f"{says}, there are rows of {sums.rows}: {COUNT}"
+            says = f"metadata.json says {finished} rollouts finished"
+            yield f"{says}, the rows show {sums.rows}: {COUNT}"
         return
     told = number_of(metadata.get("avg_reward"))
     if told is not None and sums.rewarded and not _is_mean_reward(told, sums):
@@ -154,10 +154,10 @@ def _near(told: float, found: float) -> bool:
 
 
 def _differs(name: str, told: float, found: float) -> str:
-    text = f"{found:.4g}"
-    if text == f"{told:.4g}":
-        text = repr(found)
-    return f"metadata.json says {name} {told!r}, the rows come to {text}: {COUNT}"
+    texts = [f"{told:.4g}", f"{found:.4g}"]
+    if texts[0] == texts[1]:
+        texts = [repr(told), repr(found)]
+    return f"metadata.json says {name} {texts[0]}, the rows come to {texts[1]}: {COUNT}"
 
 
 def _repeats(path: Path, offsets: list[int], count: int) -> str:

@@ -247,6 +247,8 @@ def _facts(state: RunState, now: float, words: int, terse: bool, moved: str) -> 
     gives_way = EMPTY if moved else _concurrency(state, words, terse)
     is_tight = terse and not words and len(gives_way) > LIMIT_SPANS
     facts += _states(state, words, is_tight)
+    if no_number := len(state.facts.no_number):
+        facts.append(((f"! {no_number:,} no number" if words else f"!{no_number:,}", "warn"),))
     if lines := _faults_of_files(state, words):
         facts.append(lines)
     if moved:
@@ -325,11 +327,11 @@ def _tokens(state: RunState, words: int) -> str:
 def _faults_of_files(state: RunState, words: int) -> Line:
     if bad := state.unreadable_lines:
         key = key_for("run.log" if state.is_foreign else "run.numbers")
-        where = f", {key} lists them" if words > 1 else ""
+        where = f", see pane {key}" if words > 1 else ""
         text = f"! {plural(bad, 'line')} unreadable" if words else f"!{bad:,}"
         return (text, "bad"), (where, "muted")
     if count := len(state.end.contradictions) if state.end is not None else 0:
-        where = f", {key_for('run.log')} tells {'it' if count == 1 else 'them'}"
+        where = f", see pane {key_for('run.log')}"
         text = f"! {plural(count, 'contradiction')}" if words else f"!{count:,}"
         return (text, "warn"), (where if words > 1 else "", "muted")
     if state.unfinished and state.end is None:
