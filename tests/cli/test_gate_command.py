@@ -220,6 +220,33 @@ def test_every_fault_is_told_at_once(tmp_path: Path, capsys: pytest.CaptureFixtu
     assert cli(["gate", a]) == 2
 
 
+def test_a_margin_that_nothing_can_fall_below_is_refused(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    right = saved(tmp_path, "right", [[1.0]] * 20, metrics={"cost": 1.0})
+    wrong = saved(tmp_path, "wrong", [[0.0]] * 20, metrics={"cost": 1.5})
+    code, out, err = gate(capsys, right, wrong, "--margin", "2")
+    assert (code, out) == (2, "")
+    assert "--margin 2: " in err and "Did you mean 0.02?" in err
+    code, whole, _ = gate_json(capsys, right, wrong, "--margin", "2", "--inconclusive", "pass")
+    assert code == 2 and whole["status"] == "refused"
+    assert gate(capsys, right, wrong, "--margin", "1")[0] == 5
+    assert gate(capsys, right, wrong, "--margin", "2", "--metric", "cost")[0] == 0
+    counts = [[2.0], [3.0]] * 10
+    many, few = saved(tmp_path, "many", counts), saved(tmp_path, "few", [[0.0], [2.5]] * 10)
+    assert gate(capsys, many, few, "--margin", "1.2")[0] == 5
+    assert gate(capsys, right, saved(tmp_path, "none", []), "--margin", "2")[0] == 7
+
+
+@pytest.mark.parametrize("margin", ["0_02", "\N{ARABIC-INDIC DIGIT ZERO}.5", " 0.5", ""])
+def test_a_margin_is_written_in_plain_digits(
+    margin: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    a, b = saved(tmp_path, "a", levels(8)), saved(tmp_path, "b", levels(8, 0.01))
+    code, _, err = gate(capsys, a, b, f"--margin={margin}")
+    assert code == 2 and f"--margin {margin}: " in err and "0.02" in err
+
+
 def test_a_metric_that_is_nowhere_or_in_one_run_is_refused(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:

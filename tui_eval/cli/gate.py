@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -67,7 +66,7 @@ def command(
     from tui_eval.cli.gate_lines import GateReport
     from tui_eval.cli.report import show, show_faults, show_json
     from tui_eval.errors import RefusedError
-    from tui_eval.fold.gated_figures import gated_figures
+    from tui_eval.fold.gated_figures import gated_figures, margin_faults
     from tui_eval.runs.summary_json import refused_object
 
     names = tuple(dict.fromkeys(metrics)) or ("reward",)
@@ -77,6 +76,8 @@ def command(
         assert compared is not None, "the second run is compared with the first"
         sides = [one.side for one in runs]
         gated = gated_figures(sides, compared.figures, names, limit, lower_is_better)
+        if faults := margin_faults(gated, limit):
+            raise RefusedError(faults)
         report = GateReport(runs, compared, gated, limit, lower_is_better, decided)
         if junit is not None:
             write_junit(report, junit)
@@ -103,6 +104,7 @@ def _read(
     from tui_eval.cli.compared_runs import read_runs
     from tui_eval.cli.report import tell_unreadable
     from tui_eval.errors import Fault, RefusedError
+    from tui_eval.fold.filter_fields import number_from
     from tui_eval.fold.gated_figures import gate_faults
     from tui_eval.runs.naming import named_runs
 
@@ -122,17 +124,15 @@ def _read(
         raise RefusedError(faults)
     for one in runs:
         tell_unreadable(one.side.state)
-    return runs, float(margin)
+    return runs, number_from("", margin) or 0.0
 
 
 def _margin_faults(margin: str) -> list[Fault]:
     from tui_eval.errors import Fault
+    from tui_eval.fold.filter_fields import number_from
 
-    try:
-        value = float(margin)
-    except ValueError:
-        value = math.nan
-    if not math.isfinite(value):
+    value = number_from("", margin)
+    if value is None:
         hint = f"As in --margin {MARGIN}"
         return [Fault(f"--margin {margin}", "this is no finite number", hint)]
     if value < 0:

@@ -94,6 +94,16 @@ def gate_faults(sides: Sequence[Side], names: Sequence[str], places: Sequence[st
     return faults + list(_name_faults(sides, names))
 
 
+def margin_faults(gated: Sequence[GatedFigure], margin: float) -> list[Fault]:
+    """Why a margin is none: where all rewards lie from 0 to 1, nobody is worse by more than 1."""
+    for one in gated:
+        scale = one.difference.scale
+        if one.name == "reward" and scale is not None and margin > scale:
+            what = "the rewards of both runs lie from 0 to 1, so that any B would pass"
+            return [Fault(f"--margin {margin:g}", what, f"Did you mean {margin / 100:g}?")]
+    return []
+
+
 def _name_faults(sides: Sequence[Side], names: Sequence[str]) -> Iterator[Fault]:
     known = {
         letter: {METRIC + name for name in side.state.facts.metrics}

@@ -35,6 +35,7 @@ class PairedDifference:
         test: What `p` is of: `mcnemar` (exact), `sign_flip` (all flips), `sign_flip_drawn`, or
             `none`.
         table: Pairs by which side passes, as `newcombe` takes them; None for other methods.
+        scale: How far apart two values can be at most; None where nobody knows.
     """
 
     n: int
@@ -46,6 +47,7 @@ class PairedDifference:
     p: float | None
     test: str = "none"
     table: Table | None = None
+    scale: float | None = None
 
 
 ROUNDING = 1e-13
@@ -131,7 +133,7 @@ def _difference(pairs: Pairs, p: float | None, test: str, table: Table | None) -
         ends = max(ends[0], -scale), min(ends[1], scale)
     low, high = ends or (None, None)
     shown = table if method == "newcombe" else None
-    return PairedDifference(n, mean, se, low, high, method, p, test, shown)
+    return PairedDifference(n, mean, se, low, high, method, p, test, shown, scale)
 
 
 def _standard_error(differences: np.ndarray, mean: float) -> float:
