@@ -74,6 +74,7 @@ def test_all_faults_are_told_at_once(program: Program, runs: list[str]) -> None:
     assert "--detect: -1 is no difference above 0" in done.err
     assert "--correlation: 2 is not from 0 to below 1" in done.err
     assert done.err.count("Did you mean exact_match?") == 2
+    assert "Did you mean reward?" in program.run("plan", runs[0], "--metric", "rewad").err
     done = program.run("plan", "nowhere", "--detect", "nan", "--json")
     assert done.code == 2
     assert [fault["where"] for fault in json.loads(done.out)["faults"]] == ["nowhere", "--detect"]
@@ -83,6 +84,33 @@ def test_a_pilot_that_tells_nothing_ends_with_7(program: Program, runs: list[str
     done = program.run("plan", runs[3])
     assert (done.code, done.out) == (7, "")
     assert "all 12 examples of the pilot came to 1" in done.err
+    done = program.run("plan", runs[3], "--json")
+    told = json.loads(done.out)
+    assert done.code == told["exit_code"] == 7 and told["status"] == "nothing measured"
+    assert "came to 1" in told["error"]
+
+
+def test_one_run_is_not_two_pilots(program: Program, runs: list[str]) -> None:
+    done = program.run("plan", runs[0], f"{runs[0]}/results.jsonl")
+    assert done.code == 2 and "this is the same run as A" in done.err
+
+
+def test_a_difference_that_rewards_cannot_have_is_refused(
+    program: Program, runs: list[str]
+) -> None:
+    done = program.run("plan", runs[0], "--detect", "3")
+    assert done.code == 2 and done.out == ""
+    assert "--detect: " in done.err and "Did you mean 0.03?" in done.err
+    assert program.run("plan", runs[0], "--detect", "0_03").code == 2
+    assert program.run("plan", runs[0], "--detect", "1").code == 0
+
+
+def test_a_difference_that_takes_too_many_examples_says_so(
+    program: Program, runs: list[str]
+) -> None:
+    done = program.run("plan", runs[0], "--detect", "1e-9")
+    assert done.code == 0
+    assert "more than 1,000,000,000 examples" in done.out
 
 
 def test_pilots_over_other_examples_are_refused(program: Program, runs: list[str]) -> None:

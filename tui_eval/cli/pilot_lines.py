@@ -11,6 +11,7 @@ from tui_eval.fold.summary import Summary, summarize
 from tui_eval.runs.summary_json import VERSION
 from tui_eval.stats.cost import dollars_text
 from tui_eval.stats.planning import Need
+from tui_eval.stats.power import MOST_EXAMPLES
 from tui_eval.tui.comparison.text import ToldRun
 from tui_eval.tui.look.figures import count_text, plural, reward_text
 
@@ -38,6 +39,8 @@ def plan_lines(runs: Sequence[ToldRun], plan: Plan) -> Iterator[str]:
         dollars = NOT_KNOWN if cost is None else dollars_text(cost)
         numbers = f"{need.each:>15,}{need.examples:>11,}{need.rollouts:>11,}"
         yield f"{numbers}{told:>9}{dollars:>11}{mark}"
+    if not plan.needs:
+        yield f"{'more than':>15} {MOST_EXAMPLES:,} examples: plan for a greater one"
     if plan.detectable is not None:
         shown = reward_text(plan.detectable, 3)
         yield f"Two runs of the pilot's size show differences of {shown} and more."

@@ -3,8 +3,21 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Any
 
 import click
+
+
+class PlainNumber(click.types.FloatParamType):
+    """A number as people write it: `float` also takes 0_03, and makes it 3."""
+
+    def convert(
+        self, value: Any, param: click.Parameter | None, ctx: click.Context | None
+    ) -> float:
+        """The number; fails on underscores and on digits of other scripts."""
+        if isinstance(value, str) and ("_" in value or not value.isascii()):
+            self.fail(f"{value!r} is not a number in plain digits, as 0.03 is.", param, ctx)
+        return float(super().convert(value, param, ctx))
 
 
 @click.command("plan")
@@ -12,7 +25,7 @@ import click
 @click.argument("second", metavar="[B]", required=False, type=click.Path(path_type=Path))
 @click.option(
     "--detect",
-    type=float,
+    type=PlainNumber(),
     default=0.03,
     metavar="DIFFERENCE",
     help="The difference of mean rewards that is to be shown.  [default: 0.03]",
@@ -20,7 +33,7 @@ import click
 @click.option("--metric", default="reward", metavar="NAME", help="Plan for a metric instead.")
 @click.option(
     "--correlation",
-    type=float,
+    type=PlainNumber(),
     metavar="SHARE",
     help="How alike examples are in both runs, where there is no B.  [default: 0.5]",
 )
@@ -48,7 +61,8 @@ def command(
     from tui_eval.errors import RefusedError
     from tui_eval.exit_codes import ExitCode
     from tui_eval.fold.pilot import NothingMeasuredError, plan_faults, plan_for
-    from tui_eval.runs.summary_json import refused_object
+    from tui_eval.fold.verdict import WORDS
+    from tui_eval.runs.summary_json import refused_object, unstarted_object
 
     try:
         try:
@@ -62,7 +76,10 @@ def command(
             show_json(refused_object(error.faults))
         return show_faults(error.faults)
     except NothingMeasuredError as error:
-        complain(f"nothing measured: {error}")
+        word = WORDS[ExitCode.NOTHING_MEASURED]
+        if as_json:
+            show_json(unstarted_object(word, ExitCode.NOTHING_MEASURED, str(error)))
+        complain(f"{word}: {error}")
         return ExitCode.NOTHING_MEASURED
     if as_json:
         show_json(plan_object(runs, plan))

@@ -15,6 +15,7 @@ from tui_eval.fold.rollout_columns import DONE
 from tui_eval.fold.run_state import RunState
 from tui_eval.stats.planning import Need, Spread, measured_unlike, needs, spread_of, unlike
 from tui_eval.stats.power import LEAST_EXAMPLES, smallest_difference
+from tui_eval.stats.rewards import rounded
 
 ASSUMED = 0.5
 """How alike the examples of two runs are taken to be where only one is known."""
@@ -67,11 +68,27 @@ def plan_faults(
         faults.append(Fault("--correlation", "how alike the two runs are is measured", hint))
     for side in sides:
         known = side.state.facts.metrics
-        if metric != "reward" and metric not in known:
-            hint = nearest(metric, known) or f"Its metrics: {', '.join(known) or 'none'}"
-            which = side.state.run.path if side.state.run is not None else "the run"
-            faults.append(Fault("--metric", f"{which} has no metric {metric!r}", hint))
+        names = ["reward", *known]
+        if metric not in names:
+            hint = nearest(metric, names) or f"There are: {', '.join(names)}"
+            faults.append(Fault("--metric", f"{_path(side)} has no metric {metric!r}", hint))
+        elif metric == "reward" and 1 < detect < math.inf and _is_from_0_to_1(side.state):
+            what = f"rewards from 0 to 1, as in {_path(side)}, do not differ by {detect:g}"
+            faults.append(Fault("--detect", what, f"Did you mean {detect / 100:g}?"))
+    if len(sides) > 1 and _path(sides[0]) == _path(sides[1]):
+        hint = "Name another run over the same examples, or leave it out"
+        faults.append(Fault(_path(sides[1]), "this is the same run as A", hint))
     return faults
+
+
+def _path(side: Side) -> str:
+    return side.state.run.path if side.state.run is not None else "the run"
+
+
+def _is_from_0_to_1(state: RunState) -> bool:
+    values = Columns(state).numbers("reward")
+    values = values[values == values]  # NaN is not itself
+    return bool(len(values)) and 0.0 <= rounded(values.min()) <= rounded(values.max()) <= 1.0
 
 
 def plan_for(sides: Sequence[Side], metric: str, detect: float, correlation: float | None) -> Plan:
