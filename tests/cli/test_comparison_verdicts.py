@@ -57,7 +57,7 @@ def test_a_difference_that_may_be_chance_says_what_it_would_take(program: Progra
     first = saved(program.folder, "first", [1, 1, 1, 0, 1, 1, 0, 1, 1, 0, 1, 1])
     second = saved(program.folder, "second", [1, 0, 1, 0, 1, 0, 0, 1, 0, 0, 1, 1], model="another")
     text = program.run("compare", second, first, "-d").out
-    told = "12 examples show 0.402 or more; about 28 examples needed"
+    told = "12 examples can show 0.402 or more; about 28 needed"
     assert f"  reward inconclusive: within chance; {told} (Newcombe; p = 0.25, McNemar's" in text
     reward = found(program, second, first)["comparisons"][0]["numbers"]["reward"]
     assert (reward["verdict"], reward["why"]) == ("inconclusive", "within chance")
@@ -70,7 +70,7 @@ def test_a_difference_that_may_be_chance_says_what_it_would_take(program: Progra
 def test_a_few_examples_carry_no_verdict(program: Program) -> None:
     none, every = (saved(program.folder, str(of), [of] * 5, model=str(of)) for of in (0.0, 1.0))
     text = program.run("compare", none, every, "-d").out
-    assert "reward inconclusive: fewer than 6 shared examples; at least 6 examples" in text
+    assert "reward inconclusive: fewer than 6 shared examples; at least 6 needed" in text
 
 
 def test_a_rerun_is_a_noise_floor(program: Program) -> None:

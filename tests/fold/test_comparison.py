@@ -99,7 +99,7 @@ def test_equal_in_a_few_examples_is_no_verdict() -> None:
     first = side(shares("ab", "abcd", 2))
     (found,) = compare_runs([first, first])
     assert sentences(found)["reward"].startswith(
-        "reward equal: fewer than 6 shared examples; at least 6 examples needed (bound for"
+        "reward equal: fewer than 6 shared examples; at least 6 needed (bound for"
     )
 
 
@@ -109,7 +109,7 @@ def test_what_is_inconclusive_says_why_and_what_it_would_take() -> None:
     (found,) = compare_runs([side(values), side(others)])
     told = sentences(found)["reward"]
     assert told.startswith(
-        "reward inconclusive: within chance; 8 examples show 0.282 or more; about 33 examples"
+        "reward inconclusive: within chance; 8 examples can show 0.282 or more; about 33 needed"
     )
     assert found.reward.verdict.needed == 33
 
@@ -119,7 +119,7 @@ def test_below_six_shared_examples_there_is_no_verdict() -> None:
     assert found.reward.difference.low is not None and found.reward.difference.low > 0
     assert verdicts(found) == ["≈ inconclusive"] * 2
     assert sentences(found)["reward"].startswith(
-        "reward inconclusive: fewer than 6 shared examples; at least 6 examples needed (t, 4 df"
+        "reward inconclusive: fewer than 6 shared examples; at least 6 needed (t, 4 df"
     )
 
 
@@ -133,7 +133,9 @@ def test_there_is_no_verdict_where_p_and_interval_disagree() -> None:
     (found,) = compare_runs([side({name: [0.5] * 2 for name in few}), side(few)])
     low, p = found.reward.difference.low, found.reward.difference.p
     assert low is not None and p is not None and low > 0 and p >= 0.05
-    assert "inconclusive: p and interval disagree; 6 examples show" in sentences(found)["reward"]
+    assert (
+        "inconclusive: p and interval disagree; 6 examples can show" in sentences(found)["reward"]
+    )
 
 
 def test_unequal_numbers_of_rollouts_are_a_doubt() -> None:
@@ -190,7 +192,7 @@ def test_text_and_json_tell_the_same_verdicts() -> None:
     ]
     text = "\n".join(comparison_lines(told, None, 0))
     assert "reward  0.250  0.375  +0.125  [-0.171, 0.421]  inconclusive" in text
-    why = "within chance; 8 examples show 0.408 or more; about 65 examples needed"
+    why = "within chance; 8 examples can show 0.408 or more; about 65 needed"
     assert f"  reward inconclusive: {why}; inside the noise floor of A and B: ±0.421 (" in text
     found = comparison_object(told, None)
     assert [one["mean"] for one in found["rewards"]] == [0.25, 0.375, 0.375]

@@ -51,7 +51,7 @@ async def test_the_header_names_the_runs_and_tells_the_difference(tmp_path: Path
             "exact sign-flip test  12 examples in both"
         ) in verdict
         assert why.strip() == (
-            "within chance; 12 examples show 0.401 or more; about 110 examples needed"
+            "within chance; 12 examples can show 0.401 or more; about 110 needed"
         )
 
 
@@ -65,7 +65,7 @@ async def test_a_verdict_is_whole_or_not_there(tmp_path: Path, width: int) -> No
         for part in (" [-0.162, 0.412]", parts[0], "  p = 0.922 (Holm)", *parts[1:]):
             rest = rest.removeprefix(part)
         assert not rest and "…" not in verdict
-        notes = ["within chance", "12 examples show 0.401 or more", "about 110 examples needed"]
+        notes = ["within chance", "12 examples can show 0.401 or more", "about 110 needed"]
         assert why.strip() in ["; ".join(notes[:count]) for count in (1, 2, 3)]
         assert (len(why.split("; ")) == 3) == (width >= 80)
         assert all(line.endswith("≈ inconclusive") for line in runs[1:]) or width < 60
@@ -76,8 +76,9 @@ async def test_the_gate_has_the_words_of_the_command(tmp_path: Path) -> None:
         assert "  gate 0.02: inconclusive" in stage.text("compared").splitlines()[2]
         await stage.press("2", "z")
         told = " ".join(stage.text("paired-numbers").split())
-        assert "reward gate 0.02: inconclusive (no worse than A by more than 0.02)" in told
-        assert "; power 3 %: how often 12 examples pass an unchanged B; about 4,100 would" in told
+        assert "reward gate 0.02: inconclusive (B may be at most 0.02 worse than A)" in told
+        assert "; power 3 %: the chance that 12 examples pass an unchanged B; " in told
+        assert "; about 4,100 examples have 80 %" in told
 
 
 async def test_a_run_is_called_as_it_was_named(tmp_path: Path) -> None:
@@ -190,6 +191,21 @@ def test_a_chance_is_never_told_as_none() -> None:
     found = Comparison([example], [figure], {}, [])
     told = "".join(text for line in number_lines(found, "B", 120) for text, _ in line)
     assert "Newcombe; p < 1e-12, McNemar's exact test; p < 1e-12 by Holm" in told
+
+
+@pytest.mark.parametrize("width", [78, 118])
+def test_what_speaks_against_the_reward_stands_above_the_metrics(width: int) -> None:
+    unlike = paired_difference([0.5] * 8, [0.0, 0.2] * 4, single=False, scale=1.0)
+    alike = paired_difference([0.5] * 8, [0.5] * 8, single=False, scale=1.0)
+    figures = [PairedFigure("reward", 0.1, 0.5, unlike, holm_p=unlike.p)]
+    figures += [PairedFigure(name, 0.5, 0.5, alike) for name in ("parses", "calls")]
+    example = PairedExample("1", 0.2, 0.9, Change.FIXED, [0], [0])
+    found = Comparison([example], figures, {"not finished in the second run": 2}, ["take care"])
+    lines = ["".join(text for text, _ in line) for line in number_lines(found, "B", width)]
+    begins = ("· reward better", "· reward gate", "! take care", "· not paired", "· parses, ")
+    places = [next(n for n, line in enumerate(lines) if line.startswith(one)) for one in begins]
+    assert places == sorted(places)
+    assert lines[-1] == "· parses, tool calls equal (bound for equal examples)"
 
 
 async def test_a_question_that_its_line_has_not_whole_is_below_the_list(tmp_path: Path) -> None:

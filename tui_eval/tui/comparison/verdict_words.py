@@ -67,11 +67,12 @@ def verdict_notes(one: PairedFigure) -> Iterator[str]:
     if not one.is_equal:
         yield found.why
         if found.detectable is not None:
-            yield f"{plural(n, 'example')} show {reward_text(found.detectable, EXACT)} or more"
+            least = reward_text(found.detectable, EXACT)
+            yield f"{plural(n, 'example')} can show {least} or more"
     elif n < LEAST_EXAMPLES:
         yield found.why
     if found.needed is not None:
-        yield f"{needed_text(found.needed)} examples needed"
+        yield f"{needed_text(found.needed)} needed"
 
 
 def needed_text(needed: int) -> str:
@@ -122,11 +123,17 @@ def verdict_text(one: PairedFigure, found: Comparison) -> str:
 
 def figure_sentence(one: PairedFigure, found: Comparison) -> str:
     """A number's verdict, then what its interval and test are; empty where that is only a word."""
+    told = figure_text(one, found)
+    return f"{one_line(one.name, NAME_MOST)} {told}" if told else ""
+
+
+def figure_text(one: PairedFigure, found: Comparison) -> str:
+    """The same without the number's name."""
     told = verdict_text(one, found)
     names = "; ".join(filter(None, (method_text(one.difference), tested_text(one))))
-    if not names and told == verdict_word(one):
-        return ""
-    return f"{one_line(one.name, NAME_MOST)} {told}{f' ({names})' if names else ''}"
+    if not names:
+        return "" if told == verdict_word(one) else told
+    return f"{told} ({names})"
 
 
 def gate_look(one: PairedFigure) -> Span:
@@ -144,11 +151,11 @@ def gate_sentence(one: PairedFigure, letter: str) -> str:
     found = one.difference
     gate = judge_gate(found)
     told = power_text(gate, found.n, examples_for_gate(found, MARGIN), letter)
-    return f"{gate_look(one)[0]} (no worse than A by more than {MARGIN:g}); {told}"
+    return f"{gate_look(one)[0]} ({letter} may be at most {MARGIN:g} worse than A); {told}"
 
 
 def power_text(gate: Gate, examples: int, needed: int | None, letter: str = "B") -> str:
-    """How often a gate passes what is unchanged.
+    """The chance that a gate passes what is unchanged.
 
     Args:
         examples: How many it is of.
@@ -157,10 +164,10 @@ def power_text(gate: Gate, examples: int, needed: int | None, letter: str = "B")
     if gate.power is None:
         return "power not known: all differences are equal"
     chance = _percent(gate.power)
-    told = f"power {chance}: how often {examples:,} examples pass an unchanged {letter}"
+    told = f"power {chance}: the chance that {examples:,} examples pass an unchanged {letter}"
     if examples < LEAST_EXAMPLES:
         told = f"power 0 %: fewer than {LEAST_EXAMPLES} examples never pass"
-    return told if needed is None else f"{told}; {needed_text(needed)} would 8 times of 10"
+    return told if needed is None else f"{told}; {needed_text(needed)} examples have 80 %"
 
 
 def _percent(share: float) -> str:

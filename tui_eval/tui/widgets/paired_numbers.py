@@ -7,7 +7,12 @@ from typing import TYPE_CHECKING
 
 from tui_eval.printable import one_line
 from tui_eval.tui.comparison.changes import lettered
-from tui_eval.tui.comparison.verdict_words import figure_sentence, gate_sentence, verdict_look
+from tui_eval.tui.comparison.verdict_words import (
+    figure_sentence,
+    figure_text,
+    gate_sentence,
+    verdict_look,
+)
 from tui_eval.tui.look.figures import EXACT, interval_text, plural, reward_text, signed_text
 from tui_eval.tui.look.ink import EMPTY, Line, left, right
 from tui_eval.tui.look.wrap import shown_lines
@@ -20,6 +25,8 @@ if TYPE_CHECKING:
 NUMBER, DIFFERENCE, INTERVAL, VERDICT = 7, 8, 18, 15
 NAME_LEAST, NAME_MOST = 10, 26
 PICTURE = 23
+ALIKE_LINES = 40
+"""Lines of a sentence that many numbers may share."""
 NOTHING = "No example is in both runs, so there is nothing to compare."
 
 
@@ -49,7 +56,7 @@ class PairedNumbers(LineView):
 
 
 def number_lines(found: Comparison, letter: str, width: int) -> Iterator[Line]:
-    """Every number, what its difference tells, what to doubt, and what is not paired.
+    """Every number, what the reward tells, what to doubt, what is not paired, then the others.
 
     Args:
         letter: What the second run is called.
@@ -58,15 +65,26 @@ def number_lines(found: Comparison, letter: str, width: int) -> Iterator[Line]:
         yield from wrapped("· ", NOTHING, "muted", width)
         return
     yield from _table(found, letter, width)
-    for one in found.figures:
-        if told := figure_sentence(one, found):
-            yield from wrapped("· ", told, "muted", width)
+    if told := figure_sentence(found.reward, found):
+        yield from wrapped("· ", told, "muted", width)
     yield from wrapped("· ", f"reward {gate_sentence(found.reward, letter)}", "muted", width)
     for doubt in found.doubts:
         yield from wrapped("! ", one_line(lettered(doubt, letter), 400), "warn", width)
     for why, count in found.unpaired.items():
         told = f"not paired: {plural(count, 'example')} {lettered(why, letter)}"
         yield from wrapped("· ", told, "muted", width)
+    for told in _metric_sentences(found):
+        yield from wrapped("· ", told, "muted", width, ALIKE_LINES)
+
+
+def _metric_sentences(found: Comparison) -> Iterator[str]:
+    """What the numbers beside the reward tell; those that tell the same share a sentence."""
+    names: dict[str, list[str]] = {}
+    for one in found.figures:
+        if not one.is_reward and (told := figure_text(one, found)):
+            name = one.name if one.name not in UNITS else UNITS[one.name].partition(",")[0]
+            names.setdefault(told, []).append(one_line(name, NAME_MOST))
+    yield from (f"{', '.join(alike)} {told}" for told, alike in names.items())
 
 
 UNITS = {"calls": "tool calls", "time": "time, seconds"}
@@ -128,8 +146,8 @@ def interval_picture(one: PairedFigure, width: int) -> str:
     return "".join(cells)
 
 
-def wrapped(sign: str, text: str, ink: str, width: int) -> Iterator[Line]:
-    """A sentence after a sign of two cells."""
-    lines, _ = shown_lines(text, max(width - 2, 8), 8)
+def wrapped(sign: str, text: str, ink: str, width: int, most: int = 8) -> Iterator[Line]:
+    """A sentence after a sign of two cells, in so many lines at most."""
+    lines, _ = shown_lines(text, max(width - 2, 8), most)
     for at, part in enumerate(lines):
         yield (sign if at == 0 else "  ", ink), (part, ink)
