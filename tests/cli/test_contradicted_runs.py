@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import csv
 import json
+import math
 import shutil
 from collections.abc import Callable
 from pathlib import Path
@@ -71,6 +72,12 @@ COUNTS = "the rows count"
         (
             {"avg_metrics": {"ok": 0.25, "num_turns": 2.0}},
             "metadata.json says avg_metrics.ok 0.25, the rows come to 0.5",
+        ),
+        ({"avg_reward": math.nan}, "metadata.json says avg_reward nan, the rows come to 0.5"),
+        ({"avg_reward": "high"}, "metadata.json says avg_reward high, the rows come to 0.5"),
+        (
+            {"avg_reward": 10**400},
+            f"metadata.json says avg_reward 1{'0' * 18}…, the rows come to 0.5",
         ),
         ({"avg_error": 0.5}, "metadata.json says avg_error 0.5, the rows come to 0"),
         (

@@ -138,7 +138,7 @@ def test_rewards_that_are_known_to_be_outside_are_refused(
         ("width(rewrd) < 0.1", (), "Did you mean reward?"),
         ("width(exakt) < 0.1 and low(reward) > x", (), "character 38"),
         ("width(exakt) < 0.1", (), "Did you mean exact?"),
-        ("errored > 3", (), "errored has no interval"),
+        ("errored > 3", (), "errored has no interval. Write one of a mean, as width(reward) < 0.1"),
         ("width(pass@1) < 0.1", (), "pass@1"),
         ("width(reward) < 0.1", ("-N",), "all rollouts are generated"),
     ],

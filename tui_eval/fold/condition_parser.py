@@ -70,8 +70,11 @@ def check_names(
         if one.name in known:
             continue
         shown = one_line(one.name, 60)
-        what = f"there is no {shown} here" if one.function else f"{shown} has no interval"
-        hint = nearest(one.name, known) or f"There are {', '.join(map(_shown, names))}"
+        what, others = f"there is no {shown} here", f"There are {', '.join(map(_shown, names))}"
+        if not one.function:
+            what = f"{shown} has no interval"
+            others = "Write one of a mean, as width(reward) < 0.1"
+        hint = nearest(one.name, known) or others
         wrong.append((one.at, what, hint))
     if wrong:
         raise ConditionError(condition.where, wrong)

@@ -9,7 +9,8 @@ from pathlib import Path
 from typing import Any
 
 from tui_eval.events import RolloutFinished, RowsTakenBack
-from tui_eval.fold.saved_values import mapping, number_of
+from tui_eval.fold.saved_values import mapping, number_of, score_of
+from tui_eval.printable import one_line
 from tui_eval.runs.facts import count_of, read_metadata, told_date
 from tui_eval.runs.layout import RunDir
 from tui_eval.runs.placing import REPEATS_TOLD, Placing
@@ -20,6 +21,8 @@ TOLERANCE = 1e-6
 NEAR_S = 36 * 3600.0
 """Dates without a time zone are no nearer to the rows."""
 COUNT = "the rows count"
+TEXT_MOST = 20
+"""So much is shown of what stands in place of a number."""
 
 
 class RowSums:
@@ -124,12 +127,12 @@ def _means(metadata: Mapping[str, Any], sums: RowSums) -> Iterator[str]:
             says = f"metadata.json says {finished} rollouts finished"
             yield f"{says}, the rows show {sums.rows}: {COUNT}"
         return
-    told = number_of(metadata.get("avg_reward"))
+    told = score_of(metadata.get("avg_reward"))
     if told is not None and sums.rewarded and not _is_mean_reward(told, sums):
-        yield _differs("avg_reward", told, sums.reward / sums.rewarded)
-    told = number_of(metadata.get("avg_error"))
+        yield _differs("avg_reward", metadata["avg_reward"], sums.reward / sums.rewarded)
+    told = score_of(metadata.get("avg_error"))
     if told is not None and not _near(told, sums.errored / sums.rows):
-        yield _differs("avg_error", told, sums.errored / sums.rows)
+        yield _differs("avg_error", metadata["avg_error"], sums.errored / sums.rows)
     if sums.errored:
         return  # programs take in metrics of such rows in different ways
     for name, told in told_metrics(metadata).items():
@@ -153,8 +156,9 @@ def _near(told: float, found: float) -> bool:
     return not math.isfinite(found) or abs(told - found) <= TOLERANCE * max(1.0, abs(found))
 
 
-def _differs(name: str, told: float, found: float) -> str:
-    texts = [f"{told:.4g}", f"{found:.4g}"]
+def _differs(name: str, said: Any, found: float) -> str:
+    told = number_of(said)
+    texts = [one_line(str(said), TEXT_MOST) if told is None else f"{told:.4g}", f"{found:.4g}"]
     if texts[0] == texts[1]:
         texts = [repr(told), repr(found)]
     return f"metadata.json says {name} {texts[0]}, the rows come to {texts[1]}: {COUNT}"
