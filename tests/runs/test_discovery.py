@@ -119,6 +119,18 @@ def test_a_run_of_ours_is_told_from_its_metadata(here: Path) -> None:
     assert one.date == 1767323045.0
 
 
+@pytest.mark.parametrize(("status", "is_early"), [("stopped early", True), ("stopped", False)])
+def test_a_run_that_stopped_early_says_why(here: Path, status: str, is_early: bool) -> None:
+    why = "width(reward) = 0.39 < 0.4"
+    told = {"status": status, "stopped_because": why}
+    write_run(here / "outputs/evals/e--m/one", [line(0, 0), line(0, 1)], **told)
+    rows = [line(0, 0), line(0, 1), line(1, 0), line(1, 1)]
+    write_run(here / "outputs/evals/e--m/whole", rows, **told)
+    runs = found()
+    assert runs["one"].stopped_early == (why if is_early else "")
+    assert not runs["whole"].stopped_early, "nothing of it is missing"
+
+
 def test_a_running_one_comes_first_with_its_socket(here: Path) -> None:
     run = write_run(here / "outputs/evals/e--m/one", [line(0, 0)])
     write_run(here / "outputs/evals/e--m/two", [line(0, 0)])

@@ -337,6 +337,17 @@ async def test_errors_of_a_run_that_has_not_ended_are_told_as_well() -> None:
         assert "0.54 with errors as 0" in stage.about
 
 
+@pytest.mark.parametrize("size", [(80, 24), (120, 40)])
+async def test_a_run_that_stopped_early_has_ended_well(size: tuple[int, int]) -> None:
+    why = "width(reward) = 0.39 < 0.4"
+    early = found_run("9e8d7c6b", done=48, total=120, n=48, stopped_early=why)
+    async with at_home(Desk([early]), size) as stage:
+        line = stage.list.splitlines()[1]
+        assert line.rstrip().endswith("early 48/120") and "✓" in line
+        assert (f"stopped early: {why}" in stage.about) == (size[0] == 120)
+        assert "r goes on with what is missing" in stage.about
+
+
 async def test_a_narrow_list_leaves_spaces_out_before_the_word_of_a_run() -> None:
     async with at_home(size=(80, 24)) as stage:
         lines = [line.rstrip() for line in stage.list.splitlines()]

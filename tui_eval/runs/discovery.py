@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from tui_eval.errors import RefusedError
+from tui_eval.events import STOPPED_EARLY
 from tui_eval.fold.mean_reward import mean_reward
 from tui_eval.fold.outcome_words import errors_as_0
 from tui_eval.fold.run_state import RunState
@@ -60,6 +61,7 @@ class FoundRun:
         classes: The same by what failed, where the metadata tells that.
         failed_tools: Rollouts with a tool call that went wrong.
         interval_name: What the interval is, as `Mean.interval_name`.
+        stopped_early: Why it stopped before its end by its own numbers; empty where it did not.
         asked: Arguments of the environment and sampling parameters that were given, by name.
     """
 
@@ -83,6 +85,7 @@ class FoundRun:
     classes: Mapping[str, int] = field(default_factory=dict)
     failed_tools: int = 0
     interval_name: str = ""
+    stopped_early: str = ""
 
     @property
     def reward_with_errors(self) -> float | None:
@@ -189,6 +192,8 @@ def describe(run: RunDir) -> FoundRun | None:
         failed_tools=_counts(figures.get("counts")).get("failed_tools", 0),
         interval_name=interval,
     )
+    if facts.get("status") == STOPPED_EARLY and not found.complete:
+        found = replace(found, stopped_early=str(facts.get("stopped_because") or STOPPED_EARLY))
     if is_behind and done is not None:
         return measured(found)
     is_doubtful = not run.is_ours or is_outdated

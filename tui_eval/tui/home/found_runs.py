@@ -18,6 +18,8 @@ if TYPE_CHECKING:
 
 RUNNING = Look("▶", "running", "busy")
 INCOMPLETE = Look("■", "incomplete", "warn")
+EARLY = Look("✓", "early", "good")
+"""Of a run that stopped early by its own numbers."""
 COMPLETE = Look("✓", "complete", "good")
 NOTHING = Look("·", "no rollouts", "muted")
 MANY_ERRORS, ALL_ERRORED = Look("!", "errored", "warn"), Look("✗", "errored", "bad")
@@ -38,10 +40,12 @@ def look_of(one: FoundRun) -> Look:
     """Its glyph, word and ink."""
     if one.running:
         return RUNNING
-    if not one.complete:
+    if not (one.complete or one.stopped_early):
         return INCOMPLETE
     if has_many_errors(one.errored, one.done or 0):
         return ALL_ERRORED if one.errored == one.done else MANY_ERRORS
+    if one.stopped_early:
+        return EARLY
     return NOTHING if one.done == 0 else COMPLETE
 
 
@@ -56,7 +60,7 @@ def done_text(one: FoundRun) -> str:
 def stands_text(one: FoundRun) -> str:
     """How a run stands, in words: how far one is that has not ended well."""
     look = look_of(one)
-    far = f" {done_text(one)}" if look in (RUNNING, INCOMPLETE) else ""
+    far = f" {done_text(one)}" if look in (RUNNING, INCOMPLETE, EARLY) else ""
     return f"{look.word}{far}".rstrip()
 
 

@@ -67,6 +67,8 @@ def _facts_of_run(one: FoundRun, width: int) -> Line:
             else f", 95 % {interval_text(one.low, one.high)}"
         )
         facts.append((f"{one.n:,} with a reward{interval}", ""))
+    if one.stopped_early:
+        facts.append((f"stopped early: {one_line(one.stopped_early, ASKED_MOST)}", ""))
     if one.errored:
         if (zeros := one.reward_with_errors) is not None:
             facts.append((f"{reward_text(zeros)} with errors as 0", ""))

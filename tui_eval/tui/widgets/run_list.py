@@ -154,8 +154,8 @@ class RunList(LineView):
         one = self.runs.shown[index]
         told = (one.env_id, one.model, one.reward, one.low, one.high, one.n, one.done, one.total)
         day = int(self.now() // 3600)  # a date is told otherwise the next day
-        stands = (one.errored, one.failed_tools, one.running, one.saved, self.runs.letter(one))
-        return (*told, one.date, *stands, day, self._columns)
+        stands = (one.errored, one.failed_tools, one.running, one.saved, one.stopped_early)
+        return (*told, one.date, *stands, self.runs.letter(one), day, self._columns)
 
     @property
     def _columns(self) -> Columns:
