@@ -36,6 +36,8 @@ async def test_a_comparison_is_exported_as_markdown_a_table_or_json(
             "| reward | 0.625 | 0.750 | +0.125 | [-0.162, 0.412] | t, 11 df | p = 0.461, " in text
         )
         assert "inconclusive: within chance; 12 examples can show 0.401 or more; about 110" in text
+        assert "\n- reward gate 0.02: inconclusive (B may be at most 0.02 worse than A); " in text
+        assert "\n| time (seconds) | " in text and "\n| tool calls | " in text
         assert f"| 9 | {QUESTIONS[9]} | 0.10 | 1.00 | +0.90 | fixed |" in text
         await stage.press("x", "enter")
         await stage.until(lambda: "there already" in stage.text("keys"))

@@ -81,6 +81,19 @@ async def test_the_gate_has_the_words_of_the_command(tmp_path: Path) -> None:
         assert "; about 4,100 examples have 80 %" in told
 
 
+@pytest.mark.parametrize(("width", "is_cut"), [(80, True), (120, False)])
+async def test_a_doubt_that_is_cut_says_where_it_is_whole(
+    tmp_path: Path, width: int, is_cut: bool
+) -> None:
+    first, second = two_runs(tmp_path)
+    told = json.loads((second / "metadata.json").read_text())
+    (second / "metadata.json").write_text(json.dumps(told | {"avg_reward": 0.123456}))
+    async with comparing(CompareRuns([first, second]), (width, 40)) as stage:
+        doubt = stage.text("compared").splitlines()[-1]
+        assert doubt.startswith(" ! of B metadata.json says avg_reward 0.1235")
+        assert ("…" in doubt) == doubt.rstrip().endswith("whole in pane 2") == is_cut
+
+
 async def test_a_run_is_called_as_it_was_named(tmp_path: Path) -> None:
     run = write_run(tmp_path / "second" / "evals" / "calculator--m", "4f2be235", PASSES["A"])
     async with comparing(runs_screen([tmp_path / "second", run / "results.jsonl"])) as stage:
@@ -95,8 +108,8 @@ async def test_numbers_stand_beside_each_other_with_paired_intervals(tmp_path: P
     async with comparing(runs_screen(two_runs(tmp_path)), (200, 60)) as stage:
         lines = {line.split()[0]: line for line in stage.text("paired-numbers").splitlines()[1:8]}
         assert lines["reward"].split()[1:4] == ["0.625", "0.750", "+0.125"]
-        assert "seconds" in lines["time,"]
-        assert "[-3.426, -1.512]" in lines["time,"] and "▼ lower" in lines["time,"]
+        assert "(seconds)" in lines["time"]
+        assert "[-3.426, -1.512]" in lines["time"] and "▼ lower" in lines["time"]
         assert "= equal" in lines["tool"] and "●" in lines["tool"]
         heads = stage.text("paired-numbers").splitlines()[0]
         assert heads.endswith("B − A, each to its own scale")

@@ -16,7 +16,13 @@ from tui_eval.runs.summary_json import json_line
 from tui_eval.tui.comparison.changes import judged_texts, lettered
 from tui_eval.tui.comparison.comparing import ComparedRuns
 from tui_eval.tui.comparison.text import ToldRun, comparison_object
-from tui_eval.tui.comparison.verdict_words import method_text, tested_text, verdict_text
+from tui_eval.tui.comparison.verdict_words import (
+    figure_name,
+    gate_sentence,
+    method_text,
+    tested_text,
+    verdict_text,
+)
 from tui_eval.tui.copying.whole_texts import WholeText
 from tui_eval.tui.look.figures import EXACT, NONE, interval_text, reward_text, signed_text
 
@@ -70,6 +76,7 @@ def _markdown(found: ComparedRuns, only: str) -> Iterator[str]:
         told = (lettered(note, run.letter) for note in (*compared.doubts, *notes))
         yield from (f"- {_cell(note)}" for note in told)
         if compared.comparable:
+            yield f"- reward {gate_sentence(compared.reward, run.letter)}"
             heads = [first.letter, run.letter, f"{run.letter} − {first.letter}"]
             yield from _numbers(compared, heads)
             yield from _examples(found, compared, only, heads)
@@ -81,7 +88,7 @@ def _numbers(compared: Comparison, heads: list[str]) -> Iterator[str]:
         ["", *heads, "95 %", "interval", "test", "verdict"],
         (
             [
-                one.name,
+                figure_name(one),
                 reward_text(one.first, EXACT),
                 reward_text(one.second, EXACT),
                 signed_text(one.difference.mean, EXACT),

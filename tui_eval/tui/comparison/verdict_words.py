@@ -39,10 +39,17 @@ LOOKS: dict[tuple[Direction, bool], Span] = {
     (Direction.HIGHER, False): ("▲ higher", "strong"),
     (Direction.LOWER, False): ("▼ lower", "strong"),
 }
+UNITS = {"calls": "tool calls", "time": "time (seconds)"}
+"""How a number is called whose name does not tell what it counts."""
 GATE_INKS = {ExitCode.FINISHED: "good", ExitCode.FAILED: "bad"}
 NAME_MOST = 30
 DIGITS = 2
 """Of a number of examples needed: it is an estimate."""
+
+
+def figure_name(one: PairedFigure) -> str:
+    """What a number is called where it stands alone."""
+    return UNITS.get(one.name, one.name)
 
 
 def verdict_look(one: PairedFigure) -> Span:

@@ -38,8 +38,8 @@ EXAMPLE = 10
 """Cells for the name of an example."""
 ERRORS, FIGURES, QUESTION_LEAST = 8, 49, 20
 """Cells for the errors of an example, for all its figures, and for its question at least."""
-INTERVAL, METRIC_FIGURES = 16, 23
-"""Cells for the interval of a metric, and for that and its mean."""
+METRIC = 7
+"""Cells for the mean of a metric."""
 HISTOGRAM_LINES = 3
 TREND_LINES = 2
 SMALL = 0.1
@@ -177,13 +177,14 @@ def _metrics(state: RunState, width: int) -> Iterator[Line]:
     name_width = max(min(longest, width - 24), 8)
     yield ((left("metric", name_width) + "   mean  95 % interval", "faint"),)
     means = [_metric_mean(state, name) for name in names]
-    estimators = _estimators(means, width - name_width - METRIC_FIGURES)
-    for name, mean, estimator in zip(names, means, estimators, strict=True):
-        interval = f"  {interval_text(mean.low, mean.high) or NONE}"
+    intervals = [f"  {interval_text(mean.low, mean.high) or NONE}" for mean in means]
+    cells = max(map(len, intervals))
+    estimators = _estimators(means, width - name_width - METRIC - cells)
+    for name, mean, interval, estimator in zip(names, means, intervals, estimators, strict=True):
         spans: list[Span] = [
             (left(one_line(name, NAME_MOST), name_width), ""),
-            (right(reward_text(mean.mean), 7), "strong"),
-            (left(interval, INTERVAL) if estimator else interval, "muted"),
+            (right(reward_text(mean.mean), METRIC), "strong"),
+            (left(interval, cells) if estimator else interval, "muted"),
             (estimator, "faint"),
         ]
         if name not in no_number:
@@ -203,9 +204,9 @@ def _metric_mean(state: RunState, name: str) -> Mean:
 
 def _estimators(means: list[Mean], room: int) -> list[str]:
     """What gave each interval: in full or in a word where all have room for it, else not."""
-    for form in (r".+", r"\w+"):
+    for gap, form in (("  ", r".+"), (" ", r"\w+")):
         found = [re.match(form, mean.estimator) for mean in means]
-        texts = [f" {one[0]}" if one else "" for one in found]
+        texts = [gap + one[0] if one else "" for one in found]
         if max(map(len, texts)) <= room:
             return texts
     return [""] * len(means)

@@ -181,8 +181,11 @@ class ComparedHeader(LineView, can_focus=False):
         for doubt in found.doubts[:1]:
             more = len(found.doubts) - 1
             pane = "compare.numbers" if found.comparable else "compare.examples"
-            note = f" · {plural(more, 'more doubt')} in pane {key_for(pane)}" if more else ""
             told = one_line(lettered(doubt, letter), 400)
+            note = plural(more, "more doubt") if more else ""
+            if not note and cell_len(told) > self.line_width - 3:
+                note = "whole"
+            note = f" · {note} in pane {key_for(pane)}" if note else ""
             told = cut(told, self.line_width - 3 - len(note))
             yield ("! ", "warn"), (told, "warn"), (note, "faint")
 

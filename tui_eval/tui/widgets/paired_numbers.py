@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 from tui_eval.printable import one_line
 from tui_eval.tui.comparison.changes import lettered
 from tui_eval.tui.comparison.verdict_words import (
+    figure_name,
     figure_sentence,
     figure_text,
     gate_sentence,
@@ -82,17 +83,12 @@ def _metric_sentences(found: Comparison) -> Iterator[str]:
     names: dict[str, list[str]] = {}
     for one in found.figures:
         if not one.is_reward and (told := figure_text(one, found)):
-            name = one.name if one.name not in UNITS else UNITS[one.name].partition(",")[0]
-            names.setdefault(told, []).append(one_line(name, NAME_MOST))
+            names.setdefault(told, []).append(one_line(figure_name(one), NAME_MOST))
     yield from (f"{', '.join(alike)} {told}" for told, alike in names.items())
 
 
-UNITS = {"calls": "tool calls", "time": "time, seconds"}
-"""How a number is called whose name does not tell what it counts."""
-
-
 def _table(found: Comparison, letter: str, width: int) -> Iterator[Line]:
-    names = [one_line(UNITS.get(one.name, one.name), NAME_MOST) for one in found.figures]
+    names = [one_line(figure_name(one), NAME_MOST) for one in found.figures]
     name = min(max(NAME_LEAST, *map(len, names)), NAME_MOST)
     taken = 2 * NUMBER + DIFFERENCE + 1
     name = min(name, max(width - taken - INTERVAL - VERDICT, NAME_LEAST))
