@@ -55,6 +55,27 @@ def test_a_second_pilot_measures_what_else_is_assumed(program: Program, runs: li
     assert "Assumed" not in program.run("plan", *runs[:2]).out
 
 
+def test_rollouts_that_tell_no_tokens_are_not_taken_as_free(
+    program: Program, runs: list[str]
+) -> None:
+    def tokens(path: Path) -> float:
+        needed = json.loads(program.run("plan", str(path), "--json").out)["needs"][0]
+        return float(needed["tokens"] / needed["rollouts"])
+
+    told, partly = (program.folder / name for name in ("told", "partly"))
+    for path, every in ((told, 1), (partly, 2)):
+        shutil.copytree(runs[0], path)
+        lines = (path / "results.jsonl").read_text().splitlines()
+        rows = [json.loads(line) for line in lines]
+        usage = {"token_usage": {"input_tokens": 100, "output_tokens": 50}}
+        texts = [
+            json.dumps(row | (usage if place % every == 0 else {"token_usage": None}))
+            for place, row in enumerate(rows)
+        ]
+        (path / "results.jsonl").write_text("\n".join(texts) + "\n")
+    assert tokens(told) == tokens(partly) == 150
+
+
 def test_one_rollout_an_example_says_less(program: Program, runs: list[str]) -> None:
     done = program.run("plan", runs[2])
     assert done.code == 0

@@ -151,6 +151,16 @@ def test_unequal_numbers_of_rollouts_are_a_doubt() -> None:
     assert compare_runs([first, first])[0].doubts == []
 
 
+def test_examples_that_ask_the_same_are_one_and_that_is_told() -> None:
+    first, second = (side({name: [1.0] for name in "abcdefgh"}) for _ in range(2))
+    asked = replace(first, digests=first.digests | {6: b"a", 7: b"a"})
+    (found,) = compare_runs([asked, second])
+    assert found.reward.difference.n == 6
+    told = "of the first run 2 examples ask the same as others, and count as one with them"
+    assert told in found.doubts
+    assert not any("ask the same" in doubt for doubt in compare_runs([first, second])[0].doubts)
+
+
 def test_two_runs_of_one_configuration_are_a_noise_floor() -> None:
     names = "abcdefgh"
     base = side({name: [0.5, 0.5] for name in names})

@@ -109,7 +109,7 @@ class GateReport:
         return None if first is None or second is None else second - first
 
     def object(self) -> dict[str, Any]:
-        """All of it; `docs/analysing.md` describes the keys."""
+        """All of it; `docs/deciding.md` describes the keys."""
         worst = max((one.gate.code for one in self.gated), key=SEVERITY.index)
         return {
             "version": VERSION,

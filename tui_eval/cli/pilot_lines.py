@@ -69,11 +69,11 @@ def _assumed(plan: Plan) -> Iterator[str]:
 
 
 def _spent(summary: Summary, need: Need) -> tuple[float | None, float | None]:
-    """Tokens and dollars of one run, if its rollouts spend what those of the pilot did."""
+    """Tokens and dollars of one run, as the pilot's rollouts that tell theirs spent them."""
     read, written = summary.told_tokens
-    if not summary.finished or written is None:
+    if not summary.with_usage or written is None:
         return None, None
-    share = need.rollouts / summary.finished
+    share = need.rollouts / summary.with_usage
     cost = None if summary.cost is None else summary.cost * share
     return ((read or 0) + written) * share, cost
 

@@ -37,6 +37,12 @@ def _unlike_examples(first: Side, second: Side, counts: tuple[int, int, int]) ->
     elif first.untold or second.untold:
         which = "first" if first.untold else "second"
         yield f"the rows of the {which} run do not say what was asked, and cannot be paired"
+    for which, run in (("first", first), ("second", second)):
+        if count := len(run.digests) - len(set(run.digests.values())):
+            ask = "1 example asks the same as another, and counts as one with it"
+            if count > 1:
+                ask = f"{count:,} examples ask the same as others, and count as one with them"
+            yield f"of the {which} run {ask}"
     environments = [first.environment, second.environment]
     if all(environments) and environments[0] != environments[1]:
         names = ", ".join(map(str, environments))
