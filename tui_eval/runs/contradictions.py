@@ -100,7 +100,7 @@ def _settings(
     told = count_of(metadata.get("num_examples")), count_of(metadata.get("rollouts_per_example"))
     asked = count_of(facts.get("num_examples")), count_of(facts.get("rollouts_per_example"))
     says = f"{run.metadata.name} says num_examples {told[0]} and rollouts_per_example {told[1]}, "
-    has_shape = all(told) and "groups" not in facts  # a program may give groups of several sizes
+    has_shape = all(told) and not facts.get("groups")  # a program may give groups of several sizes
     if has_shape and asked != told and run.is_ours:
         yield f"{says}run.toml says {asked[0]} and {asked[1]}: run.toml counts"
     elif has_shape and (shape[0] > told[0] or shape[1] > told[1]):
