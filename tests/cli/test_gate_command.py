@@ -131,7 +131,7 @@ def test_the_json_has_all_that_the_verdict_stands_on(
     code, out, _ = gate(capsys, *runs, "--margin", "0.04")
     assert code == 0
     assert "B − A +0.010" in out and "t, 39 df" in out and "40 examples" in out
-    assert f"power {100 * told['power']:.0f} %" in out and "8 times of 10" in out
+    assert f"power {100 * told['power']:.0f} %" in out and "examples have 80 %" in out
 
 
 def test_runs_are_named_as_everywhere(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

@@ -43,6 +43,12 @@ def test_the_interval_alone_decides(low: float, high: float, code: ExitCode) -> 
     assert judge_gate(difference(low, high, 5)).code is INCONCLUSIVE
 
 
+def test_what_is_surely_worse_than_the_margin_is_told_as_that() -> None:
+    assert judge_gate(difference(-0.3, -0.021)).why == "worse by more than the margin"
+    unsure = "worse, and perhaps by more than the margin"
+    assert judge_gate(difference(-0.3, -0.019)).why == unsure
+
+
 def test_no_pair_is_nothing_measured() -> None:
     assert judge_gate(paired_difference([], [])).code is NOTHING
 

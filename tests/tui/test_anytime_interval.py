@@ -9,7 +9,7 @@ from tui_eval.events import STOPPED_EARLY, RunFinished
 from tui_eval.fold.run_state import RunState
 from tui_eval.tui.look.ink import Line
 from tui_eval.tui.numbers.lines import numbers
-from tui_eval.tui.widgets.header import status, title
+from tui_eval.tui.widgets.header import progress, status, title
 
 
 def run(until: str) -> RunState:
@@ -43,6 +43,8 @@ def test_a_run_that_stopped_early_has_ended_well() -> None:
     assert status(state, True, False, 1060.0) == ("✓ stopped early after 1:00", "good")
     first = next(iter(numbers(state, 80))).line
     assert text_of(first) == "✓ width(reward) = 0.4 < 0.5" and first[0][1] == "good"
+    for text in (text_of(progress(state, 1060.0, 120)), shown(state)[1]):
+        assert "140 missing" in text and "waiting" not in text
 
 
 @pytest.mark.parametrize("width", [48, 64, 80, 120])

@@ -63,7 +63,9 @@ def judge_gate(
     if low > -margin:
         return Gate(ExitCode.FINISHED, "no worse by more than the margin", power)
     if high < 0:
-        return Gate(ExitCode.FAILED, "worse, and not surely within the margin", power)
+        how = "worse" if high < -margin else "worse, and perhaps"
+        why = f"{how} by more than the margin"
+        return Gate(ExitCode.FAILED, why, power)
     why = "it may be worse by more than the margin, and may be no worse"
     return Gate(ExitCode.INCONCLUSIVE, why, power)
 

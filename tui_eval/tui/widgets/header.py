@@ -282,7 +282,7 @@ def _states(state: RunState, words: int, is_tight: bool) -> list[Line]:
         (
             0 if is_tight else state.waiting,
             "·",
-            "missing" if state.is_settled else "waiting",
+            "waiting" if state.end is None else "missing",
             "muted",
         ),
         (state.errored, "✗", "errors" if state.errored != 1 else "error", "bad"),
