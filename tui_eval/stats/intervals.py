@@ -14,6 +14,8 @@ from tui_eval.stats.student_t import Z95, t_quantile
 
 AGREEING = 15
 """So many examples whose rollouts disagree are half of what is believed of the standard error."""
+AGREEING_EACH = 2.5
+"""Or this times the rollouts of an example, if more: the more there are, the more it can jump."""
 
 Interval = tuple[float, float]
 
@@ -48,7 +50,7 @@ def effective_number(
     if se is None or not disagreeing or not 0.0 < share < 1.0:
         return float(groups)
     measured = n * se * se / (share * (1 - share))
-    believed = disagreeing / (disagreeing + AGREEING)
+    believed = disagreeing / (disagreeing + max(AGREEING, AGREEING_EACH * size))
     effect = (1 - believed) * size + believed * min(max(measured, 1.0), n)
     return n / effect
 
