@@ -136,6 +136,17 @@ def test_a_metric_that_is_nowhere_is_refused_with_the_nearest(
     assert json.loads(said.out)["status"] == "refused"
 
 
+def test_names_that_are_nowhere_are_told_beside_what_does_not_parse(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    run = saved(tmp_path, HALF)
+    asked = ("low(brevty) < 0.5", "errored >", "mean(reward) < 0.1")
+    assert cli(["report", run, *(part for one in asked for part in ("--fail-if", one))]) == 2
+    said = capsys.readouterr().err
+    assert said.count("error: ") == 2
+    assert "Did you mean brevity?" in said and "errored is compared with a number" in said
+
+
 def test_a_run_of_ours_is_judged(program: Program) -> None:
     done = program.run("word-guess", "-m", "demo", "-n", "2", "-r", "2", "-s")
     assert done.code == 0, done

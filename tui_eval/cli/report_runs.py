@@ -54,7 +54,7 @@ def command(
 
     runs, faults = _runs_to_report(paths)
     conditions, wrong = parse_conditions(fail_if, "--fail-if")
-    found = [] if faults or wrong else [_Read.of(run, as_json, len(runs)) for run in runs]
+    found = [] if faults else [_Read.of(run, as_json, len(runs)) for run in runs]
     wrong += [fault for one in found for fault in name_faults(conditions, one.summary)]
     if faults := faults + list(dict.fromkeys(wrong)):
         if as_json:
