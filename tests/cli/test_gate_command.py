@@ -107,8 +107,9 @@ def test_the_exit_code_is_the_verdict(
     runs = saved(tmp_path, "a", first), saved(tmp_path, "b", second)
     found, out, _ = gate(capsys, *runs)
     assert found == code, out
-    assert out.startswith(f"{WORDS[code].upper()}: reward"), out
-    assert ("power" in out.splitlines()[1]) is (code != 7)
+    lines = out.splitlines()
+    assert lines[code != 7].startswith(f"{WORDS[code].upper()}: reward"), out
+    assert lines[0].startswith("Power ") is (code != 7), "before it judges"
     found, whole, told = gate_json(capsys, *runs)
     assert (found, whole["status"], told["status"], told["exit_code"]) == (
         *(code, WORDS[code], WORDS[code]),
@@ -131,7 +132,7 @@ def test_the_json_has_all_that_the_verdict_stands_on(
     code, out, _ = gate(capsys, *runs, "--margin", "0.04")
     assert code == 0
     assert "B − A +0.010" in out and "t, 39 df" in out and "40 examples" in out
-    assert f"power {100 * told['power']:.0f} %" in out and "examples have 80 %" in out
+    assert f"Power {100 * told['power']:.0f} %" in out and "examples have 80 %" in out
 
 
 def test_runs_are_named_as_everywhere(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -152,7 +153,7 @@ def test_those_who_must_decide_can(tmp_path: Path, capsys: pytest.CaptureFixture
         assert (found, told["status"], told["exit_code"]) == (code, "inconclusive", code)
         assert whole["inconclusive"] == decided
         _, out, _ = gate(capsys, *runs, "--inconclusive", decided)
-        assert out.startswith("INCONCLUSIVE: ") and f"--inconclusive {decided}" in out
+        assert "\nINCONCLUSIVE: " in out and f"--inconclusive {decided}" in out
     clear = saved(tmp_path, "c", levels(40, -0.1, 0.01))
     assert gate(capsys, runs[0], clear, "--inconclusive", "pass")[0] == 5
     assert gate(capsys, runs[0], saved(tmp_path, "d", []), "--inconclusive", "pass")[0] == 7

@@ -48,11 +48,11 @@ class GateReport:
         return int(max(map(self.code, self.gated), key=SEVERITY.index))
 
     def lines(self) -> Iterator[str]:
-        """The verdict and the power of each number, then what speaks against the comparison."""
+        """The power and then the verdict of each number, and what speaks against the comparison."""
         for one in self.gated:
-            yield self.verdict_line(one)
             if told := self.power_line(one):
-                yield f"  {told}"
+                yield f"{told[0].upper()}{told[1:]}"
+            yield self.verdict_line(one)
         yield from (f"  ! {doubt}" for doubt in self.doubts())
 
     def verdict_line(self, one: GatedFigure) -> str:
