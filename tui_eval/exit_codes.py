@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from enum import IntEnum
 
 
@@ -23,3 +24,21 @@ class ExitCode(IntEnum):
     NOTHING_MEASURED = 7
     """There is no number: no rows, no reward, or every rollout errored."""
     INTERRUPTED = 130
+
+
+VERDICTS = {
+    ExitCode.FINISHED: "passed",
+    ExitCode.INCONCLUSIVE: "inconclusive",
+    ExitCode.NOTHING_MEASURED: "nothing measured",
+    ExitCode.FAILED: "failed",
+}
+"""The exit codes of verdicts and their words, from the best to the worst."""
+
+
+def worst_verdict(codes: Iterable[ExitCode]) -> ExitCode:
+    """The worst of several verdicts.
+
+    Args:
+        codes: Keys of `VERDICTS`, at least one.
+    """
+    return max(codes, key=list(VERDICTS).index)

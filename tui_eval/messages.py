@@ -193,7 +193,8 @@ def to_message(value: Any) -> Message:
         ValueError: The role is missing or unknown, or a field has the wrong type.
     """
     if type(value) in MESSAGE_TYPES or isinstance(value, CustomBaseModel):
-        return value  # type: ignore[no-any-return]
+        message: Message = value
+        return message
     if isinstance(value, str):
         return TextMessage(content=value)
     if not isinstance(value, Mapping):

@@ -65,7 +65,7 @@ def test_what_rounding_left_is_no_difference(sum_of_three: float) -> None:
 
 
 def told(text: str) -> str:
-    return parse_condition(text).judge(ESTIMATES.get, COUNTS).told
+    return parse_condition(text).judge(ESTIMATES.get, COUNTS).reason
 
 
 def test_the_values_that_decide_are_told() -> None:
@@ -82,7 +82,7 @@ def test_a_value_is_told_with_the_digits_that_decide() -> None:
     found = parse_condition("mean(reward) < 0.7").judge(
         {"reward": Estimate(0.6999999, 0.6, 0.8)}.get, {}
     )
-    assert found.told == "mean(reward) = 0.6999999 < 0.7"
+    assert found.reason == "mean(reward) = 0.6999999 < 0.7"
 
 
 def faults(text: str) -> list[tuple[int, str]]:

@@ -6,10 +6,9 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from tui_eval.exit_codes import ExitCode
+from tui_eval.exit_codes import VERDICTS, ExitCode, worst_verdict
 from tui_eval.fold.comparison import Comparison
 from tui_eval.fold.gated_figures import NAME_MOST, GatedFigure
-from tui_eval.fold.verdict import SEVERITY, WORDS
 from tui_eval.printable import one_line
 from tui_eval.runs.summary_json import VERSION
 from tui_eval.tui.comparison.changes import lettered
@@ -45,7 +44,7 @@ class GateReport:
     @property
     def exit_code(self) -> int:
         """That of the worst."""
-        return int(max(map(self.code, self.gated), key=SEVERITY.index))
+        return worst_verdict(map(self.code, self.gated))
 
     def lines(self) -> Iterator[str]:
         """The power and then the verdict of each number, and what speaks against the comparison."""
@@ -110,10 +109,10 @@ class GateReport:
 
     def object(self) -> dict[str, Any]:
         """All of it; `docs/deciding.md` describes the keys."""
-        worst = max((one.gate.code for one in self.gated), key=SEVERITY.index)
+        worst = worst_verdict(one.gate.code for one in self.gated)
         return {
             "version": VERSION,
-            "status": WORDS[worst],
+            "status": VERDICTS[worst],
             "exit_code": self.exit_code,
             "margin": self.margin,
             "lower_is_better": self.lower_is_better,

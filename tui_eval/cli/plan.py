@@ -59,9 +59,8 @@ def command(
     from tui_eval.cli.pilot_lines import plan_lines, plan_object
     from tui_eval.cli.report import complain, show, show_faults, show_json
     from tui_eval.errors import RefusedError
-    from tui_eval.exit_codes import ExitCode
+    from tui_eval.exit_codes import VERDICTS, ExitCode
     from tui_eval.fold.pilot import NothingMeasuredError, plan_faults, plan_for
-    from tui_eval.fold.verdict import WORDS
     from tui_eval.runs.summary_json import refused_object, unstarted_object
 
     try:
@@ -76,7 +75,7 @@ def command(
             show_json(refused_object(error.faults))
         return show_faults(error.faults)
     except NothingMeasuredError as error:
-        word = WORDS[ExitCode.NOTHING_MEASURED]
+        word = VERDICTS[ExitCode.NOTHING_MEASURED]
         if as_json:
             show_json(unstarted_object(word, ExitCode.NOTHING_MEASURED, str(error)))
         complain(f"{word}: {error}")

@@ -9,9 +9,9 @@ import click
 
 if TYPE_CHECKING:
     from tui_eval.errors import Fault
+    from tui_eval.fold.condition_verdict import ConditionVerdict
     from tui_eval.fold.run_state import RunState
     from tui_eval.fold.summary import Summary
-    from tui_eval.fold.verdict import Verdict
     from tui_eval.runs.layout import RunDir
 
 
@@ -49,7 +49,7 @@ def command(
     """
     from tui_eval.cli.report import report_run, show_faults, show_json
     from tui_eval.cli.verdicts import parse_conditions
-    from tui_eval.fold.verdict import judge, name_faults
+    from tui_eval.fold.condition_verdict import judge, name_faults
     from tui_eval.runs.summary_json import refused_object
 
     runs, faults = _runs_to_report(paths)
@@ -68,7 +68,7 @@ def command(
     else:
         how: dict[str, Any] = {} if examples is None else {"examples": examples}
         report_run(runs[0], read=found[0].whole, abbreviated=abbreviated, **how)
-    return _tell(verdicts, runs)
+    return _print_verdicts(verdicts, runs)
 
 
 class _Read(NamedTuple):
@@ -106,22 +106,28 @@ def _runs_to_report(paths: tuple[Path, ...]) -> tuple[list[RunDir], list[Fault]]
     return [newest], []
 
 
-def _tell(verdicts: list[Verdict], runs: list[RunDir]) -> int:
-    from tui_eval.cli.verdicts import tell_verdict, worst
+def _print_verdicts(verdicts: list[ConditionVerdict], runs: list[RunDir]) -> int:
+    from tui_eval.cli.verdicts import print_verdict
 
     for verdict, run in zip(verdicts, runs, strict=False):  # without conditions there is none
-        tell_verdict(verdict, str(run.place) if len(runs) > 1 else "")
-    return worst(verdicts) if verdicts else 0
+        print_verdict(verdict, str(run.place) if len(runs) > 1 else "")
+    return _exit_code(verdicts)
 
 
-def _show_objects(objects: list[dict[str, Any]], verdicts: list[Verdict]) -> None:
+def _exit_code(verdicts: list[ConditionVerdict]) -> int:
+    from tui_eval.exit_codes import worst_verdict
+
+    return worst_verdict(one.code for one in verdicts) if verdicts else 0
+
+
+def _show_objects(objects: list[dict[str, Any]], verdicts: list[ConditionVerdict]) -> None:
     from tui_eval.cli.report import show_json
-    from tui_eval.cli.verdicts import verdict_object, worst
+    from tui_eval.cli.verdicts import verdict_object
     from tui_eval.runs.summary_json import several_object
 
-    for told, verdict in zip(objects, verdicts, strict=False):
-        told["verdict"] = verdict_object(verdict)
-    code = worst(verdicts) if verdicts else 0
+    for found, verdict in zip(objects, verdicts, strict=False):
+        found["verdict"] = verdict_object(verdict)
+    code = _exit_code(verdicts)
     show_json(several_object(objects, code) if len(objects) > 1 else objects[0])
 
 

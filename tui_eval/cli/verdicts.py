@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 from typing import Any
 
 from tui_eval.cli.report import complain
 from tui_eval.errors import Fault
 from tui_eval.fold.condition_parser import parse_condition
+from tui_eval.fold.condition_verdict import ConditionVerdict
 from tui_eval.fold.conditions import Condition, ConditionError
-from tui_eval.fold.verdict import SEVERITY, Verdict
 from tui_eval.printable import one_line
 
 SHOWN = 60
@@ -27,8 +27,8 @@ def parse_conditions(texts: Iterable[str], flag: str) -> tuple[list[Condition], 
     return conditions, faults
 
 
-def tell_verdict(verdict: Verdict, of: str = "") -> None:
-    """Says on stderr what decides a verdict that is not `passed`.
+def print_verdict(verdict: ConditionVerdict, of: str = "") -> None:
+    """Prints on stderr what decides a verdict that is not `passed`.
 
     Args:
         of: Which run it is of, where there are several.
@@ -37,19 +37,14 @@ def tell_verdict(verdict: Verdict, of: str = "") -> None:
         complain(f"{of}: {verdict.word}: {why}" if of else f"{verdict.word}: {why}")
 
 
-def worst(verdicts: Sequence[Verdict]) -> int:
-    """The exit code of several verdicts together."""
-    return int(max((one.code for one in verdicts), key=SEVERITY.index))
-
-
-def verdict_object(verdict: Verdict) -> dict[str, Any]:
+def verdict_object(verdict: ConditionVerdict) -> dict[str, Any]:
     """A verdict as JSON data."""
     return {
         "status": verdict.word,
         "exit_code": int(verdict.code),
         "why": verdict.why,
         "conditions": [
-            {"condition": str(one), "is_true": found.truth, "told": found.told}
+            {"condition": str(one), "is_true": found.truth, "reason": found.reason}
             for one, found in verdict.judged
         ],
     }

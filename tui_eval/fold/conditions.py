@@ -81,11 +81,11 @@ class Judged(NamedTuple):
 
     Args:
         truth: None where it hangs on a number that does not exist.
-        told: The comparisons that decide, with their values.
+        reason: The comparisons that decide, with their values.
     """
 
     truth: bool | None
-    told: str
+    reason: str
 
 
 @dataclass(frozen=True, slots=True)
@@ -146,7 +146,7 @@ class Joined:
             if one.truth is decides:
                 return one
         truth = None if any(one.truth is None for one in found) else not decides
-        return Judged(truth, " and ".join(one.told for one in found if one.truth is truth))
+        return Judged(truth, " and ".join(one.reason for one in found if one.truth is truth))
 
     def measures(self) -> Iterator[Measure]:
         """See `Condition`."""

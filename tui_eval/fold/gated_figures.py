@@ -7,11 +7,10 @@ from dataclasses import replace
 from typing import NamedTuple
 
 from tui_eval.errors import Fault, nearest
-from tui_eval.exit_codes import ExitCode
+from tui_eval.exit_codes import VERDICTS, ExitCode
 from tui_eval.fold.compared_side import Side
 from tui_eval.fold.filter_fields import METRIC
 from tui_eval.fold.paired_figures import FIGURES, PairedFigure
-from tui_eval.fold.verdict import WORDS
 from tui_eval.printable import one_line
 from tui_eval.stats.gate import Gate, examples_for_gate, judge_gate
 from tui_eval.stats.paired import NO_DIFFERENCE, PairedDifference
@@ -42,7 +41,7 @@ class GatedFigure(NamedTuple):
     @property
     def word(self) -> str:
         """The verdict."""
-        return WORDS[self.gate.code]
+        return VERDICTS[self.gate.code]
 
 
 def gated_figures(

@@ -11,7 +11,7 @@ from typing import Any
 from tui_eval.events import RolloutFinished, RowsTakenBack
 from tui_eval.fold.saved_values import mapping, number_of, score_of
 from tui_eval.printable import one_line
-from tui_eval.runs.facts import count_of, read_metadata, told_date
+from tui_eval.runs.facts import count_of, read_metadata, recorded_date
 from tui_eval.runs.layout import RunDir
 from tui_eval.runs.placing import REPEATS_TOLD, Placing
 from tui_eval.runs.scan import LineNumbers
@@ -40,7 +40,7 @@ class RowSums:
         self.first, self.last = math.inf, -math.inf
 
     def add(self, events: Iterable[RolloutFinished | RowsTakenBack]) -> None:
-        """Takes in what `Placing.count` tells."""
+        """Takes in what `Placing.count` yields."""
         for event in events:
             if isinstance(event, RowsTakenBack):
                 self.rows -= len(event.rows)
@@ -63,10 +63,10 @@ class RowSums:
                     self.metrics[name] = total + value, n + 1
 
 
-def told_metrics(metadata: Mapping[str, Any]) -> dict[str, float]:
-    """Means of metrics that metadata tells, by name."""
-    told = mapping(metadata.get("avg_metrics")).items()
-    return {str(name): value for name, one in told if (value := number_of(one)) is not None}
+def recorded_means(metadata: Mapping[str, Any]) -> dict[str, float]:
+    """Means of metrics in metadata, by name."""
+    recorded = mapping(metadata.get("avg_metrics")).items()
+    return {str(name): value for name, one in recorded if (value := number_of(one)) is not None}
 
 
 def contradictions(
@@ -97,13 +97,14 @@ def contradictions(
 def _settings(
     run: RunDir, metadata: Mapping[str, Any], facts: Mapping[str, Any], shape: tuple[int, int]
 ) -> Iterator[str]:
-    told = count_of(metadata.get("num_examples")), count_of(metadata.get("rollouts_per_example"))
-    asked = count_of(facts.get("num_examples")), count_of(facts.get("rollouts_per_example"))
-    says = f"{run.metadata.name} says num_examples {told[0]} and rollouts_per_example {told[1]}, "
-    has_shape = all(told) and not facts.get("groups")  # a program may give groups of several sizes
-    if has_shape and asked != told and run.is_ours:
-        yield f"{says}run.toml says {asked[0]} and {asked[1]}: run.toml counts"
-    elif has_shape and (shape[0] > told[0] or shape[1] > told[1]):
+    recorded, requested = _shape_of(metadata), _shape_of(facts)
+    says = f"{run.metadata.name} says num_examples {recorded[0]} and "
+    says = f"{says}rollouts_per_example {recorded[1]}, "
+    # a program may give groups of several sizes
+    has_shape = all(recorded) and not facts.get("groups")
+    if has_shape and requested != recorded and run.is_ours:
+        yield f"{says}run.toml says {requested[0]} and {requested[1]}: run.toml counts"
+    elif has_shape and (shape[0] > recorded[0] or shape[1] > recorded[1]):
         yield f"{says}the rows show {shape[0]} and {shape[1]}: {COUNT}"
     model, counts = metadata.get("model"), facts.get("model")
     if model and counts and model != counts:
@@ -112,8 +113,12 @@ def _settings(
         yield f"{run.metadata.name} says model {model}, {which} {counts}: {count}"
 
 
+def _shape_of(facts: Mapping[str, Any]) -> tuple[int, int]:
+    return count_of(facts.get("num_examples")), count_of(facts.get("rollouts_per_example"))
+
+
 def _date(metadata: Mapping[str, Any], sums: RowSums) -> Iterator[str]:
-    date = told_date(metadata)
+    date = recorded_date(metadata)
     if date and not sums.first - NEAR_S <= date <= sums.last + NEAR_S < math.inf:
         if math.isinf(sums.first):
             return
@@ -128,40 +133,43 @@ def _means(metadata: Mapping[str, Any], sums: RowSums) -> Iterator[str]:
             says = f"metadata.json says {finished} rollouts finished"
             yield f"{says}, the rows show {sums.rows}: {COUNT}"
         return
-    told = score_of(metadata.get("avg_reward"))
-    if told is not None and sums.rewarded and not _is_mean_reward(told, sums):
+    recorded = score_of(metadata.get("avg_reward"))
+    if recorded is not None and sums.rewarded and not _is_mean_reward(recorded, sums):
         yield _differs("avg_reward", metadata["avg_reward"], sums.reward / sums.rewarded)
-    told = score_of(metadata.get("avg_error"))
-    if told is not None and not _near(told, sums.errored / sums.rows):
+    recorded = score_of(metadata.get("avg_error"))
+    if recorded is not None and not _near(recorded, sums.errored / sums.rows):
         yield _differs("avg_error", metadata["avg_error"], sums.errored / sums.rows)
     if sums.errored:
         return  # programs take in metrics of such rows in different ways
-    for name, told in told_metrics(metadata).items():
+    for name, recorded in recorded_means(metadata).items():
         total, n = sums.metrics.get(name, (0.0, 0))
-        if n and not _near(told, total / n) and not _near(told, total / sums.rows):
-            yield _differs(f"avg_metrics.{name}", told, total / n)
+        if n and not _near(recorded, total / n) and not _near(recorded, total / sums.rows):
+            yield _differs(f"avg_metrics.{name}", recorded, total / n)
 
 
-def _is_mean_reward(told: float, sums: RowSums) -> bool:
+def _is_mean_reward(recorded: float, sums: RowSums) -> bool:
     """Whether a number is the mean reward in one of the ways in which it is taken."""
     every = sums.reward / sums.rewarded, sums.reward / sums.rows
     of_examples = [total / n for total, n in sums.by_example.values()]
-    if any(_near(told, one) for one in (*every, sum(of_examples) / len(of_examples))):
+    if any(_near(recorded, one) for one in (*every, sum(of_examples) / len(of_examples))):
         return True
-    left = told * sums.rows - sums.reward  # what rows with an error may have added
+    left = recorded * sums.rows - sums.reward  # what rows with an error may have added
     return sums.errored > 0 and 0.0 <= left <= sums.errored
 
 
-def _near(told: float, found: float) -> bool:
+def _near(recorded: float, found: float) -> bool:
     """Whether two means are the same; one that overflows is not compared."""
-    return not math.isfinite(found) or abs(told - found) <= TOLERANCE * max(1.0, abs(found))
+    return not math.isfinite(found) or abs(recorded - found) <= TOLERANCE * max(1.0, abs(found))
 
 
 def _differs(name: str, said: Any, found: float) -> str:
-    told = number_of(said)
-    texts = [one_line(str(said), TEXT_MOST) if told is None else f"{told:.4g}", f"{found:.4g}"]
+    recorded = number_of(said)
+    texts = [
+        one_line(str(said), TEXT_MOST) if recorded is None else f"{recorded:.4g}",
+        f"{found:.4g}",
+    ]
     if texts[0] == texts[1]:
-        texts = [repr(told), repr(found)]
+        texts = [repr(recorded), repr(found)]
     return f"metadata.json says {name} {texts[0]}, the rows come to {texts[1]}: {COUNT}"
 
 

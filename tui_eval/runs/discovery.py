@@ -22,7 +22,7 @@ from tui_eval.runs.facts import (
     format_of_run,
     modified,
     read_facts,
-    told_date,
+    recorded_date,
     told_shape,
 )
 from tui_eval.runs.formats import episodes
@@ -168,7 +168,7 @@ def describe(run: RunDir) -> FoundRun | None:
     if not run.is_ours and total is not None and done is not None and done > total:
         total = None  # its counts are wrong
     used, errored = numbers.get("n"), facts.get("n_errored")
-    low, high, interval = _told_interval(numbers)
+    low, high, interval = _recorded_interval(numbers)
     is_outdated = low is None and numbers.get("low") is not None
     found = FoundRun(
         run=run,
@@ -181,7 +181,7 @@ def describe(run: RunDir) -> FoundRun | None:
         n=used if isinstance(used, int) else None,
         done=done,
         total=total,
-        date=told_date(facts) or modified(run.results) or modified(run.metadata),
+        date=recorded_date(facts) or modified(run.results) or modified(run.metadata),
         written_at=modified(run.results) or modified(run.metadata),
         pid=held.pid if held is not None else 0,
         socket=held.socket if held is not None else "",
@@ -223,7 +223,7 @@ def measured(found: FoundRun) -> FoundRun:
     )
 
 
-def _told_interval(reward: Mapping[str, Any]) -> tuple[float | None, float | None, str]:
+def _recorded_interval(reward: Mapping[str, Any]) -> tuple[float | None, float | None, str]:
     """The ends and the name of an interval in metadata.
 
     Earlier versions, which told no weight, took 1.96 standard errors: of theirs only Wilson's of

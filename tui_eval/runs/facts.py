@@ -81,13 +81,13 @@ def read_facts(run: RunDir, format: Format) -> dict[str, Any]:
         found = episodes.facts_of(_first(run.results), config)
         return {**found, **metadata, "model": found.get("model") or metadata.get("model")}
     if run.is_ours and (asked := read_asked(run)):
-        return asked | metadata | _as_asked(asked)
+        return asked | metadata | _requested_settings(asked)
     if "run" in metadata and "env_id" not in metadata:
         return prime.facts_of(metadata)
     return metadata
 
 
-def _as_asked(asked: Mapping[str, Any]) -> dict[str, Any]:
+def _requested_settings(asked: Mapping[str, Any]) -> dict[str, Any]:
     """What run.toml says better than metadata.json, which anybody may have changed."""
     shape = count_of(asked.get("examples_taken")), count_of(asked.get("rollouts_per_example"))
     found = {"num_examples": shape[0], "rollouts_per_example": shape[1]} if all(shape) else {}
@@ -135,8 +135,8 @@ def _size_of(groups: Any) -> int | None:
         return None
 
 
-def told_date(facts: Mapping[str, Any]) -> float:
-    """Unix seconds of the date that metadata tells, in one of the ways that there were; or 0."""
+def recorded_date(facts: Mapping[str, Any]) -> float:
+    """Unix seconds of the date in metadata, in one of the ways that there were; or 0."""
     text = " ".join(str(facts[key]) for key in ("date", "time") if isinstance(facts.get(key), str))
     try:
         return datetime.fromisoformat(text).timestamp()
@@ -202,7 +202,7 @@ def told_refused(facts: Mapping[str, Any]) -> int | None:
     return told if type(told) is int and 0 <= told < 1 << 53 else None
 
 
-def told_missing_columns(facts: Mapping[str, Any]) -> dict[str, str]:
+def missing_columns(facts: Mapping[str, Any]) -> dict[str, str]:
     """State columns that no rollout had; see `RunFinished.missing_columns`."""
     pairs = mapping(facts.get("missing_columns")).items()
     return {name: text for name, text in pairs if isinstance(text, str)}

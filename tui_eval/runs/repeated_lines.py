@@ -12,20 +12,20 @@ from tui_eval.runs.placing import Counted
 from tui_eval.runs.row_index import RowIndex
 
 
-def count_once(index: RowIndex, asked: tuple[int, int]) -> Counted:
+def count_once(index: RowIndex, requested: tuple[int, int]) -> Counted:
     """What the rows that an index has come to, each line once; the index knows those then.
 
     Equal lines may be rollouts that came out alike. They are only looked at where there are more
     than were asked for, of as many examples as were.
 
     Args:
-        asked: Examples, and rollouts of each; 0 where nobody told.
+        requested: Examples, and rollouts of each; 0 where not known.
 
     Raises:
         OSError: The file cannot be read.
     """
     index.repeated = frozenset()
-    counted, (examples, each) = _counted(index), asked
+    counted, (examples, each) = _counted(index), requested
     if counted.shape[0] == examples and counted.shape[1] > each > 0:
         index.repeated = frozenset(_repeated_lines(index, each))
         return _counted(index)

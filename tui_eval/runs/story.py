@@ -18,16 +18,16 @@ from tui_eval.events import (
     RolloutFinished,
     RunFinished,
 )
-from tui_eval.runs.contradictions import RowSums, contradictions, told_metrics
+from tui_eval.runs.contradictions import RowSums, contradictions, recorded_means
 from tui_eval.runs.facts import (
     asked_shape,
     format_of_run,
     metadata_fault,
+    missing_columns,
     modified,
     read_facts,
     read_metadata,
     started_event,
-    told_missing_columns,
     told_shape,
 )
 from tui_eval.runs.formats import osmosis
@@ -150,7 +150,7 @@ class Story:
 
     def _start(self, shape: tuple[int, int]) -> list[Event]:
         self._placing = Placing(shape, fixed=self._trusted)
-        self._sums = RowSums(told_metrics(read_metadata(self.run)))
+        self._sums = RowSums(recorded_means(read_metadata(self.run)))
         self._noticed: set[str] = set()
         self._started = started_event(self.run, self.format, self._facts, shape)
         self._started.reading = self._reading
@@ -270,7 +270,7 @@ class Story:
         if not whole and self._facts.get("status") == STOPPED_EARLY:
             status, code = STOPPED_EARLY, 3 if placing.errored else 0
         why = "" if whole else str(self._facts.get("stopped_because") or "")
-        missing = told_missing_columns(self._facts)
+        missing = missing_columns(self._facts)
         told = self._contradictions()
         end = RunFinished(0, self._started.complete_at, status, code, why, missing, told)
         new = [text for text in told if text not in self._noticed]

@@ -13,13 +13,11 @@ from dataclasses import dataclass
 from tui_eval.exit_codes import ExitCode
 from tui_eval.stats.intervals import unseen_share
 from tui_eval.stats.paired import PairedDifference, newcombe
-from tui_eval.stats.power import LEAST_EXAMPLES, LEVEL, POWER
+from tui_eval.stats.power import LEAST_EXAMPLES, LEVEL, MOST_EXAMPLES, POWER
 from tui_eval.stats.student_t import incomplete_beta, noncentral_t_exceeds, t_quantile
 
 MARGIN = 0.02
 """How much worse a run may be where nobody says it."""
-MOST_EXAMPLES = 10**9
-"""Where more would be needed, no number is told."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,4 +1,4 @@
-"""Stops a run early once its rewards tell enough, as its condition says."""
+"""Stops a run early once its rewards are known well enough, as its condition says."""
 
 from __future__ import annotations
 
@@ -26,9 +26,9 @@ class EarlyStop:
         self._hub = hub
         self._warn = warn
         self._seen = -1
-        self._told: set[str] = set()
+        self._warned: set[str] = set()
 
-    def look(self, todo: deque[int]) -> None:
+    def look(self, waiting: deque[int]) -> None:
         """Takes out of what waits to begin all examples that need not, once the condition holds.
 
         Examples of which a rollout has begun are completed: they count as a whole, and what scores
@@ -42,21 +42,21 @@ class EarlyStop:
         if means is None or means.examples == self._seen:
             return
         self._seen = means.examples
-        self._tell_unusable(means, state)
-        truth, told = means.judge()
+        self._warn_unusable(means, state)
+        truth, reason = means.judge()
         if not truth:
             return
         each = state.per_example
-        self.why = f"{told} after {means.examples:,} of {state.total // each:,} examples"
-        waiting = Counter(row // each for row in todo)
-        begun = [row for row in todo if waiting[row // each] < each]
-        todo.clear()
-        todo.extend(begun)
+        self.why = f"{reason} after {means.examples:,} of {state.total // each:,} examples"
+        left = Counter(row // each for row in waiting)
+        begun = [row for row in waiting if left[row // each] < each]
+        waiting.clear()
+        waiting.extend(begun)
         text = f"No further examples begin: {self.why}"
         self._hub.tell(Noticed(0, time.time(), "info", text))
 
-    def _tell_unusable(self, means: AnytimeMeans, state: RunState) -> None:
-        for name in {one.name for one in means.condition.measures()} - self._told:
+    def _warn_unusable(self, means: AnytimeMeans, state: RunState) -> None:
+        for name in {one.name for one in means.condition.measures()} - self._warned:
             shown = one_line(name, 60)
             if name in means.unusable:
                 why = f"a {shown} of {means.unusable[name]}"
@@ -64,5 +64,5 @@ class EarlyStop:
                 why = f"no rollout has a metric {shown}. {nearest(name, state.metrics)}".rstrip()
             else:
                 continue
-            self._told.add(name)
+            self._warned.add(name)
             self._warn(f"--until has no interval of {shown}: {why}. The run goes on to its end")

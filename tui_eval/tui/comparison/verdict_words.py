@@ -6,8 +6,7 @@ from collections.abc import Iterator
 from math import ceil, floor, log10
 from typing import TYPE_CHECKING
 
-from tui_eval.exit_codes import ExitCode
-from tui_eval.fold.verdict import WORDS
+from tui_eval.exit_codes import VERDICTS, ExitCode
 from tui_eval.printable import one_line
 from tui_eval.stats.gate import MARGIN, Gate, examples_for_gate, judge_gate
 from tui_eval.stats.power import LEAST_EXAMPLES
@@ -146,7 +145,7 @@ def figure_text(one: PairedFigure, found: Comparison) -> str:
 def gate_look(one: PairedFigure) -> Span:
     """What `tui-eval gate` says of a number, and its ink."""
     code = judge_gate(one.difference).code
-    return f"gate {MARGIN:g}: {WORDS[code]}", GATE_INKS.get(code, "muted")
+    return f"gate {MARGIN:g}: {VERDICTS[code]}", GATE_INKS.get(code, "muted")
 
 
 def gate_sentence(one: PairedFigure, letter: str) -> str:

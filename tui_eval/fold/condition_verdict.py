@@ -6,7 +6,7 @@ from collections.abc import Iterable, Sequence
 from typing import NamedTuple
 
 from tui_eval.errors import Fault
-from tui_eval.exit_codes import ExitCode
+from tui_eval.exit_codes import VERDICTS, ExitCode
 from tui_eval.fold.condition_parser import check_names
 from tui_eval.fold.conditions import COUNTS, Condition, ConditionError, Estimate, Judged
 from tui_eval.fold.filter_fields import METRIC
@@ -14,23 +14,12 @@ from tui_eval.fold.summary import Summary
 from tui_eval.stats.mean import Mean
 from tui_eval.stats.passk import ks_up_to
 
-WORDS = {
-    ExitCode.FINISHED: "passed",
-    ExitCode.FAILED: "failed",
-    ExitCode.INCONCLUSIVE: "inconclusive",
-    ExitCode.NOTHING_MEASURED: "nothing measured",
-}
-"""The verdicts."""
 
-SEVERITY = tuple(ExitCode(code) for code in (0, 6, 7, 5))
-"""The exit codes of verdicts from the best to the worst."""
-
-
-class Verdict(NamedTuple):
+class ConditionVerdict(NamedTuple):
     """What conditions come to, of one run.
 
     Args:
-        code: One of `WORDS`.
+        code: One of `VERDICTS`.
         why: A sentence for each thing that decides it; none where it passed.
         judged: Every condition, with what it comes to.
     """
@@ -42,7 +31,7 @@ class Verdict(NamedTuple):
     @property
     def word(self) -> str:
         """What it is called."""
-        return WORDS[self.code]
+        return VERDICTS[self.code]
 
 
 def estimates_of(summary: Summary) -> dict[str, Estimate | None]:
@@ -79,7 +68,7 @@ def name_faults(conditions: Iterable[Condition], summary: Summary) -> list[Fault
     return faults
 
 
-def judge(conditions: Sequence[Condition], summary: Summary) -> Verdict:
+def judge(conditions: Sequence[Condition], summary: Summary) -> ConditionVerdict:
     """Fails a run of which a condition is true.
 
     A run in which nothing was measured never passes, nor one that lacks a number which a condition
@@ -88,13 +77,13 @@ def judge(conditions: Sequence[Condition], summary: Summary) -> Verdict:
     estimates = estimates_of(summary)
     counts = {name: getattr(summary, name) for name in COUNTS}
     judged = [(one, one.judge(estimates.get, counts)) for one in conditions]
-    if failed := [found.told for _, found in judged if found.truth]:
-        return Verdict(ExitCode.FAILED, failed, judged)
+    if failed := [found.reason for _, found in judged if found.truth]:
+        return ConditionVerdict(ExitCode.FAILED, failed, judged)
     if not summary.used:
-        return Verdict(ExitCode.NOTHING_MEASURED, [_why_nothing(summary)], judged)
-    if unknown := [found.told for _, found in judged if found.truth is None]:
-        return Verdict(ExitCode.INCONCLUSIVE, unknown, judged)
-    return Verdict(ExitCode.FINISHED, [], judged)
+        return ConditionVerdict(ExitCode.NOTHING_MEASURED, [_why_nothing(summary)], judged)
+    if unknown := [found.reason for _, found in judged if found.truth is None]:
+        return ConditionVerdict(ExitCode.INCONCLUSIVE, unknown, judged)
+    return ConditionVerdict(ExitCode.FINISHED, [], judged)
 
 
 def _why_nothing(summary: Summary) -> str:
