@@ -78,7 +78,7 @@ def test_a_condition_is_judged_by_them() -> None:
     rows = [(row, float(row % 10 < 9)) for row in range(200)]
     assert anytime_means(run(rows[:20], 100)).judge().truth is False
     found = anytime_means(run(rows, 100)).judge()
-    assert found.truth is True and found.told.startswith("width(reward) = 0.")
+    assert found.truth is True and found.reason.startswith("width(reward) = 0.")
     assert anytime_means(run([], 100)).judge().truth is None
 
 
