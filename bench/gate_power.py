@@ -13,8 +13,9 @@ from bench.setting import Setting
 from bench.simulated_rewards import example_levels, passes_of
 from tui_eval.exit_codes import ExitCode
 from tui_eval.stats.gate import MARGIN, judge_gate
-from tui_eval.stats.intervals import t_interval, unseen_share
+from tui_eval.stats.intervals import unseen_share, widened
 from tui_eval.stats.paired import PairedDifference, newcombe, paired_difference
+from tui_eval.stats.student_t import t_quantile
 
 PAIRS = 20_000
 SEED = 32_017
@@ -74,13 +75,14 @@ def _simulate(
 
 
 def _keys(first: np.ndarray, second: np.ndarray, rollouts: int) -> np.ndarray:
-    """What of each pair its gate is made of, in whole numbers, shape (pairs, 3 or 4)."""
+    """What of each pair its gate is made of, in whole numbers, shape (pairs, 4 or 5)."""
     if rollouts == 1:
         parts = (first & second, second & ~first, first & ~second, 1 - (first | second))
         return np.stack([part.sum(1) for part in parts], 1)
     differences = second - first
     shape = [np.full(len(first), size) for size in (first.shape[1], rollouts)]
-    return np.stack([*shape, differences.sum(1), (differences**2).sum(1)], 1)
+    commonest = np.max([(differences == d).sum(1) for d in range(-rollouts, rollouts + 1)], 0)
+    return np.stack([*shape, differences.sum(1), (differences**2).sum(1), commonest], 1)
 
 
 @cache
@@ -94,13 +96,19 @@ def _single(both: int, first: int, second: int, neither: int) -> tuple[ExitCode,
 
 
 @cache
-def _several(n: int, rollouts: int, total: int, squares: int) -> tuple[ExitCode, float]:
+def _several(
+    n: int, rollouts: int, total: int, squares: int, commonest: int
+) -> tuple[ExitCode, float]:
     mean = total / n / rollouts
     spread = squares / rollouts**2 - n * mean**2
     if not squares:
         return _gate(_equal(n))
     se = (spread / (n - 1) / n) ** 0.5
-    return _gate(PairedDifference(n, mean, se, *t_interval(mean, se, n - 1), "t", None))
+    t = t_quantile(0.975, n - 1) * se
+    half = widened(t, n, n - commonest, 1.0)
+    few = n - commonest if half > t else None
+    ends = mean - half, mean + half
+    return _gate(PairedDifference(n, mean, se, *ends, "t", None, scale=1.0, differing=few))
 
 
 def _equal(n: int) -> PairedDifference:

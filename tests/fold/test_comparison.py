@@ -201,9 +201,9 @@ def test_text_and_json_tell_the_same_verdicts() -> None:
         for letter, one, compared in zip("ABC", sides, beside, strict=True)
     ]
     text = "\n".join(comparison_lines(told, None, 0))
-    assert "reward  0.250  0.375  +0.125  [-0.171, 0.421]  inconclusive" in text
+    assert "reward  0.250  0.375  +0.125  [-0.217, 0.467]  inconclusive" in text
     why = "within chance; 8 examples can show 0.408 or more; about 65 needed"
-    assert f"  reward inconclusive: {why}; inside the noise floor of A and B: ±0.421 (" in text
+    assert f"  reward inconclusive: {why}; inside the noise floor of A and B: ±0.467 (" in text
     found = comparison_object(told, None)
     assert [one["mean"] for one in found["rewards"]] == [0.25, 0.375, 0.375]
     assert found["rewards"][0]["method"] == "wilson" and found["rewards"][0]["examples"] == 8

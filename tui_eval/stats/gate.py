@@ -13,8 +13,13 @@ from dataclasses import dataclass
 from tui_eval.exit_codes import ExitCode
 from tui_eval.stats.intervals import unseen_share
 from tui_eval.stats.paired import PairedDifference, newcombe
-from tui_eval.stats.power import LEAST_EXAMPLES, LEVEL, MOST_EXAMPLES, POWER
-from tui_eval.stats.student_t import incomplete_beta, noncentral_t_exceeds, t_quantile
+from tui_eval.stats.power import LEAST_EXAMPLES, LEVEL, POWER, least_number
+from tui_eval.stats.student_t import (
+    incomplete_beta,
+    noncentral_t_exceeds,
+    t_chance,
+    t_quantile,
+)
 
 MARGIN = 0.02
 """How much worse a run may be where nobody says it."""
@@ -80,28 +85,20 @@ def gate_power(found: PairedDifference, margin: float) -> float | None:
 def examples_for_gate(found: PairedDifference, margin: float) -> int | None:
     """About the least number of examples, above the ones there are, with power `POWER`.
 
-    None where these are enough, and where no number below `MOST_EXAMPLES` is.
+    None where these are enough, and where no number up to `power.MOST_EXAMPLES` is.
     """
     chance = _chance(found, margin)
-    few = max(found.n, LEAST_EXAMPLES - 1)
     if chance is None or chance(found.n) >= POWER:
         return None
-    many = few * 2
-    while chance(many) < POWER:
-        few, many = many, many * 2
-        if few > MOST_EXAMPLES:
-            return None
-    while many - few > 1:
-        middle = (few + many) // 2
-        few, many = (few, middle) if chance(middle) >= POWER else (middle, many)
-    return many
+    return least_number(lambda n: chance(n) >= POWER, max(found.n, LEAST_EXAMPLES - 1))
 
 
 def _chance(found: PairedDifference, margin: float) -> Callable[[int], float] | None:
     """Chance of passing what is unchanged, by how many examples there are that differ like these.
 
     Student's t passes where mean + margin > t SE: the left side over SE is noncentral t with the
-    shift margin / SE. Newcombe's interval is of counts: where nothing changed, each pair that
+    shift margin / SE; where few examples differ, the mean has to be above a half width that does
+    not hang on SE as well. Newcombe's interval is of counts: where nothing changed, each pair that
     disagrees falls to either side by a coin. Equal differences stay so.
     """
     if found.table is not None:
@@ -112,14 +109,16 @@ def _chance(found: PairedDifference, margin: float) -> Callable[[int], float] | 
         scale = half / unseen_share(found.n)
         return lambda n: float(n >= LEAST_EXAMPLES and scale * unseen_share(n) < margin)
     if found.se:
-        sd = found.se * math.sqrt(found.n)
-        return lambda n: _t_chance(sd, n, margin) if n >= LEAST_EXAMPLES else 0.0
+        return lambda n: _t_chance(found, n, margin) if n >= LEAST_EXAMPLES else 0.0
     return None
 
 
-def _t_chance(sd: float, n: int, margin: float) -> float:
-    t = t_quantile(1 - LEVEL / 2, n - 1)
-    return noncentral_t_exceeds(t, n - 1, margin * math.sqrt(n) / sd)
+def _t_chance(found: PairedDifference, n: int, margin: float) -> float:
+    se = (found.se or 0.0) * math.sqrt(found.n / n)
+    chance = noncentral_t_exceeds(t_quantile(1 - LEVEL / 2, n - 1), n - 1, margin / se)
+    if found.differing is None:
+        return chance
+    return min(chance, t_chance((margin - found.half_width(n)) / se, n - 1))
 
 
 def _newcombe_chance(table: tuple[int, int, int, int], n: int, margin: float) -> float:

@@ -10,7 +10,7 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 
-from tui_eval.stats.student_t import Z95, t_quantile
+from tui_eval.stats.student_t import Z95
 
 AGREEING = 15
 """So many examples whose rollouts disagree are half of what is believed of the standard error."""
@@ -55,12 +55,6 @@ def effective_number(
     return n / effect
 
 
-def t_interval(mean: float, se: float, df: float) -> Interval:
-    """Student's t interval with `df` > 0 degrees of freedom."""
-    half = t_quantile(0.975, df) * se
-    return mean - half, mean + half
-
-
 def degrees_of_freedom(of_size: Sequence[int]) -> float:
     """Degrees of freedom of the standard error of a pooled mean of groups, two at least.
 
@@ -87,6 +81,23 @@ def unseen_share(groups: int) -> float:
     return float(-math.expm1(math.log(0.025) / groups))
 
 
+def widened(half: float, groups: int, differing: float, scale: float) -> float:
+    """Half the width of Student's t interval, or more where few of `groups` >= 6 examples differ.
+
+    t knows only the spread that was seen, and a handful of examples that differ from all others
+    says little about the rest. Equal examples have `unseen_share`: from there half the width goes
+    over to that of t with every example that differs, until five do, or a third of fewer than 15,
+    or a tenth of more than 50.
+
+    Args:
+        half: That of t.
+        differing: Examples whose value is not the commonest one.
+        scale: How far apart two values can be at most.
+    """
+    believed = min(1.0, differing / max(min(5.0, groups / 3), groups / 10))
+    return max(half, believed * half + (1 - believed) * unseen_share(groups) * scale)
+
+
 def estimator_name(method: str, weight: float | None, n: int) -> str:
     """What gave an interval of `n` rollouts: `Wilson, n_eff 8.3`.
 
@@ -97,6 +108,7 @@ def estimator_name(method: str, weight: float | None, n: int) -> str:
     names = {
         "wilson": "Wilson" if weight in (None, n) else f"Wilson, n_eff {number}",
         "t": f"t, {number} df",
+        "t_widened": f"t, {number} df, widened as few examples differ",
         "bound": "bound for equal examples",
         "anytime": "anytime-valid",
     }

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from array import array
+from collections import Counter
 from typing import NamedTuple
 
 from tui_eval.stats.intervals import (
@@ -12,11 +13,13 @@ from tui_eval.stats.intervals import (
     effective_number,
     estimator_name,
     interval_name,
-    t_interval,
     unseen_share,
+    widened,
     wilson,
 )
-from tui_eval.stats.rewards import TOLERANCE, rounded
+from tui_eval.stats.power import LEAST_EXAMPLES
+from tui_eval.stats.rewards import DIGITS, TOLERANCE, rounded
+from tui_eval.stats.student_t import t_quantile
 
 ROUNDING = 1e-13
 """A sum of squares that is so small a share of its parts is what rounding left of 0."""
@@ -39,8 +42,9 @@ class Mean(NamedTuple):
         se: Standard error, clustered by example (CR1); None below two examples.
         low, high: 95 % interval; None where nothing can be said.
         method: What the interval is: `wilson` on `weight` independent rollouts, `t` with `weight`
-            degrees of freedom, `bound` where all examples are equal, which is what so many equal
-            ones exclude, or `none`. `anytime`: see `fold.anytime`, of the first `weight` examples.
+            degrees of freedom, `t_widened` where few examples differ, `bound` where all are equal,
+            which is what so many equal ones exclude, or `none`. `anytime`: see `fold.anytime`, of
+            the first `weight` examples.
         weight: See `method`; None for the others.
     """
 
@@ -162,6 +166,15 @@ class RunningMean:
         se = math.sqrt(spread * self._groups / (self._groups - 1)) / self.n
         return se if se > TOLERANCE else 0.0
 
+    def _widened(self, half: float) -> float:
+        """Half the width of an interval: that of t, or more where few examples differ."""
+        groups, is_known = self._groups, self._is_share and self._within
+        if not is_known or groups < LEAST_EXAMPLES or half >= unseen_share(groups):
+            return half
+        sums = zip(self._parts, self._sizes, strict=True)
+        counts = Counter(round(part / size, DIGITS) for part, size in sums if size)
+        return widened(half, groups, groups - max(counts.values()), 1.0)
+
     def _interval(self, mean: float, se: float | None) -> tuple[Interval | None, str, float | None]:
         groups = self._groups
         if self._binary and (self._is_share or 0.0 < mean < 1.0):
@@ -169,7 +182,9 @@ class RunningMean:
             return wilson(mean * worth, worth), "wilson", worth
         if se:
             df = degrees_of_freedom(self._of_size)
-            return t_interval(mean, se, df), "t", df
+            half = t_quantile(0.975, df) * se
+            wide = self._widened(half)
+            return (mean - wide, mean + wide), "t" if wide == half else "t_widened", df
         if se is not None and self._is_share and self._within:
             half = unseen_share(groups)
             return (mean - half, mean + half), "bound", None

@@ -7,9 +7,11 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, TypeAlias
 
-from tui_eval.stats.intervals import Interval, t_interval, unseen_share, wilson
-from tui_eval.stats.rewards import TOLERANCE, is_equal
+from tui_eval.stats.intervals import Interval, unseen_share, widened, wilson
+from tui_eval.stats.power import LEAST_EXAMPLES
+from tui_eval.stats.rewards import DIGITS, TOLERANCE, is_equal
 from tui_eval.stats.sign_flip import FLIPS, sign_flips
+from tui_eval.stats.student_t import t_quantile
 
 if TYPE_CHECKING:
     import numpy as np
@@ -28,14 +30,17 @@ class PairedDifference:
         mean: None where there is no pair.
         se: Standard error of the mean; None below two pairs.
         low, high: 95 % interval; None where nothing can be said.
-        method: What the interval is: `newcombe`; `t` with n - 1 degrees of freedom; `bound` where
-            all differences are equal, which is what so many equal ones exclude; or `none`.
+        method: What the interval is: `newcombe`; `t` with n - 1 degrees of freedom; `t_widened`
+            where few differ; `bound` where all differences are equal, which is what so many equal
+            ones exclude; or `none`.
         p: Chance of so great a difference where there is none, two-sided; None where nothing can
             be said.
         test: What `p` is of: `mcnemar` (exact), `sign_flip` (all flips), `sign_flip_drawn`, or
             `none`.
         table: Pairs by which side passes, as `newcombe` takes them; None for other methods.
         scale: How far apart two values can be at most; None where nobody knows.
+        differing: Pairs whose difference is not the commonest one, where they are so few that the
+            interval is wider for it; else None.
     """
 
     n: int
@@ -48,6 +53,14 @@ class PairedDifference:
     test: str = "none"
     table: Table | None = None
     scale: float | None = None
+    differing: int | None = None
+
+    def half_width(self, n: int) -> float:
+        """Half the width of Student's t interval of `n` >= 6 pairs that differ like these do."""
+        half = t_quantile(0.975, n - 1) * (self.se or 0.0) * math.sqrt(self.n / n)
+        if self.differing is None or self.scale is None:
+            return half
+        return widened(half, n, self.differing * n / self.n, self.scale)
 
 
 ROUNDING = 1e-13
@@ -120,7 +133,7 @@ def _difference(pairs: Pairs, p: float | None, test: str, table: Table | None) -
     se = _standard_error(differences, mean) if n > 1 else None
     all_equal = is_equal(float(differences.max()), float(differences.min()))
     ends: Interval | None = None
-    method = "none"
+    method, differing = "none", None
     if all_equal and (table is None or abs(mean) <= TOLERANCE):
         if scale is not None and n > 1:
             half = unseen_share(n) * scale
@@ -128,12 +141,27 @@ def _difference(pairs: Pairs, p: float | None, test: str, table: Table | None) -
     elif table is not None:
         ends, method = newcombe(*table), "newcombe"
     elif se:
-        ends, method = t_interval(mean, se, n - 1), "t"
+        half = t_quantile(0.975, n - 1) * se
+        wide, differing = _widened(half, differences, scale)
+        ends, method = (mean - wide, mean + wide), "t" if differing is None else "t_widened"
     if ends and scale is not None:
         ends = max(ends[0], -scale), min(ends[1], scale)
     low, high = ends or (None, None)
     shown = table if method == "newcombe" else None
-    return PairedDifference(n, mean, se, low, high, method, p, test, shown, scale)
+    return PairedDifference(n, mean, se, low, high, method, p, test, shown, scale, differing)
+
+
+def _widened(half: float, differences: np.ndarray, scale: float | None) -> tuple[float, int | None]:
+    """Half the width of an interval and, where it is not that of t, how few pairs differ."""
+    import numpy as np
+
+    n = len(differences)
+    if scale is None or n < LEAST_EXAMPLES or half >= unseen_share(n) * scale:
+        return half, None
+    _, counts = np.unique(np.round(differences, DIGITS), return_counts=True)
+    differing = n - int(counts.max())
+    wide = widened(half, n, differing, scale)
+    return wide, differing if wide > half else None
 
 
 def _standard_error(differences: np.ndarray, mean: float) -> float:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 
 from tui_eval.stats.student_t import t_quantile
 
@@ -31,22 +32,38 @@ def smallest_difference(sd: float, n: int) -> float | None:
     return (t_quantile(1 - LEVEL / 2, n - 1) + t_quantile(POWER, n - 1)) * sd / math.sqrt(n)
 
 
-def examples_needed(sd: float, difference: float) -> int | None:
+def least_number(is_enough: Callable[[int], bool], above: int) -> int | None:
+    """The least number above one that is enough; None beyond `MOST_EXAMPLES`.
+
+    Args:
+        is_enough: False up to some number, and true from there on.
+    """
+    few, many = above, max(2 * above, 1)
+    while not is_enough(many):
+        few, many = many, many * 2
+        if few > MOST_EXAMPLES:
+            return None
+    while many - few > 1:
+        middle = (few + many) // 2
+        few, many = (few, middle) if is_enough(middle) else (middle, many)
+    return many
+
+
+def examples_needed(
+    sd: float, difference: float, half_width: Callable[[int], float] | None = None
+) -> int | None:
     """The least number of pairs whose smallest difference is this one; None beyond `MOST_EXAMPLES`.
 
     Args:
         sd: Standard deviation of the differences of the examples.
         difference: True difference that is to be shown; its sign does not matter.
+        half_width: What half the interval of so many pairs is at least; the difference is to be
+            beyond it.
     """
-    if (smallest_difference(sd, MOST_EXAMPLES) or 0.0) > abs(difference):
-        return None
-    few, many = LEAST_EXAMPLES, LEAST_EXAMPLES
-    while (smallest_difference(sd, many) or 0.0) > abs(difference):
-        few, many = many, many * 2
-    while few < many:
-        middle = (few + many) // 2
-        if (smallest_difference(sd, middle) or 0.0) > abs(difference):
-            few = middle + 1
-        else:
-            many = middle
-    return many
+
+    def is_enough(n: int) -> bool:
+        least = smallest_difference(sd, n)
+        beyond = half_width is None or half_width(n) <= abs(difference)
+        return beyond and least is not None and least <= abs(difference)
+
+    return least_number(is_enough, LEAST_EXAMPLES - 1)

@@ -10,6 +10,8 @@ if TYPE_CHECKING:
 
 TOLERANCE = 1e-9
 """Rewards that are no further apart are equal; above 1 this is a share of the greater one."""
+DIGITS = 9
+"""Decimals of `TOLERANCE`."""
 
 GREATEST = 1e100
 """The greatest size of a reward that goes into a mean: its square is still a finite float."""

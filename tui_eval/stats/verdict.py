@@ -58,9 +58,14 @@ def judge(found: PairedDifference, p: float | None) -> Verdict:
         return Verdict(Direction.HIGHER if mean > 0 else Direction.LOWER)
     sd = None if found.se is None else found.se * math.sqrt(n)
     detectable = smallest_difference(sd, n) if sd else None
+    few_differ = found.differing is not None
+    if detectable is not None and few_differ:
+        detectable = max(detectable, found.half_width(n))
     if sd == 0 and n >= LEAST_EXAMPLES and found.high is not None:
         detectable = found.high - mean
-    needed = examples_needed(sd, mean) if sd and not is_equal(mean, 0.0) else None
+    needed = None
+    if sd and not is_equal(mean, 0.0):
+        needed = examples_needed(sd, mean, found.half_width if few_differ else None)
     why = "within chance"
     if below or beyond:
         raised = found.p is not None and found.p < LEVEL <= (found.p if p is None else p)

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 from tui_eval.exit_codes import VERDICTS, ExitCode
 from tui_eval.printable import one_line
 from tui_eval.stats.gate import MARGIN, Gate, examples_for_gate, judge_gate
+from tui_eval.stats.intervals import estimator_name
 from tui_eval.stats.power import LEAST_EXAMPLES
 from tui_eval.stats.verdict import Direction
 from tui_eval.tui.look.figures import (
@@ -102,8 +103,8 @@ def floor_note(one: PairedFigure, found: Comparison) -> str:
 
 def method_text(found: PairedDifference) -> str:
     """What an interval is, to stand beside it; empty where there is none."""
-    if found.method == "t":
-        return f"t, {found.n - 1:,} df"
+    if found.method.startswith("t"):
+        return estimator_name(found.method, found.n - 1, found.n)
     return METHODS.get(found.method, "")
 
 
