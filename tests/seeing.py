@@ -13,6 +13,7 @@ from textual.pilot import Pilot
 from textual.screen import Screen
 
 from tui_eval.tui.home_app import HomeApp
+from tui_eval.tui.screens.question import Question
 from tui_eval.tui.screens.suite import SuiteScreen
 from tui_eval.tui.widgets.line_view import LineView
 
@@ -94,6 +95,11 @@ class Watching:
     async def until(self, condition: Callable[[], Any]) -> None:
         """Waits for what is about to happen."""
         await until(self.pilot, condition, 30.0)
+
+    async def until_question(self) -> None:
+        """Waits for a question that is drawn: pushed alone, it has no text yet."""
+        app = self.pilot.app
+        await self.until(lambda: isinstance(app.screen, Question) and is_drawn(app))
 
     async def press(self, *keys: str) -> None:
         """Presses keys; all of them have been taken then, by what the others opened or closed."""

@@ -347,7 +347,7 @@ async def test_leaving_asks_also_what_was_typed_just_now(monkeypatch: pytest.Mon
         await stage.to("name")
         await stage.pilot.press("x")
         await stage.pilot.press("escape")
-        await stage.until(lambda: isinstance(stage.app.screen, Question))
+        await stage.until_question()
 
 
 async def test_loading_asks_where_something_would_be_lost(
@@ -360,7 +360,7 @@ async def test_loading_asks_where_something_would_be_lost(
             await stage.press("ctrl+o")
             await stage.picker()
             await stage.press("enter")
-            await stage.until(lambda: isinstance(stage.app.screen, Question))
+            await stage.until_question()
             await stage.press(answer)
             await stage.settled()
             assert (stage.screen.draft.path is not None) is loaded

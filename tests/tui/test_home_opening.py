@@ -19,7 +19,7 @@ from tui_eval.commands import Detach, Stop
 from tui_eval.runs.discovery import FoundRun
 from tui_eval.tui.home_app import joined_text, left_text
 from tui_eval.tui.leaving import Leave
-from tui_eval.tui.screens.question import Choices, Question
+from tui_eval.tui.screens.question import Choices
 from tui_eval.tui.screens.suite import SuiteScreen
 
 
@@ -189,7 +189,7 @@ async def test_a_suite_that_is_left_is_called_one() -> None:
         await stage.press("j", "enter")
         await stage.until(lambda: isinstance(stage.app.screen, SuiteScreen))
         await stage.press("q")
-        await stage.until(lambda: isinstance(stage.app.screen, Question))
+        await stage.until_question()
         assert "it goes on without" in stage.text(stage.app.screen.query_one(Choices))
         await stage.press("d")
         await stage.until(lambda: "The suite goes on; enter attaches to a run of" in stage.keys)
@@ -212,7 +212,7 @@ async def test_an_attached_run_can_be_stopped_on_purpose() -> None:
     async with at_home() as stage:
         await stage.into_run()
         await stage.press("ctrl+c")
-        await stage.until(lambda: isinstance(stage.app.screen, Question))
+        await stage.until_question()
         await stage.press("s")
         await stage.until(lambda: stage.desk.feeds[0].closed)
         assert stage.is_home
@@ -236,7 +236,7 @@ async def test_an_incomplete_run_is_resumed_and_leaving_it_asks() -> None:
         await stage.watching()
         assert stage.wanted == ("resume", "9e8d7c6b")
         await stage.press("q")
-        await stage.until(lambda: isinstance(stage.app.screen, Question))
+        await stage.until_question()
         await stage.press("s")
         await stage.until(lambda: ("end", "") in stage.desk.asked)
         assert stage.is_home
@@ -296,7 +296,7 @@ async def test_a_refused_resume_comes_back_and_says_why() -> None:
     async with at_home(desk) as stage:
         await stage.select("9e8d7c6b")
         await stage.press("r")
-        await stage.until(lambda: isinstance(stage.app.screen, Question))
+        await stage.until_question()
         seen = stage.app.export_screenshot(simplify=True).replace("&#160;", " ")
         assert "[red]m[/red]" in seen
         await stage.press("escape")
@@ -309,7 +309,7 @@ async def test_an_engine_that_does_not_answer_leads_back_with_its_reason() -> No
         end = ev.RunFinished(0, NOW, "failed", 1, "no engine answers at run.sock: refused")
         desk.open = lambda run: ScriptedFeed([end], live=False)  # type: ignore[method-assign]
         await stage.press("enter")
-        await stage.until(lambda: isinstance(stage.app.screen, Question))
+        await stage.until_question()
         await stage.press("escape")
         assert stage.is_home
 

@@ -27,7 +27,6 @@ from tui_eval import events as ev
 from tui_eval.commands import Cancel, Command, MoveLimit, Rerun, SaveNow, Subscribe
 from tui_eval.tui.app import TuiEvalApp
 from tui_eval.tui.screens.path_prompt import PathLine
-from tui_eval.tui.screens.question import Question
 from tui_eval.tui.suite.limit_steps import next_limit
 from tui_eval.tui.terminal.browser import DRIVER, in_browser
 
@@ -320,7 +319,7 @@ async def test_a_saved_run_is_handed_to_an_engine_and_shown_again_where_it_is_re
     async with stage.app.run_test(size=(120, 40)) as stage.pilot:
         await stage.until(lambda: not feed.events)
         await stage.press("R", "a")
-        await stage.until(lambda: isinstance(stage.app.screen, Question))
+        await stage.until_question()
         assert started[-1]["again"] == sorted(ERRORS)
         told = " ".join(question(stage).split())
         assert "--resume: process 7 is writing this run. Join it: tui-eval open runs/a" in told

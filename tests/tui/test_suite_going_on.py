@@ -13,7 +13,6 @@ from staging import Stage, question
 
 from tui_eval import events as ev
 from tui_eval.tui.app import TuiEvalApp
-from tui_eval.tui.screens.question import Question
 from tui_eval.tui.screens.suite import SuiteScreen
 
 FILE = "configs/eval/benchmark.toml"
@@ -97,7 +96,7 @@ async def test_where_that_is_refused_the_suite_is_shown_again_and_why() -> None:
     refused = (FILE, "an engine is working on these evaluations", "Join them")
     async with over(then=[ev.Refused(0, [refused])]) as stage:
         await stage.press("R", "g")
-        await stage.until(lambda: isinstance(stage.app.screen, Question))
+        await stage.until_question()
         told = " ".join(question(stage).split())
         assert "The suite did not go on" in told and "is working on these" in told
         await stage.press("escape")

@@ -383,7 +383,7 @@ async def test_what_was_open_before_the_suite_was_told_does_not_stay_below_it(ke
         feed.events += suite_events()
         await stage.until(lambda: stage.app.suite is not None and not feed.events)
         if keys == "q":
-            await stage.until(lambda: isinstance(stage.app.screen, Question))
+            await stage.until_question()
             await stage.until(lambda: "78 of 336 rollouts" in question(stage))
             await stage.press("escape")
         await stage.until(lambda: stage.app.screen is stage.live)
