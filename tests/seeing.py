@@ -13,7 +13,7 @@ from textual.pilot import Pilot
 from textual.screen import Screen
 
 from tui_eval.tui.home_app import HomeApp
-from tui_eval.tui.screens.question import Question
+from tui_eval.tui.screens.question import Choices, Question
 from tui_eval.tui.screens.suite import SuiteScreen
 from tui_eval.tui.widgets.line_view import LineView
 
@@ -54,6 +54,14 @@ def is_drawn(app: App[Any]) -> bool:
         widget._layout_required or widget._scroll_required
         for widget in screen._compositor.visible_widgets
     )
+
+
+def has_question(app: App[Any]) -> bool:
+    """Whether a question is on top, with its text laid out and drawn."""
+    if not isinstance(app.screen, Question):
+        return False
+    boxes = app.screen.query(Choices)
+    return bool(boxes) and boxes.first().size.height > 0 and is_drawn(app)
 
 
 def is_at_rest(app: Any) -> bool:
@@ -97,9 +105,9 @@ class Watching:
         await until(self.pilot, condition, 30.0)
 
     async def until_question(self) -> None:
-        """Waits for a question that is drawn: pushed alone, it has no text yet."""
+        """Waits for a question that is drawn: one that was only pushed has no text yet."""
         app = self.pilot.app
-        await self.until(lambda: isinstance(app.screen, Question) and is_drawn(app))
+        await self.until(lambda: has_question(app))
 
     async def press(self, *keys: str) -> None:
         """Presses keys; all of them have been taken then, by what the others opened or closed."""
