@@ -71,7 +71,7 @@ def class_of(error: BaseException, stage: Stage | None = None) -> str:
     Args:
         stage: What was going on when it was raised; None where nothing is known to have been.
     """
-    links = ErrorChain(error).links
+    links = ErrorChain(error).chain
     if any(isinstance(link, OSError) and link.errno in _MACHINE for link in links):
         return "engine"
     if isinstance(error, ScoringError) or stage == _SCORING:

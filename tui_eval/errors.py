@@ -26,7 +26,7 @@ from __future__ import annotations
 
 import difflib
 import traceback
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, ClassVar
@@ -132,6 +132,28 @@ class JudgeError(ScoringError, RuntimeError):
     error_class = "judge"
 
 
+def get_error_chain(
+    error: BaseException | None, parent_type: type[BaseException] | None = None
+) -> list[BaseException]:
+    """An exception with its causes, outermost first.
+
+    Args:
+        parent_type: The chain ends before the first one that is of no such type.
+    """
+    chain: list[BaseException] = []
+    while error is not None and error not in chain:
+        if parent_type is not None and not isinstance(error, parent_type):
+            break
+        chain.append(error)
+        error = error.__cause__
+    return chain
+
+
+def get_vf_error_chain(error: BaseException) -> list[BaseException]:
+    """An exception with its causes as far as they are errors of this module."""
+    return get_error_chain(error, Error)
+
+
 class ErrorChain:
     """An exception with its causes, outermost first.
 
@@ -139,25 +161,27 @@ class ErrorChain:
     link is an instance of `SomeError`.
 
     Args:
-        error: The outermost one; the others are its `__cause__`, and theirs.
+        error: The outermost one, kept as `root_error`.
+        build_error_chain: Finds the others, its `__cause__` and theirs by default; all of them are
+            kept as `chain`.
     """
 
-    def __init__(self, error: BaseException) -> None:
-        self.root = error
-        self.links: list[BaseException] = []
-        link: BaseException | None = error
-        while link is not None and link not in self.links:
-            self.links.append(link)
-            link = link.__cause__
+    def __init__(
+        self,
+        error: BaseException,
+        build_error_chain: Callable[[BaseException], list[BaseException]] = get_error_chain,
+    ) -> None:
+        self.root_error = error
+        self.chain = build_error_chain(error)
 
     def __contains__(self, kind: type[BaseException]) -> bool:
-        return any(isinstance(link, kind) for link in self.links)
+        return any(isinstance(link, kind) for link in self.chain)
 
     def __iter__(self) -> Iterator[BaseException]:
-        return iter(self.links)
+        return iter(self.chain)
 
     def _names(self) -> tuple[str, ...]:
-        return tuple(type(link).__name__ for link in self.links)
+        return tuple(type(link).__name__ for link in self.chain)
 
     def __eq__(self, other: object) -> bool:
         return isinstance(other, ErrorChain) and self._names() == other._names()
@@ -169,7 +193,7 @@ class ErrorChain:
         return " -> ".join(self._names())
 
     def __repr__(self) -> str:
-        return " -> ".join(map(_repr, self.links))
+        return " -> ".join(map(_repr, self.chain))
 
 
 def _repr(error: BaseException) -> str:

@@ -248,23 +248,23 @@ def to_messages(value: Any) -> Messages:
     return [item if type(item) in MESSAGE_TYPES else to_message(item) for item in value]
 
 
-def normalize_messages(messages: Any, *, field_name: str = "messages") -> Messages:
+def normalize_messages(value: Any, *, field_name: str = "messages") -> Messages:
     """A conversation as `to_messages` reads it, with errors that say where it came from.
 
     Args:
-        messages: A list of messages in any accepted shape, a single one, or text.
+        value: A list of messages in any accepted shape, a single one, or text.
         field_name: What the errors call it.
 
     Raises:
         TypeError: It is no conversation, or one of its messages is no message.
         ValueError: A role is missing or unknown, or a field has the wrong type.
     """
-    if isinstance(messages, (str, Mapping, CustomBaseModel)):
-        messages = [messages]
-    elif not isinstance(messages, (list, tuple)):
-        raise TypeError(f"{field_name}: a list of messages, not {type(messages).__name__}")
+    if isinstance(value, (str, Mapping, CustomBaseModel)):
+        value = [value]
+    elif not isinstance(value, (list, tuple)):
+        raise TypeError(f"{field_name}: a list of messages, not {type(value).__name__}")
     read: Messages = []
-    for place, message in enumerate(messages):
+    for place, message in enumerate(value):
         try:
             read.append(to_message(message))
         except (TypeError, ValueError) as error:

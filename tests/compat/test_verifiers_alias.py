@@ -158,10 +158,10 @@ def test_patching_reaches_the_code_that_runs_through_either_name(
 
     monkeypatch.setattr(singleturn_env, "SingleTurnEnv", Patched)
     assert importlib.import_module("tui_eval.environments.single_turn").SingleTurnEnv is Patched
-    monkeypatch.setattr("tui_eval.messages.to_messages", lambda value: ["patched"])
-    import verifiers.utils.message_utils as theirs
+    monkeypatch.setattr("tui_eval.environments.keys.ensure_keys", lambda keys: "patched")
+    import verifiers.utils.config_utils as theirs
 
-    assert theirs.to_messages("x") == ["patched"]
+    assert theirs.ensure_keys([]) == "patched"
     import verifiers
 
     monkeypatch.setattr(verifiers, "MARK", 1, raising=False)

@@ -34,27 +34,27 @@ def make_client(config: ClientConfig, api_key: str | None = None) -> AnyClient:
     return made
 
 
-def resolve_client(value: Any) -> AnyClient:
+def resolve_client(client_or_config: Any) -> AnyClient:
     """A client from whatever may stand for one.
 
     Args:
-        value: A `Client`, which is returned as it is; a `ClientConfig`; or an `AsyncOpenAI` or
-            `AsyncAnthropic`, which is used with its own retries.
+        client_or_config: A `Client`, which is returned as it is; a `ClientConfig`; or an
+            `AsyncOpenAI` or `AsyncAnthropic`, which is used with its own retries.
 
     Raises:
         TypeError: It is none of these.
         RefusedError: As for `make_client`.
     """
-    if isinstance(value, Client):
-        return value
-    if isinstance(value, ClientConfig):
-        return make_client(value)
-    kind = _kind_of_sdk_client(value)
+    if isinstance(client_or_config, Client):
+        return client_or_config
+    if isinstance(client_or_config, ClientConfig):
+        return make_client(client_or_config)
+    kind = _kind_of_sdk_client(client_or_config)
     if kind is not None:
-        made: AnyClient = _class_of(kind)(value)
+        made: AnyClient = _class_of(kind)(client_or_config)
         return made
     accepted = "Client, a ClientConfig, an AsyncOpenAI or an AsyncAnthropic"
-    raise TypeError(f"a client is a {accepted}, not {type(value).__name__}")
+    raise TypeError(f"a client is a {accepted}, not {type(client_or_config).__name__}")
 
 
 def _class_of(kind: ClientType) -> Any:

@@ -49,15 +49,19 @@ MODULES: dict[str, str | None] = {
     "verifiers.rubrics.rubric_group": "tui_eval.rubrics.rubric_group",
     "verifiers.types": "tui_eval.types",
     "verifiers.utils": None,
-    "verifiers.utils.async_utils": "tui_eval.compat.verifiers_functions",
     "verifiers.utils.config_utils": "tui_eval.environments.keys",
-    "verifiers.utils.data_utils": "tui_eval.environments.datasets.example_datasets",
     "verifiers.utils.decorators": "tui_eval.environments.decorators",
     "verifiers.utils.env_utils": "tui_eval.environments.loading",
     "verifiers.utils.error_utils": "tui_eval.errors",
-    "verifiers.utils.logging_utils": "tui_eval.environments.author_logs",
-    "verifiers.utils.message_utils": "tui_eval.messages",
-    "verifiers.utils.tool_utils": "tui_eval.compat.verifiers_functions",
+    "verifiers.utils.usage_utils": "tui_eval.environments.usage",
+    **{
+        f"verifiers.utils.{name}": f"tui_eval.compat.verifiers.{name}"
+        for name in (
+            *("async_utils", "client_utils", "data_utils", "eval_utils", "heartbeat"),
+            *("import_utils", "logging_utils", "message_utils", "metric_utils", "path_utils"),
+            *("response_utils", "save_utils", "thread_utils", "tool_utils", "version_utils"),
+        )
+    },
 }
 """Ours by theirs; None for a package that only holds others."""
 

@@ -36,7 +36,7 @@ class StandardError(logging.StreamHandler):  # type: ignore[type-arg]
     def stream(self, value: object) -> None: ...
 
 
-class _JsonLines(logging.Formatter):
+class JsonFormatter(logging.Formatter):
     """A record as one line of JSON."""
 
     def format(self, record: logging.LogRecord) -> str:
@@ -45,6 +45,9 @@ class _JsonLines(logging.Formatter):
             "level": record.levelname,
             "name": record.name,
             "message": record.getMessage(),
+            "module": record.module,
+            "function": record.funcName,
+            "line": record.lineno,
         }
         if record.exc_info:
             fields["exception"] = self.formatException(record.exc_info)
@@ -86,8 +89,8 @@ def setup_logging(
         log_format, date_format: As `logging.Formatter` takes them.
         log_file: A file to append to as well.
         log_file_level: From which level on the file gets records; `level` by default.
-        json_logging: Writes a JSON object a line instead: timestamp, level, name, message, and
-            exception where there is one.
+        json_logging: Writes a JSON object a line instead: timestamp, level, name, message, where
+            it was logged (module, function, line), and exception where there is one.
 
     Raises:
         ValueError: There is no such level.
@@ -99,7 +102,7 @@ def setup_logging(
     chosen = logging.CRITICAL + 1 if level is None else _number(level, source)
     formatter: logging.Formatter = logging.Formatter(log_format or _FORMAT, date_format or _DATES)
     if json_logging:
-        formatter = _JsonLines(datefmt=date_format)
+        formatter = JsonFormatter(datefmt=date_format)
     handlers: list[logging.Handler] = []
     if log_file is not None:
         file_level = chosen if log_file_level is None else _number(log_file_level, "log_file_level")

@@ -21,7 +21,7 @@ from tui_eval.environments.datasets.json_copy import copy_data
 from tui_eval.environments.datasets.rows import Source
 from tui_eval.environments.ending import Ending
 from tui_eval.environments.evaluating import Evaluating
-from tui_eval.environments.usage import UsageTracker, count_usage, record_step
+from tui_eval.environments.usage import StateUsageTracker, count_usage, record_step
 from tui_eval.errors import InvalidModelResponseError
 from tui_eval.events import Stage
 from tui_eval.messages import Messages, to_messages
@@ -199,7 +199,7 @@ class Environment(HasExamples, Ending, Evaluating, ABC):
             info = row["info"] = json.loads(info)
         if not row.get("task"):
             row["task"] = self.env_id or "default"
-        usage = UsageTracker()
+        usage = StateUsageTracker()
         state = State(
             input=row,
             client=self._client_cache.resolve(client),
@@ -211,7 +211,7 @@ class Environment(HasExamples, Ending, Evaluating, ABC):
             trajectory=[],
             completion=None,
             usage_tracker=usage,
-            usage=usage.view,
+            usage=usage.usage,
             trajectory_id=uuid.uuid4().hex,
             reward=None,
             advantage=None,
@@ -291,7 +291,7 @@ class Environment(HasExamples, Ending, Evaluating, ABC):
 
     def get_state_usage(self, state: State) -> TokenUsage | None:
         """The tokens that a rollout has used, or None where no answer told any."""
-        tracker: UsageTracker = state["usage_tracker"]
+        tracker: StateUsageTracker = state["usage_tracker"]
         return tracker.snapshot()
 
 

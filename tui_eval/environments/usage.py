@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from math import isfinite
 from types import MappingProxyType
-from typing import TypeAlias
+from typing import Any, TypeAlias
 
 from tui_eval.token_kinds import Kinds, named, plus
 from tui_eval.types import Response, State, StepRecord, TokenUsage, Usage
@@ -13,19 +14,47 @@ Counted: TypeAlias = tuple[int, int] | tuple[int, int, Kinds]
 """Tokens read and written, and those of each kind where there are any."""
 
 
-class UsageTracker:
-    """Sums up the tokens of a rollout's model calls; `seen` once an answer told any."""
+class StateUsageTracker:
+    """Sums up the tokens of a rollout's model calls, which `usage` shows at any time."""
 
     def __init__(self) -> None:
-        self.seen = False
+        self._seen = False
         self._tokens: dict[str, float] = {"input_tokens": 0.0, "output_tokens": 0.0}
-        self.view: Mapping[str, float] = MappingProxyType(self._tokens)
+        self._view = MappingProxyType(self._tokens)
+
+    @property
+    def usage(self) -> Mapping[str, float]:
+        """The sums so far, which cannot be written to; 0 where no answer has told any."""
+        return self._view
+
+    def increment(
+        self, input_tokens: float = 0, output_tokens: float = 0, *, mark_seen: bool = True
+    ) -> None:
+        """Adds tokens of a call that an environment made by itself.
+
+        Args:
+            mark_seen: Whether the rollout's usage counts as known from now on.
+
+        Raises:
+            ValueError: A number is below 0.
+        """
+        read, written = float(input_tokens or 0), float(output_tokens or 0)
+        if read < 0 or written < 0:
+            raise ValueError("a rollout uses 0 tokens or more")
+        self._seen = self._seen or mark_seen
+        self._tokens["input_tokens"] += read
+        self._tokens["output_tokens"] += written
+
+    def increment_from_response(self, response: object) -> None:
+        """Adds the tokens of an answer of any SDK; nothing where it does not say."""
+        if getattr(response, "usage", None) is not None:
+            self.increment(*extract_usage_tokens(response))
 
     def add(self, usage: Usage | None) -> Counted:
         """Adds one answer's tokens, and returns them."""
         if usage is None:
             return 0, 0
-        self.seen = True
+        self._seen = True
         self._tokens["input_tokens"] += usage.prompt_tokens
         self._tokens["output_tokens"] += usage.completion_tokens
         kinds = kinds_of(usage)
@@ -35,11 +64,34 @@ class UsageTracker:
 
     def snapshot(self) -> TokenUsage | None:
         """The sums so far, or None where no answer told any."""
-        if not self.seen:
+        if not self._seen:
             return None
         return TokenUsage(
             input_tokens=self._tokens["input_tokens"], output_tokens=self._tokens["output_tokens"]
         )
+
+
+def extract_usage_tokens(response: object) -> tuple[int, int]:
+    """Tokens read and written of an answer, by either protocol's names; 0 where it does not say."""
+    usage = getattr(response, "usage", None)
+    for names in (("prompt_tokens", "completion_tokens"), ("input_tokens", "output_tokens")):
+        read, written = (_whole(_value(usage, name)) for name in names)
+        if read or written:
+            break
+    return read, written
+
+
+def _value(usage: object, name: str) -> Any:
+    return usage.get(name) if isinstance(usage, Mapping) else getattr(usage, name, None)
+
+
+def _whole(value: Any) -> int:
+    """A count, 0 or more; 0 for what is no number."""
+    try:
+        number = float(value)
+    except (TypeError, ValueError, OverflowError):
+        return 0
+    return max(0, int(number)) if isfinite(number) else 0
 
 
 def count_usage(state: State, usage: Usage | None) -> Counted:

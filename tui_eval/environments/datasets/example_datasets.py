@@ -77,10 +77,7 @@ def load_example_dataset(
         ImportError: The package `datasets` is not installed; says which extra to install.
         Exception: What `datasets` raises where it cannot load it.
     """
-    example = _EXAMPLES.get(name)
-    if example is None:
-        hint = f"{nearest(name, _EXAMPLES)} The names are: {', '.join(_EXAMPLES)}".strip()
-        raise ValueError(f"there is no example dataset {name!r}. {hint}")
+    example = _example(name)
     datasets = import_datasets("load_example_dataset()")
     parts = [
         datasets.load_dataset(example.hub_id, config, split=split or example.split)
@@ -101,12 +98,40 @@ def load_example_dataset(
     return whole.map(read, remove_columns=whole.column_names, features=features)
 
 
+def reader_of(name: str) -> Callable[[Row], tuple[str, str]]:
+    """Gives question and answer of a row of a well-known dataset.
+
+    Raises:
+        ValueError: There is no such name.
+    """
+    return _example(name).read
+
+
+def _example(name: str) -> _Example:
+    example = _EXAMPLES.get(name)
+    if example is None:
+        hint = f"{nearest(name, _EXAMPLES)} The names are: {', '.join(_EXAMPLES)}".strip()
+        raise ValueError(f"there is no example dataset {name!r}. {hint}")
+    return example
+
+
+def strip_non_numeric(text: str) -> str:
+    """The digits and points of a text."""
+    return "".join(letter for letter in text if letter.isdigit() or letter == ".")
+
+
 def _problem(row: Row) -> tuple[str, str]:
     return row["problem"], _as_text(row["answer"])
 
 
+def _aime_2024(row: Row) -> tuple[str, str]:
+    """Answers are numbers of three digits there, such as 025."""
+    return row["problem"], str(int(row["answer"]))
+
+
 def _aime_2025(row: Row) -> tuple[str, str]:
-    return row["question"], _as_text(row["answer"])
+    """Answers are numbers that have a unit here and there."""
+    return row["question"], strip_non_numeric(_as_text(row["answer"]))
 
 
 def _as_text(answer: Any) -> str:
@@ -164,7 +189,7 @@ def _is_python(row: Row) -> bool:
 
 
 _EXAMPLES = {
-    "aime2024": _Example("HuggingFaceH4/aime_2024", "train", _problem),
+    "aime2024": _Example("HuggingFaceH4/aime_2024", "train", _aime_2024),
     "aime2025": _Example("opencompass/AIME2025", "test", _aime_2025, ("AIME2025-I", "AIME2025-II")),
     "amc2023": _Example("knoveleng/AMC-23", "train", _problem),
     "gpqa_diamond": _Example("Idavidrein/gpqa", "train", _gpqa, ("gpqa_diamond",)),

@@ -2,10 +2,10 @@ from __future__ import annotations
 
 import pytest
 
-from tui_eval.compat.verifiers_functions import (
+from tui_eval.compat.verifiers.async_utils import maybe_await
+from tui_eval.compat.verifiers.tool_utils import (
     convert_func_to_tool_def,
     is_valid_tool_content_parts,
-    maybe_await,
 )
 from tui_eval.messages import AssistantMessage, TextMessage, UserMessage, normalize_messages
 

@@ -1,13 +1,15 @@
-"""Functions that environments import from verifiers' inner modules, by verifiers' names."""
+"""`verifiers.utils.tool_utils`: functions as tools, and what tools may give back."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from typing import Any
 
-from tui_eval.environments.ending import maybe_await as maybe_await
 from tui_eval.tools.schema import tool_from_function
 from tui_eval.types import Tool
+
+VALID_TOOL_CONTENT_PART_TYPES = frozenset(("text", "image_url"))
+"""The types of parts that a tool's result may have."""
 
 
 def convert_func_to_tool_def(func: Callable[..., Any]) -> Tool:
@@ -22,5 +24,6 @@ def convert_func_to_tool_def(func: Callable[..., Any]) -> Tool:
 def is_valid_tool_content_parts(value: object) -> bool:
     """Whether a value is a list of text and image parts, and so may be a message's content."""
     return isinstance(value, list) and all(
-        isinstance(part, Mapping) and part.get("type") in ("text", "image_url") for part in value
+        isinstance(part, Mapping) and part.get("type") in VALID_TOOL_CONTENT_PART_TYPES
+        for part in value
     )

@@ -1,0 +1,140 @@
+"""`verifiers.utils.async_utils`: semaphores that may be none, retries, the lag of the loop."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import random
+import time
+from collections.abc import Callable, Coroutine, Iterable
+from contextlib import AbstractAsyncContextManager
+from typing import Any, TypeVar
+
+from tui_eval.compat.verifiers.logging_utils import print_time
+from tui_eval.environments.ending import maybe_await as maybe_await
+from tui_eval.errors import ErrorChain, InfraError, InvalidModelResponseError
+
+T = TypeVar("T")
+logger = logging.getLogger(__name__)
+
+
+async def with_sem(sem: AbstractAsyncContextManager[Any], coro: Coroutine[Any, Any, T]) -> T:
+    """Awaits a coroutine while a semaphore is held; it is closed where it never began."""
+    try:
+        async with sem:
+            return await coro
+    finally:
+        coro.close()
+
+
+class NullAsyncContext:
+    """A context that holds nothing."""
+
+    async def __aenter__(self) -> None:
+        return None
+
+    async def __aexit__(self, *raised: object) -> bool:
+        return False
+
+
+async def maybe_semaphore(limit: int | None = None) -> AbstractAsyncContextManager[Any]:
+    """A semaphore of so many slots; a context that holds nothing for None, 0 and less."""
+    return asyncio.Semaphore(limit) if limit and limit > 0 else NullAsyncContext()
+
+
+class EventLoopLagMonitor:
+    """Measures how late the event loop is.
+
+    Args:
+        measure_interval: Seconds between two measurements.
+        max_measurements: So many are kept, the oldest are dropped.
+        logger: Kept as an attribute.
+
+    Attributes:
+        lags: Seconds, one a measurement.
+    """
+
+    def __init__(
+        self,
+        measure_interval: float = 0.1,
+        max_measurements: int = 100000,
+        logger: Any | None = None,
+    ) -> None:
+        if measure_interval <= 0 or max_measurements <= 0:
+            raise AssertionError("measure_interval and max_measurements are above 0")
+        self.measure_interval = measure_interval
+        self.max_measurements = max_measurements
+        self.logger = logger or logging.getLogger(f"{__name__}.{type(self).__name__}")
+        self.lags: list[float] = []
+
+    async def measure_lag(self) -> float:
+        """Sleeps for one interval; by how many seconds it was woken too late."""
+        due = time.perf_counter() + self.measure_interval
+        await asyncio.sleep(self.measure_interval)
+        return time.perf_counter() - due
+
+    def reset(self) -> None:
+        """Forgets what was measured."""
+        self.lags = []
+
+    async def run(self) -> None:
+        """Measures until it is cancelled."""
+        while True:
+            self.lags.append(await self.measure_lag())
+            del self.lags[: -self.max_measurements]
+
+    def run_in_background(self) -> asyncio.Task[None]:
+        """The task that measures."""
+        return asyncio.create_task(self.run())
+
+
+def maybe_retry(
+    func: Callable[..., Coroutine[Any, Any, T]],
+    max_retries: int = 0,
+    initial: float = 1.0,
+    max_wait: float = 60.0,
+    error_types: tuple[type[Exception], ...] = (InfraError, InvalidModelResponseError),
+) -> Callable[..., Coroutine[Any, Any, T]]:
+    """A function that runs again where the state that it returns has an error of these types.
+
+    Args:
+        func: Returns a state, or a list of states.
+        max_retries: How often; 0 gives `func` itself. After the last one its result is returned,
+            whatever it holds.
+        initial, max_wait: Seconds before the second try, doubled with each and up to a second
+            longer by chance, and at most.
+    """
+    if max_retries <= 0:
+        return func
+    name = getattr(func, "__name__", "unknown")
+
+    async def retried(*args: Any, **kwargs: Any) -> T:
+        result: Any = None
+        for attempt in range(max_retries + 1):
+            try:
+                result = await func(*args, **kwargs)
+                error = _first_error(result, error_types)
+            except error_types as raised:
+                error = raised
+            if error is None or attempt == max_retries:
+                break
+            wait = min(initial * 2**attempt + random.uniform(0, 1), max_wait)
+            logger.warning(
+                "%s: %r; again in %s (%s of %s)",
+                *(name, ErrorChain(error), print_time(wait), attempt + 1, max_retries),
+            )
+            await asyncio.sleep(wait)
+        returned: T = result
+        return returned
+
+    retried.__name__ = name
+    retried.__qualname__ = getattr(func, "__qualname__", name)
+    return retried
+
+
+def _first_error(result: Any, error_types: tuple[type[Exception], ...]) -> Exception | None:
+    states: Iterable[Any] = (result,) if isinstance(result, dict) else result
+    if not isinstance(result, dict | list):
+        return None
+    errors = (state.get("error") for state in states)
+    return next((error for error in errors if isinstance(error, error_types)), None)
