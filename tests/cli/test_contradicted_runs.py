@@ -122,6 +122,12 @@ def test_a_comparison_doubts_a_run_whose_metadata_contradicts_it(program: Progra
     assert other["doubts"] == [f"of the second run {said}"]
 
 
+def test_a_gate_tells_a_contradiction_once(program: Program) -> None:
+    run = copied(program, V11, avg_reward=0.91)
+    done = program.run("gate", str(V11), str(run))
+    assert done.code == 6 and (done.out + done.err).count("avg_reward 0.91") == 1
+
+
 def test_a_table_of_runs_tells_which_one_is_contradicted(program: Program) -> None:
     run = copied(program, V11, avg_reward=0.91)
     done = program.run("report", str(V11), str(run))

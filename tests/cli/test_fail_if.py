@@ -7,37 +7,15 @@ from collections.abc import Sequence
 from pathlib import Path
 
 import pytest
+import saved_rewards
 from program import Program
 
 from tui_eval.cli.main import cli
 
 
 def saved(folder: Path, groups: Sequence[Sequence[float | None]], name: str = "run") -> str:
-    """A run with one metric; a reward of None is a rollout that errored."""
-    rows = [
-        {
-            "example_id": example,
-            "prompt": [{"role": "user", "content": f"question {example}"}],
-            "completion": [{"role": "assistant", "content": "answer"}],
-            "reward": reward or 0.0,
-            "brevity": 0.5,
-            "error": {"error": "ToolError"} if reward is None else None,
-            "metrics": {"brevity": 0.5},
-        }
-        for example, rewards in enumerate(groups)
-        for reward in rewards
-    ]
-    path = folder / name
-    path.mkdir()
-    (path / "results.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows))
-    metadata = {
-        "env_id": "sums",
-        "model": "tiny",
-        "num_examples": len(groups),
-        "rollouts_per_example": max(map(len, groups), default=1),
-    }
-    (path / "metadata.json").write_text(json.dumps(metadata))
-    return str(path)
+    """A run with one metric, `brevity`, of 0.5 on every rollout."""
+    return saved_rewards.saved(folder, name, groups, metrics={"brevity": 0.5}, grows=False)
 
 
 HALF = [[1.0], [0.0]] * 6

@@ -5,9 +5,11 @@ from __future__ import annotations
 import pytest
 from run_events import finished, started
 
-from tui_eval.events import STOPPED_EARLY, RunFinished
+from tui_eval.cli.summary_lines import result_lines
+from tui_eval.events import STOPPED_EARLY, ReadingMoved, RunFinished
 from tui_eval.fold.run_state import RunState
 from tui_eval.tui.look.ink import Line
+from tui_eval.tui.look.stages import look_of
 from tui_eval.tui.numbers.lines import numbers
 from tui_eval.tui.widgets.header import progress, status, title
 
@@ -59,3 +61,27 @@ def test_a_run_that_may_stop_early_says_when_until_it_is_over() -> None:
     state.apply(RunFinished(0, 1060.0, "finished", 0))
     assert told not in shown(state)[1]
     assert "stops early" not in shown(run(""))[1]
+
+
+def test_the_intervals_beside_an_anytime_one_are_named_as_well() -> None:
+    state, told = run("width(reward) < 0.05"), "intervals for a fixed number"
+    assert told in shown(state)[1]
+    assert "Other intervals: for a fixed number" in "\n".join(result_lines(state))
+    state = run("")
+    assert told not in shown(state)[1]
+    assert "Other intervals" not in "\n".join(result_lines(state))
+
+
+def test_a_rollout_whose_turn_did_not_come_is_missing() -> None:
+    state = run("width(reward) < 0.5")
+    assert look_of(state, 150).word == "waiting"
+    state.apply(RunFinished(0, 1060.0, STOPPED_EARLY, 0, "width(reward) = 0.4 < 0.5"))
+    assert look_of(state, 150).word == "missing"
+
+
+def test_both_kinds_of_damage_stand_in_the_header() -> None:
+    state = run("")
+    state.apply(ReadingMoved(0, 1060.0, 9, 9, 2))
+    state.apply(RunFinished(0, 1060.0, "finished", 0, contradictions=["one thing"]))
+    text = text_of(progress(state, 1060.0, 200))
+    assert "! 2 lines unreadable ! 1 contradiction, see pane 4" in text

@@ -15,7 +15,7 @@ from tui_eval.fold.comparison import Change, Comparison, PairedExample
 from tui_eval.fold.paired_figures import PairedFigure
 from tui_eval.stats.paired import paired_difference
 from tui_eval.tui.screens.compare import CompareRuns
-from tui_eval.tui.widgets.paired_numbers import number_lines
+from tui_eval.tui.widgets.paired_numbers import number_lines, wrapped
 
 
 def selected_id(stage: Comparing) -> str:
@@ -204,6 +204,17 @@ def test_a_chance_is_never_told_as_none() -> None:
     found = Comparison([example], [figure], {}, [])
     told = "".join(text for line in number_lines(found, "B", 120) for text, _ in line)
     assert "Newcombe; p < 1e-12, McNemar's exact test; p < 1e-12 by Holm" in told
+
+
+@pytest.mark.parametrize("width", range(24, 60))
+def test_a_chance_stays_in_one_line(width: int) -> None:
+    lines = [
+        "".join(text for text, _ in one)
+        for one in wrapped("· ", "equal, p = 1; by " * 3, "", width)
+    ]
+    assert sum("p = 1" in line for line in lines) and not any(
+        line.endswith(("p", "p =")) for line in lines
+    )
 
 
 @pytest.mark.parametrize("width", [78, 118])

@@ -6,7 +6,7 @@ import sys
 from dataclasses import dataclass
 from pathlib import Path
 
-from tui_eval.cli.report import read_run, tell_unreadable
+from tui_eval.cli.report import read_run, tell_damage
 from tui_eval.errors import Fault, RefusedError
 from tui_eval.fold.columns import Notes
 from tui_eval.fold.run_state import RunState
@@ -41,7 +41,7 @@ def choose(path: Path | None, where: str, sort: str = "") -> ChosenRows:
             [Fault("run", "there is none under ./outputs, nor an unsaved one", hint)]
         )
     state, _ = read_run(run)
-    tell_unreadable(state)
+    tell_damage(state)
     notes = read_notes(run)
     telling = sys.stderr.isatty()
     rows = select_rows(run, state, where, sort, notes=notes, tell=_tell if telling else _ignore)

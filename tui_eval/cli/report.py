@@ -141,8 +141,15 @@ def read_run(run: RunDir) -> tuple[RunState, int]:
     return state, held.pid if held is not None else 0
 
 
-def tell_unreadable(state: RunState) -> None:
+def tell_damage(state: RunState) -> None:
     """Says on stderr which lines of a run are no rows, and what contradicts them."""
+    tell_unreadable(state)
+    for text in state.end.contradictions if state.end is not None else ():
+        complain(f"warning: {text}")
+
+
+def tell_unreadable(state: RunState) -> None:
+    """Says on stderr which lines of a run are no rows."""
     against = state.end.contradictions if state.end is not None else []
     told = [text for level, text in state.notices if level == "warning" and text not in against]
     for text in told[:LINES_TOLD]:
@@ -152,8 +159,6 @@ def tell_unreadable(state: RunState) -> None:
     if more > 0 and state.run is not None:
         where = f"see the log (4) of tui-eval open {shlex.quote(state.run.path)}"
         complain(f"warning: {plural(more, 'more line')} like that: {where}")
-    for text in against:
-        complain(f"warning: {text}")
 
 
 def report_run(
@@ -174,7 +179,7 @@ def report_run(
         show([*opening_lines(seen), *result_lines(seen, **how)])
         return seen.end.exit_code if seen.end else 1
     state, pid = read or read_run(run)
-    tell_unreadable(state)
+    tell_damage(state)
     if not state.expected and not state.unreadable_lines:
         complain(f"warning: {run.results} is empty: nothing was saved to it yet")
     if pid:

@@ -7,6 +7,7 @@ import textwrap
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
+from tui_eval.fold.mean_reward import ANYTIME
 from tui_eval.fold.outcome_words import endings, left_out_text
 from tui_eval.fold.run_state import RunState
 from tui_eval.fold.summary import Summary, summarize, worst_examples
@@ -28,6 +29,10 @@ CAUSE_WIDTH = 160
 MOST_EXAMPLES = 8
 MOST_NAMES = 6
 """So many errors, tools and metrics at most in a block; the JSON summary has all of them."""
+
+
+FIXED_NUMBER = "for a fixed number of rollouts; too narrow where --until ends a run"
+"""What the intervals of metrics and pass rates are where a run could stop by its own numbers."""
 
 
 def result_lines(
@@ -80,6 +85,8 @@ def _reward_lines(summary: Summary) -> Iterator[str]:
     if reward.low is not None and reward.high is not None:
         ends = f"{decimal_text(reward.low, 2)} to {decimal_text(reward.high, 2)}"
         yield from _wrapped("Reward, 95% interval", [f"{ends} ({reward.interval_name})"])
+    if reward.method == ANYTIME:
+        yield from _wrapped("Other intervals", [FIXED_NUMBER])
     by_example = summary.example_mean
     if reward.mean is not None and by_example is not None and not is_equal(reward.mean, by_example):
         told = f"Mean of the examples' means: {decimal_text(by_example, 2)}"

@@ -84,7 +84,7 @@ def measured_unlike(first: Spread, second: Spread, differences: float) -> float:
     return max(differences - chance, 0.0)
 
 
-def needs(first: Spread, second: Spread, true: float, detect: float) -> list[Need]:
+def needs(first: Spread, second: Spread, variance: float, detect: float) -> list[Need]:
     """What each number of rollouts an example takes to show a difference 8 times of 10.
 
     The variance of a measured difference is ω² + σA²/K + σB²/K: Miller 2024 (arXiv 2411.00640,
@@ -94,12 +94,12 @@ def needs(first: Spread, second: Spread, true: float, detect: float) -> list[Nee
         first, second: Of the two runs; twice the same where only one is known. Where rollouts of
             one example are not known, all numbers are for one rollout an example, and all of the
             spread counts as chance.
-        true: ω², variance of the examples' true differences.
+        variance: ω², of the examples' true differences.
         detect: The difference, above 0.
     """
     if first.within is None or second.within is None:
         found = examples_needed(math.sqrt(first.total + second.total), detect)
         return [] if found is None else [Need(1, found)]
     chance = first.within + second.within
-    sizes = ((each, examples_needed(math.sqrt(true + chance / each), detect)) for each in EACH)
+    sizes = ((each, examples_needed(math.sqrt(variance + chance / each), detect)) for each in EACH)
     return [Need(each, examples) for each, examples in sizes if examples is not None]

@@ -44,6 +44,8 @@ LOOKS = (
 
 NO_ROW = Look("·", "no row", "faint")
 """A place of a run that nobody will fill: no line that can be read is of this rollout."""
+MISSING = Look("·", "missing", "faint")
+"""A rollout whose turn had not come when its run ended; a resume runs it."""
 
 MEANINGS = (
     "has not begun",
@@ -69,7 +71,9 @@ OTHERS = (
 def look_of(state: RunState, row: int) -> Look:
     """How a rollout is."""
     stage = state.stage[row]
-    return NO_ROW if stage == WAITING and state.is_settled else LOOKS[stage]
+    if stage == WAITING and state.end is not None:
+        return NO_ROW if state.is_settled else MISSING
+    return LOOKS[stage]
 
 
 def endings_of(state: RunState, row: int) -> str:

@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterator
 from itertools import chain, zip_longest
 from typing import TypeAlias
 
-from tui_eval.fold.mean_reward import held_mean, mean_reward
+from tui_eval.fold.mean_reward import ANYTIME, held_mean, mean_reward
 from tui_eval.fold.run_state import RunState
 from tui_eval.printable import one_line
 from tui_eval.stats.mean import NO_MEAN, Mean
@@ -34,6 +34,7 @@ MEASURE = 84
 BESIDE, APART = 100, 4
 """Cells from which on there are two columns, and those between the two."""
 NAME_MOST = 60
+OTHER_INTERVALS = "pass rates and metrics: intervals for a fixed number"
 EXAMPLE = 10
 """Cells for the name of an example."""
 ERRORS, FIGURES, QUESTION_LEAST = 8, 49, 20
@@ -122,6 +123,8 @@ def _reward(state: RunState, width: int) -> Iterator[Line | NumberLine]:
     if name := reward.interval_name:
         long = f"95 % interval: {name}"
         yield cut_line(((long if len(long) <= width else name, "faint"),), width)
+    if reward.method == ANYTIME:
+        yield cut_line(((OTHER_INTERVALS, "faint"),), width)
     if state.end is None and state.run is not None and state.run.until:
         until = one_line(state.run.until, NAME_MOST)
         yield cut_line(((f"stops early once {until}", "faint"),), width)

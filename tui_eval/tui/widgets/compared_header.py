@@ -175,8 +175,9 @@ class ComparedHeader(LineView, can_focus=False):
     def _verdict(self, found: Comparison, letter: str) -> Iterator[Line]:
         if found.comparable:
             yield self._difference(found, letter)
-            notes = [*verdict_notes(found.reward), floor_note(found.reward, found)]
-            if parts := [(at, (note, "muted")) for at, note in enumerate(notes) if note]:
+            # A difference within chance says so however little room there is.
+            notes = [floor_note(found.reward, found), *verdict_notes(found.reward)]
+            if parts := [(at, (note, "muted")) for at, note in enumerate(filter(None, notes))]:
                 yield ("  ", ""), *_fitting(parts, self.line_width - 2, "; ")
         for doubt in found.doubts[:1]:
             more = len(found.doubts) - 1

@@ -325,15 +325,18 @@ def _tokens(state: RunState, words: int) -> str:
 
 
 def _faults_of_files(state: RunState, words: int) -> Line:
-    if bad := state.unreadable_lines:
-        key = key_for("run.log" if state.is_foreign else "run.numbers")
+    """Lines that are no rows, and what contradicts the rows; the pane that tells more."""
+    bad = state.unreadable_lines
+    against = len(state.end.contradictions) if state.end is not None else 0
+    if bad or against:
+        texts = [
+            (f"! {plural(bad, 'line')} unreadable" if words else f"!{bad:,}", "bad"),
+            (f"! {plural(against, 'contradiction')}" if words else f"!{against:,}", "warn"),
+        ]
+        first, *other = [one for one, count in zip(texts, (bad, against), strict=True) if count]
+        key = key_for("run.log" if against or state.is_foreign else "run.numbers")
         where = f", see pane {key}" if words > 1 else ""
-        text = f"! {plural(bad, 'line')} unreadable" if words else f"!{bad:,}"
-        return (text, "bad"), (where, "muted")
-    if count := len(state.end.contradictions) if state.end is not None else 0:
-        where = f", see pane {key_for('run.log')}"
-        text = f"! {plural(count, 'contradiction')}" if words else f"!{count:,}"
-        return (text, "warn"), (where if words > 1 else "", "muted")
+        return first, *((f" {text}", ink) for text, ink in other), (where, "muted")
     if state.unfinished and state.end is None:
         text = f"~ line {state.unfinished:,} unfinished" if words else f"~{state.unfinished:,}"
         return ((text, "warn"),)

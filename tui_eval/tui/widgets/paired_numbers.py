@@ -143,7 +143,8 @@ def interval_picture(one: PairedFigure, width: int) -> str:
 
 
 def wrapped(sign: str, text: str, ink: str, width: int, most: int = 8) -> Iterator[Line]:
-    """A sentence after a sign of two cells, in so many lines at most."""
-    lines, _ = shown_lines(text, max(width - 2, 8), most)
+    """A sentence after a sign of two cells, in so many lines at most; `p = 1` stays in one."""
+    whole = text.replace(" = ", "\xa0=\xa0").replace("p < ", "p\xa0<\xa0")
+    lines, _ = shown_lines(whole, max(width - 2, 8), most)
     for at, part in enumerate(lines):
-        yield (sign if at == 0 else "  ", ink), (part, ink)
+        yield (sign if at == 0 else "  ", ink), (part.replace("\xa0", " "), ink)
