@@ -157,7 +157,7 @@ def __getattr__(name: str) -> Any:
     if home is None:
         if name.startswith("__"):
             raise AttributeError(f"module 'tui_eval' has no attribute {name!r}")
-        return importlib.import_module("tui_eval.compat.missing_names").submodule(name)
+        return importlib.import_module("tui_eval.compat.missing_names").other_attribute(name)
     value = getattr(importlib.import_module(home), name)
     globals()[name] = value
     return value

@@ -129,7 +129,9 @@ def _gaps() -> Iterator[str]:
 
 
 def _of_name(place: str, ours: Any, fact: Any) -> Iterator[str]:
-    if ours is None and fact != "value NoneType":
+    if getattr(ours, "is_refused", False):
+        yield f"{place}: refused"
+    elif ours is None and fact != "value NoneType":
         yield f"{place}: no such name"
     elif isinstance(fact, dict):
         yield from _of_class(place, ours, fact)

@@ -168,12 +168,19 @@ class _Attributes:
         try:
             return getattr(importlib.import_module(self._home), name)
         except AttributeError as error:
-            if _is_from_import(sys._getframe(1)):
+            if is_from_import(sys._getframe(1)):
                 # Python would say no more than that it cannot import the name.
                 raise ImportError(str(error)) from None
             raise
 
 
-def _is_from_import(frame: FrameType) -> bool:
-    """Whether a frame is at the `name` of `from module import name`."""
-    return frame.f_code.co_code[frame.f_lasti] == _IMPORT_FROM
+def is_from_import(frame: FrameType | None) -> bool:
+    """Whether the first frame that is not ours is at the `name` of `from module import name`."""
+    while frame is not None and _passes_on(frame.f_globals.get("__name__", "")):
+        frame = frame.f_back
+    return frame is not None and frame.f_code.co_code[frame.f_lasti] == _IMPORT_FROM
+
+
+def _passes_on(module: str) -> bool:
+    """Whether a module of ours asks for an attribute because it was itself asked for it."""
+    return module == "tui_eval" or module.startswith("tui_eval.compat.")

@@ -1,22 +1,27 @@
-"""What is said of a name that we do not have."""
+"""What is said of a name that we do not have, and what stands for it."""
 
 from __future__ import annotations
 
 import importlib
 import sys
-from types import ModuleType
+from functools import cache
+from typing import Any, NoReturn
 
+from tui_eval.compat.alias import is_from_import
+from tui_eval.compat.older_names import OLDER
 from tui_eval.compat.verifiers_names import MODULES, REASONS, ROOT
 from tui_eval.errors import nearest
 
 _NOT_HERE = "Do without it, or run the environment with verifiers itself"
+_REASONS = REASONS | OLDER
 
 
-def submodule(name: str) -> ModuleType:
-    """A module that is reached as an attribute of the package: `vf.types`, `vf.utils`.
+def other_attribute(name: str) -> Any:
+    """A further attribute of the package: a module (`vf.types`), or a class in place of theirs.
 
     Raises:
         AttributeError: There is none of that name; says what to do.
+        ImportError: `from verifiers import` asks for a class that is not here; says what to do.
     """
     theirs = f"{ROOT}.{name}"
     if theirs in MODULES:
@@ -24,7 +29,28 @@ def submodule(name: str) -> ModuleType:
             return importlib.import_module(theirs)
         if MODULES[theirs] == f"tui_eval.{name}":
             return importlib.import_module(f"tui_eval.{name}")
+    if name in _REASONS and name[0].isupper():
+        if is_from_import(sys._getframe(1)):
+            raise ImportError(missing_name(name), name=ROOT)
+        return _refused_class(name)
     raise AttributeError(missing_name(name))
+
+
+@cache
+def _refused_class(name: str) -> type:
+    """A class for type hints and `isinstance`: nothing is one, and using it says what to do."""
+
+    def refuse(*args: Any, **kwargs: Any) -> NoReturn:
+        raise ImportError(missing_name(name), name=ROOT)
+
+    members = {
+        "__new__": refuse,
+        "__init_subclass__": classmethod(refuse),
+        "__module__": ROOT,
+        "__doc__": missing_name(name),
+        "is_refused": True,
+    }
+    return type(name, (), members)
 
 
 def missing_name(name: str) -> str:
@@ -35,7 +61,7 @@ def missing_name(name: str) -> str:
 
 def missing_module(name: str) -> str:
     """What is said of a module of verifiers, by its whole name, that we do not have."""
-    parts = [part for part in name.split(".") if part in REASONS]
+    parts = [part for part in name.split(".") if part in _REASONS]
     own = parts[-1] if parts else name.rpartition(".")[2]
     known = {module.rpartition(".")[2] for module in MODULES}
     return _with_advice(name, own, nearest(own, sorted(known)))
@@ -43,6 +69,6 @@ def missing_module(name: str) -> str:
 
 def _with_advice(whole_name: str, name: str, hint: str) -> str:
     what = f"tui_eval has no {whole_name!r}"
-    if name in REASONS:
-        return f"{what}: {REASONS[name]}"
+    if name in _REASONS:
+        return f"{what}: {_REASONS[name]}"
     return f"{what}. {hint or _NOT_HERE}"

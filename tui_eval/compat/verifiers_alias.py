@@ -48,7 +48,7 @@ class _VerifiersFinder(AliasFinder):
 _FINDER = _VerifiersFinder(
     ROOT,
     MODULES,
-    OURS,
+    "tui_eval.compat.imported_names",
     missing_module,
     "Call install_verifiers_alias() before the first import of verifiers; the command line leaves "
     "the real one alone with --no-alias",

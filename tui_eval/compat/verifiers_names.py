@@ -71,14 +71,18 @@ _AGENT = f"it runs an agent in a sandbox behind a tunnel, which tui-eval has not
 _BROWSER = f"it drives a browser of Browserbase, which tui-eval does not do. {_WITH_VERIFIERS}"
 _TRAINING = (
     "it trains models, and tui-eval only evaluates them. Import it in the script that trains, "
-    "where the packages verifiers and verifiers-rl are installed"
+    "where the packages verifiers and verifiers-rl are installed, or train with prime-rl"
 )
 
 REASONS: dict[str, str] = {
-    **dict.fromkeys(("SandboxEnv", "PythonEnv", "sandbox_env", "python_env"), _SANDBOX),
+    **dict.fromkeys(
+        ("SandboxEnv", "PythonEnv", "SandboxMixin", "sandbox_env", "python_env", "sandbox_mixin"),
+        _SANDBOX,
+    ),
     **dict.fromkeys(
         (
             *("CliAgentEnv", "HarborEnv", "OpenCodeEnv", "RLMEnv", "RolloutGatewayMixin"),
+            *("OpenCodeQAEnv", "opencode_qa_env"),
             *("cli_agent_env", "harbor_env", "opencode_env", "rlm_env", "rollout_gateway_mixin"),
         ),
         _AGENT,

@@ -1,0 +1,45 @@
+"""Names that modules of verifiers import from each other: each is found in every module."""
+
+from __future__ import annotations
+
+import importlib
+from typing import Any
+
+import tui_eval
+
+_FUNCTIONS = {
+    "async_utils": ("maybe_await", "maybe_retry", "maybe_semaphore", "with_sem"),
+    "client_utils": (
+        *("resolve_client_config", "resolve_client_configs"),
+        *("setup_anthropic_client", "setup_openai_client"),
+    ),
+    "eval_utils": ("filter_inputs",),
+    "import_utils": ("load_toml",),
+    "message_utils": (
+        *("concat_messages", "format_messages", "from_raw_message", "normalize_messages"),
+    ),
+    "metric_utils": ("compute_pass_at_k",),
+    "path_utils": ("is_valid_eval_results_path",),
+    "response_utils": ("parse_response_message", "parse_response_tokens"),
+    "save_utils": (
+        *("GenerateOutputsBuilder", "load_outputs", "make_dataset", "push_results_to_hf_hub"),
+        *("save_metadata", "save_new_outputs", "save_outputs", "state_to_output"),
+        "validate_resume_metadata",
+    ),
+    "tool_utils": ("convert_func_to_tool_def", "is_valid_tool_content_parts"),
+}
+_HOMES = {
+    "resolve_client": "tui_eval.clients",
+    **{
+        name: f"tui_eval.compat.verifiers.{module}"
+        for module, names in _FUNCTIONS.items()
+        for name in names
+    },
+}
+
+
+def __getattr__(name: str) -> Any:
+    home = _HOMES.get(name)
+    if home is None:
+        return getattr(tui_eval, name)
+    return getattr(importlib.import_module(home), name)
