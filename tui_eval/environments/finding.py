@@ -13,7 +13,9 @@ from importlib.machinery import ModuleSpec, PathFinder
 from pathlib import Path
 from typing import Literal, TypeAlias
 
+from tui_eval.environments.foreign import framework_of
 from tui_eval.environments.importing import local_roots
+from tui_eval.environments.packaged import packaged_module, project_name
 from tui_eval.errors import Fault, RefusedError, nearest
 
 Origin: TypeAlias = Literal["local", "bundled", "installed", "entry point"]
@@ -88,6 +90,9 @@ def find_environment(
     asked = (name or env_id.strip("/")).replace("_", "-")
     hint = nearest(asked, known) or f"Known: {', '.join(known) or 'none'}."
     what = "there is no such environment"
+    other = [told for path in _folders_of(name, environments_dir) if (told := framework_of(path))]
+    if other:
+        raise RefusedError([Fault(f"environment {env_id}", "it is no environment", other[0])])
     if name.isidentifier():
         hint += f" {_how_to_install(env_id, name)}"
         what += f". Looked in {places}"
@@ -108,18 +113,42 @@ def known_environments(environments_dir: Path = Path("environments")) -> list[st
     if environments_dir.is_dir():
         for entry in environments_dir.iterdir():
             name = module_name_of(entry.stem if entry.suffix == ".py" else entry.name)
-            if name.isidentifier() and _find_local(name, environments_dir):
+            if name.isidentifier() and _find_local(name, environments_dir, by_package=False):
                 names.add(name)
     return sorted(name.replace("_", "-") for name in names)
 
 
-def _find_local(name: str, folder: Path) -> FoundEnvironment | None:
+def _find_local(name: str, folder: Path, *, by_package: bool = True) -> FoundEnvironment | None:
     if not folder.is_dir():
         return None
     for path in _local_files(name, folder):
         if path.is_file():
             return FoundEnvironment(name, path.absolute(), "local")
-    return None
+    path = _of_own_folder(name, folder)
+    if path is None and by_package:
+        path = _of_other_folder(name, folder)
+    if path is None:
+        return None
+    module = path.parent.name if path.name == "__init__.py" else path.stem
+    return FoundEnvironment(module, path.absolute(), "local")
+
+
+def _of_own_folder(name: str, folder: Path) -> Path | None:
+    """The module of a project whose folder has this name, where the module has another."""
+    found = (packaged_module(project) for project in _folders_of(name, folder))
+    return next(filter(None, found), None)
+
+
+def _of_other_folder(name: str, folder: Path) -> Path | None:
+    """The module of the only project whose package has this name, where its folder has another."""
+    projects = sorted(path.parent for path in folder.glob("*/pyproject.toml"))
+    found = [project for project in projects if project_name(project) == name]
+    return packaged_module(found[0]) if len(found) == 1 else None
+
+
+def _folders_of(name: str, folder: Path) -> list[Path]:
+    spellings = dict.fromkeys((name, name.replace("_", "-")))
+    return [path for spelling in spellings if (path := folder / spelling).is_dir()]
 
 
 def _local_files(name: str, folder: Path) -> Iterator[Path]:

@@ -14,6 +14,7 @@ from typing import Any
 from tui_eval.environments.author_errors import describe
 from tui_eval.environments.environment import Environment
 from tui_eval.environments.finding import FoundEnvironment, find_environment
+from tui_eval.environments.foreign import framework_of, framework_of_class
 from tui_eval.environments.importing import import_file, keeping_names, leave_all
 from tui_eval.errors import Fault, RefusedError, nearest
 
@@ -83,7 +84,9 @@ def import_environment(env_id: str, folder: Path) -> tuple[FoundEnvironment, Any
     make = getattr(module, found.function, None)
     if not callable(make):
         what = f"{module.__file__ or found.module_name} has no function {found.function}"
-        raise RefusedError([Fault(where, what, "Define it, and let it return the environment")])
+        hint = framework_of(found.path) if found.path is not None else ""
+        hint = hint or "Define it, and let it return the environment"
+        raise RefusedError([Fault(where, what, hint)])
     return found, make
 
 
@@ -123,7 +126,8 @@ def _make(
         if inspect.iscoroutine(env):
             env.close()
         what = f"{found.function} returned a {type(env).__name__}, not an Environment"
-        hint = "Return a SingleTurnEnv, MultiTurnEnv, ToolEnv or another Environment"
+        hint = framework_of_class(type(env))
+        hint = hint or "Return a SingleTurnEnv, MultiTurnEnv, ToolEnv or another Environment"
         if any(base.__module__.partition(".")[0] == "verifiers" for base in type(env).__mro__):
             what += " of ours: it is made with the installed package verifiers"
             hint = _ALIAS_HINT
@@ -171,4 +175,6 @@ def _import(found: FoundEnvironment, where: str) -> ModuleType:
             hint = f"Install what it needs: pip install {package}"
             if package == "verifiers":
                 hint = _ALIAS_HINT
+            elif found.path is not None and (told := framework_of(found.path)):
+                hint = f"{told}. {hint}"
         raise RefusedError([Fault(where, what, hint)]) from error
