@@ -124,13 +124,13 @@ def _find_local(name: str, folder: Path, *, by_package: bool = True) -> FoundEnv
     for path in _local_files(name, folder):
         if path.is_file():
             return FoundEnvironment(name, path.absolute(), "local")
-    path = _of_own_folder(name, folder)
-    if path is None and by_package:
-        path = _of_other_folder(name, folder)
-    if path is None:
+    packaged = _of_own_folder(name, folder)
+    if packaged is None and by_package:
+        packaged = _of_other_folder(name, folder)
+    if packaged is None:
         return None
-    module = path.parent.name if path.name == "__init__.py" else path.stem
-    return FoundEnvironment(module, path.absolute(), "local")
+    module = packaged.parent.name if packaged.name == "__init__.py" else packaged.stem
+    return FoundEnvironment(module, packaged.absolute(), "local")
 
 
 def _of_own_folder(name: str, folder: Path) -> Path | None:
