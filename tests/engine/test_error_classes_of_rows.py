@@ -193,7 +193,7 @@ async def test_what_a_client_of_peoples_own_raises_is_the_endpoints(
 
 
 class OwnRubric(vf.Rubric):
-    async def score_rollout(self, state: Any) -> None:
+    async def score_group(self, states: list[Any]) -> None:
         raise KeyError("own way to score")
 
 
@@ -203,8 +203,8 @@ async def test_a_reward_of_peoples_own_that_is_no_number_is_of_scoring(
     folder: Path, fault_server: FaultServer, left: float, scored: bool
 ) -> None:
     class Odd(vf.Rubric):
-        async def score_rollout(self, state: Any) -> None:
-            state["reward"] = left
+        async def score_group(self, states: list[Any]) -> None:
+            states[0]["reward"] = left
 
     class Own(vf.SingleTurnEnv):
         async def rollout(self, *args: Any, **kwargs: Any) -> Any:
@@ -225,7 +225,8 @@ async def test_a_metric_of_peoples_own_that_is_no_number_is_counted_by_name(
     folder: Path, fault_server: FaultServer
 ) -> None:
     class Odd(vf.Rubric):
-        async def score_rollout(self, state: Any) -> None:
+        async def score_group(self, states: list[Any]) -> None:
+            (state,) = states
             state["reward"] = 1.0
             state["metrics"] = {"odd": math.nan, "great": 10**400, "good": 0.5}
 

@@ -251,9 +251,9 @@ def test_reward_functions_that_get_all_they_need_are_called(
     given.add_class_object("mine", 1)
 
     class Own(vf.Rubric):
-        async def score_rollout(self, state):
-            state["reward"] = self.funcs[0](1)
-            state["metrics"] = {}
+        async def score_group(self, states):
+            for state in states:
+                state["reward"], state["metrics"] = self.funcs[0](1), {}
     """
     done = echoes(program, fault_server, rubrics, before.strip())
     assert done.code == 0, done

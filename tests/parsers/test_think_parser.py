@@ -16,7 +16,7 @@ said = st.text(alphabet="</think> \nab", max_size=60) | st.lists(
 
 @pytest.fixture(autouse=True)
 def only_errors(caplog: pytest.LogCaptureFixture) -> None:
-    caplog.set_level(logging.ERROR, logger="tui_eval.parsers.think_parser")
+    caplog.set_level(logging.ERROR, logger="tui_eval.parsers")
 
 
 @pytest.mark.parametrize(
@@ -71,7 +71,7 @@ def test_the_answer_of_a_conversation_is_that_of_its_last_assistant_message(as_o
         (" \n<think>a</think>b", 1.0),
         ("<think></think>b", 1.0),
         ("<think>a</think>", 0.0),
-        ("<think>a</think> \n", 0.0),
+        ("<think>a</think> \n", 1.0),
         ("so <think>a</think>b", 0.0),
         ("<think>a</think>b</think>c", 0.0),
         ("<think><think>a</think>b", 0.0),
@@ -95,7 +95,7 @@ def test_format_scores_are_averaged_over_the_models_messages():
 
 
 def test_making_one_warns_that_texts_without_thoughts_have_no_answer(caplog):
-    caplog.set_level(logging.WARNING, logger="tui_eval.parsers.think_parser")
+    caplog.set_level(logging.WARNING, logger="tui_eval.parsers")
     vf.ThinkParser()
     assert "MaybeThinkParser" in caplog.text
 
@@ -106,7 +106,7 @@ def test_what_was_said_after_the_thoughts_comes_back(thoughts, answer):
     parser = vf.ThinkParser()
     assert parser.parse(text) == answer
     score = parser.get_format_reward_func()(completion=[vf.AssistantMessage(content=text)])
-    assert score == float(answer != "")
+    assert score == 1.0
 
 
 @given(said)

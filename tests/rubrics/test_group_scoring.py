@@ -225,7 +225,7 @@ async def test_limits_of_functions_added_to_a_group_hold():
         await asyncio.Event().wait()
 
     group = RubricGroup([Rubric([own]), Rubric()])
-    group.add_metric(hangs, timeout_seconds=0.02)
+    group.add_reward_func(hangs, timeout_seconds=0.02)
     states = [rollout(1.0), rollout(2.0)]
     await group.score_group(states)
     assert ["0.02 s" in str(state["error"]) for state in states] == [True, True]

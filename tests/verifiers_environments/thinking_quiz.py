@@ -18,12 +18,13 @@ class QuizRubric(vf.Rubric):
         self_said = (parser.parse_answer(completion) or "").strip().rstrip(".")
         return float(self_said.endswith(answer))
 
-    async def score_rollout(self, state: State, **kwargs):
-        await super().score_rollout(state, **kwargs)
-        if state["trajectory"][-1]["response"].message.get("reasoning_content"):
-            logger.info("reasoning apart from the text")
-        state["metrics"]["bonus"] = self.bonus
-        state["reward"] += self.bonus
+    async def score_group(self, states: list[State], **kwargs):
+        await super().score_group(states, **kwargs)
+        for state in states:
+            if state["trajectory"][-1]["response"].message.get("reasoning_content"):
+                logger.info("reasoning apart from the text")
+            state["metrics"]["bonus"] = self.bonus
+            state["reward"] += self.bonus
 
 
 def load_environment(use_think: bool = True, **kwargs):

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from tui_eval.environments.environment import Environment
@@ -62,7 +62,7 @@ class EnvGroup(Environment):
         super().__init__(
             dataset=self._training_rows if self._has_training() else None,
             eval_dataset=self._evaluation_rows,
-            rubric=EnvGroupRubric(self),
+            rubric=EnvGroupRubric(self.env_map),
             map_kwargs=map_kwargs,
             **kwargs,
         )
@@ -87,29 +87,12 @@ class EnvGroup(Environment):
         Raises:
             ValueError: The group has no such task.
         """
-        env = self.env_map.get(task)
-        if env is not None and not isinstance(env, EnvGroup):
-            return env, task
-        for name, member in self.env_map.items():
-            if isinstance(member, EnvGroup) and str(task).startswith(f"{name}/"):
-                return member, str(task).removeprefix(f"{name}/")
-        known = self.tasks
-        hint = nearest(str(task), known)
-        raise ValueError(
-            f"This group has no environment for the task {task!r}. "
-            f"Its tasks are: {', '.join(known)}. {hint}".strip()
-        )
+        return route(self.env_map, task)
 
     @property
     def tasks(self) -> list[str]:
         """The tasks of all members, in order."""
-        return [
-            task
-            for name, env in self.env_map.items()
-            for task in (
-                [f"{name}/{inner}" for inner in env.tasks] if isinstance(env, EnvGroup) else [name]
-            )
-        ]
+        return tasks_of(self.env_map)
 
     @property
     def members(self) -> list[Environment]:
@@ -231,25 +214,39 @@ class EnvGroupRubric(Rubric):
     rollouts (`score_rollouts`) does not score them here either.
 
     Args:
-        group: Whose environments score.
+        env_map: The environments by the tasks that they run.
+
+    Attributes:
+        all_reward_names: The names of all functions of all environments, sorted.
     """
 
-    def __init__(self, group: EnvGroup) -> None:
+    def __init__(self, env_map: Mapping[str, Environment]) -> None:
         super().__init__()
-        self.group = group
+        self.env_map = env_map
+        names = (env.rubric.get_reward_func_names() for env in env_map.values())
+        self.all_reward_names = sorted({name for some in names for name in some})
+
+    def _get_reward_func_names(self) -> list[str]:
+        return self.all_reward_names
 
     @property
     def has_group_funcs(self) -> bool:
         """Whether any environment needs all rollouts of an example together."""
-        return super().has_group_funcs or any(
-            env.score_rollouts and env.rubric.has_group_funcs for env in self.group.members
-        )
+        return super().has_group_funcs or any(one.has_group_funcs for one in self._rubrics())
+
+    @property
+    def scores_in_groups(self) -> bool:
+        """Whether any environment scores rollouts together unless each is asked for alone."""
+        return super().has_group_funcs or any(one.scores_in_groups for one in self._rubrics())
+
+    def _rubrics(self) -> Iterator[Rubric]:
+        return (env.rubric for env in self.env_map.values() if env.score_rollouts)
 
     async def add_scores(self, states: list[State], alone: bool) -> None:
         """Runs the rubrics on states that were made ready, and adds to what they have."""
         await super().add_scores(states, alone)
         for task in dict.fromkeys(state.get("task") for state in states):
-            env, inner = self.group.route(task)
+            env, inner = route(self.env_map, task)
             theirs = [state for state in states if state.get("task") == task]
             if not env.score_rollouts:
                 continue
@@ -260,6 +257,36 @@ class EnvGroupRubric(Rubric):
             finally:
                 for state in theirs:
                     state["task"] = task
+
+
+def route(env_map: Mapping[str, Environment], task: Any) -> tuple[Environment, str]:
+    """The environment that a task names, and what the task is called there.
+
+    Raises:
+        ValueError: There is none.
+    """
+    env = env_map.get(task)
+    if env is not None and not isinstance(env, EnvGroup):
+        return env, task
+    for name, member in env_map.items():
+        if isinstance(member, EnvGroup) and str(task).startswith(f"{name}/"):
+            return member, str(task).removeprefix(f"{name}/")
+    known = tasks_of(env_map)
+    raise ValueError(
+        f"This group has no environment for the task {task!r}. "
+        f"Its tasks are: {', '.join(known)}. {nearest(str(task), known)}".strip()
+    )
+
+
+def tasks_of(env_map: Mapping[str, Environment]) -> list[str]:
+    """The tasks of all environments, in order."""
+    return [
+        task
+        for name, env in env_map.items()
+        for task in (
+            [f"{name}/{inner}" for inner in env.tasks] if isinstance(env, EnvGroup) else [name]
+        )
+    ]
 
 
 def _training_of(env: Environment) -> Iterable[Any]:

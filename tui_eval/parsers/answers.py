@@ -7,9 +7,9 @@ _HASHES = "####"
 
 
 def extract_boxed_answer(text: str, strict: bool = False) -> str:
-    r"""What is in the last `\boxed{...}` of a text, without surrounding space.
+    r"""What is in the last `\boxed{...}` of a text, as it stands there.
 
-    Braces inside count in pairs, but for escaped ones (`\{`, `\}`).
+    Braces inside count in pairs, escaped ones as well.
 
     Args:
         strict: What to return where there is no box, or the last one is never closed: the text
@@ -19,7 +19,7 @@ def extract_boxed_answer(text: str, strict: bool = False) -> str:
     end = _closing_brace(text, start + len(_BOX)) if start >= 0 else -1
     if end < 0:
         return "" if strict else text
-    return text[start + len(_BOX) : end].strip()
+    return text[start + len(_BOX) : end]
 
 
 def extract_hash_answer(text: str) -> str:
@@ -37,9 +37,7 @@ def _closing_brace(text: str, place: int) -> int:
     depth = 1
     while place < len(text):
         sign = text[place]
-        if sign == "\\":
-            place += 1
-        elif sign == "{":
+        if sign == "{":
             depth += 1
         elif sign == "}":
             depth -= 1

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Callable
 from typing import Any
 
@@ -18,9 +19,13 @@ class Parser:
 
     Args:
         extract_fn: Applied to the text; the text itself where none is given.
+
+    Attributes:
+        logger: Where the parser may log.
     """
 
     def __init__(self, extract_fn: Callable[[str], Any] = unchanged) -> None:
+        self.logger = logging.getLogger(f"{__name__}.{type(self).__name__}")
         self.extract_fn = extract_fn
 
     def parse(self, text: str) -> Any:
@@ -64,15 +69,19 @@ class Parser:
 
 
 def said_text(message: Any) -> str:
-    """The text of a message, parts of a list joined by spaces; images and sound are left out."""
+    """The text of a message, parts of a list joined by spaces; images and sound are left out.
+
+    White space around parts that are joined is left out, that of a text stays.
+    """
     content = message.get("content")
     if content is None or isinstance(content, str):
         return content or ""
-    return " ".join(
+    texts = (
         part if isinstance(part, str) else str(part.get("text") or "")
         for part in content
         if isinstance(part, str) or part.get("type") == "text"
     )
+    return " ".join(texts).strip()
 
 
 def _with_role(messages: Messages, role: str) -> Messages:

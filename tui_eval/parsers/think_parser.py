@@ -2,14 +2,11 @@
 
 from __future__ import annotations
 
-import logging
 from collections.abc import Callable
 from typing import Any
 
 from tui_eval.messages import Messages
 from tui_eval.parsers.parser import Parser, said_text, unchanged
-
-logger = logging.getLogger(__name__)
 
 OPEN, CLOSE = "<think>", "</think>"
 
@@ -27,7 +24,7 @@ class ThinkParser(Parser):
 
     def __init__(self, extract_fn: Callable[[str], Any] = unchanged) -> None:
         super().__init__(extract_fn)
-        logger.warning(
+        self.logger.warning(
             "ThinkParser finds no answer in a text without </think>. Use MaybeThinkParser where "
             "the endpoint takes the reasoning out, or the model may not reason"
         )
@@ -53,6 +50,5 @@ class ThinkParser(Parser):
 
 
 def _keeps_format(text: str) -> bool:
-    body = text.strip()
-    once = body.count(OPEN) == body.count(CLOSE) == 1
-    return once and body.startswith(OPEN) and not body.endswith(CLOSE)
+    once = text.count(OPEN) == text.count(CLOSE) == 1
+    return once and text.strip().startswith(OPEN) and not text.endswith(CLOSE)

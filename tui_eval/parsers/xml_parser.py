@@ -6,7 +6,6 @@ from collections.abc import Callable, Iterator, Sequence
 from types import SimpleNamespace
 from typing import Any
 
-from tui_eval.errors import nearest
 from tui_eval.messages import Messages
 from tui_eval.parsers.parser import Parser, said_text, unchanged
 
@@ -18,11 +17,11 @@ class XMLParser(Parser):
         fields: The tags in their order. A tuple names alternatives for one field; its first name
             is the canonical one.
         answer_field: The tag that `parse_answer` returns.
-        extract_fn: Applied to the answer that `parse_answer` found.
+        extract_fn: Kept in the attribute of that name; `parse_answer` does not apply it.
 
     Raises:
         TypeError: No list was given, or a field is neither a string nor a tuple of strings.
-        ValueError: A tuple is empty, or a name occurs twice.
+        ValueError: A tuple is empty, or two fields have one canonical name.
     """
 
     def __init__(
@@ -36,17 +35,16 @@ class XMLParser(Parser):
         if isinstance(fields, str):
             raise TypeError(f"The fields are a list, such as [{fields!r}], not {fields!r}")
         self._fields = [_alternatives(field) for field in fields]
-        names = [name for field in self._fields for name in field]
-        for name in names:
+        for name in (names := self.get_fields()):
             if names.count(name) > 1:
-                raise ValueError(f"Field name {name!r} occurs twice; each name may stand once")
-        self._names = names
+                raise ValueError(f"Two fields are called {name!r}; each name may stand once")
+        self._names = [name for field in self._fields for name in field]
 
     def parse(self, text: str, strip: bool = True, last: bool = False) -> Any:
         """The fields of a text.
 
         Args:
-            strip: Remove white space around each value.
+            strip: For those who pass it: white space around a value is never part of it.
             last: Take the last occurrence of each tag instead of the first.
 
         Returns:
@@ -60,7 +58,7 @@ class XMLParser(Parser):
             if last:
                 for value in values:  # noqa: B007
                     pass
-            setattr(found, name, value.strip() if strip and value is not None else value)
+            setattr(found, name, None if value is None else value.strip())
         return found
 
     def parse_answer(self, completion: Messages | str) -> Any:
@@ -77,7 +75,7 @@ class XMLParser(Parser):
         for text in texts:
             answer = getattr(self.parse(text, last=last), self.answer_field, None)
             if answer is not None:
-                return self.extract_fn(answer)
+                return answer
         return None
 
     def get_fields(self) -> list[str]:
@@ -95,31 +93,26 @@ class XMLParser(Parser):
         """A text with these values in their tags, each tag on a line of its own.
 
         Args:
-            values: One value per field, under any of its names.
+            values: One value per field, under any of its names; others are left out.
 
         Raises:
-            ValueError: A field has no value, or a name is no field.
+            ValueError: A field has no value.
         """
-        unknown = [name for name in values if name not in self._names]
-        if unknown:
-            hint = nearest(unknown[0], self._names)
-            raise ValueError(
-                f"{unknown[0]!r} is not a field of {self.get_fields()}. {hint}".strip()
-            )
         lines = []
         for field in self._fields:
-            given = [name for name in field if name in values]
-            if not given:
+            value = next((values[name] for name in field if name in values), None)
+            if value is None:
                 raise ValueError(f"Missing value for field {field[0]!r} (names: {list(field)})")
-            lines.append(f"<{field[0]}>\n{values[given[0]]}\n</{field[0]}>")
+            lines.append(f"<{field[0]}>\n{value}\n</{field[0]}>")
         return "\n".join(lines)
 
     def get_format_reward_func(self) -> Callable[..., float]:
         """A reward function for how well messages keep the format, 0.2 to 1.
 
-        Each assistant message scores 0.4 times the share of fields that are there, 0.2 for
-        beginning with the first field, 0.2 for ending with the last, and 0.2 always, so that
-        scores compare with those of verifiers. The mean counts; 0 where there is no message.
+        Each assistant message scores 0.4 times the share of fields of which a tag is there, if one
+        of them is whole, 0.2 for beginning with the first field, 0.2 for ending with the last, and
+        0.2 always, so that scores are those of verifiers. The mean counts; 0 where there is no
+        message.
         """
 
         def format_reward_func(completion: Messages, **kwargs: Any) -> float:
@@ -135,13 +128,13 @@ class XMLParser(Parser):
         if not self._fields:
             return 1.0
         found = self.parse(text)
-        present = sum(
-            any(getattr(found, name) is not None for name in field) for field in self._fields
-        )
+        is_any_whole = any(getattr(found, name) is not None for name in self._names)
+        present = sum(any(_has_tag(name, text) for name in field) for field in self._fields)
         body = text.strip()
         begins = body.startswith(tuple(f"<{name}>" for name in self._fields[0]))
         ends = body.endswith(tuple(f"</{name}>" for name in self._fields[-1]))
-        return 0.4 * present / len(self._fields) + 0.2 + 0.2 * begins + 0.2 * ends
+        share = present / len(self._fields) if is_any_whole else 0.0
+        return 0.4 * share + 0.2 + 0.2 * begins + 0.2 * ends
 
 
 def _alternatives(field: Any) -> tuple[str, ...]:
@@ -151,6 +144,10 @@ def _alternatives(field: Any) -> tuple[str, ...]:
     if not names:
         raise ValueError("A tuple of alternatives needs at least one name")
     return names
+
+
+def _has_tag(name: str, text: str) -> bool:
+    return f"<{name}>" in text or f"</{name}>" in text
 
 
 def _values(name: str, text: str) -> Iterator[str]:

@@ -195,16 +195,21 @@ async def _finish(result: Any, limit_s: float) -> Any:
 
 
 def number(value: Any) -> float | Failure:
-    """A returned value as a number that goes into means; truth values count as 1 and 0."""
+    """A returned value as a number that goes into means; truth values count as 1 and 0.
+
+    A text counts as the number that it is.
+    """
     if isinstance(value, Failure):
         return value
     if value is None:
         return failure(TypeError("returned None, not a number. Does every path return?"))
-    if isinstance(value, (str, bytes)) or not hasattr(value, "__float__"):
+    if not isinstance(value, str) and not hasattr(value, "__float__"):
         return failure(TypeError(f"returned {short(value)}, which is not a number"))
     try:
         score = float(value)
     except Exception as error:
+        if isinstance(value, str):
+            return failure(ValueError(f"returned {short(value)}, which is not a number"))
         return failure(error)
     if not math.isfinite(score):
         return failure(ValueError(f"returned {score}, which is not a finite number"))
@@ -228,6 +233,22 @@ def numbers(value: Any, count: int) -> list[float | Failure]:
         wrong = ValueError(f"returned {len(value)} numbers for a group of {count} rollouts")
         return [failure(wrong)] * count
     return [number(item) for item in value]
+
+
+def unwrap(score: float | Failure) -> float:
+    """A score.
+
+    Raises:
+        BaseException: Why there is none.
+    """
+    if isinstance(score, Failure):
+        raise score.error
+    return score
+
+
+def hooked(method: Callable[..., Any]) -> RewardFunction:
+    """A method that calls reward functions in a way of its own, to be called like one of them."""
+    return RewardFunction(method, Signature(None, False), None)
 
 
 def failure(error: BaseException) -> Failure:
@@ -258,17 +279,13 @@ def values_for(state: Mapping[str, Any], objects: Mapping[str, Any]) -> dict[str
     """What an individual function may ask for about one rollout."""
     return {
         "prompt": state.get("prompt"),
-        "completion": _or(state.get("completion"), []),
-        "answer": _or(state.get("answer"), ""),
+        "completion": [] if state.get("completion") is None else state["completion"],
+        "answer": state.get("answer", ""),
         "state": state,
         "task": state.get("task"),
-        "info": _or(state.get("info"), {}),
+        "info": state.get("info", {}),
         **objects,
     }
-
-
-def _or(value: Any, default: Any) -> Any:
-    return default if value is None else value
 
 
 def group_values(states: list[Any], objects: Mapping[str, Any]) -> dict[str, Any]:

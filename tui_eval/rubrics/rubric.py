@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import functools
 import itertools
+import logging
 import math
 import sys
 import time
@@ -18,6 +19,7 @@ from tui_eval.parsers.parser import Parser
 from tui_eval.plain_calls.functions import plain_function
 from tui_eval.rubrics import calling
 from tui_eval.rubrics.calling import Failure, RewardFunction
+from tui_eval.rubrics.functions import HasFunctions, has_own
 from tui_eval.state import State
 from tui_eval.stats.rewards import is_equal, is_number
 from tui_eval.types import RewardFunc, ScoreRecord
@@ -41,7 +43,7 @@ _Ordered = tuple[list[RewardFunc], list[float], list[tuple[bool, list[_Named]]]]
 """Functions and weights, and how they run: group functions apart from the others."""
 
 
-class Rubric:
+class Rubric(HasFunctions):
     """Scores rollouts with functions, each of which has a weight.
 
     A function names what it wants: `prompt`, `completion`, `answer`, `state`, `task`, `info` and
@@ -49,7 +51,7 @@ class Rubric:
     `states`, `tasks` or `infos`, or is annotated to return a list, scores all rollouts of one
     example at once. Functions give finite numbers. One that raises, takes too long or gives
     anything else makes the rollout an errored one: its record in `state.scores` and
-    `state["error"]` say so.
+    `state["error"]` say so. One of weight 0 only lacks its own number then, which is NaN.
 
     Async functions run on the event loop; plain ones in threads, where they see the caller's
     context variables. The functions of one rollout run in their order, and a group function when
@@ -65,10 +67,11 @@ class Rubric:
     Attributes:
         on_loop: Whether plain functions run on the event loop: right only for such as count
             something and can never wait.
+        logger: Where the rubric and its functions may log.
 
     Args:
         funcs: The functions, in the order in which they run.
-        weights: What each counts, 1 by default; 0 makes it a metric.
+        weights: What each counts, 1 where no weights are given; 0 makes it a metric.
         parser: Given to functions that ask for `parser`.
         timeout_seconds: What one call of a function may take, unless it has its own limit;
             `math.inf` for any time. An async function is cancelled then; a plain one is left
@@ -92,6 +95,7 @@ class Rubric:
         timeout_seconds: float = TIMEOUT_SECONDS,
         thread_safe: bool | None = None,
     ) -> None:
+        self.logger = logging.getLogger(f"{__name__}.{type(self).__name__}")
         self.funcs: list[RewardFunc] = []
         self.weights: list[float] = []
         self.parser = parser if parser is not None else Parser()
@@ -106,9 +110,10 @@ class Rubric:
         if isinstance(weights, (str, int, float)):
             raise TypeError(f"'weights' is a list with a number for each function: [{weights}]")
         functions = list(funcs or [])
-        if weights is not None and len(weights) != len(functions):
+        if weights is not None and len(weights) not in (0, len(functions)):
             raise ValueError(f"{len(weights)} weights were given for {len(functions)} functions")
-        for func, weight in zip(functions, weights or [1.0] * len(functions), strict=True):
+        given = weights if weights is not None and len(weights) else [1.0] * len(functions)
+        for func, weight in zip(functions, given, strict=True):
             self.add_reward_func(func, weight)
 
     def add_reward_func(
@@ -151,9 +156,17 @@ class Rubric:
 
         It is so with a group function, and where a subclass has its own `score_group`.
         """
-        if type(self).score_group is not Rubric.score_group:
+        if has_own(self, Rubric, "score_group"):
             return True
         return any(self._function(func).signature.is_group for func in self.funcs)
+
+    @property
+    def scores_in_groups(self) -> bool:
+        """Whether rollouts are scored together unless each is asked for by itself.
+
+        A `score_rollout` of a subclass is called only where each is.
+        """
+        return self.has_group_funcs or has_own(self, Rubric, "score_rollout")
 
     async def score_rollout(self, state: State) -> None:
         """Scores one rollout by itself: reward, metrics and records; no advantage.
@@ -185,12 +198,14 @@ class Rubric:
         """The functions as they run, group functions apart; people may have changed the lists."""
         if self._ordered is None or self._ordered[:2] != (self.funcs, self.weights):
             if len(self.funcs) != len(self.weights):
-                raise ValueError(
-                    f"The rubric has {len(self.funcs)} functions and {len(self.weights)} weights. "
-                    "Add functions with add_reward_func or add_metric, or change both lists"
+                self.logger.warning(
+                    "The rubric has %d functions and %d weights: those without are not called. "
+                    "Add functions with add_reward_func or add_metric, or change both lists",
+                    len(self.funcs),
+                    len(self.weights),
                 )
             names = calling.metric_names(self.funcs)
-            given = zip(self.funcs, names, self.weights, strict=True)
+            given = zip(self.funcs, names, self.weights, strict=False)
             named = [_Named(self._function(func), name, weight) for func, name, weight in given]
             parts = itertools.groupby(named, lambda one: one.known.signature.is_group)
             runs = [(is_group, list(some)) for is_group, some in parts]
@@ -207,12 +222,52 @@ class Rubric:
             self._functions[id(func)] = known
         return known
 
-    async def _score_each(self, functions: list[_Named], state: State) -> None:
+    async def dummy_score_rollout(self, state: State) -> None:
+        """Gives a rollout the reward 0 and no metrics."""
+        state["reward"], state["metrics"] = 0.0, {}
+
+    async def dummy_score_group(self, states: list[State]) -> None:
+        """Gives each rollout the reward 0 and no metrics."""
+        for state in states:
+            await self.dummy_score_rollout(state)
+
+    async def _call_individual_reward_func(self, func: RewardFunc, state: State) -> float:
+        """The score that a function gives a rollout; subclasses may have their own way.
+
+        Raises:
+            Exception: What the function raised, or why what it gave is no number.
+        """
         values = functools.partial(calling.values_for, state, self.class_objects)
+        result = await calling.call(self._function(func), values, self._timeout_seconds)
+        return calling.unwrap(calling.number(result))
+
+    async def _call_group_reward_func(self, func: RewardFunc, states: list[State]) -> list[float]:
+        """The scores that a group function gives; subclasses may have their own way.
+
+        Raises:
+            Exception: What the function raised, or why what it gave is not a number for each.
+        """
+        values = functools.partial(calling.group_values, states, self.class_objects)
+        result = await calling.call(self._function(func), values, self._timeout_seconds)
+        return [calling.unwrap(one) for one in calling.numbers(result, len(states))]
+
+    async def _result(self, one: _Named, **rollouts: Any) -> Any:
+        """What a function makes of a `state` or of `states`, or a `Failure`."""
+        is_group = "states" in rollouts
+        hook = "_call_group_reward_func" if is_group else "_call_individual_reward_func"
+        if has_own(self, Rubric, hook):
+            given = {"func": one.known.func, **rollouts}
+            return await calling.call(calling.hooked(getattr(self, hook)), lambda: given, math.inf)
+        (scored,) = rollouts.values()
+        values_of: Any = calling.group_values if is_group else calling.values_for
+        values = functools.partial(values_of, scored, self.class_objects)
+        return await calling.call(one.known, values, self._timeout_seconds)
+
+    async def _score_each(self, functions: list[_Named], state: State) -> None:
         for one in functions:
             printing = calling.Call()
             CALL.set(printing)
-            result = await calling.call(one.known, values, self._timeout_seconds)
+            result = await self._result(one, state=state)
             _record(state, one, calling.number(result), printing.end())
         CALL.set(None)
 
@@ -227,9 +282,8 @@ class Rubric:
             error = TypeError("needs all rollouts of the example, and one was scored by itself")
             scores = [calling.failure(error)] * len(scored)
         elif scored:
-            values = functools.partial(calling.group_values, scored, self.class_objects)
             CALL.set(printing)
-            result = await calling.call(one.known, values, self._timeout_seconds)
+            result = await self._result(one, states=scored)
             CALL.set(None)
             scores = calling.numbers(result, len(scored))
         output = printing.end()
@@ -275,7 +329,9 @@ def _record(state: State, one: _Named, score: float | Failure, output: str) -> N
     state.scores.append(record)
     if isinstance(score, Failure):
         record["error"] = score.text
-        if state.get("error") is None:
+        if not weight:
+            state["metrics"][name] = math.nan
+        elif state.get("error") is None:
             error = ScoringError(f"Reward function {name!r} failed: {score.text.splitlines()[0]}")
             error.__cause__ = score.error
             state["error"] = error

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import logging
 import math
 from collections.abc import Sequence
 from typing import Any
@@ -12,8 +11,6 @@ from tui_eval.rubrics.rubric import Rubric
 from tui_eval.state import State
 from tui_eval.types import RewardFunc
 
-logger = logging.getLogger(__name__)
-
 
 class RubricGroup(Rubric):
     """Rubrics whose rewards are summed up, and metrics of the same name added.
@@ -22,30 +19,47 @@ class RubricGroup(Rubric):
 
     Args:
         rubrics: In the order in which they score; at least one.
+        kwargs: As for `Rubric`; the parser is that of the first rubric where none is given.
     """
 
-    def __init__(self, rubrics: Sequence[Rubric]) -> None:
+    def __init__(self, rubrics: Sequence[Rubric], **kwargs: Any) -> None:
         if not rubrics:
-            raise ValueError("A RubricGroup needs at least one rubric")
-        super().__init__(parser=rubrics[0].parser)
+            raise ValueError("A RubricGroup must have at least one rubric")
+        super().__init__(**{"parser": rubrics[0].parser, **kwargs})
         self.rubrics = list(rubrics)
+
+    def _get_reward_func_names(self) -> list[str]:
+        return [name for one in self.rubrics for name in one.get_reward_func_names()]
+
+    def _get_reward_funcs(self) -> list[RewardFunc]:
+        return [func for one in self.rubrics for func in one.get_reward_funcs()]
+
+    def _get_reward_weights(self) -> list[float]:
+        return [weight for one in self.rubrics for weight in one.get_reward_weights()]
 
     def add_reward_func(
         self, func: RewardFunc, weight: float = 1.0, timeout_seconds: float | None = None
     ) -> None:
         """Adds a function to the first rubric."""
-        logger.warning("A function added to a RubricGroup goes to its first rubric")
-        self.rubrics[0].add_reward_func(func, weight, timeout_seconds)
+        assert self.rubrics, "A RubricGroup must have at least one rubric"
+        self.logger.warning("A function added to a RubricGroup goes to its first rubric")
+        limit = {} if timeout_seconds is None else {"timeout_seconds": timeout_seconds}
+        self.rubrics[0].add_reward_func(func, weight, **limit)
 
     def add_class_object(self, name: str, obj: Any) -> None:
         """Gives functions of the first rubric an object under a parameter's name."""
-        logger.warning("An object added to a RubricGroup goes to its first rubric")
+        self.logger.warning("An object added to a RubricGroup goes to its first rubric")
         self.rubrics[0].add_class_object(name, obj)
 
     @property
     def has_group_funcs(self) -> bool:
         """Whether any of the rubrics needs all rollouts of an example together."""
         return any(rubric.has_group_funcs for rubric in self.rubrics)
+
+    @property
+    def scores_in_groups(self) -> bool:
+        """Whether any of the rubrics scores rollouts together unless each is asked for alone."""
+        return any(rubric.scores_in_groups for rubric in self.rubrics)
 
     async def add_scores(self, states: list[State], alone: bool) -> None:
         """Runs every rubric on states that were made ready, and adds to what they have."""

@@ -72,7 +72,7 @@ class Prepared:
         """Whether the rollouts of an example are scored together: also for their advantages."""
         if self.independent or not self.env.score_rollouts:
             return False
-        return self.env.rubric.has_group_funcs or "advantage" in self.plan.state_columns
+        return self.env.rubric.scores_in_groups or "advantage" in self.plan.state_columns
 
     @property
     def tools(self) -> list[dict[str, Any]] | None:
