@@ -29,6 +29,9 @@ cpu = after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime
 print(json.dumps([cpu, [name for name in sys.argv[1:] if name in sys.modules]]))
 """
 ALONE = "import tui_eval"
+ALIAS = """import tui_eval.compat
+tui_eval.compat.install_verifiers_alias()
+import verifiers"""
 CLASSES = """import tui_eval as vf
 vf.SingleTurnEnv, vf.ToolEnv, vf.Rubric, vf.XMLParser, vf.State"""
 GROUND = """import asyncio, inspect, logging
@@ -38,6 +41,7 @@ class Message(BaseModel):
 """What the classes stand on: an event loop, and messages that are pydantic models."""
 AUTHORS_HEAVY = ("openai", "anthropic", "datasets", "textual")
 IMPORT_AT_MOST_S = 0.15
+ALIAS_OVER_IMPORT_S = 0.15
 OVER_GROUND = 1.5
 
 
@@ -51,11 +55,14 @@ def _measure_import(setting: Setting) -> Iterator[Figure]:
     """`import tui_eval`, and with the classes that most environments use."""
     heavy: set[str] = set()
     rounds = [
-        [_seconds(setting, program, heavy) for program in (ALONE, CLASSES, GROUND)]
+        [_seconds(setting, program, heavy) for program in (ALONE, CLASSES, GROUND, ALIAS)]
         for _ in range(setting.repeats(9, 3))
     ]
-    alone, classes, ground = ([one[at] for one in rounds] for at in range(3))
+    alone, classes, ground, alias = ([one[at] for one in rounds] for at in range(4))
     yield Figure("CPU of import tui_eval", median(alone), IMPORT_AT_MOST_S, " s", spread(alone))
+    over = [one - other for one, other in zip(alias, alone, strict=True)]
+    what = "CPU of import verifiers through the alias, over it"
+    yield Figure(what, median(over), ALIAS_OVER_IMPORT_S, " s", spread(over))
     ratios = [one / other for one, other in zip(classes, ground, strict=True)]
     what = "the same with five of its classes / pydantic and asyncio"
     times = f"{spread(ratios)}; s: {median(classes):.2f}, {median(ground):.2f}"

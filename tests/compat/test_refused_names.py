@@ -84,6 +84,19 @@ def test_what_modules_import_from_each_other_is_found_in_each(line: str) -> None
     exec(line, {})
 
 
+@pytest.mark.parametrize(
+    ("name", "told"),
+    [
+        ("SmolaTolEnv", "Did you mean SmolaToolEnv? But it is of an older verifiers. Use ToolEnv"),
+        ("DoubelCheckEnv", "Did you mean DoubleCheckEnv? But it is of an older verifiers"),
+        ("Harnes", "Did you mean Harness? But it is of the second interface of verifiers"),
+    ],
+)
+def test_a_name_like_one_of_another_version_says_which(name: str, told: str) -> None:
+    assert f"tui_eval has no {name!r}. {told}" in raised(f"from verifiers import {name}")
+    assert told in raised(f"vf.{name}", AttributeError)
+
+
 ENVIRONMENT = """
 import verifiers as vf
 

@@ -56,7 +56,14 @@ def _refused_class(name: str) -> type:
 def missing_name(name: str) -> str:
     """What is said of a class or function that we do not have."""
     known: list[str] = sys.modules["tui_eval"].__all__
-    return _with_advice(name, name, nearest(name, known))
+    return _with_advice(name, name, nearest(name, known) or _nearest_of_other_versions(name))
+
+
+def _nearest_of_other_versions(name: str) -> str:
+    """The nearest name that another version of verifiers has, and what is used now."""
+    hint = nearest(name, OLDER, most=1)
+    other = hint.removeprefix("Did you mean ").removesuffix("?")
+    return f"{hint} But {OLDER[other]}" if other else ""
 
 
 def missing_module(name: str) -> str:
