@@ -56,7 +56,7 @@ RUN: dict[str, list[str]] = {
     ],
     "independent_scoring": [
         "independent_rollouts_are_finished_one_by_one",
-        "independent_scoring_lets_group_functions_fail_visibly",
+        "independent_scoring_without_a_look_beforehand_lets_group_functions_fail_visibly",
     ],
     "no_interleave_scoring": ["scoring_waits_for_the_last_answer"],
     "pass_threshold": ["a_threshold_decides_what_passes"],

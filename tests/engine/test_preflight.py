@@ -417,7 +417,6 @@ def test_an_unknown_alias_hides_no_other_fault(program: Program) -> None:
 @pytest.mark.parametrize(
     ("flags", "said"),
     [
-        (("-x", '{"max_turns": 20}'), "has no second turn"),
         (("-S", '{"n": 3}'), "say -r"),
         (("-S", '{"stream": true}'), "Say --stream"),
     ],

@@ -94,11 +94,12 @@ def test_a_bundled_environment_takes_other_settings(program: Program) -> None:
         assert len([one for one in row["completion"] if one["role"] == "assistant"]) == 1
 
 
-def test_independent_scoring_lets_group_functions_fail_visibly(
+def test_independent_scoring_without_a_look_beforehand_lets_group_functions_fail_visibly(
     talk: Program, fault_server: FaultServer
 ) -> None:
     grouped = json.dumps({"grouped": True})
-    done = talk.run(*at(fault_server, "-n", "1", "-r", "2", "-a", grouped, "-i"))
+    args = ("-n", "1", "-r", "2", "-a", grouped, "-i", "--no-preflight")
+    done = talk.run(*at(fault_server, *args))
     assert done.code == 3, done
     for row in talk.only_run().rows:
         assert "needs all rollouts of the example" in json.dumps(row["error"])

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from tui_eval.errors import nearest
-from tui_eval.runs.row import SCHEMA_KEYS
+from tui_eval.runs.row import COLUMN_NAMES, SCHEMA_KEYS
 from tui_eval.state import State
 
 
@@ -17,7 +17,7 @@ class ColumnsSeen:
     """
 
     def __init__(self, columns: Iterable[str]) -> None:
-        self._unseen = [name for name in columns if name not in SCHEMA_KEYS]
+        self._unseen = [name for name in columns if name not in SCHEMA_KEYS | COLUMN_NAMES]
         self._keys: set[str] = set()
 
     def look(self, state: State) -> None:

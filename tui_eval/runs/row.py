@@ -18,6 +18,9 @@ from tui_eval.token_kinds import named
 
 ROW_VERSION = 1
 
+COLUMN_NAMES = frozenset(("query", "expected_answer"))
+"""Columns that can be asked for besides keys of the state: the last question, and the answer."""
+
 LONGEST_CHAIN = 10_000
 """Characters of an error's chain at most: the format has it twice, and the traceback all of it."""
 
@@ -155,9 +158,19 @@ def build_row(
             row[name] = value
     for column in columns:
         if column not in SCHEMA_KEYS and column not in metrics:
-            row[column] = state.get(column)
+            row[column] = _column(state, row, column)
     row["tui_eval"] = ours
     return row
+
+
+def _column(state: State, row: Mapping[str, Any], column: str) -> Any:
+    """What a column shows: a key of the state, or what people call another part of the row."""
+    if column in state or column not in COLUMN_NAMES:
+        return state.get(column)
+    if column == "query":
+        asked = [one["content"] for one in row["prompt"] if one["role"] == "user"]
+        return asked[-1] if asked else ""
+    return state.get("answer")
 
 
 def _own_part(

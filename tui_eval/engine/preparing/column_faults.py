@@ -14,6 +14,7 @@ from tui_eval.engine.preparing.scoring_faults import rubrics_of
 from tui_eval.environments.env_group import EnvGroup
 from tui_eval.errors import Fault, Notice, is_ours, warning
 from tui_eval.rubrics.calling import metric_names
+from tui_eval.runs.row import COLUMN_NAMES
 from tui_eval.types import RolloutInput
 
 if TYPE_CHECKING:
@@ -26,7 +27,7 @@ CLOSE = 0.8
 
 _STATE_KEYS = frozenset(
     {
-        *RolloutInput.__annotations__, "answer", "info", "model", "sampling_args", "completion",
+        *RolloutInput.__annotations__, *COLUMN_NAMES, "answer", "info", "model", "sampling_args", "completion",
         "trajectory", "trajectory_id", "reward", "advantage", "metrics", "timing", "error",
         "is_completed", "is_truncated", "stop_condition", "tool_defs", "usage", "judge_response",
         "judge_usage",

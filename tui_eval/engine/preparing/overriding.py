@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from tui_eval.environments.env_group import EnvGroup
 from tui_eval.environments.single_turn import SingleTurnEnv
-from tui_eval.errors import Fault, nearest
+from tui_eval.errors import Fault, Notice, nearest, warning
 
 if TYPE_CHECKING:
     from tui_eval.environments.environment import Environment
@@ -33,8 +33,11 @@ def override(env: Environment, settings: Mapping[str, Any], where: str = FLAG) -
     faults = override_faults(env, settings, where)
     if faults or not settings:
         return faults
+    having_one = [one for one in _owners(env) if _has_one_turn(one)]
     try:
         env.set_kwargs(**settings)
+        for one in having_one if "max_turns" in settings else ():
+            one.set_kwargs(max_turns=1)
     except Exception as error:  # setters may be people's own
         return [Fault(where, f"{env.env_id} raised {type(error).__name__}: {error}")]
     return []
@@ -42,7 +45,7 @@ def override(env: Environment, settings: Mapping[str, Any], where: str = FLAG) -
 
 def override_faults(env: Environment, settings: Mapping[str, Any], where: str) -> list[Fault]:
     """What of an environment cannot be replaced, and why; nothing is replaced."""
-    owners = [env, *(env.members if isinstance(env, EnvGroup) else ())]
+    owners = _owners(env)
     return [
         Fault(where, *told)
         for name, value in settings.items()
@@ -50,12 +53,28 @@ def override_faults(env: Environment, settings: Mapping[str, Any], where: str) -
     ]
 
 
+def override_notices(
+    env: Environment, settings: Mapping[str, Any], where: str = FLAG
+) -> list[Notice]:
+    """A sentence on a setting that is accepted and has no effect."""
+    named = [env.env_id] if _has_one_turn(env) else []
+    if isinstance(env, EnvGroup):
+        members = zip(env.env_names, env.members, strict=True)
+        named += [name for name, one in members if _has_one_turn(one)]
+    if settings.get("max_turns", 1) == 1 or not named:
+        return []
+    text = f"{where}: max_turns has no effect on {', '.join(named)}, which asks the model once"
+    return [warning(text)]
+
+
+def _owners(env: Environment) -> list[Environment]:
+    """An environment and, of a group, its members."""
+    return [env, *(env.members if isinstance(env, EnvGroup) else ())]
+
+
 def _fault(owners: list[Environment], name: str, value: Any) -> tuple[str, ...]:
     """What is wrong with a setting, with a hint where there is one; empty where nothing is."""
     named = owners[0].env_id or type(owners[0]).__name__
-    if name == "max_turns" and value != 1 and any(map(_has_one_turn, owners)):
-        what = f"{named} asks once and has no second turn, so max_turns cannot be {value!r}"
-        return what, "Leave max_turns out; only a MultiTurnEnv has turns to limit"
     having = [one for one in owners if not name.startswith("_") and _has(one, name)]
     if not having:
         arguments = {name for one in owners for name in _arguments(type(one))}

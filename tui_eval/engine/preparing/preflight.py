@@ -18,7 +18,11 @@ from tui_eval.engine.preparing.column_faults import FLAG as COLUMNS
 from tui_eval.engine.preparing.column_faults import column_faults
 from tui_eval.engine.preparing.offered_models import unknown_model
 from tui_eval.engine.preparing.reaching import unreachable
-from tui_eval.engine.preparing.scoring_faults import scoring_faults
+from tui_eval.engine.preparing.scoring_faults import (
+    INDEPENDENT,
+    independent_faults,
+    scoring_faults,
+)
 from tui_eval.errors import Fault, Notice
 from tui_eval.runs.layout import outputs_root, unsaved_root
 from tui_eval.types import ClientConfig
@@ -48,9 +52,17 @@ def preflight(
     if is_new:
         faults += outputs_fault(plan)
     if env is not None:
-        faults += scoring_faults(env)
+        faults += scoring_faults(env) + alone_faults(plan, env)
     where = place_of(plan.sources, "state_columns", COLUMNS)
     return faults + column_faults(plan.state_columns, env, where)
+
+
+def alone_faults(plan: RunPlan, env: Environment) -> list[Fault]:
+    """Reward functions that fail for every rollout because each is to be scored by itself."""
+    if not plan.independent_scoring:
+        return []
+    where = place_of(plan.sources, "independent_scoring", INDEPENDENT)
+    return independent_faults(env, where)
 
 
 def ask_endpoints(plans: Iterable[RunPlan], notices: list[Notice]) -> list[Fault]:

@@ -27,7 +27,7 @@ from tui_eval.engine.limiting.spending import budget_reached
 from tui_eval.engine.preparing.column_faults import column_notices
 from tui_eval.engine.preparing.examples import Examples, pass_threshold, read_table
 from tui_eval.engine.preparing.overriding import FLAG as REPLACED
-from tui_eval.engine.preparing.overriding import override, override_faults
+from tui_eval.engine.preparing.overriding import override, override_faults, override_notices
 from tui_eval.engine.preparing.preflight import preflight
 from tui_eval.engine.preparing.prepared import Prepared
 from tui_eval.engine.preparing.until_faults import until_faults
@@ -113,6 +113,7 @@ def check(request: Request) -> Checked:
     plan.scores_path = request.scores_path or plan.scores_path
     new = plan.changes[len(before.changes) :] if before else []
     notices += [Notice(f"Accepted: {one}") for one in new]
+    notices += override_notices(env, plan.extra_env_kwargs, _replaced_at(plan.model_dump()))
     if not request.raw.get("no_preflight"):
         notices += column_notices(plan.state_columns, env)
     return Checked(plan, env, table, run, before, notices, code)

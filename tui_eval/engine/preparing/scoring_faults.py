@@ -20,6 +20,8 @@ from tui_eval.rubrics.rubric_group import RubricGroup
 if TYPE_CHECKING:
     from tui_eval.environments.environment import Environment
 
+INDEPENDENT = "-i/--independent-scoring"
+
 _OURS = tuple(kind.add_scores for kind in (Rubric, JudgeRubric, RubricGroup, EnvGroupRubric))
 
 
@@ -36,6 +38,23 @@ def scoring_faults(env: Environment) -> list[Fault]:
         if _calls_as_we_do(rubric):
             faults += [fault for func in rubric.funcs for fault in _unknown(func, rubric)]
     return list(dict.fromkeys(faults))
+
+
+def independent_faults(env: Environment, where: str = INDEPENDENT) -> list[Fault]:
+    """One fault for each reward function that compares rollouts, where each is scored alone.
+
+    Args:
+        where: What asks for that.
+    """
+    hint = f"Leave {INDEPENDENT} out: the rollouts of an example are then scored together"
+    found = [
+        Fault(where, f"reward function {name_of(func)} needs all rollouts of an example", hint)
+        for rubric in rubrics_of(env)
+        if _calls_as_we_do(rubric)
+        for func in rubric.funcs
+        if read_signature(func).is_group
+    ]
+    return list(dict.fromkeys(found))
 
 
 def metric_names(env: Environment) -> list[str] | None:

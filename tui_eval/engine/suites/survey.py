@@ -16,7 +16,9 @@ from tui_eval.config.planning import Expansion, expand
 from tui_eval.config.settings import place_of
 from tui_eval.engine.preparing.column_faults import FLAG as COLUMNS
 from tui_eval.engine.preparing.column_faults import column_faults, column_notices
-from tui_eval.engine.preparing.preflight import ask_endpoints, outputs_fault
+from tui_eval.engine.preparing.overriding import FLAG as REPLACED
+from tui_eval.engine.preparing.overriding import override_notices
+from tui_eval.engine.preparing.preflight import alone_faults, ask_endpoints, outputs_fault
 from tui_eval.engine.preparing.prepare import Checked, changed_content, naming, open_environment
 from tui_eval.engine.preparing.scoring_faults import scoring_faults
 from tui_eval.engine.resuming.code_parts import code_now
@@ -152,12 +154,15 @@ def examine(request: Request, one: Planned, others: Sequence[dict[str, Any]] = (
         faults += [] if run is not None else outputs_fault(plan)
         if env is not None:
             where = place_of(plan.sources, "state_columns", COLUMNS)
-            faults += scoring_faults(env) + column_faults(plan.state_columns, env, where)
+            faults += scoring_faults(env) + alone_faults(plan, env)
+            faults += column_faults(plan.state_columns, env, where)
     if faults or env is None or table is None:
         raise RefusedError(naming(run, faults))
     keep_examples(plan, len(table), table)
     new = plan.changes[len(before.changes) :] if before else []
     notices = [Notice(f"Accepted: {change}") for change in new]
+    replaced_at = place_of(plan.sources, "extra_env_kwargs", REPLACED)
+    notices += override_notices(env, plan.extra_env_kwargs, replaced_at)
     return Checked(plan, env, table, run, before, notices, code)
 
 
