@@ -63,7 +63,13 @@ ACCEPTED: dict[str, str] = {
     ),
     "verifiers.clients.openai_chat_completions_token_client*": _TOKENS,
     **dict.fromkeys(
-        ("verifiers.workers*", "verifiers.utils.worker_utils*", "*_env.logger"),
+        (
+            "verifiers.workers*",
+            "verifiers.utils.worker_utils*",
+            "*_env.logger",
+            "verifiers.utils.*.logger",
+            "verifiers.utils.save_utils.extract_usage_tokens_from_response",
+        ),
         "nobody but the package itself uses it",
     ),
     "*.DatasetBuilder": "a type, which theirs only names in a text",

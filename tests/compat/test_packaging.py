@@ -10,6 +10,7 @@ from pathlib import Path
 import pytest
 
 import tui_eval
+from tui_eval.compat import verifiers_alias
 from tui_eval.environments.finding import find_environment, known_environments
 from tui_eval.environments.loading import load_environment
 from tui_eval.errors import RefusedError
@@ -139,6 +140,16 @@ def test_projects_of_other_frameworks_are_named_with_what_runs_them(
         path.write_text(text)
     with pytest.raises(RefusedError, match=told):
         load_environment("other", environments_dir=tmp_path)
+
+
+@pytest.mark.parametrize(
+    "line",
+    ["import verifiers.v1 as vf", "from verifiers.v1 import Taskset", "import verifiers.tasksets"],
+)
+def test_an_environment_of_the_second_interface_is_named(tmp_path: Path, line: str) -> None:
+    (tmp_path / "second.py").write_text(f"{line}\ndef load_environment(): ...\n")
+    with verifiers_alias(), pytest.raises(RefusedError, match="second interface of verifiers"):
+        load_environment("second", environments_dir=tmp_path)
 
 
 def test_a_folder_with_two_candidates_is_no_environment(tmp_path: Path) -> None:

@@ -44,6 +44,23 @@ def test_a_package_has_all_its_modules_and_the_files_that_it_names(tmp_path: Pat
     }
 
 
+def test_data_of_a_package_is_found_from_its_inner_modules_and_by_its_name(tmp_path: Path) -> None:
+    found = files(
+        tmp_path,
+        {
+            "own/__init__.py": f"from .inner.code import kept\n{MAKES}",
+            "own/inner/__init__.py": "",
+            "own/inner/code.py": "def kept(completion): return (A / 'words.json', 'own.data')",
+            "own/words.json": "[]",
+            "own/data/__init__.py": "",
+            "own/data/prompt.txt": "",
+            "words.json": "of a neighbour",
+        },
+    )
+    assert {"own/words.json", "own/data/prompt.txt"} <= found
+    assert "words.json" not in found
+
+
 def test_a_flat_environment_has_what_it_imports_and_nothing_of_its_neighbours(
     tmp_path: Path,
 ) -> None:

@@ -210,23 +210,28 @@ def _module_file(root: Path, parts: list[str]) -> Path:
 
 
 def _beside(tree: ast.AST, source: Source) -> dict[str, Path]:
-    """Files beside a source that it names: prompts, lists of words, and folders of them."""
-    folder, found = source.path.parent, {}
+    """Files that a source names: prompts, lists of words, and folders of them.
+
+    They are in its folder, in one around it within its package, or in a package named with dots.
+    """
+    found: dict[str, Path] = {}
     texts = {
         node.value
         for node in ast.walk(tree)
         if isinstance(node, ast.Constant) and isinstance(node.value, str)
     }
-    where = source.label.rpartition("/")[0]
+    own = source.path.parent
+    around = [own, *(folder for folder in own.parents if source.root in folder.parents)]
     for text in sorted(texts):
         if not _PATH.fullmatch(text) or ".." in text:
             continue
-        path = folder / text
-        inside = sorted(path.iterdir())[:MOST_BESIDE] if _is_folder(path) else [path]
-        for one in inside:
-            if one.suffix != ".py" and one.is_file() and one.stat().st_size <= MOST_BYTES:
-                name = str(one.relative_to(folder))
-                found[f"{where}/{name}" if where else name] = one
+        named = [folder / text for folder in around]
+        if "." in text and own != source.root and text.split(".")[0] == source.name.split(".")[0]:
+            named.append(source.root.joinpath(*text.split(".")))
+        for path in named:
+            for one in sorted(path.iterdir())[:MOST_BESIDE] if _is_folder(path) else [path]:
+                if one.suffix != ".py" and one.is_file() and one.stat().st_size <= MOST_BYTES:
+                    found[one.relative_to(source.root).as_posix()] = one
     return found
 
 
