@@ -35,6 +35,16 @@ class HasFunctions:
         """What each function counts."""
         return self._get_reward_weights()
 
+    @property
+    def reward_funcs(self) -> list[RewardFunc]:
+        """`funcs`, by the name that it had in older environments."""
+        return self.funcs
+
+    @property
+    def reward_weights(self) -> list[float]:
+        """`weights`, by the name that it had in older environments."""
+        return self.weights
+
     def _get_reward_func_names(self) -> list[str]:
         return [name_of(func) for func in self.funcs]
 

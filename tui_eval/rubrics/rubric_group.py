@@ -28,6 +28,16 @@ class RubricGroup(Rubric):
         super().__init__(**{"parser": rubrics[0].parser, **kwargs})
         self.rubrics = list(rubrics)
 
+    @property
+    def reward_funcs(self) -> list[RewardFunc]:
+        """The functions of all members."""
+        return self._get_reward_funcs()
+
+    @property
+    def reward_weights(self) -> list[float]:
+        """What each of these functions counts."""
+        return self._get_reward_weights()
+
     def _get_reward_func_names(self) -> list[str]:
         return [name for one in self.rubrics for name in one.get_reward_func_names()]
 
