@@ -21,8 +21,9 @@ def may_pass(error: object) -> bool:
     """Whether a rollout that ended with an error is worth another try.
 
     True for a failed model call and every `InfraError`, and for what else tells of a network, an
-    API or a time-out, also as the cause of another exception. False where an endpoint answered
-    with a status that it would answer with again: a wrong key, an unknown model, a bad request.
+    API or a time-out, also as the cause of another exception: of a reward function's failure, for
+    one. False where an endpoint answered with a status that it would answer with again: a wrong
+    key, an unknown model, a bad request.
     """
     if not isinstance(error, BaseException):
         return False
@@ -34,7 +35,7 @@ def may_pass(error: object) -> bool:
     if any((cause := cause_of(link)) and not cause.passes for link in links):
         return False
     if isinstance(error, Error):
-        return isinstance(error, ModelError)
+        return isinstance(error, ModelError) or may_pass(error.__cause__)
     return any(_tells_of_a_network(link) for link in links)
 
 

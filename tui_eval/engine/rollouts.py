@@ -22,6 +22,7 @@ from tui_eval.engine.limiting.limits import Held, Limits
 from tui_eval.engine.passing import may_pass
 from tui_eval.engine.preparing.examples import Examples
 from tui_eval.engine.seam.hub import Hub
+from tui_eval.engine.unscored import Unscored
 from tui_eval.engine.watch import RolloutWatch
 from tui_eval.environments.one_rollout import GoesOn, broken_state, lead, score
 from tui_eval.error_classes import class_at
@@ -241,16 +242,21 @@ class Rollouts:
             state = broken_state(values, watch.cancelled, time.time())
         return state if watch.cancelled is None else give_up(state, watch)
 
-    def _runs_again(self, watch: RolloutWatch, state: State) -> bool:
-        retries_left = self._work.max_retries - (watch.attempt - 1)
+    def _runs_again(self, watch: RolloutWatch, state: State, tries: int = 0) -> bool:
+        retries_left = self._work.max_retries - (watch.attempt - 1) - tries
         if retries_left <= 0 or watch.cancelled is not None:
             return False
         return may_pass(state.get("error")) and not self._work.out_of_budget()
 
-    async def _sleep(self, watch: RolloutWatch, state: State) -> None:
-        """Waits a while before a rollout that errored is generated again."""
+    async def _sleep(self, watch: RolloutWatch, state: State, tries: int = 0) -> None:
+        """Waits a while before a rollout that errored is generated or scored again.
+
+        Args:
+            tries: How often it was scored again.
+        """
         error = state.get("error")
-        pause = min(2.0 ** (watch.attempt - 1), LONGEST_BACKOFF_S) * (0.75 + random.random() / 2)
+        pause = min(2.0 ** (watch.attempt - 1 + tries), LONGEST_BACKOFF_S)
+        pause *= 0.75 + random.random() / 2
         log.warning("%s: %s; runs again in %.1f s", watch, ErrorChain(error), pause)
         watch.sleeps_for(pause, f"{type(error).__name__}, runs again in {pause:.0f}s")
         watch.staged(Stage.SLEEPING)
@@ -288,6 +294,19 @@ class Rollouts:
         return state
 
     async def _score(self, watch: RolloutWatch, states: list[State]) -> None:
+        """Scores rollouts; what failed for infrastructure is scored again, with its group."""
+        ready = [Unscored(state) for state in states if state.get("error") is None]
+        await self._score_once(watch, states)
+        for tries in range(self._work.max_retries):
+            failed = [one.state for one in ready if self._runs_again(watch, one.state, tries)]
+            if not failed:
+                return
+            await self._sleep(watch, failed[0], tries)
+            for one in ready:
+                one.restore()
+            await self._score_once(watch, states)
+
+    async def _score_once(self, watch: RolloutWatch, states: list[State]) -> None:
         work = self._work
         async with self._limits.scoring(watch.held, len(states)):
             if work.env.score_rollouts:

@@ -27,10 +27,10 @@ CLOSE = 0.8
 
 _STATE_KEYS = frozenset(
     {
-        *RolloutInput.__annotations__, *COLUMN_NAMES, "answer", "info", "model", "sampling_args", "completion",
+        *RolloutInput.__annotations__, "answer", "info", "model", "sampling_args", "completion",
         "trajectory", "trajectory_id", "reward", "advantage", "metrics", "timing", "error",
         "is_completed", "is_truncated", "stop_condition", "tool_defs", "usage", "judge_response",
-        "judge_usage",
+        "judge_usage", *COLUMN_NAMES,
     }
 )  # fmt: skip
 """Keys that states of bundled classes have."""

@@ -1,0 +1,89 @@
+"""What fails for infrastructure while a rollout is scored is tried again, as elsewhere."""
+
+from __future__ import annotations
+
+import pytest
+from program import Program, chat_answer
+from servers import FaultServer, Reply
+
+SHAKY = """
+    import tui_eval as vf
+
+    calls = {}
+
+    def times(name):
+        calls[name] = calls.get(name, 0) + 1
+        return calls[name]
+
+    RAISED = {
+        "infra": vf.InfraError("the sandbox is away"),
+        "sandbox": vf.SandboxError("the sandbox is away"),
+        "timeout": TimeoutError("too slow"),
+        "connection": ConnectionResetError("reset"),
+        "bug": KeyError("answer"),
+    }
+
+    def load_environment(kind="infra", grouped=False, always=False):
+        def shaky(completion, task):
+            if always or times("shaky") == 1:
+                raise RAISED[kind]
+            return 1.0
+
+        def together(completions):
+            return [0.5] * len(completions)
+
+        funcs = [shaky, together] if grouped else [shaky]
+        rows = [{"question": "?"}]
+        return vf.SingleTurnEnv(dataset=rows, rubric=vf.Rubric(funcs=funcs))
+"""
+
+
+@pytest.fixture
+def shaky(program: Program, fault_server: FaultServer) -> Program:
+    program.environment("shaky", SHAKY)
+    fault_server.script("/v1/chat/completions", [Reply(body=chat_answer("yes"))])
+    return program
+
+
+def at(server: FaultServer, args: str, *more: str) -> list[str]:
+    return ["shaky", "-m", "m", "-b", f"{server.url}/v1", "-n", "1", "-s", "-a", args, *more]
+
+
+@pytest.mark.parametrize("kind", ["infra", "sandbox", "timeout", "connection"])
+def test_a_reward_function_that_fails_for_infrastructure_is_called_again(
+    shaky: Program, fault_server: FaultServer, kind: str
+) -> None:
+    args = at(fault_server, f'{{"kind": "{kind}"}}', "-r", "1", "--max-retries", "1")
+    done = shaky.run(*args)
+    assert done.code == 0, done
+    (row,) = shaky.only_run().rows
+    assert (row["reward"], row["error"], row["metrics"]["shaky"]) == (1.0, None, 1.0)
+    assert [one["name"] for one in row["tui_eval"]["scores"]].count("shaky") == 1
+    assert len(fault_server.requests) == 1  # the answer was good
+
+
+def test_a_group_is_scored_again_as_a_whole(shaky: Program, fault_server: FaultServer) -> None:
+    args = at(fault_server, '{"grouped": true}', "-r", "3", "--max-retries", "1")
+    done = shaky.run(*args)
+    assert done.code == 0, done
+    assert [row["reward"] for row in shaky.only_run().rows] == [1.5, 1.5, 1.5]
+    assert len(fault_server.requests) == 3
+
+
+def test_a_mistake_of_a_reward_function_is_not_tried_again(
+    shaky: Program, fault_server: FaultServer
+) -> None:
+    args = at(fault_server, '{"kind": "bug"}', "-r", "1", "--max-retries", "3")
+    done = shaky.run(*args)
+    assert done.code == 3, done
+    (row,) = shaky.only_run().rows
+    assert "KeyError" in row["error_chain"]
+
+
+def test_retries_come_to_an_end(shaky: Program, fault_server: FaultServer) -> None:
+    args = at(fault_server, '{"always": true}', "-r", "1", "--max-retries", "1")
+    done = shaky.run(*args)
+    assert done.code == 3, done
+    (row,) = shaky.only_run().rows
+    assert "the sandbox is away" in row["error_chain"]
+    assert shaky.only_run().log.count("runs again in") == 1
