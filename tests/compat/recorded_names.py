@@ -28,6 +28,7 @@ _AGENT = "it runs an agent's own loop"
 _DISPLAY = "it draws on verifiers' own screen"
 _TRAINER = "it trains models"
 _COMMANDS = "it is verifiers' own command line"
+_SERVER = "it is of the server of environments, which is not needed here"
 _TOKENS = "it speaks to a server that gives token ids"
 
 ACCEPTED: dict[str, str] = {
@@ -59,13 +60,19 @@ ACCEPTED: dict[str, str] = {
     ),
     "verifiers.rl*": _TRAINER,
     **dict.fromkeys(
+        (
+            *("verifiers.workers*", "verifiers.utils.worker_utils*", "*.EnvClient", "*.ZMQEnv*"),
+            *("*.get_free_port_pair", "*.Environment.env_client"),
+            "*.Environment.env_server_process",
+        ),
+        _SERVER,
+    ),
+    **dict.fromkeys(
         ("verifiers.scripts*", "verifiers.cli.*", "verifiers.utils.install_utils*"), _COMMANDS
     ),
     "verifiers.clients.openai_chat_completions_token_client*": _TOKENS,
     **dict.fromkeys(
         (
-            "verifiers.workers*",
-            "verifiers.utils.worker_utils*",
             "*_env.logger",
             "verifiers.utils.*.logger",
             "verifiers.utils.save_utils.extract_usage_tokens_from_response",

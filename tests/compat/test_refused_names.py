@@ -76,6 +76,8 @@ def test_older_names_and_trainers_name_what_is_used_now(name: str, told: str) ->
     [
         "from verifiers.envs.environment import maybe_semaphore, save_outputs, resolve_client",
         "from verifiers.envs.tool_env import convert_func_to_tool_def, maybe_await",
+        "from verifiers.types import MessageContent, ThinkingBlock",
+        "from verifiers.envs.environment import StopCondition, RolloutCleanup",
         "from verifiers.utils.eval_utils import load_toml, compute_pass_at_k",
         "from verifiers.envs.multiturn_env import concat_messages, parse_response_message",
     ],

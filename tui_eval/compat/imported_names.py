@@ -26,7 +26,10 @@ _FUNCTIONS = {
         *("save_metadata", "save_new_outputs", "save_outputs", "state_to_output"),
         "validate_resume_metadata",
     ),
-    "type_aliases": ("MessageContent", "ThinkingBlock"),
+    "type_aliases": (
+        *("MessageContent", "ThinkingBlock"),
+        *("EnvironmentTeardown", "RolloutCleanup", "StopCondition"),
+    ),
     "tool_utils": ("convert_func_to_tool_def", "is_valid_tool_content_parts"),
 }
 _HOMES = {
