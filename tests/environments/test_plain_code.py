@@ -134,7 +134,8 @@ async def test_plain_tools_of_a_turn_run_in_their_order_though_async_ones_overla
         log.append("last")
         return "3"
 
-    env = vf.ToolEnv(dataset=DATASET, tools=[first, meanwhile, last])
+    tools = [first, meanwhile, last]
+    env = vf.ToolEnv(dataset=DATASET, tools=tools, concurrent_tool_calls=True)
     rollout = begin(env, "first", "meanwhile", "last")
     async with asyncio.timeout(PATIENCE_S):
         while "last" not in log:

@@ -105,7 +105,7 @@ async def test_a_hidden_argument_that_the_model_sends_never_reaches_the_tool():
 @pytest.mark.parametrize(
     ("name", "arguments", "content"),
     [
-        ("read", "{", "are not JSON"),
+        ("read", "{", "Expecting property name"),
         ("read", '["a"]', "must be a JSON object, not a list"),
         ("raed", "{}", "There is no tool named 'raed'"),
     ],

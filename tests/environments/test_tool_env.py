@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import functools
+import json
 from typing import Any
 
 import pytest
@@ -96,9 +97,10 @@ async def test_plain_tools_are_called_one_after_the_other_and_all_are_counted(re
     ("name", "arguments", "content", "error"),
     [
         ("fails", '{"text": "y"}', "bad y", "ValueError: bad y"),
-        ("leaves", "", "2", "SystemExit: 2"),
-        ("add", "{", "not JSON", "ToolParseError: The arguments of 'add'"),
-        ("add", "[1]", "must be a JSON object, not a list", "ToolParseError"),
+        ("leaves", "{}", "2", "SystemExit: 2"),
+        ("nothing", "", "Expecting value: line 1 column 1", "JSONDecodeError: Expecting value"),
+        ("add", "{", "Expecting property name", "JSONDecodeError: Expecting property name"),
+        ("add", "[1]", "must be a JSON object, not a list", "ValueError: The arguments of 'add'"),
         ("add", '{"a": 1}', "missing 1 required", "TypeError"),
         ("ad", "{}", "There is no tool named 'ad'. The tools are: add, count", "UnknownToolError"),
     ],
@@ -121,7 +123,7 @@ async def test_a_failing_call_is_told_to_the_model(name, arguments, content, err
     ],
 )
 async def test_any_result_becomes_text(name, content):
-    state = await use(env_with(), (name, ""))
+    state = await use(env_with(), (name, "{}"))
     assert state["completion"][1].content == content
 
 
@@ -129,6 +131,21 @@ async def test_text_and_image_parts_stay_parts():
     state = await use(env_with(), ("parts", "{}"))
     content = state["completion"][1].content
     assert [part["type"] for part in content] == ["text", "image_url"]
+
+
+async def test_the_error_formatter_gets_what_python_raised():
+    env = env_with(error_formatter=lambda error: type(error).__name__)
+    state = await use(env, ("add", "{"), ("add", "3"))
+    assert [m.content for m in state["completion"][1:3]] == ["JSONDecodeError", "ValueError"]
+
+
+async def test_an_environment_may_say_itself_what_stops():
+    class Own(vf.ToolEnv):
+        def _should_stop_for_error(self, err):
+            return "bad x" in str(err)
+
+    state = await use(Own(dataset=[{"question": "q"}], tools=[fails]), ("fails", '{"text": "x"}'))
+    assert isinstance(state["error"], vf.ToolCallError)
 
 
 async def test_the_error_formatter_has_the_word():
@@ -151,9 +168,7 @@ async def test_stop_errors_end_the_rollout_and_keep_earlier_results(recorder: Re
 
 
 async def test_stop_errors_for_arguments():
-    import json
-
-    for kinds in ([json.JSONDecodeError], [vf.ToolError]):
+    for kinds in ([json.JSONDecodeError], [ValueError]):
         state = await use(env_with(stop_errors=kinds), ("add", "{"))
         assert type(state["error"]) is vf.ToolParseError
         assert state["completion"][-1].role == "assistant"

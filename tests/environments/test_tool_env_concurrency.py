@@ -75,7 +75,7 @@ async def test_async_tools_of_a_turn_overlap_and_answer_in_the_order_of_the_call
     recorder: Recorder,
 ):
     meeting = Meeting()
-    rollout = begin(env_of(meeting), "first", "plain", "second")
+    rollout = begin(env_of(meeting, concurrent_tool_calls=True), "first", "plain", "second")
     await meeting.arrived["second"].wait()  # while the first has not ended
     meeting.may_end["second"].set()
     while not any(call[1] == "second" for call in recorder.tools):
@@ -94,7 +94,7 @@ async def test_of_several_stop_errors_the_first_in_order_wins_whenever_it_came(
     recorder: Recorder,
 ):
     meeting = Meeting()
-    env = env_of(meeting, stop_errors=[Exception])
+    env = env_of(meeting, stop_errors=[Exception], concurrent_tool_calls=True)
     rollout = begin(env, "first", "fails_late", "second", "plain", "waits_for_first", "plain")
     await meeting.arrived["second"].wait()
     while len(recorder.tools) < 3:  # plain, the later error, and the earlier one
@@ -119,7 +119,7 @@ async def test_of_several_stop_errors_the_first_in_order_wins_whenever_it_came(
 
 async def test_cancelling_a_rollout_cancels_every_call_and_waits_for_them():
     meeting = Meeting()
-    rollout = begin(env_of(meeting), "first", "second")
+    rollout = begin(env_of(meeting, concurrent_tool_calls=True), "first", "second")
     await meeting.arrived["second"].wait()
     rollout.cancel()
     with pytest.raises(asyncio.CancelledError):
@@ -171,8 +171,8 @@ async def overlap(env: vf.ToolEnv, meeting: Meeting) -> bool:
     return overlapped
 
 
-@pytest.mark.parametrize("kind", [OwnCall, OwnResponse, Stateful])
-async def test_environments_with_tool_handling_of_their_own_overlap_only_when_told_to(kind):
+@pytest.mark.parametrize("kind", [vf.ToolEnv, OwnCall, OwnResponse, Stateful])
+async def test_the_calls_of_a_turn_overlap_only_where_the_environment_says_so(kind):
     meeting = Meeting()
     assert not await overlap(env_of(meeting, kind), meeting)
     meeting = Meeting()
@@ -183,8 +183,19 @@ async def test_environments_with_tool_handling_of_their_own_overlap_only_when_to
     assert await overlap(env, meeting)
 
 
-async def test_overlapping_is_the_default_and_can_be_turned_off():
-    meeting = Meeting()
-    assert await overlap(env_of(meeting), meeting)
-    meeting = Meeting()
-    assert not await overlap(env_of(meeting, concurrent_tool_calls=False), meeting)
+async def test_what_one_call_writes_the_next_one_of_its_turn_reads():
+    kept = {}
+
+    async def put(key: str) -> str:
+        await asyncio.sleep(0.001)
+        kept[key] = "1"
+        return "put"
+
+    async def get(key: str) -> str:
+        return kept.get(key, "missing")
+
+    env = vf.ToolEnv(dataset=DATASET, tools=[put, get])
+    calls = [("c0", "put", '{"key": "a"}'), ("c1", "get", '{"key": "a"}')]
+    client = StubClient(answer(calls=calls), answer("done"))
+    state = await env.rollout(dict(ROW), client, "m", {})
+    assert [m.content for m in state["completion"][1:]] == ["put", "1", "done"]

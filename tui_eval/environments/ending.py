@@ -5,13 +5,13 @@ from __future__ import annotations
 import functools
 import inspect
 import time
-from collections.abc import Callable, Iterable
+from collections.abc import Callable
 from typing import TYPE_CHECKING, Any, cast
 
 from tui_eval.environments import teardowns
 from tui_eval.environments.decorators import marked_methods
 from tui_eval.errors import must_propagate
-from tui_eval.plain_calls.functions import PlainFunction, PlainFunctions, call_plain
+from tui_eval.plain_calls.functions import PlainFunctions, call_plain
 from tui_eval.state import State
 
 if TYPE_CHECKING:
@@ -27,48 +27,63 @@ class Ending:
     def find_handlers(self) -> None:
         """Takes note of the methods that are marked."""
         self.plain_functions = PlainFunctions(self.thread_safe)
-        self._stops = self._with_what_is_known(marked_methods(self, "stop"))
-        self._cleanups = self._with_what_is_known(marked_methods(self, "cleanup"))
-        self._teardowns = marked_methods(self, "teardown")
+        self._stop_conditions = marked_methods(self, "stop")
+        self._cleanup_handlers = marked_methods(self, "cleanup")
+        self._teardown_handlers = marked_methods(self, "teardown")
 
-    def _with_what_is_known(
-        self, methods: Iterable[Callable[..., Any]]
-    ) -> list[tuple[Callable[..., Any], PlainFunction | None]]:
-        return [(one, self.plain_functions.of(one, one.__name__)) for one in methods]
+    async def _call(self, method: Callable[..., Any], state: State) -> Any:
+        plain = self.plain_functions.of(method, method.__name__)
+        if plain is None:
+            return await maybe_await(method, state)
+        result = await call_plain(plain, functools.partial(method, state))
+        return await result if inspect.isawaitable(result) else result
 
-    async def is_completed(self, state: State) -> bool:
+    async def is_completed(self, state: State, **kwargs: Any) -> bool:
         """Whether a stop condition holds; the first that does ends the rollout.
 
         Its name goes to `state["stop_condition"]`, the clock stops, and cleanup handlers run. A
         condition that raises ends the rollout too: the exception is its error.
         """
-        for condition, plain in self._stops:
-            name = condition.__name__
+        for condition in self._stop_conditions:
             try:
-                if plain is None:
-                    answer = await condition(state)
-                else:
-                    answer = await call_plain(plain, functools.partial(condition, state))
-                    if inspect.isawaitable(answer):
-                        answer = await answer
-                if not answer:
+                if not await self._render_stop(state, condition):
                     continue
             except BaseException as error:
                 if must_propagate(error):
                     raise
                 record_error(state, error)
-                name = "has_error"
-            await self._complete(state, name)
+                self._note_stop(state, "has_error")
+            await self.end_rollout(state)
             return True
         return False
 
-    async def _complete(self, state: State, stop_condition: str) -> None:
-        state["is_completed"] = True
-        state["stop_condition"] = stop_condition
-        if any(step.get("is_truncated") for step in state["trajectory"]):
-            state["is_truncated"] = True
+    async def end_rollout(self, state: State, stop_condition: str | None = None) -> None:
+        """Stops the clock of a rollout and runs its cleanup handlers.
+
+        Args:
+            stop_condition: Why it ends, where that is not written down yet.
+        """
+        if stop_condition is not None:
+            self._note_stop(state, stop_condition)
         self._stop_clock(state)
         await self.run_cleanup(state)
+
+    async def _render_stop(self, state: State, condition: Callable[..., Any]) -> bool:
+        """Asks one condition, and writes down that it holds; subclasses may ask in their own way.
+
+        Raises:
+            Exception: Whatever the condition raises.
+        """
+        if not await self._call(condition, state):
+            return False
+        self._note_stop(state, condition.__name__)
+        return True
+
+    def _note_stop(self, state: State, name: str) -> None:
+        state["is_completed"] = True
+        state["stop_condition"] = name
+        if any(step.get("is_truncated") for step in state["trajectory"]):
+            state["is_truncated"] = True
 
     def _stop_clock(self, state: State) -> None:
         elapsed = (time.perf_counter() - state.began) * 1000
@@ -84,15 +99,14 @@ class Ending:
         if state.cleaned_up:
             return
         state.cleaned_up = True
+        await self._cleanup(state)
+
+    async def _cleanup(self, state: State) -> None:
+        """Runs the cleanup handlers; subclasses may do more."""
         cancelled: BaseException | None = None
-        for handler, plain in self._cleanups:
+        for handler in self._cleanup_handlers:
             try:
-                if plain is None:
-                    await handler(state)
-                else:
-                    left = await call_plain(plain, functools.partial(handler, state))
-                    if inspect.isawaitable(left):
-                        await left
+                await self._call(handler, state)
             except BaseException as error:
                 if must_propagate(error):
                     cancelled = error
@@ -109,7 +123,8 @@ class Ending:
         raised: list[BaseException] = []
         if not teardowns.settle(cast("Environment", self)):
             return raised
-        for handler in self._teardowns:
+        has_own = type(self)._teardown is not Ending._teardown
+        for handler in [self._teardown] if has_own else self._teardown_handlers:
             try:
                 await maybe_await(handler)
             except BaseException as error:
@@ -117,6 +132,15 @@ class Ending:
                     raise
                 raised.append(error)
         return raised
+
+    async def _teardown(self) -> None:
+        """Runs the teardown handlers; subclasses may do more.
+
+        Raises:
+            Exception: Whatever the first that fails raises.
+        """
+        for handler in self._teardown_handlers:
+            await maybe_await(handler)
 
 
 def record_error(state: State, error: BaseException) -> None:

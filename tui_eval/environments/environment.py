@@ -21,7 +21,7 @@ from tui_eval.environments.datasets.json_copy import copy_data
 from tui_eval.environments.datasets.rows import Source
 from tui_eval.environments.ending import Ending
 from tui_eval.environments.evaluating import Evaluating
-from tui_eval.environments.usage import StateUsageTracker, count_usage, record_step
+from tui_eval.environments.usage import StateUsageTracker, count_usage, record_step, usage_tracker
 from tui_eval.errors import InvalidModelResponseError
 from tui_eval.events import Stage
 from tui_eval.messages import Messages, to_messages
@@ -123,6 +123,7 @@ class Environment(HasExamples, Ending, Evaluating, ABC):
         self.max_seq_len = max_seq_len
         self.score_rollouts = score_rollouts
         self.pass_threshold = pass_threshold
+        self.rollouts_per_example: int | None = None
         _warn_of_typos(type(self), kwargs)
         for name, value in kwargs.items():
             setattr(self, name, value)
@@ -134,7 +135,7 @@ class Environment(HasExamples, Ending, Evaluating, ABC):
             self.thread_safe = thread_safe
         self._answering_models = AnsweringModels()
         self.find_handlers()
-        if self._teardowns:
+        if self._teardown_handlers:
             teardowns.expect(self)
 
     # Settings
@@ -190,7 +191,7 @@ class Environment(HasExamples, Ending, Evaluating, ABC):
         Raises:
             ValueError: `info` is no JSON, or names tools in another provider's shape.
         """
-        if self._teardowns:
+        if self._teardown_handlers:
             teardowns.expect_used(self)
         row = {key: copy_data(value) for key, value in input.items()}
         row["prompt"] = to_messages(row["prompt"])
@@ -291,8 +292,21 @@ class Environment(HasExamples, Ending, Evaluating, ABC):
 
     def get_state_usage(self, state: State) -> TokenUsage | None:
         """The tokens that a rollout has used, or None where no answer told any."""
-        tracker: StateUsageTracker = state["usage_tracker"]
-        return tracker.snapshot()
+        return usage_tracker(state).snapshot()
+
+    def increment_state_usage(
+        self, state: State, input_tokens: float = 0, output_tokens: float = 0
+    ) -> None:
+        """Adds tokens of a call that the environment made by itself.
+
+        Raises:
+            ValueError: A number is below 0.
+        """
+        usage_tracker(state).increment(input_tokens, output_tokens)
+
+    def increment_state_usage_from_response(self, state: State, response: object) -> None:
+        """Adds the tokens of an answer of any SDK; nothing where it does not say."""
+        usage_tracker(state).increment_from_response(response)
 
 
 def _warn_of_typos(kind: type[Environment], names: Iterable[str]) -> None:

@@ -2,55 +2,87 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any
 
 from tui_eval.rubrics.rubric import Rubric
+from tui_eval.tools.parameters import tool_name
 
 
-class TurnMonitor(Rubric):
-    """The metric `num_turns`: how often the model answered."""
+class MultiTurnMonitorRubric(Rubric):
+    """The metric `num_turns`: how often the model answered.
 
-    on_loop = True
-
-    def __init__(self) -> None:
-        super().__init__()
-        self.add_metric(num_turns)
-
-
-class ToolMonitor(Rubric):
-    """The metrics `total_tool_calls` and `<tool>_calls`: what the model asked for."""
+    Args:
+        kwargs: As for `Rubric`.
+    """
 
     on_loop = True
 
-    def __init__(self) -> None:
-        super().__init__()
-        self.add_metric(total_tool_calls)
+    def __init__(self, **kwargs: Any) -> None:
+        super().__init__(**kwargs)
+        self.add_metric(self.num_turns)
 
-    def watch(self, names: list[str]) -> None:
-        """Counts the calls of these tools, and of no others."""
-        self.funcs, self.weights = [], []
-        self.add_metric(total_tool_calls)
-        for name in names:
-            self.add_metric(_counter(name))
+    async def num_turns(self, state: Any) -> int:
+        """How often the model answered."""
+        return len(state["trajectory"])
 
 
-def num_turns(state: Any) -> float:
-    """How often the model answered."""
-    return float(len(state["trajectory"]))
+class ToolMonitorRubric(Rubric):
+    """The metrics `total_tool_calls` and `<tool>_calls`: what the model asked for.
 
+    Args:
+        tools: Whose calls are counted each.
+        kwargs: As for `Rubric`.
 
-def total_tool_calls(completion: Any) -> float:
-    """How many tool calls the model asked for."""
-    return float(len(_called_names(completion)))
+    Attributes:
+        tool_names: Those that are counted each.
+    """
 
+    on_loop = True
 
-def _counter(name: str) -> Callable[..., float]:
-    def calls(completion: Any) -> float:
-        return float(_called_names(completion).count(name))
+    def __init__(self, tools: Sequence[Callable[..., Any]] | None = None, **kwargs: Any) -> None:
+        super().__init__(**kwargs)
+        self.tools = list(tools or [])
+        self.tool_names: list[str] = []
+        self.add_metric(self.total_tool_calls)
+        for tool in self.tools:
+            self.add_tool_metric(tool)
 
-    calls.__name__ = f"{name}_calls"
-    return calls
+    def add_tool_metric(self, tool: Callable[..., Any] | str) -> None:
+        """Counts the calls of a tool from now on.
+
+        Args:
+            tool: It, or its name.
+        """
+        name = tool if isinstance(tool, str) else tool_name(tool)
+        if name not in self.tool_names:
+            self.tool_names.append(name)
+            self.add_metric(self.get_tool_call_count_func(name))
+
+    def remove_tool_metric(self, tool: Callable[..., Any] | str) -> None:
+        """Counts the calls of a tool no more.
+
+        Args:
+            tool: It, or its name.
+        """
+        name = tool if isinstance(tool, str) else tool_name(tool)
+        if name in self.tool_names:
+            self.tool_names.remove(name)
+            place = self.get_reward_func_names().index(f"{name}_calls")
+            del self.funcs[place], self.weights[place]
+
+    async def total_tool_calls(self, completion: Any) -> float:
+        """How many tool calls the model asked for."""
+        return float(len(_called_names(completion)))
+
+    def get_tool_call_count_func(self, tool_name: str) -> Callable[..., Any]:
+        """A metric that counts how often the model asked for a tool."""
+
+        async def calls(completion: Any) -> int:
+            return _called_names(completion).count(tool_name)
+
+        calls.__name__ = f"{tool_name}_calls"
+        return calls
 
 
 def _called_names(completion: Any) -> list[str]:

@@ -9,7 +9,7 @@ from tui_eval.environments.decorators import stop
 from tui_eval.environments.ending import record_error
 from tui_eval.environments.environment import Environment
 from tui_eval.environments.message_reporter import MessageReporter
-from tui_eval.environments.monitors import TurnMonitor
+from tui_eval.environments.monitors import MultiTurnMonitorRubric
 from tui_eval.environments.step_tokens import step_tokens
 from tui_eval.errors import OverlongPromptError, must_propagate
 from tui_eval.events import Stage
@@ -43,7 +43,7 @@ class MultiTurnEnv(Environment):
     def __init__(self, max_turns: int = -1, **kwargs: Any) -> None:
         super().__init__(**kwargs)
         self.max_turns = max_turns
-        self.add_rubric(TurnMonitor())
+        self.add_rubric(MultiTurnMonitorRubric())
 
     @abstractmethod
     async def env_response(self, messages: Messages, state: State, **kwargs: Any) -> Any:
@@ -87,14 +87,16 @@ class MultiTurnEnv(Environment):
         )
         if getattr(message, "__pydantic_extra__", None):
             keep_reasoning_origin(message, answer)
+        tokens = step_tokens(message.tokens, self.max_seq_len)
+        is_cut = tokens is not None and bool(tokens["is_truncated"])
         step = TrajectoryStep(
             prompt=prompt_messages,
             completion=[answer],
             response=response,
-            tokens=step_tokens(message.tokens, self.max_seq_len),
+            tokens=tokens,
             reward=None,
             advantage=None,
-            is_truncated=bool(message.is_truncated),
+            is_truncated=bool(message.is_truncated) or is_cut,
             trajectory_id=state["trajectory_id"],
             extras={},
         )
@@ -120,7 +122,7 @@ class MultiTurnEnv(Environment):
         state["completion"] = talk
 
     @stop(priority=100)
-    async def has_error(self, state: State) -> bool:
+    async def has_error(self, state: State, **kwargs: Any) -> bool:
         """The rollout has an error."""
         return state.get("error") is not None
 

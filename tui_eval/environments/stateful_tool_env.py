@@ -20,6 +20,32 @@ from tui_eval.tools.schema import tool_from_function
 logger = logging.getLogger(__name__)
 
 
+def filter_signature(func: Callable[..., Any], args_to_skip: Sequence[str]) -> Callable[..., Any]:
+    """A function whose signature and annotations lack some parameters; the same where none are.
+
+    Args:
+        args_to_skip: The parameters that are left out, besides `self`.
+    """
+    if not args_to_skip:
+        return func
+    skipped = {*args_to_skip, "self"}
+    signature = inspect.signature(func)
+    kept = [one for name, one in signature.parameters.items() if name not in skipped]
+
+    def filtered(*args: Any, **kwargs: Any) -> Any:
+        return func(*args, **kwargs)
+
+    filtered.__name__ = getattr(func, "__name__", type(func).__name__)
+    filtered.__doc__ = func.__doc__
+    filtered.__signature__ = signature.replace(parameters=kept)  # type: ignore[attr-defined]
+    filtered.__annotations__ = {
+        name: value
+        for name, value in getattr(func, "__annotations__", {}).items()
+        if name not in args_to_skip
+    }
+    return filtered
+
+
 class StatefulToolEnv(ToolEnv):
     """The model calls tools, and `update_tool_args` adds what belongs to the rollout.
 
@@ -28,8 +54,7 @@ class StatefulToolEnv(ToolEnv):
     `update_tool_args` sees it.
 
     Args:
-        kwargs: As for `ToolEnv`. The calls of one turn run one after the other, as they share the
-            rollout's state, unless `concurrent_tool_calls` is true.
+        kwargs: As for `ToolEnv`.
     """
 
     def add_tool(self, tool: Callable[..., Any], args_to_skip: Sequence[str] = ()) -> None:
@@ -70,9 +95,6 @@ class StatefulToolEnv(ToolEnv):
             tool_args: What the model sent, without hidden arguments; may be changed and returned.
             messages: The conversation; the call is in its last message.
         """
-
-    def _calls_overlap(self) -> bool:
-        return bool(self.concurrent_tool_calls)
 
     async def _arguments(
         self, use: Use, messages: Messages, state: State, **kwargs: Any

@@ -18,7 +18,7 @@ def step_tokens(
         return None
     limit = max_seq_len or len(tokens.prompt_ids) + len(tokens.completion_ids)
     left = max(limit - len(tokens.prompt_ids), 0)
-    step = TrajectoryStepTokens(
+    return TrajectoryStepTokens(
         prompt_ids=tokens.prompt_ids[:limit],
         prompt_mask=tokens.prompt_mask[:limit],
         completion_ids=tokens.completion_ids[:left],
@@ -26,7 +26,5 @@ def step_tokens(
         completion_logprobs=tokens.completion_logprobs[:left],
         overlong_prompt=len(tokens.prompt_ids) > limit,
         is_truncated=len(tokens.prompt_ids) + len(tokens.completion_ids) > limit,
+        routed_experts=tokens.routed_experts,
     )
-    if tokens.routed_experts is not None:
-        step["routed_experts"] = tokens.routed_experts
-    return step

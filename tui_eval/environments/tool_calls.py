@@ -9,7 +9,6 @@ from contextvars import ContextVar
 from dataclasses import dataclass
 from typing import Any
 
-from tui_eval.errors import ToolParseError
 from tui_eval.messages import ToolCall, ToolMessage, to_message
 from tui_eval.output import Output
 from tui_eval.plain_calls.functions import PlainFunction, call_plain
@@ -30,6 +29,7 @@ class Use:
     Args:
         record: How it went; None until it has ended.
         message: What the model gets; None until there is something.
+        is_read: Whether its arguments are a JSON object.
         is_fatal: Whether what is raised for it is no matter of the model's, and ends the rollout.
         output: What the call printed.
     """
@@ -37,6 +37,7 @@ class Use:
     call: ToolCall
     record: ToolRecord | None = None
     message: ToolMessage | None = None
+    is_read: bool = False
     is_fatal: bool = False
     output: Output | None = None
 
@@ -96,21 +97,16 @@ async def together(uses: Sequence[Use], make: Callable[[Use], Awaitable[None]]) 
 
 
 def read_arguments(call: ToolCall) -> dict[str, Any]:
-    """The arguments of a call; none at all may also be sent as an empty text.
+    """The arguments of a call.
 
     Raises:
-        ToolParseError: They are no JSON object.
+        ValueError: They are no JSON object; a `JSONDecodeError` where they are no JSON.
+        RecursionError: They are nested too deeply.
     """
-    if not call.arguments.strip():
-        return {}
-    try:
-        arguments = json.loads(call.arguments)
-    except (ValueError, RecursionError) as error:
-        text = f"The arguments of {call.name!r} are not JSON: {error}"
-        raise ToolParseError(text) from error
+    arguments = json.loads(call.arguments)
     if not isinstance(arguments, dict):
         kind = type(arguments).__name__
-        raise ToolParseError(f"The arguments of {call.name!r} must be a JSON object, not a {kind}")
+        raise ValueError(f"The arguments of {call.name!r} must be a JSON object, not a {kind}")
     return arguments
 
 

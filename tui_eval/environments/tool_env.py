@@ -9,7 +9,7 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from tui_eval.environments.decorators import stop
-from tui_eval.environments.monitors import ToolMonitor
+from tui_eval.environments.monitors import ToolMonitorRubric
 from tui_eval.environments.multi_turn import MultiTurnEnv
 from tui_eval.environments.tool_calls import (
     UnknownToolError,
@@ -29,7 +29,7 @@ from tui_eval.errors import (
     traceback_text,
 )
 from tui_eval.events import Stage
-from tui_eval.messages import Messages, ToolCall, ToolMessage
+from tui_eval.messages import Messages, ToolMessage
 from tui_eval.output import CALL
 from tui_eval.plain_calls.threads import TooManyLeftBehindError
 from tui_eval.state import State
@@ -51,11 +51,11 @@ class ToolEnv(MultiTurnEnv):
             Async ones run on the event loop, plain ones in threads (see `Environment`).
         max_turns: Most answers of the model.
         error_formatter: Makes the text that the model gets to see when a call fails.
-        stop_errors: Exceptions that end the rollout as a `ToolCallError` (`ToolParseError` for
-            arguments that are no JSON object) instead of being shown to the model.
-        concurrent_tool_calls: Whether the calls of one turn run at the same time. By default
-            they do, unless a subclass has a `call_tool` or `env_response` of its own, which may
-            rely on their order.
+        stop_errors: Exceptions that end the rollout as a `ToolCallError` instead of being shown to
+            the model; as a `ToolParseError` those of arguments that are no JSON object, which are
+            of the kinds `JSONDecodeError` and `ValueError`.
+        concurrent_tool_calls: Whether the calls of one turn run at the same time, instead of one
+            after the other.
         kwargs: As for `Environment`.
 
     Raises:
@@ -69,7 +69,7 @@ class ToolEnv(MultiTurnEnv):
         max_turns: int = 10,
         error_formatter: Callable[[Exception], str] = _message_of,
         stop_errors: Sequence[type[Exception]] | None = None,
-        concurrent_tool_calls: bool | None = None,
+        concurrent_tool_calls: bool = False,
         **kwargs: Any,
     ) -> None:
         super().__init__(max_turns=max_turns, **kwargs)
@@ -77,10 +77,10 @@ class ToolEnv(MultiTurnEnv):
         self.tool_map: dict[str, Callable[..., Any]] = {}
         self.skipped_args: dict[str, list[str]] = {}
         self.error_formatter = error_formatter
-        self.stop_errors = tuple(stop_errors or ())
+        self.stop_errors: Any = tuple(stop_errors or ())
         self.concurrent_tool_calls = concurrent_tool_calls
-        self.tool_monitor = ToolMonitor()
-        self.add_rubric(self.tool_monitor)
+        self.tool_monitor_rubric = ToolMonitorRubric()
+        self.add_rubric(self.tool_monitor_rubric)
         for tool in tools or []:
             self.add_tool(tool)
 
@@ -105,7 +105,7 @@ class ToolEnv(MultiTurnEnv):
         self.tools.remove(self.tool_map.pop(name))
         self.skipped_args.pop(name, None)
         self.tool_defs = [known for known in self.tool_defs if known.name != name]
-        self.tool_monitor.watch(list(self.tool_map))
+        self.tool_monitor_rubric.remove_tool_metric(name)
 
     def _install(
         self, tool: Callable[..., Any], definition: Tool, hidden: Sequence[str] = ()
@@ -117,7 +117,7 @@ class ToolEnv(MultiTurnEnv):
         self.tool_map[definition.name] = tool
         self.skipped_args[definition.name] = list(hidden)
         self.tool_defs = [*self.tool_defs, definition]
-        self.tool_monitor.watch(list(self.tool_map))
+        self.tool_monitor_rubric.add_tool_metric(definition.name)
 
     @stop
     async def no_tools_called(self, state: State) -> bool:
@@ -139,7 +139,7 @@ class ToolEnv(MultiTurnEnv):
         async def make(use: Use) -> None:
             await self._use_tool(use, messages, state, **kwargs)
 
-        way = together if len(uses) > 1 and self._calls_overlap() else one_by_one
+        way = together if len(uses) > 1 and self.concurrent_tool_calls else one_by_one
         try:
             await way(uses, make)
         finally:
@@ -173,11 +173,8 @@ class ToolEnv(MultiTurnEnv):
         hint = nearest(name, self.tool_map)
         return f"There is no tool named {name!r}. The tools are: {known}. {hint}".strip()
 
-    def _calls_overlap(self) -> bool:
-        if self.concurrent_tool_calls is not None:
-            return self.concurrent_tool_calls
-        own = getattr(self.env_response, "__func__", None) is not ToolEnv.env_response
-        return not own and not self._has_own_call_tool()
+    def _should_stop_for_error(self, err: BaseException) -> bool:
+        return isinstance(err, tuple(self.stop_errors))
 
     def _has_own_call_tool(self) -> bool:
         return getattr(self.call_tool, "__func__", None) is not ToolEnv.call_tool
@@ -187,6 +184,7 @@ class ToolEnv(MultiTurnEnv):
     ) -> dict[str, Any]:
         """What a tool is called with: what the model sent, but for hidden arguments."""
         sent = read_arguments(use.call)
+        use.is_read = True
         for name in self.skipped_args.get(use.call.name, ()):
             sent.pop(name, None)
         return sent
@@ -229,25 +227,22 @@ class ToolEnv(MultiTurnEnv):
     ) -> ToolMessage | Exception:
         """Writes down how a call failed; returns what it becomes."""
         record["error"] = f"{type(failure).__name__}: {failure}"
-        if not isinstance(failure, (ToolParseError, UnknownToolError)):
+        if use.is_read and not isinstance(failure, UnknownToolError):
             record["traceback"] = traceback_text(failure)
         is_ours = use.is_fatal or isinstance(failure, TooManyLeftBehindError)
         if is_ours and isinstance(failure, Exception):
             return failure
-        return self._failed(use.call, failure)
+        return self._failed(use, failure)
 
-    def _failed(self, call: ToolCall, failure: BaseException) -> ToolMessage | Exception:
+    def _failed(self, use: Use, failure: BaseException) -> ToolMessage | Exception:
         """What a failed call becomes: a message, or the error that ends the rollout."""
-        if isinstance(failure, ToolParseError):
-            if isinstance(failure, self.stop_errors) or isinstance(
-                failure.__cause__, self.stop_errors
-            ):
-                return ToolParseError(str(failure))
-        elif isinstance(failure, self.stop_errors):
-            kind = type(failure).__name__
-            return ToolCallError(f"Tool {call.name!r} raised {kind}: {failure}")
+        name, kind = use.call.name, type(failure).__name__
+        if self._should_stop_for_error(failure):
+            if not use.is_read:
+                return ToolParseError(f"The arguments of {name!r} are no JSON object: {failure}")
+            return ToolCallError(f"Tool {name!r} raised {kind}: {failure}")
         try:
             text = str(self.error_formatter(failure))  # type: ignore[arg-type]
         except Exception as error:
             return error
-        return ToolMessage(tool_call_id=call.id, content=text)
+        return ToolMessage(tool_call_id=use.call.id, content=text)

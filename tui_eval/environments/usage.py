@@ -71,6 +71,15 @@ class StateUsageTracker:
         )
 
 
+def usage_tracker(state: State) -> StateUsageTracker:
+    """What sums up the tokens of a rollout; a new one for a state without."""
+    tracker = state.get("usage_tracker")
+    if not isinstance(tracker, StateUsageTracker):
+        tracker = state["usage_tracker"] = StateUsageTracker()
+        state["usage"] = tracker.usage
+    return tracker
+
+
 def extract_usage_tokens(response: object) -> tuple[int, int]:
     """Tokens read and written of an answer, by either protocol's names; 0 where it does not say."""
     usage = getattr(response, "usage", None)

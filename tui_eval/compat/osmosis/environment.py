@@ -18,7 +18,7 @@ from tui_eval.compat.osmosis.schemas import RolloutMetrics, RolloutRequest
 from tui_eval.compat.osmosis.talk import CURRENT_TALK, Talk, to_dict, to_dicts, without_prompt
 from tui_eval.environments.ending import record_error
 from tui_eval.environments.environment import Environment
-from tui_eval.environments.monitors import ToolMonitor, TurnMonitor
+from tui_eval.environments.monitors import MultiTurnMonitorRubric, ToolMonitorRubric
 from tui_eval.environments.step_tokens import step_tokens
 from tui_eval.errors import Error, OverlongPromptError, must_propagate
 from tui_eval.events import Stage
@@ -55,8 +55,8 @@ class AgentLoopEnv(Environment):
         self.agent_loop = agent_loop
         self.max_turns = max_turns
         self._numbers = count()
-        self.add_rubric(TurnMonitor())
-        self.add_rubric(ToolMonitor())
+        self.add_rubric(MultiTurnMonitorRubric())
+        self.add_rubric(ToolMonitorRubric())
 
     async def rollout(
         self,
@@ -94,7 +94,7 @@ class AgentLoopEnv(Environment):
         talk.close()
         if state.get("completion") is None:
             state["completion"] = without_prompt(talk.messages, state["prompt"])
-        await self._complete(state, stop_condition)
+        await self.end_rollout(state, stop_condition)
         return state
 
     async def _run(self, state: State, talk: Talk, request: RolloutRequest) -> Any:

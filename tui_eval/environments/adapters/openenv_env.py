@@ -24,7 +24,7 @@ from tui_eval.environments.adapters.openenv_session import (
 from tui_eval.environments.decorators import cleanup, stop, teardown
 from tui_eval.environments.multi_turn import MultiTurnEnv
 from tui_eval.environments.tool_calls import read_arguments
-from tui_eval.errors import Fault, RefusedError, ToolError, traceback_text
+from tui_eval.errors import Fault, RefusedError, ToolError, ToolParseError, traceback_text
 from tui_eval.events import Stage
 from tui_eval.messages import Messages, ToolCall, ToolMessage, UserMessage, text_of, to_messages
 from tui_eval.rubrics.rubric import Rubric
@@ -234,7 +234,7 @@ class OpenEnvEnv(MultiTurnEnv):
         record = ToolRecord(id=call.id, name=call.name, ms=0.0, error=None)
         began = time.perf_counter()
         try:
-            arguments = read_arguments(call)
+            arguments = _arguments_of(call)
             action = {"type": "call_tool", "tool_name": call.name, "arguments": arguments}
             outcome = await session.step(action)
             self._take(state, outcome)
@@ -349,3 +349,10 @@ def _fields(value: Any) -> Any:
     if not isinstance(value, Mapping):
         return value
     return SimpleNamespace(**{name: _fields(item) for name, item in value.items()})
+
+
+def _arguments_of(call: ToolCall) -> dict[str, Any]:
+    try:
+        return read_arguments(call)
+    except ValueError as error:
+        raise ToolParseError(f"The arguments of {call.name!r} are not JSON: {error}") from error

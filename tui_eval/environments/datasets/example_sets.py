@@ -5,7 +5,7 @@ from __future__ import annotations
 import contextlib
 import dataclasses
 import logging
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 from tui_eval.environments.datasets.example_table import ExampleTable
@@ -78,6 +78,11 @@ class ExampleSets:
     def evaluation_table(self, n: int) -> ExampleTable:
         """The examples to evaluate on as a run reads them: rows made ready one at a time."""
         return self._table(self._evaluated()).head(n)
+
+    def source(self, split: str) -> Callable[[], Any] | None:
+        """What gives the rows of `train` or `eval` as they came; None where there are none."""
+        given = self._sources[split]
+        return given if given is None or callable(given) else lambda: given
 
     def shown(self, split: str) -> Shown | None:
         """All rows of `train` or `eval`; None where there is no such dataset."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any
 
 from tui_eval.environments.datasets.example_sets import ExampleSets
@@ -39,6 +39,24 @@ class HasExamples:
     @eval_dataset.setter
     def eval_dataset(self, source: Source | None) -> None:
         self._replace("eval", source)
+
+    @property
+    def dataset_source(self) -> Callable[[], Any] | None:
+        """Gives the training rows as the author gave them; None where there are none."""
+        return self._example_sets.source("train")
+
+    @property
+    def eval_dataset_source(self) -> Callable[[], Any] | None:
+        """Gives the evaluation rows as the author gave them; None where there are none."""
+        return self._example_sets.source("eval")
+
+    def build_dataset(self) -> Shown | None:
+        """Reads the training examples, unless they are; None where there are none."""
+        return self.dataset
+
+    def build_eval_dataset(self) -> Shown | None:
+        """Reads the evaluation examples, unless they are; None where there are none."""
+        return self.eval_dataset
 
     def get_dataset(self, n: int = -1, seed: int | None = None) -> Shown:
         """The training examples, at most `n` of them; a seed shuffles them for good.
