@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 import pytest
 from virtual_time import run_in_virtual_time
 
-from tui_eval.engine.limiting.limits import Held, Limits
+from tui_eval.engine.limiting.limits import Held, Limits, Phases
 from tui_eval.events import ConcurrencyMoved
 
 MOST = 64
@@ -93,7 +93,7 @@ def work(
     told: list[ConcurrencyMoved] = []
 
     async def main() -> None:
-        limits = Limits(MOST, 0, 0, [0], adaptive=adaptive, tell=told.append)
+        limits = Limits(Phases(MOST), [0], adaptive=adaptive, tell=told.append)
         tasks: set[asyncio.Task[None]] = set()
 
         async def begin() -> None:

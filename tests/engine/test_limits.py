@@ -13,7 +13,7 @@ import pytest
 
 from tui_eval.engine.limiting.adaptive import Concurrency
 from tui_eval.engine.limiting.deadline import Deadline
-from tui_eval.engine.limiting.limits import Held, Limits, ScoringSlots, Shared
+from tui_eval.engine.limiting.limits import Held, Limits, Phases, ScoringSlots, Shared
 from tui_eval.engine.limiting.slots import Slots
 from tui_eval.events import ConcurrencyMoved
 
@@ -22,10 +22,11 @@ from tui_eval.events import ConcurrencyMoved
 async def test_all_come_through_and_no_limit_is_passed(seed: int) -> None:
     draw = random.Random(seed)
     most_of = {name: draw.randint(1, 4) for name in ("flight", "generation", "scoring", "0", "1")}
-    limits = Limits(
-        *(most_of[name] for name in ("flight", "generation", "scoring")),
-        [most_of["0"], most_of["1"]],
-    )
+    own = draw.choice([(), ("generation", "scoring")])
+    for name in ("flight", "generation", "scoring"):
+        most_of[name] = most_of[name] if name in own or (name == "flight" and not own) else 60
+    phases = Phases(most_of["flight"], *(most_of[name] for name in own))
+    limits = Limits(phases, [most_of["0"], most_of["1"]])
     now: Counter[str] = Counter()
     done = 0
 
@@ -105,7 +106,7 @@ async def test_evaluations_that_share_limits_come_through_and_leave_nothing_take
             held.release()
 
     async def evaluation() -> None:
-        limits = Limits(*(draw.randint(0, 3) for _ in range(3)), [], shared)
+        limits = Limits(Phases(*(draw.randint(0, 3) for _ in range(3))), [], shared)
         tasks = []
         try:
             for _ in range(15):
@@ -132,7 +133,7 @@ async def test_evaluations_of_one_endpoint_count_each_what_they_were_refused() -
     endpoint = Concurrency(0, adapts=True)
     shared = Shared(Slots(0, math.inf), Slots(0, math.inf), ScoringSlots(0), [endpoint])
     told: dict[str, list[ConcurrencyMoved]] = {"a": [], "b": []}
-    limits = {name: Limits(0, 0, 0, [], shared, tell=told[name].append) for name in told}
+    limits = {name: Limits(Phases(0), [], shared, tell=told[name].append) for name in told}
     for name in ("a", "b", "a"):
         held, _ = await limits[name].begin([0])
         held.refuse(0.0, 0.0)
@@ -143,7 +144,7 @@ async def test_evaluations_of_one_endpoint_count_each_what_they_were_refused() -
 
 
 async def test_what_sleeps_at_the_same_time_gives_its_slots_back_once() -> None:
-    limits = Limits(1, 0, 0, [0])
+    limits = Limits(Phases(1), [0])
     held, _ = await limits.begin([0])
 
     async def sleeps() -> None:
@@ -177,3 +178,35 @@ async def test_a_cancellation_from_outside_is_no_timeout() -> None:
     task.cancel()
     with pytest.raises(asyncio.CancelledError):
         await task
+
+
+@pytest.mark.parametrize(
+    ("phases", "bounds"),
+    [
+        (Phases(4), (4, 0, 0)),
+        (Phases(4, generation=16), (0, 16, 4)),
+        (Phases(4, scoring=16), (0, 4, 16)),
+        (Phases(4, 12, 16), (0, 12, 16)),
+        (Phases(0, scoring=3), (0, 0, 3)),
+    ],
+)
+def test_a_limit_of_a_phase_replaces_that_for_all(
+    phases: Phases, bounds: tuple[int, int, int]
+) -> None:
+    assert phases.bounds() == bounds
+
+
+async def test_a_moved_limit_moves_the_phases_without_one_of_their_own() -> None:
+    limits = Limits(Phases(1, scoring=2), [0])
+    held, _ = await limits.begin([0])
+    beginning = asyncio.create_task(limits.begin([0]))
+    await asyncio.sleep(0)
+    assert not beginning.done()
+    limits.move(2)
+    other, _ = await beginning
+    for one in (held, other):
+        limits.generated(one)
+    async with limits.scoring(held, 1), limits.scoring(other, 1):
+        third = asyncio.create_task(limits.begin([0]))
+        await asyncio.sleep(0)
+        assert third.done()  # what is scored keeps nothing that is generated away

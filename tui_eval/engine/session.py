@@ -14,7 +14,7 @@ from tui_eval.engine.columns_seen import ColumnsSeen
 from tui_eval.engine.limiting.budget import Budget, CallGuard, call_guard
 from tui_eval.engine.limiting.early_stop import EarlyStop
 from tui_eval.engine.limiting.gate import Gate
-from tui_eval.engine.limiting.limits import Held, Limits, Shared
+from tui_eval.engine.limiting.limits import Held, Limits, Phases, Shared
 from tui_eval.engine.preparing.prepared import Prepared
 from tui_eval.engine.replicas import Replicas
 from tui_eval.engine.rollouts import Rollouts, Work
@@ -279,8 +279,9 @@ class Session:
     def _limits(self) -> Limits:
         plan, count = self._plan, len(self._replicas)
         each = [one.max_concurrent for one in plan.endpoints]
+        own = plan.max_concurrent_generation, plan.max_concurrent_scoring
         return Limits(
-            *(plan.max_concurrent, plan.max_concurrent_generation, plan.max_concurrent_scoring),
+            Phases(plan.max_concurrent, *own),
             each if len(each) == count else [0] * count,
             self._host.shared,
             adaptive=plan.adaptive,

@@ -17,12 +17,39 @@ from collections import Counter
 from collections.abc import AsyncIterator, Callable, Sequence
 from contextlib import AsyncExitStack, asynccontextmanager
 from dataclasses import dataclass
+from typing import NamedTuple
 
 from tui_eval.engine.limiting.adaptive import Concurrency
 from tui_eval.engine.limiting.slots import Slots, lent
 from tui_eval.events import ConcurrencyMoved
 
 TOLD_EVERY_S = 0.25
+
+
+class Phases(NamedTuple):
+    """Limits as a user names them, each 0 for none: one for all, and those that replace it.
+
+    Args:
+        each: Bounds every phase that has no limit of its own; without any it bounds rollouts in
+            flight, those that are generated and those that are scored together.
+    """
+
+    each: int
+    generation: int = 0
+    scoring: int = 0
+
+    def bounds(self) -> tuple[int, int, int]:
+        """Rollouts in flight, generated and scored at a time; 0 for no limit."""
+        if self.generation <= 0 and self.scoring <= 0:
+            return self.each, 0, 0
+        return 0, self._of(self.generation), self._of(self.scoring)
+
+    def moved(self, each: int) -> Phases:
+        """The same with another limit for all."""
+        return self._replace(each=each)
+
+    def _of(self, own: int) -> int:
+        return own if own > 0 else self.each
 
 
 class Held:
@@ -137,6 +164,11 @@ class ScoringSlots:
         self._is_limited = limit > 0
         self._turn = asyncio.Lock()
 
+    def move(self, limit: int) -> None:
+        """From now on so many at most; those that are scored go on."""
+        self._is_limited = self._is_limited or limit > 0
+        self._slots.move(limit if limit > 0 else math.inf)
+
     @asynccontextmanager
     async def held(self, held: Held, count: int) -> AsyncIterator[None]:
         """Around the scoring of so many at once; a group that is too large is scored alone."""
@@ -171,9 +203,7 @@ class Limits:
     """Who may begin.
 
     Args:
-        in_flight: Rollouts in flight at most; 0 or less for no limit, as for all others.
-        generation: Rollouts that are generated at a time.
-        scoring: Rollouts that are scored at a time.
+        phases: Rollouts in flight, generated and scored at a time.
         endpoints: Rollouts that are generated at a time at each endpoint, in their order.
         shared: What holds besides; its endpoints stand in place of `endpoints`.
         adaptive: Whether what an endpoint refuses lowers its limit.
@@ -182,21 +212,21 @@ class Limits:
 
     def __init__(
         self,
-        in_flight: int,
-        generation: int,
-        scoring: int,
+        phases: Phases,
         endpoints: Sequence[int],
         shared: Shared | None = None,
         *,
         adaptive: bool = False,
         tell: Callable[[ConcurrencyMoved], None] = lambda event: None,
     ) -> None:
+        self._phases = phases
+        in_flight, generation, scoring = phases.bounds()
         self._in_flight = [Slots(in_flight, math.inf)]
         self._scoring = [ScoringSlots(scoring)]
-        self._generation = generation
         self._owns_endpoints = shared is None
         self._before = []
         self._after = [Slots(generation, math.inf), *self._in_flight]
+        self._own = self._after[0], self._in_flight[0], self._scoring[0]
         if shared is None:
             ceilings = (in_flight, generation)
             self._endpoints = [Concurrency(n, ceilings, adapts=adaptive) for n in endpoints]
@@ -250,18 +280,24 @@ class Limits:
             raise
         return held
 
-    def move(self, in_flight: int) -> None:
-        """From now on so many rollouts are in flight at most; those that are stay there.
+    def move(self, each: int) -> None:
+        """From now on so many rollouts at most where no phase has a limit of its own.
 
-        Where endpoints are shared they stay as they are: their owner moves them.
+        Those that are in flight stay there. Where endpoints are shared they stay as they are: their
+        owner moves them.
 
         Args:
-            in_flight: 0 or less for no limit.
+            each: 0 or less for no limit.
         """
-        self._in_flight[0].move(in_flight if in_flight > 0 else math.inf)
+        self._phases = self._phases.moved(each)
+        in_flight, generation, scoring = self._phases.bounds()
+        own_generation, own_in_flight, own_scoring = self._own
+        own_in_flight.move(in_flight if in_flight > 0 else math.inf)
+        own_generation.move(generation if generation > 0 else math.inf)
+        own_scoring.move(scoring)
         if self._owns_endpoints:
             for one in self._endpoints:
-                one.move_ceilings((in_flight, self._generation))
+                one.move_ceilings((in_flight, generation))
 
     def generated(self, held: Held) -> None:
         """A rollout is generated; it stays in flight."""

@@ -26,7 +26,7 @@ from tui_eval.engine.attending import (
 )
 from tui_eval.engine.limiting.adaptive import Concurrency
 from tui_eval.engine.limiting.gate import Gate
-from tui_eval.engine.limiting.limits import ScoringSlots, Shared
+from tui_eval.engine.limiting.limits import Phases, ScoringSlots, Shared
 from tui_eval.engine.limiting.slots import Slots
 from tui_eval.engine.limiting.spending import spent_on_disk
 from tui_eval.engine.logs import CURRENT_LOG, RunLog, print_to_logs, set_up_logging, take_output
@@ -91,7 +91,8 @@ class Suite:
         self._working: dict[int, Session] = {}
         self._tasks: list[asyncio.Task[None]] = []
         self._clients = SharedClients()
-        in_flight, generation, scoring = found.limits
+        self._phases = Phases(*found.limits)
+        in_flight, generation, scoring = self._phases.bounds()
         self._ceilings = (in_flight, generation)
         self._in_flight = Slots(in_flight, math.inf)
         self._generation = Slots(generation, math.inf)
@@ -115,7 +116,7 @@ class Suite:
         words, is_edited = words_to_go_on(request.raw), request.text is not None
         budgets = [BY_NAME[name].flags[0] for name in BUDGETS if request.raw.get(name)]
         self._started = SuiteStarted(
-            0, time.time(), path, listed, in_flight, words, budgets, is_edited
+            0, time.time(), path, listed, self._phases.each, words, budgets, is_edited
         )
         hub.redact, hub.path, hub.story = self._redact, path, self._story
         print_to_logs(self._redact)
@@ -179,7 +180,7 @@ class Suite:
         if isinstance(command, (Pause, Resume)):
             self.obey(command)
             return
-        if isinstance(command, MoveLimit) and command.max_concurrent > self._in_flight.limit:
+        if isinstance(command, MoveLimit) and command.max_concurrent > self._phases.each > 0:
             self.obey(command)
         session.obey(command)
 
@@ -188,11 +189,15 @@ class Suite:
 
         An evaluation that may have fewer rollouts in flight than all together keeps its own limit.
         """
-        before = self._ceilings[0]
+        before = self._phases.each
         if limit == before:
             return
-        self._ceilings = (limit, self._ceilings[1])
-        self._in_flight.move(limit or math.inf)
+        self._phases = self._phases.moved(limit)
+        in_flight, generation, scoring = self._phases.bounds()
+        self._ceilings = (in_flight, generation)
+        self._in_flight.move(in_flight or math.inf)
+        self._generation.move(generation or math.inf)
+        self._scoring.move(scoring)
         for endpoint in self._endpoints.values():
             endpoint.move_ceilings(self._ceilings)
         for one in self._evaluations:

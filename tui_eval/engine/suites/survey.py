@@ -14,6 +14,7 @@ from tui_eval.config.options import NEWEST
 from tui_eval.config.plan import Request
 from tui_eval.config.planning import Expansion, expand
 from tui_eval.config.settings import place_of
+from tui_eval.engine.limiting.limits import Phases
 from tui_eval.engine.preparing.column_faults import FLAG as COLUMNS
 from tui_eval.engine.preparing.column_faults import column_faults, column_notices
 from tui_eval.engine.preparing.overriding import FLAG as REPLACED
@@ -30,6 +31,7 @@ from tui_eval.runs.versions import CodeVersion
 
 if TYPE_CHECKING:
     from tui_eval.config.composing import Evaluation
+    from tui_eval.config.plan import RunPlan
     from tui_eval.environments.environment import Environment
 
 LIMITS = ("max_concurrent", "max_concurrent_generation", "max_concurrent_scoring")
@@ -236,8 +238,15 @@ def _open(values: dict[str, Any], others: Sequence[dict[str, Any]]) -> Any:
 
 def _limits(planned: Sequence[Planned], expansion: Expansion) -> tuple[int, int, int]:
     """What the file says for all; else as many rollouts as the evaluation with most."""
-    each = [max(one.plan.max_concurrent, 0) for one in planned]
+    each = [_most_at_once(one.plan) for one in planned]
     most = 0 if 0 in each else max(each, default=0)
     top = {name: expansion.top[name].value or 0 for name in LIMITS if name in expansion.top}
     in_flight, generation, scoring = (top.get(name, 0) for name in LIMITS)
     return (max(in_flight, 0) if LIMITS[0] in top else most, generation, scoring)
+
+
+def _most_at_once(plan: RunPlan) -> int:
+    """As many rollouts as an evaluation may have in flight; 0 for any number."""
+    own = plan.max_concurrent_generation, plan.max_concurrent_scoring
+    in_flight, *apart = Phases(plan.max_concurrent, *own).bounds()
+    return sum(apart) if any(own) and all(apart) else max(in_flight, 0)
