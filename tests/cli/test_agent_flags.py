@@ -155,12 +155,34 @@ def test_a_model_that_is_not_listed_is_warned_of_and_asked(
     calculator: Program, fault_server: FaultServer
 ) -> None:
     fault_server.script("/v1/models", [Reply(body={"data": [{"id": "org/model"}]})])
-    line = f"{AGENT} --model openai/org/model -b {fault_server.url}/v1 --limit 1"
+    line = f"{AGENT} --model openai/org/modl -b {fault_server.url}/v1 --limit 1"
     done = agent(calculator, line)
     assert done.code == 0, done
-    assert "does not list the model 'openai/org/model', and may not serve it" in done.err
+    assert "does not list the model 'org/modl', and may not serve it" in done.err
     assert "Did you mean org/model?" in done.err
     before = len(fault_server.requests)
     assert agent(calculator, f"{line} --no-preflight").code == 0
     (request,) = fault_server.requests[before:]
-    assert request.json()["model"] == "openai/org/model"
+    assert request.json()["model"] == "org/modl"
+
+
+@pytest.mark.parametrize("name", ["openai/served", "served", "gpt-served"])
+def test_models_of_openai_are_where_its_variable_says(
+    calculator: Program, fault_server: FaultServer, name: str
+) -> None:
+    calculator.env |= {"OPENAI_BASE_URL": f"{fault_server.url}/v1", "OPENAI_API_KEY": "sk-of-it"}
+    done = agent(calculator, f"{AGENT} --model {name} --limit 1 --no-preflight")
+    assert done.code == 0, done
+    assert {one.json()["model"] for one in fault_server.requests} == {name.removeprefix("openai/")}
+    assert {one.headers["Authorization"] for one in fault_server.requests} == {"Bearer sk-of-it"}
+
+
+def test_nothing_but_the_file_is_left_beside_the_scores(
+    calculator: Program, fault_server: FaultServer
+) -> None:
+    before = {path.name for path in calculator.folder.iterdir()}
+    url = f"{fault_server.url}/v1"
+    done = agent(calculator, f"{AGENT} --model m -b {url} --limit 1 -o scores.json")
+    assert done.code == 0, done
+    left = {path.name for path in calculator.folder.iterdir()} - before
+    assert left - {"state", "__pycache__"} == {"scores.json"}

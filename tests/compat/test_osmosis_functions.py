@@ -114,6 +114,19 @@ def test_the_form_of_an_eval_function_is_in_its_first_parameter() -> None:
         read_eval_function("m:f", lambda: 1.0, "w")
 
 
+@pytest.mark.parametrize(
+    ("func", "takes"),
+    [
+        (lambda solution_str: 1.0, ("solution_str",)),
+        (lambda solution_str, ground_truth: 1.0, ("solution_str", "ground_truth")),
+        (lambda messages, metadata: 1.0, ("messages", "metadata")),
+        (lambda messages, **rest: 1.0, ("messages", "ground_truth", "metadata")),
+    ],
+)
+def test_an_eval_function_is_called_with_what_it_takes(func: Any, takes: tuple[str, ...]) -> None:
+    assert read_eval_function("m:f", func, "w").takes == takes
+
+
 def test_the_last_answer_is_the_last_that_says_something() -> None:
     assert last_answer([]) == ""
     said = {"role": "assistant", "content": "first"}

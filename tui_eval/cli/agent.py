@@ -65,7 +65,7 @@ def _as_in_run(*names: str) -> Callable[[F], F]:
 @_text("--limit", metavar="N", help="Examples to run at most.  [default: all]")
 @_text("--offset", metavar="N", help="Examples to leave out at the begin.  [default: 0]")
 @_as_in_run("max_retries", "timeout", "max_cost", "max_total_tokens")
-@_text("-o", "--output", metavar="FILE", help="Write scores as JSON, and keep the run.")
+@_text("-o", "--output", metavar="FILE", help="Write scores as JSON; -s keeps the run as well.")
 @_as_in_run("save_results", "resume", "keep_errors", "accept_changes", "verbose")
 @_flag("--debug", help=f"Plain lines in place of the screen; what agents log goes to "
        f"./{DEBUG_DIR}.")  # fmt: skip

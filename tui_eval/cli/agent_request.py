@@ -112,8 +112,6 @@ def make_request(typed: Mapping[str, Any]) -> dict[str, Any]:
     raw: dict[str, Any] = {_PLAN[name]: str(values[name]) for name in _PLAN if name in values}
     raw |= {name: given[name] for name in SHARED if name in given}
     raw |= _model(typed, before)
-    if output:
-        raw["save_results"] = True
     if args := _env_args(typed, values, before):
         raw["env_args"] = json.dumps(args)
     return {

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 from tui_eval.config.endpoints import EMBEDDED, read_registry, registry_path
@@ -46,6 +46,10 @@ PROVIDERS: dict[str, Provider] = {
 }
 """Providers that are known without LiteLLM, by its names."""
 
+OPENAI_URL_VAR = "OPENAI_BASE_URL"
+"""Name of the environment variable with another URL for OpenAI's models."""
+
+_OPENAI = "openai/"
 _NEED_LOGIN = frozenset({"chatgpt", "github_copilot"})
 """Providers at which LiteLLM logs in when it is asked about one of their models."""
 
@@ -53,17 +57,23 @@ _NEED_LOGIN = frozenset({"chatgpt", "github_copilot"})
 def name_model(request: Request) -> list[Fault]:
     """Puts URL, key variable and protocol in place of LiteLLM's name of a model.
 
-    An alias of the registry and a model with a URL stay as they are. The package is imported for
-    other providers than those of the table only.
+    An alias of the registry stays as it is. A model with a URL is one of OpenAI's protocol there,
+    whose name may say so: `openai/NAME` is NAME. Where `OPENAI_BASE_URL` is set, OpenAI's models
+    are there, and a name without a provider is one of them. The package is imported for other
+    providers than those of the table only.
 
     Returns:
         Why the name cannot be used; a stand-in takes its place then, so that this is told once.
     """
     raw = request.raw
     model = raw.get("model")
-    if not model or raw.get("api_base_url"):
+    if not model:
         return []
     aliases, unreadable = read_registry(registry_path(raw.get("endpoints_path")))
+    if raw.get("api_base_url"):
+        if model not in aliases:
+            raw["model"] = model.removeprefix(_OPENAI) or model
+        return []
     if unreadable or model in aliases:
         return []
     found = _in_table(model) or _known_to_litellm(model)
@@ -93,7 +103,14 @@ def _near(model: str, aliases: Any) -> str:
 def _in_table(model: str) -> tuple[Provider, str] | None:
     prefix, slash, name = model.partition("/")
     provider = PROVIDERS.get(prefix)
-    return (provider, name) if provider is not None and slash and name else None
+    url = os.environ.get(OPENAI_URL_VAR)
+    if not slash and url:
+        provider, name = PROVIDERS["openai"], model
+    if provider is None or not name:
+        return None
+    if url and provider is PROVIDERS["openai"]:
+        provider = replace(provider, url=url.rstrip("/"))
+    return provider, name
 
 
 def _known_to_litellm(model: str) -> tuple[Provider, str] | Fault:

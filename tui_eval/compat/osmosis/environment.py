@@ -32,6 +32,9 @@ if TYPE_CHECKING:
 DEBUG_VAR = "TUI_EVAL_AGENT_DEBUG"
 """Name of the environment variable with the folder for what agents log, where they may."""
 
+MOST_TOKENS = 4096
+"""Tokens that an agent is told to write at most in a rollout, as the SDK's evaluation tells it."""
+
 _TOOL_NAME = re.compile(r"[a-zA-Z_][a-zA-Z0-9_]*")
 # Nothing is served: agents that look at the address of their trainer find one that leads nowhere.
 _NOWHERE = "http://local-rollout.local"
@@ -122,6 +125,7 @@ class AgentLoopEnv(Environment):
             messages=prompt,
             completion_params=asked_sampling(state),
             max_turns=self.max_turns,
+            max_tokens_total=MOST_TOKENS,
             metadata=metadata,
         )
 

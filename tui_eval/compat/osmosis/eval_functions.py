@@ -19,7 +19,7 @@ ARGUMENTS: dict[Mode, tuple[str, ...]] = {
     "simple": ("solution_str", "ground_truth", "extra_info"),
     "full": ("messages", "ground_truth", "metadata"),
 }
-"""What a function is called with, all by keyword."""
+"""What a function can be called with, all by keyword; it gets those of them that it takes."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -29,18 +29,22 @@ class EvalFunction:
     Args:
         path: `module:name`, under which its scores are kept.
         mode: Whether it gets the last answer or the whole conversation.
+        takes: Names of the arguments that it is called with.
     """
 
     path: str
     func: Callable[..., Any]
     mode: Mode
+    takes: tuple[str, ...]
 
     def arguments(self, state: State) -> dict[str, Any]:
         """What it is called with for a finished rollout."""
         row = full_row(state)
         messages = conversation(state)
         shown: Any = messages if self.mode == "full" else last_answer(messages)
-        return dict(zip(ARGUMENTS[self.mode], (shown, row.get("ground_truth"), row), strict=True))
+        values = (shown, row.get("ground_truth"), row)
+        known = dict(zip(ARGUMENTS[self.mode], values, strict=True))
+        return {name: known[name] for name in self.takes}
 
 
 def read_eval_function(path: str, func: Any, where: str) -> EvalFunction:
@@ -58,18 +62,26 @@ def read_eval_function(path: str, func: Any, where: str) -> EvalFunction:
     first = next(iter(signature.parameters), "")
     for mode, names in ARGUMENTS.items():
         if first == names[0]:
+            takes = _taken(signature, names)
             try:
-                signature.bind(**dict.fromkeys(names))
+                signature.bind(**dict.fromkeys(takes))
             except TypeError as error:
                 what = f"it cannot be called with {', '.join(names)}: {error}"
                 hint = "Add what is missing, or **kwargs; give defaults to parameters of your own"
                 raise RefusedError([Fault(where, what, hint)]) from None
-            return EvalFunction(path, func, mode)
+            return EvalFunction(path, func, mode, takes)
     what = f"its first parameter is {first!r}" if first else "it has no parameter"
     hint = (
         "It must be 'solution_str', to get the last answer, or 'messages', to get the conversation"
     )
     raise RefusedError([Fault(where, what, hint)])
+
+
+def _taken(signature: inspect.Signature, names: Sequence[str]) -> tuple[str, ...]:
+    """Those of the arguments that a function has a parameter for, or all."""
+    every = signature.parameters.values()
+    takes_any = any(one.kind is one.VAR_KEYWORD for one in every)
+    return tuple(name for name in names if takes_any or name in signature.parameters)
 
 
 def eval_rubric(functions: Sequence[EvalFunction]) -> Rubric:
