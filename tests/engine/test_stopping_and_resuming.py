@@ -256,6 +256,17 @@ def test_a_run_that_an_engine_works_on_is_found_and_joined_not_begun_again(
     program.finish(process)
 
 
+def test_resume_alone_takes_a_saved_run_before_a_newer_unsaved_one(program: Program) -> None:
+    words = ("calculator", "-m", "demo", "-r", "1")
+    assert program.run(*words, "-n", "2", "-s").code == 0
+    saved = program.only_run()
+    assert program.run(*words, "-n", "2").code == 0
+    again = program.run(*words, "-n", "3", "-s", "--resume")
+    assert again.code == 0, again
+    assert f"Resuming the run {saved.path.relative_to(program.folder)}: 2 of 2 done" in again.err
+    assert len(saved.rows) == 3
+
+
 def test_resume_alone_finds_a_run_in_the_folder_that_is_named(
     program: Program, fault_server: FaultServer
 ) -> None:

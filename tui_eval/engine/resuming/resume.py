@@ -77,7 +77,8 @@ def _choose(
 ) -> Incomplete | None:
     """The newest run of the same settings, also one that is complete; else one to go on with.
 
-    One that has what is asked for comes before those that would be extended to it.
+    Saved ones come before unsaved ones, and one that has what is asked for before those that would
+    be extended to it.
 
     Args:
         every: Incomplete ones first, the newest first.
@@ -93,8 +94,8 @@ def _choose(
     same = [(one, before) for one, before in named if rows_key(before) == rows_key(plan)]
     fitting = [(one, before) for one, before in same if _fits(before, sizes)]
     if fitting:
-        return min(fitting, key=lambda found: _is_more(found[1], sizes))[0]
-    for one, before in named:
+        return min(fitting, key=lambda found: (found[0].unsaved, _is_more(found[1], sizes)))[0]
+    for one, before in sorted(named, key=lambda found: found[0].unsaved):
         if _fits(before, sizes) and (_is_more(before, sizes) or not one.is_complete):
             gone_on, _ = draft_plan(request, before)
             found = changes(plan.model_dump(), gone_on.model_dump()) if gone_on else []
