@@ -184,7 +184,9 @@ class ErrorChain:
         return tuple(type(link).__name__ for link in self.chain)
 
     def __eq__(self, other: object) -> bool:
-        return isinstance(other, ErrorChain) and self._names() == other._names()
+        if not isinstance(other, ErrorChain):
+            return NotImplemented
+        return self._names() == other._names()
 
     def __hash__(self) -> int:
         return hash(self._names())

@@ -95,7 +95,7 @@ def test_members_have_names_and_can_be_found():
     ("envs", "names", "words"),
     [
         ([], None, "at least one"),
-        ([sums()], ["a", "b"], "2 env_names were given for 1"),
+        ([sums()], ["a", "b"], "2 names for 1 environments"),
         ([sums(), sums()], ["a", "a"], "'a' stands in env_names twice"),
     ],
 )

@@ -47,14 +47,14 @@ class Client(ABC, Generic[ClientT, MessagesT, ResponseT, ToolT]):
     """What else the endpoint says of overlong prompts, in lower case; see `refused_prompts`."""
     KEY_HEADER: ClassVar[str] = "Authorization"
 
+    # What a client has whose class does not call this constructor.
+    config: ClientConfig | None = None
+    _api_key = _key_variable = ""
+
     def __init__(
         self, client_or_config: ClientT | ClientConfig, *, api_key: str | None = None
     ) -> None:
-        self.logger = logging.getLogger(f"{__name__}.{type(self).__name__}")
-        self.config: ClientConfig | None = None
-        self._api_key = self._key_variable = ""
-        self._secrets = Secrets()
-        self._profiles: dict[str, ProviderProfile] = {}
+        self.config = None
         if isinstance(client_or_config, ClientConfig):
             config = _single(client_or_config)
             credentials = credentials_of(config, api_key)
@@ -69,6 +69,19 @@ class Client(ABC, Generic[ClientT, MessagesT, ResponseT, ToolT]):
                 self._client = self.setup_client(config)
         else:
             self._client = client_or_config
+
+    @cached_property
+    def logger(self) -> logging.Logger:
+        """Where the client may log."""
+        return logging.getLogger(f"{__name__}.{type(self).__name__}")
+
+    @cached_property
+    def _secrets(self) -> Secrets:
+        return Secrets()
+
+    @cached_property
+    def _profiles(self) -> dict[str, ProviderProfile]:
+        return {}
 
     def profile(self, model: str) -> ProviderProfile:
         """How requests for a model are written; looked up once for each."""
@@ -109,8 +122,10 @@ class Client(ABC, Generic[ClientT, MessagesT, ResponseT, ToolT]):
 
     @cached_property
     def _client(self) -> ClientT:
-        assert self.config is not None  # where a client was handed in, it stands here already
-        return self.setup_client(self.config)
+        # Where a client was handed in, it stands here already; a class that does not call our
+        # constructor may have none.
+        none: Any = None
+        return none if self.config is None else self.setup_client(self.config)
 
     def __repr__(self) -> str:
         place = self.config.api_base_url if self.config is not None else type(self.client).__name__

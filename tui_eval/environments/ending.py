@@ -86,7 +86,10 @@ class Ending:
             state["is_truncated"] = True
 
     def _stop_clock(self, state: State) -> None:
-        elapsed = (time.perf_counter() - state.began) * 1000
+        began = getattr(state, "began", None)
+        if began is None:  # a dict of people's own
+            return
+        elapsed = (time.perf_counter() - began) * 1000
         state["timing"]["generation_ms"] = elapsed
         state["timing"]["total_ms"] = elapsed + state["timing"].get("scoring_ms", 0.0)
 
@@ -96,9 +99,10 @@ class Ending:
         What a handler raises is recorded on the state, and the others still run; so they do when
         the rollout is cancelled meanwhile, and the cancellation goes on after them.
         """
-        if state.cleaned_up:
+        if getattr(state, "cleaned_up", False):
             return
-        state.cleaned_up = True
+        if isinstance(state, State):
+            state.cleaned_up = True
         await self._cleanup(state)
 
     async def _cleanup(self, state: State) -> None:

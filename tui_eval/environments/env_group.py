@@ -299,9 +299,10 @@ def _evaluation_of(env: Environment) -> Iterable[Any]:
 
 def _check_names(envs: list[Environment], names: list[str]) -> None:
     if not envs:
-        raise ValueError("An EnvGroup needs at least one environment")
+        raise ValueError("EnvGroup requires at least one environment")
     if len(names) != len(envs):
-        raise ValueError(f"{len(names)} env_names were given for {len(envs)} environments")
+        counts = f"{len(names)} names for {len(envs)} environments"
+        raise ValueError(f"Number of env_names must match number of envs: {counts}")
     for name in names:
         if names.count(name) > 1:
             raise ValueError(f"The name {name!r} stands in env_names twice; each may stand once")

@@ -102,7 +102,7 @@ class Environment(HasExamples, Ending, Evaluating, ABC):
     ) -> None:
         heed_variable()
         if "oai_tools" in kwargs:
-            raise ValueError("'oai_tools' is not known here; give the tools as 'tool_defs'")
+            raise ValueError("`oai_tools` is no longer supported; give the tools as `tool_defs`")
         self.system_prompt = system_prompt
         self.few_shot = list(few_shot or [])
         self.parser = parser if parser is not None else Parser()
@@ -236,7 +236,7 @@ class Environment(HasExamples, Ending, Evaluating, ABC):
         if not info:
             return list(self.tool_defs)
         if "oai_tools" in info:
-            raise ValueError("info['oai_tools'] is not known here; use info['tool_defs']")
+            raise ValueError("info['oai_tools'] is no longer supported; use info['tool_defs']")
         own = info.get("tool_defs")
         return list(self.tool_defs) if own is None else to_tools(own)
 
