@@ -489,8 +489,6 @@ def test_on_the_screen_scores_come_when_it_is_left(program: Program, project: An
         terminal.wait_for("interview:answers")
         wait_until(lambda: not (program.only_run().path / "lock").exists(), "the engine is done")
         terminal.type("q")
-        terminal.wait_for("Save this run?")
-        terminal.type("n")
         assert terminal.finish() == 0
     finally:
         terminal.close()

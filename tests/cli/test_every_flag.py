@@ -75,7 +75,10 @@ RUN: dict[str, list[str]] = {
         "rollouts_are_published_on_the_hub",
     ],
     "verbose": ["everyday_flags"],
-    "debug": ["debug_prints_lines_where_there_is_a_terminal"],
+    "debug": [
+        "debug_prints_lines_where_there_is_a_terminal",
+        "a_loop_of_a_shell_gets_lines_though_it_has_a_terminal",
+    ],
     "tui": [
         "the_screen_comes_where_a_file_says_lines",
         "a_screen_without_a_terminal_is_told_and_lines_come",

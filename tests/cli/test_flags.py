@@ -69,6 +69,7 @@ LONG = {
         ("-i", "--independent-scoring", []),
         ("-N", "--no-interleave-scoring", []),
         ("-d", "--debug", []),
+        ("-d", "--no-screen", []),
         ("-u", "--tui", []),
     ],
 )

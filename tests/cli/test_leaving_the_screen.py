@@ -6,6 +6,7 @@ import json
 import os
 import signal
 
+import pytest
 from program import Program, chat_answer, wait_until
 from servers import FaultServer, Reply
 from terminal import Terminal
@@ -19,8 +20,6 @@ def test_a_run_that_was_moved_meanwhile_is_summed_up_from_what_was_seen(program:
         wait_until(lambda: not (run.path / "lock").exists(), "the engine is done")
         assert program.run("save", str(run.path)).code == 0
         terminal.type("q")
-        terminal.wait_for("Save this run?")
-        terminal.type("n")
         assert terminal.finish() == 0
     finally:
         terminal.close()
@@ -66,3 +65,20 @@ def test_an_engine_that_dies_before_the_run_closes_the_screen_and_is_told(
         assert "the engine ended unexpectedly with exit code 5 before the run began" in said
     finally:
         terminal.close()
+
+
+@pytest.mark.parametrize("asked", ["--no-screen", "TUI_EVAL_SCREEN=0"])
+def test_a_loop_of_a_shell_gets_lines_though_it_has_a_terminal(
+    program: Program, asked: str
+) -> None:
+    name, _, value = asked.partition("=")
+    env = {**program.env, **({name: value} if value else {})}
+    flags = [] if value else [asked]
+    terminal = Terminal(
+        program.folder, env, "reverse-text", "-m", "demo", "-n", "1", "-r", "1", *flags
+    )
+    try:
+        assert terminal.finish() == 0
+    finally:
+        terminal.close()
+    assert b"Results:" in terminal.raw and b"\x1b[?1049h" not in terminal.raw

@@ -78,7 +78,7 @@ async def test_what_is_told_of_the_pane_that_one_is_in_does_not_name_it(
 
 @pytest.mark.parametrize(
     ("saved", "leaving"),
-    [(True, ["q ^c ^q Quit"]), (False, ["q ^c Quit; asks whether to save it", "^q Quit"])],
+    [(True, ["q ^c ^q Quit"]), (False, ["q ^c Quit; unsaved, it is kept 14 days", "^q Quit"])],
 )
 async def test_keys_that_leave_a_run_that_is_over_are_told_by_what_they_do(
     saved: bool, leaving: list[str]

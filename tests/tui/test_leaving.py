@@ -37,22 +37,11 @@ async def test_quitting_a_running_run_asks_what_becomes_of_it(
     assert isinstance(stage.feed.sent[-1], command)
 
 
-@pytest.mark.parametrize(
-    ("key", "leave"), [("y", Leave("closed", save=True)), ("n", Leave("closed"))]
-)
-async def test_leaving_an_unsaved_run_asks_whether_to_keep_it(key: str, leave: Leave) -> None:
-    async with staged_app(over(), saved=False) as stage:
-        await stage.press("q")
-        assert isinstance(stage.app.screen, Question)
-        await stage.press(key)
-    assert stage.app.return_value == leave
-
-
-async def test_a_run_that_calls_itself_unsaved_is_asked_about() -> None:
+async def test_an_unsaved_run_that_ended_is_left_without_a_question() -> None:
     feed = ScriptedFeed(all_events(saved=False), saved_rows(), live=False)
     async with staged_app(feed) as stage:
-        await stage.press("q", "y")
-    assert stage.app.return_value == Leave("closed", save=True)
+        await stage.press("q")
+    assert stage.app.return_value == Leave("closed")
 
 
 async def test_a_saved_run_that_ended_is_left_without_a_question() -> None:
@@ -154,15 +143,4 @@ async def test_an_unsaved_run_that_ends_while_it_is_asked_about_can_be_saved() -
         await stage.tell(ev.RunFinished(0, NOW, "interrupted", 130))
         assert "Save this run?" in question(stage)
         await stage.press("u", "y")
-    assert stage.app.return_value == Leave("closed", save=True)
-
-
-async def test_an_unsaved_run_is_asked_about_while_the_engine_finishes_it() -> None:
-    *rows, end = all_events(saved=False)
-    async with staged_app(ScriptedFeed(rows, saved_rows())) as stage:
-        await stage.pilot.press("q", "y")
-        await stage.pilot.pause()
-        assert stage.app.return_value is None
-        stage.feed.events.append(end)
-        await stage.until(lambda: stage.app.return_value is not None)
     assert stage.app.return_value == Leave("closed", save=True)

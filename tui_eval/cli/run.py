@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
@@ -12,6 +13,9 @@ from tui_eval.config.options import BY_NAME, NEWEST, OPTIONS, Option
 from tui_eval.config.values import parse_values
 from tui_eval.errors import Fault
 from tui_eval.pasted import collected
+
+SCREEN_VAR = "TUI_EVAL_SCREEN"
+"""Set to 0 it asks for lines in place of the screen, as in a loop of a shell."""
 
 LAST_HEADING = "This command"
 """Under it stands what is no option of a run: --help."""
@@ -147,13 +151,17 @@ def _name_newest(raw: dict[str, Any]) -> tuple[dict[str, Any], list[Fault]]:
 
 
 def prints_lines(environment: str | None, raw: Mapping[str, Any]) -> bool:
-    """Whether lines are printed in place of the screen; says so where the screen was asked for."""
+    """Whether lines are printed in place of the screen; says so where the screen was asked for.
+
+    `TUI_EVAL_SCREEN=0` asks for lines on a terminal too, unless the screen was asked for.
+    """
     from tui_eval.cli.screen import has_terminal
 
     if raw.get("debug") or raw.get("json"):
         return True
     if has_terminal():
-        return not raw.get("tui") and _wants_lines(environment)
+        is_off = os.environ.get(SCREEN_VAR) == "0"
+        return not raw.get("tui") and (is_off or _wants_lines(environment))
     if raw.get("tui"):
         from tui_eval.cli.report import complain
 

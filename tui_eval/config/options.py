@@ -173,7 +173,7 @@ OPTIONS: tuple[Option, ...] = (
            "on the hub.", None, "OWNER/NAME", **_SAVING),
     Option("verbose", ("-v", "--verbose"), "flag", "Log requests, answers, tools, state and "
            "rewards; without a screen on stderr as well.", group="This command", **_BOTH),
-    Option("debug", ("-d", "--debug"), "flag", "Plain lines in place of the screen.",
+    Option("debug", ("-d", "--debug", "--no-screen"), "flag", "Plain lines in place of the screen.",
            group="This command", **_BOTH),
     Option("tui", ("-u", "--tui"), "flag", "Full screen; the default where there is a terminal.",
            **_COMMAND),

@@ -44,7 +44,7 @@ class TuiEvalApp(HouseApp[Leave]):
         feed: It is started after the first frame, and closed at the end.
         open_feed: How the evaluations of a suite are read.
         now: Unix seconds, for every clock on the screen.
-        saved: False where leaving asks whether to save the run, whatever the run says of itself.
+        saved: False for a run that nobody has saved, whatever it says of itself.
         form: A screen that comes first; the feed is started when it is dismissed with a request,
             and the app is left when it is dismissed without one.
         begin: Is given that request before the feed is started.

@@ -67,7 +67,7 @@ class LeavableScreen(AnnotatingScreen):
             return "Back home; what runs goes on" if self.at_work else "Back home"
         if self.at_work:
             return "Stop (resumable), detach, or stay"
-        return "Quit" if self._standing[1] else "Quit; asks whether to save it"
+        return "Quit" if self._standing[1] else "Quit; unsaved, it is kept 14 days"
 
     def action_leave(self) -> None:
         """Leaves at once where nothing is lost, asks otherwise."""
@@ -77,9 +77,8 @@ class LeavableScreen(AnnotatingScreen):
             self.ask_to_leave()
 
     def ask_to_leave(self) -> None:
-        """Asks how to leave, unless there is only one way."""
-        goes_on, kept = self._standing
-        if goes_on or not kept:
+        """Asks how to leave where it would go on; what has ended is left at once."""
+        if self._standing[0]:
             self.ask(self._leave_asked, self._answered)
         else:
             self._answered(Leave("closed"))
