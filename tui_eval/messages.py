@@ -10,10 +10,9 @@ from pydantic import BaseModel, ConfigDict
 
 
 class CustomBaseModel(BaseModel):
-    """A model that keeps unknown fields and can be read like a dict.
+    """A model that keeps unknown fields, and is read and written like a dict.
 
-    `m["key"]`, `m.get("key", default)`, `"key" in m` and `m == {...}` work; writing goes through
-    attributes.
+    What is deleted has its default again, or None; unknown fields are gone. `m | {...}` is a dict.
     """
 
     model_config = ConfigDict(extra="allow")
@@ -37,6 +36,62 @@ class CustomBaseModel(BaseModel):
 
     def __contains__(self, key: object) -> bool:
         return isinstance(key, str) and hasattr(self, key)
+
+    def __setitem__(self, key: str, value: Any) -> None:
+        setattr(self, key, value)
+
+    def __delitem__(self, key: str) -> None:
+        field = type(self).model_fields.get(key)
+        if field is not None:
+            default = None if field.is_required() else field.get_default(call_default_factory=True)
+            setattr(self, key, default)
+        elif not (self.__pydantic_extra__ and key in self.__pydantic_extra__):
+            raise KeyError(key)
+        else:
+            del self.__pydantic_extra__[key]
+
+    def keys(self) -> list[str]:
+        """The names of all fields, unknown ones last."""
+        return [*self.__dict__, *(self.__pydantic_extra__ or ())]
+
+    def items(self) -> list[tuple[str, Any]]:
+        """Names and values of all fields."""
+        return [(key, self[key]) for key in self.keys()]
+
+    def values(self) -> list[Any]:
+        """The values of all fields."""
+        return [self[key] for key in self.keys()]
+
+    def setdefault(self, key: str, default: Any = None) -> Any:
+        """The field named `key`, which is set where there is none or it is None."""
+        if self.get(key) is None:
+            self[key] = default
+        return self[key]
+
+    def update(self, other: Any = (), /, **values: Any) -> None:
+        """Sets fields from a mapping or pairs."""
+        for key, value in dict(other, **values).items():
+            self[key] = value
+
+    def pop(self, key: str, *default: Any) -> Any:
+        """Deletes a field and returns what it was.
+
+        Raises:
+            KeyError: There is none, and no default was given.
+        """
+        if key not in self.keys():
+            if default:
+                return default[0]
+            raise KeyError(key)
+        value = self[key]
+        del self[key]
+        return value
+
+    def __or__(self, other: Any) -> dict[str, Any]:
+        return dict(self.items()) | dict(other)
+
+    def __ror__(self, other: Any) -> dict[str, Any]:
+        return dict(other) | dict(self.items())
 
     def __eq__(self, other: object) -> bool:
         if isinstance(other, Mapping):

@@ -36,7 +36,7 @@ class State(dict[str, Any]):
         KeyError: A key that is read is neither in the row nor in the state.
     """
 
-    INPUT_FIELDS: ClassVar[tuple[str, ...]] = ("prompt", "answer", "task", "info", "example_id")
+    INPUT_FIELDS: ClassVar[list[str]] = ["prompt", "answer", "task", "info", "example_id"]
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)

@@ -181,3 +181,16 @@ def test_an_own_way_to_score_one_rollout_is_for_independent_scoring(
     done = program.run("alone", "-m", "m", "-b", url, "-n", "1", "-r", "1", "-s", *flags)
     assert done.code == 0, done
     assert [row["reward"] for row in program.only_run().rows] == [reward]
+
+
+async def test_a_way_to_score_that_is_put_on_a_rubric_counts_also_among_others() -> None:
+    async def own(states: list[State]) -> None:
+        for state in states:
+            state["reward"], state["metrics"] = 0.75, {"own": 1.0}
+
+    rubric = Rubric([half])
+    rubric.score_group = own  # type: ignore[method-assign]
+    group = RubricGroup([rubric, Rubric([one], weights=[0.0])])
+    assert rubric.scores_in_groups and group.scores_in_groups
+    (state,) = await scored(group)
+    assert state["reward"] == 0.75 and state["metrics"] == {"own": 1.0, "one": 1.0}

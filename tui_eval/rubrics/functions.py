@@ -82,5 +82,5 @@ class HasFunctions:
 
 
 def has_own(rubric: Any, base: type, name: str) -> bool:
-    """Whether a subclass has a method of its own in place of that of `base`."""
-    return getattr(type(rubric), name) is not getattr(base, name)
+    """Whether a rubric, or its class, has a method of its own in place of that of `base`."""
+    return getattr(getattr(rubric, name), "__func__", None) is not getattr(base, name)

@@ -6,6 +6,7 @@ import math
 
 from tui_eval.errors import ScoringError
 from tui_eval.rubrics.calling import short
+from tui_eval.rubrics.functions import has_own
 from tui_eval.rubrics.rubric import WITHIN, Rubric
 from tui_eval.state import State
 from tui_eval.stats.rewards import GREATEST, is_number
@@ -25,7 +26,7 @@ async def add_scores_of(rubric: Rubric, states: list[State], alone: bool) -> Non
         Exception: Whatever a subclass's own method raises.
     """
     name = "score_rollout" if alone else "score_group"
-    if getattr(type(rubric), name) is getattr(Rubric, name):
+    if not has_own(rubric, Rubric, name):
         await rubric.add_scores(states, alone)
         return
     before = [(state.scores, state["reward"], state["metrics"]) for state in states]

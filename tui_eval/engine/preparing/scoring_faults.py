@@ -12,6 +12,7 @@ from tui_eval.environments.env_group import EnvGroup, EnvGroupRubric
 from tui_eval.errors import Fault, nearest
 from tui_eval.rubrics.calling import group_values, name_of, read_signature, values_for
 from tui_eval.rubrics.calling import metric_names as names_of
+from tui_eval.rubrics.functions import has_own
 from tui_eval.rubrics.judge_rubric import JudgeRubric
 from tui_eval.rubrics.math_rubric import MathRubric
 from tui_eval.rubrics.rubric import Rubric
@@ -83,9 +84,7 @@ def _with_inner(rubric: Rubric) -> Iterator[Rubric]:
 
 def _calls_as_we_do(rubric: Rubric) -> bool:
     kind = type(rubric)
-    own = (
-        kind.score_rollout is not Rubric.score_rollout or kind.score_group is not Rubric.score_group
-    )
+    own = any(has_own(rubric, Rubric, name) for name in ("score_rollout", "score_group"))
     return not own and kind.add_scores in _OURS
 
 
