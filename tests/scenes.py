@@ -280,7 +280,6 @@ SCENES: dict[str, Scene] = {
     "save-as": Scene(live(running_events()), ("C",)),
     "palette": Scene(unblinking, ("colon", *"err")),
     "quit": Scene(live(running_events()), ("q",)),
-    "save": Scene(lambda: over(saved=False), ("q",)),
     "log": Scene(over, ("4",), more_sizes=((120, 24), (200, 30))),
     "log-unfolded": Scene(over, ("4", "E", "enter")),
     "log-found": Scene(over, ("4", "L", "slash", *"div", "enter")),

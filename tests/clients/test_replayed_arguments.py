@@ -110,7 +110,7 @@ async def test_a_slip_is_told_to_the_model_and_the_row_has_what_it_wrote(
     assert state["error"] is None
     asked, told, answered = state["completion"]
     assert (asked.tool_calls[0].arguments, answered.content) == (UNQUOTED, "ok")
-    assert told.content.startswith("Expecting property name")
+    assert told.content.startswith("Expecting ',' delimiter")
     assert back(protocol, fault_server.requests[1].json()) == {"unparsed_arguments": UNQUOTED}
     saved = json.loads(encode_row(build_row(state, number=0, attempt=1)))
     assert json.loads(saved["completion"][0]["tool_calls"][0])["arguments"] == UNQUOTED
