@@ -5,6 +5,7 @@ import random
 import re
 
 import verifiers as vf
+from datasets import Dataset
 from verifiers.types import Messages, State
 
 
@@ -25,7 +26,7 @@ class GuessTheNumberEnv(vf.MultiTurnEnv):
         return "give up" in str(last).lower()
 
     @vf.stop
-    def too_many_guesses(self, state: State) -> bool:
+    async def too_many_guesses(self, state: State) -> bool:
         return len(state.get("guesses", [])) >= state["info"]["allowed"]
 
     async def env_response(self, messages: Messages, state: State, **kwargs) -> Messages:
@@ -57,7 +58,7 @@ class GuessTheNumberEnv(vf.MultiTurnEnv):
         print("The table is closed.")
 
     @vf.teardown(priority=2)
-    def count_games(self):
+    async def count_games(self):
         print(f"Games: {self.games}")
 
 
@@ -83,4 +84,4 @@ def load_environment(num_games: int = 6, allowed: int = 6, seed: int = 3):
         for _ in range(num_games)
     ]
     rubric = vf.Rubric(funcs=[won, guess_count], weights=[1.0, 0.0])
-    return GuessTheNumberEnv(dataset=games, rubric=rubric, max_turns=8)
+    return GuessTheNumberEnv(dataset=Dataset.from_list(games), rubric=rubric, max_turns=8)

@@ -1,6 +1,7 @@
 """A judge on another endpoint decides; its answer is read twice and asked once."""
 
 import verifiers as vf
+from datasets import Dataset
 from openai import AsyncOpenAI
 
 PROMPT = """Does the title fit the story?
@@ -38,4 +39,6 @@ def load_environment(
     rubric.add_reward_func(said_something, weight=0.0)
     stories = ["A fox crosses a frozen lake.", "Two sisters repair an old radio."]
     dataset = [{"question": story, "answer": f"{story.split()[1].title()}"} for story in stories]
-    return vf.SingleTurnEnv(dataset=dataset, parser=parser, rubric=rubric, **kwargs)
+    return vf.SingleTurnEnv(
+        dataset=Dataset.from_list(dataset), parser=parser, rubric=rubric, **kwargs
+    )

@@ -1,6 +1,7 @@
 """Tools that need the rollout's own state: hidden arguments, filled in by the environment."""
 
 import verifiers as vf
+from datasets import Dataset
 from verifiers.types import State
 
 
@@ -50,4 +51,9 @@ def load_environment(**kwargs):
     dataset = [
         {"question": f"Write a note on {topic}, then read it.", "answer": ""} for topic in topics
     ]
-    return NotebookEnv(dataset=dataset, rubric=vf.Rubric(funcs=[kept_notes]), max_turns=4, **kwargs)
+    return NotebookEnv(
+        dataset=Dataset.from_list(dataset),
+        rubric=vf.Rubric(funcs=[kept_notes]),
+        max_turns=4,
+        **kwargs,
+    )

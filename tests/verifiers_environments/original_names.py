@@ -1,6 +1,7 @@
 """Rewards that compare the rollouts of one example; few-shot messages, a stop string."""
 
 import verifiers as vf
+from datasets import Dataset
 
 
 async def rarity(completions, **kwargs) -> list[float]:
@@ -21,7 +22,9 @@ def no_full_stop(completion, state) -> float:
 def load_environment():
     rubric = vf.Rubric(funcs=[rarity, best_of, no_full_stop], weights=[1.0, 0.0, 0.5])
     return vf.SingleTurnEnv(
-        dataset=[{"question": f"Name a boat that is {kind}."} for kind in ("old", "fast", "tiny")],
+        dataset=Dataset.from_list(
+            [{"question": f"Name a boat that is {kind}."} for kind in ("old", "fast", "tiny")]
+        ),
         system_prompt="Say one name.",
         few_shot=[
             {"role": "user", "content": "Name a boat that is red."},

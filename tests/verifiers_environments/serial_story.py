@@ -1,6 +1,7 @@
 """Overrides the hooks of a rollout, and reads trajectory and timing afterwards."""
 
 import verifiers as vf
+from datasets import Dataset
 from verifiers.types import Messages, State, TrajectoryStep
 
 
@@ -44,9 +45,9 @@ def short_prompts(state) -> float:
 def load_environment(**kwargs):
     return SerialStoryEnv(
         chapters=3,
-        dataset=[
-            {"prompt": [{"role": "user", "content": f"Tell of {who}."}]} for who in ("Ida", "Bo")
-        ],
+        dataset=Dataset.from_list(
+            [{"prompt": [{"role": "user", "content": f"Tell of {who}."}]} for who in ("Ida", "Bo")]
+        ),
         rubric=vf.Rubric(funcs=[finished, short_prompts], weights=[1, 0]),
         **kwargs,
     )

@@ -3,6 +3,7 @@
 from typing import Any
 
 import verifiers as vf
+from datasets import Dataset
 from verifiers.types import Messages
 
 STOCK = {"rope": 4, "lamp": 1, "tent": 0}
@@ -47,7 +48,7 @@ def load_environment(max_turns: int = 5, **kwargs) -> vf.Environment:
     rubric.add_metric(calls_with_arguments)
     rubric.add_metric(results_seen)
     env = vf.ToolEnv(
-        dataset=[{"question": q, "answer": ""} for q in questions],
+        dataset=Dataset.from_list([{"question": q, "answer": ""} for q in questions]),
         tools=[in_stock],
         max_turns=max_turns,
         rubric=rubric,

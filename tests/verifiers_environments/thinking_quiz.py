@@ -3,6 +3,7 @@
 import logging
 
 import verifiers as vf
+from datasets import Dataset
 from verifiers.types import State
 
 logger = logging.getLogger("verifiers.thinking_quiz")
@@ -37,5 +38,9 @@ def load_environment(use_think: bool = True, **kwargs):
     rubric = QuizRubric(parser=parser)
     rubric.add_reward_func(parser.get_format_reward_func(), weight=0.0)
     return vf.SingleTurnEnv(
-        dataset=rows, system_prompt=system, parser=rubric.parser, rubric=rubric, **kwargs
+        dataset=Dataset.from_list(rows),
+        system_prompt=system,
+        parser=rubric.parser,
+        rubric=rubric,
+        **kwargs,
     )

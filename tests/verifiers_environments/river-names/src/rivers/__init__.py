@@ -1,0 +1,1 @@
+"""Rivers, their lengths, and what is asked of them."""
