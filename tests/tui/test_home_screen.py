@@ -334,7 +334,7 @@ async def test_errors_of_a_run_that_has_not_ended_are_told_as_well() -> None:
     async with at_home(Desk([running_run(errored=2), broken]), (80, 24)) as stage:
         told = [line.rstrip() for line in stage.list.splitlines()[1:3]]
         assert told[0].endswith("running 30/48  ✗ 2") and told[1].endswith("incomplete 9/60  ✗ 2")
-        assert "0.54 with errors as 0" in stage.about
+        await stage.until(lambda: "0.54 with errors as 0" in stage.about)
 
 
 @pytest.mark.parametrize("size", [(80, 24), (120, 40)])

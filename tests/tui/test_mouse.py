@@ -59,7 +59,7 @@ async def test_what_is_clicked_twice_at_once_closes_only_its_own_box(
     key: str, kind: type[LineView], line: int, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
     monkeypatch.setenv("TUI_EVAL_CACHE_DIR", str(tmp_path))
-    async with staged_app(over(), saved=False) as stage:
+    async with staged_app(running()) as stage:
         await stage.press(key)
         x, y = place(stage.app.screen.query_one(kind), line)
         await click_twice_at_once(stage, x, y)

@@ -434,21 +434,10 @@ async def test_a_suite_that_is_over_is_left_without_a_question() -> None:
     assert stage.app.return_value == Leave("closed")
 
 
-async def test_unsaved_runs_are_asked_about() -> None:
+async def test_unsaved_runs_that_ended_are_left_without_a_question() -> None:
     async with staged_suite(ended_events(), live=False, saved=False) as stage:
         await stage.press("q")
-        assert "Save these runs?" in str(stage.app.screen.query_one("Choices").border_title)
-        await stage.press("y")
-    assert stage.app.return_value == Leave("closed", save=True)
-
-
-async def test_an_unsaved_run_that_nobody_opened_is_asked_about_too() -> None:
-    events = [moved(2, "finished", saved=False) if place == 3 else event
-              for place, event in enumerate(ended_events())]  # fmt: skip
-    async with staged_suite(events, live=False) as stage:
-        assert "run2" not in str(stage.feeds.opened)
-        await stage.press("q")
-        assert "Save these runs?" in str(stage.app.screen.query_one("Choices").border_title)
+    assert stage.app.return_value == Leave("closed")
 
 
 async def test_ctrl_c_asks_first_and_stops_the_suite_the_second_time() -> None:

@@ -173,15 +173,17 @@ def test_a_detached_run_goes_on_and_can_be_joined(
     assert program.only_run().metadata["status"] == "finished"
 
 
-def test_an_unsaved_run_is_saved_when_the_answer_is_yes(
-    program: Program, echo: list[str], on_terminal: Callable[..., Terminal]
-) -> None:
+def test_an_unsaved_run_is_saved_when_it_is_stopped_to_be_saved(
+    program: Program, echo: list[str], on_terminal: Callable[..., Terminal],
+    fault_server: FaultServer,
+) -> None:  # fmt: skip
+    fault_server.script(CHAT, [GOOD, Reply(hang=True)])
     terminal = on_terminal(*echo)
-    terminal.wait_for("10/10")
+    terminal.wait_for("1/10")
     terminal.type("q")
-    terminal.wait_for("yes, save it")
-    terminal.type("y")
-    assert terminal.finish() == 0
+    terminal.wait_for("stop and save")
+    terminal.type("s")
+    assert terminal.finish() == 130
     assert program.only_run().path.is_relative_to(program.folder / "outputs")
     assert "Results saved to:" in terminal.text
 
