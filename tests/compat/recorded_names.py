@@ -62,8 +62,7 @@ ACCEPTED: dict[str, str] = {
     **dict.fromkeys(
         (
             *("verifiers.workers*", "verifiers.utils.worker_utils*", "*.EnvClient", "*.ZMQEnv*"),
-            *("*.get_free_port_pair", "*.Environment.env_client"),
-            "*.Environment.env_server_process",
+            *("*.get_free_port_pair", "*.Environment.env_server_process"),
         ),
         _SERVER,
     ),

@@ -60,7 +60,7 @@ def test_rows_are_saved_read_and_opened_by_our_program(
 
 def test_a_column_that_json_cannot_carry_is_refused() -> None:
     state = State(input={"example_id": 0}, thing=object())
-    with pytest.raises(ValueError, match="'thing' is a object, which JSON cannot carry"):
+    with pytest.raises(ValueError, match="'thing' is a object, which is not JSON-serializable"):
         save_utils.state_to_output(state, ["thing"])
 
 

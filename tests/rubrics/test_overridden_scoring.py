@@ -194,3 +194,16 @@ async def test_a_way_to_score_that_is_put_on_a_rubric_counts_also_among_others()
     assert rubric.scores_in_groups and group.scores_in_groups
     (state,) = await scored(group)
     assert state["reward"] == 0.75 and state["metrics"] == {"own": 1.0, "one": 1.0}
+
+
+async def test_a_way_to_score_that_is_put_on_a_group_of_rubrics_counts_for_one_rollout_too() -> (
+    None
+):
+    async def own(states: list[State]) -> None:
+        for state in states:
+            state["reward"], state["metrics"] = 0.75, {}
+
+    group = RubricGroup([Rubric([half]), Rubric([one])])
+    assert not group.scores_in_groups
+    group.score_group = own  # type: ignore[method-assign]
+    assert group.has_group_funcs and group.scores_in_groups

@@ -15,8 +15,10 @@ _FUNCTIONS = {
     ),
     "eval_utils": ("filter_inputs",),
     "import_utils": ("load_toml",),
+    "logging_utils": ("print_time",),
     "message_utils": (
-        *("concat_messages", "format_messages", "from_raw_message", "normalize_messages"),
+        *("concat_messages", "format_messages", "from_raw_message", "messages_to_printable"),
+        *("normalize_messages", "sanitize_tool_calls"),
     ),
     "metric_utils": ("compute_pass_at_k",),
     "path_utils": ("is_valid_eval_results_path",),
@@ -34,6 +36,7 @@ _FUNCTIONS = {
 }
 _HOMES = {
     "resolve_client": "tui_eval.clients",
+    "StateUsageTracker": "tui_eval.environments.usage",
     **{
         name: f"tui_eval.compat.verifiers.{module}"
         for module, names in _FUNCTIONS.items()

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import functools
 import inspect
+import logging
 import time
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any, cast
 
 from tui_eval.environments import teardowns
 from tui_eval.environments.decorators import marked_methods
-from tui_eval.errors import must_propagate
+from tui_eval.errors import ErrorChain, must_propagate
 from tui_eval.plain_calls.functions import PlainFunctions, call_plain
 from tui_eval.state import State
 
@@ -21,6 +22,7 @@ if TYPE_CHECKING:
 class Ending:
     """The part of `Environment` that ends rollouts."""
 
+    logger: logging.Logger
     thread_safe: bool = True
     plain_functions: PlainFunctions
 
@@ -77,6 +79,8 @@ class Ending:
         if not await self._call(condition, state):
             return False
         self._note_stop(state, condition.__name__)
+        if state.get("error") is not None and state.observer.row is None:  # a run logs it itself
+            self.logger.error(f"A rollout ended with an error: {ErrorChain(state['error'])!r}")
         return True
 
     def _note_stop(self, state: State, name: str) -> None:

@@ -19,6 +19,7 @@ from tui_eval.environments.datasets.example_sets import ExampleSets
 from tui_eval.environments.datasets.having_examples import HasExamples
 from tui_eval.environments.datasets.json_copy import copy_data
 from tui_eval.environments.datasets.rows import Source
+from tui_eval.environments.direct_rollouts import DirectRollouts
 from tui_eval.environments.ending import Ending
 from tui_eval.environments.evaluating import Evaluating
 from tui_eval.environments.usage import StateUsageTracker, count_usage, record_step, usage_tracker
@@ -41,7 +42,7 @@ if TYPE_CHECKING:
 logger = logging.getLogger(__name__)
 
 
-class Environment(HasExamples, Ending, Evaluating, ABC):
+class Environment(HasExamples, Ending, Evaluating, DirectRollouts, ABC):
     """Examples, and how a model is led through one of them and scored.
 
     Plain functions of authors (tools, `update_tool_args`, stop conditions, cleanup handlers) run in

@@ -2,35 +2,32 @@
 
 from __future__ import annotations
 
-import asyncio
-import contextlib
+import logging
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, TypeAlias, cast
+from typing import TYPE_CHECKING, Any, TypeAlias
 
-from tui_eval.environments.client_cache import ClientCache
 from tui_eval.environments.datasets.example_table import ExampleTable
 from tui_eval.environments.datasets.prompt_rules import PromptRules
 from tui_eval.environments.datasets.rollout_inputs import Group, read_groups
-from tui_eval.environments.one_rollout import lead, score
 from tui_eval.environments.own_loop import run_to_end
-from tui_eval.state import State
+from tui_eval.errors import Fault, RefusedError
 from tui_eval.types import (
     ClientConfig,
     GenerateOutputs,
     LogCallback,
     ProgressCallback,
-    RolloutInput,
     SamplingArgs,
     StartCallback,
 )
 
 if TYPE_CHECKING:
     from tui_eval.clients.base import Client
-    from tui_eval.environments.environment import Environment
 
     SomeClient: TypeAlias = Client[Any, Any, Any, Any] | ClientConfig
+
+logger = logging.getLogger(__name__)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -61,11 +58,9 @@ class Asked:
 
 
 class Evaluating:
-    """The part of `Environment` that runs rollouts."""
+    """The part of `Environment` that makes runs."""
 
-    sampling_args: SamplingArgs
-    score_rollouts: bool
-    _client_cache: ClientCache
+    env_client: Any
 
     def prompt_rules(self) -> PromptRules:
         """How the prompts of rows without one are made."""
@@ -172,6 +167,7 @@ class Evaluating:
         on_start: StartCallback | None = None,
         on_progress: ProgressCallback | Sequence[ProgressCallback] | None = None,
         on_log: LogCallback | None = None,
+        **kwargs: Any,
     ) -> GenerateOutputs:
         """Runs rollouts of the evaluation examples, as `generate` does.
 
@@ -180,10 +176,13 @@ class Evaluating:
             rollouts_per_example: Rollouts of each, at least 1; they are one group.
             client, model, sampling_args, max_concurrent, results_path, state_columns: See
                 `generate`, like all others.
+            kwargs: Not used; a warning names them.
 
         Raises:
             RefusedError, RuntimeError: As for `generate`.
         """
+        if kwargs:
+            logger.warning("evaluate has no use for %s", ", ".join(kwargs))
         asked = Asked(
             num_examples=num_examples if num_examples > 0 else -1,
             rollouts_per_example=rollouts_per_example,
@@ -215,11 +214,11 @@ class Evaluating:
         return run_to_end(self.evaluate(client, *args, **kwargs))
 
     @staticmethod
-    def make_dataset(outputs: GenerateOutputs | Sequence[dict[str, Any]]) -> Any:
+    def make_dataset(results: GenerateOutputs | Sequence[dict[str, Any]]) -> Any:
         """Outputs as a dataset, one row each.
 
         Args:
-            outputs: What `generate` returned, or a list of outputs or rows.
+            results: What `generate` returned, or a list of outputs or rows.
 
         Returns:
             A Hugging Face `Dataset` where `datasets` is installed, else an `ExampleTable`.
@@ -227,72 +226,12 @@ class Evaluating:
         Raises:
             ValueError: The values of a column have no type in common.
         """
-        found = outputs["outputs"] if isinstance(outputs, dict) else outputs
+        found = results["outputs"] if isinstance(results, dict) else results
         table = ExampleTable([dict(row) for row in found])
         try:
             return table.to_hf()
         except ImportError:
             return table
-
-    # Single rollouts, without a run directory
-
-    async def run_rollout(
-        self,
-        sem: contextlib.AbstractAsyncContextManager[Any] | None,
-        input: RolloutInput,
-        client: SomeClient,
-        model: str,
-        sampling_args: SamplingArgs | None = None,
-    ) -> State:
-        """Runs one rollout and scores it by itself; nothing is written.
-
-        Args:
-            sem: Held meanwhile, such as a semaphore; None for none.
-            input: A row that is ready to run.
-            client, model, sampling_args: See `generate`. The client of a config stays open and is
-                used again by the next call on the same loop.
-
-        Returns:
-            The final state; what people's code raised is its `error`.
-        """
-        async with sem or contextlib.nullcontext():
-            state = await self._lead(input, client, model, sampling_args)
-            if state.get("error") is None:
-                await score(cast("Environment", self), [state], together=False)
-            return state
-
-    async def run_group(
-        self,
-        group_inputs: Sequence[RolloutInput],
-        client: SomeClient,
-        model: str,
-        sampling_args: SamplingArgs | None = None,
-    ) -> list[State]:
-        """Runs the rollouts of one example at the same time and scores them as a group.
-
-        Args:
-            group_inputs: One row a rollout.
-            client, model, sampling_args: As for `run_rollout`; all rollouts use one endpoint.
-
-        Returns:
-            Their final states, in the order of the inputs.
-        """
-        one = self._client_cache.resolve(client)
-        runs = (self._lead(values, one, model, sampling_args) for values in group_inputs)
-        states = await asyncio.gather(*runs)
-        await score(cast("Environment", self), states, together=True)
-        return states
-
-    async def _lead(
-        self,
-        values: RolloutInput,
-        client: Any,
-        model: str,
-        sampling_args: SamplingArgs | None,
-    ) -> State:
-        env = cast("Environment", self)
-        merged = {**self.sampling_args, **(sampling_args or {})}
-        return await lead(env, values, self._client_cache.resolve(client), model, merged)
 
 
 def _several(
@@ -304,6 +243,10 @@ def _several(
 
 
 async def _run(env: Evaluating, asked: Asked) -> GenerateOutputs:
+    if env.env_client is not None:
+        what = "an environment that runs elsewhere has no run here"
+        hint = "Set env_client to None, or call run_rollout and run_group"
+        raise RefusedError([Fault("env_client", what, hint)])
     from tui_eval import run_in_process  # type: ignore[attr-defined]
 
     outputs: GenerateOutputs = await run_in_process(env, asked)

@@ -64,12 +64,12 @@ class RubricGroup(Rubric):
     @property
     def has_group_funcs(self) -> bool:
         """Whether any of the rubrics needs all rollouts of an example together."""
-        return any(rubric.has_group_funcs for rubric in self.rubrics)
+        return super().has_group_funcs or any(one.has_group_funcs for one in self.rubrics)
 
     @property
     def scores_in_groups(self) -> bool:
         """Whether any of the rubrics scores rollouts together unless each is asked for alone."""
-        return any(rubric.scores_in_groups for rubric in self.rubrics)
+        return super().scores_in_groups or any(one.scores_in_groups for one in self.rubrics)
 
     async def add_scores(self, states: list[State], alone: bool) -> None:
         """Runs every rubric on states that were made ready, and adds to what they have."""

@@ -4,18 +4,15 @@ from __future__ import annotations
 
 import asyncio
 import logging
-import random
 import time
-from collections.abc import Callable, Coroutine, Iterable
+from collections.abc import Coroutine
 from contextlib import AbstractAsyncContextManager
 from typing import Any, TypeVar
 
-from tui_eval.compat.verifiers.logging_utils import print_time
 from tui_eval.environments.ending import maybe_await as maybe_await
-from tui_eval.errors import ErrorChain, InfraError, InvalidModelResponseError
+from tui_eval.environments.retrying import maybe_retry as maybe_retry
 
 T = TypeVar("T")
-logger = logging.getLogger(__name__)
 
 
 async def with_sem(sem: AbstractAsyncContextManager[Any], coro: Coroutine[Any, Any, T]) -> T:
@@ -86,55 +83,3 @@ class EventLoopLagMonitor:
     def run_in_background(self) -> asyncio.Task[None]:
         """The task that measures."""
         return asyncio.create_task(self.run())
-
-
-def maybe_retry(
-    func: Callable[..., Coroutine[Any, Any, T]],
-    max_retries: int = 0,
-    initial: float = 1.0,
-    max_wait: float = 60.0,
-    error_types: tuple[type[Exception], ...] = (InfraError, InvalidModelResponseError),
-) -> Callable[..., Coroutine[Any, Any, T]]:
-    """A function that runs again where the state that it returns has an error of these types.
-
-    Args:
-        func: Returns a state, or a list of states.
-        max_retries: How often; 0 gives `func` itself. After the last one its result is returned,
-            whatever it holds.
-        initial, max_wait: Seconds before the second try, doubled with each and up to a second
-            longer by chance, and at most.
-    """
-    if max_retries <= 0:
-        return func
-    name = getattr(func, "__name__", "unknown")
-
-    async def retried(*args: Any, **kwargs: Any) -> T:
-        result: Any = None
-        for attempt in range(max_retries + 1):
-            try:
-                result = await func(*args, **kwargs)
-                error = _first_error(result, error_types)
-            except error_types as raised:
-                error = raised
-            if error is None or attempt == max_retries:
-                break
-            wait = min(initial * 2**attempt + random.uniform(0, 1), max_wait)
-            logger.warning(
-                "%s: %r; again in %s (%s of %s)",
-                *(name, ErrorChain(error), print_time(wait), attempt + 1, max_retries),
-            )
-            await asyncio.sleep(wait)
-        returned: T = result
-        return returned
-
-    retried.__name__ = name
-    retried.__qualname__ = getattr(func, "__qualname__", name)
-    return retried
-
-
-def _first_error(result: Any, error_types: tuple[type[Exception], ...]) -> Exception | None:
-    states: Iterable[Any] = (result,) if isinstance(result, dict) else result
-    if not isinstance(result, dict | list):
-        return None
-    errors = (state.get("error") for state in states)
-    return next((error for error in errors if isinstance(error, error_types)), None)

@@ -8,6 +8,9 @@ from typing import TYPE_CHECKING, Any
 
 from pydantic import BaseModel
 
+from tui_eval.environments.outputs import message_to_printable as message_to_printable
+from tui_eval.environments.outputs import messages_to_printable as messages_to_printable
+from tui_eval.environments.outputs import sanitize_tool_calls as sanitize_tool_calls
 from tui_eval.messages import (
     ContentPart,
     ImageUrlContentPart,
@@ -30,7 +33,6 @@ _PARTS: dict[str, type[BaseModel]] = {
     "image_url": ImageUrlContentPart,
     "input_audio": InputAudioContentPart,
 }
-_SHOWN = frozenset(("text", "image_url", "input_audio", "audio"))
 
 
 def from_raw_content_part(part: dict[str, Any]) -> ContentPart:
@@ -52,46 +54,6 @@ def from_raw_message(message: dict[str, Any]) -> Message:
 def concat_messages(messages_list: Iterable[Messages]) -> Messages:
     """Conversations one after the other."""
     return [message for messages in messages_list for message in messages]
-
-
-def message_to_printable(message: Any) -> Any:
-    """A message whose content is text: `[image]` and `[audio]` stand for what is none.
-
-    Args:
-        message: An object, or a dict, of which role, reasoning and tool calls stay too. One whose
-            content is text already is given back as it is.
-    """
-    is_dict = isinstance(message, dict)
-    content = message.get("content") if is_dict else getattr(message, "content", None)
-    if not isinstance(content, list):
-        return message
-    parts = [part for part in content if _is_shown(part)]
-    text = text_of(parts).strip()
-    if not is_dict:
-        return message.model_copy(update={"content": text})
-    found: dict[str, Any] = {"role": message.get("role"), "content": text}
-    if isinstance(message.get("reasoning_content"), str):
-        found["reasoning_content"] = message["reasoning_content"]
-    if message.get("tool_calls") is not None:
-        found["tool_calls"] = message["tool_calls"]
-    return found
-
-
-def messages_to_printable(messages: Any) -> Any:
-    """A conversation of such messages; text is given back as it is."""
-    if isinstance(messages, str):
-        return messages
-    return [message_to_printable(message) for message in messages or []]
-
-
-def sanitize_tool_calls(messages: Any) -> Any:
-    """A conversation whose tool calls are JSON texts, as result files have them.
-
-    Messages with tool calls become dicts; all others, and what is no list, are given back.
-    """
-    if not isinstance(messages, list):
-        return messages
-    return [_with_call_texts(message) for message in messages]
 
 
 def format_messages(messages: Any) -> Text:
@@ -118,31 +80,5 @@ def format_messages(messages: Any) -> Text:
     return out
 
 
-def _is_shown(part: Any) -> bool:
-    return isinstance(part, Mapping | BaseModel) and _value(part, "type") in _SHOWN
-
-
 def _value(thing: Any, name: str) -> Any:
     return thing.get(name) if isinstance(thing, Mapping) else getattr(thing, name, None)
-
-
-def _with_call_texts(message: Any) -> Any:
-    calls = _value(message, "tool_calls")
-    if not calls:
-        return message
-    found = {
-        "role": _value(message, "role"),
-        "content": _value(message, "content") or "",
-        "tool_calls": [_call_text(call) for call in calls],
-    }
-    if isinstance(_value(message, "reasoning_content"), str):
-        found["reasoning_content"] = _value(message, "reasoning_content")
-    return found
-
-
-def _call_text(call: Any) -> str:
-    if isinstance(call, str):
-        call = json.loads(call)
-    elif isinstance(call, BaseModel):
-        call = call.model_dump(exclude_none=True)
-    return json.dumps(call)

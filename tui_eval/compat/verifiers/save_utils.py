@@ -6,138 +6,29 @@ import json
 import logging
 import time
 from collections import defaultdict
-from collections.abc import Mapping
-from datetime import date, datetime
+from datetime import datetime
 from pathlib import Path
 from statistics import fmean
 from typing import Any
 
-from pydantic import BaseModel
-
-from tui_eval.compat.verifiers.message_utils import messages_to_printable, sanitize_tool_calls
 from tui_eval.compat.verifiers.metric_utils import compute_pass_at_k
 from tui_eval.compat.verifiers.path_utils import get_results_path
 from tui_eval.compat.verifiers.version_utils import get_version_info
 from tui_eval.environments.evaluating import Evaluating
-from tui_eval.environments.usage import StateUsageTracker
+from tui_eval.environments.outputs import is_json_serializable as is_json_serializable
+from tui_eval.environments.outputs import make_serializable
+from tui_eval.environments.outputs import state_to_output as state_to_output
+from tui_eval.environments.outputs import states_to_outputs as states_to_outputs
 from tui_eval.environments.usage import extract_usage_tokens as extract_usage_tokens
-from tui_eval.errors import ErrorChain
 from tui_eval.types import (
     ClientConfig,
-    ErrorInfo,
     GenerateMetadata,
     GenerateOutputs,
     RolloutOutput,
-    State,
     TokenUsage,
 )
 
 logger = logging.getLogger(__name__)
-_CONVERTED = (BaseModel, date, Path, BaseException)
-
-
-def is_json_serializable(value: object) -> bool:
-    """Whether a value is JSON, or of a type that `make_serializable` knows, all the way down."""
-    if isinstance(value, list | tuple):
-        return all(map(is_json_serializable, value))
-    if isinstance(value, Mapping):
-        return all(isinstance(key, str) and is_json_serializable(one) for key, one in value.items())
-    return value is None or isinstance(value, (str, int, float, bool, *_CONVERTED))
-
-
-def make_serializable(value: object) -> Any:
-    """What JSON has for a value of another type, for `json.dumps(..., default=...)`."""
-    if isinstance(value, BaseModel):
-        return value.model_dump(exclude_none=True)
-    if isinstance(value, date):
-        return value.isoformat()
-    if isinstance(value, Path):
-        return value.as_posix()
-    if isinstance(value, BaseException):
-        return repr(value)
-    return dict(value) if isinstance(value, Mapping) else str(value)
-
-
-def state_to_output(state: State, state_columns: list[str] | None = None) -> RolloutOutput:
-    """The row of a rollout, in verifiers' own format.
-
-    Args:
-        state_columns: Further keys of the state.
-
-    Raises:
-        ValueError: Such a key has a value that JSON cannot carry.
-    """
-    error, metrics = state.get("error"), state.get("metrics") or {}
-    output = RolloutOutput(
-        example_id=state.get("example_id", 0),
-        prompt=_conversation(state.get("prompt")),
-        completion=_conversation(state.get("completion")),
-        answer=state.get("answer", ""),
-        task=state.get("task", "default"),
-        info=state.get("info", {}),
-        reward=state.get("reward", 0.0),
-        error=None,
-        timing=state.get("timing", {}),
-        is_completed=state.get("is_completed", False),
-        is_truncated=state.get("is_truncated", False),
-        stop_condition=state.get("stop_condition"),
-        metrics=state.get("metrics", {}),
-        tool_defs=state.get("tool_defs"),
-    )
-    if (usage := _usage_of(state)) is not None:
-        output["token_usage"] = usage
-    if error is not None:
-        text, names = repr(ErrorChain(error)), str(ErrorChain(error))
-        output |= {"error_chain": text, "long_error_chain": names}
-        output["error"] = ErrorInfo(
-            error=type(error).__name__, error_chain_repr=text, error_chain_str=names
-        )
-    for optional in ("answer", "info"):
-        if not output[optional]:
-            del output[optional]
-    output |= metrics
-    for column in state_columns or []:
-        value = output[column] = state.get(column)
-        if not is_json_serializable(value):
-            kind = type(value).__name__
-            raise ValueError(f"state_columns: {column!r} is a {kind}, which JSON cannot carry")
-    return output
-
-
-def states_to_outputs(
-    states: list[State], state_columns: list[str] | None = None
-) -> list[RolloutOutput]:
-    """The rows of several rollouts."""
-    return [state_to_output(state, state_columns) for state in states]
-
-
-def _conversation(messages: Any) -> Any:
-    return None if messages is None else sanitize_tool_calls(messages_to_printable(messages))
-
-
-def _usage_of(state: State) -> TokenUsage | None:
-    """The tokens of a rollout: as its tracker, its own keys or else its answers tell them."""
-    tracker = state.get("usage_tracker")
-    if isinstance(tracker, StateUsageTracker):
-        return tracker.snapshot() or _tokens(state.get("token_usage"))
-    if (told := _tokens(state.get("token_usage")) or _tokens(state.get("usage"))) is not None:
-        return told
-    answers = [step.get("response") for step in state.get("trajectory", [])]
-    counted = [extract_usage_tokens(one) for one in answers if getattr(one, "usage", None)]
-    if not counted:
-        return None
-    read, written = map(sum, zip(*counted, strict=True))
-    return TokenUsage(input_tokens=float(read), output_tokens=float(written))
-
-
-def _tokens(value: Any) -> TokenUsage | None:
-    if not isinstance(value, Mapping):
-        return None
-    try:
-        read, written = (float(value.get(f"{kind}_tokens") or 0) for kind in ("input", "output"))
-    except (TypeError, ValueError):
-        return None
-    return TokenUsage(input_tokens=read, output_tokens=written)
 
 
 class GenerateOutputsBuilder:

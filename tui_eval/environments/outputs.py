@@ -1,0 +1,195 @@
+"""Finished states as the rows that a program gets: JSON in verifiers' own format."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from datetime import date
+from pathlib import Path
+from typing import Any
+
+from pydantic import BaseModel
+
+from tui_eval.environments.usage import StateUsageTracker, extract_usage_tokens
+from tui_eval.errors import ErrorChain
+from tui_eval.messages import text_of
+from tui_eval.types import ErrorInfo, RolloutOutput, State, TokenUsage
+
+_CONVERTED = (BaseModel, date, Path, BaseException)
+_SHOWN = frozenset(("text", "image_url", "input_audio", "audio"))
+
+
+def is_json_serializable(value: object) -> bool:
+    """Whether a value is JSON, or of a type that `make_serializable` knows, all the way down."""
+    if isinstance(value, list | tuple):
+        return all(map(is_json_serializable, value))
+    if isinstance(value, Mapping):
+        return all(isinstance(key, str) and is_json_serializable(one) for key, one in value.items())
+    return value is None or isinstance(value, (str, int, float, bool, *_CONVERTED))
+
+
+def make_serializable(value: object) -> Any:
+    """What JSON has for a value of another type, for `json.dumps(..., default=...)`."""
+    if isinstance(value, BaseModel):
+        return value.model_dump(exclude_none=True)
+    if isinstance(value, date):
+        return value.isoformat()
+    if isinstance(value, Path):
+        return value.as_posix()
+    if isinstance(value, BaseException):
+        return repr(value)
+    return dict(value) if isinstance(value, Mapping) else str(value)
+
+
+def state_to_output(state: State, state_columns: list[str] | None = None) -> RolloutOutput:
+    """The row of a rollout, in verifiers' own format.
+
+    Args:
+        state_columns: Further keys of the state.
+
+    Raises:
+        ValueError: Such a key has a value that JSON cannot carry.
+    """
+    error, metrics = state.get("error"), state.get("metrics") or {}
+    output = RolloutOutput(
+        example_id=state.get("example_id", 0),
+        prompt=_conversation(state.get("prompt")),
+        completion=_conversation(state.get("completion")),
+        answer=state.get("answer", ""),
+        task=state.get("task", "default"),
+        info=state.get("info", {}),
+        reward=state.get("reward", 0.0),
+        error=None,
+        timing=state.get("timing", {}),
+        is_completed=state.get("is_completed", False),
+        is_truncated=state.get("is_truncated", False),
+        stop_condition=state.get("stop_condition"),
+        metrics=state.get("metrics", {}),
+        tool_defs=state.get("tool_defs"),
+    )
+    if (usage := _usage_of(state)) is not None:
+        output["token_usage"] = usage
+    if error is not None:
+        text, names = repr(ErrorChain(error)), str(ErrorChain(error))
+        output |= {"error_chain": text, "long_error_chain": names}
+        output["error"] = ErrorInfo(
+            error=type(error).__name__, error_chain_repr=text, error_chain_str=names
+        )
+    for optional in ("answer", "info"):
+        if not output[optional]:
+            del output[optional]
+    output |= metrics
+    for column in state_columns or []:
+        value = output[column] = state.get(column)
+        if not is_json_serializable(value):
+            kind = type(value).__name__
+            raise ValueError(
+                f"state_columns: {column!r} is a {kind}, which is not JSON-serializable"
+            )
+    return output
+
+
+def states_to_outputs(
+    states: list[State], state_columns: list[str] | None = None
+) -> list[RolloutOutput]:
+    """The rows of several rollouts."""
+    return [state_to_output(state, state_columns) for state in states]
+
+
+def _conversation(messages: Any) -> Any:
+    return None if messages is None else sanitize_tool_calls(messages_to_printable(messages))
+
+
+def _usage_of(state: State) -> TokenUsage | None:
+    """The tokens of a rollout: as its tracker, its own keys or else its answers tell them."""
+    tracker = state.get("usage_tracker")
+    if isinstance(tracker, StateUsageTracker):
+        return tracker.snapshot() or _tokens(state.get("token_usage"))
+    if (told := _tokens(state.get("token_usage")) or _tokens(state.get("usage"))) is not None:
+        return told
+    answers = [step.get("response") for step in state.get("trajectory", [])]
+    counted = [extract_usage_tokens(one) for one in answers if getattr(one, "usage", None)]
+    if not counted:
+        return None
+    read, written = map(sum, zip(*counted, strict=True))
+    return TokenUsage(input_tokens=float(read), output_tokens=float(written))
+
+
+def _tokens(value: Any) -> TokenUsage | None:
+    if not isinstance(value, Mapping):
+        return None
+    try:
+        read, written = (float(value.get(f"{kind}_tokens") or 0) for kind in ("input", "output"))
+    except (TypeError, ValueError):
+        return None
+    return TokenUsage(input_tokens=read, output_tokens=written)
+
+
+def message_to_printable(message: Any) -> Any:
+    """A message whose content is text: `[image]` and `[audio]` stand for what is none.
+
+    Args:
+        message: An object, or a dict, of which role, reasoning and tool calls stay too. One whose
+            content is text already is given back as it is.
+    """
+    is_dict = isinstance(message, dict)
+    content = message.get("content") if is_dict else getattr(message, "content", None)
+    if not isinstance(content, list):
+        return message
+    parts = [part for part in content if _is_shown(part)]
+    text = text_of(parts).strip()
+    if not is_dict:
+        return message.model_copy(update={"content": text})
+    found: dict[str, Any] = {"role": message.get("role"), "content": text}
+    if isinstance(message.get("reasoning_content"), str):
+        found["reasoning_content"] = message["reasoning_content"]
+    if message.get("tool_calls") is not None:
+        found["tool_calls"] = message["tool_calls"]
+    return found
+
+
+def messages_to_printable(messages: Any) -> Any:
+    """A conversation of such messages; text is given back as it is."""
+    if isinstance(messages, str):
+        return messages
+    return [message_to_printable(message) for message in messages or []]
+
+
+def sanitize_tool_calls(messages: Any) -> Any:
+    """A conversation whose tool calls are JSON texts, as result files have them.
+
+    Messages with tool calls become dicts; all others, and what is no list, are given back.
+    """
+    if not isinstance(messages, list):
+        return messages
+    return [_with_call_texts(message) for message in messages]
+
+
+def _is_shown(part: Any) -> bool:
+    return isinstance(part, Mapping | BaseModel) and _value(part, "type") in _SHOWN
+
+
+def _value(thing: Any, name: str) -> Any:
+    return thing.get(name) if isinstance(thing, Mapping) else getattr(thing, name, None)
+
+
+def _with_call_texts(message: Any) -> Any:
+    calls = _value(message, "tool_calls")
+    if not calls:
+        return message
+    found = {
+        "role": _value(message, "role"),
+        "content": _value(message, "content") or "",
+        "tool_calls": [_call_text(call) for call in calls],
+    }
+    if isinstance(_value(message, "reasoning_content"), str):
+        found["reasoning_content"] = _value(message, "reasoning_content")
+    return found
+
+
+def _call_text(call: Any) -> str:
+    if isinstance(call, str):
+        call = json.loads(call)
+    elif hasattr(call, "model_dump"):
+        call = call.model_dump(exclude_none=True)
+    return json.dumps(call)
