@@ -282,6 +282,28 @@ async def test_what_an_environment_raises_is_data(folder: Path, fault_server: Fa
     assert "gone" in got["outputs"][0]["tui_eval"]["traceback"]
 
 
+@pytest.mark.parametrize("status", [401, 403])
+async def test_a_key_that_is_refused_ends_the_run_at_once(
+    folder: Path, fault_server: FaultServer, status: int
+) -> None:
+    fault_server.script(CHAT, [Reply(status, {"error": {"message": "who is it"}})])
+    rows = [{"question": f"q{n}"} for n in range(40)]
+    with pytest.raises(RuntimeError, match=f"{status} from .*who is it.*0 of 40") as raised:
+        await environment(dataset=rows).evaluate(config(fault_server), "m", max_concurrent=2)
+    assert getattr(raised.value.__cause__, "__cause__", None) is not None
+    assert len(fault_server.requests) <= 3
+    (run,) = (Run(path.parent) for path in folder.rglob("metadata.json"))
+    assert run.rows == [] and run.metadata["status"] == "failed"
+
+
+async def test_a_key_that_is_refused_later_is_the_error_of_its_rollout(
+    folder: Path, fault_server: FaultServer
+) -> None:
+    fault_server.script(CHAT, [GOOD, Reply(403, {"error": {"message": "not this one"}}), GOOD])
+    got = await environment().evaluate(config(fault_server), "m", max_concurrent=1)
+    assert [bool(output["error"]) for output in got["outputs"]] == [False, True, False]
+
+
 async def test_an_endpoint_that_does_not_answer_is_data(folder: Path) -> None:
     client = vf.ClientConfig(api_base_url="http://127.0.0.1:9/v1", api_key_var="", max_retries=0)
     got = await environment().evaluate(client, "m")

@@ -31,7 +31,8 @@ _ADVICE = {
     407: "a proxy wants a user and password: put both into the variable that names it",
 }
 """What to look at after answers that say that the request itself is wrong."""
-_ABOUT_THE_KEY = (401, 403)
+ABOUT_THE_KEY = (401, 403)
+"""Statuses that say that who asks is not let in."""
 _LONGEST_MESSAGE = 600
 
 
@@ -152,7 +153,7 @@ def advice(error: Exception, credential: str = "") -> str:
     """
     status = getattr(error, "status_code", 0)
     known = _ADVICE.get(status)
-    about = f" ({credential})" if credential and status in _ABOUT_THE_KEY else ""
+    about = f" ({credential})" if credential and status in ABOUT_THE_KEY else ""
     return f"; {known}{about}" if known else ""
 
 

@@ -1,10 +1,13 @@
-"""Which errors may be gone when a rollout is run again."""
+"""Which errors may be gone when a rollout is run again, and which every other would meet."""
 
 from __future__ import annotations
 
 from tui_eval.clients.causes import cause_of
+from tui_eval.clients.faults import ABOUT_THE_KEY
 from tui_eval.clients.retrying import is_transient
 from tui_eval.errors import Error, ErrorChain, InfraError, ModelError
+from tui_eval.events import Stage
+from tui_eval.state import State
 
 _TYPES = (InfraError, ModelError, ConnectionError, TimeoutError)
 # Base classes of httpx, aiohttp, requests, and of the SDKs of providers and sandboxes. They are
@@ -37,6 +40,14 @@ def may_pass(error: object) -> bool:
     if isinstance(error, Error):
         return isinstance(error, ModelError) or may_pass(error.__cause__)
     return any(_tells_of_a_network(link) for link in links)
+
+
+def refuses_key(state: State) -> bool:
+    """Whether a rollout ended as the endpoint did not let its model call in (401, 403)."""
+    error = state.get("error")
+    if error is None or state.failed_at is not Stage.MODEL:
+        return False
+    return any(getattr(link, "status_code", None) in ABOUT_THE_KEY for link in ErrorChain(error))
 
 
 def _tells_of_a_network(link: BaseException) -> bool:

@@ -9,11 +9,11 @@ import time
 from collections import deque
 from collections.abc import Callable, Coroutine, Mapping
 from dataclasses import dataclass
-from textwrap import indent
 from typing import TYPE_CHECKING, Any
 
 from tui_eval.engine.cancelling import CANCELLED, EndedByCancelling, give_up
 from tui_eval.engine.columns_seen import ColumnsSeen
+from tui_eval.engine.error_log import log_errors
 from tui_eval.engine.groups import Groups, Member
 from tui_eval.engine.limiting.budget import CallGuard
 from tui_eval.engine.limiting.deadline import Deadline
@@ -28,10 +28,8 @@ from tui_eval.environments.one_rollout import GoesOn, broken_state, lead, score
 from tui_eval.error_classes import class_at
 from tui_eval.errors import ErrorChain, RolloutTimeoutError
 from tui_eval.events import RolloutFinished, Stage
-from tui_eval.fold.transcript import Rollout, from_row
+from tui_eval.fold.transcript import from_row
 from tui_eval.observer import CURRENT
-from tui_eval.printable import one_line
-from tui_eval.rubrics.rubric import NOT_CALLED
 from tui_eval.runs.formats.rows import read_row
 from tui_eval.runs.journal import Journal
 from tui_eval.runs.row import build_row, encode_row
@@ -48,9 +46,6 @@ if TYPE_CHECKING:
 log = logging.getLogger("tui_eval.rollout")
 
 LONGEST_BACKOFF_S = 60.0
-CLASSES_OF_CODE = ("environment", "tool", "scoring")
-LOGGED = 1000
-"""Characters of an error in the log; its row has all of it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,6 +60,7 @@ class Work:
         score_at_end: What is generated is kept in `Rollouts.generated` and not scored yet.
         goes_on: Which exceptions of people's code are no data.
         out_of_budget: Whether nothing new may begin.
+        is_fatal: Whether what a rollout ended with ends the run; it has no row then.
         lost: See `Prepared`.
         guard: Lets model calls through as they fit into a budget; None where there is none.
         code: The number of the version of the code among those of the run, from 1.
@@ -82,6 +78,7 @@ class Work:
     score_at_end: bool
     goes_on: GoesOn
     out_of_budget: Callable[[], bool]
+    is_fatal: Callable[[State], bool]
     lost: Mapping[int, Tokens]
     guard: CallGuard | None = None
     code: int = 1
@@ -126,10 +123,13 @@ class Rollouts:
 
         Raises:
             OSError: The line could not be written.
+            Exception: The rollout's error, where it ends the run.
         """
         watch = self.watch(row, held)
         CURRENT.set(watch)
         state = await self._generate(watch, client)
+        if self._work.is_fatal(state):
+            raise state["error"]
         self._limits.generated(held)
         waits = self._work.grouped or self._work.score_at_end
         if waits and state.get("error") is None:
@@ -355,7 +355,7 @@ class Rollouts:
         self._writer.remember(event)
         self._hub.finished(event)
         if event.error is not None and watch.cancelled is None:
-            _log_errors(watch, from_row(watch.row, decode_row(line)))
+            log_errors(watch, from_row(watch.row, decode_row(line)))
         self._journal.forget(watch.row)
         self.spent.pop(watch.row, None)
 
@@ -379,21 +379,3 @@ class Rollouts:
         if work.examples.groups:
             row["tui_eval"]["row"] = watch.row
         return row
-
-
-def _log_errors(watch: RolloutWatch, rollout: Rollout) -> None:
-    """Logs why a rollout errored, where it was people's code with its traceback; of several reward
-    functions that failed, each.
-
-    Args:
-        rollout: As it was written: without secrets.
-    """
-    failed = [one for one in rollout.scores if one.error and one.error != NOT_CALLED]
-    in_code = rollout.error_class in CLASSES_OF_CODE and rollout.traceback
-    texts = [(rollout.error or "", f"\n{rollout.traceback}".rstrip() if in_code else "")]
-    for one in failed[1:]:  # the first one is the rollout's error
-        head, _, frames = (one.error or "").partition("\n")
-        where = f"\n{indent(frames, '  ')}" if frames else ""
-        texts.append((f"Reward function {one.name!r} failed: {head}", where))
-    for text, where in texts:
-        log.error("%s: %s%s", watch, one_line(text, LOGGED), where)

@@ -15,6 +15,7 @@ from tui_eval.engine.limiting.budget import Budget, CallGuard, call_guard
 from tui_eval.engine.limiting.early_stop import EarlyStop
 from tui_eval.engine.limiting.gate import Gate
 from tui_eval.engine.limiting.limits import Held, Limits, Phases, Shared
+from tui_eval.engine.passing import refuses_key
 from tui_eval.engine.preparing.prepared import Prepared
 from tui_eval.engine.replicas import Replicas
 from tui_eval.engine.rollouts import Rollouts, Work
@@ -304,6 +305,10 @@ class Session:
             grouped=self._prepared.grouped,
             score_at_end=self._plan.score_at_end,
             out_of_budget=self._out_of_budget,
+            # A command has tried the key before the run; a program learns it from the first call.
+            is_fatal=lambda state: (
+                refuses_key(state) and not (self._host.is_own or self._used()[0])
+            ),
             lost=self._prepared.lost,
             guard=guard,
             code=self._prepared.code_number,
