@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import email.utils
+import re
 import time
 from collections import Counter
 from pathlib import Path
@@ -135,16 +136,6 @@ def assert_error(row: dict[str, Any], chain: str) -> None:
 SILENT = {**chat_answer(""), "choices": [{"index": 0, "message": {"content": ""}}]}
 TWO_CHOICES = {**chat_answer("yes"), "choices": chat_answer("yes")["choices"] * 2}
 FINAL = {
-    "401": (
-        Reply(401, WORDS),
-        "ModelError -> AuthenticationError",
-        "401 from {url}: so it is; check the key",
-    ),
-    "403": (
-        Reply(403, WORDS),
-        "ModelError -> PermissionDeniedError",
-        "403 from {url}: so it is; check the key and what it may do",
-    ),
     "404": (
         Reply(404, WORDS),
         "ModelError -> NotFoundError",
@@ -184,6 +175,19 @@ async def test_a_fault_that_another_try_does_not_mend_is_met_once(
     assert "tried" not in row["error"]["error_chain_repr"]
     places = 2 if fault == "404" else 1  # with and without /v1
     assert (len(fault_server.requests), waits) == (places, [])
+
+
+@pytest.mark.parametrize(
+    ("status", "advice"), [(401, "check the key"), (403, "check the key and what it may do")]
+)
+async def test_a_key_that_is_refused_is_tried_once(
+    folder: Path, fault_server: FaultServer, waits: list[float], status: int, advice: str
+) -> None:
+    fault_server.script(CHAT, [Reply(status, WORDS)])
+    said = re.escape(f"{status} from {fault_server.url}{CHAT}: so it is; {advice}")
+    with pytest.raises(RuntimeError, match=said):
+        await environment().evaluate(config(fault_server), "m", max_retries=3)
+    assert (len(fault_server.requests), waits) == (1, [])
 
 
 async def test_json_is_read_whatever_the_endpoint_calls_it(

@@ -240,7 +240,7 @@ def test_a_rollout_of_ones_own_meets_the_timeout_and_is_cleaned_up(program: Prog
     assert done.code == 3, done
     (row,) = program.only_run().rows
     assert row["stop_condition"] == "timeout_reached"
-    assert row["tui_eval"]["empty_completion"]
+    assert row["completion"] == []
     assert (program.folder / "cleaned").exists()
 
 

@@ -85,8 +85,7 @@ def test_an_errored_row_has_its_chain_a_reward_of_0_and_a_last_message() -> None
     assert row["error_chain"] == row["error"]["error_chain_repr"]
     assert row["long_error_chain"] == row["error"]["error_chain_str"]
     assert row["reward"] == 0.0
-    assert row["completion"] == [{"role": "assistant", "content": ""}]
-    assert row["tui_eval"]["empty_completion"] is True
+    assert row["completion"] == []
     assert "Traceback" in row["tui_eval"]["traceback"]
     assert "status 400" in row["tui_eval"]["traceback"]
 

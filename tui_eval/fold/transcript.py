@@ -273,7 +273,7 @@ def from_row(row: int, saved: Mapping[str, Any]) -> Rollout:
         tools.setdefault(str(call.get("id") or ""), []).append(outcome)
     prompt = _messages(saved.get("prompt"), "user")
     completion = _messages(saved.get("completion"), "assistant")
-    if ours.get("empty_completion"):
+    if ours.get("empty_completion"):  # rows of before 0.3 had an empty message then
         completion = []
     error = saved.get("error")
     errored = bool(error)

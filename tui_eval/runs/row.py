@@ -122,15 +122,11 @@ def build_row(
         columns: Keys of the state to add, as `-C` asks.
     """
     error = state.get("error")
-    completion = messages_list(state.get("completion"))
     ours = _own_part(state, number, attempt, error)
-    if not completion:
-        completion = [{"role": "assistant", "content": ""}]
-        ours["empty_completion"] = True
     row: dict[str, Any] = {
         "example_id": state["example_id"],
         "prompt": messages_list(state.get("prompt")),
-        "completion": completion,
+        "completion": messages_list(state.get("completion")),
     }
     if answer := state.get("answer"):
         row["answer"] = answer

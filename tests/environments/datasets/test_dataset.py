@@ -98,6 +98,11 @@ def test_ids_are_kept_only_where_they_are_usable(ids, expected, sources):
     assert [row.get("src_id") for row in found] == sources
 
 
+def test_ids_that_repeat_are_warned_of(caplog):
+    table([{"question": "q", "example_id": number} for number in (1, 1, 2)])
+    assert "1 of 3 rows have the example_id of another" in caplog.text
+
+
 def test_a_selection_keeps_the_ids_and_shares_the_rows():
     rows = [{"question": str(n)} for n in range(10)]
     whole = table(rows)

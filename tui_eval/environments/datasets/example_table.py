@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 import operator
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, overload
@@ -20,6 +21,8 @@ from tui_eval.errors import nearest
 
 if TYPE_CHECKING:
     from datasets import Dataset
+
+logger = logging.getLogger(__name__)
 
 _OPTIONAL = ("question", "example_id", "task", "answer", "info")
 
@@ -339,4 +342,8 @@ def _ids_are_usable(rows: Sequence[Mapping[str, Any]]) -> bool:
     ids = _ids_of(rows)
     if any(type(value) is not int for value in ids):
         return False
-    return len(set(ids)) == len(ids)
+    repeated = len(ids) - len(set(ids))
+    if repeated:
+        what = "%d of %d rows have the example_id of another: all are numbered by their place"
+        logger.warning(f"{what}, and src_id has what it was", repeated, len(ids))
+    return not repeated
