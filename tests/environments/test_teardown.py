@@ -37,7 +37,8 @@ def use(env):
     row = {"prompt": "q", "example_id": 0, "task": "t"}
     asyncio.run(env.run_rollout(None, row, Client(), "m"))
 
-import asyncio
+import asyncio, logging
+logging.disable()
 """
 
 
