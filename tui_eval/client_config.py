@@ -118,7 +118,7 @@ def _replica(value: Any) -> Any:
         value = value.model_dump(exclude_unset=True)
     if isinstance(value, Mapping):
         if value.get("endpoint_configs"):
-            raise ValueError("ClientConfig.endpoint_configs entries cannot have endpoint_configs")
+            raise ValueError("entries of endpoint_configs cannot include endpoint_configs")
         dropped = ("endpoint_configs", "client_type")
         return {key: item for key, item in value.items() if key not in dropped}
     return value

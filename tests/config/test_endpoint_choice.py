@@ -152,11 +152,8 @@ def test_a_folder_is_a_registry_too(monkeypatch: pytest.MonkeyPatch) -> None:
     assert plan(model="x", endpoints_path="mine").model == "y"
     (fault,) = faults(model="x", endpoints_path="nothing")
     assert fault == "nothing: the registry cannot be read: No such file or directory"
-    write("old/endpoints.py", "ENDPOINTS = {}\n")
-    assert faults(model="x", endpoints_path="old") == [
-        "old/endpoints.py: a registry in Python is not run. Write each entry as an [[endpoint]] "
-        "table into endpoints.toml beside it"
-    ]
+    write("old/endpoints.py", 'ENDPOINTS = {"x": {"model": "z", "url": "http://h"}}\n')
+    assert plan(model="x", endpoints_path="old").model == "z"
 
 
 def test_a_registry_with_a_fault_is_none_for_who_names_a_url_either() -> None:

@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from tui_eval.config.options import CLIENT_TYPES
+from tui_eval.config.python_registry import read_python_registry
 from tui_eval.config.secret_values import masked_url
 from tui_eval.config.toml_files import TomlFile, read_toml
 from tui_eval.config.values import header_table, is_url
@@ -150,10 +151,8 @@ def read_registry(path: Path) -> tuple[dict[str, list[Endpoint]], list[Fault]]:
 
 
 def _read(path: Path) -> tuple[dict[str, list[Endpoint]], list[Fault]]:
-    if path.suffix == ".py":
-        hint = "Write each entry as an [[endpoint]] table into endpoints.toml beside it"
-        return {}, [Fault(str(path), "a registry in Python is not run", hint)]
-    file, faults = read_toml(path, "the registry")
+    is_python = path.suffix == ".py"
+    file, faults = read_python_registry(path) if is_python else read_toml(path, "the registry")
     if file is None:
         return {}, faults
     for name in file.tables:
@@ -199,7 +198,7 @@ def _endpoint(file: TomlFile, number: int, table: Any) -> tuple[Endpoint | None,
         key = _FIELDS.get(name)
         if key is None:
             faults.append(Fault(where, f"unknown key {name!r}", nearest(name, _FIELDS)))
-        elif key in values:
+        elif key in values and values[key] != value:
             spellings = " and ".join(n for n, f in _FIELDS.items() if f == key)
             faults.append(Fault(where, f"{spellings} are the same field; keep one"))
         else:

@@ -60,7 +60,7 @@ def resolve_endpoints_file(endpoints_path: str) -> Path | None:
 def load_endpoints(endpoints_path: str) -> Endpoints:
     """The endpoints of a registry by id; empty, with a warning, where it cannot be read.
 
-    A registry in Python is not run: what it says goes into an `endpoints.toml` beside it.
+    A registry in Python is read, not run.
     """
     file = resolve_endpoints_file(endpoints_path)
     told = [f"there is no registry at {endpoints_path}"]
