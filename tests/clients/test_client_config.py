@@ -81,7 +81,7 @@ def test_a_key_that_nobody_names_stays_unnamed_in_each_replica() -> None:
 def test_replicas_of_replicas_are_refused() -> None:
     inner = {"api_base_url": "http://a/v1"}
     for nested in ({"endpoint_configs": [inner]}, config_of(endpoint_configs=[inner])):
-        with pytest.raises(ValidationError, match="cannot have endpoint_configs"):
+        with pytest.raises(ValidationError, match="cannot include endpoint_configs"):
             config_of(endpoint_configs=[nested])
 
 

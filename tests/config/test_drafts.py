@@ -22,6 +22,7 @@ from tui_eval.config.plan import Request
 from tui_eval.config.planning import expand
 from tui_eval.config.values import parse_values
 from tui_eval.errors import Fault
+from tui_eval.pasted import unwrapped
 
 TEXT = st.text(
     st.characters(codec="utf-8", exclude_categories=("Cc", "Cs", "Zl", "Zp")), min_size=1
@@ -32,6 +33,8 @@ JSON = st.recursive(
     max_leaves=6,
 )
 STRIPPED = TEXT.map(str.strip).filter(bool)
+PASTED = STRIPPED.map(lambda text: unwrapped(text, "it")).filter(bool)
+"""As a URL or a key is left once what came along with it is taken away."""
 NAMES = st.text(st.characters(categories=("L", "N")), min_size=1)
 
 
@@ -55,7 +58,8 @@ def values_of(option: Option) -> st.SearchStrategy[Any]:
         return st.just(NEWEST) | NAMES
     if option.name == "until":
         return st.sampled_from(["width(reward) < 0.05", 'low("a b") > 0.7 or high(reward) < 0.5'])
-    return STRIPPED.filter(lambda text: text[0] not in "[{")
+    texts = PASTED.filter(lambda text: unwrapped(text, "it") == text)
+    return texts.filter(lambda text: text[0] not in "[{")
 
 
 IN_FORM = [

@@ -50,12 +50,13 @@ def test_a_typed_url_stands_in_place_of_all_replicas() -> None:
     assert (one.model, one.endpoints[0].max_concurrent) == ("served-twice", 0)
 
 
-def test_key_headers_and_prices_of_the_registry_do_not_go_to_another_url() -> None:
-    one = plan(model="mini", api_base_url="http://127.0.0.1:9/v1")
+def test_headers_and_prices_of_the_registry_do_not_go_to_another_url() -> None:
+    one = plan(model="mini", api_base_url="http://127.0.0.1:9/v1", api_key_var="")
     assert one.endpoints[0].model_dump() == {
         "url": "http://127.0.0.1:9/v1", "key_var": "", "headers": {}, "max_concurrent": 0,
     }  # fmt: skip
-    assert (one.input_price, plan(model="mini").input_price) == (None, 0.4)
+    own = plan(model="mini", api_base_url="https://api.example/v2")
+    assert (one.input_price, plan(model="mini").input_price, own.input_price) == (None, 0.4, 0.4)
 
 
 @pytest.mark.parametrize("name", [name for name in PROVIDERS if name not in ("local", "vllm")])

@@ -68,10 +68,20 @@ def test_what_is_typed_wins() -> None:
     assert plan.client_type == "anthropic_messages"
 
 
-def test_the_registrys_key_is_not_sent_to_another_url() -> None:
+def test_the_registrys_key_goes_to_its_own_host_and_this_machine_alone(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
     plan = planned(api_base_url="http://127.0.0.1:9/v1")
-    assert (plan.base_url, plan.key_var, plan.model) == ("http://127.0.0.1:9/v1", "", "org/mini")
+    assert (plan.base_url, plan.model) == ("http://127.0.0.1:9/v1", "org/mini")
+    assert plan.key_var == "EXAMPLE_KEY"
+    assert planned(api_base_url="https://api.example/v2").key_var == "EXAMPLE_KEY"
+    for url in ("http://x/v1", "http://api.example/v1", "https://api.example.org/v1"):
+        (fault,) = faults_of(model="mini", api_base_url=url)
+        assert "gets no key of api.example" in fault and "-k VAR" in fault
+    assert planned(api_base_url="http://x/v1", api_key_var="").key_var == ""
     assert planned(api_base_url="http://x/v1", api_key_var="EXAMPLE_KEY").key_var == "EXAMPLE_KEY"
+    monkeypatch.delenv("EXAMPLE_KEY")
+    assert planned(api_base_url="http://[::1]:9/v1").key_var == ""
 
 
 def test_a_model_of_no_registry_needs_a_url() -> None:
@@ -88,6 +98,7 @@ def test_the_default_model_is_looked_up_like_any_other() -> None:
 
 
 def test_a_missing_key_is_told_by_the_name_of_its_variable(monkeypatch: pytest.MonkeyPatch) -> None:
+    assert planned(api_base_url="http://x/v1", api_key_var="EXAMPLE_KEY").key_var == "EXAMPLE_KEY"
     monkeypatch.delenv("EXAMPLE_KEY")
     (fault,) = faults_of(model="mini")
     assert "EXAMPLE_KEY: this variable, which holds the key, is not set" in fault

@@ -37,7 +37,7 @@ def test_a_variable_that_is_not_set_is_still_named() -> None:
 
 @pytest.mark.parametrize("url", ["http://h/v1?token=hush", "http://h/v1#hush", "http://h/v1?"])
 def test_a_base_url_has_neither_query_nor_fragment(url: str) -> None:
-    (told,) = faults(model="mini", api_base_url=url)
+    (told,) = faults(model="own", api_base_url=url)
     assert "hush" not in told
     assert "-k" in told
     assert "--header" in told

@@ -22,6 +22,7 @@ from tui_eval.config.options import TYPED_KEY_VAR
 from tui_eval.config.providers import PROVIDER_TABLE
 from tui_eval.config.secret_values import masked_url
 from tui_eval.config.settings import BUILT_IN, Setting, Settings
+from tui_eval.config.typed_url import at_typed_url
 from tui_eval.config.values import is_url
 from tui_eval.errors import Fault, RefusedError, nearest
 
@@ -78,9 +79,15 @@ def choose(settings: Settings, around: Surroundings) -> tuple[Chosen | None, lis
     if not known and (not elsewhere or named == "endpoint_id"):
         return None, [_unknown(settings, named, alias, path, registry, around)]
     plain = Endpoint(alias, alias, "", "", DEFAULT_TYPE)
-    base = known if known and not elsewhere else [_bare(known[0]) if known else plain]
+    base = known or [plain]
+    unkeyed: list[Fault] = []
+    if known and elsewhere:
+        only, unkeyed = _elsewhere(known, settings)
+        base = [only]
     endpoints = [changed(one, settings) for one in base]
-    wrong = [fault for one in endpoints for fault in endpoint_faults(one, settings, named)]
+    wrong = unkeyed + [
+        fault for one in endpoints for fault in endpoint_faults(one, settings, named)
+    ]
     found = _found_out(endpoints[0], settings)
     if len(endpoints) > 1:
         found |= _of_replicas(endpoints, found)
@@ -136,9 +143,12 @@ def _file_without_model(settings: Settings, named: str) -> str:
     return f"{settings['env_id'].source}, model"
 
 
-def _bare(endpoint: Endpoint) -> Endpoint:
-    """The registry's key, headers, limit and price belong to its own URL, not to another."""
-    return Endpoint(endpoint.alias, endpoint.model, "", "", endpoint.client_type)
+def _elsewhere(replicas: list[Endpoint], settings: Settings) -> tuple[Endpoint, list[Fault]]:
+    """The alias at a URL that was typed, or at a provider, which has everything of its own."""
+    first = replicas[0]
+    if _value(settings, "provider"):
+        return Endpoint(first.alias, first.model, "", "", first.client_type), []
+    return at_typed_url(replicas, settings)
 
 
 def changed(endpoint: Endpoint, settings: Settings) -> Endpoint:

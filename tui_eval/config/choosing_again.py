@@ -11,6 +11,7 @@ from tui_eval.config.endpoints import Endpoint, kept_registry, registry_at
 from tui_eval.config.plan import RunPlan
 from tui_eval.config.secret_values import HIDDEN
 from tui_eval.config.settings import Setting, Settings
+from tui_eval.config.typed_url import at_typed_url
 from tui_eval.errors import Fault
 
 WHERE = "--resume"
@@ -25,9 +26,14 @@ def choose_again(
     """
     asked = settings.get("endpoints_path")
     path = around.path(asked.value) if asked and asked.value else registry_at(before.registry)
-    endpoints = [changed(one, settings) for one in _with_headers(before, path, around)]
+    known = _with_headers(before, path, around)
+    unkeyed: list[Fault] = []
+    if settings.get("api_base_url") and known and not settings.get("provider"):
+        only, unkeyed = at_typed_url(known, settings)
+        known = [only]
+    endpoints = [changed(one, settings) for one in known]
     named = {"model": Setting(before.alias, WHERE), **settings}
-    wrong = [fault for one in endpoints for fault in endpoint_faults(one, named, "model")]
+    wrong = unkeyed + [fault for one in endpoints for fault in endpoint_faults(one, named, "model")]
     hidden = {name for one in endpoints for name in _hidden(one.headers)}
     if hidden:
         wrong += _why_hidden(before, path, around)
