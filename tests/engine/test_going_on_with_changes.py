@@ -233,7 +233,7 @@ def test_what_nobody_can_accept_stays_refused(
     assert "base_url" not in done.err
 
 
-def test_resume_alone_extends_a_finished_run_to_more_examples_and_rollouts(
+def test_resume_alone_extends_a_finished_run_to_more_examples_and_no_more_rollouts(
     program: Program, fault_server: FaultServer, begun: Run
 ) -> None:
     done = evaluate(program, fault_server, "-n", "5", "-s", "--resume")
@@ -242,9 +242,9 @@ def test_resume_alone_extends_a_finished_run_to_more_examples_and_rollouts(
     assert len(fault_server.requests) == 2
     done = evaluate(program, fault_server, "-n", "5", "-r", "2", "-s", "--resume")
     assert done.code == 0, done
-    assert program.only_run().places() == [(n, r) for n in range(5) for r in range(2)]
-    assert len(fault_server.requests) == 7
-    assert begun.metadata["rollouts_per_example"] == 2
+    assert len(program.runs()) == 2 and begun.places() == [(n, 0) for n in range(5)]
+    (new,) = [run for run in program.runs() if run.path != begun.path]
+    assert new.places() == [(n, r) for n in range(5) for r in range(2)]
 
 
 def test_resume_alone_starts_anew_where_less_is_asked_for(
@@ -322,7 +322,8 @@ def test_resume_alone_takes_no_unsaved_run_of_another_folder(
     done = evaluate(program, fault_server, "-n", "2", "--resume")
     assert done.code == 0, done
     assert "starting a new one" in done.err
-    assert f"Incomplete: kept with m, 2 of 2, 1 errored, unsaved: {run.path}" in done.err
+    path, folder = run.path, program.folder.parent
+    assert f"kept with m, 2 of 2, 1 errored, unsaved: {path} (it was begun in {folder})" in done.err
 
 
 def test_resume_alone_passes_over_a_run_whose_plan_cannot_be_read(

@@ -226,7 +226,7 @@ def test_resume_alone_takes_the_newest_run_that_matches(
     other = program.run("held", "-m", "other", "-b", url, "-n", "1", "-r", "1", "--resume")
     assert other.code == 0, other
     assert "No incomplete run matches; starting a new one." in other.err
-    assert f"held with m, 3 of 5, unsaved: {run.path}" in other.err
+    assert f"Passed over held with m, 3 of 5, unsaved: {run.path} (another model)" in other.err
     again = program.run("held", "-m", "m", "-b", url, "-n", "5", "-r", "1", "--resume", "-s")
     assert again.code == 0, again
     assert f"Resuming the unsaved run {run.path}: 3 of 5 done" in again.err
@@ -265,6 +265,21 @@ def test_resume_alone_takes_a_saved_run_before_a_newer_unsaved_one(program: Prog
     assert again.code == 0, again
     assert f"Resuming the run {saved.path.relative_to(program.folder)}: 2 of 2 done" in again.err
     assert len(saved.rows) == 3
+
+
+def test_resume_alone_passes_over_runs_with_other_rollouts_and_says_why(program: Program) -> None:
+    words = ("calculator", "-m", "demo", "-s")
+    assert program.run(*words, "-n", "3", "-r", "1", "--max-total-tokens", "1").code == 4
+    first = program.only_run()
+    again = program.run(*words, "-n", "3", "-r", "2", "--resume")
+    assert again.code == 0, again
+    assert "No incomplete run matches; starting a new one." in again.err
+    assert f"{first.path.relative_to(program.folder)} (-r is 2, the run has 1" in again.err
+    assert sorted(len(run.places()) for run in program.runs()) == [len(first.rows), 6]
+    fewer = program.run(*words, "-n", "2", "-r", "1", "--resume")
+    assert "(-n is 2, the run has 3 examples)" in fewer.err
+    equal = program.run(*words, "-n", "3", "-r", "2", "--resume")
+    assert "6 of 6 done" in equal.err and len(program.runs()) == 3
 
 
 def test_resume_alone_finds_a_run_in_the_folder_that_is_named(

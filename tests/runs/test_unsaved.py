@@ -11,7 +11,7 @@ import pytest
 from made_runs import line, write_run
 
 from tui_eval.config.plan import Request
-from tui_eval.engine.resuming.resume import run_to_resume
+from tui_eval.engine.resuming.choosing_run import run_to_resume
 from tui_eval.errors import Notice, RefusedError
 from tui_eval.runs.layout import RunDir, is_unsaved, new_run, outputs_root, run_name
 from tui_eval.runs.lock import RunLock
@@ -172,7 +172,7 @@ def test_runs_that_can_be_resumed_are_told_with_what_errored(state_dir: Path) ->
     assert run_to_resume(Request(env_id="reverse-text", raw=raw), notices) is None
     path = run.path.relative_to(Path.cwd()) if run.path.is_absolute() else run.path
     assert any(
-        f"Incomplete: my-env with org/model, 2 of 4, 2 errored: {path}"
+        f"Passed over my-env with org/model, 2 of 4, 2 errored: {path} (another environment)"
         in one.text.replace(f"{Path.cwd()}/", "")
         for one in notices
     )

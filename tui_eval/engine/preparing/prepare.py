@@ -31,9 +31,10 @@ from tui_eval.engine.preparing.overriding import override, override_faults, over
 from tui_eval.engine.preparing.preflight import preflight
 from tui_eval.engine.preparing.prepared import Prepared
 from tui_eval.engine.preparing.until_faults import until_faults
+from tui_eval.engine.resuming.choosing_run import run_to_resume
 from tui_eval.engine.resuming.code_parts import code_now, keep_versions
 from tui_eval.engine.resuming.digests import keep_examples
-from tui_eval.engine.resuming.resume import content_changes, run_to_resume, take_up
+from tui_eval.engine.resuming.resume import content_changes, take_up
 from tui_eval.environments.importing import keeping_names, local_roots
 from tui_eval.environments.loading import load
 from tui_eval.errors import Fault, Notice, RefusedError, warning

@@ -1,136 +1,33 @@
-"""Going on with an interrupted run: which one, and what of it stands."""
+"""Going on with an interrupted run: what differs now, and what of it stands."""
 
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping
 from pathlib import Path
 from typing import Any
 
-from tui_eval.config.changes import Change, change, changes, misfits, same_size
-from tui_eval.config.options import NEWEST
-from tui_eval.config.plan import Request, RunPlan
-from tui_eval.config.planning import draft_plan, make_plan, resume_asked
-from tui_eval.config.values import parse_values
+from tui_eval.config.changes import Change, change
+from tui_eval.config.plan import RunPlan
 from tui_eval.engine.limiting.spending import spent_on_superseded
 from tui_eval.engine.preparing.examples import Examples
 from tui_eval.engine.preparing.prepared import Prepared
 from tui_eval.engine.resuming.code_parts import code_changes
 from tui_eval.engine.resuming.digests import digest_now, version_of
-from tui_eval.engine.suites.own_runs import plan_of, roots_of, rows_key
-from tui_eval.errors import Notice, RefusedError, warning
+from tui_eval.errors import warning
 from tui_eval.messages import to_messages
 from tui_eval.runs.facts import read_metadata
 from tui_eval.runs.journal import read_journal, tokens_in_journal
-from tui_eval.runs.layout import RunDir, saved_roots
-from tui_eval.runs.lock import holder
-from tui_eval.runs.opening import find_run
+from tui_eval.runs.layout import RunDir
 from tui_eval.runs.places import RowPlaces
 from tui_eval.runs.plain_json import encode_whatever
 from tui_eval.runs.repair import Repaired, repair
 from tui_eval.runs.scan import scan
 from tui_eval.runs.unfinished import unfinished_tokens
-from tui_eval.runs.unsaved import Incomplete, incomplete_runs
 from tui_eval.runs.versions import DATASET, CodeVersion, read_versions
 from tui_eval.runs.writer import write_atomically
 from tui_eval.state import State
 from tui_eval.token_kinds import Tokens, minus
-
-MOST_TOLD = 5
-"""Incomplete runs that are named where none matches."""
-
-
-def run_to_resume(request: Request, notices: list[Notice]) -> RunDir | None:
-    """The run that a request goes on with; None for a new one.
-
-    Args:
-        notices: Gets sentences that say which it is, or which there are.
-
-    Raises:
-        RefusedError: A path was given and there is no run, or an engine is at work on it.
-    """
-    asked = resume_asked(request)
-    if not asked:
-        return None
-    if asked != NEWEST:
-        return _free(find_run(Path(asked)))
-    plan, _ = make_plan(request)
-    every = incomplete_runs(roots_of(plan) if plan else saved_roots(), all_of_them=True)
-    one = _choose(every, request, plan, notices) if plan is not None else None
-    if one is not None:
-        notices.insert(0, Notice(one.resuming))
-        return _free(one.run)
-    notices.append(Notice("No incomplete run matches; starting a new one."))
-    others = [one for one in every if not one.is_complete and not one.at_work]
-    for one in others[:MOST_TOLD]:
-        kind = ", unsaved" if one.unsaved else ""
-        which = f"{one.env_id} with {one.model}, {one.progress}{kind}"
-        notices.append(Notice(f"Incomplete: {which}: {one.run.path}"))
-    return None
-
-
-def _choose(
-    every: Sequence[Incomplete],
-    request: Request,
-    plan: RunPlan,
-    notices: list[Notice],
-) -> Incomplete | None:
-    """The newest run of the same settings, also one that is complete; else one to go on with.
-
-    Saved ones come before unsaved ones, and one that has what is asked for before those that would
-    be extended to it.
-
-    Args:
-        every: Incomplete ones first, the newest first.
-        plan: That of a new run.
-        notices: Gets the settings that stay another run's own, where none has the same.
-    """
-    sizes = _sizes_asked(request, plan)
-    named = [
-        (one, before)
-        for one in every
-        if (one.env_id, one.model) == (plan.env_id, plan.model) and (before := plan_of(one))
-    ]
-    same = [(one, before) for one, before in named if rows_key(before) == rows_key(plan)]
-    fitting = [(one, before) for one, before in same if _fits(before, sizes)]
-    if fitting:
-        return min(fitting, key=lambda found: (found[0].unsaved, _is_more(found[1], sizes)))[0]
-    for one, before in sorted(named, key=lambda found: found[0].unsaved):
-        if _fits(before, sizes) and (_is_more(before, sizes) or not one.is_complete):
-            gone_on, _ = draft_plan(request, before)
-            found = changes(plan.model_dump(), gone_on.model_dump()) if gone_on else []
-            notices += [Notice(f"It keeps its own {own.name}: {own.before}") for own in found]
-            return one
-    return None
-
-
-def _free(run: RunDir) -> RunDir:
-    """A run that nobody is at work on.
-
-    Raises:
-        RefusedError: An engine is.
-    """
-    held = holder(run.lock)
-    if held is not None:
-        raise RefusedError([held.fault(run.path)])
-    return run
-
-
-def _sizes_asked(request: Request, plan: RunPlan) -> dict[str, int]:
-    """Examples (-1 for all) and rollouts of each, where somebody named them."""
-    named = set(request.raw) | (plan.sources.keys() if request.of_file else set())
-    named |= {".".join(path) for path, _ in parse_values(request.raw)[0].get("sets", [])}
-    return plan.model_dump(include=named & {"num_examples", "rollouts_per_example"})
-
-
-def _fits(before: RunPlan, sizes: Mapping[str, int]) -> bool:
-    """Whether a run has what is asked for, or can be extended to it."""
-    return not misfits(None, sizes, before.model_dump(), "--resume")
-
-
-def _is_more(before: RunPlan, sizes: Mapping[str, int]) -> bool:
-    """Whether a run that fits would be extended."""
-    return not same_size(sizes, before.model_dump())
 
 
 def content_changes(

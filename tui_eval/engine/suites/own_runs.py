@@ -192,4 +192,7 @@ def _same_size(now: RunPlan, before: RunPlan) -> bool:
 
 
 def _fits(now: RunPlan, before: RunPlan) -> bool:
+    """Whether a run has what is asked for, or lacks examples of it alone."""
+    if now.rollouts_per_example != before.rollouts_per_example:
+        return False
     return not misfits(now.env_id, now.model_dump(), before.model_dump(), "--resume")
