@@ -16,11 +16,15 @@ class HubStandIn(LoopbackServer):
 
     Args:
         refuses: Status of the answer to whoever wants to create a repository.
+
+    Attributes:
+        whoami: Status of the answer to who a token is of.
     """
 
     def __init__(self, refuses: int = 0) -> None:
         super().__init__()
         self.refuses = refuses
+        self.whoami = 200
         self.created: list[dict[str, Any]] = []
         self.files: dict[str, bytes] = {}
         self.asked: list[str] = []
@@ -56,7 +60,7 @@ class HubStandIn(LoopbackServer):
         if path == "/api/validate-yaml":
             return web.json_response({"errors": [], "warnings": []})
         if path == "/api/whoami-v2":
-            return web.json_response({"name": "me", "type": "user"})
+            return web.json_response({"name": "me", "type": "user"}, status=self.whoami)
         return self._look(path)
 
     def _create(self, asked: dict[str, Any]) -> web.Response:

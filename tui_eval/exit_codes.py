@@ -23,7 +23,21 @@ class ExitCode(IntEnum):
     """The numbers are too few to say."""
     NOTHING_MEASURED = 7
     """There is no number: no rows, no reward, or every rollout errored."""
+    NOT_PUSHED = 8
+    """Finished, and a push that was asked for failed."""
     INTERRUPTED = 130
+
+
+_SEVERITY = (0, 8, 3, 4, 130, 1, 2)
+
+
+def worst_run(codes: Iterable[int]) -> int:
+    """The worst of how several runs ended, or of several things that went wrong with one.
+
+    Args:
+        codes: Exit codes of runs, at least one; a verdict's are none.
+    """
+    return max(codes, key=_SEVERITY.index)
 
 
 VERDICTS = {

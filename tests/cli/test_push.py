@@ -116,7 +116,7 @@ def test_a_push_that_fails_leaves_the_files_and_says_how_to_try_again(
 ) -> None:
     hub.refuses = 403
     done = program.run("reverse-text", *DEMO, "-H", "-D", "my-org/x")
-    assert done.code == 0, done
+    assert done.code == 8, done
     run = program.only_run()
     assert len(run.rows) == 4
     assert "error: dataset my-org/x: the hub did not take it:" in done.err
@@ -132,6 +132,49 @@ def test_a_push_that_fails_leaves_the_files_and_says_how_to_try_again(
     assert again.out == "Pushed 4 rollouts to the dataset my-org/x\n"
     created = hub.created[-1]
     assert created.get("visibility") == "private" or created.get("private") is True
+
+
+def test_a_push_that_fails_is_the_exit_code_of_its_file_and_of_json(
+    program: Program, hub: HubStandIn
+) -> None:
+    hub.refuses = 403
+    (program.folder / "two.toml").write_text(
+        ONE.replace("[[eval]]", "[[eval]]\ntemperature = 0.1") + ONE[ONE.index("[[eval]]") :]
+    )
+    done = program.run("two.toml", "--json")
+    told = json.loads(done.out)
+    assert (done.code, told["exit_code"]) == (8, 8), done
+    assert [one["exit_code"] for one in told["evaluations"]] == [8, 8]
+    one = program.run("reverse-text", *DEMO, "-H", "--json")
+    assert (one.code, json.loads(one.out)["exit_code"]) == (8, 8), one
+
+
+@pytest.mark.parametrize(
+    ("token", "whoami", "said"),
+    [
+        ("", 200, "--save-to-hf-hub: nobody is logged in to the Hugging Face hub. Log in with"),
+        ("hf_other", 401, "--save-to-hf-hub: the hub does not know the token (401)"),
+    ],
+)
+def test_a_push_that_nobody_may_make_is_refused_before_the_run(
+    program: Program, hub: HubStandIn, token: str, whoami: int, said: str
+) -> None:
+    hub.whoami = whoami
+    program.env["HF_TOKEN"] = token
+    done = program.run("reverse-text", *DEMO, "-H")
+    assert done.code == 2, done
+    assert said in done.err
+    assert program.runs() == [] and not hub.created
+
+
+def test_a_hub_that_does_not_answer_is_a_warning(program: Program, hub: HubStandIn) -> None:
+    hub.whoami = 503
+    done = program.run("reverse-text", *DEMO, "-H", "-D", "their-org/x")
+    assert done.code == 0, done
+    assert "may fail: it answered with 503" in done.err
+    hub.whoami = 200
+    done = program.run("reverse-text", *DEMO, "-H", "-D", "their-org/x")
+    assert "their-org/x is under none of the accounts of the token (me)" in done.err
 
 
 def test_what_cannot_be_pushed_is_refused(program: Program, hub: HubStandIn) -> None:

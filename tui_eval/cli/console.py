@@ -12,7 +12,7 @@ from typing import Any
 from tui_eval.cli.error_lines import ErrorLines
 from tui_eval.cli.interrupting import ending_signals, interrupt_on_signals
 from tui_eval.cli.log_tail import RunLogs
-from tui_eval.cli.pushing import push_as_asked
+from tui_eval.cli.pushing import code_with_pushes, push_as_asked
 from tui_eval.cli.report import (
     complain,
     ending_lines,
@@ -192,7 +192,7 @@ class Console:
         Args:
             abbreviated: Leave out the tables.
             beside: What the JSON object has beside the summary: what became of the push to the
-                Hugging Face hub, if one was asked for.
+                Hugging Face hub, if one was asked for; one that failed moves the exit code.
         """
         state, end = self.state, self.state.end
         if state.refused:
@@ -201,18 +201,19 @@ class Console:
                 show_json(refused_object(faults))
             return show_faults(faults)
         assert end is not None, "main ends with the run"
+        code = code_with_pushes(end.exit_code, [beside["hub"]] if "hub" in beside else [])
         if end.status == "failed":
             complain(f"error: {end.text}")
         if self._as_json and state.run is None:
             show_json(unstarted_object(end.status, end.exit_code, end.text))
         elif self._as_json:
-            show_json({**summary_object(state), **beside})
+            show_json({**summary_object(state), **beside, "exit_code": code})
             mutter(ending_lines(state) if end.status != "finished" else ())
         elif state.run is not None:
             show([*result_lines(state, abbreviated=abbreviated), *ending_lines(state)])
         elif end.status == "interrupted":
             complain(UNSTARTED)
-        return end.exit_code
+        return code
 
     def sum_up_nothing(self) -> int:
         """Says that a signal ended the run before it began; returns the exit code."""

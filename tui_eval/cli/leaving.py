@@ -184,13 +184,14 @@ def end_at_once(feed: LiveFeed, engine: EngineProcess) -> int:
 
 
 def _report(run: RunDir, state: RunState, *, abbreviated: bool) -> int:
-    from tui_eval.cli.pushing import dataset_of, push_as_asked
+    from tui_eval.cli.pushing import code_with_pushes, dataset_of, push_as_asked
     from tui_eval.cli.report import read_run, report_run
 
     code = report_run(run, state, abbreviated=abbreviated)
     if dataset_of(run) is not None:
         end = read_run(run)[0].end
-        push_as_asked({0: (run, end.status if end else "running")})
+        pushes = push_as_asked({0: (run, end.status if end else "running")})
+        code = code_with_pushes(code, pushes.values())
     return code
 
 

@@ -5,10 +5,11 @@ from __future__ import annotations
 import subprocess
 import sys
 from collections import Counter
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from typing import Any
 
 from tui_eval.cli.report import complain, mutter
+from tui_eval.exit_codes import ExitCode, worst_run
 from tui_eval.runs.facts import read_asked
 from tui_eval.runs.hub_push import dataset_name, retry
 from tui_eval.runs.layout import RunDir
@@ -18,8 +19,8 @@ from tui_eval.runs.opening import run_started
 def push_as_asked(runs: Mapping[int, tuple[RunDir, str]]) -> dict[int, dict[str, Any]]:
     """Pushes those of the runs whose plan asks for it, each under a name of its own.
 
-    It says on stderr what becomes of them. A push that fails changes neither a run nor its exit
-    code.
+    It says on stderr what becomes of them. A push that fails changes nothing of a run; see
+    `code_with_pushes` for the exit code.
 
     Args:
         runs: By any number: the run and how it ended; only a finished one is pushed.
@@ -33,6 +34,17 @@ def push_as_asked(runs: Mapping[int, tuple[RunDir, str]]) -> dict[int, dict[str,
         place: _push(*runs[place], name if often[name] == 1 else f"{name}_{place + 1}")
         for place, name in names.items()
     }
+
+
+def code_with_pushes(code: int, pushes: Iterable[Mapping[str, Any]]) -> int:
+    """The exit code of a command whose runs were to be pushed.
+
+    Args:
+        code: What it is for the runs alone.
+        pushes: What became of the pushes.
+    """
+    failed = [int(ExitCode.NOT_PUSHED) for one in pushes if not one["pushed"]]
+    return worst_run([code, *failed])
 
 
 def dataset_of(run: RunDir) -> str | None:

@@ -12,7 +12,7 @@ from typing import Any
 
 from tui_eval.cli.error_lines import ErrorLines
 from tui_eval.cli.going_on import go_on_suite_lines, short_path
-from tui_eval.cli.pushing import dataset_of, push_as_asked
+from tui_eval.cli.pushing import code_with_pushes, dataset_of, push_as_asked
 from tui_eval.cli.report import (
     complain,
     mutter,
@@ -173,11 +173,12 @@ class SuiteTelling:
             complain(f"error: {end.text}")
         runs = [_read(one) for one in self.state.evaluations]
         hubs = self._push(runs) if pushes else {}
+        code = code_with_pushes(end.exit_code, hubs.values())
         if self._as_json:
-            show_json(several_object(self._objects(runs, hubs), end.exit_code))
+            show_json(several_object(self._objects(runs, hubs), code))
         else:
             show(self._closing_lines(runs, abbreviated))
-        return end.exit_code
+        return code
 
     def _push(self, runs: list[RunState | None]) -> dict[int, dict[str, Any]]:
         """What became of the pushes that the file asks for, by the place of the evaluation."""
@@ -196,7 +197,10 @@ class SuiteTelling:
             title = {"title": one.listed.title, "varies": one.listed.varies}
             if state is not None:
                 hub = {"hub": hubs[place]} if place in hubs else {}
-                yield {**summary_object(state), **title, **hub}
+                told = {**summary_object(state), **title, **hub}
+                if hub:
+                    told["exit_code"] = code_with_pushes(told["exit_code"], hub.values())
+                yield told
                 continue
             status, text = one.last.status, one.last.text
             codes = {"refused": 2, "failed": 1}

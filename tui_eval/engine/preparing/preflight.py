@@ -16,6 +16,7 @@ from tui_eval.config.settings import place_of
 from tui_eval.config.values import is_url
 from tui_eval.engine.preparing.column_faults import FLAG as COLUMNS
 from tui_eval.engine.preparing.column_faults import column_faults
+from tui_eval.engine.preparing.hub_faults import hub_faults
 from tui_eval.engine.preparing.offered_models import unknown_model
 from tui_eval.engine.preparing.reaching import unreachable
 from tui_eval.engine.preparing.scoring_faults import (
@@ -48,7 +49,7 @@ def preflight(
         notices: What may make it fail is added to these.
         is_new: Whether the run's directory is yet to be made.
     """
-    faults = ask_endpoints([plan], notices)
+    faults = ask_endpoints([plan], notices) + hub_faults([plan], notices)
     if is_new:
         faults += outputs_fault(plan)
     if env is not None:

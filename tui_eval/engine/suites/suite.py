@@ -52,6 +52,7 @@ from tui_eval.events import (
     RunFinished,
     SuiteStarted,
 )
+from tui_eval.exit_codes import worst_run
 from tui_eval.runs.discovery import describe
 from tui_eval.runs.facts import read_metadata
 from tui_eval.runs.redaction import Redactor
@@ -65,9 +66,6 @@ AT_A_TIME = 64
 IDLE_S = 0.1
 IDLE_LOOKS = 3
 """The shared limit is unused where it has room at so many looks, so many seconds apart."""
-
-SEVERITY = (0, 3, 4, 130, 1, 2)
-"""Exit codes from the best to the worst."""
 
 
 class Suite:
@@ -378,7 +376,7 @@ class Suite:
         codes = [one.exit_code for one in every if one.exit_code is not None]
         if len(codes) < len(every):
             codes.append(4 if self._budget.spent and not self._stopped else 130)
-        worst = 130 if self._stopped and 130 in codes else max(codes, key=SEVERITY.index)
+        worst = 130 if self._stopped and 130 in codes else worst_run(codes)
         if worst in (0, 3):
             return RunFinished(0, now, "finished", worst)
         if worst == 4:

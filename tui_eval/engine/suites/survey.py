@@ -17,6 +17,7 @@ from tui_eval.config.settings import place_of
 from tui_eval.engine.limiting.limits import Phases
 from tui_eval.engine.preparing.column_faults import FLAG as COLUMNS
 from tui_eval.engine.preparing.column_faults import column_faults, column_notices
+from tui_eval.engine.preparing.hub_faults import hub_faults
 from tui_eval.engine.preparing.overriding import FLAG as REPLACED
 from tui_eval.engine.preparing.overriding import override_notices
 from tui_eval.engine.preparing.preflight import alone_faults, ask_endpoints, outputs_fault
@@ -91,6 +92,7 @@ def survey(request: Request, expansion: Expansion) -> Survey:
     if not request.raw.get("no_preflight"):
         drafts = [one.draft for one in evaluations if one.draft is not None]
         faults += ask_endpoints([*(one.plan for one in planned), *drafts], found.notices)
+        faults += hub_faults((one.plan for one in planned), found.notices)
         new = [*(one.plan for one in planned if one.run is None), *drafts]
         places = {(p.env_id, p.save, p.output_dir, p.env_dir_path): p for p in new}
         faults += [fault for plan in places.values() for fault in outputs_fault(plan)]

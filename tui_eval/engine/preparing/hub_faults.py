@@ -1,0 +1,84 @@
+"""What would make a push to the Hugging Face hub fail after the run, looked for before it."""
+
+from __future__ import annotations
+
+import importlib.util
+import json
+import urllib.error
+import urllib.request
+from collections.abc import Iterable
+from typing import Any
+
+from tui_eval.config.plan import RunPlan
+from tui_eval.config.settings import place_of
+from tui_eval.errors import Fault, Notice, warning
+
+FLAG = "--save-to-hf-hub"
+WITHIN_S = 5.0
+_LOG_IN = "Log in with `hf auth login`, or set HF_TOKEN"
+
+
+def hub_faults(plans: Iterable[RunPlan], notices: list[Notice]) -> list[Fault]:
+    """Why what plans ask to be pushed would not be: the extra, the token, whose account it is.
+
+    The hub is asked once who the token is of. Where it does not answer, that is a warning.
+
+    Args:
+        notices: What may make a push fail is added to these.
+    """
+    pushed = [plan for plan in plans if plan.save_to_hf_hub]
+    if not pushed:
+        return []
+    where = place_of(pushed[0].sources, "save_to_hf_hub", FLAG)
+    if any(importlib.util.find_spec(name) is None for name in ("datasets", "huggingface_hub")):
+        hint = "Install it: pip install 'tui-eval[hub]'"
+        return [Fault(where, "the package datasets is missing", hint)]
+    from huggingface_hub import constants, get_token
+
+    token = get_token()
+    if not token:
+        return [Fault(where, "nobody is logged in to the Hugging Face hub", _LOG_IN)]
+    try:
+        account = _whose(constants.ENDPOINT, token)
+    except urllib.error.HTTPError as error:
+        if error.code in (401, 403):
+            what = f"the hub does not know the token ({error.code})"
+            return [Fault(where, what, _LOG_IN)]
+        notices.append(_unsure(f"it answered with {error.code}"))
+    except (OSError, ValueError) as error:
+        notices.append(_unsure(f"it could not be asked: {getattr(error, 'reason', error)}"))
+    else:
+        notices += _strangers(pushed, account)
+    return []
+
+
+def _whose(endpoint: str, token: str) -> dict[str, Any]:
+    """The hub's answer to who a token is of.
+
+    Raises:
+        OSError: There is no answer, or one with an error's status.
+        ValueError: It is no JSON.
+    """
+    asked = urllib.request.Request(
+        f"{endpoint.rstrip('/')}/api/whoami-v2", headers={"Authorization": f"Bearer {token}"}
+    )
+    with urllib.request.urlopen(asked, timeout=WITHIN_S) as answer:
+        told = json.loads(answer.read(1_000_000))
+    return told if isinstance(told, dict) else {}
+
+
+def _strangers(pushed: Iterable[RunPlan], account: dict[str, Any]) -> list[Notice]:
+    """Warnings of datasets under an account that the token is not of."""
+    listed = account.get("orgs")
+    orgs = listed if isinstance(listed, list) else []
+    own = [account.get("name"), *(one.get("name") for one in orgs if isinstance(one, dict))]
+    names = dict.fromkeys(plan.hf_hub_dataset_name or "" for plan in pushed)
+    return [
+        _unsure(f"{name} is under none of the accounts of the token ({', '.join(map(str, own))})")
+        for name in names
+        if "/" in name and own[0] and name.partition("/")[0] not in own
+    ]
+
+
+def _unsure(why: str) -> Notice:
+    return warning(f"The push to the Hugging Face hub may fail: {why}")
