@@ -35,6 +35,8 @@ def test_the_files_that_come_with_the_program_run_as_they_are(
     table = done.out[done.out.rindex("environment") :].split("pass@r:")[0].splitlines()
     rows = [line for line in table if re.search(r" \d+ +\d+ +-?\d\.\d\d", line)]
     assert len(rows) == len(set(rows)) == count, done.out
+    metrics = done.out[done.out.index("\nMetrics:\n") :]
+    assert metrics.count("num_turns ") == count, "the metrics of each"
     assert f"{count} of {count} evaluations finished" in done.out
     assert all(str(run.path) in done.out for run in runs)
 
@@ -255,7 +257,7 @@ def test_json_has_one_object_with_every_evaluation(suite: Suites) -> None:
 def test_abbreviated_leaves_out_the_table(suite: Suites) -> None:
     suite.write(marked("a"), marked("b"))
     done = suite.run("-A")
-    assert "pass@r" not in done.out
+    assert "pass@r" not in done.out and "Metrics:" not in done.out
     assert "2 of 2 evaluations finished" in done.out
 
 

@@ -22,7 +22,7 @@ from tui_eval.cli.report import (
     show_json,
 )
 from tui_eval.cli.summary_lines import met, missing_column_lines
-from tui_eval.cli.table_lines import table_lines, table_width
+from tui_eval.cli.table_lines import metric_lines, table_lines, table_width
 from tui_eval.cli.waiting_lines import WaitingLines
 from tui_eval.events import STOPPED_EARLY, EvaluationMoved, Event, ListedEvaluation, SuiteStarted
 from tui_eval.fold.columns import number_of_row
@@ -214,8 +214,11 @@ class SuiteTelling:
         ]
         if found and not abbreviated:
             varies = [what_varies(one.listed) for one, _ in found]
+            summaries = [summarize(state) for _, state in found]
             yield ""
-            yield from table_lines([summarize(state) for _, state in found], varies, table_width())
+            yield from table_lines(summaries, varies, table_width())
+            names = [self._name(place) for place, state in enumerate(runs) if state is not None]
+            yield from metric_lines(summaries, names)
         yield ""
         every = self.state.evaluations
         finished = sum(one.last.status == "finished" for one in every)

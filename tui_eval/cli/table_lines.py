@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import shutil
+import textwrap
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
+from tui_eval.cli.summary_lines import mean_std
 from tui_eval.events import OUT_OF_BUDGET, STOPPED_EARLY
 from tui_eval.fold.outcome_words import has_many_errors
 from tui_eval.fold.summary import Summary
@@ -19,6 +21,8 @@ NARROWEST = 8
 WHOLE = 320
 """Columns that no table needs: names are cut at far fewer characters."""
 
+_KEPT = "\u00a0"
+"""Stands for a space at which no line ends."""
 _LEFT = ("environment", "varies")
 _UNFINISHED = {
     "interrupted": "stopped",
@@ -70,6 +74,30 @@ def table_lines(
         yield f"cost: with list prices of {'; '.join(sorted(listed))}"
     if "cost" not in columns:
         yield "cost: not known; the endpoints have no input_price and output_price"
+
+
+def metric_lines(
+    summaries: Sequence[Summary], names: Sequence[str], width: int = 80
+) -> Iterator[str]:
+    """The metrics of each evaluation as mean ± standard deviation, wrapped; nothing without any.
+
+    Args:
+        names: What each evaluation is called.
+        width: Columns to keep to.
+    """
+    first = "Metrics:"
+    for summary, name in zip(summaries, names, strict=True):
+        told = [f"{one_line(n, 40)} {mean_std(one)}" for n, one in summary.metrics.items()]
+        if not told:
+            continue
+        if first:
+            yield ""
+            yield first
+            first = ""
+        yield f"  {one_line(name, WHOLE)}"
+        whole = ", ".join(told).replace(" ", _KEPT).replace(f",{_KEPT}", ", ")
+        for line in textwrap.wrap(whole, width - 4, break_on_hyphens=False):
+            yield f"    {line.replace(_KEPT, ' ')}"
 
 
 def table_width() -> int:
