@@ -29,13 +29,14 @@ def at_typed_url(replicas: Sequence[Endpoint], settings: Settings) -> tuple[Endp
     """
     typed = settings["api_base_url"]
     url = urlsplit(str(typed.value))
+    is_here = is_on_this_machine(str(typed.value))
     first = replicas[0]
     for one in replicas:
         own = urlsplit(one.url)
-        if _is_same_host(own, url) and (own.port == url.port or not _is_here(url)):
+        if _is_same_host(own, url) and (own.port == url.port or not is_here):
             return one, []
     bare = Endpoint(first.alias, first.model, "", "", first.client_type)
-    if _is_here(url):
+    if is_here:
         return replace(bare, key_var=first.key_var if os.environ.get(first.key_var) else ""), []
     key = settings.get("api_key_var")
     if not first.key_var or (key is not None and key.value is not None):
@@ -52,8 +53,10 @@ def _is_same_host(own: SplitResult, typed: SplitResult) -> bool:
     return bool(own.hostname) and own.hostname == typed.hostname and is_as_safe
 
 
-def _is_here(url: SplitResult) -> bool:
+def is_on_this_machine(url: str) -> bool:
+    """Whether a URL leads to this machine itself."""
+    host = urlsplit(url).hostname or ""
     try:
-        return url.hostname == "localhost" or ip_address(url.hostname or "").is_loopback
+        return host == "localhost" or ip_address(host).is_loopback
     except ValueError:
         return False

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from pydantic import ValidationError
 
+from tui_eval.config.adopted_plan import plan_to_go_on_with
 from tui_eval.config.changes import change_faults, changes, misfits
 from tui_eval.config.plan import RunPlan, read_plan
 from tui_eval.config.secret_values import hidden_names
@@ -47,7 +49,7 @@ def prepare_call(env: Environment, asked: Asked, base_url: str) -> Prepared:
         RefusedError: With everything that is wrong.
     """
     run = RunDir(Path(asked.results_path)) if asked.results_path is not None else None
-    before = read_plan(run.plan) if run is not None and run.is_run() else None
+    before = _before(run, env, asked, base_url) if run is not None and run.is_run() else None
     plan = _plan(env, asked, base_url, run, before)
     examples = _examples(env, asked)
     plan.rollouts_per_example = examples.per_example
@@ -72,6 +74,17 @@ def prepare_call(env: Environment, asked: Asked, base_url: str) -> Prepared:
         lock.release()
         raise
     return prepared
+
+
+def _before(run: RunDir, env: Environment, asked: Asked, base_url: str) -> RunPlan:
+    """The plan of the run that is in the directory already, whichever program began it."""
+    if run.plan.exists():
+        return read_plan(run.plan)
+    known = {"api_base_url": base_url or "given", "api_key_var": "", "model": asked.model}
+    before = plan_to_go_on_with(run, env.env_id or type(env).__name__, known)
+    before.given_inputs = asked.groups is not None
+    before.base_url = base_url
+    return before
 
 
 def _plan(
@@ -165,5 +178,7 @@ def _check_it_is_the_same(
     plan.changes += [one for one in changed if one.name.partition(".")[0] in _RECORDED]
     refused = [one for one in changed if one.name.partition(".")[0] not in _RECORDED]
     faults += change_faults(refused, WHERE, "Start a new run for other settings")
+    if faults and not run.plan.exists():
+        faults = [replace(one, what=f"metadata mismatch: {one.what}") for one in faults]
     if faults:
         raise RefusedError(faults)

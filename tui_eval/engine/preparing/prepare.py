@@ -14,12 +14,13 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from tui_eval.clients.credentials import credentials_of
 from tui_eval.compat import install_verifiers_alias
+from tui_eval.config.adopted_plan import plan_to_go_on_with
 from tui_eval.config.changes import change_faults
 from tui_eval.config.composing import ACCEPT
 from tui_eval.config.env_file import load_env_file
 from tui_eval.config.list_prices import take_list_prices
 from tui_eval.config.litellm_names import name_model
-from tui_eval.config.plan import Request, RunPlan, plan_to_toml, read_plan
+from tui_eval.config.plan import Request, RunPlan, plan_to_toml
 from tui_eval.config.planning import draft_plan
 from tui_eval.config.secret_values import masked, secret_texts, secrets_of_url
 from tui_eval.config.settings import place_of
@@ -90,7 +91,7 @@ def check(request: Request) -> Checked:
     notices = load_env_file()
     misnamed = name_model(request) if request.litellm_names else []
     run = run_to_resume(request, notices)
-    before = read_plan(run.plan) if run else None
+    before = plan_to_go_on_with(run, request.env_id, request.raw) if run else None
     if run and before and request.env_id is None:
         run = RunDir(run.path.resolve(), run.name)
         notices += go_to_its_folder(request, before)

@@ -7,13 +7,14 @@ from collections.abc import Collection, Iterable, Mapping
 from pathlib import Path
 from typing import Any
 
-from tui_eval.config.changes import Change, change
+from tui_eval.config.changes import Change, change, text_change
 from tui_eval.config.plan import RunPlan
 from tui_eval.engine.limiting.spending import spent_on_superseded
 from tui_eval.engine.preparing.examples import Examples
 from tui_eval.engine.preparing.prepared import Prepared
 from tui_eval.engine.resuming.code_parts import code_changes
 from tui_eval.engine.resuming.digests import digest_now, version_of
+from tui_eval.engine.resuming.row_prompts import other_prompts
 from tui_eval.errors import warning
 from tui_eval.messages import to_messages
 from tui_eval.runs.facts import read_metadata
@@ -47,6 +48,8 @@ def content_changes(
     versions = read_versions(run)
     found = []
     digest = digest_now(before.examples_digest, examples)
+    if not before.examples_digest and (other := other_prompts(run, examples)):
+        found.append(text_change("dataset", "the prompts of its rows", other))
     if digest != before.examples_digest:
         found.append(change("dataset", _digest(before.examples_digest), _digest(digest)))
     else:

@@ -7,6 +7,7 @@ from collections.abc import Callable, Container, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
+from tui_eval.config.adopted_plan import plan_to_go_on_with
 from tui_eval.config.changes import KEPT, change_faults, changes, misfits, same_size
 from tui_eval.config.composing import ACCEPT
 from tui_eval.config.options import NEWEST
@@ -97,7 +98,9 @@ def _take_named(one: Planned, taken: set[Path], accept_changes: bool) -> None:
         RefusedError: It cannot go on with that one.
     """
     run = find_run(Path(str(one.resume)))
-    before = read_plan(run.plan)
+    plan = one.plan
+    typed = {"api_base_url": plan.base_url, "api_key_var": plan.key_var, "model": plan.model}
+    before = plan_to_go_on_with(run, plan.env_id, typed)
     now, then = one.plan.model_dump(), before.model_dump()
     faults = misfits(one.plan.env_id, now, then, "resume")
     if run.path.resolve() in taken:

@@ -1,0 +1,152 @@
+"""A folder that another program wrote goes on as a run of ours, and its rows stay as they are."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+from program import Finished, Program, Run, chat_answer
+from servers import FaultServer, Reply
+
+import tui_eval as vf
+
+CHAT = "/v1/chat/completions"
+ENV = """
+    import tui_eval as vf
+
+    def load_environment(level=1):
+        rows = [{"question": f"q{n}", "answer": "yes"} for n in range(4)]
+        return vf.SingleTurnEnv(dataset=rows, rubric=vf.Rubric([lambda answer: 1.0]))
+"""
+
+
+def row(example: int, text: str = "", error: str = "") -> dict[str, Any]:
+    """A row as verifiers 0.1.11 writes it."""
+    failed = {"error": error, "error_chain_repr": f"{error}()", "error_chain_str": error}
+    return {
+        "example_id": example,
+        "prompt": [{"role": "user", "content": text or f"q{example}"}],
+        "completion": [] if error else [{"role": "assistant", "content": "no"}],
+        "answer": "yes",
+        "task": "default",
+        "reward": 0.0,
+        "error": failed if error else None,
+        "timing": {"generation_ms": 5.0, "scoring_ms": 1.0, "total_ms": 6.0},
+        "is_completed": True,
+        "is_truncated": False,
+        "stop_condition": "max_turns_reached",
+        "metrics": {"num_turns": 1.0},
+        "tool_defs": [],
+        "token_usage": {"input_tokens": 3.0, "output_tokens": 2.0},
+    }
+
+
+@pytest.fixture
+def others(program: Program, fault_server: FaultServer) -> Run:
+    """Three of four examples are done, one of them errored."""
+    program.environment("kept", ENV)
+    fault_server.script(CHAT, [Reply(body=chat_answer("yes"))])
+    rows = [row(0), row(1, error="ModelError"), row(2)]
+    return written(program.folder / "old", rows, base_url=f"{fault_server.url}/v1")
+
+
+def written(folder: Path, rows: list[dict[str, Any]], **metadata: Any) -> Run:
+    known = {
+        "env_id": "kept",
+        "env_args": {},
+        "model": "m",
+        "num_examples": 4,
+        "rollouts_per_example": 1,
+        "sampling_args": {"n": 1, "extra_body": {}, "max_tokens": None, "temperature": 0.5},
+        "state_columns": [],
+        **metadata,
+    }
+    folder.mkdir()
+    (folder / "results.jsonl").write_text("".join(json.dumps(one) + "\n" for one in rows))
+    told = {name: value for name, value in known.items() if value is not None}
+    (folder / "metadata.json").write_text(json.dumps(told))
+    return Run(folder)
+
+
+def go_on(program: Program, run: Run, *more: str) -> Finished:
+    return program.run("run", "--resume", str(run.path), *more)
+
+
+def test_what_lacks_runs_and_the_rows_stay(
+    program: Program, fault_server: FaultServer, others: Run
+) -> None:
+    lines = (others.path / "results.jsonl").read_text().splitlines()
+    done = go_on(program, others)
+    assert done.code == 0, done
+    after = (others.path / "results.jsonl").read_text().splitlines()
+    assert after[:2] == [lines[0], lines[2]], "byte for byte"
+    assert (others.path / "superseded.jsonl").read_text().splitlines() == [lines[1]]
+    assert sorted(one["example_id"] for one in others.rows) == [0, 1, 2, 3]
+    assert others.metadata["avg_reward"] == 0.5 and others.metadata["status"] == "finished"
+    asked = [request.json() for request in fault_server.requests]
+    assert {one["temperature"] for one in asked} == {0.5} and len(asked) == 2
+    again = go_on(program, others, "-n", "4")
+    assert (again.code, len(fault_server.requests)) == (0, 2), again
+
+
+def test_what_the_metadata_does_not_tell_is_named_all_at_once(
+    program: Program, fault_server: FaultServer, others: Run
+) -> None:
+    old = written(program.folder / "older", [row(0)], rollouts_per_example=None)
+    done = go_on(program, old)
+    assert done.code == 2, done
+    for said in ("no base_url. Give it with -b URL", "no key_var", "no rollouts_per_example"):
+        assert said in done.err
+    assert sorted(path.name for path in old.path.iterdir()) == ["metadata.json", "results.jsonl"]
+    url = f"{fault_server.url}/v1"
+    given = go_on(program, old, "-b", url, "-r", "1")
+    assert given.code == 0, given
+    assert len(old.rows) == 4
+
+
+def test_examples_that_are_others_now_are_refused_or_accepted(
+    program: Program, fault_server: FaultServer
+) -> None:
+    program.environment("kept", ENV)
+    fault_server.script(CHAT, [Reply(body=chat_answer("yes"))])
+    rows = [row(0), row(1, "another question")]
+    old = written(program.folder / "old", rows, base_url=f"{fault_server.url}/v1")
+    done = go_on(program, old)
+    assert done.code == 2, done
+    assert "another prompt in 1 of 2 rows, the first of example 1" in done.err
+    assert not fault_server.requests
+    accepted = go_on(program, old, "--accept-changes")
+    assert accepted.code == 0 and len(old.rows) == 4, accepted
+
+
+def test_a_folder_without_metadata_or_with_scores_alone_is_refused(program: Program) -> None:
+    bare = program.folder / "bare"
+    bare.mkdir()
+    (bare / "results.jsonl").write_text(json.dumps(row(0)) + "\n")
+    assert "has no run.toml" in program.run("run", "--resume", str(bare)).err
+    scores = program.folder / "scores.json"
+    scores.write_text(json.dumps({"config": {"model": "m", "n_runs": 1}, "summary": {},
+                                  "rows": [{"row_index": 0, "runs": []}]}))  # fmt: skip
+    done = program.run("run", "--resume", str(scores))
+    assert done.code == 2, done
+    assert "no rollouts" in done.err
+
+
+async def test_a_program_goes_on_with_it_as_well(
+    tmp_path: Path, fault_server: FaultServer, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("TUI_EVAL_STATE_DIR", str(tmp_path / "state"))
+    fault_server.script(CHAT, [Reply(body=chat_answer("yes"))])
+    rows = [{"question": f"q{n}", "answer": "yes"} for n in range(4)]
+    rubric = vf.Rubric([lambda answer: 1.0])
+    env = vf.SingleTurnEnv(dataset=rows, rubric=rubric, env_id="kept")
+    client = vf.ClientConfig(api_base_url=f"{fault_server.url}/v1", api_key_var="")
+    old = written(tmp_path / "old", [row(0), row(2)], sampling_args={}, rollouts_per_example=1)
+    inputs = list(env.get_dataset())
+    with pytest.raises(vf.RefusedError, match="metadata mismatch: model"):
+        await env.generate(inputs, client, "another", results_path=old.path)
+    got = await env.generate(inputs, client, "m", results_path=old.path)
+    assert [one["reward"] for one in got["outputs"]] == [0.0, 1.0, 0.0, 1.0]
+    assert len(fault_server.requests) == 2

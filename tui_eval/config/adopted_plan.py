@@ -1,0 +1,108 @@
+"""The plan of a run that another program began: what its metadata tells, and what was typed."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+from urllib.parse import urlsplit
+
+from tui_eval.config.plan import RunPlan, read_plan
+from tui_eval.config.providers import PROVIDER_TABLE, Provider
+from tui_eval.config.typed_url import is_on_this_machine
+from tui_eval.errors import Fault, RefusedError
+from tui_eval.fold.saved_values import mapping
+from tui_eval.runs.facts import asked_shape, format_of_run, read_facts
+from tui_eval.runs.formats.recognising import Format
+from tui_eval.runs.layout import RESULTS, RunDir, is_unsaved
+
+_ADDED_TO = (Format.OURS, Format.VERIFIERS)
+_OTHER = Provider("", "")
+_NO_URL = ("base_url", "")
+_GIVE = {
+    "env_id": "Name the environment before --resume",
+    "model": "Give it with -m",
+    "base_url": "Give it with -b URL",
+    "key_var": "Name the variable of the endpoint's key with -k VAR; -k '' sends none",
+    "num_examples": "Give it with -n",
+    "rollouts_per_example": "Give it with -r",
+}
+"""What to type for what metadata lacks."""
+
+
+def plan_to_go_on_with(run: RunDir, env_id: str | None, raw: Mapping[str, Any]) -> RunPlan:
+    """The plan in a run's run.toml; where there is none, what its metadata.json amounts to.
+
+    What that does not tell is taken from what was typed.
+
+    Args:
+        env_id: The environment that was typed, if any.
+        raw: The text of the options that were typed.
+
+    Raises:
+        RefusedError: Neither is there, or something is told and typed nowhere; says all of it.
+    """
+    format = format_of_run(run)
+    if run.plan.exists() or (run.name == RESULTS and not run.metadata.exists()):
+        return read_plan(run.plan)
+    if run.name != RESULTS or format not in _ADDED_TO:
+        what = f"a {format.value} file holds no rollouts that a run could go on after"
+        raise RefusedError([Fault(str(run.results), what, "Start a new run")])
+    facts = read_facts(run, format)
+    url = str(facts.get("base_url") or raw.get("api_base_url") or "")
+    provider = _provider_of(url)
+    examples, rollouts = asked_shape(facts)
+    known = {
+        "env_id": facts.get("env_id") or facts.get("env") or env_id,
+        "model": facts.get("model") or raw.get("model"),
+        "base_url": url,
+        "key_var": raw.get("api_key_var", _key_of(url, provider)),
+        "num_examples": examples or raw.get("num_examples"),
+        "rollouts_per_example": rollouts or raw.get("rollouts_per_example"),
+    }
+    _refuse_gaps(run, known)
+    kind: Any = raw.get("api_client_type") or (provider or _OTHER).client_type
+    return RunPlan(
+        **known,
+        alias=str(known["model"]),
+        client_type=kind,
+        env_args=dict(mapping(facts.get("env_args"))),
+        env_dir_path=str(raw.get("env_dir_path") or "./environments"),
+        sampling_args=_sampling(facts),
+        state_columns=[str(one) for one in facts.get("state_columns") or []],
+        save=not is_unsaved(run),
+        folder=str(Path.cwd()),
+    )
+
+
+def _refuse_gaps(run: RunDir, known: Mapping[str, Any]) -> None:
+    """Names everything that is told and typed nowhere.
+
+    Raises:
+        RefusedError: There is such a thing.
+    """
+    lacking = [name for name in known if known[name] is None or (name, known[name]) == _NO_URL]
+    if lacking:
+        where = str(run.metadata)
+        raise RefusedError(Fault(where, f"it tells no {name}", _GIVE[name]) for name in lacking)
+
+
+def _key_of(url: str, provider: Provider | None) -> str | None:
+    """The variable with the key that goes to a URL; None where nobody can know."""
+    if provider is not None:
+        return provider.key_var
+    return "" if is_on_this_machine(url) else None
+
+
+def _provider_of(url: str) -> Provider | None:
+    host = urlsplit(url).hostname
+    known = (one for one in PROVIDER_TABLE.values() if urlsplit(one.url).hostname == host)
+    return None if is_on_this_machine(url) else next(known, None)
+
+
+def _sampling(facts: Mapping[str, Any]) -> dict[str, Any]:
+    """What somebody asked for: without what verifiers writes into every run."""
+    older = {name: facts[name] for name in ("max_tokens", "temperature") if name in facts}
+    every = {**older, **mapping(facts.get("sampling_args"))}
+    empty: tuple[Any, ...] = (None, {}, [])
+    return {n: v for n, v in every.items() if v not in empty and (n, v) != ("n", 1)}

@@ -1,0 +1,39 @@
+"""Whether the rows of a run that another program began are of the examples as they are now."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from typing import Any
+
+from tui_eval.runs.layout import RunDir
+from tui_eval.runs.places import example_id_of
+from tui_eval.runs.row import messages_list
+from tui_eval.runs.scan import scan
+
+
+def other_prompts(run: RunDir, examples: Iterable[Mapping[str, Any]]) -> str:
+    """How many rows have another prompt than the example of their id; empty for none.
+
+    Rows of examples that are not there, and rows without a prompt, are passed over.
+    """
+    prompts = {row.get("example_id"): _texts(row.get("prompt")) for row in examples}
+    differing, first, compared = 0, None, 0
+    for line in scan(run.results):
+        if line.row is None or not line.row.get("prompt"):
+            continue
+        id_ = example_id_of(line.row)
+        if not isinstance(id_, int | str) or id_ not in prompts:
+            continue
+        compared += 1
+        if _texts(line.row["prompt"]) != prompts[id_]:
+            differing += 1
+            first = id_ if first is None else first
+    if not differing:
+        return ""
+    return f"another prompt in {differing} of {compared} rows, the first of example {first}"
+
+
+def _texts(prompt: Any) -> list[tuple[str, str]]:
+    return [
+        (str(one.get("role")), str(one.get("content")).strip()) for one in messages_list(prompt)
+    ]
