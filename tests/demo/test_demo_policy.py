@@ -14,7 +14,6 @@ from hypothesis import strategies as st
 from tui_eval.demo.pace import latency
 from tui_eval.demo.policy.dialogue import Dialogue, Dice
 from tui_eval.demo.policy.player import answer
-from tui_eval.demo.policy.schema import make_value
 from tui_eval.demo.policy.word_guess import fits
 from tui_eval.demo.repetition import Repetitions
 
@@ -26,80 +25,6 @@ TOOL = {
 
 def user(text: str) -> list[dict[str, Any]]:
     return [{"role": "user", "content": text}]
-
-
-def allows(schema: dict[str, Any], value: Any) -> bool:
-    """A small check of the keywords that the schemas below use."""
-    if "enum" in schema:
-        return value in schema["enum"]
-    if "anyOf" in schema:
-        return any(allows(one, value) for one in schema["anyOf"])
-    kind = schema["type"]
-    if kind == "object":
-        return set(schema.get("required", ())) <= set(value) <= set(schema["properties"]) and all(
-            allows(schema["properties"][name], one) for name, one in value.items()
-        )
-    if kind == "array":
-        return len(value) >= schema.get("minItems", 0) and all(
-            allows(schema["items"], one) for one in value
-        )
-    if kind in ("integer", "number"):
-        right = isinstance(value, int if kind == "integer" else int | float)
-        return (
-            right
-            and not isinstance(value, bool)
-            and schema.get("minimum", value) <= value <= schema.get("maximum", value)
-            and (schema.get("exclusiveMinimum", value - 1) < value)
-        )
-    if kind == "string":
-        return schema.get("minLength", 0) <= len(value) <= schema.get("maxLength", 10_000)
-    return isinstance(value, bool) if kind == "boolean" else value is None
-
-
-leaves = st.one_of(
-    st.just({"type": "boolean"}),
-    st.just({"type": "null"}),
-    st.builds(lambda n: {"type": "string", "minLength": n, "maxLength": n + 3}, st.integers(0, 30)),
-    st.builds(
-        lambda kind, low, span: {"type": kind, "minimum": low, "maximum": low + span},
-        st.sampled_from(("integer", "number")),
-        st.integers(-50, 50),
-        st.integers(0, 9),
-    ),
-    st.builds(lambda n: {"type": "integer", "exclusiveMinimum": n}, st.integers(-9, 9)),
-    st.builds(lambda values: {"enum": values}, st.lists(st.text(), min_size=1, max_size=3)),
-)
-schemas = st.recursive(
-    leaves,
-    lambda inner: st.one_of(
-        st.builds(lambda s, n: {"type": "array", "items": s, "minItems": n}, inner, st.just(2)),
-        st.builds(lambda one, two: {"anyOf": [one, two]}, inner, inner),
-        st.builds(
-            lambda properties: {
-                "type": "object",
-                "properties": properties,
-                "required": list(properties)[:1],
-            },
-            st.dictionaries(st.text(max_size=5), inner, max_size=3),
-        ),
-    ),
-    max_leaves=6,
-)
-
-
-@given(schema=schemas, seed=st.integers())
-def test_tool_arguments_satisfy_their_schema(schema: dict[str, Any], seed: int) -> None:
-    assert allows(schema, make_value(schema, Dice(seed, 1.0), hint="a word"))
-
-
-def test_a_reference_into_the_definitions_is_followed() -> None:
-    schema = {
-        "type": "object",
-        "$defs": {"Colour": {"enum": ["red", "blue"]}},
-        "properties": {"colour": {"$ref": "#/$defs/Colour"}},
-        "required": ["colour"],
-    }
-    assert make_value(schema, Dice(0, 1.0), "")["colour"] in ("red", "blue")
 
 
 @pytest.mark.parametrize("seed", range(30))

@@ -13,6 +13,7 @@ _RANGE = re.compile(r"\b(?:from|between) (\d{1,9}) (?:to|and) (\d{1,9})\b")
 _CHOICE = re.compile(r"^\s*\(?([A-H])[).:]\s+\S", re.MULTILINE)
 _THINKING_TAGS = {"think", "thinking", "reasoning", "thought", "thoughts", "scratchpad", "analysis"}
 _MOST_TOOL_TURNS = 2
+_TOKEN = re.compile(r"-?\d+(?:\.\d+)?|[^\W_][\w'-]*")
 _WORD = re.compile(r"[^\W_][\w'-]*")
 
 
@@ -22,7 +23,7 @@ def reply(dialogue: Dialogue, dice: Dice) -> Reply:
     tool_turns = sum(bool(answer.get("tool_calls")) for answer in dialogue.answers)
     if dialogue.functions and tool_turns < _MOST_TOOL_TURNS and dice.chance(0.7 - 0.4 * tool_turns):
         name = dice.pick(list(dialogue.functions))
-        arguments = make_value(dialogue.functions[name], dice, hint=_topic(asked, dice))
+        arguments = make_value(dialogue.functions[name], dice, _words(dialogue))
         if isinstance(arguments, dict):
             call = Call(dice.call_id(), name, arguments)
             return Reply(f"Let me use {name} for that.", "", [call])
@@ -30,6 +31,12 @@ def reply(dialogue: Dialogue, dice: Dice) -> Reply:
     answer = _guess(dialogue) or _short_answer(asked, dice)
     reasoning = thought if dice.chance(0.25) else ""
     return Reply(_dress(answer, thought, dialogue, dice), reasoning)
+
+
+def _words(dialogue: Dialogue) -> list[str]:
+    """What arguments are taken from: the words of the last tool result, else of the question."""
+    texts = [result for _, result in dialogue.tool_results[-1:]] + dialogue.user_texts[-1:]
+    return [word for text in texts for word in _TOKEN.findall(text[:2000])][:60]
 
 
 def _guess(dialogue: Dialogue) -> str | None:
