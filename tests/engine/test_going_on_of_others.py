@@ -94,15 +94,20 @@ def test_what_lacks_runs_and_the_rows_stay(
 def test_what_the_metadata_does_not_tell_is_named_all_at_once(
     program: Program, fault_server: FaultServer, others: Run
 ) -> None:
-    old = written(program.folder / "older", [row(0)], rollouts_per_example=None)
+    lacking = dict.fromkeys(("rollouts_per_example", "env_args", "sampling_args"))
+    old = written(program.folder / "older", [row(0)], **lacking)
     done = go_on(program, old)
     assert done.code == 2, done
-    for said in ("no base_url. Give it with -b URL", "no key_var", "no rollouts_per_example"):
+    for said in ("no base_url. Give it with -b URL", "no key_var", "no rollouts_per_example",
+                 "no env_args. Give them with -a", "no sampling_args"):  # fmt: skip
         assert said in done.err
     assert sorted(path.name for path in old.path.iterdir()) == ["metadata.json", "results.jsonl"]
     url = f"{fault_server.url}/v1"
-    given = go_on(program, old, "-b", url, "-r", "1")
+    unread = go_on(program, old, "-b", url, "-r", "many")
+    assert "many" in unread.err and "no env_args" in unread.err, unread
+    given = go_on(program, old, "-b", url, "-r", "1", "-a", '{"level": 2}', "-S", "{}", "-t", "9")
     assert given.code == 0, given
+    assert {request.json()["max_tokens"] for request in fault_server.requests} == {9}
     assert len(old.rows) == 4
 
 
@@ -119,6 +124,20 @@ def test_examples_that_are_others_now_are_refused_or_accepted(
     assert not fault_server.requests
     accepted = go_on(program, old, "--accept-changes")
     assert accepted.code == 0 and len(old.rows) == 4, accepted
+
+
+def test_rows_that_could_not_stay_are_refused_and_nothing_is_written(
+    program: Program, fault_server: FaultServer
+) -> None:
+    program.environment("kept", ENV)
+    fault_server.script(CHAT, [Reply(body=chat_answer("yes"))])
+    url = f"{fault_server.url}/v1"
+    old = written(program.folder / "old", [row(0), row(0), row(9)], base_url=url)
+    done = go_on(program, old)
+    assert done.code == 2, done
+    assert "results.jsonl:2: example 0 has more than 1 rows. Give -r" in done.err
+    assert "results.jsonl:3: example 9 is none of the 4" in done.err
+    assert sorted(path.name for path in old.path.iterdir()) == ["metadata.json", "results.jsonl"]
 
 
 def test_a_folder_without_metadata_or_with_scores_alone_is_refused(program: Program) -> None:

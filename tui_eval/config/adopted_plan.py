@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 from urllib.parse import urlsplit
@@ -19,6 +19,7 @@ from tui_eval.runs.layout import RESULTS, RunDir, is_unsaved
 _ADDED_TO = (Format.OURS, Format.VERIFIERS)
 _OTHER = Provider("", "")
 _NO_URL = ("base_url", "")
+_SAMPLING = ("sampling_args", "max_tokens", "temperature")
 _GIVE = {
     "env_id": "Name the environment before --resume",
     "model": "Give it with -m",
@@ -26,18 +27,23 @@ _GIVE = {
     "key_var": "Name the variable of the endpoint's key with -k VAR; -k '' sends none",
     "num_examples": "Give it with -n",
     "rollouts_per_example": "Give it with -r",
+    "env_args": "Give them with -a JSON, '{}' for none",
+    "sampling_args": "Give them with -S JSON, '{}' for none",
 }
 """What to type for what metadata lacks."""
 
 
-def plan_to_go_on_with(run: RunDir, env_id: str | None, raw: Mapping[str, Any]) -> RunPlan:
+def plan_to_go_on_with(
+    run: RunDir, env_id: str | None, typed: Mapping[str, Any], wrong: Sequence[Fault] = ()
+) -> RunPlan:
     """The plan in a run's run.toml; where there is none, what its metadata.json amounts to.
 
     What that does not tell is taken from what was typed.
 
     Args:
         env_id: The environment that was typed, if any.
-        raw: The text of the options that were typed.
+        typed: The values of the options that were typed, by name.
+        wrong: What is wrong with others, told with what lacks.
 
     Raises:
         RefusedError: Neither is there, or something is told and typed nowhere; says all of it.
@@ -49,33 +55,33 @@ def plan_to_go_on_with(run: RunDir, env_id: str | None, raw: Mapping[str, Any]) 
         what = f"a {format.value} file holds no rollouts that a run could go on after"
         raise RefusedError([Fault(str(run.results), what, "Start a new run")])
     facts = read_facts(run, format)
-    url = str(facts.get("base_url") or raw.get("api_base_url") or "")
+    url = str(facts.get("base_url") or typed.get("api_base_url") or "")
     provider = _provider_of(url)
     examples, rollouts = asked_shape(facts)
     known = {
         "env_id": facts.get("env_id") or facts.get("env") or env_id,
-        "model": facts.get("model") or raw.get("model"),
+        "model": facts.get("model") or typed.get("model"),
         "base_url": url,
-        "key_var": raw.get("api_key_var", _key_of(url, provider)),
-        "num_examples": examples or raw.get("num_examples"),
-        "rollouts_per_example": rollouts or raw.get("rollouts_per_example"),
+        "key_var": typed.get("api_key_var", _key_of(url, provider)),
+        "num_examples": examples or typed.get("num_examples"),
+        "rollouts_per_example": rollouts or typed.get("rollouts_per_example"),
+        "env_args": facts.get("env_args", typed.get("env_args")),
+        "sampling_args": _sampling(facts, typed),
     }
-    _refuse_gaps(run, known)
-    kind: Any = raw.get("api_client_type") or (provider or _OTHER).client_type
+    _refuse_gaps(run, known, wrong)
+    kind: Any = typed.get("api_client_type") or (provider or _OTHER).client_type
     return RunPlan(
-        **known,
+        **{**known, "env_args": dict(mapping(known["env_args"]))},
         alias=str(known["model"]),
         client_type=kind,
-        env_args=dict(mapping(facts.get("env_args"))),
-        env_dir_path=str(raw.get("env_dir_path") or "./environments"),
-        sampling_args=_sampling(facts),
+        env_dir_path=str(typed.get("env_dir_path") or "./environments"),
         state_columns=[str(one) for one in facts.get("state_columns") or []],
         save=not is_unsaved(run),
         folder=str(Path.cwd()),
     )
 
 
-def _refuse_gaps(run: RunDir, known: Mapping[str, Any]) -> None:
+def _refuse_gaps(run: RunDir, known: Mapping[str, Any], wrong: Sequence[Fault]) -> None:
     """Names everything that is told and typed nowhere.
 
     Raises:
@@ -84,7 +90,8 @@ def _refuse_gaps(run: RunDir, known: Mapping[str, Any]) -> None:
     lacking = [name for name in known if known[name] is None or (name, known[name]) == _NO_URL]
     if lacking:
         where = str(run.metadata)
-        raise RefusedError(Fault(where, f"it tells no {name}", _GIVE[name]) for name in lacking)
+        faults = [Fault(where, f"it tells no {name}", _GIVE[name]) for name in lacking]
+        raise RefusedError([*wrong, *faults])
 
 
 def _key_of(url: str, provider: Provider | None) -> str | None:
@@ -100,9 +107,13 @@ def _provider_of(url: str) -> Provider | None:
     return None if is_on_this_machine(url) else next(known, None)
 
 
-def _sampling(facts: Mapping[str, Any]) -> dict[str, Any]:
-    """What somebody asked for: without what verifiers writes into every run."""
-    older = {name: facts[name] for name in ("max_tokens", "temperature") if name in facts}
-    every = {**older, **mapping(facts.get("sampling_args"))}
+def _sampling(facts: Mapping[str, Any], typed: Mapping[str, Any]) -> dict[str, Any] | None:
+    """What somebody asked for, without what verifiers writes into every run; None if not known."""
+    if facts.keys().isdisjoint(_SAMPLING):
+        facts = typed
+    if facts.keys().isdisjoint(_SAMPLING):
+        return None
+    single = {name: facts[name] for name in _SAMPLING[1:] if name in facts}
+    every = {**single, **mapping(facts.get("sampling_args"))}
     empty: tuple[Any, ...] = (None, {}, [])
     return {n: v for n, v in every.items() if v not in empty and (n, v) != ("n", 1)}

@@ -80,7 +80,8 @@ def _before(run: RunDir, env: Environment, asked: Asked, base_url: str) -> RunPl
     """The plan of the run that is in the directory already, whichever program began it."""
     if run.plan.exists():
         return read_plan(run.plan)
-    known = {"api_base_url": base_url or "given", "api_key_var": "", "model": asked.model}
+    known: dict[str, Any] = {"api_base_url": base_url or "given", "api_key_var": ""}
+    known |= {"model": asked.model, "env_args": {}, "sampling_args": asked.sampling_args or {}}
     before = plan_to_go_on_with(run, env.env_id or type(env).__name__, known)
     before.given_inputs = asked.groups is not None
     before.base_url = base_url

@@ -24,6 +24,7 @@ from tui_eval.config.plan import Request, RunPlan, plan_to_toml
 from tui_eval.config.planning import draft_plan
 from tui_eval.config.secret_values import masked, secret_texts, secrets_of_url
 from tui_eval.config.settings import place_of
+from tui_eval.config.values import parse_values
 from tui_eval.engine.limiting.spending import budget_reached
 from tui_eval.engine.preparing.column_faults import column_notices
 from tui_eval.engine.preparing.examples import Examples, pass_threshold, read_table
@@ -36,6 +37,7 @@ from tui_eval.engine.resuming.choosing_run import run_to_resume
 from tui_eval.engine.resuming.code_parts import code_now, keep_versions
 from tui_eval.engine.resuming.digests import keep_examples
 from tui_eval.engine.resuming.resume import content_changes, take_up
+from tui_eval.engine.resuming.row_prompts import misplaced_rows
 from tui_eval.environments.importing import keeping_names, local_roots
 from tui_eval.environments.loading import load
 from tui_eval.errors import Fault, Notice, RefusedError, warning
@@ -91,7 +93,7 @@ def check(request: Request) -> Checked:
     notices = load_env_file()
     misnamed = name_model(request) if request.litellm_names else []
     run = run_to_resume(request, notices)
-    before = plan_to_go_on_with(run, request.env_id, request.raw) if run else None
+    before = plan_to_go_on_with(run, request.env_id, *parse_values(request.raw)) if run else None
     if run and before and request.env_id is None:
         run = RunDir(run.path.resolve(), run.name)
         notices += go_to_its_folder(request, before)
@@ -107,6 +109,8 @@ def check(request: Request) -> Checked:
             faults += preflight(plan, env, notices, is_new=run is None)
         if plan is not None and env is not None:
             faults += until_faults(plan, env, run, notices)
+        if run and not run.plan.exists() and plan is not None and table is not None:
+            faults += misplaced_rows(run, table, plan.rollouts_per_example)
         if faults or plan is None or env is None or table is None or looking is None:
             raise RefusedError(naming(run, faults))
         notices += take_list_prices(plan)

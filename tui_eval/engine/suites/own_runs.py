@@ -99,7 +99,8 @@ def _take_named(one: Planned, taken: set[Path], accept_changes: bool) -> None:
     """
     run = find_run(Path(str(one.resume)))
     plan = one.plan
-    typed = {"api_base_url": plan.base_url, "api_key_var": plan.key_var, "model": plan.model}
+    known = plan.model_dump()
+    typed = {**known, "api_base_url": plan.base_url, "api_key_var": plan.key_var}
     before = plan_to_go_on_with(run, plan.env_id, typed)
     now, then = one.plan.model_dump(), before.model_dump()
     faults = misfits(one.plan.env_id, now, then, "resume")
