@@ -18,6 +18,7 @@ COMMANDS = {
     "run": "tui_eval.cli.run",
     "agent": "tui_eval.cli.agent",
     "new": "tui_eval.cli.new",
+    "new-env": "tui_eval.cli.new_env",
     "demo": "tui_eval.cli.demo",
     "open": "tui_eval.cli.open",
     "save": "tui_eval.cli.save",

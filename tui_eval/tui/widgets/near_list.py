@@ -115,7 +115,10 @@ class EnvironmentList(NearList):
         self.listed = sorted(listed, key=lambda one: (one.origin != "local", one.env_id))
         is_own = any(one.origin != "bundled" for one in listed)
         if not is_own:
-            how: Line = (("  tui-eval new NAME", "muted"), ("  writes one to begin with", "faint"))
+            how: Line = (
+                ("  tui-eval new-env NAME", "muted"),
+                ("  writes one to begin with", "faint"),
+            )
         self.words = [] if is_own else [EMPTY, ((f"  {NONE_OF_YOUR_OWN}", "muted"),), how]
         self.select(self.place)
 
