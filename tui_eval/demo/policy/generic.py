@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 
-from tui_eval.demo.policy.dialogue import Call, Dialogue, Dice, Reply
+from tui_eval.demo.policy.dialogue import Call, Dialogue, Dice, Reply, text_of
 from tui_eval.demo.policy.schema import make_value
 
 _TAG = re.compile(r"<([A-Za-z][\w-]*)>")
@@ -28,7 +28,7 @@ def reply(dialogue: Dialogue, dice: Dice) -> Reply:
             call = Call(dice.call_id(), name, arguments)
             return Reply(f"Let me use {name} for that.", "", [call])
     thought = f"The question is about {_topic(asked, dice)}. A short answer will do."
-    answer = _guess(dialogue) or _short_answer(asked, dice)
+    answer = _guess(dialogue, dice) or _short_answer(asked, dice)
     reasoning = thought if dice.chance(0.25) else ""
     return Reply(_dress(answer, thought, dialogue, dice), reasoning)
 
@@ -39,19 +39,20 @@ def _words(dialogue: Dialogue) -> list[str]:
     return [word for text in texts for word in _TOKEN.findall(text[:2000])][:60]
 
 
-def _guess(dialogue: Dialogue) -> str | None:
-    """The middle of what "higher" and "lower" have left of a range that the question names."""
+def _guess(dialogue: Dialogue, dice: Dice) -> str | None:
+    """About the middle of what "higher" and "lower" have left of a range that is named."""
     found = _RANGE.search(dialogue.question)
     if found is None:
         return None
     low, high = int(found[1]), int(found[2])
-    for hint in dialogue.user_texts[1:]:
-        middle = (low + high) // 2
-        if "higher" in hint:
-            low = middle + 1
-        elif "lower" in hint:
-            high = middle - 1
-    return str((low + high) // 2)
+    for said, hint in zip(dialogue.answers, dialogue.user_texts[1:], strict=False):
+        numbers = re.findall(r"-?\d+", text_of(said))
+        if numbers and "higher" in hint:
+            low = max(low, int(numbers[-1]) + 1)
+        elif numbers and "lower" in hint:
+            high = min(high, int(numbers[-1]) - 1)
+    middle, aside = (low + high) // 2, max(high - low, 0) // 4
+    return str(dice.random.randint(middle - aside, middle + aside))
 
 
 def _short_answer(asked: str, dice: Dice) -> str:
