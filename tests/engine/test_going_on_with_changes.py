@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from program import Finished, Program, Run, chat_answer, wait_until
+from program import TWO_TURNS, Finished, Program, Run, chat_answer, wait_until
 from servers import FaultServer, Reply
 
 CHAT = "/v1/chat/completions"
@@ -375,3 +375,22 @@ def test_rollouts_that_wait_for_their_group_keep_their_place_in_larger_groups(
     rewards = {(row["example_id"], row["tui_eval"]["rollout"]): row["reward"] for row in run.rows}
     assert {rewards[1, number] for number in range(4)} == {4.0}
     assert rewards[0, 3] == 4.0
+
+
+def test_complete_runs_that_are_not_taken_say_why(
+    program: Program, fault_server: FaultServer
+) -> None:
+    fault_server.script(CHAT, [GOOD])
+    program.environment("whole", TWO_TURNS)
+    url = f"{fault_server.url}/v1"
+    asked = ("whole", "-m", "m", "-b", url, "-n", "1", "-o", "kept")
+    assert program.run(*asked, "-r", "1").code == 0
+    (first,) = program.runs(program.folder / "kept")
+    more = program.run(*asked, "-r", "2", "--resume")
+    which = f"Passed over whole with m, 1 of 1: {first.path.relative_to(program.folder)}"
+    assert f"{which} (-r is 2, the run has 1 rollouts of each)" in more.err, more
+    warmer = program.run(*asked, "-r", "1", "-T", "0.5", "--resume")
+    assert f"{which} (it is complete, and sampling_args.temperature is 0.5" in warmer.err, warmer
+    taken = program.run(*asked, "-r", "1", "--resume")
+    assert taken.err.count("Passed over") == 1, taken
+    assert "(-r is 1, the run has 2 rollouts of each)" in taken.err

@@ -93,12 +93,12 @@ class Search:
         return None
 
     def passed_over(self, chosen: Incomplete | None) -> Iterator[Notice]:
-        """Incomplete runs that were not chosen, and why: of the same environment and model where
-        one was chosen, the newer ones; otherwise any.
+        """Runs that were not chosen, and why: of the same environment and model where one was
+        chosen, the newer ones; otherwise any. Of complete ones only those of the same both.
         """
         told = 0
         for one in self._every:
-            if one is chosen or one.is_complete or (one.at_work and chosen is None):
+            if one is chosen or (one.at_work and chosen is None):
                 continue
             why = self._why_not(one, chosen)
             if why and told < MOST_TOLD:
@@ -113,14 +113,17 @@ class Search:
         is_alike = (one.env_id, one.model) == (plan.env_id, plan.model)
         if not is_alike:
             other = "environment" if one.env_id != plan.env_id else "model"
-            return f"another {other}" if chosen is None else ""
+            return f"another {other}" if chosen is None and not one.is_complete else ""
         if chosen is not None and one.written_at < chosen.written_at:
             return ""
         before = plan_of(one)
         if before is None:
-            return _why_none(one)
+            return "" if one.is_complete else _why_none(one)
         if misfit := self._misfit(before):
             return misfit
+        if one.is_complete:
+            found = changes(plan.model_dump(), before.model_dump()) if chosen is None else []
+            return "".join(f"it is complete, and {differs}" for differs in found[:1])
         if chosen is not None and one.unsaved and not chosen.unsaved:
             return "it is unsaved, and a saved one fits"
         return "another one has the same settings, or is nearer to what is asked"
