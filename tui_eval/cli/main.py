@@ -19,6 +19,7 @@ COMMANDS = {
     "agent": "tui_eval.cli.agent",
     "new": "tui_eval.cli.new",
     "new-env": "tui_eval.cli.new_env",
+    "env": "tui_eval.cli.env",
     "demo": "tui_eval.cli.demo",
     "open": "tui_eval.cli.open",
     "save": "tui_eval.cli.save",

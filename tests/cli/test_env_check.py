@@ -1,0 +1,144 @@
+"""`tui-eval env check`: what an environment needs and has not, with line and command."""
+
+from __future__ import annotations
+
+import json
+import textwrap
+from pathlib import Path
+
+import pytest
+from hub_stand_in import HubStandIn
+from program import Program
+
+from tui_eval.environments.finding import find_environment
+from tui_eval.environments.needs import needs_of
+
+NEEDY = """
+    import json
+    import nothing_like_it
+    from sklearn_missing.linear import model
+    import os
+    import numpy
+    import verifiers as vf
+    try:
+        import optional_thing
+    except ImportError:
+        optional_thing = None
+    from typing import TYPE_CHECKING
+    if TYPE_CHECKING:
+        import only_for_types
+    from openai import AsyncOpenAI
+    from datasets import load_dataset
+
+    KEY = os.environ["NEEDY_SUBSCRIPT"]
+    OTHER = os.getenv("NEEDY_API_KEY")
+    FREE = os.getenv("NEEDY_FREE_KEY", "default")
+
+    def load_environment():
+        vf.ensure_keys(["NEEDY_ONE", "NEEDY_TWO"])
+        judge = AsyncOpenAI(base_url="http://127.0.0.1:1/v1")
+        rows = load_dataset("nobody/nothing", split="test")
+        local = load_dataset("json", data_files="x.json")
+        return vf.SingleTurnEnv(dataset=rows, rubric=vf.MathRubric())
+"""
+
+
+def read(folder: Path, source: str) -> list[tuple[str, str, int]]:
+    environments = folder / "environments"
+    environments.mkdir()
+    (environments / "needy.py").write_text(textwrap.dedent(source).lstrip())
+    needs = needs_of(find_environment("needy", environments), environments)
+    return [(one.kind, one.name, int(one.place.rpartition(":")[2])) for one in needs]
+
+
+def test_the_source_says_what_is_needed(tmp_path: Path) -> None:
+    assert sorted(read(tmp_path, NEEDY)) == [
+        ("address", "http://127.0.0.1:1/v1", 23),
+        ("dataset", "nobody/nothing", 24),
+        ("key", "NEEDY_API_KEY", 18),
+        ("key", "NEEDY_ONE", 22),
+        ("key", "NEEDY_SUBSCRIPT", 17),
+        ("key", "NEEDY_TWO", 22),
+        ("key", "OPENAI_API_KEY", 23),
+        ("package", "datasets", 15),
+        ("package", "math_verify", 26),
+        ("package", "nothing_like_it", 2),
+        ("package", "numpy", 5),
+        ("package", "openai", 14),
+        ("package", "sklearn_missing", 3),
+    ]
+
+
+def test_what_stands_beside_it_is_no_package(tmp_path: Path) -> None:
+    (tmp_path / "environments").mkdir()
+    (tmp_path / "environments" / "helpers.py").write_text("")
+    (tmp_path / "environments" / "needy.py").write_text("import helpers\nfrom . import more\n")
+    found = find_environment("needy", tmp_path / "environments")
+    assert needs_of(found, tmp_path / "environments") == []
+
+
+@pytest.mark.parametrize("source", ["def broken(", "\x00", "x = " + "(" * 5000])
+def test_source_that_cannot_be_read_needs_nothing(tmp_path: Path, source: str) -> None:
+    assert read(tmp_path, source) == []
+
+
+def test_all_that_lacks_is_told_with_line_and_command(program: Program, tmp_path: Path) -> None:
+    program.environment("needy", NEEDY)
+    with HubStandIn() as hub:
+        program.env |= hub.environment(str(tmp_path / "hf"))
+        program.env |= {"NEEDY_ONE": "1", "OPENAI_API_KEY": "sk-1"}
+        done = program.run("env", "check", "needy")
+    assert done.code == 2, done
+    for said in (
+        "error: environments/needy.py:3: package nothing_like_it: it is not installed",
+        "Install it: pip install 'nothing-like-it'",
+        "package sklearn_missing",
+        "key NEEDY_SUBSCRIPT: this variable is not set. export NEEDY_SUBSCRIPT=...",
+        "key NEEDY_TWO",
+        "dataset nobody/nothing: the hub answers 404",
+        "address http://127.0.0.1:1/v1: nothing listens",
+    ):
+        assert said in done.err, said
+    assert not any(f"{name}:" in done.err for name in ("NEEDY_ONE", "numpy", "OPENAI_API_KEY"))
+
+
+def test_an_environment_that_has_everything_loads(program: Program) -> None:
+    assert program.run("new-env", "fine", "--kind", "tool").code == 0
+    done = program.run("env", "check", "fine")
+    assert (done.code, done.out) == (0, "fine has what it needs: it loads\n"), done
+    told = json.loads(program.run("env", "check", "fine", "--json").out)
+    assert (told["ok"], told["faults"]) == (True, [])
+
+
+def test_one_that_does_not_load_says_why(program: Program) -> None:
+    program.environment("bad", "def load_environment(level):\n    return 1 / level\n")
+    done = program.run("env", "check", "bad", "-a", '{"level": 0}')
+    assert done.code == 2 and "ZeroDivisionError" in done.err, done
+    told = program.run("env", "check", "bad", "-a", '{"level": 0}', "--json")
+    assert told.code == 2 and json.loads(told.out)["ok"] is False
+    missing = program.run("env", "check", "badd")
+    assert missing.code == 2 and "Did you mean bad?" in missing.err, missing
+
+
+def test_dependencies_of_the_project_are_looked_at(program: Program) -> None:
+    assert program.run("new-env", "dep").code == 0
+    project = program.folder / "environments" / "dep" / "pyproject.toml"
+    wanted = (
+        '["tui-eval>=0.2", "numpy>=999", "never-there-1 ; python_version < \\"3\\"", "absent-x"]'
+    )
+    project.write_text(project.read_text().replace('["tui-eval>=0.2"]', wanted))
+    done = program.run("env", "check", "dep")
+    assert done.code == 2, done
+    assert "pyproject.toml:6: dependency numpy:" in done.err and ">=999" in done.err
+    assert (
+        "dependency absent-x: it is not installed. Install it: pip install 'absent-x'" in done.err
+    )
+    assert "never-there" not in done.err
+
+
+def test_what_is_refused_by_name_is_told(program: Program) -> None:
+    program.environment(
+        "boxed", "import verifiers as vf\n\ndef load_environment():\n    return vf.SandboxEnv()\n"
+    )
+    done = program.run("env", "check", "boxed")
+    assert done.code == 2 and "SandboxEnv" in done.err, done

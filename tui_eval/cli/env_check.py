@@ -1,0 +1,96 @@
+"""`tui-eval env check ENV`: what an environment needs and has not, before it runs."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+import click
+
+LOADS_WITHIN_S = 120.0
+
+
+@click.command("check")
+@click.argument("env_id", metavar="ENV")
+@click.option("-a", "--env-args", metavar="JSON", help="Arguments of its load_environment.")
+@click.option(
+    "--env-dir-path",
+    "folder",
+    metavar="DIR",
+    type=click.Path(path_type=Path),
+    default=Path("environments"),
+    show_default=True,
+    help="Where local environments are.",
+)
+@click.option("--json", "as_json", is_flag=True, help="Print one JSON object.")
+def command(env_id: str, env_args: str | None, folder: Path, as_json: bool) -> int:
+    """Tell what an environment needs and has not, and what installs or sets it.
+
+    Its source is read for packages, keys, datasets on the Hugging Face hub and addresses, its
+    pyproject.toml for dependencies; then it is loaded once, in a process of its own. Ends with 2
+    where something lacks.
+    """
+    from tui_eval.cli.having import Checked, check_needs
+    from tui_eval.cli.report import show, show_faults, show_json
+    from tui_eval.config.env_file import load_env_file
+    from tui_eval.environments.finding import find_environment
+    from tui_eval.environments.needs import needs_of
+    from tui_eval.errors import RefusedError
+    from tui_eval.runs.summary_json import refused_object
+
+    load_env_file()
+    try:
+        found = find_environment(env_id, folder)
+    except RefusedError as error:
+        if as_json:
+            show_json(refused_object(error.faults))
+        return show_faults(error.faults)
+    checked = check_needs(needs_of(found, folder), found)
+    lacking = [one.fault for one in checked if one.fault is not None]
+    if not any(one.kind in ("package", "dependency") and one.fault for one in checked):
+        loading = _loading_faults(env_id, env_args, folder)
+        lacking += loading
+        how = "it does not load" if loading else ""
+        checked.append(Checked("loading", env_id, str(found.path or ""), how))
+    if as_json:
+        told: list[Mapping[str, Any]] = [one.object() for one in checked]
+        show_json({"version": 1, "env_id": env_id, "ok": not lacking, "needs": told,
+                   "faults": [_fault_object(one) for one in lacking]})  # fmt: skip
+        return 2 if lacking else 0
+    if lacking:
+        return show_faults(dict.fromkeys(lacking))
+    needed = [f"{one.kind} {one.name}" for one in checked if one.kind != "loading"]
+    show([f"{env_id} has what it needs: {', '.join([*needed, 'it loads'])}"])
+    return 0
+
+
+def _fault_object(fault: Any) -> dict[str, str]:
+    return {"where": fault.where, "what": fault.what, "hint": fault.hint}
+
+
+def _loading_faults(env_id: str, env_args: str | None, folder: Path) -> list[Any]:
+    """Why an environment cannot be loaded and its examples read; loads it in a child."""
+    from tui_eval.errors import Fault
+
+    words = [sys.executable, "-m", "tui_eval", "run", env_id, "-m", "demo", "--dry-run", "--json"]
+    words += ["--env-dir-path", str(folder)] + (["-a", env_args] if env_args else [])
+    where = f"environment {env_id}"
+    try:
+        done = subprocess.run(
+            words, capture_output=True, encoding="utf-8", errors="replace", timeout=LOADS_WITHIN_S
+        )
+        told = json.loads(done.stdout)
+    except subprocess.TimeoutExpired:
+        return [Fault(where, f"it did not load within {LOADS_WITHIN_S:.0f} s")]
+    except ValueError:
+        last = (done.stderr.strip().splitlines() or [f"its process ended with {done.returncode}"])[
+            -1
+        ]
+        return [Fault(where, f"it does not load: {last}")]
+    return [
+        Fault(one["where"], one["what"], one.get("hint") or "") for one in told.get("faults", ())
+    ]

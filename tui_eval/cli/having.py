@@ -1,0 +1,184 @@
+"""Whether this machine has what an environment needs."""
+
+from __future__ import annotations
+
+import importlib.metadata
+import importlib.util
+import os
+import tomllib
+import urllib.error
+import urllib.request
+from collections.abc import Iterable, Iterator
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from packaging.requirements import InvalidRequirement, Requirement
+from packaging.utils import canonicalize_name
+
+from tui_eval.environments.finding import FoundEnvironment
+from tui_eval.environments.needs import Need
+from tui_eval.errors import Fault
+
+WITHIN_S = 5.0
+_CALLED = {
+    "Crypto": "pycryptodome",
+    "PIL": "pillow",
+    "attr": "attrs",
+    "bs4": "beautifulsoup4",
+    "cv2": "opencv-python",
+    "dateutil": "python-dateutil",
+    "docx": "python-docx",
+    "dotenv": "python-dotenv",
+    "faiss": "faiss-cpu",
+    "fitz": "pymupdf",
+    "git": "gitpython",
+    "serial": "pyserial",
+    "skimage": "scikit-image",
+    "sklearn": "scikit-learn",
+    "yaml": "pyyaml",
+}
+"""What installs modules whose packages are called otherwise."""
+_OURS = ("tui-eval", "verifiers")
+
+
+class Checked(NamedTuple):
+    """One need, and why this machine does not meet it; empty where it does.
+
+    Args:
+        kind: That of the need, `dependency` or `loading`.
+        how: What to do.
+    """
+
+    kind: str
+    name: str
+    place: str
+    why: str = ""
+    how: str = ""
+
+    @property
+    def fault(self) -> Fault | None:
+        """The same as a fault; None where nothing lacks."""
+        what = f"{self.kind} {self.name}: {self.why}"
+        return Fault(self.place, what, self.how) if self.why and self.kind != "loading" else None
+
+    def object(self) -> dict[str, Any]:
+        """The same as plain JSON data."""
+        known = {"kind": self.kind, "name": self.name, "place": self.place, "has": not self.why}
+        return {**known, "why": self.why or None, "how": self.how or None}
+
+
+def check_needs(needs: Iterable[Need], found: FoundEnvironment) -> list[Checked]:
+    """Whether each need is met, and the dependencies of the environment's own project."""
+    project = _project_of(found)
+    wanted = [] if project is None else list(_dependencies(project))
+    by_name = {str(canonicalize_name(one.name)): str(one) for one, _ in wanted}
+    checked = [_CHECKS[need.kind](need, by_name) for need in needs]
+    said = {one.how for one in checked if one.how}
+    return checked + [one for one in _unmet(wanted, project) if one.how not in said]
+
+
+def _project_of(found: FoundEnvironment) -> Path | None:
+    if found.origin != "local" or found.path is None:
+        return None
+    above = list(found.path.parents)[:3]
+    return next(
+        (one / "pyproject.toml" for one in above if (one / "pyproject.toml").is_file()), None
+    )
+
+
+def _dependencies(project: Path) -> Iterator[tuple[Requirement, int]]:
+    """What a project's dependencies ask for here, with their lines."""
+    try:
+        text = project.read_text("utf-8-sig")
+        listed = tomllib.loads(text).get("project", {}).get("dependencies", [])
+    except (OSError, ValueError, AttributeError):
+        return
+    lines = text.splitlines()
+    for one in listed if isinstance(listed, list) else ():
+        try:
+            wanted = Requirement(str(one))
+        except InvalidRequirement:
+            continue
+        if wanted.marker is None or wanted.marker.evaluate():
+            yield wanted, next((n for n, line in enumerate(lines, 1) if str(one) in line), 1)
+
+
+def _unmet(wanted: Iterable[tuple[Requirement, int]], project: Path | None) -> Iterator[Checked]:
+    for one, line in wanted:
+        if canonicalize_name(one.name) in _OURS:
+            continue
+        place, how = f"{project}:{line}", f"Install it: pip install '{one}'"
+        try:
+            there = importlib.metadata.version(one.name)
+        except importlib.metadata.PackageNotFoundError:
+            yield Checked("dependency", one.name, place, "it is not installed", how)
+            continue
+        fits = one.specifier.contains(there, prereleases=True)
+        why = "" if fits else f"{there} is installed, and it asks for {one.specifier}"
+        yield Checked("dependency", one.name, place, why, "" if fits else how)
+
+
+def _package(need: Need, wanted: dict[str, str]) -> Checked:
+    try:
+        if importlib.util.find_spec(need.name) is not None:
+            return Checked(*need[:3])
+    except (ImportError, ValueError):
+        pass
+    name = need.install or _CALLED.get(need.name, need.name.replace("_", "-"))
+    name = wanted.get(canonicalize_name(name), name)
+    return Checked(*need[:3], "it is not installed", f"Install it: pip install '{name}'")
+
+
+def _key(need: Need, wanted: dict[str, str]) -> Checked:
+    if os.environ.get(need.name):
+        return Checked(*need[:3])
+    how = f"export {need.name}=..., or a line of .env here"
+    return Checked(*need[:3], "this variable is not set", how)
+
+
+def _dataset(need: Need, wanted: dict[str, str]) -> Checked:
+    if any(path.exists() for path in _cached(need.name)):
+        return Checked(*need[:3])
+    endpoint = os.environ.get("HF_ENDPOINT") or "https://huggingface.co"
+    asked = urllib.request.Request(
+        f"{endpoint.rstrip('/')}/api/datasets/{need.name}", headers=_token()
+    )
+    try:
+        urllib.request.urlopen(asked, timeout=WITHIN_S).close()
+    except urllib.error.HTTPError as error:
+        why = f"the hub answers {error.code}: it is not there, or not open to you"
+        return Checked(*need[:3], why, "Log in with `hf auth login`, or set HF_TOKEN")
+    except (OSError, ValueError) as error:
+        why = f"it is not in the cache, and the hub cannot be asked: {error}"
+        return Checked(
+            *need[:3], why, f"With a network: hf download --repo-type dataset {need.name}"
+        )
+    return Checked(*need[:3])
+
+
+def _token() -> dict[str, str]:
+    token = os.environ.get("HF_TOKEN")
+    if not token and importlib.util.find_spec("huggingface_hub") is not None:
+        from huggingface_hub import get_token
+
+        token = get_token()
+    return {"Authorization": f"Bearer {token}"} if token else {}
+
+
+def _cached(name: str) -> Iterator[Path]:
+    """Where the cache of the hub has a dataset."""
+    home = Path(os.environ.get("HF_HOME") or Path.home() / ".cache" / "huggingface")
+    yield home / "hub" / f"datasets--{name.replace('/', '--')}"
+    yield home / "datasets" / name.replace("/", "___")
+
+
+def _address(need: Need, wanted: dict[str, str]) -> Checked:
+    from tui_eval.engine.preparing.reaching import unreachable
+
+    faults = unreachable(need.name)
+    if not faults:
+        return Checked(*need[:3])
+    return Checked(*need[:3], faults[0].what, "Start the server, or check the network")
+
+
+_CHECKS = {"package": _package, "key": _key, "dataset": _dataset, "address": _address}
