@@ -98,7 +98,7 @@ def test_what_the_metadata_does_not_tell_is_named_all_at_once(
     old = written(program.folder / "older", [row(0)], **lacking)
     done = go_on(program, old)
     assert done.code == 2, done
-    for said in ("no base_url. Give it with -b URL", "no key_var", "no rollouts_per_example",
+    for said in ("no base_url. Give it with -b URL, -p", "no key_var", "no rollouts_per_example",
                  "no env_args. Give them with -a", "no sampling_args"):  # fmt: skip
         assert said in done.err
     assert sorted(path.name for path in old.path.iterdir()) == ["metadata.json", "results.jsonl"]
@@ -124,6 +124,40 @@ def test_examples_that_are_others_now_are_refused_or_accepted(
     assert not fault_server.requests
     accepted = go_on(program, old, "--accept-changes")
     assert accepted.code == 0 and len(old.rows) == 4, accepted
+
+
+def test_an_alias_of_the_registry_tells_url_and_key(
+    program: Program, fault_server: FaultServer
+) -> None:
+    program.environment("kept", ENV)
+    fault_server.script(CHAT, [Reply(body=chat_answer("yes"))])
+    url = f"{fault_server.url}/v1"
+    (program.folder / "configs").mkdir()
+    (program.folder / "configs" / "endpoints.toml").write_text(
+        f'[[endpoint]]\nendpoint_id = "mine"\nmodel = "m"\nurl = "{url}"\nkey = "MY_KEY"\n'
+    )
+    program.env["MY_KEY"] = "sk-mine"
+    old = written(program.folder / "old", [row(0)])
+    told = written(program.folder / "told", [row(0)], base_url=f"{url}/")
+    assert go_on(program, old, "-m", "mine").code == 0
+    done = go_on(program, told)
+    assert (done.code, len(told.rows)) == (0, 4), done
+    sent = [request.headers.get("Authorization") for request in fault_server.requests]
+    assert sent == ["Bearer sk-mine"] * 6
+
+
+def test_a_file_of_evaluations_names_one(program: Program, others: Run) -> None:
+    (program.folder / "two.toml").write_text(
+        f'model = "m"\napi_base_url = "{others.metadata["base_url"]}"\n'
+        "num_examples = 4\nrollouts_per_example = 1\n"
+        '[[eval]]\nenv_id = "kept"\ntemperature = 0.7\nresume = "old"\n'
+        '[[eval]]\nenv_id = "kept"\n'
+    )
+    done = program.run("two.toml", "-d")
+    assert done.code == 2 and "sampling_args.temperature is 0.7" in done.err, done
+    done = program.run("two.toml", "-d", "--accept-changes")
+    assert done.code == 0 and len(others.rows) == 4, done
+    assert "has no effect" not in done.err
 
 
 def test_rows_that_could_not_stay_are_refused_and_nothing_is_written(

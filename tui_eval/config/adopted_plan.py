@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any
 from urllib.parse import urlsplit
 
+from tui_eval.config.endpoints import DEFAULT_TYPE, read_registry, registry_path
 from tui_eval.config.plan import RunPlan, read_plan
 from tui_eval.config.providers import PROVIDER_TABLE, Provider
 from tui_eval.config.typed_url import is_on_this_machine
@@ -17,13 +18,12 @@ from tui_eval.runs.formats.recognising import Format
 from tui_eval.runs.layout import RESULTS, RunDir, is_unsaved
 
 _ADDED_TO = (Format.OURS, Format.VERIFIERS)
-_OTHER = Provider("", "")
 _NO_URL = ("base_url", "")
 _SAMPLING = ("sampling_args", "max_tokens", "temperature")
 _GIVE = {
     "env_id": "Name the environment before --resume",
     "model": "Give it with -m",
-    "base_url": "Give it with -b URL",
+    "base_url": "Give it with -b URL, -p PROVIDER or -m ALIAS",
     "key_var": "Name the variable of the endpoint's key with -k VAR; -k '' sends none",
     "num_examples": "Give it with -n",
     "rollouts_per_example": "Give it with -r",
@@ -55,21 +55,20 @@ def plan_to_go_on_with(
         what = f"a {format.value} file holds no rollouts that a run could go on after"
         raise RefusedError([Fault(str(run.results), what, "Start a new run")])
     facts = read_facts(run, format)
-    url = str(facts.get("base_url") or typed.get("api_base_url") or "")
-    provider = _provider_of(url)
+    url, key_var, client_type = _served_at(facts, typed)
     examples, rollouts = asked_shape(facts)
     known = {
         "env_id": facts.get("env_id") or facts.get("env") or env_id,
         "model": facts.get("model") or typed.get("model"),
         "base_url": url,
-        "key_var": typed.get("api_key_var", _key_of(url, provider)),
+        "key_var": typed.get("api_key_var", key_var),
         "num_examples": examples or typed.get("num_examples"),
         "rollouts_per_example": rollouts or typed.get("rollouts_per_example"),
         "env_args": facts.get("env_args", typed.get("env_args")),
         "sampling_args": _sampling(facts, typed),
     }
     _refuse_gaps(run, known, wrong)
-    kind: Any = typed.get("api_client_type") or (provider or _OTHER).client_type
+    kind: Any = typed.get("api_client_type") or client_type
     return RunPlan(
         **{**known, "env_args": dict(mapping(known["env_args"]))},
         alias=str(known["model"]),
@@ -94,11 +93,29 @@ def _refuse_gaps(run: RunDir, known: Mapping[str, Any], wrong: Sequence[Fault]) 
         raise RefusedError([*wrong, *faults])
 
 
-def _key_of(url: str, provider: Provider | None) -> str | None:
-    """The variable with the key that goes to a URL; None where nobody can know."""
+def _served_at(facts: Mapping[str, Any], typed: Mapping[str, Any]) -> tuple[str, str | None, str]:
+    """Where the model is served, the variable with the key, and the protocol.
+
+    A URL that is told or typed has the key that the registry or a provider's name gives for it;
+    where there is none, an alias or a provider that was typed has one.
+
+    Returns:
+        The URL is empty, and the variable None, where nobody can know it.
+    """
+    registry, _ = read_registry(registry_path(typed.get("endpoints_path")))
+    url = str(facts.get("base_url") or typed.get("api_base_url") or "")
+    if not url and typed.get("provider"):
+        url = PROVIDER_TABLE[typed["provider"]].url
+    if not url and (replicas := registry.get(typed.get("endpoint_id") or typed.get("model") or "")):
+        urls = ",".join(one.url for one in replicas)
+        return urls, replicas[0].key_var, replicas[0].client_type
+    for one in (one for replicas in registry.values() for one in replicas):
+        if url and one.url.rstrip("/") == url.rstrip("/"):
+            return url, one.key_var, one.client_type
+    provider = _provider_of(url)
     if provider is not None:
-        return provider.key_var
-    return "" if is_on_this_machine(url) else None
+        return url, provider.key_var, provider.client_type
+    return url, "" if is_on_this_machine(url) else None, DEFAULT_TYPE
 
 
 def _provider_of(url: str) -> Provider | None:

@@ -223,7 +223,16 @@ def _tell_apart(evaluations: Sequence[Evaluation]) -> None:
 
 
 def _without_effect(evaluations: Sequence[Evaluation]) -> list[Notice]:
-    """One sentence for each setting that was set and does nothing."""
+    """One sentence for each setting that was set and does nothing.
+
+    What was typed once for several evaluations does something where it does for one of them.
+    """
+    acting = {
+        (name, one.settings[name].source)
+        for one in evaluations
+        for name, needed in _NEEDS
+        if one.settings[needed].value
+    }
     told: dict[str, str] = {}
     for settings in (one.settings for one in evaluations):
         server = settings["disable_env_server"]
@@ -234,7 +243,8 @@ def _without_effect(evaluations: Sequence[Evaluation]) -> list[Notice]:
         if settings["examples"].value and typed.startswith("-"):
             told["examples"] = f"{typed} has no effect beside --examples"
         for name, needed in _NEEDS:
-            if settings[name].source != BUILT_IN and not settings[needed].value:
+            source = settings[name].source
+            if source != BUILT_IN and not settings[needed].value and (name, source) not in acting:
                 what = f"{settings[name].where(name)} has no effect without {needed}"
                 told.setdefault(name, what)
     return [warning(text) for text in told.values()]
