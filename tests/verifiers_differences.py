@@ -12,7 +12,6 @@ _EMPTY = "a message with tool calls alone has an empty text; there none"
 _UNPARSED = "arguments that are no JSON object go back in one; there as they came"
 _NO_TOOL = "a tool that is not there is an error of its own type; there KeyError"
 _TASK = "rows built late are of the task `default`; there of the environment's name"
-_GYM = "the step that ends an episode ends the rollout; there the model is asked once more"
 _SEED = "a row says its seed; there it does not"
 
 KNOWN = {
@@ -28,8 +27,6 @@ KNOWN = {
     r"(typed-desk|ledger-accounts)\.requests\.messages\.tool_calls\.arguments": _UNPARSED,
     r"ledger-accounts\.rows\.completion\.content": _NO_TOOL,
     r"river-names\.rows\.task": _TASK,
-    r"(lift|counting)-gym\.(requests|rows\.completion|rows\.stop_condition)": _GYM,
-    r"(lift|counting)-gym\.rows\.metrics\.(num_turns|steps)": _GYM,
     r"(lift|counting)-gym\.rows\.info\.gym_seed": _SEED,
 }
 """A pattern of places, and the reason. One that is equal in all of its places is left out."""

@@ -73,7 +73,7 @@ def env_with(env_cls: Any = Counter, **kwargs: Any) -> vf.GymEnv:
 
 
 async def play(env: vf.GymEnv, *answers: Any, row: dict[str, Any] | None = None) -> vf.State:
-    client = StubClient(*[answer(text) if isinstance(text, str) else text for text in answers])
+    client = StubClient(*[answer(text) for text in (*answers, "seen")])
     state = await env.rollout(row or env.get_eval_dataset()[0], client, "m", {})
     await env.rubric.score_rollout(state)
     return state
@@ -83,24 +83,31 @@ def said(state: vf.State) -> list[str]:
     return [str(message.content) for message in state["completion"]]
 
 
+def last_seen(state: vf.State) -> str:
+    """What the model saw last; an episode that is over says so below it."""
+    return [str(one.content) for one in state["completion"] if one.role == "user"][-1]
+
+
 async def test_an_episode_is_played_and_its_rewards_are_summed(made, recorder: Recorder):
     env = env_with(system_prompt="Count.", env_kwargs={"target": 3}, num_eval_episodes=1)
-    state = await play(env, "add 1", "add 1", "1", "never asked for")
+    state = await play(env, "add 1", "add 1", "1")
     assert state["error"] is None
     assert [m.content for m in state["prompt"]] == ["Count.", "x=0"]
-    assert said(state) == ["add 1", "x=1", "add 1", "x=2", "1", "x=3"]
-    assert [step["reward"] for step in state["trajectory"]] == [0.25, 0.25, 1.0]
+    over = "x=3\nEpisode already ended."
+    assert said(state) == ["add 1", "x=1", "add 1", "x=2", "1", over, "seen"]
+    assert [step["reward"] for step in state["trajectory"]] == [0.25, 0.25, 1.0, 1.5]
     assert state["trajectory"][1]["extras"]["gym_info"] == {"x": 2}
     assert state["gym_done"] is True and state["gym_truncated"] is False
     assert state["reward"] == 1.5
-    assert state["metrics"] == {"sum_step_rewards": 1.5, "num_turns": 3.0}
-    assert recorder.messages[-1].content == "x=3"
+    assert state["metrics"] == {"sum_step_rewards": 1.5, "num_turns": 4.0}
+    assert state["stop_condition"] == "is_done"
+    assert recorder.messages[-1].content == "seen"
 
 
 async def test_older_environments_are_played_too():
     state = await play(env_with(OldCounter, num_eval_episodes=1), "2", "2")
     assert state["error"] is None
-    assert said(state)[-1] == "x=4"
+    assert last_seen(state).startswith("x=4")
     assert state["reward"] == 1.25
 
 
@@ -141,18 +148,29 @@ async def test_a_blocking_step_does_not_hold_the_loop_and_is_over_before_close(m
     assert (made[0].x, made[0].closed) == (3, 1)
 
 
-async def test_an_episode_has_at_most_so_many_steps_and_the_last_one_counts():
-    env = env_with(max_episode_steps=2, num_eval_episodes=1)
+async def test_an_episode_has_at_most_so_many_answers_of_which_the_last_is_not_played():
+    env = env_with(max_episode_steps=3, num_eval_episodes=1)
     state = await play(env, "1", "1")
-    assert [step["reward"] for step in state["trajectory"]] == [0.25, 0.25]
-    assert said(state)[-1] == "x=2"
-    assert state["gym_done"] is False
-    assert state["is_completed"] is True
+    assert [step["reward"] for step in state["trajectory"]] == [0.25, 0.25, 0.5]
+    assert last_seen(state) == "x=2"
+    assert (state["gym_done"], state["stop_condition"]) == (False, "max_turns_reached")
+
+
+async def test_an_action_is_what_the_parser_takes_out_of_an_answer():
+    env = env_with(parser=vf.XMLParser(["move"], answer_field="move"), num_eval_episodes=1)
+    state = await play(env, "7 or 8? <move>3</move>")
+    assert last_seen(state).startswith("x=3")
+
+
+def test_rows_are_given_as_datasets_too():
+    env = vf.GymEnv(Counter, num_train_episodes=2, num_eval_episodes=0)
+    train, evaluation = env.gym_to_hf()
+    assert train["question"][0] == "x=0" and len(train) == 2 and evaluation is None
 
 
 async def test_an_action_that_cannot_be_read_ends_the_episode():
     state = await play(env_with(num_eval_episodes=1), "1", "nothing")
-    assert said(state)[-1] == "Action Parsing Error: ValueError: no number in 'nothing'"
+    assert last_seen(state) == "Action Parsing Error: no number in 'nothing'"
     assert state["error"] is None
     assert state["gym_done"] is True
     assert state["reward"] == 0.25
@@ -242,7 +260,7 @@ async def test_observations_are_rendered_by_function_or_method():
             return len(text)
 
     state = await play(Shown(Counter, num_eval_episodes=1), "four")
-    assert (state["prompt"][-1].content, said(state)[-1]) == ("<x=0>", "<x=4>")
+    assert state["prompt"][-1].content == "<x=0>" and last_seen(state).startswith("<x=4>")
     env = env_with(obs_to_text=str.upper, num_eval_episodes=1)
     assert (await play(env, "3"))["prompt"][-1].content == "X=0"
 
@@ -276,7 +294,7 @@ async def test_a_gymnasium_environment_is_played_by_its_id():
     env = env_with("FrozenLake-v1", env_kwargs={"is_slippery": False}, num_eval_episodes=1)
     state = await play(env, *"112122")
     assert state["error"] is None
-    assert said(state)[-1] == "15"
+    assert last_seen(state).startswith("15")
     assert state["reward"] == 1.0
 
 
@@ -319,4 +337,5 @@ def test_the_program_runs_it(program: Program):
     assert len(rows) == 6
     assert all(row["error"] is None for row in rows)
     assert sum(row["reward"] for row in rows) > 0
-    assert rows[0]["completion"][-1]["role"] == "user"
+    assert {row["stop_condition"] for row in rows} <= {"is_done", "max_turns_reached"}
+    assert rows[0]["completion"][-1]["role"] == "assistant"

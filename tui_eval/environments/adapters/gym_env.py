@@ -4,19 +4,32 @@ from __future__ import annotations
 
 import asyncio
 import inspect
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from functools import partial
 from pathlib import Path
 from typing import Any, Protocol, TypeAlias
 
-from tui_eval.environments.decorators import cleanup
+from tui_eval.environments.datasets.example_table import ExampleTable
+from tui_eval.environments.decorators import cleanup, stop
 from tui_eval.environments.multi_turn import MultiTurnEnv
 from tui_eval.messages import Messages, UserMessage, text_of
+from tui_eval.parsers.parser import Parser
 from tui_eval.rubrics.rubric import Rubric
 from tui_eval.state import State
 
 Maker: TypeAlias = Callable[..., Any]
+ResetOut: TypeAlias = Any
+"""What `reset` returns: the observation, or a tuple of observation and info."""
+StepOut: TypeAlias = (
+    tuple[Any, float, bool, bool, dict[str, Any]] | tuple[Any, float, bool, dict[str, Any]]
+)
+"""What `step` returns, in its newer and its older form."""
+
+UNLIMITED = 1000
+"""Answers of an episode whose steps nobody limits."""
+OVER = "Episode already ended."
+"""Stands under the last observation."""
 
 # Marks the rows that were made here: their question is an observation, of an episode of this seed.
 _SEED = "gym_seed"
@@ -60,25 +73,28 @@ class GymEnv(MultiTurnEnv):
     Every rollout has an instance of its own, which is made, reset, stepped and closed on one thread
     of its own. Each answer is an action: its step's reward goes to `state["trajectory"][-1]
     ["reward"]`, its info to `["extras"]["gym_info"]`. `state["gym_done"]` says whether the episode
-    has ended; then, and after `max_episode_steps`, the last observation ends the rollout. An action
-    that `action_parser` cannot read ends the episode too, and the model is told why. What the
-    environment itself raises is the rollout's error.
+    has ended: the model sees the last observation, answers once more, and that ends the rollout
+    (`is_done`). An action that `action_parser` cannot read ends the episode too, and the model is
+    told why. What the environment itself raises is the rollout's error.
 
     Args:
         env_cls: Makes an instance: a class, a function, or the id of a gymnasium environment.
         env_kwargs: Given to `env_cls`.
-        action_parser: Makes an action of the text of an answer; without it, it is the text.
+        action_parser: Makes an action of what `parser` takes out of an answer, or else of its text;
+            without it, it is that text.
         obs_to_text: Makes a text of an observation; without it, `str` does. A subclass may define
             a method of this name instead.
         num_train_episodes, num_eval_episodes: How many rows are made where no dataset is given.
             A row's question is the first observation, its answer the seed.
-        max_episode_steps: Most actions of one episode; unlimited where it is None.
+        max_episode_steps: Most answers of one episode, of which the last is not played; 1000 where
+            it is None.
         seed: Seed of the first training episode; each further one, and then those for evaluation,
             have the next.
         env_maker: Another name for `env_cls`.
         rubric: An `EpisodicSumRubric` by default.
-        kwargs: As for `Environment`. With datasets of one's own, the seed is `info["seed"]`, or
-            else the answer, or else `seed` plus the `example_id`.
+        system_prompt, few_shot, parser, message_type, kwargs: As for `Environment`. With datasets
+            of one's own, the seed is `info["seed"]`, or else the answer, or else `seed` plus the
+            `example_id`.
 
     Raises:
         TypeError: Neither `env_cls` nor `env_maker` is given.
@@ -95,26 +111,37 @@ class GymEnv(MultiTurnEnv):
         num_eval_episodes: int = 20,
         max_episode_steps: int | None = None,
         seed: int = 0,
-        env_maker: Maker | str | None = None,
+        system_prompt: str | None = None,
+        few_shot: Sequence[Any] | None = None,
+        parser: Parser | None = None,
         rubric: Rubric | None = None,
+        message_type: str = "chat",
+        env_maker: Maker | str | None = None,
         **kwargs: Any,
     ) -> None:
         maker = env_cls if env_cls is not None else env_maker
         if maker is None:
             raise TypeError("GymEnv needs an env_cls: a class, a function, or a gymnasium id")
-        self.env_maker = _gymnasium_maker(maker) if isinstance(maker, str) else maker
+        self.env_cls = _gymnasium_maker(maker) if isinstance(maker, str) else maker
         self.env_kwargs = dict(env_kwargs or {})
-        self.max_episode_steps = max_episode_steps
+        self.num_train_episodes = num_train_episodes
+        self.num_eval_episodes = num_eval_episodes
+        self.message_type = message_type
         self.seed = seed
         if action_parser is not None:
             self.action_parser = action_parser  # type: ignore[assignment, method-assign]
-        if obs_to_text is not None:
-            self.obs_to_text = obs_to_text  # type: ignore[assignment, method-assign]
+        self.obs_to_text_fn = obs_to_text
         kwargs |= self._datasets(kwargs, num_train_episodes, num_eval_episodes)
         if rubric is None:
-            parser = kwargs.get("parser")
             rubric = EpisodicSumRubric() if parser is None else EpisodicSumRubric(parser=parser)
-        super().__init__(rubric=rubric, **kwargs)
+        super().__init__(
+            rubric=rubric,
+            system_prompt=system_prompt,
+            few_shot=few_shot,
+            parser=parser,
+            message_type=message_type,
+            **{"max_turns": max_episode_steps or UNLIMITED, **kwargs},
+        )
 
     def action_parser(self, text: str) -> Any:
         """Makes an action of the text of an answer."""
@@ -122,17 +149,30 @@ class GymEnv(MultiTurnEnv):
 
     def obs_to_text(self, obs: Any) -> str:
         """Makes a text of an observation."""
-        return str(obs)
+        return str(obs) if self.obs_to_text_fn is None else self.obs_to_text_fn(obs)
+
+    def wrap_response(self, text: str) -> Messages:
+        """The messages that say what is seen."""
+        return [UserMessage(content=text)]
+
+    def gym_to_hf(self) -> tuple[Any, Any]:
+        """The rows of the training episodes and of those for evaluation, None where there are none.
+
+        Returns:
+            Hugging Face `Dataset`s where `datasets` is installed, else tables.
+        """
+        train, evaluation = self.num_train_episodes, self.num_eval_episodes
+        rows = self._rows(self.seed, train), self._rows(self.seed + train, evaluation)
+        return _dataset(rows[0]), _dataset(rows[1]) if rows[1] else None
 
     async def setup_state(self, state: State) -> State | None:
         """Makes an instance and begins the episode; the prompt ends with its first observation."""
         state["gym_done"] = False
         state["gym_truncated"] = False
-        state["gym_steps"] = 0
         # One thread an instance: many are bound to the thread that made them.
         thread = state["gym_thread"] = ThreadPoolExecutor(1, thread_name_prefix="gym")
         out = await _on(thread, self._begin, state)
-        obs, state["gym_info"] = _observation(out)
+        obs, state["gym_info"] = normalize_reset(out)
         first = UserMessage(content=self.obs_to_text(obs))
         prompt: Messages = state["prompt"]
         if not prompt or prompt[-1].role not in ("user", "text"):
@@ -144,34 +184,39 @@ class GymEnv(MultiTurnEnv):
     async def env_response(self, messages: Messages, state: State, **kwargs: Any) -> Any:
         """Takes the step that the last answer asks for, and says what is seen then."""
         try:
-            action = self.action_parser(text_of(messages[-1].get("content")))
+            action = self.action_parser(self._answer_in(messages))
         except Exception as error:
             state["gym_done"] = True
-            said = f"Action Parsing Error: {type(error).__name__}: {error}"
-        else:
-            said = await self._step(action, state)
-        response = [UserMessage(content=said)]
-        if state["gym_done"] or state["gym_steps"] == self.max_episode_steps:
-            state["final_env_response"] = response
-        return response
+            state["trajectory"][-1]["reward"] = 0.0
+            return self.wrap_response(f"Action Parsing Error: {error}")
+        return self.wrap_response(await self._step(action, state))
+
+    def _answer_in(self, messages: Messages) -> str:
+        found = self.parser.parse_answer(messages)
+        return text_of(messages[-1].get("content")) if found is None else found
+
+    @stop
+    async def is_done(self, state: State) -> bool:
+        """Whether the episode has ended, and the model has seen it."""
+        return bool(state.get("gym_done"))
 
     def _begin(self, state: State) -> Any:
-        gym = state["gym_env"] = self.env_maker(**self.env_kwargs)
+        gym = state["gym_env"] = self.env_cls(**self.env_kwargs)
         return _reset(gym, self._seed_of(state))
 
     async def _step(self, action: Any, state: State) -> str:
         out = await _on(state["gym_thread"], state["gym_env"].step, action)
-        obs, reward, terminated, truncated, info = _five(out)
-        state["gym_steps"] += 1
+        obs, reward, terminated, truncated, info = normalize_step(out)
         state["gym_done"] = terminated or truncated
         state["gym_truncated"] = truncated
         last = state["trajectory"][-1]
         last["reward"] = reward
         last["extras"]["gym_info"] = info
-        return self.obs_to_text(obs)
+        seen = self.obs_to_text(obs)
+        return f"{seen}\n{OVER}" if state["gym_done"] else seen
 
     @cleanup
-    async def close_gym_env(self, state: State) -> None:
+    async def cleanup_env(self, state: State) -> None:
         """Closes the rollout's instance."""
         thread = state.pop("gym_thread", None)
         if thread is not None:
@@ -210,7 +255,7 @@ class GymEnv(MultiTurnEnv):
     def _with_questions(self, source: Iterable[Mapping[str, Any]]) -> list[dict[str, Any]]:
         """Rows that have no messages get the first observation of their episode for a question."""
         key = "prompt" if self.message_type == "completion" else "question"
-        gym = self.env_maker(**self.env_kwargs)
+        gym = self.env_cls(**self.env_kwargs)
         rows = []
         try:
             for place, given in enumerate(source):
@@ -218,13 +263,21 @@ class GymEnv(MultiTurnEnv):
                 rows.append(row)
                 if not row.get("prompt") and not row.get("question"):
                     seed = self._seed_of(row)
-                    obs, _ = _observation(_reset(gym, seed))
+                    obs, _ = normalize_reset(_reset(gym, seed))
                     row.pop("prompt", None)
                     row |= {key: self.obs_to_text(obs), "info": {**(row.get("info") or {})}}
                     row["info"][_SEED] = seed
         finally:
             _close(gym)
         return rows
+
+
+def _dataset(rows: list[dict[str, Any]]) -> Any:
+    table = ExampleTable(rows)
+    try:
+        return table.to_hf()
+    except ImportError:
+        return table
 
 
 def _gymnasium_maker(env_id: str) -> Maker:
@@ -260,14 +313,14 @@ def _close(gym: Any) -> None:
         gym.close()
 
 
-def _observation(out: Any) -> tuple[Any, Any]:
+def normalize_reset(out: Any) -> tuple[Any, Any]:
     """Observation and info of a reset that may return the observation alone."""
-    if isinstance(out, tuple) and len(out) == 2 and isinstance(out[1], Mapping):
+    if isinstance(out, tuple) and len(out) == 2:
         return out
     return out, {}
 
 
-def _five(out: Any) -> tuple[Any, float, bool, bool, Any]:
+def normalize_step(out: Any) -> tuple[Any, float, bool, bool, Any]:
     """A step's result in its newer form.
 
     Raises:
