@@ -27,7 +27,8 @@ class State(dict[str, Any]):
     before a model which has not answered them yet; `cleaned_up`, whether cleanup handlers ran;
     `failed_at`, the stage at which `state["error"]` was raised, where one was going on;
     `token_kinds`, what of the tokens that it has used was of which kind; `models`, calls by the
-    name of the model that answered, where it is not the one asked for.
+    name of the model that answered, where it is not the one asked for; `metric_error`, what a
+    metric that counts nothing has raised, while the rollout is scored.
 
     Args:
         args, kwargs: As for `dict`; `input` is the row that the rollout belongs to.
@@ -50,6 +51,7 @@ class State(dict[str, Any]):
         self.failed_at: Stage | None = None
         self.token_kinds: Kinds = ()
         self.models: dict[str, int] = {}
+        self.metric_error: BaseException | None = None
 
     def __getitem__(self, key: str) -> Any:
         if key in _FORWARDED:

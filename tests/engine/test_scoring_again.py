@@ -23,7 +23,7 @@ SHAKY = """
         "bug": KeyError("answer"),
     }
 
-    def load_environment(kind="infra", grouped=False, always=False):
+    def load_environment(kind="infra", grouped=False, always=False, weight=1.0):
         def shaky(completion, task):
             if always or times("shaky") == 1:
                 raise RAISED[kind]
@@ -33,8 +33,9 @@ SHAKY = """
             return [0.5] * len(completions)
 
         funcs = [shaky, together] if grouped else [shaky]
+        weights = [weight] * len(funcs)
         rows = [{"question": "?"}]
-        return vf.SingleTurnEnv(dataset=rows, rubric=vf.Rubric(funcs=funcs))
+        return vf.SingleTurnEnv(dataset=rows, rubric=vf.Rubric(funcs=funcs, weights=weights))
 """
 
 
@@ -86,4 +87,26 @@ def test_retries_come_to_an_end(shaky: Program, fault_server: FaultServer) -> No
     assert done.code == 3, done
     (row,) = shaky.only_run().rows
     assert "the sandbox is away" in row["error_chain"]
+    assert shaky.only_run().log.count("runs again in") == 1
+
+
+def test_a_metric_that_counts_nothing_is_tried_again_as_well(
+    shaky: Program, fault_server: FaultServer
+) -> None:
+    args = at(fault_server, '{"weight": 0.0}', "-r", "1", "--max-retries", "1")
+    done = shaky.run(*args)
+    assert done.code == 0, done
+    (row,) = shaky.only_run().rows
+    assert (row["metrics"]["shaky"], row["tui_eval"]["scores"][0]["error"]) == (1.0, None)
+    assert len(fault_server.requests) == 1
+
+
+def test_a_metric_that_fails_to_the_end_leaves_the_reward(
+    shaky: Program, fault_server: FaultServer
+) -> None:
+    args = at(fault_server, '{"weight": 0.0, "always": true}', "-r", "1", "--max-retries", "1")
+    done = shaky.run(*args)
+    assert done.code == 0, done
+    (row,) = shaky.only_run().rows
+    assert (row["metrics"]["shaky"], row["error"], row["reward"]) == (None, None, 0.0)
     assert shaky.only_run().log.count("runs again in") == 1

@@ -22,7 +22,7 @@ from tui_eval.engine.limiting.limits import Held, Limits
 from tui_eval.engine.passing import may_pass
 from tui_eval.engine.preparing.examples import Examples
 from tui_eval.engine.seam.hub import Hub
-from tui_eval.engine.unscored import Unscored
+from tui_eval.engine.unscored import Unscored, fault_of
 from tui_eval.engine.watch import RolloutWatch
 from tui_eval.environments.one_rollout import GoesOn, broken_state, lead, score
 from tui_eval.error_classes import class_at
@@ -246,7 +246,7 @@ class Rollouts:
         retries_left = self._work.max_retries - (watch.attempt - 1) - tries
         if retries_left <= 0 or watch.cancelled is not None:
             return False
-        return may_pass(state.get("error")) and not self._work.out_of_budget()
+        return may_pass(fault_of(state)) and not self._work.out_of_budget()
 
     async def _sleep(self, watch: RolloutWatch, state: State, tries: int = 0) -> None:
         """Waits a while before a rollout that errored is generated or scored again.
@@ -254,7 +254,7 @@ class Rollouts:
         Args:
             tries: How often it was scored again.
         """
-        error = state.get("error")
+        error = fault_of(state)
         pause = min(2.0 ** (watch.attempt - 1 + tries), LONGEST_BACKOFF_S)
         pause *= 0.75 + random.random() / 2
         log.warning("%s: %s; runs again in %.1f s", watch, ErrorChain(error), pause)
@@ -295,6 +295,13 @@ class Rollouts:
 
     async def _score(self, watch: RolloutWatch, states: list[State]) -> None:
         """Scores rollouts; what failed for infrastructure is scored again, with its group."""
+        try:
+            await self._score_until_it_holds(watch, states)
+        finally:
+            for state in states:
+                state.metric_error = None  # its frames hold what nobody needs any more
+
+    async def _score_until_it_holds(self, watch: RolloutWatch, states: list[State]) -> None:
         ready = [Unscored(state) for state in states if state.get("error") is None]
         await self._score_once(watch, states)
         for tries in range(self._work.max_retries):

@@ -29,6 +29,12 @@ class Unscored:
     def restore(self) -> None:
         """Takes back what scoring has left, but what reward functions kept for themselves."""
         self.state["error"] = None
-        self.state.failed_at = None
+        self.state.failed_at = self.state.metric_error = None
         for step, key in self._open:
             step[key] = None
+
+
+def fault_of(state: State) -> Any:
+    """What went wrong with a rollout: its error, or that of a metric that counts nothing."""
+    error = state.get("error")
+    return state.metric_error if error is None else error

@@ -331,6 +331,7 @@ def _record(state: State, one: _Named, score: float | Failure, output: str) -> N
         record["error"] = score.text
         if not weight:
             state["metrics"][name] = math.nan
+            state.metric_error = score.error
         elif state.get("error") is None:
             error = ScoringError(f"Reward function {name!r} failed: {score.text.splitlines()[0]}")
             error.__cause__ = score.error
