@@ -166,11 +166,19 @@ def test_a_model_that_is_not_listed_is_warned_of_and_asked(
     assert request.json()["model"] == "org/modl"
 
 
-@pytest.mark.parametrize("name", ["openai/served", "served", "gpt-served"])
+@pytest.mark.parametrize(
+    ("name", "variable"),
+    [
+        ("openai/served", "OPENAI_BASE_URL"),
+        ("served", "OPENAI_BASE_URL"),
+        ("gpt-served", "OPENAI_BASE_URL"),
+        ("served", "OPENAI_API_BASE"),
+    ],
+)
 def test_models_of_openai_are_where_its_variable_says(
-    calculator: Program, fault_server: FaultServer, name: str
+    calculator: Program, fault_server: FaultServer, name: str, variable: str
 ) -> None:
-    calculator.env |= {"OPENAI_BASE_URL": f"{fault_server.url}/v1", "OPENAI_API_KEY": "sk-of-it"}
+    calculator.env |= {variable: f"{fault_server.url}/v1", "OPENAI_API_KEY": "sk-of-it"}
     done = agent(calculator, f"{AGENT} --model {name} --limit 1 --no-preflight")
     assert done.code == 0, done
     assert {one.json()["model"] for one in fault_server.requests} == {name.removeprefix("openai/")}

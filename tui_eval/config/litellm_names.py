@@ -46,8 +46,8 @@ PROVIDERS: dict[str, Provider] = {
 }
 """Providers that are known without LiteLLM, by its names."""
 
-OPENAI_URL_VAR = "OPENAI_BASE_URL"
-"""Name of the environment variable with another URL for OpenAI's models."""
+OPENAI_URL_VARS = ("OPENAI_BASE_URL", "OPENAI_API_BASE")
+"""Names of the environment variables with another URL for OpenAI's models; the first one wins."""
 
 _OPENAI = "openai/"
 _NEED_LOGIN = frozenset({"chatgpt", "github_copilot"})
@@ -58,8 +58,8 @@ def name_model(request: Request) -> list[Fault]:
     """Puts URL, key variable and protocol in place of LiteLLM's name of a model.
 
     An alias of the registry stays as it is. A model with a URL is one of OpenAI's protocol there,
-    whose name may say so: `openai/NAME` is NAME. Where `OPENAI_BASE_URL` is set, OpenAI's models
-    are there, and a name without a provider is one of them. The package is imported for other
+    whose name may say so: `openai/NAME` is NAME. Where a variable names a URL for OpenAI's models
+    they are there, and a name without a provider is one of them. The package is imported for other
     providers than those of the table only.
 
     Returns:
@@ -103,7 +103,7 @@ def _near(model: str, aliases: Any) -> str:
 def _in_table(model: str) -> tuple[Provider, str] | None:
     prefix, slash, name = model.partition("/")
     provider = PROVIDERS.get(prefix)
-    url = os.environ.get(OPENAI_URL_VAR)
+    url = next(filter(None, map(os.environ.get, OPENAI_URL_VARS)), None)
     if not slash and url:
         provider, name = PROVIDERS["openai"], model
     if provider is None or not name:
