@@ -99,8 +99,9 @@ class ClientConfig(EndpointClientConfig):
 
     @field_validator("endpoint_configs", mode="before")
     @classmethod
-    def _without_nesting(cls, values: Any) -> Any:
-        return [_replica(value) for value in values] if isinstance(values, list) else values
+    def validate_non_recursive_endpoints(cls, value: Any) -> Any:
+        """Replicas without replicas of their own."""
+        return [_replica(one) for one in value] if isinstance(value, list) else value
 
     def per_endpoint(self) -> list[ClientConfig]:
         """One config for each endpoint, in order: itself, where it has no replicas."""

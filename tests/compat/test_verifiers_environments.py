@@ -292,7 +292,7 @@ def test_an_object_like_those_of_gym(evaluated: Evaluated) -> None:
     rows = evaluated.rows("counting-gym")
     for row in rows:
         assert row["reward"] == pytest.approx(1.5)
-        assert row["metrics"]["num_turns"] == 3
+        assert (row["metrics"]["num_turns"], row["stop_condition"]) == (4, "is_done")
         assert row["prompt"][-1]["content"].startswith("Say something")
 
 

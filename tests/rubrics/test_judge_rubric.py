@@ -18,7 +18,12 @@ from tui_eval.clients.openai_chat import OpenAIChatCompletionsClient
 from tui_eval.errors import ErrorChain, ScoringError
 from tui_eval.messages import SystemMessage, TextMessage, UserMessage
 from tui_eval.parsers.xml_parser import XMLParser
-from tui_eval.rubrics.judge_rubric import JUDGE_PROMPT, JudgeRubric, fill_prompt, question_of
+from tui_eval.rubrics.judge_rubric import (
+    DEFAULT_JUDGE_PROMPT,
+    JudgeRubric,
+    fill_prompt,
+    question_of,
+)
 from tui_eval.runs.row import build_row, encode_row
 from tui_eval.types import ClientConfig
 
@@ -80,7 +85,9 @@ async def test_the_judge_gets_question_answer_and_response(server, kind):
     await rubric_of(server, kind, judge_model="wise").score_rollout(state)
     assert state["error"] is None
     assert state["metrics"] == {"says_yes": 1.0}
-    expected = JUDGE_PROMPT.format(question="What is 6 * 7?", answer="42", response="It is 42.")
+    expected = DEFAULT_JUDGE_PROMPT.format(
+        question="What is 6 * 7?", answer="42", response="It is 42."
+    )
     assert sent(server) == expected
     assert server.requests[0].json()["model"] == "wise"
     assert state["judge_response"] == {expected: "yes"}

@@ -21,6 +21,11 @@ _FUNCTIONS = {
         *("normalize_messages", "sanitize_tool_calls"),
     ),
     "metric_utils": ("compute_pass_at_k",),
+    "openai_helpers": (
+        *("AUTH_ERRORS", "DEFAULT_REASONING_FIELDS", "OpenAIChatMessage", "OpenAIChatMessages"),
+        *("content_to_text", "get_usage_field", "handle_openai_overlong_prompt"),
+        "parse_reasoning_content",
+    ),
     "path_utils": ("is_valid_eval_results_path",),
     "response_utils": ("parse_response_message", "parse_response_tokens"),
     "save_utils": (

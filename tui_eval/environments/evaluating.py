@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeAlias
 
-from tui_eval.environments.datasets.example_table import ExampleTable
+from tui_eval.environments.datasets.example_table import as_dataset
 from tui_eval.environments.datasets.prompt_rules import PromptRules
 from tui_eval.environments.datasets.rollout_inputs import Group, read_groups
 from tui_eval.environments.own_loop import run_to_end
@@ -227,11 +227,7 @@ class Evaluating:
             ValueError: The values of a column have no type in common.
         """
         found = results["outputs"] if isinstance(results, dict) else results
-        table = ExampleTable([dict(row) for row in found])
-        try:
-            return table.to_hf()
-        except ImportError:
-            return table
+        return as_dataset([dict(row) for row in found])
 
 
 def _several(

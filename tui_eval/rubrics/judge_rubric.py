@@ -27,7 +27,7 @@ from tui_eval.types import SamplingArgs
 
 KEY_VARIABLE = "OPENAI_API_KEY"
 
-JUDGE_PROMPT = """\
+DEFAULT_JUDGE_PROMPT = """\
 You compare a response to a question with the correct answer.
 
 Question:
@@ -82,7 +82,7 @@ class JudgeRubric(Rubric):
         judge_client: Any = None,
         judge_model: str = "gpt-4.1-nano",
         judge_sampling_args: SamplingArgs | None = None,
-        judge_prompt: str = JUDGE_PROMPT,
+        judge_prompt: str = DEFAULT_JUDGE_PROMPT,
         **kwargs: Any,
     ) -> None:
         super().__init__(parser=parser, **kwargs)

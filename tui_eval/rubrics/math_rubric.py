@@ -36,7 +36,12 @@ class MathRubric(Rubric):
         max_workers: Most comparisons at once; never more than 2.
         timeout_seconds: What one comparison may take.
         kwargs: As for `Rubric`.
+
+    Attributes:
+        HARD_TIMEOUT_SECONDS: No comparison may take longer, whatever `timeout_seconds` is.
     """
+
+    HARD_TIMEOUT_SECONDS: float = 120.0
 
     def __init__(
         self,
@@ -54,7 +59,9 @@ class MathRubric(Rubric):
         # The limit is that of a comparison alone, without its wait for a thread.
         self.add_reward_func(self.correct_answer, timeout_seconds=math.inf)
 
-    async def correct_answer(self, parser: Parser, completion: Messages, answer: Any) -> float:
+    async def correct_answer(
+        self, parser: Parser, completion: Messages, answer: Any, **kwargs: Any
+    ) -> float:
         """Whether the answer in a completion equals the correct one, as 1 or 0.
 
         Raises:
@@ -67,9 +74,8 @@ class MathRubric(Rubric):
         if response is None or not str(response).strip():
             return 0.0
         _require_math_verify()
-        compare = functools.partial(
-            _COMPARERS.compare, str(answer), str(response), self.timeout_seconds
-        )
+        limit = min(self.timeout_seconds, self.HARD_TIMEOUT_SECONDS)
+        compare = functools.partial(_COMPARERS.compare, str(answer), str(response), limit)
         return float(await self._threads.run(compare))
 
 

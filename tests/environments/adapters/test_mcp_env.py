@@ -56,7 +56,7 @@ async def environment():
 
     yield make
     for env in made:
-        await env.close_servers()
+        await env.cleanup()
 
 
 class HttpServer:
@@ -182,7 +182,7 @@ def test_one_environment_serves_several_loops_and_comes_back_after_teardown():
     assert gone(first)
     second = int(asyncio.run(content(env, "pid")))
     assert second != first
-    asyncio.run(env.close_servers())
+    asyncio.run(env.cleanup())
     assert gone(second)
 
 

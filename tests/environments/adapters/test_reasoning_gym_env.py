@@ -110,4 +110,4 @@ def test_the_program_runs_it(program: Program):
     rows = program.only_run().rows
     assert len(rows) == 6
     assert all(row["error"] is None and row["task"] == "chain_sum" for row in rows)
-    assert {"reasoning_gym_score", "format_reward_func"} <= rows[0]["metrics"].keys()
+    assert {"check_answer_reward_func", "format_reward_func"} <= rows[0]["metrics"].keys()

@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import copy
 import random
 import sys
 from pathlib import Path
@@ -148,7 +149,8 @@ async def test_wordle_has_its_secret_as_the_answer(word_lists):
     assert state["error"] is None
     assert "Feedback:" in state["completion"][1].content
     assert state["reward"] == 1.0
-    one, two = [(await play(env, row, row["answer"]))["ta_env"] for _ in range(2)]
+    assert "ta_env" not in state, "it is let go of"
+    one, two = [copy.deepcopy(env.ta_env, dict(env.shared_memo)) for _ in range(2)]
     assert one.dictionary is two.dictionary
     assert one.state is not two.state
 

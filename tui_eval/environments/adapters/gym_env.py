@@ -10,7 +10,7 @@ from functools import partial
 from pathlib import Path
 from typing import Any, Protocol, TypeAlias
 
-from tui_eval.environments.datasets.example_table import ExampleTable
+from tui_eval.environments.datasets.example_table import as_dataset
 from tui_eval.environments.decorators import cleanup, stop
 from tui_eval.environments.multi_turn import MultiTurnEnv
 from tui_eval.messages import Messages, UserMessage, text_of
@@ -163,7 +163,7 @@ class GymEnv(MultiTurnEnv):
         """
         train, evaluation = self.num_train_episodes, self.num_eval_episodes
         rows = self._rows(self.seed, train), self._rows(self.seed + train, evaluation)
-        return _dataset(rows[0]), _dataset(rows[1]) if rows[1] else None
+        return as_dataset(rows[0]), as_dataset(rows[1]) if rows[1] else None
 
     async def setup_state(self, state: State) -> State | None:
         """Makes an instance and begins the episode; the prompt ends with its first observation."""
@@ -270,14 +270,6 @@ class GymEnv(MultiTurnEnv):
         finally:
             _close(gym)
         return rows
-
-
-def _dataset(rows: list[dict[str, Any]]) -> Any:
-    table = ExampleTable(rows)
-    try:
-        return table.to_hf()
-    except ImportError:
-        return table
 
 
 def _gymnasium_maker(env_id: str) -> Maker:

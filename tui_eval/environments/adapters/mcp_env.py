@@ -61,8 +61,13 @@ class MCPEnv(ToolEnv):
             self._connections.close()
             raise
 
+    @property
+    def mcp_tools(self) -> dict[str, Any]:
+        """The tools of all servers, by their names: async functions."""
+        return {name: tool for name, tool in self.tool_map.items() if isinstance(tool, _RemoteTool)}
+
     @teardown
-    async def close_servers(self) -> None:
+    async def cleanup(self) -> None:
         """Closes the connections, and ends the servers that were started."""
         await self._connections.aclose()
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Mapping, Sequence
 from contextlib import AbstractAsyncContextManager, AsyncExitStack, asynccontextmanager
 from typing import Any, Literal, TextIO
 
@@ -40,6 +40,24 @@ class MCPServerConfig(BaseModel):
     description: str = ""
     prefix: str = ""
     start_timeout: float = Field(default=60.0, gt=0)
+
+    def __init__(
+        self,
+        name: str | None = None,
+        command: str | None = None,
+        args: Sequence[str] | None = None,
+        env: Mapping[str, str] | None = None,
+        description: str = "",
+        **kwargs: Any,
+    ) -> None:
+        """Takes the first five by position too.
+
+        Raises:
+            ValueError: Something is not as it should be; says all that is.
+        """
+        given = {"name": name, "command": command, "args": args, "env": env}
+        given["description"] = description
+        super().__init__(**{n: v for n, v in given.items() if v is not None}, **kwargs)
 
     @model_validator(mode="after")
     def _has_one_address(self) -> MCPServerConfig:

@@ -33,6 +33,8 @@ from tui_eval.types import ToolRecord
 
 logger = logging.getLogger(__name__)
 
+OpenEnvEpisodicSumRubric = EpisodicSumRubric
+
 _RENDERER_KEYWORDS = ("context", "action_schema", "contract", "seed")
 
 
@@ -119,6 +121,13 @@ class OpenEnvEnv(MultiTurnEnv):
         self.openenv_project = project.folder
         self.contract = project.contract
         self.prompt_renderer = prompt_renderer
+        self.num_train_examples = num_train_examples
+        self.num_eval_examples = num_eval_examples
+        self.seed = seed
+        self.startup_timeout_seconds = startup_timeout_seconds
+        self.startup_poll_interval_seconds = startup_poll_interval_seconds
+        self.health_request_timeout_seconds = health_request_timeout_seconds
+        self.schema_request_timeout_seconds = schema_request_timeout_seconds
         self.message_timeout_seconds = message_timeout_seconds
         self.max_invalid_actions = max_invalid_actions
         self._renderer_keywords = _keywords_of(prompt_renderer)
@@ -161,7 +170,7 @@ class OpenEnvEnv(MultiTurnEnv):
         return state
 
     @cleanup
-    async def end_openenv_session(self, state: State) -> None:
+    async def cleanup_openenv(self, state: State) -> None:
         """Gives the server back; one that still owes an answer ends."""
         session: OpenEnvSession | None = state.pop("openenv_session", None)
         if session is None:
@@ -174,7 +183,7 @@ class OpenEnvEnv(MultiTurnEnv):
             await self._servers.release(session.server, reusable)
 
     @teardown
-    async def end_openenv_servers(self) -> None:
+    async def teardown_server(self) -> None:
         """Ends every server."""
         await self._servers.end_all()
 

@@ -6,6 +6,7 @@ from collections.abc import Mapping, Sequence
 from functools import partial
 from typing import Any, TypeAlias
 
+from tui_eval.environments.datasets.example_table import as_dataset
 from tui_eval.environments.single_turn import SingleTurnEnv
 from tui_eval.errors import nearest
 from tui_eval.messages import Messages
@@ -51,14 +52,14 @@ class ReasoningGymEnv(SingleTurnEnv):
         self.num_train_examples = num_train_examples
         self.num_eval_examples = num_eval_examples
         self.seed = seed
-        self.rg_dataset = _make_dataset(gym, num_train_examples + num_eval_examples, seed)
+        self.rg_dataset = self.build_rg_dataset(gym, num_train_examples + num_eval_examples, seed)
         if system_prompt is None:
             from reasoning_gym.utils import SYSTEM_PROMPTS
 
             system_prompt = SYSTEM_PROMPTS["default"]
         parser = parser if parser is not None else XMLParser(["answer"])
         rubric = Rubric(parser=parser)
-        rubric.add_reward_func(self.reasoning_gym_score)
+        rubric.add_reward_func(self.check_answer_reward_func)
         rubric.add_metric(parser.get_format_reward_func())
         total = num_train_examples + num_eval_examples
         if num_train_examples > 0:
@@ -67,7 +68,26 @@ class ReasoningGymEnv(SingleTurnEnv):
             kwargs.setdefault("eval_dataset", partial(self._rows, range(num_train_examples, total)))
         super().__init__(system_prompt=system_prompt, parser=parser, rubric=rubric, **kwargs)
 
-    def reasoning_gym_score(
+    def build_rg_dataset(self, gym: GymSpec, total_examples: int = 1000, seed: int = 0) -> Any:
+        """The dataset of reasoning-gym that asks and scores; subclasses may have another.
+
+        Raises:
+            ImportError, ValueError: As for the class.
+        """
+        return _make_dataset(gym, total_examples, seed)
+
+    def rg_to_hf(self, rg_dataset: Any) -> tuple[Any, Any]:
+        """The rows for training and those for evaluation of a dataset of reasoning-gym.
+
+        Returns:
+            Hugging Face `Dataset`s where `datasets` is installed, else tables.
+        """
+        middle = self.num_train_examples
+        places = range(middle), range(middle, len(rg_dataset))
+        train, evaluation = (_rows_of(rg_dataset, some) for some in places)
+        return as_dataset(train), as_dataset(evaluation)
+
+    def check_answer_reward_func(
         self, completion: Messages, info: dict[str, Any], parser: Parser
     ) -> float:
         """What the dataset gives for the answer, from 0 to 1."""
@@ -75,18 +95,30 @@ class ReasoningGymEnv(SingleTurnEnv):
         return float(self.rg_dataset.score_answer(answer, self.rg_dataset[info["index"]]))
 
     def _rows(self, places: range) -> list[dict[str, Any]]:
-        rows = []
-        for index in places:
-            entry = self.rg_dataset[index]
-            rows.append(
-                {
-                    "question": entry["question"],
-                    "answer": entry["answer"],
-                    "task": entry["metadata"].get("source_dataset", "reasoning-gym"),
-                    "info": {"index": index},
-                }
-            )
-        return rows
+        return _rows_of(self.rg_dataset, places)
+
+
+def __getattr__(name: str) -> Any:
+    if name != "DEFAULT_SYSTEM_PROMPT":
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    from reasoning_gym.utils import SYSTEM_PROMPTS
+
+    return SYSTEM_PROMPTS["default"]
+
+
+def _rows_of(rg_dataset: Any, places: range) -> list[dict[str, Any]]:
+    rows = []
+    for index in places:
+        entry = rg_dataset[index]
+        rows.append(
+            {
+                "question": entry["question"],
+                "answer": entry["answer"],
+                "task": entry["metadata"].get("source_dataset", "reasoning-gym"),
+                "info": {"index": index},
+            }
+        )
+    return rows
 
 
 def _make_dataset(gym: GymSpec, size: int, seed: int) -> Any:

@@ -10,6 +10,8 @@ from collections.abc import Callable
 from functools import partial
 from typing import Any
 
+from tui_eval.environments.datasets.example_table import as_dataset
+from tui_eval.environments.decorators import cleanup
 from tui_eval.environments.multi_turn import MultiTurnEnv
 from tui_eval.errors import nearest
 from tui_eval.messages import Messages, UserMessage
@@ -77,6 +79,7 @@ class TextArenaEnv(MultiTurnEnv):
         self.feedback_fn = feedback_fn
         self.seed = seed
         self.ta_env = _make_game(game)
+        self.shared_memo = self.build_shared_memo(self.ta_env)
         self._begin(seed)  # refuses at once what one player cannot play
         parser = parser if parser is not None else XMLParser(["think", "guess"], "guess")
         if num_train_examples > 0:
@@ -91,7 +94,23 @@ class TextArenaEnv(MultiTurnEnv):
             **kwargs,
         )
 
-    async def setup_state(self, state: State) -> State | None:
+    @staticmethod
+    def build_shared_memo(ta_env: Any) -> dict[int, Any]:
+        """What all copies of a game share, as `copy.deepcopy` takes it: what no game changes."""
+        heavy = [getattr(ta_env, name, None) for name in _SHARED]
+        return {id(thing): thing for thing in heavy if thing is not None}
+
+    def ta_to_hf(self) -> tuple[Any, Any]:
+        """The rows for training and those for evaluation, None where there are none.
+
+        Returns:
+            Hugging Face `Dataset`s where `datasets` is installed, else tables.
+        """
+        train, evaluation = self.num_train_examples, self.num_eval_examples
+        rows = self._rows(self.seed, train), self._rows(self.seed + train, evaluation)
+        return as_dataset(rows[0]), as_dataset(rows[1]) if rows[1] else None
+
+    async def setup_state(self, state: State, **kwargs: Any) -> State | None:
         """Begins the row's game."""
         seed = (state.get("info") or {}).get("seed", self.seed + int(state["example_id"]))
         game, first = await asyncio.to_thread(self._begin, int(seed))
@@ -116,11 +135,14 @@ class TextArenaEnv(MultiTurnEnv):
         state["final_env_response"] = [UserMessage(content=said)]
         return state["final_env_response"]
 
+    @cleanup
+    async def cleanup_ta_env(self, state: State) -> None:
+        """Lets go of the rollout's game."""
+        state.pop("ta_env", None)
+
     def _begin(self, seed: int) -> tuple[Any, str]:
         """A new game of this seed, with its first observation."""
-        heavy = [getattr(self.ta_env, name, None) for name in _SHARED]
-        shared = {id(thing): thing for thing in heavy if thing is not None}
-        game = copy.deepcopy(self.ta_env, shared)
+        game = copy.deepcopy(self.ta_env, dict(self.shared_memo))
         with _SEEDING:
             before = random.getstate()
             try:

@@ -326,6 +326,15 @@ class ExampleTable:
             raise ValueError(f"there is a column {name!r} already")
 
 
+def as_dataset(rows: Sequence[Mapping[str, Any]]) -> Any:
+    """Rows as a Hugging Face `Dataset` where `datasets` is installed, else as a table."""
+    table = ExampleTable(rows)
+    try:
+        return table.to_hf()
+    except ImportError:
+        return table
+
+
 def _no_column(name: str, columns: Sequence[str]) -> str:
     hint = nearest(name, columns)
     return f"there is no column {name!r}. {hint or 'The columns are: ' + ', '.join(columns)}"
