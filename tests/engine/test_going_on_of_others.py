@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import shutil
 from pathlib import Path
 from typing import Any
 
@@ -144,6 +145,30 @@ def test_an_alias_of_the_registry_tells_url_and_key(
     assert (done.code, len(told.rows)) == (0, 4), done
     sent = [request.headers.get("Authorization") for request in fault_server.requests]
     assert sent == ["Bearer sk-mine"] * 6
+
+
+def test_the_line_that_began_it_finds_it(program: Program, fault_server: FaultServer) -> None:
+    program.environment("kept", ENV)
+    fault_server.script(CHAT, [Reply(body=chat_answer("yes"))])
+    url = f"{fault_server.url}/v1"
+    folder = program.folder / "outputs" / "evals" / "kept--m"
+    folder.mkdir(parents=True)
+    line = ("kept", "-m", "m", "-b", url, "-n", "4", "-r", "1", "-T", "0.5", "-s", "-d", "--resume")
+    older = written(folder / "older", [row(0)], env_args=None, base_url=f"{url}/")
+    done = program.run(*line)
+    assert done.code == 0, done
+    assert (
+        "Passed over kept with m, 1 of 4: outputs/evals/kept--m/older (it tells no env_args)"
+        in (done.err)
+    )
+    (begun,) = [run for run in program.runs() if run.path != older.path]
+    shutil.rmtree(begun.path)
+    half = written(folder / "half", [row(0), row(2)], base_url=f"{url}/")
+    done = program.run(*line)
+    assert done.code == 0, done
+    assert "Resuming the run outputs/evals/kept--m/half: 2 of 4 done" in done.err
+    assert len(half.rows) == 4
+    assert len(fault_server.requests) == 6
 
 
 def test_a_file_of_evaluations_names_one(program: Program, others: Run) -> None:

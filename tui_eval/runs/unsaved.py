@@ -156,7 +156,7 @@ def _incomplete(run: RunDir, meta: dict[str, Any]) -> Incomplete | None:
     errored = meta.get("n_errored")
     return Incomplete(
         run=run,
-        env_id=str(meta.get("env_id")),
+        env_id=str(meta.get("env_id") or meta.get("env")),
         model=str(meta.get("model")),
         rollouts_per_example=per_example,
         num_examples=examples,

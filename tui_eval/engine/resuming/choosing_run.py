@@ -5,9 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 
+from tui_eval.config.adopted_plan import plan_to_go_on_with
 from tui_eval.config.changes import changes, misfits, same_size
 from tui_eval.config.options import NEWEST
-from tui_eval.config.plan import Request, RunPlan, read_plan
+from tui_eval.config.plan import Request, RunPlan
 from tui_eval.config.planning import draft_plan, make_plan, resume_asked
 from tui_eval.config.values import parse_values
 from tui_eval.engine.suites.own_runs import plan_of, roots_of, rows_key
@@ -65,6 +66,7 @@ class Search:
         self._plan = plan
         self._every = every
         self._sizes = _sizes_asked(request, plan)
+        self._typed = parse_values(request.raw)[0]
         self.kept: list[Notice] = []
         """The settings that stay the chosen run's own, where no run has the same."""
 
@@ -78,7 +80,8 @@ class Search:
         named = [
             (one, before)
             for one in self._every
-            if (one.env_id, one.model) == (plan.env_id, plan.model) and (before := plan_of(one))
+            if (one.env_id, one.model) == (plan.env_id, plan.model)
+            and (before := self._plan_of(one))
         ]
         named = [(one, before) for one, before in named if not self._misfit(before)]
         same = [(one, before) for one, before in named if rows_key(before) == rows_key(plan)]
@@ -116,9 +119,9 @@ class Search:
             return f"another {other}" if chosen is None and not one.is_complete else ""
         if chosen is not None and one.written_at < chosen.written_at:
             return ""
-        before = plan_of(one)
+        before = self._plan_of(one)
         if before is None:
-            return "" if one.is_complete else _why_none(one)
+            return "" if one.is_complete else self._why_none(one)
         if misfit := self._misfit(before):
             return misfit
         if one.is_complete:
@@ -127,6 +130,25 @@ class Search:
         if chosen is not None and one.unsaved and not chosen.unsaved:
             return "it is unsaved, and a saved one fits"
         return "another one has the same settings, or is nearer to what is asked"
+
+    def _plan_of(self, one: Incomplete) -> RunPlan | None:
+        """The plan of a run that one may go on with unasked; a folder of verifiers may be one."""
+        if one.run.is_ours:
+            return plan_of(one)
+        try:
+            return plan_to_go_on_with(one.run, self._plan.env_id, self._typed)
+        except RefusedError:
+            return None
+
+    def _why_none(self, one: Incomplete) -> str:
+        """Why a run is none of those."""
+        try:
+            before = plan_to_go_on_with(one.run, self._plan.env_id, self._typed)
+        except RefusedError as error:
+            return "; ".join(fault.what for fault in error.faults)
+        if before.given_inputs:
+            return "a program gave its inputs"
+        return f"it was begun in {before.folder}"
 
     def _misfit(self, before: RunPlan) -> str:
         """Why a run cannot have what is asked for; empty where it can."""
@@ -148,17 +170,6 @@ def _sizes_asked(request: Request, plan: RunPlan) -> Mapping[str, int]:
     named = set(request.raw) | (plan.sources.keys() if request.of_file else set())
     named |= {".".join(path) for path, _ in parse_values(request.raw)[0].get("sets", [])}
     return plan.model_dump(include=named & {"num_examples", "rollouts_per_example"})
-
-
-def _why_none(one: Incomplete) -> str:
-    """Why a run is none that may be gone on with unasked; see `plan_of`."""
-    try:
-        before = read_plan(one.run.plan)
-    except RefusedError as error:
-        return error.faults[0].what
-    if before.given_inputs:
-        return "a program gave its inputs"
-    return f"it was begun in {before.folder}"
 
 
 def _free(run: RunDir) -> RunDir:
