@@ -111,7 +111,8 @@ def test_dicts_are_taken_for_messages() -> None:
 def test_sound_in_the_prompt_asks_for_an_answer_in_text() -> None:
     part = InputAudioContentPart(input_audio=InputAudioSource(data="AAAA", format="wav"))
 
-    assert to_chat_messages([UserMessage(content=[part])])[1] == {"modalities": ["text"]}
+    wire, beside = to_chat_messages([UserMessage(content=[part])])
+    assert beside == {} and to_chat_body(wire, "m", {}, None)[0]["modalities"] == ["text"]
 
 
 def test_the_body_carries_sampling_arguments_as_the_endpoint_names_them() -> None:

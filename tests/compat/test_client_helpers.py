@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import importlib
-
 import httpx2
 import openai
 import pytest
@@ -15,15 +13,19 @@ from tui_eval.messages import AssistantMessage, TextContentPart
 
 def test_texts_and_reasoning_are_taken_out() -> None:
     with verifiers_alias():
-        chat = importlib.import_module("verifiers.clients.openai_chat_completions_client")
+        from verifiers.clients.openai_chat_completions_client import (
+            content_to_text,
+            get_usage_field,
+            parse_reasoning_content,
+        )
 
     parts = [{"type": "text", "text": "one"}, {"type": "image_url"}, TextContentPart(text="two")]
-    assert chat.content_to_text(parts) == "one two"
-    assert (chat.content_to_text("as it is"), chat.content_to_text(None)) == ("as it is", "")
-    assert chat.get_usage_field({"a": 1}, "a") == 1 and chat.get_usage_field(object(), "a") is None
+    assert content_to_text(parts) == "one two"
+    assert (content_to_text("as it is"), content_to_text(None)) == ("as it is", "")
+    assert get_usage_field({"a": 1}, "a") == 1 and get_usage_field(object(), "a") is None
     message = AssistantMessage(content="x", reasoning_content="because")
-    assert chat.parse_reasoning_content(message) == "because"
-    assert chat.parse_reasoning_content(AssistantMessage(content="x")) is None
+    assert parse_reasoning_content(message) == "because"
+    assert parse_reasoning_content(AssistantMessage(content="x")) is None
 
 
 async def test_an_overlong_prompt_is_its_own_error_and_a_refused_key_stays_what_it_is() -> None:

@@ -305,7 +305,8 @@ def _kept_block(block: Any) -> Block:
         return {"type": block.type, "id": block.id or ""}
     if block.type == "redacted_thinking":
         return {"type": block.type, "data": block.data}
-    return {"type": block.type, "thinking": block.thinking, "signature": block.signature or ""}
+    signature = getattr(block, "signature", None) or ""
+    return {"type": block.type, "thinking": block.thinking, "signature": signature}
 
 
 def _from_tool_use(block: Any, place: int) -> ToolCall:

@@ -25,12 +25,10 @@ def to_chat_messages(
         reasoning: Which reasoning the endpoint takes back.
     """
     wire: list[dict[str, Any]] = []
-    has_parts = False
     for given in messages:
         message: Any = given if type(given) in MESSAGE_TYPES else to_message(given)
         role, content = message.role, message.content
         if type(content) is list:
-            has_parts = True
             content = _to_parts(content)
         if role == "assistant":
             # Beside tool calls some servers take no null and no missing content, but empty text.
@@ -48,7 +46,7 @@ def to_chat_messages(
             wire.append({"role": role, "content": content, "tool_call_id": call_id})
         else:
             wire.append({"role": "user" if role == "text" else role, "content": content})
-    return wire, {"modalities": ["text"]} if has_parts and _has_sound(wire) else {}
+    return wire, {}
 
 
 def _to_parts(content: list[Any]) -> Any:
@@ -64,7 +62,7 @@ def _has_sound(wire: list[dict[str, Any]]) -> bool:
     return any(
         part.get("type") == "input_audio"
         for message in wire
-        if isinstance(message["content"], list)
+        if type(message.get("content")) is list
         for part in message["content"]
     )
 
@@ -111,6 +109,8 @@ def to_chat_body(
     sampling, extra_body, options = split_sampling(sampling_args)
     if token_limit != "max_tokens" and "max_tokens" in sampling:
         sampling.setdefault(token_limit, sampling.pop("max_tokens"))
+    if _has_sound(prompt):
+        sampling.setdefault("modalities", ["text"])
     body = {
         "model": model, "messages": prompt, "n": 1, "stream": False, **sampling, **extra_body,
     }  # fmt: skip

@@ -57,8 +57,8 @@ def from_anthropic_usage(usage: Any) -> Usage | None:
     """The tokens of a message; the endpoint counts what is cached apart from the input."""
     if usage is None:
         return None
-    read = count_of(usage.cache_read_input_tokens)
-    written = count_of(usage.cache_creation_input_tokens)
+    read = count_of(getattr(usage, "cache_read_input_tokens", 0))
+    written = count_of(getattr(usage, "cache_creation_input_tokens", 0))
     prompt = count_of(usage.input_tokens) + read + written
     completion = count_of(usage.output_tokens)
     details = getattr(usage, "output_tokens_details", None)
