@@ -112,6 +112,17 @@ def test_what_the_metadata_does_not_tell_is_named_all_at_once(
     assert len(old.rows) == 4
 
 
+def test_a_prompt_as_json_text_is_the_same_prompt(
+    program: Program, fault_server: FaultServer
+) -> None:
+    program.environment("kept", ENV)
+    fault_server.script(CHAT, [Reply(body=chat_answer("yes"))])
+    rows = [{**row(n), "prompt": json.dumps(row(n)["prompt"])} for n in range(3)]
+    old = written(program.folder / "old", rows, base_url=f"{fault_server.url}/v1")
+    done = go_on(program, old)
+    assert done.code == 0 and len(old.rows) == 4, done
+
+
 def test_examples_that_are_others_now_are_refused_or_accepted(
     program: Program, fault_server: FaultServer
 ) -> None:

@@ -160,7 +160,7 @@ async def test_inputs_come_in_every_form_and_ids_that_are_no_numbers_are_kept(
     assert [one["info"]["n"] for one in got["outputs"]] == [0, 2, 1]
 
 
-async def test_replicas_take_turns_rollout_by_rollout(
+async def test_replicas_take_turns_rollout_by_rollout_where_each_is_scored_alone(
     folder: Path, fault_server: FaultServer
 ) -> None:
     fault_server.script(CHAT, [GOOD])
@@ -168,20 +168,23 @@ async def test_replicas_take_turns_rollout_by_rollout(
         other.script(CHAT, [GOOD])
         both = [{"api_base_url": f"{server.url}/v1"} for server in (fault_server, other)]
         client = vf.ClientConfig(api_key_var="", endpoint_configs=both)
-        got = await environment().evaluate(client, "m", rollouts_per_example=2)
+        got = await environment().evaluate(
+            client, "m", rollouts_per_example=2, independent_scoring=True
+        )
         assert sorted(asked(fault_server)) == sorted(asked(other)) == ["q0", "q1", "q2"]
         assert got["metadata"]["base_url"] == f"{fault_server.url}/v1,{other.url}/v1"
 
 
-async def test_replicas_take_turns_group_by_group_where_groups_are_scored_together(
-    folder: Path, fault_server: FaultServer
+@pytest.mark.parametrize("func", [best, right])
+async def test_replicas_take_turns_group_by_group(
+    folder: Path, fault_server: FaultServer, func: Any
 ) -> None:
     fault_server.script(CHAT, [GOOD])
     with FaultServer() as other:
         other.script(CHAT, [GOOD])
         both = [{"api_base_url": f"{server.url}/v1"} for server in (fault_server, other)]
         client = vf.ClientConfig(api_key_var="", endpoint_configs=both)
-        await environment(best).evaluate(client, "m", rollouts_per_example=2)
+        await environment(func).evaluate(client, "m", rollouts_per_example=2)
         assert asked(fault_server) == ["q0", "q0", "q2", "q2"]
         assert asked(other) == ["q1", "q1"]
 

@@ -214,7 +214,8 @@ class Session:
         """Begins the first rollout that waits; False where none may begin any more."""
         todo = self._schedule.todo
         row = todo[0]
-        group = self._prepared.examples.example(row) if self._prepared.grouped else None
+        alone = self._plan.independent_scoring
+        group = None if alone else self._prepared.examples.example(row)
         held, place = await limits.begin(self._replicas.places(group))
         self._early.look(todo)
         if self._out_of_budget() or not todo or todo[0] != row:  # cancelled, or others go first

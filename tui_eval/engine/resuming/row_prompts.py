@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import contextlib
+import json
 from collections import Counter
 from collections.abc import Iterable, Mapping
 from typing import Any
@@ -62,6 +64,9 @@ def misplaced_rows(
 
 
 def _texts(prompt: Any) -> list[tuple[str, str]]:
+    if isinstance(prompt, str) and prompt.startswith("["):
+        with contextlib.suppress(ValueError):  # some files have conversations as JSON text
+            prompt = json.loads(prompt)
     return [
         (str(one.get("role")), str(one.get("content")).strip()) for one in messages_list(prompt)
     ]
