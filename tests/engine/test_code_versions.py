@@ -27,7 +27,7 @@ import tui_eval as vf
 from scoring import kept, judged
 PROMPT = Path(__file__).with_name("prompt.txt").read_text()
 def load_environment():
-    rows = [{"question": f"q{n}", "answer": "a"} for n in range(4)]
+    rows = [{"question": f"q{n}", "answer": "a"} for n in range(6)]
     judge = vf.JudgeRubric(judge_model="small", judge_prompt="Right? {response}")
     weights = [float(os.environ.get("WEIGHT", 1)), 0.0]
     return vf.SingleTurnEnv(
@@ -54,7 +54,7 @@ def write(program: Program, **texts: str) -> None:
 
 def evaluate(program: Program, server: FaultServer, *more: str) -> Finished:
     server.script(CHAT, [GOOD])
-    words = ("own", "-m", "m", "-b", f"{server.url}/v1", "-k", "", "-A", "-o", "out", "-n", "2")
+    words = ("own", "-m", "m", "-b", f"{server.url}/v1", "-k", "", "-A", "-o", "out", "-r", "1")
     return program.run(*words, *more)
 
 
@@ -71,17 +71,17 @@ def test_changed_code_is_named_refused_accepted_and_told_apart(
     program: Program, fault_server: FaultServer
 ) -> None:
     write(program)
-    assert evaluate(program, fault_server, "-r", "1").code == 0
+    assert evaluate(program, fault_server, "-n", "2").code == 0
     (code,) = versions(program)["code"]
     names = {*code["parts"]}
     assert {"code.own.py", "code.scoring.py", "code.words.py", "code.prompt.txt"} <= names
     assert {"rubric.kept", "rubric.judged", "judge.model", "judge.prompt", "dataset"} <= names
     assert "code.notes.md" not in names and "code.other.py" not in names
     write(program, words="GOOD = 1 / 2\n", notes="x", other="x = 1")
-    done = evaluate(program, fault_server, "-r", "2", "--resume")
+    done = evaluate(program, fault_server, "-n", "4", "--resume")
     assert done.code == 2 and done.err.count("error: ") == 1, done
     assert "code.words.py is hash " in done.err and "--accept-changes" in done.err
-    done = evaluate(program, fault_server, "-r", "2", "--resume", "--accept-changes")
+    done = evaluate(program, fault_server, "-n", "4", "--resume", "--accept-changes")
     assert done.code == 0 and "Accepted: code.words.py is hash " in done.err, done
     assert "Code: 2 versions of it: 2 of version 1, 2 of version 2; mean rewards 1.00, 0.50" in (
         done.out
@@ -99,9 +99,9 @@ def test_changed_code_is_named_refused_accepted_and_told_apart(
     page = program.run("export", path, "--format", "markdown", "-o", "-").out
     assert "- code: version 1: 2 finished, mean reward 1; version 2: 2 finished" in page
     lines = program.run("ls", path, "--where", "code:2", "--json").out.splitlines()
-    assert [json.loads(line)["number"] for line in lines] == [1, 1]
+    assert [json.loads(line)["example_id"] for line in lines] == [2, 3]
     write(program)  # as it was at first: a version that the run knows
-    done = evaluate(program, fault_server, "-r", "3", "--resume")
+    done = evaluate(program, fault_server, "-n", "6", "--resume")
     assert done.code == 0, done
     assert [row["tui_eval"].get("code") for row in only(program).rows[4:]] == [None, None]
 
@@ -110,23 +110,23 @@ def test_weights_of_rewards_and_the_judge_are_parts_of_the_code(
     program: Program, fault_server: FaultServer
 ) -> None:
     write(program)
-    evaluate(program, fault_server, "-r", "1")
+    evaluate(program, fault_server, "-n", "2")
     program.env["WEIGHT"] = "0.5"
-    done = evaluate(program, fault_server, "-r", "2", "--resume")
+    done = evaluate(program, fault_server, "-n", "4", "--resume")
     assert done.code == 2 and "rubric.kept is 0.5, the run has 1.0" in done.err, done
     program.env["WEIGHT"] = "1"
     own = SOURCES["own/own.py"].replace('"small"', '"large"').replace("Right?", "Is it?")
     write(program, own=own)
-    done = evaluate(program, fault_server, "-r", "2", "--resume")
+    done = evaluate(program, fault_server, "-n", "4", "--resume")
     assert done.code == 2 and 'judge.model is "large", the run has "small"' in done.err, done
     assert "judge.prompt is " in done.err and "code.own.py is hash " in done.err
 
 
 def test_code_that_is_the_same_says_nothing(program: Program, fault_server: FaultServer) -> None:
     write(program)
-    evaluate(program, fault_server, "-r", "1")
+    evaluate(program, fault_server, "-n", "2")
     before = (only(program).path / "versions.json").read_bytes()
-    done = evaluate(program, fault_server, "-r", "2", "--resume")
+    done = evaluate(program, fault_server, "-n", "4", "--resume")
     assert done.code == 0 and "Accepted" not in done.err and "Versions" not in done.err, done
     assert "Code:" not in done.out
     assert (only(program).path / "versions.json").read_bytes() == before
@@ -142,16 +142,16 @@ def test_what_is_installed_is_kept_and_what_differs_is_named(
     for version in ("1.0", "2.0"):
         shutil.rmtree(packages, ignore_errors=True)
         (packages / f"Odd_name-{version}.dist-info").mkdir(parents=True)
-        done = evaluate(program, fault_server, "-r", version[0], "--resume")
+        done = evaluate(program, fault_server, "-n", str(2 * int(version[0])), "--resume")
         assert done.code == 0, done
     assert "warning: Versions are not what they were: odd-name 1.0 → 2.0\n" in done.err
     first, second = versions(program)["installed"]
     assert first["versions"]["odd-name"] == "1.0" and second["versions"]["odd-name"] == "2.0"
     assert {"python", "tui-eval", "msgspec"} <= first["versions"].keys()
-    again = evaluate(program, fault_server, "-r", "1", "-o", "other")
+    again = evaluate(program, fault_server, "-n", "2", "-o", "other")
     assert again.code == 0
     shutil.rmtree(packages)
-    evaluate(program, fault_server, "-r", "1", "-o", "third")
+    evaluate(program, fault_server, "-n", "2", "-o", "third")
     paths = [
         str(run.path) for name in ("other", "third") for run in program.runs(program.folder / name)
     ]
@@ -165,9 +165,9 @@ def test_code_that_differs_between_two_runs_is_named(
     program: Program, fault_server: FaultServer
 ) -> None:
     write(program)
-    evaluate(program, fault_server, "-r", "1")
+    evaluate(program, fault_server, "-n", "2")
     write(program, words="GOOD = 0.25\n")
-    evaluate(program, fault_server, "-r", "1")
+    evaluate(program, fault_server, "-n", "2")
     paths = [str(run.path) for run in program.runs(program.folder / "out")]
     done = program.run("compare", *paths)
     assert "  code.words.py: A: hash " in done.out, done
@@ -183,7 +183,7 @@ def test_evaluations_of_a_file_know_their_code(program: Program, fault_server: F
     )
     assert program.run("two.toml", "-A").code == 0
     write(program, scoring=SOURCES["own/scoring.py"] + "\n# x\n")
-    more = ("--set", "rollouts_per_example=2", "--resume")
+    more = ("--set", "num_examples=2", "--resume")
     done = program.run("run", "two.toml", *more)
     assert done.code == 2 and "code.scoring.py is hash " in done.err, done
     done = program.run("run", "two.toml", *more, "--accept-changes")

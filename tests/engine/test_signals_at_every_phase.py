@@ -87,7 +87,7 @@ def test_a_push_that_is_stopped_leaves_the_run_and_says_how_to_try_again(tmp_pat
         wait_until(lambda: "/api/datasets/me/data" in held.paths, "the push waits")
         process.send_signal(signal.SIGTERM)
         done = held.program.finish(process)
-        assert done.code == 0, done
+        assert done.code == 8, done
         assert "Try again: tui-eval push" in done.err
         assert json.loads(done.out)["hub"]["pushed"] is False
         held.check_what_is_left(EXAMPLES)

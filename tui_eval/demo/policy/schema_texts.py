@@ -65,7 +65,7 @@ def _matching(pattern: str, schema: dict[str, Any], dice: Dice, words: Sequence[
         wanted = re.compile(pattern)
     except (re.error, OverflowError):
         return _fitted(_neighbours(words, dice), schema)
-    for guess in _guesses(dice, words):
+    for guess in _guesses(dice, [*words, *re.findall(r"[A-Za-z0-9]+", pattern)]):
         if wanted.search(guess) and _fitted(guess, schema) == guess:
             return guess
     return _fitted(_neighbours(words, dice), schema)
