@@ -43,6 +43,8 @@ MODULES: dict[str, str | None] = {
     "verifiers.parsers.think_parser": "tui_eval.parsers.think_parser",
     "verifiers.parsers.xml_parser": "tui_eval.parsers.xml_parser",
     "verifiers.rubrics": "tui_eval.rubrics",
+    "verifiers.rubrics.experimental": None,
+    "verifiers.rubrics.experimental.hybrid_math_rubric": "tui_eval.rubrics.hybrid_math_rubric",
     "verifiers.rubrics.judge_rubric": "tui_eval.rubrics.judge_rubric",
     "verifiers.rubrics.math_rubric": "tui_eval.rubrics.math_rubric",
     "verifiers.rubrics.rubric": "tui_eval.rubrics.rubric",
