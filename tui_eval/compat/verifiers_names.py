@@ -71,6 +71,7 @@ _WITH_VERIFIERS = "Run the environment with verifiers itself"
 _SANDBOX = f"it needs a sandbox, and this version of tui-eval has none yet. {_WITH_VERIFIERS}"
 _AGENT = f"it runs an agent in a sandbox behind a tunnel, which tui-eval has not. {_WITH_VERIFIERS}"
 _BROWSER = f"it drives a browser of Browserbase, which tui-eval does not do. {_WITH_VERIFIERS}"
+_CONNECTION = "MCPEnv has connections of its own: derive from MCPEnv, or take its `mcp_tools`"
 _TRAINING = (
     "it trains models, and tui-eval only evaluates them. Import it in the script that trains, "
     "where the packages verifiers and verifiers-rl are installed, or train with prime-rl"
@@ -90,6 +91,7 @@ REASONS: dict[str, str] = {
         _AGENT,
     ),
     **dict.fromkeys(("BrowserEnv", "browser_env"), _BROWSER),
+    **dict.fromkeys(("MCPServerConnection", "MCPToolWrapper"), _CONNECTION),
     **dict.fromkeys(
         (
             *("GRPOConfig", "GRPOTrainer", "RLConfig", "RLTrainer", "rl", "trainers"),
