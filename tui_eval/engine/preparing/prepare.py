@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import shutil
 import time
 from collections.abc import Iterable, Mapping, Sequence
@@ -38,6 +37,7 @@ from tui_eval.engine.resuming.code_parts import code_now, keep_versions
 from tui_eval.engine.resuming.digests import keep_examples
 from tui_eval.engine.resuming.resume import content_changes, take_up
 from tui_eval.engine.resuming.row_prompts import misplaced_rows
+from tui_eval.engine.resuming.run_folder import go_to_its_folder
 from tui_eval.environments.importing import keeping_names, local_roots
 from tui_eval.environments.loading import load
 from tui_eval.errors import Fault, Notice, RefusedError, warning
@@ -60,10 +60,6 @@ from tui_eval.types import ClientConfig, EndpointClientConfig
 if TYPE_CHECKING:
     from tui_eval.environments.datasets.example_table import ExampleTable
     from tui_eval.environments.environment import Environment
-
-
-_PATHS = ("endpoints_path", "env_dir_path", "output_dir")
-"""Options whose text names a file or folder."""
 
 
 class Checked(NamedTuple):
@@ -131,24 +127,6 @@ def naming(run: RunDir | None, faults: Iterable[Fault]) -> list[Fault]:
         replace(one, where=f"--resume {run.path}") if run and one.where == "--resume" else one
         for one in faults
     ]
-
-
-def go_to_its_folder(request: Request, before: RunPlan) -> list[Notice]:
-    """Goes where a run was begun: what its plan and people's code name relatively is there.
-
-    Nothing happens where that folder is not there any more. What was typed is made absolute.
-    """
-    folder = Path(before.folder)
-    if not before.folder or not folder.is_dir() or folder.samefile(Path.cwd()):
-        return []
-    for name in _PATHS:
-        if request.raw.get(name):
-            request.raw[name] = str(Path(request.raw[name]).absolute())
-    for name in ("TUI_EVAL_STATE_DIR", "TUI_EVAL_CACHE_DIR"):
-        if named := os.environ.get(name):
-            os.environ[name] = str(Path(named).absolute())
-    os.chdir(folder)
-    return [Notice(f"Working in {folder}, where the run was begun"), *load_env_file()]
 
 
 def changed_content(
