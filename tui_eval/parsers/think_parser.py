@@ -38,8 +38,8 @@ class ThinkParser(Parser):
         """A reward function for the format, 0 to 1.
 
         An assistant message scores 1 where it begins with `<think>`, has either tag exactly once,
-        and says something after the end of its thoughts; 0 otherwise. The mean counts; 0 where
-        there is no message.
+        and does not end with `</think>`, white space after it included; 0 otherwise. The mean
+        counts; 0 where there is no message.
         """
 
         def format_reward_func(completion: Messages, **kwargs: Any) -> float:
