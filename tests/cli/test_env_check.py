@@ -82,7 +82,7 @@ def test_source_that_cannot_be_read_needs_nothing(tmp_path: Path, source: str) -
     assert read(tmp_path, source) == []
 
 
-def test_all_that_lacks_is_told_with_line_and_command(program: Program, tmp_path: Path) -> None:
+def test_each_missing_need_has_a_line_and_a_command(program: Program, tmp_path: Path) -> None:
     program.environment("needy", NEEDY)
     with HubStandIn() as hub:
         program.env |= hub.environment(str(tmp_path / "hf"))
@@ -136,7 +136,7 @@ def test_dependencies_of_the_project_are_looked_at(program: Program) -> None:
     assert "never-there" not in done.err
 
 
-def test_what_is_refused_by_name_is_told(program: Program) -> None:
+def test_an_unsupported_class_is_a_fault(program: Program) -> None:
     program.environment(
         "boxed", "import verifiers as vf\n\ndef load_environment():\n    return vf.SandboxEnv()\n"
     )

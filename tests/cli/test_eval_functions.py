@@ -67,7 +67,7 @@ def test_also_where_it_is_the_first_one_which_gives_the_reward(program: Program)
     assert "limits:bad: no rollout has a score; they are counted as 0" in done.out
 
 
-def test_the_agent_is_told_the_limits_of_an_evaluation(program: Program) -> None:
+def test_the_request_of_the_agent_has_the_limits_of_an_evaluation(program: Program) -> None:
     done, found = scored(program, "limit", "turns")
     assert done.code == 0, done
     assert (found["limit"]["mean"], found["turns"]["mean"]) == (4096.0, 10.0)

@@ -92,7 +92,7 @@ def test_what_lacks_runs_and_the_rows_stay(
     assert (again.code, len(fault_server.requests)) == (0, 2), again
 
 
-def test_what_the_metadata_does_not_tell_is_named_all_at_once(
+def test_settings_missing_in_the_metadata_are_all_reported(
     program: Program, fault_server: FaultServer, others: Run
 ) -> None:
     lacking = dict.fromkeys(("rollouts_per_example", "env_args", "sampling_args"))
@@ -138,7 +138,7 @@ def test_examples_that_are_others_now_are_refused_or_accepted(
     assert accepted.code == 0 and len(old.rows) == 4, accepted
 
 
-def test_an_alias_of_the_registry_tells_url_and_key(
+def test_an_alias_of_the_registry_gives_url_and_key(
     program: Program, fault_server: FaultServer
 ) -> None:
     program.environment("kept", ENV)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import openai
 import pytest
 from made_states import rollout
@@ -16,13 +18,13 @@ pytest.importorskip("math_verify")
 CHAT = "/v1/chat/completions"
 
 
-def rubric_of(server: FaultServer, verdict: str = "", **kwargs: object) -> HybridMathRubric:
+def rubric_of(server: FaultServer, verdict: str = "", **kwargs: Any) -> HybridMathRubric:
     server.script(CHAT, [Reply(body=chat_answer(verdict))])
     client = openai.AsyncOpenAI(api_key="k", base_url=f"{server.url}/v1", max_retries=0)
-    return HybridMathRubric(judge_client=client, **kwargs)  # type: ignore[arg-type]
+    return HybridMathRubric(judge_client=client, **kwargs)
 
 
-async def test_what_is_equal_as_mathematics_asks_nobody(fault_server: FaultServer) -> None:
+async def test_equal_answers_call_no_judge(fault_server: FaultServer) -> None:
     state = rollout("1/2", said="0.5")
     await rubric_of(fault_server, judge_model="wise").score_rollout(state)
     assert (state["reward"], len(fault_server.requests)) == (1.0, 0)
@@ -41,7 +43,7 @@ async def test_a_judge_decides_the_rest(
     assert len(fault_server.requests) == 1
 
 
-async def test_without_a_model_nobody_is_asked(fault_server: FaultServer) -> None:
+async def test_without_a_judge_model_no_judge_is_called(fault_server: FaultServer) -> None:
     state = rollout("7", said="8")
     await rubric_of(fault_server).score_rollout(state)
     assert (state["reward"], len(fault_server.requests)) == (0.0, 0)

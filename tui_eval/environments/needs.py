@@ -5,7 +5,7 @@ from __future__ import annotations
 import ast
 import re
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import Literal, NamedTuple, TypeAlias
 
@@ -103,18 +103,17 @@ class _Reader:
         Args:
             is_optional: Whether imports may fail here.
         """
-        for node in ast.iter_child_nodes(tree):
+        yield from self._read_all(ast.iter_child_nodes(tree), is_optional)
+
+    def _read_all(self, nodes: Iterable[ast.AST], is_optional: bool) -> Iterator[Need]:
+        for node in nodes:
             if isinstance(node, ast.If) and "TYPE_CHECKING" in ast.dump(node.test):
-                yield from self._of_all(node.orelse, is_optional)
+                yield from self._read_all(node.orelse, is_optional)
             elif isinstance(node, ast.Try) and _catches_missing(node):
-                yield from self._of_all(node.body, True)
-                yield from self._of_all([*node.handlers, *node.orelse, *node.finalbody], True)
+                yield from self._read_all(ast.iter_child_nodes(node), True)
             else:
                 yield from self._of_node(node, is_optional)
                 yield from self.read(node, is_optional)
-
-    def _of_all(self, nodes: list[ast.stmt] | list[ast.AST], is_optional: bool) -> Iterator[Need]:
-        yield from self.read(ast.Module(body=list(nodes), type_ignores=[]), is_optional)  # type: ignore[arg-type]
 
     def _of_node(self, node: ast.AST, is_optional: bool) -> Iterator[Need]:
         if isinstance(node, ast.Import | ast.ImportFrom) and not is_optional:

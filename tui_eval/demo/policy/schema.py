@@ -122,7 +122,7 @@ class _Maker:
         fit = [one for one in self._numbers if least <= one <= most and not (step and one % step)]
         if fit and self._dice.chance(0.6):
             return self._dice.pick([int(one) if whole else one for one in fit])
-        low, high = _near(least, most)
+        low, high = _drawn_range(least, most)
         if step:
             first, last = math.ceil(low / step), math.floor(high / step)
             return self._dice.random.randint(first, max(first, last)) * step
@@ -141,8 +141,8 @@ def _implied(schema: dict[str, Any]) -> str:
 def _bounds(schema: dict[str, Any], whole: bool) -> tuple[float, float]:
     """The least and the greatest number that is allowed."""
     nudge = 1 if whole else 1e-3
-    low, high = (_told(schema, name) for name in ("minimum", "maximum"))
-    above, below = (_told(schema, name) for name in ("exclusiveMinimum", "exclusiveMaximum"))
+    low, high = (_bound(schema, name) for name in ("minimum", "maximum"))
+    above, below = (_bound(schema, name) for name in ("exclusiveMinimum", "exclusiveMaximum"))
     if above is not None:
         above = math.floor(above) + 1 if whole else above + nudge
     if below is not None:
@@ -152,12 +152,12 @@ def _bounds(schema: dict[str, Any], whole: bool) -> tuple[float, float]:
     return max(lows, default=-math.inf), min(highs, default=math.inf)
 
 
-def _told(schema: dict[str, Any], name: str) -> float | None:
+def _bound(schema: dict[str, Any], name: str) -> float | None:
     value = schema.get(name)
     return value if isinstance(value, int | float) and not isinstance(value, bool) else None
 
 
-def _near(least: float, most: float) -> tuple[float, float]:
+def _drawn_range(least: float, most: float) -> tuple[float, float]:
     """The part of what is allowed in which numbers are drawn: small ones, where all are."""
     low = least
     if least == -math.inf:

@@ -65,7 +65,7 @@ class Search:
         self._request = request
         self._plan = plan
         self._every = every
-        self._sizes = _sizes_asked(request, plan)
+        self._sizes = _requested_sizes(request, plan)
         self._typed = parse_values(request.raw)[0]
         self.kept: list[Notice] = []
         """The settings that stay the chosen run's own, where no run has the same."""
@@ -165,7 +165,7 @@ class Search:
         return not same_size(self._sizes, before.model_dump())
 
 
-def _sizes_asked(request: Request, plan: RunPlan) -> Mapping[str, int]:
+def _requested_sizes(request: Request, plan: RunPlan) -> Mapping[str, int]:
     """Examples (-1 for all) and rollouts of each, where somebody named them."""
     named = set(request.raw) | (plan.sources.keys() if request.of_file else set())
     named |= {".".join(path) for path, _ in parse_values(request.raw)[0].get("sets", [])}
