@@ -56,6 +56,8 @@ class TemplateEndpoint:
 
     async def tokenize(self, request: web.Request) -> web.Response:
         body = await self._received(request)
+        if "prompt" in body:
+            return web.json_response({"tokens": [*map(ord, body["prompt"])]})
         return web.json_response(
             {"tokens": self.tokens(body["messages"], body["add_generation_prompt"])}
         )
@@ -294,3 +296,64 @@ async def test_a_failure_told_in_a_200_is_tried_again_on_the_second_route_too(
     with pytest.raises(ModelError, match=r"503 from .*no capacity"):
         await take_turn(made, state, [UserMessage(content="three")])
     await made.close()
+
+
+class OwnIds(OpenAIChatCompletionsTokenClient):
+    """Takes what subclasses for verifiers take."""
+
+    async def get_prompt_ids(self, state: Any, prompt_messages: Any, oai_tools: Any) -> Any:
+        return [5, 6] if state["trajectory"] else None
+
+
+class OwnTokenizer(OpenAIChatCompletionsTokenClient):
+    """Counts what it is asked, and takes what subclasses for verifiers take."""
+
+    asked = 0
+
+    async def tokenize(
+        self, messages: Any, tools: Any, model: str, extra_kwargs: Any = None, **kwargs: Any
+    ) -> list[int]:
+        self.asked += 1
+        follows = extra_kwargs["add_generation_prompt"]
+        return TemplateEndpoint().tokens(messages, follows)
+
+
+async def test_the_ids_of_a_subclass_are_sent(endpoint: TemplateEndpoint) -> None:
+    client = OwnIds(ClientConfig(api_base_url=endpoint.url, max_retries=0), api_key="key")
+    state = State(trajectory=[])
+    await take_turn(client, state, [UserMessage(content="Q")])
+    await take_turn(client, state, [UserMessage(content="R")])
+    assert len(endpoint.sent_to("/v1/chat/completions")) == 1
+    (body,) = endpoint.sent_to("/v1/chat/completions/tokens")
+    assert body["tokens"] == [5, 6]
+    await client.close()
+
+
+async def test_the_tokenizer_of_a_subclass_is_asked_instead_of_the_endpoint(
+    endpoint: TemplateEndpoint,
+) -> None:
+    client = OwnTokenizer(ClientConfig(api_base_url=endpoint.url, max_retries=0), api_key="key")
+    state = State(trajectory=[], model="m")
+    await take_turn(client, state, [UserMessage(content="Q")])
+    await take_turn(client, state, [UserMessage(content="R")])
+    (body,) = endpoint.sent_to("/v1/chat/completions/tokens")
+    assert body["tokens"] == ids_of("uQ$\na#$\nuR$\na")
+    assert client.asked == 2
+    assert endpoint.sent_to("/tokenize") == []
+    await client.close()
+
+
+async def test_ids_of_a_text_and_of_a_prompt_can_be_had_by_themselves(
+    client: OpenAIChatCompletionsTokenClient, endpoint: TemplateEndpoint
+) -> None:
+    state = State(trajectory=[], model="m")
+    await take_turn(client, state, [UserMessage(content="Q")])
+    prompt = [
+        {"role": "user", "content": "Q"},
+        {"role": "assistant", "content": "HI"},
+        {"role": "user", "content": "R"},
+    ]
+    assert await client.get_prompt_ids(state, prompt, None) == ids_of("uQ$\na#$\nuR$\na")
+    assert await client.get_prompt_ids(state, prompt[2:], None) is None
+    assert await client.tokenize("Hi", None, "m") == [72, 105]
+    assert str(client.token_client.base_url).rstrip("/") == endpoint.url.removesuffix("/v1")

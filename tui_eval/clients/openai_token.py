@@ -3,17 +3,21 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Mapping
+from collections.abc import Awaitable, Callable, Mapping
+from functools import partial
+from types import MappingProxyType
 from typing import Any
 
+from tui_eval.clients.base import is_own
 from tui_eval.clients.openai_chat import OpenAIChatCompletionsClient
-from tui_eval.clients.sampling import CallOptions
+from tui_eval.clients.sampling import PLAIN, CallOptions, split_sampling
 from tui_eval.clients.wire.chat_answer import ChatAnswer
 from tui_eval.clients.wire.chat_request import to_chat_body
 from tui_eval.clients.wire.token_stitching import TokenizeAnswer, earlier_turn, stitch
 from tui_eval.types import SamplingArgs
 
 _TEMPLATE_ARGUMENTS = ("chat_template", "chat_template_kwargs", "documents")
+_NOTHING: Mapping[str, Any] = MappingProxyType({})
 
 
 class OpenAIChatCompletionsTokenClient(OpenAIChatCompletionsClient):
@@ -44,47 +48,96 @@ class OpenAIChatCompletionsTokenClient(OpenAIChatCompletionsClient):
         """The endpoint's chat completion, with token ids."""
         state = kwargs.pop("state", None)
         asked = {**kwargs, **sampling_args, "logprobs": True, "return_token_ids": True}
-        body, options = to_chat_body(prompt, model, asked, tools, self.profile(model).token_limit)
-        ids = await self._prompt_ids(body, options, state)
+        more: dict[str, Any] = {}
+        if self._makes("get_prompt_ids"):
+            more = {"model": model, "sampling_args": asked}
+        ids = await self.get_prompt_ids(state, prompt, tools, **more)
         if ids is None:
-            return await self.send(body, options, state)
+            return await super().get_native_response(prompt, model, asked, tools, state=state)
+        body, options = to_chat_body(prompt, model, asked, tools, self.profile(model).token_limit)
         url = self._base_url() + self.TOKENS_PATH
         return await self.send_elsewhere(url, ChatAnswer, {**body, "tokens": ids}, options, state)
 
-    async def _prompt_ids(
-        self, body: Mapping[str, Any], options: CallOptions, state: Any
+    async def get_prompt_ids(
+        self,
+        state: Any,
+        prompt_messages: list[dict[str, Any]],
+        oai_tools: list[dict[str, Any]] | None,
+        *,
+        model: str | None = None,
+        sampling_args: Mapping[str, Any] = _NOTHING,
     ) -> list[int] | None:
-        messages = body["messages"]
-        turn = earlier_turn(state, messages, self.reasoning_route)
+        """The ids of a prompt that goes on from an earlier turn; subclasses may have their own way.
+
+        Args:
+            state: The rollout that asks, or None.
+            prompt_messages, oai_tools: As they go over the wire.
+            model: The state's where none is given.
+            sampling_args: What the call is asked with, of which a chat template may want some.
+
+        Returns:
+            None where messages have to be sent.
+        """
+        turn = earlier_turn(state, prompt_messages, self.reasoning_route)
         if turn is None:
             return None
+        sampling, extra_body, options = split_sampling(sampling_args)
+        given = {**sampling, **extra_body}
+        template = {name: given[name] for name in _TEMPLATE_ARGUMENTS if name in given}
+        more: dict[str, Any] = {"tools": oai_tools, "model": model or state["model"]}
+        if self._makes("tokenize"):
+            more |= {"state": state, "options": options}
+        ids_of: Callable[..., Awaitable[list[int]]] = partial(self.tokenize, **more)
         before, whole = await asyncio.gather(
-            self._tokenize(body, messages[: turn.messages], False, options, state),
-            self._tokenize(body, messages, True, options, state),
+            ids_of(
+                prompt_messages[: turn.messages],
+                extra_kwargs={**template, "add_generation_prompt": False},
+            ),
+            ids_of(prompt_messages, extra_kwargs={**template, "add_generation_prompt": True}),
         )
         ids = stitch(turn, before, whole)
         if ids is None:
             self.logger.debug("the chat template rewrites earlier turns; messages are sent")
         return ids
 
-    async def _tokenize(
+    async def tokenize(
         self,
-        body: Mapping[str, Any],
-        messages: list[dict[str, Any]],
-        answer_follows: bool,
-        options: CallOptions,
-        state: Any,
+        messages: str | list[dict[str, Any]],
+        tools: list[dict[str, Any]] | None,
+        model: str,
+        extra_kwargs: Mapping[str, Any] = _NOTHING,
+        *,
+        state: Any = None,
+        options: CallOptions = PLAIN,
+        **kwargs: Any,
     ) -> list[int]:
-        request = {
-            "model": body["model"],
-            "messages": messages,
-            "add_generation_prompt": answer_follows,
-        }
-        request |= {name: body[name] for name in ("tools", *_TEMPLATE_ARGUMENTS) if name in body}
+        """What the endpoint's tokenizer makes of messages, or of a text; subclasses may override.
+
+        Args:
+            extra_kwargs: Further fields of the request.
+            state: The rollout that asks.
+            options: What goes beside the request.
+        """
+        request = {"model": model, **extra_kwargs}
+        if isinstance(messages, str):
+            request["prompt"] = messages
+        else:
+            request["messages"] = messages
+            if tools:
+                request["tools"] = tools
         url = self._base_url().removesuffix("/v1") + self.TOKENIZE_PATH
         told = await self.send_elsewhere(url, TokenizeAnswer, request, options, state)
         tokens: list[int] = told.tokens
         return tokens
+
+    @property
+    def token_client(self) -> Any:
+        """The SDK's client for routes beside `/v1`."""
+        return self.client.with_options(base_url=self._base_url().removesuffix("/v1"))
+
+    def _makes(self, hook: str) -> bool:
+        """Whether a hook is ours, which takes more than those of subclasses for verifiers."""
+        return is_own(getattr(type(self), hook))
 
     def _base_url(self) -> str:
         if self.config is not None:

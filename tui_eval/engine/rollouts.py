@@ -128,7 +128,7 @@ class Rollouts:
         watch = self.watch(row, held)
         CURRENT.set(watch)
         state = await self._generate(watch, client)
-        if self._work.is_fatal(state):
+        if state.get("error") is not None and self._work.is_fatal(state):
             raise state["error"]
         self._limits.generated(held)
         waits = self._work.grouped or self._work.score_at_end
@@ -295,23 +295,21 @@ class Rollouts:
 
     async def _score(self, watch: RolloutWatch, states: list[State]) -> None:
         """Scores rollouts; what failed for infrastructure is scored again, with its group."""
+        most = self._work.max_retries
+        ready = [Unscored(one) for one in states if one.get("error") is None] if most else []
         try:
-            await self._score_until_it_holds(watch, states)
+            await self._score_once(watch, states)
+            for tries in range(most):
+                failed = [one.state for one in ready if self._runs_again(watch, one.state, tries)]
+                if not failed:
+                    return
+                await self._sleep(watch, failed[0], tries)
+                for one in ready:
+                    one.restore()
+                await self._score_once(watch, states)
         finally:
             for state in states:
                 state.metric_error = None  # its frames hold what nobody needs any more
-
-    async def _score_until_it_holds(self, watch: RolloutWatch, states: list[State]) -> None:
-        ready = [Unscored(state) for state in states if state.get("error") is None]
-        await self._score_once(watch, states)
-        for tries in range(self._work.max_retries):
-            failed = [one.state for one in ready if self._runs_again(watch, one.state, tries)]
-            if not failed:
-                return
-            await self._sleep(watch, failed[0], tries)
-            for one in ready:
-                one.restore()
-            await self._score_once(watch, states)
 
     async def _score_once(self, watch: RolloutWatch, states: list[State]) -> None:
         work = self._work

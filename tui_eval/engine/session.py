@@ -214,7 +214,7 @@ class Session:
         """Begins the first rollout that waits; False where none may begin any more."""
         todo = self._schedule.todo
         row = todo[0]
-        alone = self._plan.independent_scoring
+        alone = self._plan.independent_scoring or len(self._replicas) == 1
         group = None if alone else self._prepared.examples.example(row)
         held, place = await limits.begin(self._replicas.places(group))
         self._early.look(todo)

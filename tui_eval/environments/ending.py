@@ -7,6 +7,7 @@ import inspect
 import logging
 import time
 from collections.abc import Callable
+from types import CoroutineType
 from typing import TYPE_CHECKING, Any, cast
 
 from tui_eval.environments import teardowns
@@ -29,16 +30,22 @@ class Ending:
     def find_handlers(self) -> None:
         """Takes note of the methods that are marked."""
         self.plain_functions = PlainFunctions(self.thread_safe)
-        self._stop_conditions = marked_methods(self, "stop")
-        self._cleanup_handlers = marked_methods(self, "cleanup")
+        self._stop_conditions = [self._as_async(one) for one in marked_methods(self, "stop")]
+        self._cleanup_handlers = [self._as_async(one) for one in marked_methods(self, "cleanup")]
         self._teardown_handlers = marked_methods(self, "teardown")
 
-    async def _call(self, method: Callable[..., Any], state: State) -> Any:
+    def _as_async(self, method: Callable[..., Any]) -> Callable[..., Any]:
+        """A method, or what calls a plain one where plain functions run."""
         plain = self.plain_functions.of(method, method.__name__)
         if plain is None:
-            return await maybe_await(method, state)
-        result = await call_plain(plain, functools.partial(method, state))
-        return await result if inspect.isawaitable(result) else result
+            return method
+
+        @functools.wraps(method)
+        async def call(state: State) -> Any:
+            result = await call_plain(plain, functools.partial(method, state))
+            return await result if inspect.isawaitable(result) else result
+
+        return call
 
     async def is_completed(self, state: State, **kwargs: Any) -> bool:
         """Whether a stop condition holds; the first that does ends the rollout.
@@ -76,7 +83,10 @@ class Ending:
         Raises:
             Exception: Whatever the condition raises.
         """
-        if not await self._call(condition, state):
+        holds = condition(state)
+        if isinstance(holds, CoroutineType) or inspect.isawaitable(holds):
+            holds = await holds
+        if not holds:
             return False
         self._note_stop(state, condition.__name__)
         if state.get("error") is not None and state.observer.row is None:  # a run logs it itself
@@ -114,7 +124,7 @@ class Ending:
         cancelled: BaseException | None = None
         for handler in self._cleanup_handlers:
             try:
-                await self._call(handler, state)
+                await maybe_await(handler, state)
             except BaseException as error:
                 if must_propagate(error):
                     cancelled = error

@@ -89,7 +89,9 @@ TOOLS_APART = "\n"
 
 def _reach(column: array[Any], row: int, missing: float) -> None:
     more = row + 1 - len(column)
-    if more > 0:
+    if more == 1:
+        column.append(missing)
+    elif more > 0:
         column.extend(array(column.typecode, [missing]) * more)
 
 

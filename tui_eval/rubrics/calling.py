@@ -180,6 +180,8 @@ async def _finish(result: Any, limit_s: float) -> Any:
     """A returned value, awaited where it can be."""
     if not inspect.isawaitable(result):
         return result
+    if limit_s == math.inf:
+        return await result
     clock = asyncio.timeout(limit_s)
     cancelled: BaseException | None = None
     try:
@@ -246,9 +248,14 @@ def unwrap(score: float | Failure) -> float:
     return score
 
 
-def hooked(method: Callable[..., Any]) -> RewardFunction:
-    """A method that calls reward functions in a way of its own, to be called like one of them."""
-    return RewardFunction(method, Signature(None, False), None)
+def hooked(hook: Callable[..., Any], is_group: bool) -> RewardFunction:
+    """What calls a reward function in a way of its own, to be called like it, at any length.
+
+    Args:
+        hook: Takes `states` where it is for a group, else `state`.
+    """
+    signature = Signature(("states" if is_group else "state",), is_group)
+    return RewardFunction(hook, signature, None, math.inf)
 
 
 def failure(error: BaseException) -> Failure:

@@ -65,8 +65,8 @@ class Rubric(HasFunctions):
     when the first plain function is called; it does what it did.
 
     Attributes:
-        on_loop: Whether plain functions run on the event loop: right only for such as count
-            something and can never wait.
+        on_loop: Whether plain functions run on the event loop, and all without a time limit:
+            right only for such as count something and can never wait.
         logger: Where the rubric and its functions may log.
 
     Args:
@@ -100,7 +100,7 @@ class Rubric(HasFunctions):
         self.weights: list[float] = []
         self.parser = parser if parser is not None else Parser()
         self.class_objects: dict[str, Any] = {"parser": self.parser}
-        self._timeout_seconds = _limit(timeout_seconds)
+        self._timeout_seconds = math.inf if self.on_loop else _limit(timeout_seconds)
         if thread_safe is not None:
             self.thread_safe = thread_safe
         self._functions: dict[int, RewardFunction] = {}
@@ -206,11 +206,20 @@ class Rubric(HasFunctions):
                 )
             names = calling.metric_names(self.funcs)
             given = zip(self.funcs, names, self.weights, strict=False)
-            named = [_Named(self._function(func), name, weight) for func, name, weight in given]
+            named = [_Named(self._called(func), name, weight) for func, name, weight in given]
             parts = itertools.groupby(named, lambda one: one.known.signature.is_group)
             runs = [(is_group, list(some)) for is_group, some in parts]
             self._ordered = (list(self.funcs), list(self.weights), runs)
         return self._ordered[2]
+
+    def _called(self, func: RewardFunc) -> RewardFunction:
+        """A function as it is called: through the hook of a subclass that has one of its own."""
+        known = self._function(func)
+        is_group = known.signature.is_group
+        hook = "_call_group_reward_func" if is_group else "_call_individual_reward_func"
+        if not has_own(self, Rubric, hook):
+            return known
+        return calling.hooked(functools.partial(getattr(self, hook), func), is_group)
 
     def _function(self, func: RewardFunc) -> RewardFunction:
         known = self._functions.get(id(func))
@@ -251,23 +260,12 @@ class Rubric(HasFunctions):
         result = await calling.call(self._function(func), values, self._timeout_seconds)
         return [calling.unwrap(one) for one in calling.numbers(result, len(states))]
 
-    async def _result(self, one: _Named, **rollouts: Any) -> Any:
-        """What a function makes of a `state` or of `states`, or a `Failure`."""
-        is_group = "states" in rollouts
-        hook = "_call_group_reward_func" if is_group else "_call_individual_reward_func"
-        if has_own(self, Rubric, hook):
-            given = {"func": one.known.func, **rollouts}
-            return await calling.call(calling.hooked(getattr(self, hook)), lambda: given, math.inf)
-        (scored,) = rollouts.values()
-        values_of: Any = calling.group_values if is_group else calling.values_for
-        values = functools.partial(values_of, scored, self.class_objects)
-        return await calling.call(one.known, values, self._timeout_seconds)
-
     async def _score_each(self, functions: list[_Named], state: State) -> None:
+        values = functools.partial(calling.values_for, state, self.class_objects)
         for one in functions:
             printing = calling.Call()
             CALL.set(printing)
-            result = await self._result(one, state=state)
+            result = await calling.call(one.known, values, self._timeout_seconds)
             _record(state, one, calling.number(result), printing.end())
         CALL.set(None)
 
@@ -283,7 +281,8 @@ class Rubric(HasFunctions):
             scores = [calling.failure(error)] * len(scored)
         elif scored:
             CALL.set(printing)
-            result = await self._result(one, states=scored)
+            values = functools.partial(calling.group_values, scored, self.class_objects)
+            result = await calling.call(one.known, values, self._timeout_seconds)
             CALL.set(None)
             scores = calling.numbers(result, len(scored))
         output = printing.end()

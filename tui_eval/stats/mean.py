@@ -105,7 +105,7 @@ class RunningMean:
         self._binary = self._within = True
         self._groups = 0
         self._disagreeing = 0  # examples with values of 0 and of 1
-        self._of_size = [0]  # clusters by their size
+        self._of_size = [0, 0]  # clusters by their size
         self._sizes = array("I")
         self._parts = array("d")
         self._ss = self._sn = 0.0  # over clusters: sum², sum x size
@@ -123,17 +123,19 @@ class RunningMean:
         self.n += 1
         self.total += x
         self.square += x * x
-        missing = cluster + 1 - len(self._sizes)
+        sizes, parts = self._sizes, self._parts
+        missing = cluster + 1 - len(sizes)
         if missing > 0:
-            self._sizes.frombytes(bytes(self._sizes.itemsize * missing))
-            self._parts.frombytes(bytes(self._parts.itemsize * missing))
-        size, part = self._sizes[cluster], self._parts[cluster]
+            sizes.frombytes(bytes(sizes.itemsize * missing))
+            parts.frombytes(bytes(parts.itemsize * missing))
+        size = sizes[cluster]
+        if not size:
+            self._begin(cluster, x)
+            return
+        part = parts[cluster]
         new_size, new_part = size + 1, part + x
-        self._sizes[cluster], self._parts[cluster] = new_size, new_part
-        if size:
-            self._of_size[size] -= 1
-        else:
-            self._groups += 1
+        sizes[cluster], parts[cluster] = new_size, new_part
+        self._of_size[size] -= 1
         if new_size == len(self._of_size):
             self._of_size.append(0)
         self._of_size[new_size] += 1
@@ -143,6 +145,15 @@ class RunningMean:
         self._ss += new_part * new_part - part * part
         self._sn += new_part * new_size - part * size
         self._nn += new_size * new_size - size * size
+
+    def _begin(self, cluster: int, x: float) -> None:
+        """Takes in the first value of a cluster, as most are in a run of many examples."""
+        self._sizes[cluster], self._parts[cluster] = 1, x
+        self._groups += 1
+        self._of_size[1] += 1
+        self._ss += x * x
+        self._sn += x
+        self._nn += 1
 
     def result(self) -> Mean:
         """The mean of what was taken in so far."""

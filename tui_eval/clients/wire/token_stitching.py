@@ -45,11 +45,11 @@ def earlier_turn(
         prompt: The messages on the wire.
         reasoning: Which reasoning they take back.
     """
-    if not state or any(isinstance(message["content"], list) for message in prompt):
+    if not state or any(isinstance(message.get("content"), list) for message in prompt):
         return None
     for step in reversed(state.get("trajectory") or ()):
         tokens = step.get("tokens")
-        if not tokens or tokens["is_truncated"] or step["is_truncated"]:
+        if not tokens or tokens.get("is_truncated") or step.get("is_truncated"):
             continue
         said, _ = to_chat_messages([*step["prompt"], *step["completion"]], reasoning)
         if len(said) < len(prompt) and prompt[: len(said)] == said:
