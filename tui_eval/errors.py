@@ -243,7 +243,7 @@ def warning(text: str) -> Notice:
     return Notice(text, "warning")
 
 
-class RefusedError(Exception):
+class RefusedError(ValueError):
     """What was asked cannot be run; carries every fault that was found, not only the first.
 
     Args:

@@ -15,6 +15,7 @@ from tui_eval.engine.progress import Progress
 from tui_eval.engine.replicas import Replicas
 from tui_eval.engine.seam.hub import Hub
 from tui_eval.engine.session import Host, Session
+from tui_eval.environments import environment
 from tui_eval.errors import RefusedError
 from tui_eval.events import RunFinished
 from tui_eval.runs.hub_push import push_run, retry
@@ -42,7 +43,7 @@ async def run_in_process(env: Environment, asked: Asked) -> GenerateOutputs:
         RefusedError: The run cannot begin.
         RuntimeError: It did not reach its end.
     """
-    replicas = Replicas([asked.client])
+    replicas = Replicas([asked.client], environment.resolve_client)
     try:
         await replicas.open()
         base_url = ",".join(dict.fromkeys(url for url in replicas.urls if url))

@@ -24,9 +24,13 @@ class Replicas:
 
     Args:
         sources: What the clients are made of; a config with several endpoints gives several.
+        make: Makes a client of what is none yet.
     """
 
-    def __init__(self, sources: Sequence[Source]) -> None:
+    def __init__(
+        self, sources: Sequence[Source], make: Callable[[Source], AnyClient] = resolve_client
+    ) -> None:
+        self._make = make
         self._sources = [one for source in sources for one in _per_endpoint(source)]
         self._clients: list[AnyClient] = []
         self._made: list[AnyClient] = []
@@ -48,10 +52,10 @@ class Replicas:
             return
         for source in self._sources:
             if isinstance(source, ClientConfig):
-                client = resolve_client(await self._with_url(source))
+                client = self._make(await self._with_url(source))
                 self._made.append(client)
             else:
-                client = source if hasattr(source, "get_response") else resolve_client(source)
+                client = source if hasattr(source, "get_response") else self._make(source)
             self._clients.append(client)
 
     @property

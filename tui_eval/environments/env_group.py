@@ -14,7 +14,7 @@ from tui_eval.state import State
 from tui_eval.types import RolloutInput, SamplingArgs
 
 if TYPE_CHECKING:
-    from tui_eval.environments.environment import AnyClient
+    from tui_eval.clients import AnyClient
 
 
 class EnvGroup(Environment):

@@ -9,7 +9,7 @@ import time
 import uuid
 from abc import ABC, abstractmethod
 from collections.abc import Iterable, Mapping, Sequence
-from typing import TYPE_CHECKING, Any, TypeAlias
+from typing import TYPE_CHECKING, Any
 
 from tui_eval.environments import teardowns
 from tui_eval.environments.answering_models import AnsweringModels
@@ -35,9 +35,7 @@ from tui_eval.tools.schema import to_tools
 from tui_eval.types import Response, RolloutInput, SamplingArgs, TokenUsage, Tool
 
 if TYPE_CHECKING:
-    from tui_eval.clients.base import Client
-
-    AnyClient: TypeAlias = Client[Any, Any, Any, Any]
+    from tui_eval.clients import AnyClient
 
 logger = logging.getLogger(__name__)
 
@@ -308,6 +306,13 @@ class Environment(HasExamples, Ending, Evaluating, DirectRollouts, ABC):
     def increment_state_usage_from_response(self, state: State, response: object) -> None:
         """Adds the tokens of an answer of any SDK; nothing where it does not say."""
         usage_tracker(state).increment_from_response(response)
+
+
+def resolve_client(client_or_config: Any) -> AnyClient:
+    """As `tui_eval.clients.resolve_client`; a test that replaces it here replaces runs' clients."""
+    from tui_eval import clients
+
+    return clients.resolve_client(client_or_config)
 
 
 def _warn_of_typos(kind: type[Environment], names: Iterable[str]) -> None:

@@ -24,7 +24,7 @@ from tui_eval.state import State
 from tui_eval.types import Response, RolloutInput, SamplingArgs, TrajectoryStep
 
 if TYPE_CHECKING:
-    from tui_eval.environments.environment import AnyClient
+    from tui_eval.clients import AnyClient
 
 
 class MultiTurnEnv(Environment):

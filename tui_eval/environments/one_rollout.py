@@ -15,7 +15,8 @@ from tui_eval.state import State
 from tui_eval.types import RolloutInput, SamplingArgs
 
 if TYPE_CHECKING:
-    from tui_eval.environments.environment import AnyClient, Environment
+    from tui_eval.clients import AnyClient
+    from tui_eval.environments.environment import Environment
 
 GoesOn: TypeAlias = Callable[[BaseException], bool]
 """Whether an exception that comes out of people's code goes on instead of being recorded."""

@@ -27,7 +27,7 @@ from tui_eval.state import State
 from tui_eval.types import Response, RolloutInput, SamplingArgs, Tool, TrajectoryStep
 
 if TYPE_CHECKING:
-    from tui_eval.environments.environment import AnyClient
+    from tui_eval.clients import AnyClient
 
 DEBUG_VAR = "TUI_EVAL_AGENT_DEBUG"
 """Name of the environment variable with the folder for what agents log, where they may."""
