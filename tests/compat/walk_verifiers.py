@@ -11,7 +11,6 @@ import importlib
 import importlib.metadata
 import inspect
 import json
-import pkgutil
 import sys
 import textwrap
 from collections.abc import Iterator
@@ -30,16 +29,18 @@ def walk(root: str) -> dict[str, dict[str, Any]]:
 
 
 def _modules(root: str) -> Iterator[tuple[str, ModuleType]]:
-    package = importlib.import_module(root)
-    yield root, package
-    for found in pkgutil.walk_packages(package.__path__, f"{root}.", onerror=lambda name: None):
-        if any(part.startswith("_") for part in found.name.split(".")):
+    """Every file and folder of the package: also folders that say by no file that they are one."""
+    (place,) = map(Path, importlib.import_module(root).__path__)
+    files = [file.relative_to(place).with_suffix("").parts for file in place.rglob("*.py")]
+    folders = {parts[:depth] for parts in files for depth in range(len(parts))}
+    for parts in sorted({*files, *folders}):
+        if any(part.startswith("_") for part in parts):
             continue
+        name = ".".join((root, *parts))
         try:
-            module = importlib.import_module(found.name)
+            yield name, importlib.import_module(name)
         except (Exception, SystemExit):
             continue
-        yield found.name, module
 
 
 def _module_facts(module: ModuleType, root: str) -> dict[str, Any]:
