@@ -242,6 +242,7 @@ async def test_one_marked_run_is_compared_with_the_selected_one() -> None:
 async def test_nothing_to_see_names_the_next_thing_to_do_and_does_it() -> None:
     async with at_home(Desk()) as stage:
         assert "No runs under ./outputs yet" in stage.list
+        assert "tui-eval new-env NAME" in stage.list
         assert "y copy" not in stage.keys
         assert not stage.home.about.display
         await stage.press("D")

@@ -34,6 +34,11 @@ BY_COMMAND: Line = (
     ("tui-eval ENVIRONMENT -m MODEL", "muted"),
     ("  runs one", "faint"),
 )
+BEGINNING: Line = (
+    ("     ", ""),
+    ("tui-eval new-env NAME", "muted"),
+    ("  begins an environment of your own", "faint"),
+)
 ELSEWHERE: Line = (
     ("     ", ""),
     ("tui-eval home PATH", "muted"),
@@ -112,7 +117,7 @@ class LookingScreen(DrawnScreen[None]):
             ("  watch the demo: no key and no network needed", ""),
         )
         new: Line = ((f"  {key_for('home.new')}", "key"), ("  put an evaluation together", ""))
-        return (*NO_RUNS, demo, new if can_configure else BY_COMMAND, ELSEWHERE)
+        return (*NO_RUNS, demo, new if can_configure else BY_COMMAND, BEGINNING, ELSEWHERE)
 
     async def _look_around(self) -> None:
         """Environments and endpoints; then asks those that could be used whether they answer."""
