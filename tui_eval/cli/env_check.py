@@ -11,21 +11,15 @@ from typing import Any
 
 import click
 
+from tui_eval.cli.env_folder import env_folder
+
 LOADS_WITHIN_S = 120.0
 
 
 @click.command("check")
 @click.argument("env_id", metavar="ENV")
 @click.option("-a", "--env-args", metavar="JSON", help="Arguments of its load_environment.")
-@click.option(
-    "--env-dir-path",
-    "folder",
-    metavar="DIR",
-    type=click.Path(path_type=Path),
-    default=Path("environments"),
-    show_default=True,
-    help="Where local environments are.",
-)
+@env_folder
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON object.")
 def command(env_id: str, env_args: str | None, folder: Path, as_json: bool) -> int:
     """Tell what an environment needs and has not, and what installs or sets it.

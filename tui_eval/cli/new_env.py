@@ -6,6 +6,7 @@ from pathlib import Path
 
 import click
 
+from tui_eval.cli.env_folder import USUAL, env_folder
 from tui_eval.cli.starting_environment import KINDS
 
 
@@ -18,15 +19,7 @@ from tui_eval.cli.starting_environment import KINDS
     show_default=True,
     help="What the model does: answers once, calls tools, or takes turns.",
 )
-@click.option(
-    "--env-dir-path",
-    "folder",
-    metavar="DIR",
-    type=click.Path(path_type=Path),
-    default=Path("environments"),
-    show_default=True,
-    help="Where local environments are.",
-)
+@env_folder
 def command(name: str, kind: str, folder: Path) -> int:
     """Write an environment to begin with: module, dataset, README, and tests that pass.
 
@@ -42,8 +35,7 @@ def command(name: str, kind: str, folder: Path) -> int:
         made = write_environment(name, kind, folder)
     except RefusedError as error:
         return show_faults(error.faults)
-    is_usual = folder == Path("environments")
-    where = "" if is_usual else f" --env-dir-path {shlex.quote(str(folder))}"
+    where = "" if folder == USUAL else f" --env-dir-path {shlex.quote(str(folder))}"
     show(
         [
             f"Wrote {made.folder}: {', '.join(made.files)}",
