@@ -30,7 +30,15 @@ def answer(method: str, given: dict[str, Any]) -> dict[str, Any] | None:
             "serverInfo": {"name": "plain", "version": "1"},
         }
     if method == "tools/list":
-        return {"tools": [{"name": name, "inputSchema": EMPTY} for name in TOOLS]}
+        plain = [{"name": name, "inputSchema": EMPTY} for name in TOOLS]
+        counted = {"properties": {"n": {"type": "integer"}}, "required": ["n"], "type": "object"}
+        return {"tools": [*plain, {"name": "count", "inputSchema": EMPTY, "outputSchema": counted}]}
+    if method == "tools/call" and given["name"] == "count":
+        found = given["arguments"].get("n", 0)
+        return {
+            "content": [{"type": "text", "text": str(found)}],
+            "structuredContent": {"n": found},
+        }
     if method == "tools/call":
         text = str(TOOLS[given["name"]](given["arguments"]))
         return {"content": [{"type": "text", "text": text}]}

@@ -13,8 +13,8 @@ from concurrent.futures import Future
 from typing import Any, TypeVar
 
 from tui_eval.environments.adapters import mcp_sdk
-from tui_eval.environments.adapters.mcp_sdk import MCPServerConfig
-from tui_eval.errors import InfraError, ToolError
+from tui_eval.environments.adapters.mcp_sdk import MCPServerConfig, MCPToolError
+from tui_eval.errors import InfraError
 from tui_eval.types import Tool
 
 Result = TypeVar("Result")
@@ -22,12 +22,11 @@ Result = TypeVar("Result")
 logger = logging.getLogger(__name__)
 
 _LINES_QUOTED = 10
-# How a server, or the SDK in its place, says that there is no session any more.
-_LOST_CODES = (-32000, 32600, -32600)
-
-
-class MCPToolError(ToolError):
-    """A server answered a tool call with an error."""
+_PING_S = 5.0
+"""How long a server that a call failed at may take to say that it is there."""
+_NO_SUCH_METHOD = -32601
+_MOST_IN_VAIN = 3
+"""Connections in a row of which none brought a result, before a server is given up."""
 
 
 class MCPServerError(InfraError):
@@ -72,8 +71,8 @@ class Connections:
             The SDK's result object.
 
         Raises:
-            MCPToolError: The server refused the call.
-            MCPServerError: It could not be reached, or went away during the call.
+            MCPToolError: The call failed, and the connection is there.
+            MCPServerError: It could not be reached, went away during the call, or was given up.
         """
         calling = self._submit(self._connections[server].call(tool, arguments))
         return await asyncio.wrap_future(calling)
@@ -146,38 +145,42 @@ class _Connection:
         self._config = config
         self._current: _Held | None = None
         self._held: set[asyncio.Task[None]] = set()
+        self._in_vain = 0
 
     async def tools(self) -> list[Tool]:
         return await mcp_sdk.list_tools(await self._connect().session())
 
     async def call(self, tool: str, arguments: dict[str, Any]) -> Any:
+        mcp_sdk.check_sendable(arguments)
         held = self._connect()
         session = await held.session()
-        calling = asyncio.ensure_future(session.call_tool(tool, arguments))
         try:
-            # A session whose transport broke may leave its caller waiting for ever.
-            await asyncio.wait((calling, held.task), return_when=asyncio.FIRST_COMPLETED)
-            if calling.done():
-                return calling.result()
+            result = await held.finish(session.call_tool(tool, arguments))
         except Exception as error:
             cause = _innermost(error)
-            code = getattr(getattr(cause, "error", None), "code", None)
-            if code is not None and code not in _LOST_CODES:
-                raise MCPToolError(str(cause)) from error
+            if await _is_there(held, session):
+                raise MCPToolError(_said(cause)) from error
             self._leave(held)
             raise self._lost(_text(cause)) from error
-        finally:
-            calling.cancel()
-        raise self._lost("the connection broke")
+        self._in_vain, held.has_answered = 0, True
+        return result
 
     async def close(self) -> None:
         if self._current is not None:
             self._leave(self._current)
+        self._in_vain = 0
         await asyncio.gather(*self._held, return_exceptions=True)
 
     def _connect(self) -> _Held:
+        if self._current is not None and self._current.task.done():
+            self._leave(self._current)
         held = self._current
-        if held is None or held.task.done():
+        if held is None:
+            if self._in_vain >= _MOST_IN_VAIN:
+                raise MCPServerError(
+                    f"The MCP server {self._config.name!r} is given up: it went away "
+                    f"{self._in_vain} times in a row before it gave a result"
+                )
             held = self._current = _Held(self._config)
             self._held.add(held.task)
             held.task.add_done_callback(self._held.discard)
@@ -187,6 +190,7 @@ class _Connection:
         held.end()
         if self._current is held:
             self._current = None
+            self._in_vain += not held.has_answered
 
     def _lost(self, why: str) -> MCPServerError:
         return MCPServerError(
@@ -200,6 +204,7 @@ class _Held:
 
     def __init__(self, config: MCPServerConfig) -> None:
         self._config = config
+        self.has_answered = False
         self._opened: asyncio.Future[Any] = asyncio.get_running_loop().create_future()
         self._closing = asyncio.Event()
         self.task = asyncio.create_task(self._hold())
@@ -212,6 +217,23 @@ class _Held:
             MCPServerError: It could not be opened.
         """
         return await asyncio.shield(self._opened)
+
+    async def finish(self, request: Coroutine[Any, Any, Result]) -> Result:
+        """What a request brings while the connection is there.
+
+        Raises:
+            ConnectionError: The connection ended before.
+            Exception: Whatever the request raises.
+        """
+        asking = asyncio.ensure_future(request)
+        try:
+            # A session whose transport broke may leave its caller waiting for ever.
+            await asyncio.wait((asking, self.task), return_when=asyncio.FIRST_COMPLETED)
+            if asking.done():
+                return asking.result()
+        finally:
+            asking.cancel()
+        raise ConnectionError("the connection broke")
 
     def end(self) -> None:
         """Closes the connection, or gives up opening it."""
@@ -313,11 +335,32 @@ class _ErrorLines:
             logger.debug("MCP server %r: %s", self._name, text)
 
 
+async def _is_there(held: _Held, session: Any) -> bool:
+    """Whether a server still answers after a call that failed: then only that call did.
+
+    One that is too busy to answer is there too.
+    """
+    try:
+        async with asyncio.timeout(_PING_S):
+            await held.finish(mcp_sdk.ping(session))
+    except TimeoutError:
+        return not held.task.done()
+    except Exception as error:
+        return mcp_sdk.code_of(_innermost(error)) == _NO_SUCH_METHOD
+    return True
+
+
 def _innermost(error: BaseException) -> BaseException:
     """The first exception of a group of groups that is none itself."""
     while isinstance(error, BaseExceptionGroup):
         error = error.exceptions[0]
     return error
+
+
+def _said(error: BaseException) -> str:
+    """What a server, or the SDK of its result, says of a call; or else what went wrong with it."""
+    has_words = mcp_sdk.code_of(error) is not None or type(error) is RuntimeError
+    return str(error) if has_words else _text(error)
 
 
 def _text(error: BaseException) -> str:

@@ -9,8 +9,8 @@ from typing import Any
 from pydantic import ValidationError
 
 from tui_eval.environments.adapters import mcp_sdk
-from tui_eval.environments.adapters.mcp_connection import Connections, MCPServerError, MCPToolError
-from tui_eval.environments.adapters.mcp_sdk import MCPServerConfig
+from tui_eval.environments.adapters.mcp_connection import Connections, MCPServerError
+from tui_eval.environments.adapters.mcp_sdk import MCPServerConfig, MCPToolError
 from tui_eval.environments.decorators import teardown
 from tui_eval.environments.tool_env import ToolEnv
 from tui_eval.types import Tool

@@ -3,13 +3,20 @@
 from __future__ import annotations
 
 import json
-from collections.abc import AsyncIterator, Mapping, Sequence
+import warnings
+from collections.abc import AsyncIterator, Coroutine, Mapping, Sequence
 from contextlib import AbstractAsyncContextManager, AsyncExitStack, asynccontextmanager
 from typing import Any, Literal, TextIO
 
 from pydantic import BaseModel, ConfigDict, Field, model_validator
+from pydantic_core import to_json
 
+from tui_eval.errors import ToolError
 from tui_eval.types import Tool
+
+
+class MCPToolError(ToolError):
+    """A tool call failed: the server says so, or it could not be made."""
 
 
 class MCPServerConfig(BaseModel):
@@ -151,6 +158,35 @@ async def list_tools(session: Any) -> list[Tool]:
         cursor = _field(page, "next_cursor", "nextCursor")
         if not cursor:
             return tools
+
+
+def ping(session: Any) -> Coroutine[Any, Any, Any]:
+    """Asks whether the server is there; newer protocols know no ping, which is an answer too."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # that they know none
+        asking: Coroutine[Any, Any, Any] = session.send_ping()
+    return asking
+
+
+def check_sendable(arguments: Mapping[str, Any]) -> None:
+    """Makes sure that arguments can be written.
+
+    The SDK writes them in a task that serves all calls, and breaks at those that cannot be.
+
+    Raises:
+        MCPToolError: They hold half of a character, or are nested too deep; says which.
+    """
+    try:
+        to_json({"request": {"params": arguments}})
+    except (ValueError, RecursionError) as error:
+        why = str(error).removeprefix("Error serializing to JSON: ")
+        raise MCPToolError(f"the arguments cannot be sent: {why}") from None
+
+
+def code_of(error: BaseException) -> int | None:
+    """The code of an error that came as an answer; None for any other."""
+    code: int | None = getattr(getattr(error, "error", None), "code", None)
+    return code
 
 
 def is_error(result: Any) -> bool:
