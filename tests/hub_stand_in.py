@@ -16,13 +16,15 @@ class HubStandIn(LoopbackServer):
 
     Args:
         refuses: Status of the answer to whoever wants to create a repository.
+        datasets: Status of the answer about a dataset that was not pushed.
 
     Attributes:
         whoami: Status of the answer to who a token is of.
     """
 
-    def __init__(self, refuses: int = 0) -> None:
+    def __init__(self, refuses: int = 0, datasets: int = 404) -> None:
         super().__init__()
+        self.datasets = datasets
         self.refuses = refuses
         self.whoami = 200
         self.created: list[dict[str, Any]] = []
@@ -92,7 +94,7 @@ class HubStandIn(LoopbackServer):
                 entry = {"type": "file", "path": ".gitattributes", "size": 1, "oid": SHA}
                 return web.json_response([entry])
         headers = {"X-Error-Code": "EntryNotFound" if "/tree/" in path else "RepoNotFound"}
-        return web.json_response({"error": "not found"}, status=404, headers=headers)
+        return web.json_response({"error": "not found"}, status=self.datasets, headers=headers)
 
 
 def _upload(asked: dict[str, Any]) -> dict[str, Any]:

@@ -10,6 +10,7 @@ import pytest
 from hub_stand_in import HubStandIn
 from program import Program
 
+from tui_eval.cli.having import check_needs
 from tui_eval.environments.finding import find_environment
 from tui_eval.environments.needs import needs_of
 
@@ -77,6 +78,23 @@ def test_what_stands_beside_it_is_no_package(tmp_path: Path) -> None:
     assert needs_of(found, tmp_path / "environments") == []
 
 
+@pytest.mark.parametrize(
+    ("caught", "is_needed"),
+    [
+        ("ImportError", False),
+        ("(OSError, ModuleNotFoundError)", False),
+        ("builtins.Exception", False),
+        ("HTTPException", True),
+        ("requests.RequestException", True),
+    ],
+)
+def test_only_what_a_missing_module_raises_makes_an_import_optional(
+    tmp_path: Path, caught: str, is_needed: bool
+) -> None:
+    needs = read(tmp_path, f"try:\n    import needed\nexcept {caught}:\n    pass\n")
+    assert needs == ([("package", "needed", 2)] if is_needed else [])
+
+
 @pytest.mark.parametrize("source", ["def broken(", "\x00", "x = " + "(" * 5000])
 def test_source_that_cannot_be_read_needs_nothing(tmp_path: Path, source: str) -> None:
     assert read(tmp_path, source) == []
@@ -100,6 +118,52 @@ def test_each_missing_need_has_a_line_and_a_command(program: Program, tmp_path: 
     ):
         assert said in done.err, said
     assert not any(f"{name}:" in done.err for name in ("NEEDY_ONE", "numpy", "OPENAI_API_KEY"))
+
+
+HAS_DATASET = """
+    def load_dataset(name): ...
+    def load_environment():
+        return load_dataset("openai/GSM8k")
+"""
+
+
+@pytest.mark.parametrize(
+    ("status", "said"), [(401, "not there, or not open to you"), (503, "has trouble of its own")]
+)
+def test_what_the_hub_answers_decides_what_to_do(
+    program: Program, tmp_path: Path, status: int, said: str
+) -> None:
+    program.environment("needy", HAS_DATASET)
+    with HubStandIn(datasets=status) as hub:
+        program.env |= hub.environment(str(tmp_path / "hf"))
+        done = program.run("env", "check", "needy")
+    assert done.code == 2 and f"the hub answers {status}: " in done.err and said in done.err, done
+    assert ("hf auth login" in done.err) is (status == 401)
+
+
+@pytest.mark.parametrize(
+    ("variable", "folder"),
+    [
+        ("HF_HOME", "hub/datasets--openai--GSM8k"),
+        ("HF_HOME", "datasets/openai___gsm8k"),
+        ("HF_HUB_CACHE", "datasets--openai--GSM8k"),
+        ("HF_DATASETS_CACHE", "openai___gsm8k"),
+    ],
+)
+def test_a_dataset_in_the_cache_is_there(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path, variable: str, folder: str
+) -> None:
+    for name in ("HF_HOME", "HF_HUB_CACHE", "HF_DATASETS_CACHE"):
+        monkeypatch.delenv(name, raising=False)
+    monkeypatch.setenv("HF_ENDPOINT", "http://127.0.0.1:1")
+    monkeypatch.setenv(variable, str(tmp_path / "cache"))
+    environments = tmp_path / "environments"
+    read(tmp_path, HAS_DATASET)
+    found = find_environment("needy", environments)
+    needs = needs_of(found, environments)
+    assert [one.why for one in check_needs(needs, found)] != [""]
+    (tmp_path / "cache" / folder).mkdir(parents=True)
+    assert [one.why for one in check_needs(needs, found)] == [""]
 
 
 def test_an_environment_that_has_everything_loads(program: Program) -> None:

@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import subprocess
 import sys
-from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
@@ -48,22 +47,19 @@ def command(env_id: str, env_args: str | None, folder: Path, as_json: bool) -> i
     if not any(one.kind in ("package", "dependency") and one.fault for one in checked):
         loading = _loading_faults(env_id, env_args, folder)
         lacking += loading
-        how = "it does not load" if loading else ""
-        checked.append(Checked("loading", env_id, str(found.path or ""), how))
+        why = "it does not load" if loading else ""
+        checked.append(Checked("loading", env_id, str(found.path or ""), why))
     if as_json:
-        told: list[Mapping[str, Any]] = [one.object() for one in checked]
-        show_json({"version": 1, "env_id": env_id, "ok": not lacking, "needs": told,
-                   "faults": [_fault_object(one) for one in lacking]})  # fmt: skip
+        needs = [one.object() for one in checked]
+        told = refused_object(lacking)["faults"]
+        show_json({"version": 1, "env_id": env_id, "ok": not lacking, "needs": needs,
+                   "faults": told})  # fmt: skip
         return 2 if lacking else 0
     if lacking:
         return show_faults(dict.fromkeys(lacking))
     needed = [f"{one.kind} {one.name}" for one in checked if one.kind != "loading"]
     show([f"{env_id} has what it needs: {', '.join([*needed, 'it loads'])}"])
     return 0
-
-
-def _fault_object(fault: Any) -> dict[str, str]:
-    return {"where": fault.where, "what": fault.what, "hint": fault.hint}
 
 
 def _loading_faults(env_id: str, env_args: str | None, folder: Path) -> list[Any]:
@@ -81,10 +77,6 @@ def _loading_faults(env_id: str, env_args: str | None, folder: Path) -> list[Any
     except subprocess.TimeoutExpired:
         return [Fault(where, f"it did not load within {LOADS_WITHIN_S:.0f} s")]
     except ValueError:
-        last = (done.stderr.strip().splitlines() or [f"its process ended with {done.returncode}"])[
-            -1
-        ]
-        return [Fault(where, f"it does not load: {last}")]
-    return [
-        Fault(one["where"], one["what"], one.get("hint") or "") for one in told.get("faults", ())
-    ]
+        lines = done.stderr.strip().splitlines() or [f"its process ended with {done.returncode}"]
+        return [Fault(where, f"it does not load: {lines[-1]}")]
+    return [Fault(one["where"], one["what"], one["hint"] or "") for one in told.get("faults", ())]

@@ -15,6 +15,7 @@ from typing import Any, NamedTuple
 from packaging.requirements import InvalidRequirement, Requirement
 from packaging.utils import canonicalize_name
 
+from tui_eval.engine.preparing.hub_faults import LOG_IN
 from tui_eval.environments.finding import FoundEnvironment
 from tui_eval.environments.needs import Need
 from tui_eval.errors import Fault
@@ -46,6 +47,7 @@ class Checked(NamedTuple):
 
     Args:
         kind: That of the need, `dependency` or `loading`.
+        why: What is wrong.
         how: What to do.
     """
 
@@ -137,7 +139,7 @@ def _key(need: Need, wanted: dict[str, str]) -> Checked:
 
 
 def _dataset(need: Need, wanted: dict[str, str]) -> Checked:
-    if any(path.exists() for path in _cached(need.name)):
+    if _is_cached(need.name):
         return Checked(*need[:3])
     endpoint = os.environ.get("HF_ENDPOINT") or "https://huggingface.co"
     asked = urllib.request.Request(
@@ -146,8 +148,10 @@ def _dataset(need: Need, wanted: dict[str, str]) -> Checked:
     try:
         urllib.request.urlopen(asked, timeout=WITHIN_S).close()
     except urllib.error.HTTPError as error:
-        why = f"the hub answers {error.code}: it is not there, or not open to you"
-        return Checked(*need[:3], why, "Log in with `hf auth login`, or set HF_TOKEN")
+        why, how = "it is not there, or not open to you", LOG_IN
+        if error.code not in (401, 403, 404):
+            why, how = "the hub has trouble of its own", "Check again later"
+        return Checked(*need[:3], f"the hub answers {error.code}: {why}", how)
     except (OSError, ValueError) as error:
         why = f"it is not in the cache, and the hub cannot be asked: {error}"
         return Checked(
@@ -165,11 +169,20 @@ def _token() -> dict[str, str]:
     return {"Authorization": f"Bearer {token}"} if token else {}
 
 
-def _cached(name: str) -> Iterator[Path]:
-    """Where the cache of the hub has a dataset."""
+def _is_cached(name: str) -> bool:
+    """Whether a dataset is on this machine, as files of the hub or as the tables made of them."""
     home = Path(os.environ.get("HF_HOME") or Path.home() / ".cache" / "huggingface")
-    yield home / "hub" / f"datasets--{name.replace('/', '--')}"
-    yield home / "datasets" / name.replace("/", "___")
+    files = Path(os.environ.get("HF_HUB_CACHE") or home / "hub")
+    tables = Path(os.environ.get("HF_DATASETS_CACHE") or home / "datasets")
+    if (files / f"datasets--{name.replace('/', '--')}").exists():
+        return True
+    wanted = _table_name(name.replace("/", "___"))
+    return tables.is_dir() and any(_table_name(one.name) == wanted for one in tables.iterdir())
+
+
+def _table_name(folder: str) -> list[str]:
+    """Owner and name without what `datasets` changes in them: case, and `_` where it changes."""
+    return [part.replace("_", "").lower() for part in folder.split("___")]
 
 
 def _address(need: Need, wanted: dict[str, str]) -> Checked:

@@ -30,6 +30,8 @@ _SDK_KEYS = {
 }
 """The variable that an SDK's client reads where no key is given."""
 _BUILDERS = ("json", "csv", "text", "parquet", "arrow", "imagefolder", "audiofolder")
+_MISSING = ("ImportError", "ModuleNotFoundError", "Exception", "BaseException")
+"""Exceptions that stand for a module that is not there, where a block catches them."""
 _ADDRESSES = ("base_url", "api_base_url", "server_url")
 
 
@@ -174,9 +176,11 @@ class _Reader:
 
 def _catches_missing(node: ast.Try) -> bool:
     """Whether a failed import is expected in a block."""
-    caught = [ast.dump(one.type) if one.type else "Exception" for one in node.handlers]
-    words = ("ImportError", "ModuleNotFoundError", "'Exception'", "Exception")
-    return any(word in text for text in caught for word in words)
+    for handler in node.handlers:
+        kinds = handler.type.elts if isinstance(handler.type, ast.Tuple) else [handler.type]
+        if any(kind is None or _name_of(kind).rpartition(".")[2] in _MISSING for kind in kinds):
+            return True
+    return False
 
 
 def _text(node: ast.AST | None) -> str:

@@ -15,7 +15,7 @@ from tui_eval.errors import Fault, Notice, warning
 
 FLAG = "--save-to-hf-hub"
 WITHIN_S = 5.0
-_LOG_IN = "Log in with `hf auth login`, or set HF_TOKEN"
+LOG_IN = "Log in with `hf auth login`, or set HF_TOKEN"
 
 
 def hub_faults(plans: Iterable[RunPlan], notices: list[Notice]) -> list[Fault]:
@@ -37,13 +37,13 @@ def hub_faults(plans: Iterable[RunPlan], notices: list[Notice]) -> list[Fault]:
 
     token = get_token()
     if not token:
-        return [Fault(where, "nobody is logged in to the Hugging Face hub", _LOG_IN)]
+        return [Fault(where, "nobody is logged in to the Hugging Face hub", LOG_IN)]
     try:
         account = _whose(constants.ENDPOINT, token)
     except urllib.error.HTTPError as error:
         if error.code in (401, 403):
             what = f"the hub does not know the token ({error.code})"
-            return [Fault(where, what, _LOG_IN)]
+            return [Fault(where, what, LOG_IN)]
         notices.append(_unsure(f"it answered with {error.code}"))
     except (OSError, ValueError) as error:
         notices.append(_unsure(f"it could not be asked: {getattr(error, 'reason', error)}"))
