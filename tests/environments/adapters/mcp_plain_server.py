@@ -18,7 +18,15 @@ TOOLS = {
     "pid": lambda given: os.getpid(),
     "sleep": lambda given: time.sleep(given["seconds"]),
     "leave": lambda given: os._exit(3),
+    "half": lambda given: "a\ud83db",
+    "large": lambda given: "x" * given["size"],
+    "noise": lambda given: print("loading ...\n{not json", flush=True),
 }
+
+
+def nested(depth: int) -> list[Any]:
+    """Lists in lists."""
+    return [nested(depth - 1)] if depth else []
 
 
 def answer(method: str, given: dict[str, Any]) -> dict[str, Any] | None:
@@ -33,6 +41,8 @@ def answer(method: str, given: dict[str, Any]) -> dict[str, Any] | None:
         plain = [{"name": name, "inputSchema": EMPTY} for name in TOOLS]
         counted = {"properties": {"n": {"type": "integer"}}, "required": ["n"], "type": "object"}
         return {"tools": [*plain, {"name": "count", "inputSchema": EMPTY, "outputSchema": counted}]}
+    if method == "tools/call" and "deep" in given["arguments"]:
+        return {"content": [], "structuredContent": {"n": nested(given["arguments"]["deep"])}}
     if method == "tools/call" and given["name"] == "count":
         found = given["arguments"].get("n", 0)
         return {

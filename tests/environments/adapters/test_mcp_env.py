@@ -22,6 +22,7 @@ import tui_eval as vf
 from tui_eval.environments.adapters.mcp_connection import Connections, _Held
 from tui_eval.environments.adapters.mcp_env import MCPServerConfig, MCPServerError
 from tui_eval.environments.adapters.mcp_sdk import content_of
+from tui_eval.environments.adapters.process_guard import ProcessGuard
 
 SERVER = str(Path(__file__).parent / "mcp_test_server.py")
 PLAIN_SERVER = str(Path(__file__).parent / "mcp_plain_server.py")
@@ -277,7 +278,7 @@ def test_closing_does_not_wait_for_a_server_that_is_starting():
 
 
 async def test_a_connection_that_is_given_up_before_it_began_says_so():
-    held = _Held(MCPServerConfig(**plain("--silent")))
+    held = _Held(MCPServerConfig(**plain("--silent")), ProcessGuard())
     held.end()
     with pytest.raises(MCPServerError, match="closed before it answered"):
         await asyncio.wait_for(held.session(), 10)

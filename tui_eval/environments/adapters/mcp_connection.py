@@ -14,6 +14,7 @@ from typing import Any, TypeVar
 
 from tui_eval.environments.adapters import mcp_sdk
 from tui_eval.environments.adapters.mcp_sdk import MCPServerConfig, MCPToolError
+from tui_eval.environments.adapters.process_guard import ProcessGuard
 from tui_eval.errors import InfraError
 from tui_eval.types import Tool
 
@@ -43,7 +44,8 @@ class Connections:
     """
 
     def __init__(self, configs: Sequence[MCPServerConfig]) -> None:
-        self._connections = [_Connection(config) for config in configs]
+        self._guard = ProcessGuard()
+        self._connections = [_Connection(config, self._guard) for config in configs]
         # The garbage collector may close at any place, on any thread.
         self._lock = threading.RLock()
         self._loop: asyncio.AbstractEventLoop | None = None
@@ -87,14 +89,14 @@ class Connections:
             closing.add_done_callback(lambda _: loop.stop())
             return
         closing.result()
-        _end(loop, thread)
+        self._end(loop, thread)
 
     async def aclose(self) -> None:
         """The same, for a running event loop; needs no thread of its own."""
         loop, thread = self._taken()
         if loop is not None and thread is not None:
             await asyncio.wrap_future(asyncio.run_coroutine_threadsafe(self._close(), loop))
-            _end(loop, thread)
+            self._end(loop, thread)
 
     def _taken(self) -> tuple[asyncio.AbstractEventLoop | None, threading.Thread | None]:
         with self._lock:
@@ -131,18 +133,19 @@ class Connections:
             task.cancel()
         await asyncio.gather(*rest, return_exceptions=True)
 
-
-def _end(loop: asyncio.AbstractEventLoop, thread: threading.Thread) -> None:
-    loop.call_soon_threadsafe(loop.stop)
-    thread.join()
-    loop.close()
+    def _end(self, loop: asyncio.AbstractEventLoop, thread: threading.Thread) -> None:
+        loop.call_soon_threadsafe(loop.stop)
+        thread.join()
+        loop.close()
+        self._guard.close()
 
 
 class _Connection:
     """The connection to one server; lives on the loop of `Connections`."""
 
-    def __init__(self, config: MCPServerConfig) -> None:
+    def __init__(self, config: MCPServerConfig, guard: ProcessGuard) -> None:
         self._config = config
+        self._guard = guard
         self._current: _Held | None = None
         self._held: set[asyncio.Task[None]] = set()
         self._in_vain = 0
@@ -181,7 +184,7 @@ class _Connection:
                     f"The MCP server {self._config.name!r} is given up: it went away "
                     f"{self._in_vain} times in a row before it gave a result"
                 )
-            held = self._current = _Held(self._config)
+            held = self._current = _Held(self._config, self._guard)
             self._held.add(held.task)
             held.task.add_done_callback(self._held.discard)
         return held
@@ -202,8 +205,9 @@ class _Connection:
 class _Held:
     """One connection from its opening to its end, in a task that opens and closes it."""
 
-    def __init__(self, config: MCPServerConfig) -> None:
+    def __init__(self, config: MCPServerConfig, guard: ProcessGuard) -> None:
         self._config = config
+        self._guard = guard
         self.has_answered = False
         self._opened: asyncio.Future[Any] = asyncio.get_running_loop().create_future()
         self._closing = asyncio.Event()
@@ -257,7 +261,7 @@ class _Held:
     async def _open_and_wait(self, errors: _ErrorLines) -> None:
         async with contextlib.AsyncExitStack() as stack:
             async with asyncio.timeout(self._config.start_timeout):
-                opening = mcp_sdk.open_session(self._config, errors.file)
+                opening = mcp_sdk.open_session(self._config, errors.file, self._guard)
                 session = await stack.enter_async_context(opening)
             errors.file.close()
             self._opened.set_result(session)

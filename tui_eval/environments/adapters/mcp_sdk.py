@@ -11,6 +11,8 @@ from typing import Any, Literal, TextIO
 from pydantic import BaseModel, ConfigDict, Field, model_validator
 from pydantic_core import to_json
 
+from tui_eval.environments.adapters.mcp_process import started_server
+from tui_eval.environments.adapters.process_guard import ProcessGuard
 from tui_eval.errors import ToolError
 from tui_eval.types import Tool
 
@@ -91,16 +93,19 @@ def require_mcp() -> None:
 
 
 @asynccontextmanager
-async def open_session(config: MCPServerConfig, errors: TextIO) -> AsyncIterator[Any]:
+async def open_session(
+    config: MCPServerConfig, errors: TextIO, guard: ProcessGuard
+) -> AsyncIterator[Any]:
     """A connected session; to be entered and left in the same task.
 
     Args:
         errors: An open file that a started server writes its standard error to.
+        guard: Ends a started server where this process dies.
     """
     import mcp
 
     async with AsyncExitStack() as stack:
-        transport = _transport(config, errors)
+        transport = _transport(config, errors, guard)
         if hasattr(mcp, "Client"):
             yield await stack.enter_async_context(mcp.Client(transport))
             return
@@ -110,15 +115,16 @@ async def open_session(config: MCPServerConfig, errors: TextIO) -> AsyncIterator
         yield session
 
 
-def _transport(config: MCPServerConfig, errors: TextIO) -> AbstractAsyncContextManager[Any]:
+def _transport(
+    config: MCPServerConfig, errors: TextIO, guard: ProcessGuard
+) -> AbstractAsyncContextManager[Any]:
     if config.url is None:
-        from mcp.client.stdio import StdioServerParameters, stdio_client
+        from mcp.client.stdio import get_default_environment
 
         assert config.command is not None
-        parameters = StdioServerParameters(
-            command=config.command, args=config.args, env=config.env, cwd=config.cwd
-        )
-        return stdio_client(parameters, errlog=errors)
+        command = [config.command, *config.args]
+        variables = get_default_environment() | (config.env or {})
+        return started_server(config.name, command, variables, config.cwd, errors, guard)
     if config.transport == "sse":
         from mcp.client.sse import sse_client
 

@@ -7,7 +7,6 @@ import os
 import signal
 import socket
 import subprocess
-import sys
 import tempfile
 import time
 from collections.abc import Mapping
@@ -15,31 +14,16 @@ from dataclasses import dataclass, field
 from typing import IO, TYPE_CHECKING, Any
 
 from tui_eval.environments.adapters.openenv_project import OpenEnvProject
+from tui_eval.environments.adapters.process_guard import ENDS_WITHIN_S, ProcessGuard, signal_group
 from tui_eval.errors import SandboxError
 
 if TYPE_CHECKING:
     import aiohttp
 
-ENDS_WITHIN_S = 1.0
 _PORTS_TRIED = 3
 _TAIL_LINES = 8
 _TAIL_BYTES = 4096
 _FIRST_POLL_S = 0.05
-
-# Reads process groups, one a line, negative ones being forgotten; at the end of its input, which
-# comes however the process that started it dies, it kills those that are left.
-_GUARD = """
-import os, signal, sys
-groups = set()
-for line in sys.stdin:
-    group = int(line)
-    groups.add(group) if group > 0 else groups.discard(-group)
-for group in groups:
-    try:
-        os.killpg(group, signal.SIGKILL)
-    except OSError:
-        pass
-"""
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,37 +44,6 @@ class StartSettings:
     variables: Mapping[str, str] = field(default_factory=dict)
 
 
-class Guard:
-    """A process that ends the servers if this one dies without doing so."""
-
-    def __init__(self) -> None:
-        self._process = subprocess.Popen(
-            [sys.executable, "-I", "-S", "-c", _GUARD],
-            stdin=subprocess.PIPE,
-            stdout=subprocess.DEVNULL,
-            stderr=subprocess.DEVNULL,
-            start_new_session=True,
-            text=True,
-        )
-
-    def watch(self, group: int) -> None:
-        """From now on this process group does not outlive us; a negative one may again."""
-        assert self._process.stdin is not None
-        try:
-            self._process.stdin.write(f"{group}\n")
-            self._process.stdin.flush()
-        except (OSError, ValueError):  # it is gone, or was closed
-            pass
-
-    def close(self) -> None:
-        """Ends it."""
-        try:
-            self._process.communicate(timeout=ENDS_WITHIN_S)
-        except (OSError, subprocess.TimeoutExpired):
-            self._process.kill()
-            self._process.wait()
-
-
 class OpenEnvServer:
     """One server process, in a process group of its own.
 
@@ -98,7 +51,7 @@ class OpenEnvServer:
     """
 
     def __init__(
-        self, project: OpenEnvProject, port: int, variables: Mapping[str, str], guard: Guard
+        self, project: OpenEnvProject, port: int, variables: Mapping[str, str], guard: ProcessGuard
     ) -> None:
         """Launches the process.
 
@@ -172,14 +125,11 @@ class OpenEnvServer:
 
     def _signal(self, number: int) -> None:
         if not self._log.closed:
-            try:
-                os.killpg(self._process.pid, number)
-            except ProcessLookupError:
-                pass
+            signal_group(self._process.pid, number)
 
 
 async def start_server(
-    project: OpenEnvProject, settings: StartSettings, guard: Guard
+    project: OpenEnvProject, settings: StartSettings, guard: ProcessGuard
 ) -> OpenEnvServer:
     """Launches a server and waits until it is healthy and has the contract of its project.
 
@@ -290,7 +240,7 @@ class OpenEnvServers:
         self._most = most
         self._all: set[OpenEnvServer] = set()
         self._idle: list[OpenEnvServer] = []
-        self._guard: Guard | None = None
+        self._guard: ProcessGuard | None = None
         self._loop: asyncio.AbstractEventLoop | None = None
         self._slots = asyncio.Semaphore(most)
         self._starts = asyncio.Semaphore(1)
@@ -312,7 +262,7 @@ class OpenEnvServers:
                 await self._end(server)
             # Importing takes a whole CPU for seconds: more at once would only all be late.
             async with self._starts:
-                self._guard = self._guard or Guard()
+                self._guard = self._guard or ProcessGuard()
                 server = await start_server(self._project, self._settings, self._guard)
             self._all.add(server)
             return server

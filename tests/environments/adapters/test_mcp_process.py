@@ -1,0 +1,116 @@
+"""MCP servers as child processes: odd lines, large ones, and none that outlives its run."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import shlex
+import signal
+import subprocess
+import sys
+from collections.abc import AsyncIterator, Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+from program import wait_until
+
+import tui_eval as vf
+from tui_eval.environments.adapters.mcp_env import MCPToolError
+
+SERVER = str(Path(__file__).parent / "mcp_plain_server.py")
+PLAIN = {"name": "sums", "command": sys.executable, "args": [SERVER]}
+WRAPPED = {
+    "name": "sums",
+    "command": "sh",
+    "args": ["-c", f"{shlex.join([sys.executable, SERVER])}; true"],
+}
+
+
+@pytest.fixture(autouse=True)
+def the_package() -> None:
+    pytest.importorskip("mcp")
+
+
+@pytest.fixture
+async def env() -> AsyncIterator[vf.MCPEnv]:
+    made = vf.MCPEnv([PLAIN], dataset=[{"question": "q"}])
+    yield made
+    await made.cleanup()
+
+
+async def content(env: vf.MCPEnv, tool: str, /, **arguments: Any) -> Any:
+    return (await env.call_tool(tool, arguments, "c")).content
+
+
+async def test_what_a_server_prints_by_mistake_is_passed_over(env: vf.MCPEnv) -> None:
+    assert await content(env, "noise") == "None"
+    assert await content(env, "add", a=1) == "2"
+
+
+async def test_half_characters_in_an_answer_are_replaced(env: vf.MCPEnv) -> None:
+    assert await content(env, "half") == "a?b"
+
+
+async def test_an_answer_that_cannot_be_read_is_an_error_of_its_call_alone(env: vf.MCPEnv) -> None:
+    before = await content(env, "pid")
+    other = asyncio.create_task(content(env, "sleep", seconds=0.02))
+    with pytest.raises(MCPToolError, match="its answer cannot be read"):
+        await content(env, "count", deep=300)
+    assert await other == "None"
+    assert await content(env, "pid") == before
+
+
+async def test_an_answer_of_50_mb_arrives(env: vf.MCPEnv) -> None:
+    assert len(await content(env, "large", size=50_000_000)) == 50_000_000
+
+
+SCRIPT = """
+import asyncio, sys
+import tui_eval as vf
+env = vf.MCPEnv([{server!r}], dataset=[{{"question": "q"}}])
+async def main():
+    print((await env.call_tool("pid", {{}}, "c")).content, flush=True)
+    await env.call_tool("sleep", {{"seconds": 60}}, "c")
+asyncio.run(main())
+"""
+
+
+@pytest.mark.parametrize("server", [PLAIN, WRAPPED], ids=["itself", "in a shell"])
+@pytest.mark.parametrize("number", [signal.SIGKILL, signal.SIGINT])
+def test_a_server_in_the_middle_of_a_call_does_not_outlive_its_program(
+    server: dict[str, Any], number: signal.Signals
+) -> None:
+    program = subprocess.Popen(
+        [sys.executable, "-c", SCRIPT.format(server=server)],
+        stdout=subprocess.PIPE,
+        stderr=subprocess.DEVNULL,
+        text=True,
+    )
+    assert program.stdout is not None
+    with program:
+        pid = int(program.stdout.readline())
+        program.send_signal(number)
+    wait_until(is_gone(pid), "the server ends")
+
+
+async def test_teardown_ends_a_busy_server_and_what_it_started() -> None:
+    env = vf.MCPEnv([WRAPPED], dataset=[{"question": "q"}])
+    pid = int(await content(env, "pid"))
+    call = asyncio.create_task(content(env, "sleep", seconds=60))
+    await asyncio.sleep(0)
+    await env.run_teardown()
+    assert is_gone(pid)()
+    with pytest.raises(Exception, match="went away"):
+        await call
+
+
+def is_gone(pid: int) -> Callable[[], bool]:
+    def look() -> bool:
+        try:
+            os.kill(pid, 0)
+        except ProcessLookupError:
+            return True
+        return False
+
+    return look

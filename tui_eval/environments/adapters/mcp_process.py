@@ -1,0 +1,130 @@
+"""An MCP server as a child process: a message is a line, and nothing of it outlives us."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import json
+import logging
+import re
+from collections.abc import AsyncIterator, Mapping
+from typing import Any, TextIO
+
+from tui_eval.environments.adapters import mcp_messages
+from tui_eval.environments.adapters.process_guard import ProcessGuard, end_group
+
+logger = logging.getLogger(__name__)
+
+LONGEST_LINE = 1 << 30
+ENDS_BY_ITSELF_S = 2.0
+"""How long a server may take to end after its input has, as the protocol wants it to."""
+_ID = re.compile(rb'"id"\s*:\s*(\d+)')
+_QUOTED = 200
+
+
+@contextlib.asynccontextmanager
+async def started_server(
+    name: str,
+    command: list[str],
+    variables: Mapping[str, str],
+    folder: str | None,
+    errors: TextIO,
+    guard: ProcessGuard,
+) -> AsyncIterator[tuple[Any, Any]]:
+    """Starts a server, and gives the streams from and to it that a session of the SDK wants.
+
+    Args:
+        name: What the log calls it.
+        variables: All that it sees of environment variables.
+        folder: Where it runs.
+        errors: An open file for its standard error.
+        guard: Ends it where this process dies.
+
+    Raises:
+        OSError: It cannot be started.
+    """
+    import anyio
+
+    process = await asyncio.create_subprocess_exec(
+        *command,
+        stdin=asyncio.subprocess.PIPE,
+        stdout=asyncio.subprocess.PIPE,
+        stderr=errors,
+        env=dict(variables),
+        cwd=folder,
+        start_new_session=True,
+        limit=LONGEST_LINE,
+    )
+    assert process.stdin is not None and process.stdout is not None
+    guard.watch(process.pid)
+    to_session, from_server = anyio.create_memory_object_stream[Any](0)
+    to_server, from_session = anyio.create_memory_object_stream[Any](0)
+    tasks = [
+        asyncio.create_task(_read(name, process.stdout, to_session)),
+        asyncio.create_task(_write(from_session, process.stdin, to_session)),
+    ]
+    try:
+        yield from_server, to_server
+    finally:
+        process.stdin.close()
+        try:
+            await end_group(process, guard, ENDS_BY_ITSELF_S)
+        finally:
+            for task in tasks:
+                task.cancel()
+            for stream in (to_session, from_server, to_server, from_session):
+                stream.close()
+            _close_pipes(process)
+
+
+async def _read(name: str, stdout: asyncio.StreamReader, to_session: Any) -> None:
+    """Passes on what a server says; at the end of it the session learns that it is gone."""
+    import anyio
+
+    with contextlib.suppress(anyio.ClosedResourceError, anyio.BrokenResourceError, OSError):
+        async with to_session:
+            while line := await stdout.readline():
+                message = _message(name, line)
+                if message is not None:
+                    await to_session.send(message)
+
+
+def _message(name: str, line: bytes) -> Any:
+    """What a line says; None for one that is no message, as servers print by mistake.
+
+    An answer that cannot be read is an error of the call that it answers, and half characters
+    in it are replaced.
+    """
+    try:
+        return mcp_messages.read_message(line)
+    except ValueError as error:
+        why = str(error).splitlines()[0]
+    found = _ID.search(line)
+    try:
+        whole = json.dumps(json.loads(line), ensure_ascii=False).encode("utf-8", "replace")
+        return mcp_messages.read_message(whole)
+    except (ValueError, RecursionError) as error:
+        why = f"{why}; {type(error).__name__}"
+    if not line.lstrip().startswith(b"{") or found is None:
+        logger.debug("MCP server %r printed what is no message: %r", name, line[:_QUOTED])
+        return None
+    return mcp_messages.error_answer(int(found[1]), f"its answer cannot be read: {why}")
+
+
+async def _write(from_session: Any, stdin: asyncio.StreamWriter, to_session: Any) -> None:
+    import anyio
+
+    try:
+        async with from_session:
+            async for asked in from_session:
+                stdin.write(mcp_messages.written(asked) + b"\n")
+                await stdin.drain()
+    except (anyio.ClosedResourceError, anyio.BrokenResourceError, OSError):
+        await to_session.aclose()  # or who waits for an answer would wait for ever
+
+
+def _close_pipes(process: asyncio.subprocess.Process) -> None:
+    """Lets go of the pipes of a child that has ended; a grandchild may hold their other ends."""
+    transport = getattr(process, "_transport", None)  # nothing public closes it
+    if transport is not None:
+        transport.close()

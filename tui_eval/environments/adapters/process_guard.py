@@ -1,0 +1,102 @@
+"""What ends child processes that an adapter started, however this process ends."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import signal
+import subprocess
+import sys
+import threading
+
+ENDS_WITHIN_S = 1.0
+
+# Reads process groups, one a line, negative ones being forgotten; at the end of its input, which
+# comes however the process that started it dies, it kills those that are left.
+_GUARD = """
+import os, signal, sys
+groups = set()
+for line in sys.stdin:
+    group = int(line)
+    groups.add(group) if group > 0 else groups.discard(-group)
+for group in groups:
+    try:
+        os.killpg(group, signal.SIGKILL)
+    except OSError:
+        pass
+"""
+
+
+class ProcessGuard:
+    """A process that ends others if this one dies without doing so; begun when it is needed."""
+
+    def __init__(self) -> None:
+        self._process: subprocess.Popen[str] | None = None
+        self._lock = threading.Lock()
+
+    def watch(self, group: int) -> None:
+        """From now on this process group does not outlive us; a negative one may again."""
+        with self._lock:
+            if self._process is None:
+                self._process = _started()
+            stdin = self._process.stdin
+            assert stdin is not None
+            try:
+                stdin.write(f"{group}\n")
+                stdin.flush()
+            except (OSError, ValueError):  # it is gone, or was closed
+                pass
+
+    def close(self) -> None:
+        """Ends it, and with it what is still watched."""
+        with self._lock:
+            process, self._process = self._process, None
+        if process is None:
+            return
+        try:
+            process.communicate(timeout=ENDS_WITHIN_S)
+        except (OSError, subprocess.TimeoutExpired):
+            process.kill()
+            process.wait()
+
+
+def _started() -> subprocess.Popen[str]:
+    return subprocess.Popen(
+        [sys.executable, "-I", "-S", "-c", _GUARD],
+        stdin=subprocess.PIPE,
+        stdout=subprocess.DEVNULL,
+        stderr=subprocess.DEVNULL,
+        start_new_session=True,
+        text=True,
+    )
+
+
+def signal_group(group: int, number: int) -> None:
+    """Sends a signal to a process group; nothing where there is none any more."""
+    try:
+        os.killpg(group, number)
+    except (ProcessLookupError, PermissionError):
+        pass
+
+
+async def end_group(
+    process: asyncio.subprocess.Process, guard: ProcessGuard, by_itself_s: float
+) -> None:
+    """Ends a child that leads a process group, and whatever it started: politely, then not.
+
+    Args:
+        guard: Watches the group until it is gone.
+        by_itself_s: How long it may take to end by itself, before it is told to.
+    """
+    try:
+        for seconds, number in ((by_itself_s, signal.SIGTERM), (ENDS_WITHIN_S, signal.SIGKILL)):
+            # Not `wait`, which also waits for pipes that a grandchild may hold open.
+            until = asyncio.get_running_loop().time() + seconds
+            while process.returncode is None and asyncio.get_running_loop().time() < until:
+                await asyncio.sleep(0.01)
+            if process.returncode is not None:
+                return
+            signal_group(process.pid, number)
+    finally:
+        signal_group(process.pid, signal.SIGKILL)
+        guard.watch(-process.pid)
