@@ -3,39 +3,41 @@
 from __future__ import annotations
 
 import asyncio
-import contextvars
-from collections.abc import Coroutine
-from concurrent.futures import Future, ThreadPoolExecutor
+from collections.abc import Coroutine, Iterator
+from contextlib import contextmanager
 from typing import Any, TypeVar
 
 T = TypeVar("T")
 
 
 def run_to_end(work: Coroutine[Any, Any, T]) -> T:
-    """Runs a coroutine on a loop of its own and returns its result.
+    """Runs a coroutine on a loop of its own, in this thread, and returns its result.
 
-    Where a loop runs in this thread already, as in Jupyter, the new one runs in a thread of its
-    own; what interrupts the wait cancels the work, and its end is waited for.
+    A loop that runs in this thread already, as in Jupyter, stands still meanwhile. Functions that
+    need the main thread have it in either case, where this is called there.
     """
-    try:
-        asyncio.get_running_loop()
-    except RuntimeError:
+    with _set_aside():
         return asyncio.run(_with_its_end(work))
-    begun: Future[tuple[asyncio.AbstractEventLoop, asyncio.Task[T] | None]] = Future()
 
-    async def main() -> T:
-        begun.set_result((asyncio.get_running_loop(), asyncio.current_task()))
-        return await _with_its_end(work)
 
-    with ThreadPoolExecutor(1, "tui-eval loop") as thread:
-        done = thread.submit(contextvars.copy_context().run, asyncio.run, main())
-        try:
-            return done.result()
-        except BaseException:
-            loop, task = begun.result()
-            if not done.done() and task is not None:
-                loop.call_soon_threadsafe(task.cancel)
-            raise
+@contextmanager
+def _set_aside() -> Iterator[None]:
+    """Lets another loop run in this thread while one does, whose task waits for it."""
+    try:
+        loop = asyncio.get_running_loop()
+    except RuntimeError:
+        yield
+        return
+    # Nothing public does it. Tasks belong to loops, but from Python 3.14 on to threads too.
+    swap = getattr(asyncio.tasks, "_swap_current_task", None)
+    task = swap(loop, None) if swap is not None else None
+    asyncio._set_running_loop(None)
+    try:
+        yield
+    finally:
+        asyncio._set_running_loop(loop)
+        if swap is not None:
+            swap(loop, task)
 
 
 async def _with_its_end(work: Coroutine[Any, Any, T]) -> T:
