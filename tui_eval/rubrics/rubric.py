@@ -60,7 +60,7 @@ class Rubric(HasFunctions):
     at most, as it may prepare what all others use.
     A plain function that turns out to need the main thread, because it sets a signal handler or
     asks for the running loop, is called on the loop from then on, where no limit holds; below a
-    loop of another thread, as `evaluate_sync` has in Jupyter, it is an error. To notice such
+    loop of another thread it is an error. To notice such
     functions, also those that catch every exception, `signal.signal` is wrapped in this process
     when the first plain function is called; it does what it did.
 

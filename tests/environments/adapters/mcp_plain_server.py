@@ -18,6 +18,7 @@ TOOLS = {
     "pid": lambda given: os.getpid(),
     "sleep": lambda given: time.sleep(given["seconds"]),
     "leave": lambda given: os._exit(3),
+    "hold": lambda given: (open(given["file"], "x").close(), time.sleep(60)),
     "half": lambda given: "a\ud83db",
     "large": lambda given: "x" * given["size"],
     "noise": lambda given: print("loading ...\n{not json", flush=True),

@@ -94,11 +94,13 @@ def test_a_server_in_the_middle_of_a_call_does_not_outlive_its_program(
     wait_until(is_gone(pid), "the server ends")
 
 
-async def test_teardown_ends_a_busy_server_and_what_it_started() -> None:
+async def test_teardown_ends_a_busy_server_and_what_it_started(tmp_path: Path) -> None:
+    held = tmp_path / "held"
     env = vf.MCPEnv([WRAPPED], dataset=[{"question": "q"}])
     pid = int(await content(env, "pid"))
-    call = asyncio.create_task(content(env, "sleep", seconds=60))
-    await asyncio.sleep(0)
+    call = asyncio.create_task(content(env, "hold", file=str(held)))
+    while not held.exists():
+        await asyncio.sleep(0.01)
     await env.run_teardown()
     assert is_gone(pid)()
     with pytest.raises(Exception, match="went away"):
