@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import json
+import re
 import subprocess
 import sys
+import tomllib
 from pathlib import Path
 
 import pytest
@@ -51,6 +53,19 @@ def test_what_it_writes_is_clean_code(tmp_path: Path, kind: str) -> None:
     assert all({"question", "answer"} == json.loads(line).keys() for line in lines)
     texts = [path.read_text() for path in made.folder.iterdir()]
     assert not any(word in text for text in texts for word in ("MODULE", "SUMMARY", "FOLDER"))
+
+
+def test_a_name_like_a_word_of_the_templates_stays_itself(tmp_path: Path) -> None:
+    made = write_environment("my-SUMMARY", "single", tmp_path / "a folder")
+    project = tomllib.loads((made.folder / "pyproject.toml").read_text())["project"]
+    assert (project["name"], project["description"]) == ("my-SUMMARY", KINDS["single"])
+    assert "from my_SUMMARY import" in (made.folder / "test_my_SUMMARY.py").read_text()
+    assert f"pytest '{made.folder}'" in (made.folder / "README.md").read_text()
+
+
+def test_questions_have_the_right_article(tmp_path: Path) -> None:
+    made = write_environment("shop", "tool", tmp_path)
+    assert not re.search(r"\ba [aeiou]", (made.folder / "questions.jsonl").read_text())
 
 
 @pytest.mark.parametrize(

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import keyword
 import re
+import shlex
 import sys
 import tempfile
 from pathlib import Path
@@ -47,7 +48,8 @@ def write_environment(name: str, kind: str, folder: Path) -> Made:
     faults = [*_name_faults(name, module), *_taken(target)]
     if faults:
         raise RefusedError(faults)
-    values = {"NAME": name, "MODULE": module, "SUMMARY": KINDS[kind], "FOLDER": str(target)}
+    shown = shlex.quote(str(target))
+    values = {"NAME": name, "MODULE": module, "SUMMARY": KINDS[kind], "FOLDER": shown}
     texts = dict(sorted(_texts(kind, module, values).items()))
     try:
         folder.mkdir(parents=True, exist_ok=True)
@@ -64,15 +66,16 @@ def write_environment(name: str, kind: str, folder: Path) -> Made:
 
 
 def _texts(kind: str, module: str, values: dict[str, str]) -> dict[str, str]:
-    """The text of every file, by its name."""
-    sources = [*_STARTERS.glob("*.txt"), *(_STARTERS / kind).iterdir()]
+    """The text of every file, by its name.
+
+    Args:
+        values: What stands for each word of the templates.
+    """
+    words = re.compile("|".join(values))
     texts = {}
-    for source in sources:
+    for source in (*_STARTERS.glob("*.txt"), *(_STARTERS / kind).iterdir()):
         file = source.name.removesuffix(".txt").replace("environment", module)
-        text = source.read_text("utf-8")
-        for word, value in values.items():
-            text = text.replace(word, value)
-        texts[file] = text
+        texts[file] = words.sub(lambda found: values[found[0]], source.read_text("utf-8"))
     return texts
 
 
