@@ -196,6 +196,23 @@ def test_a_file_of_evaluations_names_one(program: Program, others: Run) -> None:
     assert "has no effect" not in done.err
 
 
+@pytest.mark.parametrize("more", ["", '[[eval]]\nenv_id = "kept"\n'])
+def test_a_file_of_evaluations_says_what_metadata_lack(
+    program: Program, fault_server: FaultServer, more: str
+) -> None:
+    program.environment("kept", ENV)
+    fault_server.script(CHAT, [Reply(body=chat_answer("yes"))])
+    old = written(program.folder / "old", [row(0)], env_id=None, env_args=None)
+    (program.folder / "some.toml").write_text(
+        f'model = "m"\napi_base_url = "{fault_server.url}/v1"\n'
+        'api_client_type = "openai_chat_completions_token"\n'
+        "num_examples = 4\nrollouts_per_example = 1\n"
+        '[[eval]]\nenv_id = "kept"\ntemperature = 0.5\nresume = "old"\n' + more
+    )
+    done = program.run("some.toml", "-d")
+    assert done.code == 0 and len(old.rows) == 4, done
+
+
 def test_rows_that_could_not_stay_are_refused_and_nothing_is_written(
     program: Program, fault_server: FaultServer
 ) -> None:

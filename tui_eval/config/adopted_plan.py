@@ -18,7 +18,6 @@ from tui_eval.runs.formats.recognising import Format
 from tui_eval.runs.layout import RESULTS, RunDir, is_unsaved
 
 _ADDED_TO = (Format.OURS, Format.VERIFIERS)
-_NO_URL = ("base_url", "")
 _SAMPLING = ("sampling_args", "max_tokens", "temperature")
 _GIVE = {
     "env_id": "Name the environment before --resume",
@@ -60,7 +59,7 @@ def plan_to_go_on_with(
     known = {
         "env_id": facts.get("env_id") or facts.get("env") or env_id,
         "model": facts.get("model") or typed.get("model"),
-        "base_url": url,
+        "base_url": url or None,
         "key_var": typed.get("api_key_var", key_var),
         "num_examples": examples or typed.get("num_examples"),
         "rollouts_per_example": rollouts or typed.get("rollouts_per_example"),
@@ -80,16 +79,29 @@ def plan_to_go_on_with(
     )
 
 
+def option_values(plan: RunPlan) -> dict[str, Any]:
+    """The values of a plan by the names of the options that say them."""
+    return {
+        **plan.model_dump(),
+        "api_base_url": plan.base_url,
+        "api_key_var": plan.key_var,
+        "api_client_type": plan.client_type,
+    }
+
+
 def _refuse_gaps(run: RunDir, known: Mapping[str, Any], wrong: Sequence[Fault]) -> None:
     """Names everything that is told and typed nowhere.
 
     Raises:
         RefusedError: There is such a thing.
     """
-    lacking = [name for name in known if known[name] is None or (name, known[name]) == _NO_URL]
-    if lacking:
-        where = str(run.metadata)
-        faults = [Fault(where, f"it tells no {name}", _GIVE[name]) for name in lacking]
+    where = str(run.metadata)
+    faults = [
+        Fault(where, f"it tells no {name}", _GIVE[name])
+        for name, value in known.items()
+        if value is None
+    ]
+    if faults:
         raise RefusedError([*wrong, *faults])
 
 

@@ -13,7 +13,6 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from tui_eval.clients.credentials import credentials_of
 from tui_eval.compat import install_verifiers_alias
-from tui_eval.config.adopted_plan import plan_to_go_on_with
 from tui_eval.config.changes import change_faults
 from tui_eval.config.composing import ACCEPT
 from tui_eval.config.env_file import load_env_file
@@ -23,7 +22,6 @@ from tui_eval.config.plan import Request, RunPlan, plan_to_toml
 from tui_eval.config.planning import draft_plan
 from tui_eval.config.secret_values import masked, secret_texts, secrets_of_url
 from tui_eval.config.settings import place_of
-from tui_eval.config.values import parse_values
 from tui_eval.engine.limiting.spending import budget_reached
 from tui_eval.engine.preparing.column_faults import column_notices
 from tui_eval.engine.preparing.examples import Examples, pass_threshold, read_table
@@ -32,7 +30,7 @@ from tui_eval.engine.preparing.overriding import override, override_faults, over
 from tui_eval.engine.preparing.preflight import preflight
 from tui_eval.engine.preparing.prepared import Prepared
 from tui_eval.engine.preparing.until_faults import until_faults
-from tui_eval.engine.resuming.choosing_run import run_to_resume
+from tui_eval.engine.resuming.choosing_run import plan_before, run_to_resume
 from tui_eval.engine.resuming.code_parts import code_now, keep_versions
 from tui_eval.engine.resuming.digests import keep_examples
 from tui_eval.engine.resuming.resume import content_changes, take_up
@@ -89,7 +87,7 @@ def check(request: Request) -> Checked:
     notices = load_env_file()
     misnamed = name_model(request) if request.litellm_names else []
     run = run_to_resume(request, notices)
-    before = plan_to_go_on_with(run, request.env_id, *parse_values(request.raw)) if run else None
+    before = plan_before(run, request) if run else None
     if run and before and request.env_id is None:
         run = RunDir(run.path.resolve(), run.name)
         notices += go_to_its_folder(request, before)

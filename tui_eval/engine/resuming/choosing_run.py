@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 
-from tui_eval.config.adopted_plan import plan_to_go_on_with
+from tui_eval.config.adopted_plan import option_values, plan_to_go_on_with
 from tui_eval.config.changes import changes, misfits, same_size
 from tui_eval.config.options import NEWEST
 from tui_eval.config.plan import Request, RunPlan
@@ -13,7 +13,7 @@ from tui_eval.config.planning import draft_plan, make_plan, resume_asked
 from tui_eval.config.values import parse_values
 from tui_eval.engine.suites.own_runs import plan_of, roots_of, rows_key
 from tui_eval.errors import Notice, RefusedError
-from tui_eval.runs.layout import RunDir, saved_roots
+from tui_eval.runs.layout import RunDir
 from tui_eval.runs.lock import holder
 from tui_eval.runs.opening import find_run
 from tui_eval.runs.unsaved import Incomplete, incomplete_runs
@@ -37,10 +37,9 @@ def run_to_resume(request: Request, notices: list[Notice]) -> RunDir | None:
     if asked != NEWEST:
         return _free(find_run(Path(asked)))
     plan, _ = make_plan(request)
-    every = incomplete_runs(roots_of(plan) if plan else saved_roots(), all_of_them=True)
     if plan is None:
         return None
-    search = Search(request, plan, every)
+    search = Search(request, plan, incomplete_runs(roots_of(plan), all_of_them=True))
     one = search.choose()
     if one is not None:
         notices[:0] = [Notice(one.resuming), *search.passed_over(one)]
@@ -49,6 +48,18 @@ def run_to_resume(request: Request, notices: list[Notice]) -> RunDir | None:
     notices.append(Notice("No incomplete run matches; starting a new one."))
     notices += search.passed_over(None)
     return None
+
+
+def plan_before(run: RunDir, request: Request) -> RunPlan:
+    """The plan of a run that a request goes on with, whichever program began it.
+
+    Raises:
+        RefusedError: There is none, and the request does not say what lacks for one.
+    """
+    plan = draft_plan(request)[0] if request.of_file else None
+    if plan is None:
+        return plan_to_go_on_with(run, request.env_id, *parse_values(request.raw))
+    return plan_to_go_on_with(run, plan.env_id, option_values(plan))
 
 
 class Search:
@@ -66,7 +77,6 @@ class Search:
         self._plan = plan
         self._every = every
         self._sizes = _requested_sizes(request, plan)
-        self._typed = parse_values(request.raw)[0]
         self.kept: list[Notice] = []
         """The settings that stay the chosen run's own, where no run has the same."""
 
@@ -136,14 +146,14 @@ class Search:
         if one.run.is_ours:
             return plan_of(one)
         try:
-            return plan_to_go_on_with(one.run, self._plan.env_id, self._typed)
+            return plan_before(one.run, self._request)
         except RefusedError:
             return None
 
     def _why_none(self, one: Incomplete) -> str:
         """Why a run is none of those."""
         try:
-            before = plan_to_go_on_with(one.run, self._plan.env_id, self._typed)
+            before = plan_before(one.run, self._request)
         except RefusedError as error:
             return "; ".join(fault.what for fault in error.faults)
         if before.given_inputs:

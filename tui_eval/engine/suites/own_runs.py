@@ -7,7 +7,7 @@ from collections.abc import Callable, Container, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
-from tui_eval.config.adopted_plan import plan_to_go_on_with
+from tui_eval.config.adopted_plan import option_values, plan_to_go_on_with
 from tui_eval.config.changes import KEPT, change_faults, changes, misfits, same_size
 from tui_eval.config.composing import ACCEPT
 from tui_eval.config.options import NEWEST
@@ -99,11 +99,9 @@ def _take_named(one: Planned, taken: set[Path], accept_changes: bool) -> None:
     """
     run = find_run(Path(str(one.resume)))
     plan = one.plan
-    known = plan.model_dump()
-    typed = {**known, "api_base_url": plan.base_url, "api_key_var": plan.key_var}
-    before = plan_to_go_on_with(run, plan.env_id, typed)
-    now, then = one.plan.model_dump(), before.model_dump()
-    faults = misfits(one.plan.env_id, now, then, "resume")
+    before = plan_to_go_on_with(run, plan.env_id, option_values(plan))
+    now, then = plan.model_dump(), before.model_dump()
+    faults = misfits(plan.env_id, now, then, "resume")
     if run.path.resolve() in taken:
         what = "two evaluations cannot go on with the same run"
         faults.append(Fault(str(run.path), what, "Name another one, or newest"))
