@@ -102,7 +102,7 @@ async def test_teardown_ends_a_busy_server_and_what_it_started(tmp_path: Path) -
     while not held.exists():
         await asyncio.sleep(0.01)
     await env.run_teardown()
-    assert is_gone(pid)()
+    wait_until(is_gone(pid), "the server ends")
     with pytest.raises(Exception, match="went away"):
         await call
 
