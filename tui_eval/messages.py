@@ -343,6 +343,11 @@ def keep_reasoning_origin(answer: Any, message: Any) -> None:
         message.reasoning_origin = origin
 
 
+def field_of(thing: object, name: str) -> Any:
+    """A field of an object, or of a dict with the same; None where there is none."""
+    return thing.get(name) if isinstance(thing, Mapping) else getattr(thing, name, None)
+
+
 def text_of(content: Any) -> str:
     """The text of a message's content: a string as it is, the text parts of a list joined.
 

@@ -12,7 +12,7 @@ from pydantic import BaseModel
 
 from tui_eval.environments.usage import StateUsageTracker, extract_usage_tokens
 from tui_eval.errors import ErrorChain
-from tui_eval.messages import text_of
+from tui_eval.messages import field_of, text_of
 from tui_eval.types import ErrorInfo, RolloutOutput, State, TokenUsage
 
 _CONVERTED = (BaseModel, date, Path, BaseException)
@@ -166,24 +166,20 @@ def sanitize_tool_calls(messages: Any) -> Any:
 
 
 def _is_shown(part: Any) -> bool:
-    return isinstance(part, Mapping | BaseModel) and _value(part, "type") in _SHOWN
-
-
-def _value(thing: Any, name: str) -> Any:
-    return thing.get(name) if isinstance(thing, Mapping) else getattr(thing, name, None)
+    return isinstance(part, Mapping | BaseModel) and field_of(part, "type") in _SHOWN
 
 
 def _with_call_texts(message: Any) -> Any:
-    calls = _value(message, "tool_calls")
+    calls = field_of(message, "tool_calls")
     if not calls:
         return message
     found = {
-        "role": _value(message, "role"),
-        "content": _value(message, "content") or "",
+        "role": field_of(message, "role"),
+        "content": field_of(message, "content") or "",
         "tool_calls": [_call_text(call) for call in calls],
     }
-    if isinstance(_value(message, "reasoning_content"), str):
-        found["reasoning_content"] = _value(message, "reasoning_content")
+    if isinstance(field_of(message, "reasoning_content"), str):
+        found["reasoning_content"] = field_of(message, "reasoning_content")
     return found
 
 

@@ -7,6 +7,7 @@ from math import isfinite
 from types import MappingProxyType
 from typing import Any, TypeAlias
 
+from tui_eval.messages import field_of
 from tui_eval.token_kinds import Kinds, named, plus
 from tui_eval.types import Response, State, StepRecord, TokenUsage, Usage
 
@@ -84,14 +85,10 @@ def extract_usage_tokens(response: object) -> tuple[int, int]:
     """Tokens read and written of an answer, by either protocol's names; 0 where it does not say."""
     usage = getattr(response, "usage", None)
     for names in (("prompt_tokens", "completion_tokens"), ("input_tokens", "output_tokens")):
-        read, written = (_whole(_value(usage, name)) for name in names)
+        read, written = (_whole(field_of(usage, name)) for name in names)
         if read or written:
             break
     return read, written
-
-
-def _value(usage: object, name: str) -> Any:
-    return usage.get(name) if isinstance(usage, Mapping) else getattr(usage, name, None)
 
 
 def _whole(value: Any) -> int:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable
 from typing import TYPE_CHECKING, Any
 
 from pydantic import BaseModel
@@ -18,6 +18,7 @@ from tui_eval.messages import (
     Message,
     Messages,
     TextContentPart,
+    field_of,
     text_of,
     to_message,
     to_tool_call,
@@ -64,21 +65,17 @@ def format_messages(messages: Any) -> Text:
         return Text(printable(messages))
     out = Text()
     for place, message in enumerate(messages):
-        role = _value(message, "role") or ""
+        role = field_of(message, "role") or ""
         style = "bright_cyan" if role == "assistant" else "bright_magenta"
         out.append(("\n\n" if place else "") + printable(f"{role}: "), style="bold")
-        reasoning = _value(message, "reasoning_content")
+        reasoning = field_of(message, "reasoning_content")
         if isinstance(reasoning, str) and reasoning.strip():
             out.append(f"\n[reasoning]\n{printable(reasoning)}\n\n", style="dim")
-        content = _value(message, "content")
+        content = field_of(message, "content")
         if content:
             text = text_of(content) if isinstance(content, list) else str(content)
             out.append(printable(text), style=style)
-        for call in map(to_tool_call, _value(message, "tool_calls") or ()):
+        for call in map(to_tool_call, field_of(message, "tool_calls") or ()):
             shown = json.dumps({"name": call.name, "args": call.arguments}, indent=2)
             out.append(f"\n\n[tool call]\n{printable(shown)}", style=style)
     return out
-
-
-def _value(thing: Any, name: str) -> Any:
-    return thing.get(name) if isinstance(thing, Mapping) else getattr(thing, name, None)

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import functools
-from collections.abc import Awaitable, Callable, Mapping
+from collections.abc import Awaitable, Callable
 from typing import Any, TypeAlias, TypeVar
 
 from tui_eval.clients.refused_prompts import kind_of_refusal
-from tui_eval.messages import text_of
+from tui_eval.messages import field_of, text_of
 
 T = TypeVar("T")
 
@@ -39,12 +39,12 @@ def content_to_text(content: Any) -> str:
 
 
 def _is_text(part: Any) -> bool:
-    return get_usage_field(part, "type") in ("text", None) and bool(get_usage_field(part, "text"))
+    return field_of(part, "type") in ("text", None) and bool(field_of(part, "text"))
 
 
 def get_usage_field(usage: Any, key: str) -> Any:
     """A field of an object or of a dict; None where there is none."""
-    return usage.get(key) if isinstance(usage, Mapping) else getattr(usage, key, None)
+    return field_of(usage, key)
 
 
 def parse_reasoning_content(message: Any) -> str | None:
