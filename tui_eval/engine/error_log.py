@@ -7,7 +7,7 @@ from textwrap import indent
 
 from tui_eval.fold.transcript import Rollout
 from tui_eval.printable import one_line
-from tui_eval.rubrics.rubric import NOT_CALLED
+from tui_eval.rubrics.scored_state import NOT_CALLED
 
 log = logging.getLogger("tui_eval.rollout")
 

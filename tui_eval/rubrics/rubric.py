@@ -13,21 +13,23 @@ from collections.abc import Sequence
 from contextvars import ContextVar
 from typing import Any, ClassVar, NamedTuple
 
-from tui_eval.errors import ScoringError
 from tui_eval.output import CALL
 from tui_eval.parsers.parser import Parser
 from tui_eval.plain_calls.functions import plain_function
 from tui_eval.rubrics import calling
 from tui_eval.rubrics.calling import Failure, RewardFunction
 from tui_eval.rubrics.functions import HasFunctions, has_own
+from tui_eval.rubrics.scored_state import (
+    record_not_called,
+    record_score,
+    set_advantages,
+    set_scoring_time,
+    settle_reward,
+)
 from tui_eval.state import State
-from tui_eval.stats.rewards import is_equal, is_number
-from tui_eval.types import RewardFunc, ScoreRecord
+from tui_eval.types import RewardFunc
 
 TIMEOUT_SECONDS = 600.0
-
-NOT_CALLED = "Not called: another reward function failed for this rollout"
-"""The error of a group function for a rollout that has one already."""
 
 WITHIN: ContextVar[bool] = ContextVar("within", default=False)
 """Whether a rubric scores as one of several, which together settle rewards, advantages, times."""
@@ -266,14 +268,15 @@ class Rubric(HasFunctions):
             printing = calling.Call()
             CALL.set(printing)
             result = await calling.call(one.known, values, self._timeout_seconds)
-            _record(state, one, calling.number(result), printing.end())
+            score = calling.number(result)
+            record_score(state, one.name, one.weight, score, printing.end())
         CALL.set(None)
 
     async def _score_together(self, one: _Named, states: list[State], alone: bool) -> None:
         scored = [state for state in states if state.get("error") is None]
         for state in states:
             if state.get("error") is not None:
-                _leave_out(state, one)
+                record_not_called(state, one.name, one.weight)
         scores: list[float | Failure] = []
         printing = calling.Call()
         if alone:
@@ -287,7 +290,7 @@ class Rubric(HasFunctions):
             scores = calling.numbers(result, len(scored))
         output = printing.end()
         for state, score in zip(scored, scores, strict=True):
-            _record(state, one, score, output)
+            record_score(state, one.name, one.weight, score, output)
 
     async def _score(self, states: list[State], alone: bool) -> None:
         began = time.perf_counter()
@@ -303,88 +306,18 @@ class Rubric(HasFunctions):
             if not WITHIN.get():
                 elapsed = (time.perf_counter() - began) * 1000
                 for state in states:
-                    _time(state, 0.0)
+                    set_scoring_time(state, 0.0)
                 for state in ready:
-                    _time(state, elapsed)
+                    set_scoring_time(state, elapsed)
         if WITHIN.get():
             return
         for state in ready:
-            _settle_reward(state)
+            settle_reward(state)
         if not alone:
-            _set_advantages(states)
+            set_advantages(states)
 
 
 def _limit(seconds: float) -> float:
     if not seconds > 0:
         raise ValueError(f"A time limit is a positive number of seconds, not {seconds}")
     return float(seconds)
-
-
-def _record(state: State, one: _Named, score: float | Failure, output: str) -> None:
-    name, weight = one.name, one.weight
-    record = ScoreRecord(name=name, raw=None, weight=weight, error=None)
-    if output:
-        record["output"] = output
-    state.scores.append(record)
-    if isinstance(score, Failure):
-        record["error"] = score.text
-        if not weight:
-            state["metrics"][name] = math.nan
-            state.metric_error = score.error
-        elif state.get("error") is None:
-            error = ScoringError(f"Reward function {name!r} failed: {score.text.splitlines()[0]}")
-            error.__cause__ = score.error
-            state["error"] = error
-        return
-    record["raw"] = score
-    state["reward"] += weight * score
-    state["metrics"][name] = score
-
-
-def _leave_out(state: State, one: _Named) -> None:
-    state.scores.append(ScoreRecord(name=one.name, raw=None, weight=one.weight, error=NOT_CALLED))
-
-
-def _settle_reward(state: State) -> None:
-    """Makes sure that the reward is a number, and gives it to the steps that have none."""
-    if not is_number(state["reward"]):
-        if state.get("error") is None:
-            state["error"] = ScoringError(f"The weighted scores sum up to {state['reward']}")
-        state["reward"] = 0.0
-    else:
-        state["reward"] = _at_once(state)
-    for step in state.get("trajectory") or ():
-        if step.get("reward") is None:
-            step["reward"] = state["reward"]
-
-
-def _at_once(state: State) -> float:
-    """The reward, summed up at once: 0.6 + 0.3 + 0.1 is 1.0 then, as a threshold expects.
-
-    What somebody's code has made of the reward is left as it is.
-    """
-    reward: float = state["reward"]
-    counted = [one["weight"] * one["raw"] for one in state.scores if one["raw"] is not None]
-    exact = math.fsum(counted)
-    return exact if math.isclose(exact, reward, rel_tol=1e-12, abs_tol=1e-12) else reward
-
-
-def _set_advantages(states: list[State]) -> None:
-    members = [state for state in states if state.get("error") is None]
-    rewards = [state["reward"] for state in members]
-    mean = math.fsum(rewards) / len(rewards) if rewards else 0.0
-    alike = bool(rewards) and is_equal(min(rewards), max(rewards))
-    for state in states:
-        errored = state.get("error") is not None
-        state["advantage"] = None if errored else 0.0 if alike else state["reward"] - mean
-        for step in state.get("trajectory") or ():
-            if step.get("advantage") is None:
-                step["advantage"] = state["advantage"]
-
-
-def _time(state: State, scoring_ms: float) -> None:
-    timing = state.get("timing")
-    if timing is None:
-        timing = state["timing"] = {}
-    timing["scoring_ms"] = scoring_ms
-    timing["total_ms"] = timing.get("generation_ms", 0.0) + scoring_ms
