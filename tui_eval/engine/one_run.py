@@ -6,12 +6,13 @@ from collections.abc import Callable
 
 from tui_eval.commands import Command
 from tui_eval.engine.attending import CANCELS_WITHIN_S, attend, spare_collector
+from tui_eval.engine.host import Host
 from tui_eval.engine.logs import print_to_log, set_up_logging
 from tui_eval.engine.preparing.prepare import client_config, key_of
 from tui_eval.engine.preparing.prepared import Prepared
 from tui_eval.engine.replicas import Replicas
 from tui_eval.engine.seam.hub import Hub
-from tui_eval.engine.session import Host, Session
+from tui_eval.engine.session import Session
 from tui_eval.runs.redaction import Redactor
 
 

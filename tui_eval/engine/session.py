@@ -6,15 +6,15 @@ import asyncio
 import logging
 import time
 from collections.abc import Callable, Coroutine
-from dataclasses import dataclass
 from typing import Any
 
 from tui_eval.commands import Command, Pause, Resume, Stop
 from tui_eval.engine.columns_seen import ColumnsSeen
-from tui_eval.engine.limiting.budget import Budget, CallGuard, call_guard
+from tui_eval.engine.host import Host
+from tui_eval.engine.limiting.budget import CallGuard, call_guard
 from tui_eval.engine.limiting.early_stop import EarlyStop
 from tui_eval.engine.limiting.gate import Gate
-from tui_eval.engine.limiting.limits import Held, Limits, Phases, Shared
+from tui_eval.engine.limiting.limits import Held, Limits, Phases
 from tui_eval.engine.passing import refuses_key
 from tui_eval.engine.preparing.prepared import Prepared
 from tui_eval.engine.replicas import Replicas
@@ -41,32 +41,6 @@ from tui_eval.stats.cost import budget_spent
 log = logging.getLogger("tui_eval.engine")
 
 TEARDOWN_WITHIN_S = 30.0
-
-
-@dataclass(frozen=True, slots=True)
-class Host:
-    """The process that a session runs in, and what it may do there.
-
-    Args:
-        is_own: The process is the run's own: the session tears the environment down, signals have
-            handlers of their own, and engine.log has what is logged.
-        cancels_within_s: Seconds that rollouts in flight get for their cleanup at an early end.
-        giving_up: Called once where the run is to end early.
-        loaded: Called once everything that the run needs is imported.
-        shared: Slots that the run has in common with others.
-        spent: Says why nothing new may begin, whatever the run's own budget is; empty while it may.
-        budget: What it may spend together with others; None for no limit.
-        all_begun: Called once no rollout of the run waits to begin.
-    """
-
-    is_own: bool
-    cancels_within_s: float
-    giving_up: Callable[[], None] = lambda: None
-    loaded: Callable[[], object] = lambda: None
-    shared: Shared | None = None
-    spent: Callable[[], str] = lambda: ""
-    budget: Budget | None = None
-    all_begun: Callable[[], object] = lambda: None
 
 
 class Session:

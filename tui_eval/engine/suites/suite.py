@@ -24,6 +24,7 @@ from tui_eval.engine.attending import (
     let_listeners_read,
     spare_collector,
 )
+from tui_eval.engine.host import Host
 from tui_eval.engine.limiting.adaptive import Concurrency
 from tui_eval.engine.limiting.gate import Gate
 from tui_eval.engine.limiting.limits import Phases, ScoringSlots, Shared
@@ -35,7 +36,7 @@ from tui_eval.engine.replicas import Replicas
 from tui_eval.engine.seam.hub import Hub
 from tui_eval.engine.seam.listener import listen
 from tui_eval.engine.seam.sockets import bind_socket, socket_folder
-from tui_eval.engine.session import Host, Session
+from tui_eval.engine.session import Session
 from tui_eval.engine.shared_clients import SharedClients
 from tui_eval.engine.suites.at_work import lock_suite
 from tui_eval.engine.suites.standing import Standing
