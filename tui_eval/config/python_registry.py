@@ -57,41 +57,37 @@ def _entries(path: Path, given: ast.Dict) -> tuple[TomlFile, list[Fault]]:
     for key, value in zip(given.keys, given.values, strict=True):
         alias = _literal(key)
         if not isinstance(alias, str):
-            where = f"{path}:{(key or value).lineno}"
-            faults.append(Fault(where, "this alias is no text as it stands", _HINT))
+            faults.append(_not_literal(path, key or value, "this alias is no text"))
             continue
         for entry in value.elts if isinstance(value, ast.List | ast.Tuple) else [value]:
-            place = len(tables)
-            table: dict[str, Any] = {"endpoint_id": alias}
-            lines[("endpoint", place)] = entry.lineno
-            faults += _settings(path, entry, alias, table, lines, place)
-            tables.append(table)
+            here: KeyPath = ("endpoint", len(tables))
+            settings, wrong = _settings(path, entry, alias)
+            tables.append({"endpoint_id": alias, **{n: said for n, (said, _) in settings.items()}})
+            lines[here] = entry.lineno
+            lines |= {(*here, name): line for name, (_, line) in settings.items()}
+            faults += wrong
     return TomlFile(path, {"endpoint": tables}, lines), faults
 
 
 def _settings(
-    path: Path,
-    entry: ast.expr,
-    alias: str,
-    table: dict[str, Any],
-    lines: dict[KeyPath, int],
-    place: int,
-) -> list[Fault]:
+    path: Path, entry: ast.expr, alias: str
+) -> tuple[dict[str, tuple[Any, int]], list[Fault]]:
+    """The values of one endpoint with their lines, by name."""
     if not isinstance(entry, ast.Dict):
-        what = f"the entry of {alias!r} is no dict as it stands"
-        return [Fault(f"{path}:{entry.lineno}", what, _HINT)]
-    faults = []
+        return {}, [_not_literal(path, entry, f"the entry of {alias!r} is no dict")]
+    found, faults = {}, []
     for key, value in zip(entry.keys, entry.values, strict=True):
         name, said = _literal(key), _literal(value)
-        if not isinstance(name, str) or said is None:
-            what = (
-                f"{name if isinstance(name, str) else 'a key'} of {alias!r} is no text as it stands"
-            )
-            faults.append(Fault(f"{path}:{value.lineno}", what, _HINT))
+        if isinstance(name, str) and said is not None:
+            found[name] = said, value.lineno
             continue
-        lines[("endpoint", place, name)] = value.lineno
-        table[name] = said
-    return faults
+        which = name if isinstance(name, str) else "a key"
+        faults.append(_not_literal(path, value, f"{which} of {alias!r} is no text"))
+    return found, faults
+
+
+def _not_literal(path: Path, node: ast.expr, what: str) -> Fault:
+    return Fault(f"{path}:{node.lineno}", f"{what} as it stands", _HINT)
 
 
 def _literal(node: ast.expr | None) -> Any:
