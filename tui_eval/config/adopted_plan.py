@@ -54,24 +54,12 @@ def plan_to_go_on_with(
         what = f"a {format.value} file holds no rollouts that a run could go on after"
         raise RefusedError([Fault(str(run.results), what, "Start a new run")])
     facts = read_facts(run, format)
-    url, key_var, client_type = _served_at(facts, typed)
-    examples, rollouts = asked_shape(facts)
-    known = {
-        "env_id": facts.get("env_id") or facts.get("env") or env_id,
-        "model": facts.get("model") or typed.get("model"),
-        "base_url": url or None,
-        "key_var": typed.get("api_key_var", key_var),
-        "num_examples": examples or typed.get("num_examples"),
-        "rollouts_per_example": rollouts or typed.get("rollouts_per_example"),
-        "env_args": facts.get("env_args", typed.get("env_args")),
-        "sampling_args": _sampling(facts, typed),
-    }
+    known, client_type = _known(facts, env_id, typed)
     _refuse_gaps(run, known, wrong)
-    kind: Any = typed.get("api_client_type") or client_type
     return RunPlan(
         **{**known, "env_args": dict(mapping(known["env_args"]))},
         alias=str(known["model"]),
-        client_type=kind,
+        client_type=typed.get("api_client_type") or client_type,
         env_dir_path=str(typed.get("env_dir_path") or "./environments"),
         state_columns=[str(one) for one in facts.get("state_columns") or []],
         save=not is_unsaved(run),
@@ -87,6 +75,25 @@ def option_values(plan: RunPlan) -> dict[str, Any]:
         "api_key_var": plan.key_var,
         "api_client_type": plan.client_type,
     }
+
+
+def _known(
+    facts: Mapping[str, Any], env_id: str | None, typed: Mapping[str, Any]
+) -> tuple[dict[str, Any], Any]:
+    """What is told or typed, None for what is neither, and the protocol of the endpoint."""
+    url, key_var, client_type = _served_at(facts, typed)
+    examples, rollouts = asked_shape(facts)
+    known = {
+        "env_id": facts.get("env_id") or facts.get("env") or env_id,
+        "model": facts.get("model") or typed.get("model"),
+        "base_url": url or None,
+        "key_var": typed.get("api_key_var", key_var),
+        "num_examples": examples or typed.get("num_examples"),
+        "rollouts_per_example": rollouts or typed.get("rollouts_per_example"),
+        "env_args": facts.get("env_args", typed.get("env_args")),
+        "sampling_args": _sampling(facts, typed),
+    }
+    return known, client_type
 
 
 def _refuse_gaps(run: RunDir, known: Mapping[str, Any], wrong: Sequence[Fault]) -> None:
