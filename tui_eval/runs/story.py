@@ -39,16 +39,13 @@ from tui_eval.runs.placing import Counted, Placing, likely_shape
 from tui_eval.runs.repeated_lines import count_once
 from tui_eval.runs.row_index import MOST_FAULTS, BrokenIndexError, RowIndex
 from tui_eval.runs.scan import Line, LineNumbers
+from tui_eval.runs.settling import Settling, Stamp, stamp_of
 from tui_eval.runs.unfinished import unfinished_tokens
 
 COUNTED_BYTES = 1 << 22
 """So much is read before the first row is told, to learn how many rollouts an example has."""
 QUIET_S = 30.0
 """Another program's run that is not whole goes on until its file was left alone for so long."""
-SETTLED_S = 1.0
-"""A file that another program writes anew from its beginning is read when it rests for so long,"""
-PATIENCE_S = 5.0
-"""or after so long, if it never does."""
 END = 1 << 62
 
 
@@ -68,16 +65,16 @@ class Story:
         self._exact = exact
         self._reading = 0
         self._index: RowIndex | None = None
-        self._unchanged: tuple[int, int, int] | None = None
+        self._unchanged: Stamp | None = None
         self._ended = False
-        self._anew_since = 0.0
+        self._settling = Settling(run)
         self._gone = False
         self._goes_on = False
 
     def begin(self) -> Iterator[list[Event]]:
         """The whole story as the disk has it now."""
         self.close()
-        self._unchanged = _stamp(self.run)
+        self._unchanged = stamp_of(self.run)
         self.format = format_of_run(self.run)
         self._read_facts()
         self._told_faults, self._unplaced, self._outgrown = 0, 0, False
@@ -196,7 +193,7 @@ class Story:
                 yield _unreadable(self.run, Line(number, event.offset, event.length, None, why))
 
     def _progress(self, done: int) -> ReadingMoved:
-        size = self._unchanged[0] if self._unchanged is not None else 0
+        size = self._unchanged.size if self._unchanged is not None else 0
         index, unreadable, unfinished = self._index, 0, 0
         if index is not None:
             unreadable = index.unreadable
@@ -326,7 +323,7 @@ class Story:
 
     def more(self) -> Iterator[list[Event]]:
         """What came since: new rows; everything again where the file was written anew."""
-        stamp = _stamp(self.run)
+        stamp = stamp_of(self.run)
         if (stamp is None) != self._gone:
             self._gone = stamp is None
             if self._gone:
@@ -339,9 +336,9 @@ class Story:
                 yield events
             return
         index, before = self._index, self._unchanged
-        replaced = stamp is not None and before is not None and stamp[2] != before[2]
+        replaced = stamp is not None and before is not None and stamp.inode != before.inode
         if index is None or replaced or not index.still_holds():
-            if stamp is None or not self._stands_still():
+            if stamp is None or not self._settling.is_over():
                 return
             self._reading += 1
             self._ended = False
@@ -349,7 +346,7 @@ class Story:
             yield from self.begin()
             return
         self._unchanged = stamp
-        self._anew_since = 0.0
+        self._settling.end()
         yield self._reopened()
         yield from self._scan(index.scanned())
         yield self._last()
@@ -366,16 +363,6 @@ class Story:
         self._started = replace(self._started, complete_at=modified(self.run.results))
         return [self._started]
 
-    def _stands_still(self) -> bool:
-        """Whether a file that was written anew is whole; ours is replaced by a whole one."""
-        now = time.monotonic()
-        self._anew_since = self._anew_since or now
-        is_whole = self.run.is_ours or time.time() - modified(self.run.results) > SETTLED_S
-        if not is_whole and now - self._anew_since < PATIENCE_S:
-            return False
-        self._anew_since = 0.0
-        return True
-
     def close(self) -> None:
         """Keeps what is read for the next opening."""
         if self._index is not None:
@@ -387,11 +374,3 @@ class Story:
 def _unreadable(run: RunDir, line: Line) -> LineUnreadable:
     place = line.number, line.offset, line.length
     return LineUnreadable(0, 0.0, run.name, *place, line.fault, shown=line.row is not None)
-
-
-def _stamp(run: RunDir) -> tuple[int, int, int] | None:
-    try:
-        status = run.results.stat()
-    except OSError:
-        return None
-    return status.st_size, status.st_mtime_ns, status.st_ino
