@@ -25,6 +25,7 @@ from tui_eval.messages import (
     TextContentPart,
     TextMessage,
     ToolCall,
+    ToolMessage,
     UserMessage,
     to_message,
 )
@@ -32,8 +33,22 @@ from tui_eval.types import Response, Tool
 
 PAYLOADS = Path(__file__).parent / "payloads"
 conversations = st.lists(
-    systems | users | assistants(with_blocks=False) | tool_results, min_size=1, max_size=6
+    systems
+    | users
+    | assistants(with_blocks=False)
+    | tool_results.filter(lambda m: not images_of(m)),
+    min_size=1,
+    max_size=6,
 )
+
+
+def images_of(message: Any) -> list[Any]:
+    parts = message.content if isinstance(message.content, list) else []
+    return [part for part in parts if to_dict(part)["type"] == "image_url"]
+
+
+def to_dict(part: Any) -> dict[str, Any]:
+    return part if isinstance(part, dict) else part.model_dump()
 
 
 def read(name: str) -> Response:
@@ -59,6 +74,37 @@ def test_a_conversation_survives_the_wire_and_the_way_back(conversation: list[An
     for message in sent:
         message.content = message.content or ""
     assert [m.model_dump() for m in back] == [m.model_dump() for m in sent]
+
+
+def test_images_of_tool_results_are_shown_by_the_user_after_the_last_of_them() -> None:
+    def image(name: str) -> dict[str, Any]:
+        return {"type": "image_url", "image_url": {"url": f"data:image/png;base64,{name}"}}
+
+    look = {"type": "text", "text": "look"}
+    calls = [ToolCall(id=id, name="f", arguments="{}") for id in "abc"]
+    conversation = [
+        UserMessage(content="q"),
+        AssistantMessage(tool_calls=calls),
+        ToolMessage(tool_call_id="a", content=[look, image("eA==")]),
+        ToolMessage(tool_call_id="b", content="plain"),
+        ToolMessage(tool_call_id="c", content=[image("eQ==")]),
+        AssistantMessage(content="seen"),
+        ToolMessage(tool_call_id="d", content=[image("eg==")]),
+    ]
+
+    wire, _ = to_chat_messages(conversation)
+
+    assert [message["role"] for message in wire] == [
+        *("user", "assistant", "tool", "tool", "tool", "user", "assistant", "tool", "user")
+    ]
+    assert [message["content"] for message in wire[2:5]] == [[look], "plain", "[image]"]
+    assert wire[5]["content"] == [
+        {"type": "text", "text": "Images in the result of a:"},
+        image("eA=="),
+        {"type": "text", "text": "Images in the result of c:"},
+        image("eQ=="),
+    ]
+    assert wire[8]["content"][1] == image("eg==")
 
 
 @given(assistants(with_blocks=False))

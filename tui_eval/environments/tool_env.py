@@ -242,7 +242,7 @@ class ToolEnv(MultiTurnEnv):
                 return ToolParseError(f"The arguments of {name!r} are no JSON object: {failure}")
             return ToolCallError(f"Tool {name!r} raised {kind}: {failure}")
         try:
-            text = str(self.error_formatter(failure))  # type: ignore[arg-type]
+            content = to_content(self.error_formatter(failure))  # type: ignore[arg-type]
         except Exception as error:
             return error
-        return ToolMessage(tool_call_id=use.call.id, content=text)
+        return ToolMessage(tool_call_id=use.call.id, content=content)

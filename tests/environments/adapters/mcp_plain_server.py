@@ -41,7 +41,11 @@ def answer(method: str, given: dict[str, Any]) -> dict[str, Any] | None:
     if method == "tools/list":
         plain = [{"name": name, "inputSchema": EMPTY} for name in TOOLS]
         counted = {"properties": {"n": {"type": "integer"}}, "required": ["n"], "type": "object"}
-        return {"tools": [*plain, {"name": "count", "inputSchema": EMPTY, "outputSchema": counted}]}
+        count = {"name": "count", "inputSchema": EMPTY, "outputSchema": counted}
+        return {"tools": [*plain, count, {"name": "picture", "inputSchema": {}}]}
+    if method == "tools/call" and given["name"] == "picture":
+        image = {"type": "image", "data": "eA==", "mimeType": "image/png"}
+        return {"content": [{"type": "text", "text": "no such page"}, image], "isError": True}
     if method == "tools/call" and "deep" in given["arguments"]:
         return {"content": [], "structuredContent": {"n": nested(given["arguments"]["deep"])}}
     if method == "tools/call" and given["name"] == "count":

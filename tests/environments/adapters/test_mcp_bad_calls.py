@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from stub_client import StubClient, answer
 
 import tui_eval as vf
 from tui_eval.environments.adapters.mcp_env import MCPServerError, MCPToolError
@@ -89,3 +90,16 @@ async def test_teardown_gives_a_server_another_chance(env: vf.MCPEnv) -> None:
             await content(env, "leave")
     await env.run_teardown()
     assert int(await content(env, "pid"))
+
+
+async def test_an_error_with_an_image_is_what_the_server_answered(env: vf.MCPEnv) -> None:
+    tool = next(one for one in env.tool_defs if one.name == "picture")
+    assert tool.parameters == {"type": "object", "properties": {}}
+    client = StubClient(answer(calls=[("c", "picture", "{}")]), answer("done"))
+    row = {"prompt": [{"role": "user", "content": "q"}], "example_id": 0, "task": "t"}
+    state = await env.rollout(row, client, "m", {})
+    assert state["completion"][1].model_dump()["content"] == [
+        {"type": "text", "text": "no such page"},
+        {"type": "image_url", "image_url": {"url": "data:image/png;base64,eA=="}},
+    ]
+    assert state.tool_log[0]["error"] == "MCPToolError: no such page\n[image]"

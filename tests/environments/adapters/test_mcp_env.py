@@ -137,7 +137,7 @@ async def test_failed_calls_are_told_to_the_model_and_recorded(environment):
         environment(stdio()), ("divide", {"a": 1, "b": 0}), ("add", {"c": 1}), ("multiply", {})
     )
     failed, wrong, unknown = state["completion"][1:4]
-    assert failed.content.startswith("Error: Error executing tool divide")
+    assert failed.content.startswith("Error executing tool divide")
     assert "add" in wrong.content and "a\n" in wrong.content
     assert "There is no tool named 'multiply'. The tools are: add, divide" in unknown.content
     kinds = [record["error"].split(":")[0] for record in state.tool_log]

@@ -25,9 +25,13 @@ def to_chat_messages(
         reasoning: Which reasoning the endpoint takes back.
     """
     wire: list[dict[str, Any]] = []
+    shown: list[dict[str, Any]] = []
     for given in messages:
         message: Any = given if type(given) in MESSAGE_TYPES else to_message(given)
         role, content = message.role, message.content
+        if shown and role != "tool":
+            wire.append({"role": "user", "content": shown})
+            shown = []
         if type(content) is list:
             content = _to_parts(content)
         if role == "assistant":
@@ -43,10 +47,27 @@ def to_chat_messages(
             wire.append(said)
         elif role == "tool":
             call_id = message.tool_call_id
+            if type(content) is list:
+                content = _without_images(content, call_id, shown)
             wire.append({"role": role, "content": content, "tool_call_id": call_id})
         else:
             wire.append({"role": "user" if role == "text" else role, "content": content})
+    if shown:
+        wire.append({"role": "user", "content": shown})
     return wire, {}
+
+
+def _without_images(parts: list[Any], call_id: str, shown: list[dict[str, Any]]) -> Any:
+    """A tool's result without its images, which the user shows after all results of the turn.
+
+    Args:
+        shown: Gets them.
+    """
+    images = [part for part in parts if part.get("type") == "image_url"]
+    if not images:
+        return parts
+    shown += [{"type": "text", "text": f"Images in the result of {call_id}:"}, *images]
+    return [part for part in parts if part not in images] or "[image]"
 
 
 def _to_parts(content: list[Any]) -> Any:

@@ -18,8 +18,10 @@ from tui_eval.types import Tool
 __all__ = ["MCPEnv", "MCPServerConfig", "MCPServerError", "MCPToolError"]
 
 
-def _error_text(error: Exception) -> str:
-    return f"Error: {error}"
+def _told(error: Exception) -> Any:
+    """What the model gets to see of a failed call: what the server answered, where it did."""
+    content = error.content if isinstance(error, MCPToolError) else None
+    return f"Error: {error}" if content is None else content
 
 
 class MCPEnv(ToolEnv):
@@ -34,7 +36,8 @@ class MCPEnv(ToolEnv):
         mcp_servers: `MCPServerConfig` objects or dicts of that shape: `name` with `command`,
             `args`, `env`, or with `url`, `headers`.
         max_turns: Most answers of the model.
-        error_formatter: Makes the text that the model gets to see when a call fails.
+        error_formatter: Makes what the model gets to see when a call fails: text, or text and
+            image parts; by default what the server answered, as it stands, or `Error: ...`.
         kwargs: As for `ToolEnv`; `tools` may add Python functions.
 
     Raises:
@@ -47,7 +50,7 @@ class MCPEnv(ToolEnv):
         self,
         mcp_servers: Sequence[MCPServerConfig | Mapping[str, Any]] = (),
         max_turns: int = 10,
-        error_formatter: Callable[[Exception], str] = _error_text,
+        error_formatter: Callable[[Exception], Any] = _told,
         **kwargs: Any,
     ) -> None:
         mcp_sdk.require_mcp()
@@ -99,7 +102,7 @@ class _RemoteTool:
         result = await self._connections.call(self._server, self._tool, arguments)
         content = mcp_sdk.content_of(result)
         if mcp_sdk.is_error(result):
-            raise MCPToolError(content if isinstance(content, str) else str(content))
+            raise MCPToolError(mcp_sdk.text_of(content), content)
         return content
 
 

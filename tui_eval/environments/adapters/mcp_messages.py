@@ -40,3 +40,47 @@ def written(asked: Any) -> bytes:
     left_out = {"exclude_unset": True} if is_new else {"exclude_none": True}
     text: str = asked.message.model_dump_json(by_alias=True, **left_out)
     return text.encode()
+
+
+class WholeTools:
+    """A stream of what a server says, with a type in the schema of each tool.
+
+    Some servers leave it out; the SDK refuses all tools then, and endpoints refuse such a tool.
+
+    Args:
+        stream: As a transport gives it.
+    """
+
+    def __init__(self, stream: Any) -> None:
+        self._stream = stream
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._stream, name)
+
+    async def __aenter__(self) -> WholeTools:
+        await self._stream.__aenter__()
+        return self
+
+    async def __aexit__(self, *caught: Any) -> Any:
+        return await self._stream.__aexit__(*caught)
+
+    def __aiter__(self) -> WholeTools:
+        return self
+
+    async def __anext__(self) -> Any:
+        return _made_whole(await self._stream.__anext__())
+
+    async def receive(self) -> Any:
+        """The next message."""
+        return _made_whole(await self._stream.receive())
+
+
+def _made_whole(item: Any) -> Any:
+    message = getattr(item, "message", None)
+    result = getattr(getattr(message, "root", message), "result", None)
+    tools = result.get("tools") if isinstance(result, dict) else None
+    for tool in tools if isinstance(tools, list) else ():
+        schema = tool.get("inputSchema") if isinstance(tool, dict) else None
+        if isinstance(schema, dict) and "type" not in schema:
+            tool["inputSchema"] = {"type": "object", "properties": {}, **schema}
+    return item

@@ -11,6 +11,7 @@ from typing import Any, Literal, TextIO
 from pydantic import BaseModel, ConfigDict, Field, model_validator
 from pydantic_core import to_json
 
+from tui_eval.environments.adapters.mcp_messages import WholeTools
 from tui_eval.environments.adapters.mcp_process import started_server
 from tui_eval.environments.adapters.process_guard import ProcessGuard
 from tui_eval.errors import ToolError
@@ -18,7 +19,16 @@ from tui_eval.types import Tool
 
 
 class MCPToolError(ToolError):
-    """A tool call failed: the server says so, or it could not be made."""
+    """A tool call failed: the server says so, or it could not be made.
+
+    Args:
+        text: What went wrong.
+        content: What the server answered: text, or text and image parts; None where it did not.
+    """
+
+    def __init__(self, text: str, content: Any = None) -> None:
+        super().__init__(text)
+        self.content = content
 
 
 class MCPServerConfig(BaseModel):
@@ -105,7 +115,7 @@ async def open_session(
     import mcp
 
     async with AsyncExitStack() as stack:
-        transport = _transport(config, errors, guard)
+        transport = _with_whole_tools(_transport(config, errors, guard))
         if hasattr(mcp, "Client"):
             yield await stack.enter_async_context(mcp.Client(transport))
             return
@@ -113,6 +123,12 @@ async def open_session(
         session = await stack.enter_async_context(mcp.ClientSession(read, write))
         await session.initialize()
         yield session
+
+
+@asynccontextmanager
+async def _with_whole_tools(transport: AbstractAsyncContextManager[Any]) -> AsyncIterator[Any]:
+    async with transport as streams:
+        yield (WholeTools(streams[0]), *streams[1:])
 
 
 def _transport(
@@ -213,6 +229,13 @@ def content_of(result: Any) -> str | list[dict[str, Any]]:
     if all(part["type"] == "text" for part in parts):
         return "\n".join(part["text"] for part in parts)
     return parts
+
+
+def text_of(content: str | list[dict[str, Any]]) -> str:
+    """A content as text; an image is named in brackets."""
+    if isinstance(content, str):
+        return content
+    return "\n".join(part.get("text", "[image]") for part in content)
 
 
 def _part(block: Any) -> dict[str, Any]:
