@@ -148,12 +148,25 @@ async def test_a_blocking_step_does_not_hold_the_loop_and_is_over_before_close(m
     assert (made[0].x, made[0].closed) == (3, 1)
 
 
-async def test_an_episode_has_at_most_so_many_answers_of_which_the_last_is_not_played():
+async def test_an_episode_has_at_most_so_many_answers_of_which_the_last_is_played_too():
     env = env_with(max_episode_steps=3, num_eval_episodes=1)
-    state = await play(env, "1", "1")
-    assert [step["reward"] for step in state["trajectory"]] == [0.25, 0.25, 0.5]
+    state = await play(env, "1", "1", "1")
+    assert [step["reward"] for step in state["trajectory"]] == [0.25, 0.25, 1.0]
     assert last_seen(state) == "x=2"
-    assert (state["gym_done"], state["stop_condition"]) == (False, "max_turns_reached")
+    assert (state["gym_done"], state["stop_condition"]) == (True, "max_turns_reached")
+
+
+async def test_the_last_answer_is_a_subclass_own_where_that_answers():
+    class Own(vf.GymEnv):
+        asked = 0
+
+        async def env_response(self, messages: Any, state: Any, **kwargs: Any) -> Any:
+            self.asked += 1
+            return [{"role": "user", "content": "go on"}]
+
+    env = Own(Counter, action_parser=int, num_eval_episodes=1, max_episode_steps=2)
+    await play(env, "1", "1")
+    assert env.asked == 1
 
 
 async def test_an_action_is_what_the_parser_takes_out_of_an_answer():

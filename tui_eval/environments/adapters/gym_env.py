@@ -196,6 +196,16 @@ class GymEnv(MultiTurnEnv):
         return text_of(messages[-1].get("content")) if found is None else found
 
     @stop
+    async def max_turns_reached(self, state: State) -> bool:
+        """The model has answered as often as it may; its last answer is played too."""
+        if not await super().max_turns_reached(state):
+            return False
+        if type(self).env_response is GymEnv.env_response:
+            last = state["trajectory"][-1]
+            await self.env_response([*last["prompt"], *last["completion"]], state)
+        return True
+
+    @stop
     async def is_done(self, state: State) -> bool:
         """Whether the episode has ended, and the model has seen it."""
         return bool(state.get("gym_done"))
