@@ -139,11 +139,14 @@ def word_lists(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
     )
 
 
-async def test_wordle_has_its_secret_as_the_answer(word_lists):
-    env = env_with("Wordle-v0", num_train_examples=6)
-    rows = list(env.get_dataset())
-    assert {row["answer"] for row in rows} <= {"crane", "house", "plant"}
-    row = rows[0]
+async def test_wordle_has_its_secret_as_the_answer_drawn_as_verifiers_draws_it(word_lists):
+    env = env_with("Wordle-v0", num_train_examples=8, num_eval_examples=8, seed=5)
+    drawn = random.Random(5)
+    expected = [drawn.choice(env.ta_env.word_list) for _ in range(16)]
+    rows = [*env.get_dataset(), *env.get_eval_dataset()]
+    assert [row["answer"] for row in rows] == expected
+    assert set(expected) == {"crane", "house", "plant"}
+    row = rows[9]
     other = next(word for word in ("crane", "house") if word != row["answer"])
     state = await play(env, row, other, row["answer"])
     assert state["error"] is None
@@ -153,6 +156,17 @@ async def test_wordle_has_its_secret_as_the_answer(word_lists):
     one, two = [copy.deepcopy(env.ta_env, dict(env.shared_memo)) for _ in range(2)]
     assert one.dictionary is two.dictionary
     assert one is not two
+
+
+async def test_an_answer_without_a_tag_is_what_the_parser_makes_of_it():
+    class Bare(vf.Parser):
+        def parse_answer(self, completion):
+            return f"[{completion[-1]['content']}]"
+
+    env = env_with(parser=Bare())
+    client = StubClient(answer(str(number(0))))
+    state = await env.rollout(env.get_dataset()[0], client, "m", {})
+    assert state["game_reward"] == 1.0
 
 
 @pytest.mark.parametrize(

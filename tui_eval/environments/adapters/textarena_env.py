@@ -39,8 +39,9 @@ def game_reward(state: State) -> float:
 class TextArenaEnv(MultiTurnEnv):
     """The model plays games of TextArena, each rollout one of its own.
 
-    A row's question is the first observation, its answer the secret word where the game has one,
-    and `info["seed"]` begins the same game again. The game's reward goes to
+    A row's question is the first observation, its answer the secret word where the game has one:
+    those of a word list are drawn from it, one a row, as verifiers draws them for the same seed.
+    `info["seed"]` begins the same game again. The game's reward goes to
     `state["game_reward"]` when it ends, and its reason for ending is the last message.
 
     Args:
@@ -124,7 +125,7 @@ class TextArenaEnv(MultiTurnEnv):
 
     async def env_response(self, messages: Messages, state: State, **kwargs: Any) -> Any:
         """Makes the move in the last answer, and says what the player sees then."""
-        move = self.parser.parse_answer(messages[-1:])
+        move = self.parser.parse_answer(messages)
         game = state["ta_env"]
         done, observation = await asyncio.to_thread(_move, game, str(move or ""))
         if not done:
@@ -155,10 +156,16 @@ class TextArenaEnv(MultiTurnEnv):
         return game, game.get_observation()[1]
 
     def _rows(self, first: int, count: int) -> list[dict[str, Any]]:
+        words: list[str] = getattr(self.ta_env, "word_list", None) or []
+        drawn = random.Random(self.seed)
+        for _ in range(first - self.seed if words else 0):
+            drawn.choice(words)
         rows = []
         for seed in range(first, first + count):
             game, observation = self._begin(seed)
             secret = game.state.game_state.get("secret_word", "")
+            if secret and words:
+                secret = drawn.choice(words)
             rows.append({"question": observation, "answer": secret, "info": {"seed": seed}})
         return rows
 
