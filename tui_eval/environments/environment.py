@@ -232,7 +232,7 @@ class Environment(HasExamples, Ending, Evaluating, DirectRollouts, ABC):
         return state
 
     def _tools_of(self, info: Any) -> list[Tool]:
-        if not info:
+        if not isinstance(info, Mapping):
             return list(self.tool_defs)
         if "oai_tools" in info:
             raise ValueError("info['oai_tools'] is no longer supported; use info['tool_defs']")

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import io
+from typing import Any
 
 import pytest
+from stub_client import StubClient, answer
 
 import tui_eval as vf
 from tui_eval.clients.wire.chat_request import to_chat_messages
@@ -132,7 +134,7 @@ def test_prompts_of_parts_keep_one_type_and_send_no_empty_fields():
     assert [message["content"] for message in wire] == ["s", [text, image]]
 
 
-def test_images_of_a_column_come_as_images():
+def test_images_of_a_column_come_as_images_to_who_reads_the_dataset():
     from PIL import Image
 
     png = io.BytesIO()
@@ -141,7 +143,8 @@ def test_images_of_a_column_come_as_images():
     env = vf.SingleTurnEnv(
         dataset=Dataset.from_list(rows).cast_column("image", datasets.Image()),
     )
-    assert env.get_dataset()[0]["image"].size == env.eval_table()[0]["image"].size == (2, 3)
+    assert env.get_dataset()[0]["image"].size == (2, 3)
+    assert env.eval_table()[0]["image"] == {"bytes": png.getvalue(), "path": None}
 
 
 def test_tensors_come_as_plain_numbers():
@@ -165,7 +168,7 @@ def test_faults_are_told_all_at_once_by_row():
         {"prompt": [{"role": "usr", "content": "c"}], "info": "{}"},
         {"prompt": [{"role": "user", "content": None}], "info": "{}"},
         {"prompt": [{"role": None, "content": "c"}], "info": "{}"},
-        {"prompt": [USER], "info": "[]"},
+        {"prompt": [USER], "info": "[}"},
         {"prompt": None, "info": "{}"},
         fine,
     ]
@@ -215,7 +218,7 @@ def test_a_fault_far_down_is_found():
             "Rename one of its columns: qestion, answer",
         ),
         (lambda d: d.remove_columns("question"), "columns: answer"),
-        (lambda d: d.add_column("info", [[1]]), "its 'info' is not an object"),
+        (lambda d: d.add_column("info", ["no json"]), "its 'info' is text that is no JSON"),
         (lambda d: datasets.DatasetDict(train=d, test=d), "splits train, test. Name one of them"),
         (lambda d: d.to_iterable_dataset(), "it is a stream (IterableDataset)"),
         (lambda d: d.with_transform(lambda batch: batch), "it has a transform"),
@@ -245,3 +248,26 @@ def test_a_table_of_one_keeps_to_its_order():
     assert isinstance(table, ExampleTable)
     assert list(table.to_hf()["answer"]) == ["7", "2"]
     assert [row["example_id"] for row in table.to_hf()] == [7, 2]
+
+
+def test_pictures_and_lists_reach_functions_as_the_dataset_holds_them() -> None:
+    pixel = {"bytes": b"not looked at", "path": None}
+    features = datasets.Features(
+        question=datasets.Value("string"),
+        info=datasets.Sequence(datasets.Value("int64")),
+        image=datasets.Image(),
+        images=datasets.Sequence(datasets.Image()),
+    )
+    columns = {"question": ["a", "b"], "info": [[1, 2], []]}
+    columns |= {"image": [pixel, None], "images": [[pixel], []]}
+    dataset = datasets.Dataset.from_dict(columns, features=features)
+    given: list[Any] = []
+
+    def right(state: Any, info: Any) -> float:
+        given.append((info, state["input"]["image"], state["input"]["images"]))
+        return 1.0
+
+    env = vf.SingleTurnEnv(dataset=dataset, rubric=vf.Rubric([right]))
+    got = env.evaluate_sync(StubClient(answer("x"), answer("y")), "m", max_concurrent=1)
+    assert given == [([1, 2], pixel, [pixel]), ([], None, [])]
+    assert [output.get("info") for output in got["outputs"]] == [[1, 2], None]

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, overload
 
 from tui_eval.environments.datasets.json_copy import plain_data
 from tui_eval.environments.datasets.prompt_rules import PromptRules
-from tui_eval.environments.datasets.row_faults import ROLES, is_json_object, row_faults
+from tui_eval.environments.datasets.row_faults import ROLES, is_json, row_faults
 from tui_eval.errors import Fault, RefusedError
 
 if TYPE_CHECKING:
@@ -68,6 +68,8 @@ def _is_a(source: Any, module: str, *names: str) -> bool:
 class HubRows(Sequence[Mapping[str, Any]]):
     """The rows of a Hugging Face `Dataset`, each decoded when it is read.
 
+    Pictures, sounds and the like stay the bytes and paths that the dataset holds.
+
     Args:
         dataset: Any format but a transform; rows are read as Python objects.
         map_kwargs: For the `map` that makes the columns of `formatted`.
@@ -75,6 +77,8 @@ class HubRows(Sequence[Mapping[str, Any]]):
 
     def __init__(self, dataset: Dataset, map_kwargs: Mapping[str, Any] | None = None) -> None:
         self.dataset = dataset.with_format(None)
+        has_media = any(map(_is_decoded, self.dataset.features.values()))
+        self._media = self.dataset.with_format("arrow") if has_media else None
         self.column_names: list[str] = self.dataset.column_names
         self._map_kwargs = dict(map_kwargs or {})
         self._formatted: tuple[PromptRules, Dataset] | None = None
@@ -88,11 +92,13 @@ class HubRows(Sequence[Mapping[str, Any]]):
     def __getitem__(self, place: slice) -> Sequence[Mapping[str, Any]]: ...
     def __getitem__(self, place: int | slice) -> Any:
         if isinstance(place, slice):
-            return list(self.dataset.select(range(*place.indices(len(self)))))
-        return self.dataset[place]
+            return list(HubRows(self.dataset.select(range(*place.indices(len(self))))))
+        return self.dataset[place] if self._media is None else self._media[place].to_pylist()[0]
 
     def __iter__(self) -> Iterator[Mapping[str, Any]]:
-        return iter(self.dataset)
+        if self._media is None:
+            return iter(self.dataset)
+        return map(self.__getitem__, range(len(self)))
 
     def column(self, name: str) -> list[Any]:
         """The values of one column, without decoding the others; None where there is none."""
@@ -175,6 +181,16 @@ class HubRows(Sequence[Mapping[str, Any]]):
         return bool(pyarrow.types.is_list(kind))
 
 
+def _is_decoded(feature: Any) -> bool:
+    """Whether a column holds what `datasets` makes objects of, such as pictures, also inside."""
+    if hasattr(feature, "decode_example"):
+        return True
+    if isinstance(feature, Mapping):
+        return any(map(_is_decoded, feature.values()))
+    inside = feature if isinstance(feature, list) else [getattr(feature, "feature", None)]
+    return any(_is_decoded(one) for one in inside if one is not None)
+
+
 def _with_parts(prompt: Any) -> Any:
     if isinstance(prompt, str):
         return prompt
@@ -211,11 +227,7 @@ def _is_text(column: Any) -> bool:
 
 
 def _infos_are_proven(info: Any) -> bool:
-    import pyarrow
-
-    if _is_text(info):
-        return all(text is None or is_json_object(text) for text in info.to_pylist())
-    return bool(pyarrow.types.is_struct(info.type) or pyarrow.types.is_null(info.type))
+    return not _is_text(info) or all(text is None or is_json(text) for text in info.to_pylist())
 
 
 def _messages_are_proven(prompt: Any) -> bool:
