@@ -7,24 +7,21 @@ import logging
 import random
 import time
 from collections import deque
-from collections.abc import Callable, Coroutine, Mapping
-from dataclasses import dataclass
+from collections.abc import Coroutine
 from typing import TYPE_CHECKING, Any
 
 from tui_eval.engine.cancelling import CANCELLED, EndedByCancelling, give_up
-from tui_eval.engine.columns_seen import ColumnsSeen
 from tui_eval.engine.error_log import log_errors
 from tui_eval.engine.groups import Groups, Member
-from tui_eval.engine.limiting.budget import CallGuard
 from tui_eval.engine.limiting.deadline import Deadline
 from tui_eval.engine.limiting.gate import Gate
 from tui_eval.engine.limiting.limits import Held, Limits
 from tui_eval.engine.passing import may_pass
-from tui_eval.engine.preparing.examples import Examples
 from tui_eval.engine.seam.hub import Hub
 from tui_eval.engine.unscored import Unscored, fault_of
 from tui_eval.engine.watch import RolloutWatch
-from tui_eval.environments.one_rollout import GoesOn, broken_state, lead, score
+from tui_eval.engine.work import Work
+from tui_eval.environments.one_rollout import broken_state, lead, score
 from tui_eval.error_classes import class_at
 from tui_eval.errors import ErrorChain, RolloutTimeoutError
 from tui_eval.events import RolloutFinished, Stage
@@ -37,51 +34,13 @@ from tui_eval.runs.scan import decode_row
 from tui_eval.runs.unfinished import tokens_object
 from tui_eval.runs.writer import RunWriter
 from tui_eval.state import State
-from tui_eval.token_kinds import Tokens
 
 if TYPE_CHECKING:
     from tui_eval.clients import AnyClient
-    from tui_eval.environments.environment import Environment
 
 log = logging.getLogger("tui_eval.rollout")
 
 LONGEST_BACKOFF_S = 60.0
-
-
-@dataclass(frozen=True, slots=True)
-class Work:
-    """What every rollout of a run has in common.
-
-    Args:
-        timeout: Seconds that one rollout may be generated; None for any time.
-        columns: Keys of the state that are saved with each row.
-        seen: Hears which of them there are.
-        grouped: Rollouts of an example are scored together.
-        score_at_end: What is generated is kept in `Rollouts.generated` and not scored yet.
-        goes_on: Which exceptions of people's code are no data.
-        out_of_budget: Whether nothing new may begin.
-        is_fatal: Whether what a rollout ended with ends the run; it has no row then.
-        lost: See `Prepared`.
-        guard: Lets model calls through as they fit into a budget; None where there is none.
-        code: The number of the version of the code among those of the run, from 1.
-    """
-
-    env: Environment
-    examples: Examples
-    model: str
-    sampling_args: dict[str, Any]
-    max_retries: int
-    timeout: float | None
-    columns: list[str]
-    seen: ColumnsSeen
-    grouped: bool
-    score_at_end: bool
-    goes_on: GoesOn
-    out_of_budget: Callable[[], bool]
-    is_fatal: Callable[[State], bool]
-    lost: Mapping[int, Tokens]
-    guard: CallGuard | None = None
-    code: int = 1
 
 
 class Rollouts:

@@ -18,11 +18,12 @@ from tui_eval.engine.limiting.limits import Held, Limits, Phases
 from tui_eval.engine.passing import refuses_key
 from tui_eval.engine.preparing.prepared import Prepared
 from tui_eval.engine.replicas import Replicas
-from tui_eval.engine.rollouts import Rollouts, Work
+from tui_eval.engine.rollouts import Rollouts
 from tui_eval.engine.run_metadata import RunMetadata
 from tui_eval.engine.schedule import Schedule
 from tui_eval.engine.seam.hub import Hub
 from tui_eval.engine.steering import AtWork, Steering
+from tui_eval.engine.work import Work
 from tui_eval.errors import must_propagate
 from tui_eval.events import (
     OUT_OF_BUDGET,
