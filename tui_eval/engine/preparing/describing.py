@@ -16,7 +16,7 @@ from typing import Any, Literal, Union
 from tui_eval.config.environment_defaults import environment_defaults, pyproject_of
 from tui_eval.config.shapes import Shape
 from tui_eval.config.toml_files import read_toml
-from tui_eval.engine.preparing.prepare import install_alias
+from tui_eval.engine.preparing.opening import install_alias
 from tui_eval.environments.finding import FoundEnvironment, module_name_of
 from tui_eval.environments.loading import import_environment
 from tui_eval.errors import RefusedError

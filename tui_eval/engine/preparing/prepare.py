@@ -4,15 +4,13 @@ from __future__ import annotations
 
 import shutil
 import time
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import nullcontext
 from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 from tui_eval.clients.credentials import credentials_of
-from tui_eval.compat import install_verifiers_alias
 from tui_eval.config.changes import change_faults
 from tui_eval.config.composing import ACCEPT
 from tui_eval.config.env_file import load_env_file
@@ -24,9 +22,10 @@ from tui_eval.config.secret_values import masked, secret_texts, secrets_of_url
 from tui_eval.config.settings import place_of
 from tui_eval.engine.limiting.spending import budget_reached
 from tui_eval.engine.preparing.column_faults import column_notices
-from tui_eval.engine.preparing.examples import Examples, pass_threshold, read_table
+from tui_eval.engine.preparing.examples import Examples, pass_threshold
+from tui_eval.engine.preparing.opening import environment_of
 from tui_eval.engine.preparing.overriding import FLAG as REPLACED
-from tui_eval.engine.preparing.overriding import override, override_faults, override_notices
+from tui_eval.engine.preparing.overriding import override_notices
 from tui_eval.engine.preparing.preflight import preflight
 from tui_eval.engine.preparing.prepared import Prepared
 from tui_eval.engine.preparing.until_faults import until_faults
@@ -36,8 +35,6 @@ from tui_eval.engine.resuming.digests import keep_examples
 from tui_eval.engine.resuming.resume import content_changes, take_up
 from tui_eval.engine.resuming.row_prompts import misplaced_rows
 from tui_eval.engine.resuming.run_folder import go_to_its_folder
-from tui_eval.environments.importing import keeping_names, local_roots
-from tui_eval.environments.loading import load
 from tui_eval.errors import Fault, Notice, RefusedError, warning
 from tui_eval.events import RunStarted
 from tui_eval.runs.facts import read_metadata, told_limits, told_refused
@@ -93,7 +90,7 @@ def check(request: Request) -> Checked:
         notices += go_to_its_folder(request, before)
     plan, faults = draft_plan(request, before, notices)
     is_right = all(fault.hint == ACCEPT for fault in faults)
-    env, table, wrong = _environment(plan)
+    env, table, wrong = environment_of(plan)
     faults = [*(Fault(*fault) for fault in request.faults), *misnamed, *faults, *wrong]
     with ThreadPoolExecutor(1) as pool:
         looking = pool.submit(code_now, plan, env) if plan is not None and env is not None else None
@@ -113,7 +110,9 @@ def check(request: Request) -> Checked:
     plan.scores_path = request.scores_path or plan.scores_path
     new = plan.changes[len(before.changes) :] if before else []
     notices += [Notice(f"Accepted: {one}") for one in new]
-    notices += override_notices(env, plan.extra_env_kwargs, _replaced_at(plan.model_dump()))
+    notices += override_notices(
+        env, plan.extra_env_kwargs, place_of(plan.sources, "extra_env_kwargs", REPLACED)
+    )
     if not request.raw.get("no_preflight"):
         notices += column_notices(plan.state_columns, env)
     return Checked(plan, env, table, run, before, notices, code)
@@ -199,94 +198,6 @@ def lay_out(prepared: Prepared, *, goes_on: bool, keep_errors: bool) -> None:
     done = {event.row for event in prepared.done} | prepared.journal.keys()
     rows = range(prepared.started.total) if prepared.again is None else sorted(prepared.again)
     prepared.todo = [row for row in rows if row not in done and row < prepared.started.total]
-
-
-def _environment(
-    plan: RunPlan | None,
-) -> tuple[Environment | None, ExampleTable | None, list[Fault]]:
-    """Loads the environment also where the plan is at fault, to tell all faults at once."""
-    if plan is None or not plan.env_id:
-        return None, None, []
-    return open_environment(
-        plan.env_id,
-        Path(plan.env_dir_path),
-        plan.env_args,
-        replaced=plan.extra_env_kwargs,
-        no_alias=plan.no_alias,
-        num_examples=plan.num_examples,
-        seed=plan.shuffle_seed if plan.shuffle else None,
-        only=plan.examples,
-        sources=plan.sources,
-    )
-
-
-def open_environment(
-    env_id: str,
-    folder: Path,
-    env_args: Mapping[str, Any],
-    *,
-    replaced: Mapping[str, Any],
-    no_alias: bool,
-    num_examples: int,
-    seed: int | None,
-    only: Sequence[str] = (),
-    sources: Mapping[str, str],
-    others: Sequence[Mapping[str, Any]] = (),
-) -> tuple[Environment | None, ExampleTable | None, list[Fault]]:
-    """Loads an environment with its examples; what is at fault is None.
-
-    Args:
-        replaced: Settings that replace those of its constructor.
-        seed: Of the order of its examples; None for their own.
-        only: Ids of the examples that are wanted alone; empty for the first `num_examples`.
-        sources: Where the settings came from, by their names.
-        others: Settings of further evaluations of it, whose faults are told as well. What they
-            replace is looked at where their arguments are the same.
-    """
-    own = {"env_args": env_args, "extra_env_kwargs": replaced, "sources": sources}
-    try:
-        if not no_alias:
-            install_alias()
-        # One that is there already must still find what stands beside it.
-        with keeping_names() if local_roots() else nullcontext():
-            env = load(env_id, folder, env_args, [_asked(one) for one in (own, *others)])
-        faults = override(env, replaced, _replaced_at(own))
-        for one in others:
-            if (one["env_args"] or {}) == env_args:
-                faults += override_faults(env, one["extra_env_kwargs"] or {}, _replaced_at(one))
-        return env, read_table(env, num_examples, seed, only), faults
-    except RefusedError as error:
-        return None, None, [_with_line(fault, env_id, sources) for fault in error.faults]
-
-
-def _with_line(fault: Fault, env_id: str, sources: Mapping[str, str]) -> Fault:
-    """A fault of the environment itself also says where a file names it."""
-    place = place_of(sources, "env_id", "")
-    if not place or fault.where != f"environment {env_id}":
-        return fault
-    return replace(fault, where=f"{place}: {fault.where}")
-
-
-def _asked(settings: Mapping[str, Any]) -> tuple[str, Mapping[str, Any]]:
-    """What faults of arguments begin with, and the arguments."""
-    place = place_of(settings["sources"], "env_args", "")
-    return f"{place}: " if place else "", settings["env_args"] or {}
-
-
-def _replaced_at(settings: Mapping[str, Any]) -> str:
-    return place_of(settings["sources"], "extra_env_kwargs", REPLACED)
-
-
-def install_alias() -> None:
-    """Lets environments that were written for verifiers import it, and get ours.
-
-    Raises:
-        RefusedError: The installed package was imported already.
-    """
-    try:
-        install_verifiers_alias()
-    except RuntimeError as error:
-        raise RefusedError([Fault("verifiers", str(error))]) from None
 
 
 def make_directory(

@@ -18,10 +18,11 @@ from tui_eval.engine.limiting.limits import Phases
 from tui_eval.engine.preparing.column_faults import FLAG as COLUMNS
 from tui_eval.engine.preparing.column_faults import column_faults, column_notices
 from tui_eval.engine.preparing.hub_faults import hub_faults
+from tui_eval.engine.preparing.opening import open_environment
 from tui_eval.engine.preparing.overriding import FLAG as REPLACED
 from tui_eval.engine.preparing.overriding import override_notices
 from tui_eval.engine.preparing.preflight import alone_faults, ask_endpoints, outputs_fault
-from tui_eval.engine.preparing.prepare import Checked, changed_content, naming, open_environment
+from tui_eval.engine.preparing.prepare import Checked, changed_content, naming
 from tui_eval.engine.preparing.scoring_faults import scoring_faults
 from tui_eval.engine.resuming.code_parts import code_now
 from tui_eval.engine.resuming.digests import keep_examples
