@@ -61,6 +61,11 @@ def table_lines(
             for name in columns
         )
         yield " ".join(cells).rstrip()
+    yield from _notes(summaries, columns)
+
+
+def _notes(summaries: Sequence[Summary], columns: Sequence[str]) -> Iterator[str]:
+    """What the columns of a table say, where their titles do not."""
     if estimators := {_estimator(one.reward) for one in summaries} - {""}:
         how = "; ".join(sorted(estimators, key=str.lower))
         yield f"reward: the mean and its 95% interval ({how})"

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from datetime import date
 from pathlib import Path
 from typing import Any
@@ -79,14 +79,22 @@ def state_to_output(state: State, state_columns: list[str] | None = None) -> Rol
         if not output[optional]:
             del output[optional]
     output |= metrics
-    for column in state_columns or []:
-        value = output[column] = state.get(column)
+    output |= _columns(state, state_columns or ())
+    return output
+
+
+def _columns(state: State, names: Iterable[str]) -> dict[str, Any]:
+    """Further keys of a state.
+
+    Raises:
+        ValueError: One has a value that JSON cannot carry.
+    """
+    found = {name: state.get(name) for name in names}
+    for name, value in found.items():
         if not is_json_serializable(value):
             kind = type(value).__name__
-            raise ValueError(
-                f"state_columns: {column!r} is a {kind}, which is not JSON-serializable"
-            )
-    return output
+            raise ValueError(f"state_columns: {name!r} is a {kind}, which is not JSON-serializable")
+    return found
 
 
 def states_to_outputs(
