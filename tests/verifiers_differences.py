@@ -6,7 +6,6 @@ _ASSIGNED = "a message takes `message[key] = value`; there that raises, and is 0
 _RAISES = "what raises is a scoring error on its row; there it is 0"
 _ERRORED = "a rollout with an error is not scored; there it is"
 _JUDGE = "a judge is asked the question too; there it is empty where messages are objects"
-_SUM = "the sum of rewards is exact"
 _LIMIT = "the limit of an answer is sent as it is named; there under its newer name"
 _EMPTY = "a message with tool calls alone has an empty text; there none"
 _UNPARSED = "arguments that are no JSON object go back in one; there as they came"
@@ -20,7 +19,6 @@ KNOWN = {
     r"locked-door\.rows\.metrics\..*": _ERRORED,
     r"ledger-accounts\.rows\.(reward|metrics\..*)": _ERRORED,
     r"(import-time-judge|judged-titles)\.requests\.messages\.content": _JUDGE,
-    r"(edited-messages|relay-suite)\.rows\.reward": _SUM,
     r"(typed-desk|river-names|import-time-judge)\.requests\.max(_completion)?_tokens": _LIMIT,
     r"(typed-desk|notebook-session)\.requests\.messages\.content": _EMPTY,
     r"ledger-accounts\.requests\.messages\.content": f"{_EMPTY}; {_NO_TOOL}",

@@ -297,7 +297,7 @@ async def test_the_reward_is_the_weighted_sum_of_what_succeeded(scores):
 
 
 @pytest.mark.parametrize("weights", [[0.6, 0.3, 0.1], [0.7, 0.2, 0.1]])
-async def test_weights_that_make_one_make_a_reward_of_exactly_one(weights: list[float]):
+async def test_weights_that_make_one_make_a_reward_that_passes_one(weights: list[float]):
     def other(answer: str) -> float:
         return 1.0
 
@@ -310,11 +310,12 @@ async def test_weights_that_make_one_make_a_reward_of_exactly_one(weights: list[
     ):
         state = rollout()
         await rubric.score_rollout(state)
-        assert state["reward"] == 1.0
-        assert state["trajectory"][0]["reward"] == 1.0
+        assert state["reward"] == weights[0] + weights[1] + weights[2]
+        assert passes(state["reward"], 1.0)
+        assert state["trajectory"][0]["reward"] == state["reward"]
         together = [rollout(), rollout()]
         await rubric.score_group(together)
-        assert [one["reward"] for one in together] == [1.0, 1.0]
+        assert [one["reward"] for one in together] == [state["reward"]] * 2
 
 
 @given(st.lists(st.integers(1, 9999), min_size=1, max_size=8, unique=True), st.randoms())

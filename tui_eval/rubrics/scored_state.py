@@ -52,22 +52,9 @@ def settle_reward(state: State) -> None:
         if state.get("error") is None:
             state["error"] = ScoringError(f"The weighted scores sum up to {state['reward']}")
         state["reward"] = 0.0
-    else:
-        state["reward"] = _summed_exactly(state)
     for step in state.get("trajectory") or ():
         if step.get("reward") is None:
             step["reward"] = state["reward"]
-
-
-def _summed_exactly(state: State) -> float:
-    """The reward, rounded once: 0.6 + 0.3 + 0.1 is 1.0 then, as a threshold expects.
-
-    What somebody's code has made of the reward is left as it is.
-    """
-    reward: float = state["reward"]
-    counted = [one["weight"] * one["raw"] for one in state.scores if one["raw"] is not None]
-    exact = math.fsum(counted)
-    return exact if math.isclose(exact, reward, rel_tol=1e-12, abs_tol=1e-12) else reward
 
 
 def set_advantages(states: list[State]) -> None:
