@@ -332,3 +332,13 @@ async def test_weights_that_are_one_in_decimal_pass_a_threshold_of_one(cuts, ran
         await rubric.score_group(together)
         assert [passes(one["reward"], 1.0) for one in together] == [True, True]
         assert [one["advantage"] for one in together] == [0.0, 0.0]
+
+
+async def test_rubrics_of_a_group_are_summed_up_one_by_one():
+    def other(answer: str) -> float:
+        return 1.0
+
+    rubric = RubricGroup([Rubric([exact], [0.7]), Rubric([exact, other], [0.2, 0.1])])
+    state = rollout()
+    await rubric.score_rollout(state)
+    assert state["reward"] == 0.7 + (0.2 + 0.1) != 0.7 + 0.2 + 0.1

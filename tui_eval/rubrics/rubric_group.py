@@ -74,14 +74,18 @@ class RubricGroup(Rubric):
     async def add_scores(self, states: list[State], alone: bool) -> None:
         """Runs every rubric on states that were made ready, and adds to what they have."""
         sums: list[dict[str, float]] = [{} for _ in states]
+        rewards: list[float] = [state["reward"] for state in states]
         for rubric in self.rubrics:
+            for state in states:
+                state["reward"] = 0.0
             await add_scores_of(rubric, states, alone)
-            for state, total in zip(states, sums, strict=True):
+            for place, (state, total) in enumerate(zip(states, sums, strict=True)):
+                rewards[place] += state["reward"]
                 for name, value in state["metrics"].items():
                     total[name] = _plus(total.get(name, 0.0), value)
                 state["metrics"] = {}
-        for state, total in zip(states, sums, strict=True):
-            state["metrics"] = total
+        for state, reward, total in zip(states, rewards, sums, strict=True):
+            state["reward"], state["metrics"] = reward, total
 
 
 def _plus(one: float, other: Any) -> float:
