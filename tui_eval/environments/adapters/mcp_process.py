@@ -7,6 +7,7 @@ import contextlib
 import json
 import logging
 import re
+from asyncio.subprocess import PIPE
 from collections.abc import AsyncIterator, Mapping
 from typing import Any, TextIO
 
@@ -46,15 +47,9 @@ async def started_server(
     import anyio
 
     process = await asyncio.create_subprocess_exec(
-        *command,
-        stdin=asyncio.subprocess.PIPE,
-        stdout=asyncio.subprocess.PIPE,
-        stderr=errors,
-        env=dict(variables),
-        cwd=folder,
-        start_new_session=True,
-        limit=LONGEST_LINE,
-    )
+        *command, stdin=PIPE, stdout=PIPE, stderr=errors, env=dict(variables), cwd=folder,
+        start_new_session=True, limit=LONGEST_LINE,
+    )  # fmt: skip
     assert process.stdin is not None and process.stdout is not None
     guard.watch(process.pid)
     to_session, from_server = anyio.create_memory_object_stream[Any](0)
