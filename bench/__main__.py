@@ -15,6 +15,7 @@ MEASUREMENTS = (
     "imports",
     "first_frame",
     "cpu_per_rollout",
+    "instructions",
     "steady_cost",
     "sweep_start",
     "keeping_up",
