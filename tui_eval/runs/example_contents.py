@@ -63,10 +63,14 @@ def content_of(row: Mapping[str, Any]) -> ExampleContent:
     ]
     system = "\n".join(text for role, text in said if role == "system")
     asked = [part for part in said if part[0] != "system"] or said
-    parts: list[Any] = [asked, story.answer, row.get("info") or {}, _media(row, story.messages)]
+    parts: list[Any] = [asked, story.answer, _info(row.get("info")), _media(row, story.messages)]
     says = any(text for _, text in asked) or any(parts[1:])
     digest = _digest(parts) if says else b""
     return ExampleContent(digest, system, asked[-1][1][:QUESTION_MOST] if asked else "")
+
+
+def _info(value: Any) -> Any:
+    return mapping(value) or listing(value) or {}
 
 
 def _media(row: Mapping[str, Any], messages: Iterable[Mapping[str, Any]]) -> list[str]:
