@@ -9,6 +9,7 @@ import json
 import os
 import sys
 import time
+from pathlib import Path
 from typing import Any
 
 EMPTY = {"type": "object", "properties": {}}
@@ -18,11 +19,20 @@ TOOLS = {
     "pid": lambda given: os.getpid(),
     "sleep": lambda given: time.sleep(given["seconds"]),
     "leave": lambda given: os._exit(3),
-    "hold": lambda given: (open(given["file"], "x").close(), time.sleep(60)),
+    "hold": lambda given: hold(given["file"]),
+    "latin": lambda given: "umlaut",
+    "request": lambda given: "answered",
     "half": lambda given: "a\ud83db",
     "large": lambda given: "x" * given["size"],
+    "nested": lambda given: None,
     "noise": lambda given: print("loading ...\n{not json", flush=True),
 }
+
+
+def hold(file: str) -> None:
+    """Tells by a file that the call has begun, and goes on longer than any test."""
+    Path(file).touch()
+    time.sleep(600)
 
 
 def nested(depth: int) -> list[Any]:
@@ -72,12 +82,23 @@ def main() -> None:
         if "id" not in asked:
             continue
         reply = {"jsonrpc": "2.0", "id": asked["id"]}
+        if asked.get("params", {}).get("name") == "nested":
+            deep = asked["params"]["arguments"]["deep"]
+            print(f'{{"id": {asked["id"]}, "result": {"[" * deep}{"]" * deep}}}', flush=True)
+            continue
         result = answer(asked["method"], asked.get("params") or {})
         if result is None:
             reply["error"] = {"code": -32601, "message": "Method not found"}
         else:
             reply["result"] = result
-        print(json.dumps(reply), flush=True)
+        if asked.get("params", {}).get("name") == "request":
+            # Of the server, with the number of the call, and unreadable to the SDK.
+            print(json.dumps({"jsonrpc": "2.0", "id": asked["id"], "method": 5}), flush=True)
+        line = json.dumps(reply).encode()
+        if asked.get("params", {}).get("name") == "latin":
+            line = line.replace(b"umlaut", "\xfc".encode("latin-1"))
+        sys.stdout.buffer.write(line + b"\n")
+        sys.stdout.buffer.flush()
 
 
 if __name__ == "__main__":

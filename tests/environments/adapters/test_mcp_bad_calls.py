@@ -3,18 +3,16 @@
 from __future__ import annotations
 
 import asyncio
-import sys
 from collections.abc import AsyncIterator
-from pathlib import Path
 from typing import Any
 
 import pytest
+from mcp_calls import PLAIN, content
 from stub_client import StubClient, answer
 
 import tui_eval as vf
 from tui_eval.environments.adapters.mcp_env import MCPServerError, MCPToolError
 
-SERVER = str(Path(__file__).parent / "mcp_plain_server.py")
 DEEP: Any = 1
 for _ in range(300):
     DEEP = [DEEP]
@@ -28,14 +26,9 @@ BAD = {
 @pytest.fixture
 async def env() -> AsyncIterator[vf.MCPEnv]:
     pytest.importorskip("mcp")
-    server = {"name": "sums", "command": sys.executable, "args": [SERVER]}
-    made = vf.MCPEnv([server], dataset=[{"question": "q"}])
+    made = vf.MCPEnv([PLAIN], dataset=[{"question": "q"}])
     yield made
     await made.cleanup()
-
-
-async def content(env: vf.MCPEnv, tool: str, /, **arguments: Any) -> Any:
-    return (await env.call_tool(tool, arguments, "c")).content
 
 
 @pytest.mark.parametrize("bad", BAD.values(), ids=BAD)

@@ -15,6 +15,7 @@ from types import SimpleNamespace
 from typing import Any
 
 import pytest
+from mcp_calls import PLAIN_SERVER, content, gone
 from program import Program, wait_until
 from stub_client import Recorder, StubClient, answer
 
@@ -25,7 +26,6 @@ from tui_eval.environments.adapters.mcp_sdk import content_of
 from tui_eval.environments.adapters.process_guard import ProcessGuard
 
 SERVER = str(Path(__file__).parent / "mcp_test_server.py")
-PLAIN_SERVER = str(Path(__file__).parent / "mcp_plain_server.py")
 # The SDK that is tested may stand on the path instead of among the installed packages.
 PATHS = {"PYTHONPATH": os.environ.get("PYTHONPATH", "")}
 ROW = {"prompt": [{"role": "user", "content": "q"}], "example_id": 0, "task": "t"}
@@ -99,18 +99,6 @@ async def use(env: vf.MCPEnv, *calls: tuple[str, dict[str, Any]]) -> vf.State:
     asked = [(f"c{i}", name, json.dumps(arguments)) for i, (name, arguments) in enumerate(calls)]
     client = StubClient(answer(calls=asked), answer("done"))
     return await env.rollout(dict(ROW), client, "m", {})
-
-
-async def content(env: vf.MCPEnv, name: str, /, **arguments: Any) -> Any:
-    return (await env.call_tool(name, arguments, "c")).content
-
-
-def gone(pid: int) -> bool:
-    try:
-        os.kill(pid, 0)
-    except ProcessLookupError:
-        return True
-    return False
 
 
 async def test_a_servers_tools_are_tools_of_the_environment(environment, recorder: Recorder):

@@ -4,86 +4,78 @@ from __future__ import annotations
 
 import asyncio
 import json
-from collections.abc import AsyncIterator
+from collections.abc import Iterator
 from typing import Any
 
 import pytest
 from aiohttp import web
+from mcp_calls import content
 from mcp_plain_server import answer
+from servers import LoopbackServer
 
 import tui_eval as vf
 from tui_eval.environments.adapters.mcp_env import MCPServerError, MCPToolError
 
 
-class SessionServer:
-    """Speaks MCP over HTTP with JSON answers; `forget` makes it refuse the sessions of before."""
+class SessionServer(LoopbackServer):
+    """Speaks MCP over HTTP with JSON responses; `forget` makes it refuse the sessions of before."""
 
     def __init__(self) -> None:
-        self.url = ""
+        super().__init__()
         self.sessions: set[str] = set()
         self.begun = 0
+        self.refusal = 404, "", "text/plain"
 
     def forget(self, status: int, body: str, kind: str) -> None:
+        """From now on the sessions that there are get this status, body and content type."""
         self.sessions.clear()
-        self.refused = (status, body, kind)
+        self.refusal = status, body, kind
 
-    async def post(self, request: web.Request) -> web.Response:
-        asked = await request.json()
-        method = asked["method"]
-        if method == "initialize":
+    async def _handle(self, request: web.Request) -> web.StreamResponse:
+        if request.method != "POST":
+            return web.Response(status=405)
+        call = await request.json()
+        headers = {}
+        if call["method"] == "initialize":
             self.begun += 1
-            session = f"s{self.begun}"
-            self.sessions.add(session)
-            return self._answer(asked, {"Mcp-Session-Id": session})
-        if method == "server/discover":
-            return self._answer(asked, {})
-        if request.headers.get("Mcp-Session-Id") not in self.sessions:
-            status, body, kind = self.refused
+            headers["Mcp-Session-Id"] = f"s{self.begun}"
+            self.sessions.add(f"s{self.begun}")
+        elif call["method"] != "server/discover" and not self._knows(request):
+            status, body, kind = self.refusal
             return web.Response(status=status, text=body, content_type=kind)
-        if "id" not in asked:
+        if "id" not in call:
             return web.Response(status=202)
-        return self._answer(asked, {})
+        return web.json_response(self._response(call), headers=headers)
 
-    def _answer(self, asked: dict[str, Any], headers: dict[str, str]) -> web.Response:
-        reply: dict[str, Any] = {"jsonrpc": "2.0", "id": asked["id"]}
-        given = asked.get("params") or {}
-        if asked["method"] == "tools/call" and given["name"] == "leave":
-            reply["error"] = {"code": -32602, "message": "no leaving"}
-        elif (result := answer(asked["method"], given)) is None:
-            reply["error"] = {"code": -32601, "message": "Method not found"}
-        else:
-            reply["result"] = result
-        return web.json_response(reply, headers=headers)
+    def _knows(self, request: web.Request) -> bool:
+        return request.headers.get("Mcp-Session-Id") in self.sessions
+
+    def _response(self, call: dict[str, Any]) -> dict[str, Any]:
+        method, params = call["method"], call.get("params") or {}
+        response: dict[str, Any] = {"jsonrpc": "2.0", "id": call["id"]}
+        if method == "tools/call" and params["name"] == "leave":
+            return {**response, "error": {"code": -32602, "message": "no leaving"}}
+        result = answer(method, params)
+        if result is None:
+            return {**response, "error": {"code": -32601, "message": "Method not found"}}
+        return {**response, "result": result}
 
 
 @pytest.fixture
-async def server() -> AsyncIterator[SessionServer]:
+def server() -> Iterator[SessionServer]:
     pytest.importorskip("mcp")
-    made = SessionServer()
-    app = web.Application()
-    app.router.add_post("/mcp", made.post)
-    runner = web.AppRunner(app, access_log=None, shutdown_timeout=0.1)
-    await runner.setup()
-    site = web.TCPSite(runner, "127.0.0.1", 0)
-    await site.start()
-    host, port = runner.addresses[0][:2]
-    made.url = f"http://{host}:{port}/mcp"
-    yield made
-    await runner.cleanup()
-
-
-async def content(env: vf.MCPEnv, tool: str, /, **arguments: Any) -> Any:
-    return (await env.call_tool(tool, arguments, "c")).content
+    with SessionServer() as made:
+        yield made
 
 
 async def environment(server: SessionServer) -> vf.MCPEnv:
-    config = {"name": "far", "url": server.url}
+    config = {"name": "far", "url": f"{server.url}/mcp"}
     return await asyncio.to_thread(vf.MCPEnv, [config], dataset=[{"question": "q"}])
 
 
 def error(code: int) -> str:
-    told = {"code": code, "message": "Bad Request: no such session"}
-    return json.dumps({"jsonrpc": "2.0", "id": None, "error": told})
+    body = {"code": code, "message": "Bad Request: no such session"}
+    return json.dumps({"jsonrpc": "2.0", "id": None, "error": body})
 
 
 @pytest.mark.parametrize(

@@ -3,27 +3,25 @@
 from __future__ import annotations
 
 import asyncio
-import os
 import shlex
 import signal
 import subprocess
 import sys
-from collections.abc import AsyncIterator, Callable
+from collections.abc import AsyncIterator
 from pathlib import Path
 from typing import Any
 
 import pytest
+from mcp_calls import PLAIN, PLAIN_SERVER, content, gone
 from program import wait_until
 
 import tui_eval as vf
 from tui_eval.environments.adapters.mcp_env import MCPToolError
 
-SERVER = str(Path(__file__).parent / "mcp_plain_server.py")
-PLAIN = {"name": "sums", "command": sys.executable, "args": [SERVER]}
 WRAPPED = {
     "name": "sums",
     "command": "sh",
-    "args": ["-c", f"{shlex.join([sys.executable, SERVER])}; true"],
+    "args": ["-c", f"{shlex.join([sys.executable, PLAIN_SERVER])}; true"],
 }
 
 
@@ -39,10 +37,6 @@ async def env() -> AsyncIterator[vf.MCPEnv]:
     await made.cleanup()
 
 
-async def content(env: vf.MCPEnv, tool: str, /, **arguments: Any) -> Any:
-    return (await env.call_tool(tool, arguments, "c")).content
-
-
 async def test_what_a_server_prints_by_mistake_is_passed_over(env: vf.MCPEnv) -> None:
     assert await content(env, "noise") == "None"
     assert await content(env, "add", a=1) == "2"
@@ -50,6 +44,19 @@ async def test_what_a_server_prints_by_mistake_is_passed_over(env: vf.MCPEnv) ->
 
 async def test_half_characters_in_an_answer_are_replaced(env: vf.MCPEnv) -> None:
     assert await content(env, "half") == "a?b"
+
+
+async def test_bytes_that_are_no_utf_8_are_replaced(env: vf.MCPEnv) -> None:
+    assert await asyncio.wait_for(content(env, "latin"), 20) == "\ufffd"
+
+
+async def test_an_unreadable_request_of_a_server_answers_no_call(env: vf.MCPEnv) -> None:
+    assert await asyncio.wait_for(content(env, "request"), 20) == "answered"
+
+
+async def test_an_answer_nested_beyond_reading_is_an_error_too(env: vf.MCPEnv) -> None:
+    with pytest.raises(MCPToolError, match="cannot be read"):
+        await asyncio.wait_for(content(env, "nested", deep=30_000), 20)
 
 
 async def test_an_answer_that_cannot_be_read_is_an_error_of_its_call_alone(env: vf.MCPEnv) -> None:
@@ -91,7 +98,7 @@ def test_a_server_in_the_middle_of_a_call_does_not_outlive_its_program(
     with program:
         pid = int(program.stdout.readline())
         program.send_signal(number)
-    wait_until(is_gone(pid), "the server ends")
+    wait_until(lambda: gone(pid), "the server ends")
 
 
 async def test_teardown_ends_a_busy_server_and_what_it_started(tmp_path: Path) -> None:
@@ -102,17 +109,6 @@ async def test_teardown_ends_a_busy_server_and_what_it_started(tmp_path: Path) -
     while not held.exists():
         await asyncio.sleep(0.01)
     await env.run_teardown()
-    wait_until(is_gone(pid), "the server ends")
+    wait_until(lambda: gone(pid), "the server ends")
     with pytest.raises(Exception, match="went away"):
         await call
-
-
-def is_gone(pid: int) -> Callable[[], bool]:
-    def look() -> bool:
-        try:
-            os.kill(pid, 0)
-        except ProcessLookupError:
-            return True
-        return False
-
-    return look

@@ -26,7 +26,7 @@ _LINES_QUOTED = 10
 _PING_S = 5.0
 """How long a server that a call failed at may take to say that it is there."""
 _NO_SUCH_METHOD = -32601
-_MOST_IN_VAIN = 3
+_MAX_FAILED_CONNECTIONS = 3
 """Connections in a row of which none brought a result, before a server is given up."""
 
 
@@ -148,7 +148,7 @@ class _Connection:
         self._guard = guard
         self._current: _Held | None = None
         self._held: set[asyncio.Task[None]] = set()
-        self._in_vain = 0
+        self._failed_connections = 0
 
     async def tools(self) -> list[Tool]:
         return await mcp_sdk.list_tools(await self._connect().session())
@@ -161,17 +161,17 @@ class _Connection:
             result = await held.finish(session.call_tool(tool, arguments))
         except Exception as error:
             cause = _innermost(error)
-            if await _is_there(held, session):
-                raise MCPToolError(_said(cause)) from error
+            if await _is_alive(held, session):
+                raise MCPToolError(_call_error_text(cause)) from error
             self._leave(held)
             raise self._lost(_text(cause)) from error
-        self._in_vain, held.has_answered = 0, True
+        self._failed_connections, held.has_answered = 0, True
         return result
 
     async def close(self) -> None:
         if self._current is not None:
             self._leave(self._current)
-        self._in_vain = 0
+        self._failed_connections = 0
         await asyncio.gather(*self._held, return_exceptions=True)
 
     def _connect(self) -> _Held:
@@ -179,10 +179,10 @@ class _Connection:
             self._leave(self._current)
         held = self._current
         if held is None:
-            if self._in_vain >= _MOST_IN_VAIN:
+            if self._failed_connections >= _MAX_FAILED_CONNECTIONS:
                 raise MCPServerError(
                     f"The MCP server {self._config.name!r} is given up: it went away "
-                    f"{self._in_vain} times in a row before it gave a result"
+                    f"{self._failed_connections} times in a row before it gave a result"
                 )
             held = self._current = _Held(self._config, self._guard)
             self._held.add(held.task)
@@ -193,7 +193,7 @@ class _Connection:
         held.end()
         if self._current is held:
             self._current = None
-            self._in_vain += not held.has_answered
+            self._failed_connections += not held.has_answered
 
     def _lost(self, why: str) -> MCPServerError:
         return MCPServerError(
@@ -229,14 +229,14 @@ class _Held:
             ConnectionError: The connection ended before.
             Exception: Whatever the request raises.
         """
-        asking = asyncio.ensure_future(request)
+        pending = asyncio.ensure_future(request)
         try:
             # A session whose transport broke may leave its caller waiting for ever.
-            await asyncio.wait((asking, self.task), return_when=asyncio.FIRST_COMPLETED)
-            if asking.done():
-                return asking.result()
+            await asyncio.wait((pending, self.task), return_when=asyncio.FIRST_COMPLETED)
+            if pending.done():
+                return pending.result()
         finally:
-            asking.cancel()
+            pending.cancel()
         raise ConnectionError("the connection broke")
 
     def end(self) -> None:
@@ -339,7 +339,7 @@ class _ErrorLines:
             logger.debug("MCP server %r: %s", self._name, text)
 
 
-async def _is_there(held: _Held, session: Any) -> bool:
+async def _is_alive(held: _Held, session: Any) -> bool:
     """Whether a server still answers after a call that failed: then only that call did.
 
     One that is too busy to answer is there too.
@@ -361,7 +361,7 @@ def _innermost(error: BaseException) -> BaseException:
     return error
 
 
-def _said(error: BaseException) -> str:
+def _call_error_text(error: BaseException) -> str:
     """What a server, or the SDK of its result, says of a call; or else what went wrong with it."""
     has_words = mcp_sdk.code_of(error) is not None or type(error) is RuntimeError
     return str(error) if has_words else _text(error)

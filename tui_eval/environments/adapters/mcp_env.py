@@ -18,8 +18,8 @@ from tui_eval.types import Tool
 __all__ = ["MCPEnv", "MCPServerConfig", "MCPServerError", "MCPToolError"]
 
 
-def _told(error: Exception) -> Any:
-    """What the model gets to see of a failed call: what the server answered, where it did."""
+def _error_content(error: Exception) -> Any:
+    """The result of a failed call: the server's own content, or else the error's text."""
     content = error.content if isinstance(error, MCPToolError) else None
     return f"Error: {error}" if content is None else content
 
@@ -50,7 +50,7 @@ class MCPEnv(ToolEnv):
         self,
         mcp_servers: Sequence[MCPServerConfig | Mapping[str, Any]] = (),
         max_turns: int = 10,
-        error_formatter: Callable[[Exception], Any] = _told,
+        error_formatter: Callable[[Any], Any] = _error_content,
         **kwargs: Any,
     ) -> None:
         mcp_sdk.require_mcp()

@@ -6,7 +6,7 @@ import json
 from typing import Any
 
 
-def read_message(line: bytes) -> Any:
+def parse_message(line: bytes) -> Any:
     """A message as a session takes it.
 
     Raises:
@@ -22,28 +22,28 @@ def read_message(line: bytes) -> Any:
     return SessionMessage(adapter.validate_json(line, by_name=False))
 
 
-def error_answer(id: int, text: str) -> Any:
-    """The answer that a call has failed.
+def error_response(id: int, text: str) -> Any:
+    """The response that a call has failed.
 
     Args:
         id: Of the request.
     """
-    answer = {"jsonrpc": "2.0", "id": id, "error": {"code": -32700, "message": text}}
-    return read_message(json.dumps(answer).encode())
+    response = {"jsonrpc": "2.0", "id": id, "error": {"code": -32700, "message": text}}
+    return parse_message(json.dumps(response).encode())
 
 
-def written(asked: Any) -> bytes:
-    """What a session sends, as a line without its end."""
+def serialize(message: Any) -> bytes:
+    """A message of a session as a line without its end."""
     from mcp import types
 
     is_new = hasattr(types, "jsonrpc_message_adapter")
     left_out = {"exclude_unset": True} if is_new else {"exclude_none": True}
-    text: str = asked.message.model_dump_json(by_alias=True, **left_out)
+    text: str = message.message.model_dump_json(by_alias=True, **left_out)
     return text.encode()
 
 
-class WholeTools:
-    """A stream of what a server says, with a type in the schema of each tool.
+class TypedToolSchemas:
+    """The stream from a server, with a type in the schema of each tool.
 
     Some servers leave it out; the SDK refuses all tools then, and endpoints refuse such a tool.
 
@@ -57,25 +57,25 @@ class WholeTools:
     def __getattr__(self, name: str) -> Any:
         return getattr(self._stream, name)
 
-    async def __aenter__(self) -> WholeTools:
+    async def __aenter__(self) -> TypedToolSchemas:
         await self._stream.__aenter__()
         return self
 
     async def __aexit__(self, *caught: Any) -> Any:
         return await self._stream.__aexit__(*caught)
 
-    def __aiter__(self) -> WholeTools:
+    def __aiter__(self) -> TypedToolSchemas:
         return self
 
     async def __anext__(self) -> Any:
-        return _made_whole(await self._stream.__anext__())
+        return _with_schema_types(await self._stream.__anext__())
 
     async def receive(self) -> Any:
         """The next message."""
-        return _made_whole(await self._stream.receive())
+        return _with_schema_types(await self._stream.receive())
 
 
-def _made_whole(item: Any) -> Any:
+def _with_schema_types(item: Any) -> Any:
     message = getattr(item, "message", None)
     result = getattr(getattr(message, "root", message), "result", None)
     tools = result.get("tools") if isinstance(result, dict) else None

@@ -12,14 +12,14 @@ from collections.abc import AsyncIterator, Mapping
 from typing import Any, TextIO
 
 from tui_eval.environments.adapters import mcp_messages
-from tui_eval.environments.adapters.process_guard import ProcessGuard, end_group
+from tui_eval.environments.adapters.process_guard import ProcessGuard, terminate_group
 
 logger = logging.getLogger(__name__)
 
 LONGEST_LINE = 1 << 30
-ENDS_BY_ITSELF_S = 2.0
+EXIT_GRACE_S = 2.0
 """How long a server may take to end after its input has, as the protocol wants it to."""
-_ID = re.compile(rb'"id"\s*:\s*(\d+)')
+_ID = re.compile(r'"id"\s*:\s*(\d+)')
 _QUOTED = 200
 
 
@@ -63,7 +63,7 @@ async def started_server(
     finally:
         process.stdin.close()
         try:
-            await end_group(process, guard, ENDS_BY_ITSELF_S)
+            await terminate_group(process, guard, EXIT_GRACE_S)
         finally:
             for task in tasks:
                 task.cancel()
@@ -85,25 +85,40 @@ async def _read(name: str, stdout: asyncio.StreamReader, to_session: Any) -> Non
 
 
 def _message(name: str, line: bytes) -> Any:
-    """What a line says; None for one that is no message, as servers print by mistake.
+    """The message on a line; None for what is none, as servers print by mistake.
 
-    An answer that cannot be read is an error of the call that it answers, and half characters
-    in it are replaced.
+    A response that the SDK cannot read is an error of its call. Half characters in it, and bytes
+    that are no UTF-8, are replaced.
     """
     try:
-        return mcp_messages.read_message(line)
+        return mcp_messages.parse_message(line)
     except ValueError as error:
         why = str(error).splitlines()[0]
-    found = _ID.search(line)
-    try:
-        whole = json.dumps(json.loads(line), ensure_ascii=False).encode("utf-8", "replace")
-        return mcp_messages.read_message(whole)
-    except (ValueError, RecursionError) as error:
-        why = f"{why}; {type(error).__name__}"
-    if not line.lstrip().startswith(b"{") or found is None:
+    response = _response_in(line.decode("utf-8", "replace"))
+    if response is None:
         logger.debug("MCP server %r printed what is no message: %r", name, line[:_QUOTED])
         return None
-    return mcp_messages.error_answer(int(found[1]), f"its answer cannot be read: {why}")
+    try:
+        text = json.dumps(response, ensure_ascii=False)
+        return mcp_messages.parse_message(text.encode("utf-8", "replace"))
+    except (ValueError, RecursionError):
+        return mcp_messages.error_response(response["id"], f"its answer cannot be read: {why}")
+
+
+def _response_in(text: str) -> dict[str, Any] | None:
+    """The response to one of our requests; None where a text is none.
+
+    Of one that is nested deeper than Python reads there is the id alone.
+    """
+    try:
+        data = json.loads(text)
+    except RecursionError:
+        found = _ID.search(text)
+        return {"id": int(found[1])} if found else None
+    except ValueError:
+        return None
+    is_response = isinstance(data, dict) and "method" not in data
+    return data if is_response and type(data.get("id")) is int else None
 
 
 async def _write(from_session: Any, stdin: asyncio.StreamWriter, to_session: Any) -> None:
@@ -111,8 +126,8 @@ async def _write(from_session: Any, stdin: asyncio.StreamWriter, to_session: Any
 
     try:
         async with from_session:
-            async for asked in from_session:
-                stdin.write(mcp_messages.written(asked) + b"\n")
+            async for message in from_session:
+                stdin.write(mcp_messages.serialize(message) + b"\n")
                 await stdin.drain()
     except (anyio.ClosedResourceError, anyio.BrokenResourceError, OSError):
         await to_session.aclose()  # or who waits for an answer would wait for ever

@@ -11,7 +11,7 @@ from typing import Any, Literal, TextIO
 from pydantic import BaseModel, ConfigDict, Field, model_validator
 from pydantic_core import to_json
 
-from tui_eval.environments.adapters.mcp_messages import WholeTools
+from tui_eval.environments.adapters.mcp_messages import TypedToolSchemas
 from tui_eval.environments.adapters.mcp_process import started_server
 from tui_eval.environments.adapters.process_guard import ProcessGuard
 from tui_eval.errors import ToolError
@@ -115,7 +115,7 @@ async def open_session(
     import mcp
 
     async with AsyncExitStack() as stack:
-        transport = _with_whole_tools(_transport(config, errors, guard))
+        transport = _with_typed_schemas(_transport(config, errors, guard))
         if hasattr(mcp, "Client"):
             yield await stack.enter_async_context(mcp.Client(transport))
             return
@@ -126,9 +126,9 @@ async def open_session(
 
 
 @asynccontextmanager
-async def _with_whole_tools(transport: AbstractAsyncContextManager[Any]) -> AsyncIterator[Any]:
+async def _with_typed_schemas(transport: AbstractAsyncContextManager[Any]) -> AsyncIterator[Any]:
     async with transport as streams:
-        yield (WholeTools(streams[0]), *streams[1:])
+        yield (TypedToolSchemas(streams[0]), *streams[1:])
 
 
 def _transport(
@@ -186,8 +186,8 @@ def ping(session: Any) -> Coroutine[Any, Any, Any]:
     """Asks whether the server is there; newer protocols know no ping, which is an answer too."""
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # that they know none
-        asking: Coroutine[Any, Any, Any] = session.send_ping()
-    return asking
+        request: Coroutine[Any, Any, Any] = session.send_ping()
+    return request
 
 
 def check_sendable(arguments: Mapping[str, Any]) -> None:

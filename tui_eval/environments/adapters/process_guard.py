@@ -8,6 +8,7 @@ import signal
 import subprocess
 import sys
 import threading
+import time
 
 ENDS_WITHIN_S = 1.0
 
@@ -79,20 +80,20 @@ def signal_group(group: int, number: int) -> None:
         pass
 
 
-async def end_group(
-    process: asyncio.subprocess.Process, guard: ProcessGuard, by_itself_s: float
+async def terminate_group(
+    process: asyncio.subprocess.Process, guard: ProcessGuard, grace_s: float
 ) -> None:
     """Ends a child that leads a process group, and whatever it started: politely, then not.
 
     Args:
         guard: Watches the group until it is gone.
-        by_itself_s: How long it may take to end by itself, before it is told to.
+        grace_s: How long it may take to exit by itself, before it gets a signal.
     """
     try:
-        for seconds, number in ((by_itself_s, signal.SIGTERM), (ENDS_WITHIN_S, signal.SIGKILL)):
+        for seconds, number in ((grace_s, signal.SIGTERM), (ENDS_WITHIN_S, signal.SIGKILL)):
             # Not `wait`, which also waits for pipes that a grandchild may hold open.
-            until = asyncio.get_running_loop().time() + seconds
-            while process.returncode is None and asyncio.get_running_loop().time() < until:
+            deadline = time.monotonic() + seconds
+            while process.returncode is None and time.monotonic() < deadline:
                 await asyncio.sleep(0.01)
             if process.returncode is not None:
                 return
