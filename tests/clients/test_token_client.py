@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Iterator
 from typing import Any
 
 import pytest
 from aiohttp import web
 from endpoint_scripts import take
 from pretended_time import PretendedTime
+from servers import LoopbackServer
 from streamed_answers import SSE, events_of, sent
 
 from tui_eval.clients.openai_token import OpenAIChatCompletionsTokenClient
@@ -28,7 +29,7 @@ END = 1
 WAYS = ["short way", "SDK's way", "streamed"]
 
 
-class TemplateEndpoint:
+class TemplateEndpoint(LoopbackServer):
     """A token is a character; messages end in `END` and a line break, which no model says.
 
     The model says `HI` as one token more than the tokenizer would make of it, so that ids which
@@ -38,7 +39,7 @@ class TemplateEndpoint:
     TOKEN_OF_HI = 7
 
     def __init__(self) -> None:
-        self.url = ""
+        super().__init__()
         self.bodies: list[tuple[str, dict[str, Any]]] = []
         self.forgets_answers = False
         self.finish_reason = "stop"
@@ -54,16 +55,23 @@ class TemplateEndpoint:
             ids += [*map(ord, message["role"][0] + text), END, ord("\n")]
         return [*ids, ord("a")] if answer_follows else ids
 
-    async def tokenize(self, request: web.Request) -> web.Response:
-        body = await self._received(request)
+    @property
+    def base_url(self) -> str:
+        return f"{self.url}/v1"
+
+    async def _handle(self, request: web.Request) -> web.StreamResponse:
+        body: dict[str, Any] = await request.json()
+        self.bodies.append((request.path, body))
+        return self.tokenize(body) if request.path == "/tokenize" else self.complete(body)
+
+    def tokenize(self, body: dict[str, Any]) -> web.Response:
         if "prompt" in body:
             return web.json_response({"tokens": [*map(ord, body["prompt"])]})
         return web.json_response(
             {"tokens": self.tokens(body["messages"], body["add_generation_prompt"])}
         )
 
-    async def complete(self, request: web.Request) -> web.Response:
-        body = await self._received(request)
+    def complete(self, body: dict[str, Any]) -> web.Response:
         if self.refusal:
             return web.json_response({"error": {"message": self.refusal}}, status=400)
         if self.failures:
@@ -84,31 +92,15 @@ class TemplateEndpoint:
             return web.Response(body=sent(events), headers=SSE)
         return web.json_response(answer)
 
-    async def _received(self, request: web.Request) -> dict[str, Any]:
-        body: dict[str, Any] = await request.json()
-        self.bodies.append((request.path, body))
-        return body
-
     def sent_to(self, path: str) -> list[dict[str, Any]]:
         return [body for asked, body in self.bodies if asked == path]
 
 
 @pytest.fixture
-async def endpoint() -> AsyncIterator[TemplateEndpoint]:
-    """The endpoint, running; its `url` ends in `/v1`."""
-    made = TemplateEndpoint()
-    app = web.Application()
-    app.router.add_post("/tokenize", made.tokenize)
-    app.router.add_post("/v1/chat/completions", made.complete)
-    app.router.add_post("/v1/chat/completions/tokens", made.complete)
-    runner = web.AppRunner(app, access_log=None, shutdown_timeout=0.1)
-    await runner.setup()
-    site = web.TCPSite(runner, "127.0.0.1", 0)
-    await site.start()
-    host, port = runner.addresses[0][:2]
-    made.url = f"http://{host}:{port}/v1"
-    yield made
-    await runner.cleanup()
+def endpoint() -> Iterator[TemplateEndpoint]:
+    """The endpoint, running."""
+    with TemplateEndpoint() as made:
+        yield made
 
 
 @pytest.fixture(params=WAYS)
@@ -117,7 +109,7 @@ async def client(
 ) -> AsyncIterator[OpenAIChatCompletionsTokenClient]:
     """A client of the endpoint, on each way of a call."""
     stream = request.param == "streamed"
-    config = ClientConfig(api_base_url=endpoint.url, max_retries=0, stream=stream)
+    config = ClientConfig(api_base_url=endpoint.base_url, max_retries=0, stream=stream)
     made = OpenAIChatCompletionsTokenClient(config, api_key="key")
     yield take(request.param, made)
     await made.close()
@@ -285,7 +277,7 @@ async def test_a_failure_told_in_a_200_is_tried_again_on_the_second_route_too(
     endpoint: TemplateEndpoint, way: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     naps = PretendedTime(monkeypatch).naps
-    config = ClientConfig(api_base_url=endpoint.url, max_retries=1, stream=way == "streamed")
+    config = ClientConfig(api_base_url=endpoint.base_url, max_retries=1, stream=way == "streamed")
     made = OpenAIChatCompletionsTokenClient(config, api_key="key")
     state = State(trajectory=[])
     await take_turn(take(way, made), state, [UserMessage(content="one")])
@@ -306,20 +298,21 @@ class OwnIds(OpenAIChatCompletionsTokenClient):
 
 
 class OwnTokenizer(OpenAIChatCompletionsTokenClient):
-    """Counts what it is asked, and takes what subclasses for verifiers take."""
+    """Counts its calls, and takes what subclasses for verifiers take."""
 
-    asked = 0
+    calls = 0
+    endpoint: TemplateEndpoint
 
     async def tokenize(
         self, messages: Any, tools: Any, model: str, extra_kwargs: Any = None, **kwargs: Any
     ) -> list[int]:
-        self.asked += 1
+        self.calls += 1
         follows = extra_kwargs["add_generation_prompt"]
-        return TemplateEndpoint().tokens(messages, follows)
+        return self.endpoint.tokens(messages, follows)
 
 
 async def test_the_ids_of_a_subclass_are_sent(endpoint: TemplateEndpoint) -> None:
-    client = OwnIds(ClientConfig(api_base_url=endpoint.url, max_retries=0), api_key="key")
+    client = OwnIds(ClientConfig(api_base_url=endpoint.base_url, max_retries=0), api_key="key")
     state = State(trajectory=[])
     await take_turn(client, state, [UserMessage(content="Q")])
     await take_turn(client, state, [UserMessage(content="R")])
@@ -329,16 +322,18 @@ async def test_the_ids_of_a_subclass_are_sent(endpoint: TemplateEndpoint) -> Non
     await client.close()
 
 
-async def test_the_tokenizer_of_a_subclass_is_asked_instead_of_the_endpoint(
+async def test_the_tokenizer_of_a_subclass_replaces_the_endpoints(
     endpoint: TemplateEndpoint,
 ) -> None:
-    client = OwnTokenizer(ClientConfig(api_base_url=endpoint.url, max_retries=0), api_key="key")
+    config = ClientConfig(api_base_url=endpoint.base_url, max_retries=0)
+    client = OwnTokenizer(config, api_key="key")
+    client.endpoint = endpoint
     state = State(trajectory=[], model="m")
     await take_turn(client, state, [UserMessage(content="Q")])
     await take_turn(client, state, [UserMessage(content="R")])
     (body,) = endpoint.sent_to("/v1/chat/completions/tokens")
     assert body["tokens"] == ids_of("uQ$\na#$\nuR$\na")
-    assert client.asked == 2
+    assert client.calls == 2
     assert endpoint.sent_to("/tokenize") == []
     await client.close()
 
@@ -356,4 +351,4 @@ async def test_ids_of_a_text_and_of_a_prompt_can_be_had_by_themselves(
     assert await client.get_prompt_ids(state, prompt, None) == ids_of("uQ$\na#$\nuR$\na")
     assert await client.get_prompt_ids(state, prompt[2:], None) is None
     assert await client.tokenize("Hi", None, "m") == [72, 105]
-    assert str(client.token_client.base_url).rstrip("/") == endpoint.url.removesuffix("/v1")
+    assert str(client.token_client.base_url).rstrip("/") == endpoint.url

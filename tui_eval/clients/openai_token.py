@@ -47,14 +47,15 @@ class OpenAIChatCompletionsTokenClient(OpenAIChatCompletionsClient):
     ) -> Any:
         """The endpoint's chat completion, with token ids."""
         state = kwargs.pop("state", None)
-        asked = {**kwargs, **sampling_args, "logprobs": True, "return_token_ids": True}
+        sampling = {**kwargs, **sampling_args, "logprobs": True, "return_token_ids": True}
         more: dict[str, Any] = {}
-        if self._makes("get_prompt_ids"):
-            more = {"model": model, "sampling_args": asked}
+        if self._is_default("get_prompt_ids"):
+            more = {"model": model, "sampling_args": sampling}
         ids = await self.get_prompt_ids(state, prompt, tools, **more)
         if ids is None:
-            return await super().get_native_response(prompt, model, asked, tools, state=state)
-        body, options = to_chat_body(prompt, model, asked, tools, self.profile(model).token_limit)
+            return await super().get_native_response(prompt, model, sampling, tools, state=state)
+        limit = self.profile(model).token_limit
+        body, options = to_chat_body(prompt, model, sampling, tools, limit)
         url = self._base_url() + self.TOKENS_PATH
         return await self.send_elsewhere(url, ChatAnswer, {**body, "tokens": ids}, options, state)
 
@@ -81,11 +82,9 @@ class OpenAIChatCompletionsTokenClient(OpenAIChatCompletionsClient):
         turn = earlier_turn(state, prompt_messages, self.reasoning_route)
         if turn is None:
             return None
-        sampling, extra_body, options = split_sampling(sampling_args)
-        given = {**sampling, **extra_body}
-        template = {name: given[name] for name in _TEMPLATE_ARGUMENTS if name in given}
+        template, options = _template_arguments(sampling_args)
         more: dict[str, Any] = {"tools": oai_tools, "model": model or state["model"]}
-        if self._makes("tokenize"):
+        if self._is_default("tokenize"):
             more |= {"state": state, "options": options}
         ids_of: Callable[..., Awaitable[list[int]]] = partial(self.tokenize, **more)
         before, whole = await asyncio.gather(
@@ -135,11 +134,18 @@ class OpenAIChatCompletionsTokenClient(OpenAIChatCompletionsClient):
         """The SDK's client for routes beside `/v1`."""
         return self.client.with_options(base_url=self._base_url().removesuffix("/v1"))
 
-    def _makes(self, hook: str) -> bool:
-        """Whether a hook is ours, which takes more than those of subclasses for verifiers."""
+    def _is_default(self, hook: str) -> bool:
+        """Whether a hook is this class's own, which takes more than a subclass's for verifiers."""
         return is_own(getattr(type(self), hook))
 
     def _base_url(self) -> str:
         if self.config is not None:
             return self.base_url(self.config)
         return str(self.client.base_url).rstrip("/")
+
+
+def _template_arguments(sampling_args: Mapping[str, Any]) -> tuple[dict[str, Any], CallOptions]:
+    """The arguments of a chat template among those of a call, and what goes beside the body."""
+    sampling, extra_body, options = split_sampling(sampling_args)
+    given = {**sampling, **extra_body}
+    return {name: given[name] for name in _TEMPLATE_ARGUMENTS if name in given}, options

@@ -16,12 +16,12 @@ def run_to_end(work: Coroutine[Any, Any, T]) -> T:
     A loop that runs in this thread already, as in Jupyter, stands still meanwhile. Functions that
     need the main thread have it in either case, where this is called there.
     """
-    with _set_aside():
+    with _loop_suspended():
         return asyncio.run(_with_its_end(work))
 
 
 @contextmanager
-def _set_aside() -> Iterator[None]:
+def _loop_suspended() -> Iterator[None]:
     """Lets another loop run in this thread while one does, whose task waits for it."""
     try:
         loop = asyncio.get_running_loop()

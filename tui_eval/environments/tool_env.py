@@ -50,7 +50,8 @@ class ToolEnv(MultiTurnEnv):
         tools: Functions, plain or async; a model knows them by name, annotations and docstring.
             Async ones run on the event loop, plain ones in threads (see `Environment`).
         max_turns: Most answers of the model.
-        error_formatter: Makes the text that the model gets to see when a call fails.
+        error_formatter: Makes what the model gets to see when a call fails: text, or text and
+            image parts.
         stop_errors: Exceptions that end the rollout as a `ToolCallError` instead of being shown to
             the model; as a `ToolParseError` those of arguments that are no JSON object, which are
             of the kinds `JSONDecodeError` and `ValueError`.
@@ -67,7 +68,7 @@ class ToolEnv(MultiTurnEnv):
         self,
         tools: Sequence[Callable[..., Any]] | None = None,
         max_turns: int = 10,
-        error_formatter: Callable[[Exception], str] = _message_of,
+        error_formatter: Callable[[Any], Any] = _message_of,
         stop_errors: Sequence[type[Exception]] | None = None,
         concurrent_tool_calls: bool = False,
         **kwargs: Any,
@@ -242,7 +243,7 @@ class ToolEnv(MultiTurnEnv):
                 return ToolParseError(f"The arguments of {name!r} are no JSON object: {failure}")
             return ToolCallError(f"Tool {name!r} raised {kind}: {failure}")
         try:
-            content = to_content(self.error_formatter(failure))  # type: ignore[arg-type]
+            content = to_content(self.error_formatter(failure))
         except Exception as error:
             return error
         return ToolMessage(tool_call_id=use.call.id, content=content)

@@ -62,9 +62,9 @@ class Rubric(HasFunctions):
     at most, as it may prepare what all others use.
     A plain function that turns out to need the main thread, because it sets a signal handler or
     asks for the running loop, is called on the loop from then on, where no limit holds; below a
-    loop of another thread it is an error. To notice such
-    functions, also those that catch every exception, `signal.signal` is wrapped in this process
-    when the first plain function is called; it does what it did.
+    loop of another thread it is an error. To notice such functions, also those that catch every
+    exception, `signal.signal` is wrapped in this process when the first plain function is called;
+    it does what it did.
 
     Attributes:
         on_loop: Whether plain functions run on the event loop, and all without a time limit:
@@ -208,13 +208,13 @@ class Rubric(HasFunctions):
                 )
             names = calling.metric_names(self.funcs)
             given = zip(self.funcs, names, self.weights, strict=False)
-            named = [_Named(self._called(func), name, weight) for func, name, weight in given]
+            named = [_Named(self._with_hook(func), name, weight) for func, name, weight in given]
             parts = itertools.groupby(named, lambda one: one.known.signature.is_group)
             runs = [(is_group, list(some)) for is_group, some in parts]
             self._ordered = (list(self.funcs), list(self.weights), runs)
         return self._ordered[2]
 
-    def _called(self, func: RewardFunc) -> RewardFunction:
+    def _with_hook(self, func: RewardFunc) -> RewardFunction:
         """A function as it is called: through the hook of a subclass that has one of its own."""
         known = self._function(func)
         is_group = known.signature.is_group

@@ -25,13 +25,13 @@ def to_chat_messages(
         reasoning: Which reasoning the endpoint takes back.
     """
     wire: list[dict[str, Any]] = []
-    shown: list[dict[str, Any]] = []
+    images: list[dict[str, Any]] = []
     for given in messages:
         message: Any = given if type(given) in MESSAGE_TYPES else to_message(given)
         role, content = message.role, message.content
-        if shown and role != "tool":
-            wire.append({"role": "user", "content": shown})
-            shown = []
+        if images and role != "tool":
+            wire.append({"role": "user", "content": images})
+            images = []
         if type(content) is list:
             content = _to_parts(content)
         if role == "assistant":
@@ -48,26 +48,25 @@ def to_chat_messages(
         elif role == "tool":
             call_id = message.tool_call_id
             if type(content) is list:
-                content = _without_images(content, call_id, shown)
+                content = _without_images(content, call_id, images)
             wire.append({"role": role, "content": content, "tool_call_id": call_id})
         else:
             wire.append({"role": "user" if role == "text" else role, "content": content})
-    if shown:
-        wire.append({"role": "user", "content": shown})
+    if images:
+        wire.append({"role": "user", "content": images})
     return wire, {}
 
 
-def _without_images(parts: list[Any], call_id: str, shown: list[dict[str, Any]]) -> Any:
+def _without_images(parts: list[Any], call_id: str, images: list[dict[str, Any]]) -> Any:
     """A tool's result without its images, which the user shows after all results of the turn.
 
     Args:
-        shown: Gets them.
+        images: Gets them, under the id of their call.
     """
-    images = [part for part in parts if part.get("type") == "image_url"]
-    if not images:
-        return parts
-    shown += [{"type": "text", "text": f"Images in the result of {call_id}:"}, *images]
-    return [part for part in parts if part not in images] or "[image]"
+    found = [part for part in parts if part.get("type") == "image_url"]
+    if found:
+        images += [{"type": "text", "text": f"Images in the result of {call_id}:"}, *found]
+    return [part for part in parts if part.get("type") != "image_url"] or "[image]"
 
 
 def _to_parts(content: list[Any]) -> Any:

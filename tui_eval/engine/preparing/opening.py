@@ -71,7 +71,7 @@ def open_environment(
             install_alias()
         # One that is there already must still find what stands beside it.
         with keeping_names() if local_roots() else nullcontext():
-            env = load(env_id, folder, env_args, [_asked(one) for one in (own, *others)])
+            env = load(env_id, folder, env_args, [_placed_env_args(one) for one in (own, *others)])
         faults = override(env, replaced, _replaced_at(own))
         for one in others:
             if (one["env_args"] or {}) == env_args:
@@ -89,8 +89,8 @@ def _with_line(fault: Fault, env_id: str, sources: Mapping[str, str]) -> Fault:
     return replace(fault, where=f"{place}: {fault.where}")
 
 
-def _asked(settings: Mapping[str, Any]) -> tuple[str, Mapping[str, Any]]:
-    """What faults of arguments begin with, and the arguments."""
+def _placed_env_args(settings: Mapping[str, Any]) -> tuple[str, Mapping[str, Any]]:
+    """Where a file sets the arguments, as the beginning of a fault, and the arguments."""
     place = place_of(settings["sources"], "env_args", "")
     return f"{place}: " if place else "", settings["env_args"] or {}
 

@@ -77,8 +77,8 @@ class HubRows(Sequence[Mapping[str, Any]]):
 
     def __init__(self, dataset: Dataset, map_kwargs: Mapping[str, Any] | None = None) -> None:
         self.dataset = dataset.with_format(None)
-        has_media = any(map(_is_decoded, self.dataset.features.values()))
-        self._media = self.dataset.with_format("arrow") if has_media else None
+        holds_media = any(map(_needs_decoding, self.dataset.features.values()))
+        self._undecoded = self.dataset.with_format("arrow") if holds_media else None
         self.column_names: list[str] = self.dataset.column_names
         self._map_kwargs = dict(map_kwargs or {})
         self._formatted: tuple[PromptRules, Dataset] | None = None
@@ -93,10 +93,12 @@ class HubRows(Sequence[Mapping[str, Any]]):
     def __getitem__(self, place: int | slice) -> Any:
         if isinstance(place, slice):
             return list(HubRows(self.dataset.select(range(*place.indices(len(self))))))
-        return self.dataset[place] if self._media is None else self._media[place].to_pylist()[0]
+        if self._undecoded is None:
+            return self.dataset[place]
+        return self._undecoded[place].to_pylist()[0]
 
     def __iter__(self) -> Iterator[Mapping[str, Any]]:
-        if self._media is None:
+        if self._undecoded is None:
             return iter(self.dataset)
         return map(self.__getitem__, range(len(self)))
 
@@ -181,14 +183,14 @@ class HubRows(Sequence[Mapping[str, Any]]):
         return bool(pyarrow.types.is_list(kind))
 
 
-def _is_decoded(feature: Any) -> bool:
+def _needs_decoding(feature: Any) -> bool:
     """Whether a column holds what `datasets` makes objects of, such as pictures, also inside."""
     if hasattr(feature, "decode_example"):
         return True
     if isinstance(feature, Mapping):
-        return any(map(_is_decoded, feature.values()))
+        return any(map(_needs_decoding, feature.values()))
     inside = feature if isinstance(feature, list) else [getattr(feature, "feature", None)]
-    return any(_is_decoded(one) for one in inside if one is not None)
+    return any(_needs_decoding(one) for one in inside if one is not None)
 
 
 def _with_parts(prompt: Any) -> Any:

@@ -34,7 +34,7 @@ BY_COMMAND: Line = (
     ("tui-eval ENVIRONMENT -m MODEL", "muted"),
     ("  runs one", "faint"),
 )
-BEGINNING: Line = (
+NEW_ENVIRONMENT: Line = (
     ("     ", ""),
     ("tui-eval new-env NAME", "muted"),
     ("  begins an environment of your own", "faint"),
@@ -117,7 +117,7 @@ class LookingScreen(DrawnScreen[None]):
             ("  watch the demo: no key and no network needed", ""),
         )
         new: Line = ((f"  {key_for('home.new')}", "key"), ("  put an evaluation together", ""))
-        return (*NO_RUNS, demo, new if can_configure else BY_COMMAND, BEGINNING, ELSEWHERE)
+        return (*NO_RUNS, demo, new if can_configure else BY_COMMAND, NEW_ENVIRONMENT, ELSEWHERE)
 
     async def _look_around(self) -> None:
         """Environments and endpoints; then asks those that could be used whether they answer."""
