@@ -12,7 +12,7 @@ from types import SimpleNamespace
 from typing import Any
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 from made_runs import line, write_run
 
@@ -68,6 +68,7 @@ def figures(state: RunState) -> dict[str, Any]:
 
 @settings(max_examples=60)
 @given(DATA, st.lists(STEPS, max_size=6))
+@example(b"", [("torn", len(line(9, None)) - 1), ("append", line(0, None))])
 def test_a_file_that_was_followed_is_told_as_one_that_is_opened_now(
     first: bytes, steps: list[tuple[str, Any]]
 ) -> None:

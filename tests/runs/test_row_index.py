@@ -83,6 +83,17 @@ def test_only_what_was_appended_is_scanned(run: RunDir, scanned: list[int]) -> N
     assert scanned == [end]
 
 
+def test_a_row_whose_line_is_longer_now_is_read_again(tmp_path: Path) -> None:
+    results = tmp_path / "some.jsonl"
+    results.write_bytes(line(0, None, 0.5) + line(1, None, 0.5).rstrip())
+    run = RunDir(tmp_path, results.name)
+    assert opened(run).finished == 2
+    with results.open("ab") as file:
+        file.write(line(2, None, 0.5))
+    state = opened(run)
+    assert (state.finished, [event.line for event in state.unreadable]) == (1, [2])
+
+
 def _shorten(run: RunDir) -> None:
     run.results.write_bytes(run.results.read_bytes()[:-1000])
 

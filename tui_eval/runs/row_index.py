@@ -115,6 +115,8 @@ class RowIndex:
             return
         if kept.source != str(self._run.results.resolve()) or kept.tail != self._tail(kept.covered):
             return
+        if not self._ends_line(kept.covered):
+            return
         self.covered, self.lines, self._entries = kept.covered, kept.lines, kept.entries
         self.unreadable, self.faults = kept.unreadable, kept.faults
         self._doubts = sum(fault.shown for fault in self.faults)
@@ -143,13 +145,16 @@ class RowIndex:
         return self._path.with_suffix(".json")
 
     def _tail(self, end: int, most: int = TAIL_BYTES) -> str:
-        start = max(end - most, 0)
+        return _digest(self._read(max(end - most, 0), end))
+
+    def _read(self, start: int, end: int) -> bytes:
+        """Bytes of the results file; none where it cannot be read."""
         try:
             with open(self._run.results, "rb") as file:
                 file.seek(start)
-                return _digest(file.read(end - start))
+                return file.read(end - start)
         except OSError:
-            return ""
+            return b""
 
     def kept(self) -> Iterator[list[RolloutFinished]]:
         """The events that are known already, some at a time."""
@@ -315,7 +320,15 @@ class RowIndex:
             long_enough = self._run.results.stat().st_size >= self.covered
         except OSError:
             return False
-        return long_enough and self._tail(self.covered) == self._read_tail
+        same = long_enough and self._tail(self.covered) == self._read_tail
+        return same and self._ends_line(self.covered)
+
+    def _ends_line(self, end: int) -> bool:
+        """Whether a line ends there: the last one, without its newline, may be longer since."""
+        start = max(end - 1, 0)
+        around = self._read(start, end + 1)
+        before, after = around[: end - start], around[end - start :]
+        return before in (b"", b"\n") or after in (b"", b"\n")
 
     def discard(self) -> None:
         """Removes an index that is broken from the cache."""
