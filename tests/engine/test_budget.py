@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import asyncio
+from collections import deque
+from collections.abc import Callable
 from typing import Any
 
 import pytest
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from tui_eval.engine.limiting.budget import Budget, CallGuard, longest_answer
@@ -15,15 +17,32 @@ PRICES = (2.0, 10.0)
 """Of prompts and answers."""
 
 
+class NotedBudget(Budget):
+    """Says when a call is let through, which is some time before its task goes on."""
+
+    let_through: Callable[[], None]
+
+    def take(self, tokens: int, cost: float) -> None:
+        super().take(tokens, cost)
+        self.let_through()
+
+
 class Spending:
     """Counts what calls use, and how many tokens of prompts were in flight at most."""
 
     def __init__(self, max_cost: float | None, max_total_tokens: int | None) -> None:
+        self.requested: deque[int] = deque()
+        """Prompts of calls that are not let through yet; that happens in their order."""
         self.tokens = self.prompts = self.most_prompts = 0
         self.cost = 0.0
         self.why = ""
         self.ended = asyncio.Event()
-        self.budget = Budget(max_cost, max_total_tokens, lambda: (self.tokens, self.cost))
+        self.budget = NotedBudget(max_cost, max_total_tokens, lambda: (self.tokens, self.cost))
+        self.budget.let_through = self._let_through
+
+    def _let_through(self) -> None:
+        self.prompts += self.requested.popleft() if self.requested else 0
+        self.most_prompts = max(self.most_prompts, self.prompts)
 
     def guard(self, *shared: Budget) -> CallGuard:
         def exhausted(why: str) -> None:
@@ -41,10 +60,9 @@ class Spending:
 
     async def call(self, guard: CallGuard, call: tuple[int, int, int, int]) -> None:
         prompt, longest, unused, steps = call
+        self.requested.append(prompt)
         if not guard.takes(longest):
             await guard.wait(longest, call, lambda: None)
-        self.prompts += prompt
-        self.most_prompts = max(self.most_prompts, self.prompts)
         for _ in range(steps):
             await asyncio.sleep(0)
         self.prompts -= prompt
@@ -78,6 +96,7 @@ ROLLOUTS = st.lists(st.lists(CALLS, min_size=1, max_size=4), min_size=1, max_siz
 
 
 @given(ROLLOUTS, st.integers(1, 600))
+@example([[(1, 1, 0, 3)], [(1, 20, 2, 2)], [(1, 1, 0, 1), (3, 22, 0, 1)]], 44)
 def test_tokens_pass_a_limit_by_the_prompts_in_flight_at_most(rollouts: Any, limit: int) -> None:
     async def run() -> None:
         spending = Spending(None, limit)
