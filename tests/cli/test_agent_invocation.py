@@ -162,3 +162,16 @@ def test_scores_are_not_written_over_the_dataset(
     assert request["faults"] == [
         ("-o/--output", f"{tmp_path / 'rows.jsonl'} is the dataset; name another file", "")
     ]
+
+
+def test_lines_on_a_terminal_where_no_screen_is_wanted(
+    calculator: Program, fault_server: FaultServer
+) -> None:
+    words = (*AGENT, "--model", "m", "-b", f"{fault_server.url}/v1", "--no-screen")
+    terminal = Terminal(calculator.folder, calculator.env, "agent", *words)
+    try:
+        assert terminal.finish() == 0
+    finally:
+        terminal.close()
+    assert b"Results:" in terminal.raw and b"\x1b[?1049h" not in terminal.raw
+    assert not (calculator.folder / "local_debug").exists()

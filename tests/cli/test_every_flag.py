@@ -130,6 +130,7 @@ AGENT: dict[str, list[str]] = {
     "verbose": ["agent_everyday_flags"],
     "debug": ["tools_of_an_agent_are_offered_called_and_recorded"],
     "quiet": ["agent_everyday_flags"],
+    "no_screen": ["lines_on_a_terminal_where_no_screen_is_wanted"],
     "tui": ["an_agents_screen_is_asked_for_and_told_where_there_is_no_terminal"],
     "abbreviated_summary": ["an_agents_budget_stops_softly_and_a_short_summary_has_no_tables"],
     "json": ["an_agents_json_is_all_of_stdout"],

@@ -69,6 +69,7 @@ def _as_in_run(*names: str) -> Callable[[F], F]:
 @_as_in_run("save_results", "resume", "keep_errors", "accept_changes", "verbose")
 @_flag("--debug", help=f"Plain lines in place of the screen; what agents log goes to "
        f"./{DEBUG_DIR}.")  # fmt: skip
+@_flag("--no-screen", help="Plain lines in place of the screen.")
 @_as_in_run("tui")
 @_flag("-q", "--quiet", help="Print nothing but errors and the scores.")
 @_as_in_run("abbreviated_summary", "json", "dry_run", "no_preflight", "heartbeat_url",
@@ -124,8 +125,8 @@ def _run(request: dict[str, Any], report: _Report, typed: Mapping[str, Any]) -> 
 
         return show_dry_run(request)
     is_wrong = request["faults"] or parse_values(request["raw"])[1]
-    lines = is_wrong or typed["debug"] or typed["quiet"] or prints_lines(None, request["raw"])
-    if lines:
+    lines = is_wrong or any(typed[flag] for flag in ("debug", "no_screen", "quiet"))
+    if lines or prints_lines(None, request["raw"]):
         return _in_console(request, report, typed)
     from tui_eval.cli.screen import run_on_screen
 
