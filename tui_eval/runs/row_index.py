@@ -113,9 +113,9 @@ class RowIndex:
         grown = status.st_size > kept.size
         if kept.version != VERSION or not long_enough or not (same or grown):
             return
-        if kept.source != str(self._run.results.resolve()) or kept.tail != self._tail(kept.covered):
+        if kept.source != str(self._run.results.resolve()):
             return
-        if not self._ends_line(kept.covered):
+        if not self._begins_with(kept.covered, kept.tail):
             return
         self.covered, self.lines, self._entries = kept.covered, kept.lines, kept.entries
         self.unreadable, self.faults = kept.unreadable, kept.faults
@@ -320,15 +320,15 @@ class RowIndex:
             long_enough = self._run.results.stat().st_size >= self.covered
         except OSError:
             return False
-        same = long_enough and self._tail(self.covered) == self._read_tail
-        return same and self._ends_line(self.covered)
+        return long_enough and self._begins_with(self.covered, self._read_tail)
 
-    def _ends_line(self, end: int) -> bool:
-        """Whether a line ends there: the last one, without its newline, may be longer since."""
-        start = max(end - 1, 0)
-        around = self._read(start, end + 1)
-        before, after = around[: end - start], around[end - start :]
-        return before in (b"", b"\n") or after in (b"", b"\n")
+    def _begins_with(self, covered: int, tail: str) -> bool:
+        """Whether what was read is there, and its last line, if without a newline, is no longer."""
+        start = max(covered - 1, 0)
+        around = self._read(start, covered + 1)
+        before, after = around[: covered - start], around[covered - start :]
+        is_whole = before in (b"", b"\n") or after in (b"", b"\n")
+        return is_whole and self._tail(covered) == tail
 
     def discard(self) -> None:
         """Removes an index that is broken from the cache."""
