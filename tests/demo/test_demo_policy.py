@@ -101,13 +101,29 @@ def test_the_count_of_repetitions_forgets_the_oldest() -> None:
 
 
 @pytest.mark.parametrize("secret", [1, 37, 100])
-def test_a_number_in_a_range_is_found_by_halving(secret: int) -> None:
+def test_a_number_in_a_range_is_found_by_what_each_guess_rules_out(secret: int) -> None:
     messages = user("Guess my number, from 1 to 100.")
-    for _ in range(7):
+    for _ in range(16):  # each leaves at most three quarters of the range
         said = answer(Dialogue(messages), Dice(0, 0.0)).content
         guess = int(re.findall(r"\d+", said)[-1])
         if guess == secret:
             return
         hint = "higher" if guess < secret else "lower"
         messages += [{"role": "assistant", "content": said}, *user(f"No, {hint}.")]
-    raise AssertionError("not found in seven guesses")
+    raise AssertionError("not found in sixteen guesses")
+
+
+def test_a_tool_of_the_questions_words_is_called_more_often_and_number_words_are_numbers() -> None:
+    schema = {"type": "object", "properties": {"n": {"type": "integer"}}}
+    names = ("look_up", "throw_dice", "order", "paint")
+    tools = [{"function": {"name": name, "parameters": schema}} for name in names]
+    replies = [answer(Dialogue(user("Throw it twice."), tools), Dice(s, 1.0)) for s in range(100)]
+    calls = [call for reply in replies for call in reply.calls]
+    assert sum(call.name == "throw_dice" for call in calls) > len(calls) / 2
+    assert sum(call.arguments == {"n": 2} for call in calls) > len(calls) / 2
+
+
+def test_one_of_four_repetitions_is_answered_without_a_tool() -> None:
+    asked = Dialogue(user("Look it up."), [TOOL])
+    assert not any(answer(asked, Dice(seed, 1.0, 3)).calls for seed in range(20))
+    assert any(answer(asked, Dice(seed, 1.0, 4)).calls for seed in range(20))

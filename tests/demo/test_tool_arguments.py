@@ -121,3 +121,12 @@ def test_another_rollout_has_other_values_and_they_are_of_the_question() -> None
     assert all(set(one["city"].split()) <= set(WORDS) for one in made)
     assert sum(one["steps"] == 12 for one in made) > 4, "a number that the question names"
     assert all(re.fullmatch(r"[^ ]+( [^ ]+){0,2}", one["city"]) for one in made)
+
+
+def test_an_option_or_a_name_that_the_question_has_is_preferred() -> None:
+    colour = {"enum": ["red", "green", "blue", "black", "white"]}
+    said = ["Paint", "it", "Green", "for", "Ada"]
+    drawn = [make_value(colour, Dice(seed, 1.0), said) for seed in range(100)]
+    assert 50 < drawn.count("green") < 100
+    texts = [make_value({"type": "string"}, Dice(seed, 1.0), said) for seed in range(100)]
+    assert texts.count("Ada") > 15

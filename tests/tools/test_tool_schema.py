@@ -67,6 +67,22 @@ def properties(func: Any) -> dict[str, Any]:
     return tool_from_function(func).parameters["properties"]
 
 
+def test_keys_of_a_schema_stand_in_the_order_in_which_they_are_written():
+    def move(to: Point, points: list[Point]):
+        """Move.
+
+        Args:
+            to: where
+        """
+
+    parameters = tool_from_function(move).parameters
+    root = ["$defs", "properties", "required", "title", "type", "additionalProperties"]
+    assert list(parameters) == root
+    to = ["description", "properties", "required", "title", "type", "additionalProperties"]
+    assert list(parameters["properties"]["to"]) == to
+    assert list(parameters["$defs"]["Point"]) == to[1:]
+
+
 def test_a_function_becomes_the_schema_that_strict_endpoints_take():
     assert tool_from_function(whole).model_dump() == {
         "name": "whole",

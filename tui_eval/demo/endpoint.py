@@ -78,7 +78,7 @@ class Endpoint:
             [self._seed, request.messages, request.tools, request.temperature, request.seed]
         )
         repetition = self._repetitions.count(content) if request.temperature > 0 else 0
-        dice = Dice(f"{repetition} {content.decode()}", request.temperature)
+        dice = Dice(content.decode(), request.temperature, repetition)
         reply = answer(Dialogue(request.messages, request.tools), dice)
         completion_id = f"chatcmpl-demo{dice.random.getrandbits(96):024x}"
         completion = complete(request, reply, completion_id)

@@ -47,7 +47,7 @@ def tool_from_function(func: Callable[..., Any], args_to_skip: Collection[str] =
         raise TypeError("A lambda has no name that a model can call; set its __name__, or use def")
     description, texts = described(func)
     fields: dict[str, Any] = {}
-    extra: Literal["allow", "forbid"] = "forbid"
+    extra: Literal["allow", "ignore"] = "ignore"
     for parameter, annotation in visible_parameters(func, {*args_to_skip, *hidden_names(func)}):
         if parameter.kind is Parameter.VAR_KEYWORD:
             extra = "allow"
@@ -119,7 +119,8 @@ def _strict(node: Any, root: dict[str, Any], inside: frozenset[str]) -> Any:
         if reference in inside:
             return {"$ref": reference}
         rest = {key: item for key, item in node.items() if key != "$ref"}
-        return _strict({**_resolve(reference, root), **rest}, root, inside | {reference})
+        whole = {**rest, **_resolve(reference, root), **rest}  # in the order it is written in
+        return _strict(whole, root, inside | {reference})
     if len(node.get("allOf", ())) == 1:
         rest = {key: item for key, item in node.items() if key != "allOf"}
         return _strict({**node["allOf"][0], **rest}, root, inside)

@@ -97,10 +97,12 @@ class Dice:
     Args:
         seed: Anything; equal seeds roll alike.
         temperature: 0 to 2; the higher, the more often `slips` is true.
+        repetition: How often the same was asked before.
     """
 
-    def __init__(self, seed: str | int, temperature: float) -> None:
-        self.random = random.Random(seed)
+    def __init__(self, seed: str | int, temperature: float, repetition: int = 0) -> None:
+        self.random = random.Random(f"{repetition} {seed}")
+        self.repetition = repetition
         self.temperature = temperature
 
     def chance(self, probability: float) -> bool:

@@ -41,13 +41,18 @@ class _Maker:
         if "const" in schema:
             return schema["const"]
         if isinstance(schema.get("enum"), list) and schema["enum"]:
-            return self._dice.pick(schema["enum"])
+            return self._dice.pick(self._mentioned(schema["enum"]) or schema["enum"])
         if "default" in schema and self._dice.chance(0.4):
             return schema["default"]
         for key in ("anyOf", "oneOf"):
             if isinstance(schema.get(key), list) and schema[key]:
                 return self._one_of(schema, schema[key], depth)
         return self._of_type(schema, depth)
+
+    def _mentioned(self, options: list[Any]) -> list[Any]:
+        """At two of three calls the options that the question has a word of."""
+        said = {word.casefold() for word in self._words} if self._dice.chance(0.67) else set()
+        return [one for one in options if str(one).casefold() in said]
 
     def _resolve(self, schema: dict[str, Any]) -> dict[str, Any]:
         """The schema itself, with what it points to and what it is made of."""
@@ -120,7 +125,7 @@ class _Maker:
         least, most = _bounds(schema, whole)
         step = schema.get("multipleOf") or (1 if whole else None)
         fit = [one for one in self._numbers if least <= one <= most and not (step and one % step)]
-        if fit and self._dice.chance(0.6):
+        if fit and self._dice.chance(0.75):
             return self._dice.pick([int(one) if whole else one for one in fit])
         low, high = _drawn_range(least, most)
         if step:

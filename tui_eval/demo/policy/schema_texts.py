@@ -29,6 +29,9 @@ def text_for(schema: dict[str, Any], dice: Dice, words: Sequence[str]) -> str:
 def _neighbours(words: Sequence[str], dice: Dice) -> str:
     if not words:
         return "this"
+    names = [word for word in words[1:] if word[0].isupper()]
+    if names and dice.chance(0.4):
+        return dice.pick(names)
     start = dice.random.randrange(len(words))
     return " ".join(words[start : start + dice.random.randint(1, 3)])
 
