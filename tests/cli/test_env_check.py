@@ -78,6 +78,16 @@ def test_what_stands_beside_it_is_no_package(tmp_path: Path) -> None:
     assert needs_of(found, tmp_path / "environments") == []
 
 
+def test_a_folder_of_data_beside_it_hides_no_package(tmp_path: Path) -> None:
+    (tmp_path / "environments" / "datasets").mkdir(parents=True)
+    (tmp_path / "environments" / "datasets" / "rows.jsonl").write_text("{}\n")
+    (tmp_path / "environments" / "pieces").mkdir()
+    (tmp_path / "environments" / "pieces" / "board.py").write_text("")
+    (tmp_path / "environments" / "needy.py").write_text("import datasets\nimport pieces.board\n")
+    found = find_environment("needy", tmp_path / "environments")
+    assert [one.name for one in needs_of(found, tmp_path / "environments")] == ["datasets"]
+
+
 @pytest.mark.parametrize(
     ("caught", "is_needed"),
     [

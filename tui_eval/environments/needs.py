@@ -88,10 +88,14 @@ def _is_left_out(path: Path) -> bool:
 
 
 def _modules_beside(found: FoundEnvironment) -> set[str]:
-    """Modules that an environment imports from where it stands."""
+    """Modules that an environment imports from where it stands; no folders of data."""
     assert found.path is not None, "needs_of looks for it"
     roots = {found.path.parent, found.root or found.path.parent}
-    return {one.stem for root in roots for one in root.iterdir() if one.suffix in ("", ".py")}
+    return {one.stem for root in roots for one in root.iterdir() if _is_module(one)}
+
+
+def _is_module(path: Path) -> bool:
+    return path.suffix == ".py" or (path.suffix == "" and any(path.glob("*.py")))
 
 
 class _Reader:

@@ -30,9 +30,10 @@ def hub_faults(plans: Iterable[RunPlan], notices: list[Notice]) -> list[Fault]:
     if not pushed:
         return []
     where = place_of(pushed[0].sources, "save_to_hf_hub", FLAG)
-    if any(importlib.util.find_spec(name) is None for name in ("datasets", "huggingface_hub")):
-        hint = "Install it: pip install 'tui-eval[hub]'"
-        return [Fault(where, "the package datasets is missing", hint)]
+    for name in ("datasets", "huggingface_hub"):
+        if importlib.util.find_spec(name) is None:
+            hint = "Install it: pip install 'tui-eval[hub]'"
+            return [Fault(where, f"the package {name} is missing", hint)]
     from huggingface_hub import constants, get_token
 
     token = get_token()
