@@ -31,6 +31,12 @@ def divide(a: float, b: float) -> float:
 
 
 @server.tool(structured_output=False)
+def large(size: int) -> str:
+    """A long text."""
+    return "x" * size
+
+
+@server.tool(structured_output=False)
 def picture() -> list[Any]:
     """A text and an image."""
     return ["look", Image(data=PIXEL, format="png")]

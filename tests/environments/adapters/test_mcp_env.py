@@ -213,6 +213,7 @@ async def test_a_server_at_a_url_is_used_and_found_again(environment, http_serve
     config = {"name": "far", "url": http_server.url, "transport": transport}
     env = environment({**config, "headers": {"X-Key": "k"}})
     assert await content(env, "add", a=1, b=1) == "2"
+    assert len(await content(env, "large", size=50_000_000)) == 50_000_000
     http_server.stop()
     with pytest.raises(MCPServerError, match="far"):
         await content(env, "add", a=1, b=1)

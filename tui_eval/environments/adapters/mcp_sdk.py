@@ -6,6 +6,8 @@ import json
 import warnings
 from collections.abc import AsyncIterator, Coroutine, Mapping, Sequence
 from contextlib import AbstractAsyncContextManager, AsyncExitStack, asynccontextmanager
+from functools import partial
+from inspect import signature
 from typing import Any, Literal, TextIO
 
 from pydantic import BaseModel, ConfigDict, Field, model_validator
@@ -142,9 +144,7 @@ def _transport(
         variables = get_default_environment() | (config.env or {})
         return started_server(config.name, command, variables, config.cwd, errors, guard)
     if config.transport == "sse":
-        from mcp.client.sse import sse_client
-
-        return sse_client(config.url, headers=dict(config.headers))
+        return _sse(config)
     from mcp.client import streamable_http
 
     if hasattr(streamable_http, "streamablehttp_client"):
@@ -153,16 +153,32 @@ def _transport(
     return _streamable_http(config)
 
 
+def _sse(config: MCPServerConfig) -> AbstractAsyncContextManager[Any]:
+    """Version 2 bounds an event at 1 MiB, and closes the connection at a longer one."""
+    from mcp.client import sse
+
+    bounded: Any = getattr(sse, "sse_within_origin", None)
+    if bounded is not None and not isinstance(bounded, partial):  # nothing public sets the bound
+        sse.sse_within_origin = partial(bounded, max_event_size=None)
+    return sse.sse_client(config.url or "", headers=dict(config.headers))
+
+
 @asynccontextmanager
 async def _streamable_http(config: MCPServerConfig) -> AsyncIterator[Any]:
-    """Version 2 takes headers only with an HTTP client, which it leaves open."""
+    """Version 2 takes headers only with an HTTP client, which it leaves open.
+
+    From 2.3 on it bounds an event at 1 MiB, if it is not told otherwise.
+    """
     import httpx2
     from mcp.client.streamable_http import streamable_http_client
 
     timeout = httpx2.Timeout(30.0, read=300.0)
     async with httpx2.AsyncClient(headers=config.headers, timeout=timeout) as http:
         assert config.url is not None
-        async with streamable_http_client(config.url, http_client=http) as streams:
+        options: dict[str, Any] = {"http_client": http}
+        if "max_sse_event_size" in signature(streamable_http_client).parameters:
+            options["max_sse_event_size"] = None
+        async with streamable_http_client(config.url, **options) as streams:
             yield streams
 
 
