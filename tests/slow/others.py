@@ -1,8 +1,9 @@
-"""Servers that others wrote: installed once, each in an environment of its own, and run."""
+"""Packages that others wrote: installed once, each in an environment of its own, and run."""
 
 from __future__ import annotations
 
 import fcntl
+import json
 import os
 import random
 import shutil
@@ -14,13 +15,15 @@ import urllib.request
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Self
+from typing import Any, Self
 
 import pytest
 
-CACHE = Path(__file__).parents[2] / ".cache" / "others"
+ROOT = Path(__file__).parents[2]
+CACHE = ROOT / ".cache" / "others"
 _INSTALL_S = 480.0
 _START_S = 180.0
+_SCRIPT_S = 240.0
 _FIRST_PORT, _LAST_PORT = 20_000, 32_000
 """Below those that connections take, so that a port stays free while its server is down."""
 _ENVIRON = {
@@ -33,7 +36,7 @@ _ENVIRON = {
 
 @dataclass(frozen=True)
 class Package:
-    """What a server needs from the registry.
+    """What is installed together from the registry of Python packages.
 
     Args:
         name: Of its environment.
@@ -55,7 +58,11 @@ class Package:
                 for command in self._commands(folder):
                     self._install(command)
                 done.write_text(self._wanted)
-        return folder / "bin"
+        return folder / self._programs
+
+    @property
+    def _programs(self) -> str:
+        return "bin"
 
     @property
     def _wanted(self) -> str:
@@ -82,6 +89,47 @@ class Package:
             pytest.skip(f"installing {self.name} took longer than {_INSTALL_S:.0f} s")
         if done.returncode:
             pytest.skip(f"{self.name} does not install here: {done.stderr.strip()[-400:]}")
+
+
+class NodePackage(Package):
+    """The same from npm's registry, as far as there is an npm."""
+
+    @property
+    def _programs(self) -> str:
+        return "node_modules/.bin"
+
+    def _commands(self, folder: Path) -> list[list[str]]:
+        npm = shutil.which("npm")
+        if npm is None:
+            pytest.skip("there is no npm")
+        folder.mkdir(parents=True)
+        quiet = ["--silent", "--no-audit", "--no-fund"]
+        return [[npm, "install", "--prefix", str(folder), *quiet, *self.requirements]]
+
+
+def with_tui_eval(name: str, *requirements: str, extras: str = "") -> Package:
+    """An environment that has this program beside what others wrote."""
+    return Package(name, ("--editable", f"{ROOT}[{extras}]", *requirements))
+
+
+def script_output(package: Package, script: str, given: Any, folder: Path) -> Any:
+    """What a script beside this file prints as JSON, run by the Python of an environment.
+
+    Args:
+        given: JSON that it reads from its standard input.
+        folder: Where it runs.
+    """
+    done = subprocess.run(
+        [package.installed() / "python", Path(__file__).with_name(script)],
+        input=json.dumps(given),
+        cwd=folder,
+        env=_ENVIRON,
+        capture_output=True,
+        text=True,
+        timeout=_SCRIPT_S,
+    )
+    assert done.returncode == 0, done.stderr[-4000:]
+    return json.loads(done.stdout.splitlines()[-1])
 
 
 @dataclass

@@ -155,12 +155,14 @@ def _transport(
 
 def _sse(config: MCPServerConfig) -> AbstractAsyncContextManager[Any]:
     """Version 2 bounds an event at 1 MiB, and closes the connection at a longer one."""
-    from mcp.client import sse
+    import mcp.client.sse
 
-    bounded: Any = getattr(sse, "sse_within_origin", None)
+    sse: Any = mcp.client.sse
+    bounded = getattr(sse, "sse_within_origin", None)
     if bounded is not None and not isinstance(bounded, partial):  # nothing public sets the bound
         sse.sse_within_origin = partial(bounded, max_event_size=None)
-    return sse.sse_client(config.url or "", headers=dict(config.headers))
+    connect: AbstractAsyncContextManager[Any] = sse.sse_client(config.url, dict(config.headers))
+    return connect
 
 
 @asynccontextmanager
