@@ -11,6 +11,7 @@ import socket
 import subprocess
 import sys
 import time
+import urllib.error
 import urllib.request
 from collections.abc import Sequence
 from dataclasses import dataclass, field
@@ -138,7 +139,7 @@ class Server:
 
     Args:
         command: What runs; `{port}` stands for the port.
-        alive: Path that answers 200 once it is up.
+        alive: Path that answers 200 once it is up; where it is empty, any answer will do.
         log: Where its output goes.
         env: Beside the environment that it inherits.
     """
@@ -190,6 +191,8 @@ class Server:
         try:
             with urllib.request.urlopen(self.url + self.alive, timeout=5) as answer:
                 return answer.status == 200
+        except urllib.error.HTTPError:
+            return not self.alive
         except OSError:
             return False
 

@@ -2,12 +2,17 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
+from collections.abc import AsyncIterator
+from pathlib import Path
 from typing import Any
 
 import pytest
 from mcp_servers import SERVERS
-from others import script_output, with_tui_eval
+from others import Server, script_output, with_tui_eval
+
+import tui_eval as vf
 
 SDKS = {
     "2": with_tui_eval("mcp-2", "mcp==2.3.0", extras="mcp"),
@@ -36,6 +41,69 @@ def test_calls_give_what_the_sdks_client_gets(called: Any, name: str) -> None:
         assert ("error" in our) == bool(their.get("isError")), (call, our, their)
         assert_same(our, their)
     assert sum("error" in our for our in ours) == SERVERS[name].failing
+
+
+async def environment(**config: Any) -> vf.MCPEnv:
+    return await asyncio.to_thread(vf.MCPEnv, [config], dataset=[{"question": "q"}])
+
+
+async def content(env: vf.MCPEnv, tool: str, arguments: dict[str, Any]) -> Any:
+    """What a call gives, or the class of its error and what that says."""
+    try:
+        return await env.mcp_tools[tool](**arguments)
+    except (vf.ToolError, vf.InfraError) as error:
+        return type(error).__name__, str(error)
+
+
+@pytest.fixture(params=["streamableHttp", "sse"])
+async def far(
+    request: pytest.FixtureRequest, tmp_path: Path
+) -> AsyncIterator[tuple[Server, vf.MCPEnv]]:
+    """The server that has everything, at a URL, and an environment with its tools."""
+    program = str(SERVERS["everything"].config("near")["command"])
+    command = ["env", "PORT={port}", program, request.param]
+    with Server(command, "", tmp_path / "server.log") as server:
+        is_sse = request.param == "sse"
+        url, transport = ("/sse", "sse") if is_sse else ("/mcp", "streamable_http")
+        env = await environment(name="far", url=server.url + url, transport=transport)
+        yield server, env
+        await env.cleanup()
+
+
+@pytest.mark.xdist_group("mcp")
+async def test_over_http_calls_give_what_they_give_near(far: tuple[Server, vf.MCPEnv]) -> None:
+    env, near = far[1], await environment(**SERVERS["everything"].config("near"))
+    for tool, arguments in SERVERS["everything"].calls:
+        assert await content(env, tool, arguments) == await content(near, tool, arguments)
+    await near.cleanup()
+
+
+@pytest.mark.xdist_group("mcp")
+async def test_over_http_a_message_that_is_refused_fails_alone(
+    far: tuple[Server, vf.MCPEnv],
+) -> None:
+    _, env = far
+    during = asyncio.create_task(
+        content(env, "trigger-long-running-operation", {"duration": 2, "steps": 4})
+    )
+    kind, said = await content(env, "echo", {"message": "x" * 5_000_000})
+    assert kind == "MCPToolError" and "too large" in said.lower()
+    assert await content(env, "echo", {"message": "x" * 2_000_000}) == f"Echo: {'x' * 2_000_000}"
+    assert "completed" in await during
+
+
+@pytest.mark.xdist_group("mcp")
+async def test_over_http_a_server_that_was_started_again_is_found_after_one_failed_call(
+    far: tuple[Server, vf.MCPEnv],
+) -> None:
+    server, env = far
+    assert await content(env, "echo", {"message": "a"}) == "Echo: a"
+    server.kill()
+    server.start()
+    kind, said = await content(env, "echo", {"message": "b"})
+    assert kind == "MCPServerError" and "connects to it anew" in said
+    for _ in range(3):
+        assert await content(env, "echo", {"message": "c"}) == "Echo: c"
 
 
 def assert_same(our: dict[str, Any], their: dict[str, Any]) -> None:

@@ -25,6 +25,7 @@ class SessionServer(LoopbackServer):
         self.sessions: set[str] = set()
         self.begun = 0
         self.refusal = 404, "", "text/plain"
+        self.in_events = False
 
     def forget(self, status: int, body: str, kind: str) -> None:
         """From now on the sessions that there are get this status, body and content type."""
@@ -45,7 +46,11 @@ class SessionServer(LoopbackServer):
             return web.Response(status=status, text=body, content_type=kind)
         if "id" not in call:
             return web.Response(status=202)
-        return web.json_response(self._response(call), headers=headers)
+        response = self._response(call)
+        if self.in_events:
+            text = f"event: message\ndata: {json.dumps(response)}\n\n"
+            return web.Response(text=text, content_type="text/event-stream", headers=headers)
+        return web.json_response(response, headers=headers)
 
     def _knows(self, request: web.Request) -> bool:
         return request.headers.get("Mcp-Session-Id") in self.sessions
@@ -110,5 +115,24 @@ async def test_a_refused_call_keeps_its_session(server: SessionServer) -> None:
     with pytest.raises(MCPToolError, match="no leaving"):
         await content(env, "leave")
     assert await content(env, "add", a=1) == "2"
+    assert server.begun == begun
+    await env.cleanup()
+
+
+@pytest.mark.parametrize("in_events", [False, True])
+@pytest.mark.parametrize(("tool", "given"), [("count", {"deep": 300}), ("half", {})])
+async def test_an_answer_that_cannot_be_read_is_an_error_of_its_call_alone(
+    server: SessionServer, tool: str, given: dict[str, Any], in_events: bool
+) -> None:
+    server.in_events = in_events
+    env = await environment(server)
+    begun = server.begun
+    other = asyncio.create_task(content(env, "sleep", seconds=0.2))
+    (bad,) = await asyncio.gather(
+        asyncio.wait_for(content(env, tool, **given), 20), return_exceptions=True
+    )
+    # Version 1 of the SDK hands the line on, so that half characters can be replaced.
+    assert isinstance(bad, MCPToolError) or (tool, bad) == ("half", "a?b")
+    assert await other == "None"
     assert server.begun == begun
     await env.cleanup()

@@ -1,9 +1,18 @@
-"""Messages of MCP as lines of JSON, in either version of the `mcp` package."""
+"""Messages of MCP as JSON, in either version of the `mcp` package."""
 
 from __future__ import annotations
 
 import json
+import logging
+import re
 from typing import Any
+
+from pydantic import ValidationError
+
+logger = logging.getLogger(__name__)
+
+_ID = re.compile(r'"id"\s*:\s*(\d+)')
+_QUOTED = 200
 
 
 def parse_message(line: bytes) -> Any:
@@ -22,7 +31,37 @@ def parse_message(line: bytes) -> Any:
     return SessionMessage(adapter.validate_json(line, by_name=False))
 
 
-def error_response(id: int, text: str) -> Any:
+def read_message(name: str, line: bytes) -> Any:
+    """The message of a server; None for what is none, as servers print by mistake.
+
+    A response that the SDK cannot read is an error of its call. Half characters in it, and bytes
+    that are no UTF-8, are replaced.
+
+    Args:
+        name: What the log calls the server.
+    """
+    try:
+        return parse_message(line)
+    except ValueError as error:
+        why = str(error).splitlines()[0]
+    response = _response_in(line.decode("utf-8", "replace"))
+    if response is None:
+        logger.debug("MCP server %r printed what is no message: %r", name, line[:_QUOTED])
+        return None
+    try:
+        text = json.dumps(response, ensure_ascii=False)
+        return parse_message(text.encode("utf-8", "replace"))
+    except (ValueError, RecursionError):
+        return error_response(response["id"], f"its answer cannot be read: {why}")
+
+
+def request_id(message: Any) -> int | str | None:
+    """The id of a message that waits for a response; None for any other."""
+    content = getattr(message.message, "root", message.message)
+    return getattr(content, "id", None) if hasattr(content, "method") else None
+
+
+def error_response(id: int | str, text: str) -> Any:
     """The response that a call has failed.
 
     Args:
@@ -42,37 +81,47 @@ def serialize(message: Any) -> bytes:
     return text.encode()
 
 
-class TypedToolSchemas:
-    """The stream from a server, with a type in the schema of each tool.
+class MendedMessages:
+    """The stream from a server, with what the SDK would not get through made good.
 
-    Some servers leave it out; the SDK refuses all tools then, and endpoints refuse such a tool.
+    Some servers leave out the type in the schema of a tool; the SDK refuses all tools then, and
+    endpoints refuse such a tool. And version 1 tells nobody of a response that it cannot read.
 
     Args:
+        name: What the log calls the server.
         stream: As a transport gives it.
     """
 
-    def __init__(self, stream: Any) -> None:
+    def __init__(self, name: str, stream: Any) -> None:
+        self._name = name
         self._stream = stream
 
     def __getattr__(self, name: str) -> Any:
         return getattr(self._stream, name)
 
-    async def __aenter__(self) -> TypedToolSchemas:
+    async def __aenter__(self) -> MendedMessages:
         await self._stream.__aenter__()
         return self
 
     async def __aexit__(self, *caught: Any) -> Any:
         return await self._stream.__aexit__(*caught)
 
-    def __aiter__(self) -> TypedToolSchemas:
+    def __aiter__(self) -> MendedMessages:
         return self
 
     async def __anext__(self) -> Any:
-        return _with_schema_types(await self._stream.__anext__())
+        return self._mended(await self._stream.__anext__())
 
     async def receive(self) -> Any:
         """The next message."""
-        return _with_schema_types(await self._stream.receive())
+        return self._mended(await self._stream.receive())
+
+    def _mended(self, item: Any) -> Any:
+        if isinstance(item, ValidationError):
+            given = item.errors()[0]["input"]
+            line = given.encode("utf-8", "replace") if isinstance(given, str) else given
+            return (read_message(self._name, line) if isinstance(line, bytes) else None) or item
+        return _with_schema_types(item)
 
 
 def _with_schema_types(item: Any) -> Any:
@@ -84,3 +133,19 @@ def _with_schema_types(item: Any) -> Any:
         if isinstance(schema, dict) and "type" not in schema:
             tool["inputSchema"] = {"type": "object", "properties": {}, **schema}
     return item
+
+
+def _response_in(text: str) -> dict[str, Any] | None:
+    """The response to one of our requests; None where a text is none.
+
+    Of one that is nested deeper than Python reads there is the id alone.
+    """
+    try:
+        data = json.loads(text)
+    except RecursionError:
+        found = _ID.search(text)
+        return {"id": int(found[1])} if found else None
+    except ValueError:
+        return None
+    is_response = isinstance(data, dict) and "method" not in data
+    return data if is_response and type(data.get("id")) is int else None

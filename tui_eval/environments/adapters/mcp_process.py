@@ -4,9 +4,6 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
-import json
-import logging
-import re
 from asyncio.subprocess import PIPE
 from collections.abc import AsyncIterator, Mapping
 from typing import Any, TextIO
@@ -14,13 +11,9 @@ from typing import Any, TextIO
 from tui_eval.environments.adapters import mcp_messages
 from tui_eval.environments.adapters.process_guard import ProcessGuard, terminate_group
 
-logger = logging.getLogger(__name__)
-
 LONGEST_LINE = 1 << 30
 EXIT_GRACE_S = 2.0
 """How long a server may take to end after its input has, as the protocol wants it to."""
-_ID = re.compile(r'"id"\s*:\s*(\d+)')
-_QUOTED = 200
 
 
 @contextlib.asynccontextmanager
@@ -79,46 +72,9 @@ async def _read(name: str, stdout: asyncio.StreamReader, to_session: Any) -> Non
     with contextlib.suppress(anyio.ClosedResourceError, anyio.BrokenResourceError, OSError):
         async with to_session:
             while line := await stdout.readline():
-                message = _message(name, line)
+                message = mcp_messages.read_message(name, line)
                 if message is not None:
                     await to_session.send(message)
-
-
-def _message(name: str, line: bytes) -> Any:
-    """The message on a line; None for what is none, as servers print by mistake.
-
-    A response that the SDK cannot read is an error of its call. Half characters in it, and bytes
-    that are no UTF-8, are replaced.
-    """
-    try:
-        return mcp_messages.parse_message(line)
-    except ValueError as error:
-        why = str(error).splitlines()[0]
-    response = _response_in(line.decode("utf-8", "replace"))
-    if response is None:
-        logger.debug("MCP server %r printed what is no message: %r", name, line[:_QUOTED])
-        return None
-    try:
-        text = json.dumps(response, ensure_ascii=False)
-        return mcp_messages.parse_message(text.encode("utf-8", "replace"))
-    except (ValueError, RecursionError):
-        return mcp_messages.error_response(response["id"], f"its answer cannot be read: {why}")
-
-
-def _response_in(text: str) -> dict[str, Any] | None:
-    """The response to one of our requests; None where a text is none.
-
-    Of one that is nested deeper than Python reads there is the id alone.
-    """
-    try:
-        data = json.loads(text)
-    except RecursionError:
-        found = _ID.search(text)
-        return {"id": int(found[1])} if found else None
-    except ValueError:
-        return None
-    is_response = isinstance(data, dict) and "method" not in data
-    return data if is_response and type(data.get("id")) is int else None
 
 
 async def _write(from_session: Any, stdin: asyncio.StreamWriter, to_session: Any) -> None:

@@ -6,15 +6,15 @@ import json
 import warnings
 from collections.abc import AsyncIterator, Coroutine, Mapping, Sequence
 from contextlib import AbstractAsyncContextManager, AsyncExitStack, asynccontextmanager
-from functools import partial
 from inspect import signature
 from typing import Any, Literal, TextIO
 
 from pydantic import BaseModel, ConfigDict, Field, model_validator
 from pydantic_core import to_json
 
-from tui_eval.environments.adapters.mcp_messages import TypedToolSchemas
+from tui_eval.environments.adapters.mcp_messages import MendedMessages
 from tui_eval.environments.adapters.mcp_process import started_server
+from tui_eval.environments.adapters.mcp_sse import sse_streams
 from tui_eval.environments.adapters.process_guard import ProcessGuard
 from tui_eval.errors import ToolError
 from tui_eval.types import Tool
@@ -117,7 +117,7 @@ async def open_session(
     import mcp
 
     async with AsyncExitStack() as stack:
-        transport = _with_typed_schemas(_transport(config, errors, guard))
+        transport = _mended(config.name, _transport(config, errors, guard))
         if hasattr(mcp, "Client"):
             yield await stack.enter_async_context(mcp.Client(transport))
             return
@@ -128,9 +128,9 @@ async def open_session(
 
 
 @asynccontextmanager
-async def _with_typed_schemas(transport: AbstractAsyncContextManager[Any]) -> AsyncIterator[Any]:
+async def _mended(name: str, transport: AbstractAsyncContextManager[Any]) -> AsyncIterator[Any]:
     async with transport as streams:
-        yield (TypedToolSchemas(streams[0]), *streams[1:])
+        yield (MendedMessages(name, streams[0]), *streams[1:])
 
 
 def _transport(
@@ -144,25 +144,13 @@ def _transport(
         variables = get_default_environment() | (config.env or {})
         return started_server(config.name, command, variables, config.cwd, errors, guard)
     if config.transport == "sse":
-        return _sse(config)
+        return sse_streams(config.name, config.url, config.headers)
     from mcp.client import streamable_http
 
     if hasattr(streamable_http, "streamablehttp_client"):
         connect = streamable_http.streamablehttp_client
         return connect(config.url, headers=dict(config.headers))  # type: ignore[no-any-return]
     return _streamable_http(config)
-
-
-def _sse(config: MCPServerConfig) -> AbstractAsyncContextManager[Any]:
-    """Version 2 bounds an event at 1 MiB, and closes the connection at a longer one."""
-    import mcp.client.sse
-
-    sse: Any = mcp.client.sse
-    bounded = getattr(sse, "sse_within_origin", None)
-    if bounded is not None and not isinstance(bounded, partial):  # nothing public sets the bound
-        sse.sse_within_origin = partial(bounded, max_event_size=None)
-    connect: AbstractAsyncContextManager[Any] = sse.sse_client(config.url, dict(config.headers))
-    return connect
 
 
 @asynccontextmanager
