@@ -89,7 +89,20 @@ def busy(program: Program, marked: Marked, fault_server: FaultServer) -> list[st
     program.env["TEST_MARK"] = marked.value
     source = BUSY.format(servers=json.dumps(servers), rollouts=ROLLOUTS)
     program.environment("busy", source)
-    return ["busy", "-m", "m", "-b", f"{fault_server.url}/v1", "-k", "", "-n", str(ROLLOUTS), "-r", "1", "-s"]
+    return [
+        "busy",
+        "-m",
+        "m",
+        "-b",
+        f"{fault_server.url}/v1",
+        "-k",
+        "",
+        "-n",
+        str(ROLLOUTS),
+        "-r",
+        "1",
+        "-s",
+    ]
 
 
 def hold(fault_server: FaultServer) -> None:
