@@ -5,14 +5,15 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import logging
-import os
 import threading
-from collections import deque
 from collections.abc import Coroutine, Sequence
 from concurrent.futures import Future
 from typing import Any, TypeVar
 
+from pydantic import ValidationError
+
 from tui_eval.environments.adapters import mcp_sdk
+from tui_eval.environments.adapters.mcp_process import PrintedLines
 from tui_eval.environments.adapters.mcp_sdk import MCPServerConfig, MCPToolError
 from tui_eval.environments.adapters.process_guard import ProcessGuard
 from tui_eval.errors import InfraError
@@ -22,7 +23,6 @@ Result = TypeVar("Result")
 
 logger = logging.getLogger(__name__)
 
-_LINES_QUOTED = 10
 _PING_S = 5.0
 """How long a server that a call failed at may take to say that it is there."""
 _NO_SUCH_METHOD = -32601
@@ -151,7 +151,16 @@ class _Connection:
         self._failed_connections = 0
 
     async def tools(self) -> list[Tool]:
-        return await mcp_sdk.list_tools(await self._connect().session())
+        held = self._connect()
+        session = await held.session()
+        try:
+            async with asyncio.timeout(self._config.start_timeout):
+                return await held.finish(mcp_sdk.list_tools(session))
+        except Exception as error:
+            why = _call_error_text(_innermost(error))
+            raise MCPServerError(
+                f"The MCP server {self._config.name!r} did not list its tools: {why}"
+            ) from error
 
     async def call(self, tool: str, arguments: dict[str, Any]) -> Any:
         mcp_sdk.check_sendable(arguments)
@@ -247,23 +256,23 @@ class _Held:
 
     async def _hold(self) -> None:
         async with contextlib.AsyncExitStack() as stack:
-            errors = await stack.enter_async_context(_ErrorLines(self._config.name))
+            printed = await stack.enter_async_context(PrintedLines(self._config.name))
             try:
-                await self._open_and_wait(errors)
+                await self._open_and_wait(printed)
             except BaseException as error:
                 if self._opened.done():
                     logger.debug("MCP server %r: %s", self._config.name, _text(_innermost(error)))
                 else:
-                    self._fail(error, await errors.last_lines())
+                    self._fail(error, await printed.last_lines())
                 if isinstance(error, asyncio.CancelledError):
                     raise
 
-    async def _open_and_wait(self, errors: _ErrorLines) -> None:
+    async def _open_and_wait(self, printed: PrintedLines) -> None:
         async with contextlib.AsyncExitStack() as stack:
             async with asyncio.timeout(self._config.start_timeout):
-                opening = mcp_sdk.open_session(self._config, errors.file, self._guard)
+                opening = mcp_sdk.open_session(self._config, printed, self._guard)
                 session = await stack.enter_async_context(opening)
-            errors.file.close()
+            printed.file.close()
             self._opened.set_result(session)
             await self._closing.wait()
 
@@ -291,52 +300,6 @@ class _Held:
         failure.__cause__ = error
         self._opened.set_exception(failure)
         self._opened.exception()  # nobody may be waiting for it any more
-
-
-class _ErrorLines:
-    """A file for a server's standard error, which goes to the log; the last lines are kept."""
-
-    def __init__(self, name: str) -> None:
-        self._name = name
-        self._lines: deque[str] = deque(maxlen=_LINES_QUOTED)
-
-    async def __aenter__(self) -> _ErrorLines:
-        read, write = os.pipe()
-        self.file = os.fdopen(write, "w")
-        stream = asyncio.StreamReader()
-        loop = asyncio.get_running_loop()
-        self._transport, _ = await loop.connect_read_pipe(
-            lambda: asyncio.StreamReaderProtocol(stream), os.fdopen(read, "rb")
-        )
-        self._reading = asyncio.create_task(self._read(stream))
-        return self
-
-    async def __aexit__(self, *_: object) -> None:
-        self.file.close()
-        self._reading.cancel()
-        self._transport.close()
-
-    async def last_lines(self) -> list[str]:
-        """What was printed last, by a server that has ended."""
-        self.file.close()
-        # A process that the server left behind may hold the pipe open.
-        await asyncio.wait((self._reading,), timeout=1.0)
-        return list(self._lines)
-
-    async def _read(self, stream: asyncio.StreamReader) -> None:
-        rest = b""
-        while block := await stream.read(65536):
-            *lines, rest = (rest + block).split(b"\n")
-            for line in lines:
-                self._keep(line)
-            rest = rest[-65536:]
-        self._keep(rest)
-
-    def _keep(self, line: bytes) -> None:
-        text = line.decode("utf-8", "replace").rstrip()
-        if text:
-            self._lines.append(text)
-            logger.debug("MCP server %r: %s", self._name, text)
 
 
 async def _is_alive(held: _Held, session: Any) -> bool:
@@ -368,4 +331,7 @@ def _call_error_text(error: BaseException) -> str:
 
 
 def _text(error: BaseException) -> str:
+    if isinstance(error, ValidationError):
+        faults = (f"{'.'.join(map(str, one['loc']))}: {one['msg']}" for one in error.errors()[:3])
+        return f"its answer is not of the protocol: {'; '.join(faults)}"
     return f"{type(error).__name__}: {error}".rstrip(": ")

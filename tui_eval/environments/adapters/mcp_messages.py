@@ -12,7 +12,6 @@ from pydantic import ValidationError
 logger = logging.getLogger(__name__)
 
 _ID = re.compile(r'"id"\s*:\s*(\d+)')
-_QUOTED = 200
 
 
 def parse_message(line: bytes) -> Any:
@@ -31,14 +30,11 @@ def parse_message(line: bytes) -> Any:
     return SessionMessage(adapter.validate_json(line, by_name=False))
 
 
-def read_message(name: str, line: bytes) -> Any:
+def read_message(line: bytes) -> Any:
     """The message of a server; None for what is none, as servers print by mistake.
 
     A response that the SDK cannot read is an error of its call. Half characters in it, and bytes
     that are no UTF-8, are replaced.
-
-    Args:
-        name: What the log calls the server.
     """
     try:
         return parse_message(line)
@@ -46,7 +42,6 @@ def read_message(name: str, line: bytes) -> Any:
         why = str(error).splitlines()[0]
     response = _response_in(line.decode("utf-8", "replace"))
     if response is None:
-        logger.debug("MCP server %r printed what is no message: %r", name, line[:_QUOTED])
         return None
     try:
         text = json.dumps(response, ensure_ascii=False)
@@ -57,8 +52,8 @@ def read_message(name: str, line: bytes) -> Any:
 
 def request_id(message: Any) -> int | str | None:
     """The id of a message that waits for a response; None for any other."""
-    content = getattr(message.message, "root", message.message)
-    return getattr(content, "id", None) if hasattr(content, "method") else None
+    content = _content(message)
+    return content.id if hasattr(content, "method") and hasattr(content, "id") else None
 
 
 def error_response(id: int | str, text: str) -> Any:
@@ -85,7 +80,8 @@ class MendedMessages:
     """The stream from a server, with what the SDK would not get through made good.
 
     Some servers leave out the type in the schema of a tool; the SDK refuses all tools then, and
-    endpoints refuse such a tool. And version 1 tells nobody of a response that it cannot read.
+    endpoints refuse such a tool. Version 1 tells nobody of a response that it cannot read. That a
+    server has changed its tools goes to the log.
 
     Args:
         name: What the log calls the server.
@@ -120,19 +116,44 @@ class MendedMessages:
         if isinstance(item, ValidationError):
             given = item.errors()[0]["input"]
             line = given.encode("utf-8", "replace") if isinstance(given, str) else given
-            return (read_message(self._name, line) if isinstance(line, bytes) else None) or item
+            return (read_message(line) if isinstance(line, bytes) else None) or item
+        content = _content(item)
+        if getattr(content, "method", None) == "notifications/tools/list_changed":
+            logger.warning("MCP server %r changed its tools; the first ones stay", self._name)
         return _with_schema_types(item)
 
 
-def _with_schema_types(item: Any) -> Any:
+def _content(item: Any) -> Any:
+    """The message of an item of a stream, in either version."""
     message = getattr(item, "message", None)
-    result = getattr(getattr(message, "root", message), "result", None)
+    return getattr(message, "root", message)
+
+
+def _with_schema_types(item: Any) -> Any:
+    response = _content(item)
+    result = getattr(response, "result", None)
     tools = result.get("tools") if isinstance(result, dict) else None
-    for tool in tools if isinstance(tools, list) else ():
-        schema = tool.get("inputSchema") if isinstance(tool, dict) else None
-        if isinstance(schema, dict) and "type" not in schema:
-            tool["inputSchema"] = {"type": "object", "properties": {}, **schema}
+    if not isinstance(tools, list):
+        return item
+    faults = [fault for place, tool in enumerate(tools) for fault in _tool_faults(place, tool)]
+    if faults:
+        return error_response(response.id, "; ".join(faults))
+    for tool in tools:
+        if "type" not in tool["inputSchema"]:
+            tool["inputSchema"] = {"type": "object", "properties": {}, **tool["inputSchema"]}
     return item
+
+
+def _tool_faults(place: int, tool: Any) -> list[str]:
+    """What keeps the SDK from reading a tool, and with it all others."""
+    if not isinstance(tool, dict) or not isinstance(tool.get("name"), str) or not tool["name"]:
+        return [f"tool {place + 1} has no name"]
+    schema = tool.get("inputSchema")
+    if not isinstance(schema, dict):
+        return [f"the 'inputSchema' of the tool {tool['name']!r} is no object"]
+    if schema.get("type", "object") != "object":
+        return [f"the 'inputSchema' of the tool {tool['name']!r} has the type {schema['type']!r}"]
+    return []
 
 
 def _response_in(text: str) -> dict[str, Any] | None:

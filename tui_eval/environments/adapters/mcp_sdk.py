@@ -7,13 +7,13 @@ import warnings
 from collections.abc import AsyncIterator, Coroutine, Mapping, Sequence
 from contextlib import AbstractAsyncContextManager, AsyncExitStack, asynccontextmanager
 from inspect import signature
-from typing import Any, Literal, TextIO
+from typing import Any, Literal
 
 from pydantic import BaseModel, ConfigDict, Field, model_validator
 from pydantic_core import to_json
 
 from tui_eval.environments.adapters.mcp_messages import MendedMessages
-from tui_eval.environments.adapters.mcp_process import started_server
+from tui_eval.environments.adapters.mcp_process import PrintedLines, started_server
 from tui_eval.environments.adapters.mcp_sse import sse_streams
 from tui_eval.environments.adapters.process_guard import ProcessGuard
 from tui_eval.errors import ToolError
@@ -106,18 +106,18 @@ def require_mcp() -> None:
 
 @asynccontextmanager
 async def open_session(
-    config: MCPServerConfig, errors: TextIO, guard: ProcessGuard
+    config: MCPServerConfig, printed: PrintedLines, guard: ProcessGuard
 ) -> AsyncIterator[Any]:
     """A connected session; to be entered and left in the same task.
 
     Args:
-        errors: An open file that a started server writes its standard error to.
+        printed: Takes what a started server prints beside messages.
         guard: Ends a started server where this process dies.
     """
     import mcp
 
     async with AsyncExitStack() as stack:
-        transport = _mended(config.name, _transport(config, errors, guard))
+        transport = _mended(config.name, _transport(config, printed, guard))
         if hasattr(mcp, "Client"):
             yield await stack.enter_async_context(mcp.Client(transport))
             return
@@ -134,7 +134,7 @@ async def _mended(name: str, transport: AbstractAsyncContextManager[Any]) -> Asy
 
 
 def _transport(
-    config: MCPServerConfig, errors: TextIO, guard: ProcessGuard
+    config: MCPServerConfig, printed: PrintedLines, guard: ProcessGuard
 ) -> AbstractAsyncContextManager[Any]:
     if config.url is None:
         from mcp.client.stdio import get_default_environment
@@ -142,7 +142,7 @@ def _transport(
         assert config.command is not None
         command = [config.command, *config.args]
         variables = get_default_environment() | (config.env or {})
-        return started_server(config.name, command, variables, config.cwd, errors, guard)
+        return started_server(command, variables, config.cwd, printed, guard)
     if config.transport == "sse":
         return sse_streams(config.name, config.url, config.headers)
     from mcp.client import streamable_http
@@ -173,19 +173,19 @@ async def _streamable_http(config: MCPServerConfig) -> AsyncIterator[Any]:
 
 
 async def list_tools(session: Any) -> list[Tool]:
-    """All tools of a server, under their own names."""
-    tools: list[Tool] = []
-    cursor: str | None = None
+    """All tools of a server, under their own names; of two with one name the first."""
+    tools: dict[str, Tool] = {}
+    cursors: list[str | None] = [None]
     while True:
-        page = await session.list_tools(cursor=cursor)
+        page = await session.list_tools(cursor=cursors[-1])
         for tool in page.tools:
             schema = _field(tool, "input_schema", "inputSchema")
-            tools.append(
-                Tool(name=tool.name, description=tool.description or "", parameters=schema)
-            )
+            made = Tool(name=tool.name, description=tool.description or "", parameters=schema)
+            tools.setdefault(tool.name, made)
         cursor = _field(page, "next_cursor", "nextCursor")
-        if not cursor:
-            return tools
+        if not cursor or cursor in cursors:  # some servers give the same page for ever
+            return list(tools.values())
+        cursors.append(cursor)
 
 
 def ping(session: Any) -> Coroutine[Any, Any, Any]:

@@ -7,10 +7,13 @@ after one message that the server refuses.
 from __future__ import annotations
 
 import contextlib
+import logging
 from collections.abc import AsyncIterator, Mapping
 from typing import Any
 
 from tui_eval.environments.adapters import mcp_messages
+
+logger = logging.getLogger(__name__)
 
 _PATIENCE_S = 30.0
 """How long connecting, and sending a message, may take."""
@@ -70,10 +73,12 @@ async def _read(name: str, arriving: Any, to_session: Any) -> None:
     gone = (anyio.ClosedResourceError, anyio.BrokenResourceError, httpx2.HTTPError)
     with contextlib.suppress(*gone):
         async for event in arriving:
-            message = None
-            if event.event == "message" and event.data:
-                message = mcp_messages.read_message(name, event.data.encode())
-            if message is not None:
+            if event.event != "message" or not event.data:
+                continue
+            message = mcp_messages.read_message(event.data.encode())
+            if message is None:
+                logger.debug("MCP server %r sent what is no message: %r", name, event.data[:500])
+            else:
                 await to_session.send(message)
     await to_session.aclose()
 

@@ -1,0 +1,106 @@
+"""An MCP server that behaves as its argument says; without the SDK, which takes long to import."""
+
+from __future__ import annotations
+
+import json
+import sys
+import threading
+import time
+from typing import Any
+
+KIND = sys.argv[1]
+NOT_THERE = {"error": {"code": -32601, "message": "Method not found"}}
+REQUESTS = {
+    "sample": ("sampling/createMessage", {"messages": [], "maxTokens": 5}),
+    "elicit": (
+        "elicitation/create",
+        {"message": "who?", "requestedSchema": {"type": "object", "properties": {}}},
+    ),
+}
+tools = ["plain", *REQUESTS]
+
+
+def say(**message: Any) -> None:
+    print(json.dumps({"jsonrpc": "2.0", **message}), flush=True)
+
+
+def tool(name: Any, schema: Any) -> dict[str, Any]:
+    return {"name": name, "inputSchema": schema}
+
+
+def listed() -> dict[str, Any]:
+    """What the server answers to who asks for its tools."""
+    whole = {"type": "object"}
+    if KIND == "no tools":
+        return NOT_THERE
+    if KIND == "bad tools":
+        bad = [
+            tool("rows", {"type": "array"}),
+            tool("lamp", "any"),
+            tool("", whole),
+            tool(5, whole),
+        ]
+        return {"result": {"tools": [tool("good", whole), *bad]}}
+    if KIND == "same page":
+        return {"result": {"tools": [tool("plain", whole)], "nextCursor": "more"}}
+    return {"result": {"tools": [tool(name, whole) for name in tools]}}
+
+
+def called(name: str) -> str:
+    """The text of a tool's result; some of them ask the client first."""
+    if name in REQUESTS:
+        method, params = REQUESTS[name]
+        say(id=900, method=method, params=params)
+        return str(json.loads(sys.stdin.readline())["error"]["message"])
+    if KIND == "changes its tools":
+        tools.remove("plain")
+        say(method="notifications/tools/list_changed")
+    return "done"
+
+
+def answer(method: str, given: dict[str, Any]) -> dict[str, Any]:
+    if method == "initialize" and KIND == "another protocol":
+        return {"result": {"hello": 1}}
+    if method == "initialize":
+        version, info = given["protocolVersion"], {"name": "odd", "version": "1"}
+        capabilities = {"tools": {"listChanged": True}}
+        return {
+            "result": {
+                "protocolVersion": version,
+                "capabilities": capabilities,
+                "serverInfo": info,
+            }
+        }
+    if method == "tools/list":
+        return listed()
+    if method == "tools/call" and given["name"] in tools:
+        return {"result": {"content": [{"type": "text", "text": called(given["name"])}]}}
+    if method == "tools/call":
+        return {"error": {"code": -32602, "message": f"Unknown tool: {given['name']}"}}
+    return NOT_THERE
+
+
+def flood() -> None:
+    while True:
+        sys.stderr.write("x" * 5000 + "\n")
+
+
+def main() -> None:
+    if KIND == "usage":
+        print("Usage: odd --key KEY", flush=True)
+        sys.exit(2)
+    if KIND == "silence":
+        print("Log in at http://127.0.0.1/login", flush=True)
+        time.sleep(600)
+    if KIND == "flood":
+        threading.Thread(target=flood, daemon=True).start()
+    for line in sys.stdin:
+        asked = json.loads(line)
+        if KIND == "garbage":
+            print("<html>no such page</html>", flush=True)
+        elif "id" in asked:
+            say(id=asked["id"], **answer(asked["method"], asked.get("params") or {}))
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,89 @@
+"""MCP servers that say odd things, or nothing: named, with what they printed."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import sys
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import pytest
+from mcp_calls import content
+
+import tui_eval as vf
+from tui_eval.environments.adapters.mcp_env import MCPServerError, MCPToolError
+
+ODD_SERVER = str(Path(__file__).parent / "mcp_odd_server.py")
+
+
+@pytest.fixture
+def served() -> Iterator[Callable[[str], vf.MCPEnv]]:
+    """Makes environments with a server of a kind."""
+    pytest.importorskip("mcp")
+    made: list[vf.MCPEnv] = []
+
+    def make(kind: str, start_timeout: float = 20.0) -> vf.MCPEnv:
+        server = {"name": "odd", "command": sys.executable, "args": [ODD_SERVER, kind]}
+        config = {**server, "start_timeout": start_timeout}
+        made.append(vf.MCPEnv([config], dataset=[{"question": "q"}]))
+        return made[-1]
+
+    yield make
+    for env in made:
+        asyncio.run(env.cleanup())
+
+
+@pytest.mark.parametrize(
+    ("kind", "within_s", "said"),
+    [
+        ("silence", 1.0, ["within 1 s", "Log in at http://127.0.0.1/login"]),
+        ("garbage", 1.0, ["within 1 s", "<html>no such page</html>"]),
+        ("usage", 20.0, ["It printed:", "Usage: odd --key KEY"]),
+        ("another protocol", 20.0, ["not of the protocol", "capabilities: Field required"]),
+        ("no tools", 20.0, ["did not list its tools: Method not found"]),
+        (
+            "bad tools",
+            20.0,
+            [
+                "the 'inputSchema' of the tool 'rows' has the type 'array'",
+                "the 'inputSchema' of the tool 'lamp' is no object",
+                "tool 4 has no name; tool 5 has no name",
+            ],
+        ),
+    ],
+)
+def test_a_server_that_cannot_be_used_is_named_with_why(
+    served: Callable[..., vf.MCPEnv], kind: str, within_s: float, said: list[str]
+) -> None:
+    with pytest.raises(MCPServerError) as caught:
+        served(kind, within_s)
+    for part in ["'odd'", *said]:
+        assert part in str(caught.value)
+
+
+def test_a_server_that_gives_the_same_page_for_ever_has_its_tools(
+    served: Callable[..., vf.MCPEnv],
+) -> None:
+    assert list(served("same page").mcp_tools) == ["plain"]
+
+
+@pytest.mark.parametrize("kind", ["well", "flood"])
+def test_what_a_server_wants_of_a_client_is_refused_by_name(
+    served: Callable[..., vf.MCPEnv], kind: str
+) -> None:
+    env = served(kind)
+    assert asyncio.run(content(env, "sample")) == "Sampling not supported"
+    assert asyncio.run(content(env, "elicit")) == "Elicitation not supported"
+    assert asyncio.run(content(env, "plain")) == "done"
+
+
+def test_tools_that_change_during_a_run_are_logged_and_told(
+    served: Callable[..., vf.MCPEnv], caplog: pytest.LogCaptureFixture
+) -> None:
+    env = served("changes its tools")
+    with caplog.at_level(logging.WARNING):
+        assert asyncio.run(content(env, "plain")) == "done"
+    assert "MCP server 'odd' changed its tools" in caplog.text
+    with pytest.raises(MCPToolError, match="Unknown tool: plain"):
+        asyncio.run(content(env, "plain"))
