@@ -24,6 +24,8 @@ MEASUREMENTS = (
     "rate_limit",
     "screen_attached",
     "blocking_tools",
+    "mcp_calls",
+    "large_table",
     "filtering",
     "comparison",
     "opening",
