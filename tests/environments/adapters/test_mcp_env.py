@@ -310,10 +310,28 @@ async def test_python_functions_stand_beside_the_servers_tools(environment):
     [
         ({"content": [], "structured_content": {"a": "é"}}, '{"a": "é"}'),
         ({"content": [], "structuredContent": [1]}, "[1]"),
-        ({"content": []}, ""),
+        ({"content": []}, "[nothing]"),
+        ({"content": [{"type": "text", "text": ""}]}, ""),
         ({"content": [{"type": "text", "text": "a"}, {"type": "text", "text": "b"}]}, "a\nb"),
-        ({"content": [{"type": "audio", "data": "x", "mimeType": "audio/wav"}]}, "[audio]"),
-        ({"content": [{"type": "resource_link", "uri": "file:///a"}]}, "[file:///a]"),
+        (
+            {"content": [{"type": "audio", "data": "x", "mimeType": "audio/wav"}]},
+            "[audio (audio/wav)]",
+        ),
+        (
+            {"content": [{"type": "resource_link", "name": "notes", "uri": "file:///a"}]},
+            "[notes: file:///a]",
+        ),
+        (
+            {
+                "content": [
+                    {
+                        "type": "resource",
+                        "resource": {"uri": "u", "blob": "eA==", "mimeType": "a/b"},
+                    }
+                ]
+            },
+            "[u (a/b)]",
+        ),
         (
             {"content": [{"type": "image", "data": "eA==", "mimeType": "image/gif"}]},
             [{"type": "image_url", "image_url": {"url": "data:image/gif;base64,eA=="}}],

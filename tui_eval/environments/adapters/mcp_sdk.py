@@ -226,12 +226,12 @@ def content_of(result: Any) -> str | list[dict[str, Any]]:
     """What a call returned: text, or text and image parts where there is an image.
 
     Structured content without any other becomes JSON. What a model cannot be shown in a tool's
-    result, such as sound, is named in brackets.
+    result, such as sound, is named in brackets, and so is that there is nothing.
     """
     parts = [_part(block) for block in result.content]
     structured = _field(result, "structured_content", "structuredContent")
-    if not parts and structured is not None:
-        return json.dumps(structured, ensure_ascii=False)
+    if not parts:
+        return "[nothing]" if structured is None else json.dumps(structured, ensure_ascii=False)
     if all(part["type"] == "text" for part in parts):
         return "\n".join(part["text"] for part in parts)
     return parts
@@ -255,10 +255,16 @@ def _part(block: Any) -> dict[str, Any]:
             return {"type": "text", "text": resource.text}
         if str(_mime_type(resource)).startswith("image/"):
             return _image(resource, resource.blob)
-        return {"type": "text", "text": f"[{resource.uri} ({_mime_type(resource)})]"}
+        return _named(str(resource.uri), resource)
     if block.type == "resource_link":
-        return {"type": "text", "text": f"[{block.uri}]"}
-    return {"type": "text", "text": f"[{block.type}]"}
+        return _named(f"{block.name}: {block.uri}", block)
+    return _named(block.type, block)
+
+
+def _named(name: str, owner: Any) -> dict[str, Any]:
+    """A text in the place of what cannot be shown."""
+    kind = _mime_type(owner)
+    return {"type": "text", "text": f"[{name} ({kind})]" if kind else f"[{name}]"}
 
 
 def _image(owner: Any, data: str) -> dict[str, Any]:
