@@ -139,6 +139,16 @@ def word_lists(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
     )
 
 
+def test_a_game_whose_words_are_not_there_says_how_to_get_them(
+    word_lists: None, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    import nltk
+
+    monkeypatch.setattr(nltk.data, "path", [])
+    with pytest.raises(LookupError, match=r"'Wordle-v0' needs words .* nltk.downloader words"):
+        env_with("Wordle-v0")
+
+
 async def test_wordle_has_its_secret_as_the_answer_drawn_as_verifiers_draws_it(word_lists):
     env = env_with("Wordle-v0", num_train_examples=8, num_eval_examples=8, seed=5)
     drawn = random.Random(5)

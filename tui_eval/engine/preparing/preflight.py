@@ -17,6 +17,7 @@ from tui_eval.config.values import is_url
 from tui_eval.engine.preparing.column_faults import FLAG as COLUMNS
 from tui_eval.engine.preparing.column_faults import column_faults
 from tui_eval.engine.preparing.hub_faults import hub_faults
+from tui_eval.engine.preparing.missing_modules import missing_modules
 from tui_eval.engine.preparing.offered_models import unknown_model
 from tui_eval.engine.preparing.reaching import unreachable
 from tui_eval.engine.preparing.scoring_faults import (
@@ -54,6 +55,7 @@ def preflight(
         faults += outputs_fault(plan)
     if env is not None:
         faults += scoring_faults(env) + alone_faults(plan, env)
+        notices += missing_modules(env)
     where = place_of(plan.sources, "state_columns", COLUMNS)
     return faults + column_faults(plan.state_columns, env, where)
 

@@ -18,6 +18,7 @@ from tui_eval.engine.limiting.limits import Phases
 from tui_eval.engine.preparing.column_faults import FLAG as COLUMNS
 from tui_eval.engine.preparing.column_faults import column_faults, column_notices
 from tui_eval.engine.preparing.hub_faults import hub_faults
+from tui_eval.engine.preparing.missing_modules import missing_modules
 from tui_eval.engine.preparing.opening import open_environment
 from tui_eval.engine.preparing.overriding import FLAG as REPLACED
 from tui_eval.engine.preparing.overriding import override_notices
@@ -168,6 +169,7 @@ def examine(request: Request, one: Planned, others: Sequence[dict[str, Any]] = (
     notices = [Notice(f"Accepted: {change}") for change in new]
     replaced_at = place_of(plan.sources, "extra_env_kwargs", REPLACED)
     notices += override_notices(env, plan.extra_env_kwargs, replaced_at)
+    notices += missing_modules(env)
     return Checked(plan, env, table, run, before, notices, code)
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import copy
 import random
+import re
 import threading
 from collections.abc import Callable
 from functools import partial
@@ -181,7 +182,16 @@ def _make_game(game: str) -> Any:
     if game not in ENV_REGISTRY:
         hint = nearest(game, ENV_REGISTRY)
         raise ValueError(f"TextArena has no game with the id {game!r}. {hint}".strip())
-    return textarena.make(game)
+    try:
+        return textarena.make(game)
+    except LookupError as error:
+        wanted = re.search(r"nltk\.download\('(\w+)'\)", str(error))
+        if wanted is None:
+            raise
+        raise LookupError(
+            f"{game!r} needs words of nltk that are not on this machine: "
+            f"python -m nltk.downloader {wanted[1]}"
+        ) from error
 
 
 def _take_in_either_order(state: Any) -> None:
