@@ -133,7 +133,7 @@ def _with_schema_types(item: Any) -> Any:
     response = _content(item)
     result = getattr(response, "result", None)
     tools = result.get("tools") if isinstance(result, dict) else None
-    if not isinstance(tools, list):
+    if not isinstance(tools, list) or "content" in result:  # that is a call's
         return item
     faults = [fault for place, tool in enumerate(tools) for fault in _tool_faults(place, tool)]
     if faults:

@@ -34,7 +34,6 @@ async def started_server(
     """Starts a server, and gives the streams from and to it that a session of the SDK wants.
 
     Args:
-        name: What the log calls it.
         variables: All that it sees of environment variables.
         folder: Where it runs.
         printed: Takes what it prints beside messages.
