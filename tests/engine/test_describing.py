@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import gc
 import json
 import subprocess
 import sys
@@ -247,6 +248,24 @@ async def test_an_engine_that_nobody_waits_for_is_ended(
     with pytest.raises(asyncio.CancelledError):
         await task
     await ended(pid)
+
+
+def test_a_loop_that_ends_with_the_question_leaves_no_open_pipe(
+    program: Program, monkeypatch: pytest.MonkeyPatch, recwarn: pytest.WarningsRecorder
+) -> None:
+    monkeypatch.chdir(program.folder)
+    program.environment("slow", sleeper(program.folder))
+
+    async def cut_short() -> None:
+        task = asyncio.create_task(ask_engine("--describe", "slow", within=60.0))
+        await asleep(program.folder)
+        task.cancel()
+        with pytest.raises(asyncio.CancelledError):
+            await task
+
+    asyncio.run(cut_short())
+    gc.collect()
+    assert [str(one.message) for one in recwarn if one.category is ResourceWarning] == []
 
 
 async def test_an_engine_that_dies_is_a_fault(

@@ -14,6 +14,8 @@ from typing import Any
 from tui_eval.errors import Fault
 from tui_eval.runs.summary_json import refused_object
 
+_GONE_WITHIN_S = 2.0
+
 
 async def ask_engine(
     *words: str, request: Mapping[str, Any] | None = None, within: float
@@ -50,6 +52,9 @@ async def ask_engine(
         # It leads its own session, and people's code may have started more in it.
         with contextlib.suppress(ProcessLookupError, PermissionError):
             os.killpg(process.pid, signal.SIGKILL)
+        # A loop that ends with its pipes open has them closed by the garbage collector, too late.
+        with contextlib.suppress(TimeoutError):
+            await asyncio.wait_for(process.communicate(), _GONE_WITHIN_S)
     return found
 
 

@@ -91,13 +91,18 @@ async def terminate_group(
     """
     try:
         for seconds, number in ((grace_s, signal.SIGTERM), (ENDS_WITHIN_S, signal.SIGKILL)):
-            # Not `wait`, which also waits for pipes that a grandchild may hold open.
-            deadline = time.monotonic() + seconds
-            while process.returncode is None and time.monotonic() < deadline:
-                await asyncio.sleep(0.01)
-            if process.returncode is not None:
+            if await _has_ended(process, seconds):
                 return
             signal_group(process.pid, number)
+        await _has_ended(process, ENDS_WITHIN_S)  # or the loop might end before it is reaped
     finally:
         signal_group(process.pid, signal.SIGKILL)
         guard.watch(-process.pid)
+
+
+async def _has_ended(process: asyncio.subprocess.Process, within_s: float) -> bool:
+    """Not by `wait`, which also waits for pipes that a grandchild may hold open."""
+    deadline = time.monotonic() + within_s
+    while process.returncode is None and time.monotonic() < deadline:
+        await asyncio.sleep(0.01)
+    return process.returncode is not None
