@@ -132,8 +132,10 @@ def _content(item: Any) -> Any:
 def _with_schema_types(item: Any) -> Any:
     response = _content(item)
     result = getattr(response, "result", None)
-    tools = result.get("tools") if isinstance(result, dict) else None
-    if not isinstance(tools, list) or "content" in result:  # that is a call's
+    if not isinstance(result, dict) or "content" in result:  # the latter is that of a call
+        return item
+    tools = result.get("tools")
+    if not isinstance(tools, list):
         return item
     faults = [fault for place, tool in enumerate(tools) for fault in _tool_faults(place, tool)]
     if faults:
