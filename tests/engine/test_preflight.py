@@ -66,7 +66,7 @@ GRADED = """
     def careful(completion):
         try:
             import no_such_extra
-        except ImportError:
+        except:
             return 0.5
         from json import dumps
         return 1.0

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import json
+import os
 from collections.abc import Iterator
 from typing import Any
 
@@ -26,6 +27,8 @@ class SessionServer(LoopbackServer):
         self.begun = 0
         self.refusal = 404, "", "text/plain"
         self.in_events = False
+        self.ends_sessions = True
+        self.meeting = self.met = 0
 
     def forget(self, status: int, body: str, kind: str) -> None:
         """From now on the sessions that there are get this status, body and content type."""
@@ -33,6 +36,8 @@ class SessionServer(LoopbackServer):
         self.refusal = status, body, kind
 
     async def _handle(self, request: web.Request) -> web.StreamResponse:
+        if request.method == "DELETE" and not self.ends_sessions:
+            await asyncio.sleep(600)
         if request.method != "POST":
             return web.Response(status=405)
         call = await request.json()
@@ -46,6 +51,15 @@ class SessionServer(LoopbackServer):
             return web.Response(status=status, text=body, content_type=kind)
         if "id" not in call:
             return web.Response(status=202)
+        if (call.get("params") or {}).get("name") == "noise":
+            assert request.transport is not None
+            request.transport.close()
+        if (call.get("params") or {}).get("name") == "sleep":
+            await asyncio.sleep(call["params"]["arguments"].pop("seconds"))
+            self.met += 1
+            while self.met < self.meeting:
+                await asyncio.sleep(0.01)
+            call["params"]["name"] = "pid"
         response = self._response(call)
         if self.in_events:
             text = f"event: message\ndata: {json.dumps(response)}\n\n"
@@ -133,6 +147,31 @@ async def test_an_answer_that_cannot_be_read_is_an_error_of_its_call_alone(
     )
     # Version 1 of the SDK hands the line on, so that half characters can be replaced.
     assert isinstance(bad, MCPToolError) or (tool, bad) == ("half", "a?b")
-    assert await other == "None"
+    assert await other == str(os.getpid())
     assert server.begun == begun
     await env.cleanup()
+
+
+async def test_a_call_whose_connection_breaks_fails_alone(server: SessionServer) -> None:
+    env = await environment(server)
+    begun = server.begun
+    other = asyncio.create_task(content(env, "sleep", seconds=0.5))
+    with pytest.raises(MCPToolError, match=r"it failed: .*disconnected"):
+        await content(env, "noise")
+    assert await other == str(os.getpid())
+    assert server.begun == begun
+    await env.cleanup()
+
+
+async def test_calls_of_many_rollouts_are_under_way_at_once(server: SessionServer) -> None:
+    server.meeting = 150
+    env = await environment(server)
+    calls = asyncio.gather(*(content(env, "sleep", seconds=0) for _ in range(server.meeting)))
+    assert set(await asyncio.wait_for(calls, 60)) == {str(os.getpid())}
+    await env.cleanup()
+
+
+async def test_a_server_that_never_ends_a_session_is_left(server: SessionServer) -> None:
+    server.ends_sessions = False
+    env = await environment(server)
+    await asyncio.wait_for(env.cleanup(), 30)

@@ -7,6 +7,7 @@ import logging
 import sys
 from collections.abc import Callable, Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
 from mcp_calls import content
@@ -87,3 +88,27 @@ def test_tools_that_change_during_a_run_are_logged_and_told(
     assert "MCP server 'odd' changed its tools" in caplog.text
     with pytest.raises(MCPToolError, match="Unknown tool: plain"):
         asyncio.run(content(env, "plain"))
+
+
+def test_a_server_that_refuses_to_be_asked_whether_it_is_there_is_there(
+    served: Callable[..., vf.MCPEnv],
+) -> None:
+    env = served("refuses to be asked")
+
+    async def refused() -> None:
+        # The tool is not there any more, so that its call fails.
+        await env._connections.call(0, "gone", {})
+
+    with pytest.raises(MCPToolError, match="Unknown tool: gone"):
+        asyncio.run(refused())
+
+
+def test_arguments_that_a_server_could_not_read_are_refused(
+    served: Callable[..., vf.MCPEnv],
+) -> None:
+    env = served("well")
+    deep: list[Any] = []
+    for _ in range(198):
+        deep = [deep]
+    with pytest.raises(MCPToolError, match="cannot be sent: recursion limit"):
+        asyncio.run(asyncio.wait_for(content(env, "plain", deep=deep), 20))

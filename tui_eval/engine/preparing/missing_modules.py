@@ -15,8 +15,8 @@ from tui_eval.rubrics.calling import name_of
 if TYPE_CHECKING:
     from tui_eval.environments.environment import Environment
 
-_CAUGHT = {"ImportError", "ModuleNotFoundError", "Exception", "BaseException"}
-"""A function that names one of these may do without the module."""
+_CARE = {"ImportError", "ModuleNotFoundError", "Exception", "BaseException", "find_spec", "sys"}
+"""A function that names one of these may do without the module, or makes it importable."""
 
 
 def missing_modules(env: Environment) -> list[Notice]:
@@ -40,8 +40,9 @@ def _missing(func: Callable[..., Any]) -> Iterator[tuple[CodeType, int, str]]:
     code = getattr(getattr(func, "__func__", func), "__code__", None)
     if not isinstance(code, CodeType):
         return
-    for one in _with_inner(code):
-        if _CAUGHT.isdisjoint(one.co_names):
+    codes = list(_with_inner(code))
+    if _CARE.isdisjoint(name for one in codes for name in one.co_names):
+        for one in codes:
             for line, module in _imports(one):
                 if not _is_there(module):
                     yield one, line, module
@@ -55,14 +56,17 @@ def _with_inner(code: CodeType) -> Iterator[CodeType]:
 
 
 def _imports(code: CodeType) -> Iterator[tuple[int, str]]:
-    """Line and top module of each absolute import."""
+    """Line and top module of each absolute import that stands in no `try`."""
     line = code.co_firstlineno
     constants: list[Any] = [None, None]
-    for step in dis.get_instructions(code):
+    steps = dis.Bytecode(code)
+    guarded = [range(entry.start, entry.end) for entry in steps.exception_entries]  # type: ignore[attr-defined]
+    for step in steps:
         line = getattr(step.positions, "lineno", None) or line
         if step.opname in ("LOAD_CONST", "LOAD_SMALL_INT"):
             constants = [constants[1], step.argval]
-        elif step.opname == "IMPORT_NAME" and constants[0] == 0:  # how many dots it has
+        is_absolute = step.opname == "IMPORT_NAME" and constants[0] == 0  # dots before it
+        if is_absolute and not any(step.offset in one for one in guarded):
             yield line, str(step.argval).partition(".")[0]
 
 

@@ -26,6 +26,8 @@ logger = logging.getLogger(__name__)
 _PING_S = 5.0
 """How long a server that a call failed at may take to say that it is there."""
 _NO_SUCH_METHOD = -32601
+_OF_THIS_SIDE = (None, -32000, -32700)
+"""Codes of what is no answer: the connection is closed, or nothing could be sent."""
 _MAX_FAILED_CONNECTIONS = 3
 """Connections in a row of which none brought a result, before a server is given up."""
 
@@ -157,7 +159,9 @@ class _Connection:
             async with asyncio.timeout(self._config.start_timeout):
                 return await held.finish(mcp_sdk.list_tools(session))
         except Exception as error:
-            why = _call_error_text(_innermost(error))
+            why = (
+                _late(self._config) if isinstance(error, TimeoutError) else _call_error_text(error)
+            )
             raise MCPServerError(
                 f"The MCP server {self._config.name!r} did not list its tools: {why}"
             ) from error
@@ -170,7 +174,7 @@ class _Connection:
             result = await held.finish(session.call_tool(tool, arguments))
         except Exception as error:
             cause = _innermost(error)
-            if await _is_alive(held, session):
+            if await _is_alive(held, session, is_http=self._config.speaks_http):
                 raise MCPToolError(_call_error_text(cause)) from error
             self._leave(held)
             raise self._lost(_text(cause)) from error
@@ -285,7 +289,7 @@ class _Held:
         config, cause = self._config, _innermost(error)
         why = _text(cause)
         if isinstance(cause, TimeoutError):
-            why = f"no answer within {config.start_timeout:g} s, its 'start_timeout'"
+            why = _late(config)
         elif isinstance(cause, asyncio.CancelledError):
             why = "it was closed before it answered"
         elif isinstance(cause, FileNotFoundError):
@@ -302,10 +306,11 @@ class _Held:
         self._opened.exception()  # nobody may be waiting for it any more
 
 
-async def _is_alive(held: _Held, session: Any) -> bool:
+async def _is_alive(held: _Held, session: Any, is_http: bool) -> bool:
     """Whether a server still answers after a call that failed: then only that call did.
 
-    One that is too busy to answer is there too.
+    One that is too busy to answer is there too, and so is one that refuses to be asked, unless it
+    may be its session that it refuses.
     """
     try:
         async with asyncio.timeout(_PING_S):
@@ -313,8 +318,13 @@ async def _is_alive(held: _Held, session: Any) -> bool:
     except TimeoutError:
         return not held.task.done()
     except Exception as error:
-        return mcp_sdk.code_of(_innermost(error)) == _NO_SUCH_METHOD
+        code = mcp_sdk.code_of(_innermost(error))
+        return code == _NO_SUCH_METHOD if is_http else code not in _OF_THIS_SIDE
     return True
+
+
+def _late(config: MCPServerConfig) -> str:
+    return f"no answer within {config.start_timeout:g} s, its 'start_timeout'"
 
 
 def _innermost(error: BaseException) -> BaseException:

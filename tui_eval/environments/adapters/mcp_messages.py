@@ -120,6 +120,10 @@ class MendedMessages:
         content = _content(item)
         if getattr(content, "method", None) == "notifications/tools/list_changed":
             logger.warning("MCP server %r changed its tools; the first ones stay", self._name)
+        if hasattr(content, "error") and content.id is None:
+            logger.warning(
+                "MCP server %r cannot read a call: %s", self._name, content.error.message
+            )
         return _with_schema_types(item)
 
 
@@ -171,4 +175,4 @@ def _response_in(text: str) -> dict[str, Any] | None:
     except ValueError:
         return None
     is_response = isinstance(data, dict) and "method" not in data
-    return data if is_response and type(data.get("id")) is int else None
+    return data if is_response and type(data.get("id")) in (int, str) else None

@@ -6,12 +6,14 @@ import json
 import warnings
 from collections.abc import AsyncIterator, Coroutine, Mapping, Sequence
 from contextlib import AbstractAsyncContextManager, AsyncExitStack, asynccontextmanager
+from importlib import import_module
 from inspect import signature
 from typing import Any, Literal
 
 from pydantic import BaseModel, ConfigDict, Field, model_validator
-from pydantic_core import to_json
+from pydantic_core import from_json, to_json
 
+from tui_eval.environments.adapters.mcp_http import http_client
 from tui_eval.environments.adapters.mcp_messages import MendedMessages
 from tui_eval.environments.adapters.mcp_process import PrintedLines, started_server
 from tui_eval.environments.adapters.mcp_sse import sse_streams
@@ -87,6 +89,11 @@ class MCPServerConfig(BaseModel):
         return self
 
     @property
+    def speaks_http(self) -> bool:
+        """Whether each call is a request of its own, in a session that it names."""
+        return self.url is not None and self.transport == "streamable_http"
+
+    @property
     def address(self) -> str:
         """The command or the URL; without arguments and headers, which may hold keys."""
         return self.command or self.url or ""
@@ -148,22 +155,24 @@ def _transport(
     from mcp.client import streamable_http
 
     if hasattr(streamable_http, "streamablehttp_client"):
-        connect = streamable_http.streamablehttp_client
-        return connect(config.url, headers=dict(config.headers))  # type: ignore[no-any-return]
+        connect: AbstractAsyncContextManager[Any] = streamable_http.streamablehttp_client(
+            config.url,
+            httpx_client_factory=lambda **_: http_client(import_module("httpx"), config.headers),
+        )
+        return connect
     return _streamable_http(config)
 
 
 @asynccontextmanager
 async def _streamable_http(config: MCPServerConfig) -> AsyncIterator[Any]:
-    """Version 2 takes headers only with an HTTP client, which it leaves open.
+    """Version 2 takes an HTTP client, which it leaves open.
 
     From 2.3 on it bounds an event at 1 MiB, if it is not told otherwise.
     """
     import httpx2
     from mcp.client.streamable_http import streamable_http_client
 
-    timeout = httpx2.Timeout(30.0, read=300.0)
-    async with httpx2.AsyncClient(headers=config.headers, timeout=timeout) as http:
+    async with http_client(httpx2, config.headers) as http:
         assert config.url is not None
         options: dict[str, Any] = {"http_client": http}
         if "max_sse_event_size" in signature(streamable_http_client).parameters:
@@ -205,7 +214,7 @@ def check_sendable(arguments: Mapping[str, Any]) -> None:
         MCPToolError: They hold half of a character, or are nested too deep; says which.
     """
     try:
-        to_json({"request": {"params": arguments}})
+        from_json(to_json({"params": {"arguments": arguments}}))  # what is too deep cannot be read
     except (ValueError, RecursionError) as error:
         why = str(error).removeprefix("Error serializing to JSON: ")
         raise MCPToolError(f"the arguments cannot be sent: {why}") from None

@@ -6,17 +6,19 @@ after one message that the server refuses.
 
 from __future__ import annotations
 
+import asyncio
 import contextlib
 import logging
 from collections.abc import AsyncIterator, Mapping
 from typing import Any
 
 from tui_eval.environments.adapters import mcp_messages
+from tui_eval.environments.adapters.mcp_http import PATIENCE_S
 
 logger = logging.getLogger(__name__)
 
-_PATIENCE_S = 30.0
-"""How long connecting, and sending a message, may take."""
+_NOTED_WITHIN_S = 5.0
+"""How long a server may take to say that it has a notification: what follows waits for that."""
 
 
 @contextlib.asynccontextmanager
@@ -37,9 +39,10 @@ async def sse_streams(
 
     to_session, from_server = anyio.create_memory_object_stream[Any](0)
     to_server, from_session = anyio.create_memory_object_stream[Any](0)
-    patience = httpx2.Timeout(_PATIENCE_S, read=None)  # a tool may take long, in silence
+    patience = httpx2.Timeout(PATIENCE_S, read=None, pool=None)  # a tool may be silent for long
+    limits = httpx2.Limits(max_connections=None, max_keepalive_connections=100)
     async with (
-        httpx2.AsyncClient(headers=dict(headers), timeout=patience) as http,
+        httpx2.AsyncClient(headers=dict(headers), timeout=patience, limits=limits) as http,
         http.sse(url, max_event_size=None) as events,
         anyio.create_task_group() as tasks,
         to_session, from_server, to_server, from_session,
@@ -102,15 +105,17 @@ class _Posting:
         import anyio
         import httpx2
 
+        asked = mcp_messages.request_id(message)
         content, headers = mcp_messages.serialize(message), {"Content-Type": "application/json"}
+        within = None if asked is not None else _NOTED_WITHIN_S
         try:
-            answer = await self._http.post(self._address, content=content, headers=headers)
+            async with asyncio.timeout(within):
+                answer = await self._http.post(self._address, content=content, headers=headers)
             if answer.is_success:
                 return
             why = f"the server refused it with {answer.status_code}: {answer.text[:200]}"
-        except httpx2.HTTPError as error:
+        except (httpx2.HTTPError, TimeoutError) as error:
             why = f"it could not be sent: {type(error).__name__}: {error}"
-        asked = mcp_messages.request_id(message)
         if asked is not None:
             with contextlib.suppress(anyio.ClosedResourceError, anyio.BrokenResourceError):
                 await self._to_session.send(mcp_messages.error_response(asked, why))
