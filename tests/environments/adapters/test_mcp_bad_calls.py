@@ -96,3 +96,13 @@ async def test_an_error_with_an_image_is_what_the_server_answered(env: vf.MCPEnv
         {"type": "image_url", "image_url": {"url": "data:image/png;base64,eA=="}},
     ]
     assert state.tool_log[0]["error"] == "MCPToolError: no such page\n[image]"
+
+
+async def test_calls_beside_a_teardown_have_a_server_of_their_own(env: vf.MCPEnv) -> None:
+    before = await content(env, "pid")
+    closing = asyncio.create_task(env.run_teardown())
+    await asyncio.sleep(0)
+    found = await asyncio.gather(*(content(env, "pid") for _ in range(4)))
+    await closing
+    assert len(set(found)) == 1 and before not in found
+    assert await content(env, "pid") == found[0]

@@ -260,7 +260,7 @@ def test_closing_does_not_wait_for_a_server_that_is_starting():
     connections = Connections([MCPServerConfig(**plain("--silent", start_timeout=600))])
     with ThreadPoolExecutor() as threads:
         opening = threads.submit(connections.open)
-        wait_until(lambda: connections._loop is not None, "it is connecting")
+        wait_until(lambda: connections._running is not None, "it is connecting")
         connections.close()
         with pytest.raises(MCPServerError, match="closed before it answered"):
             opening.result(timeout=30)

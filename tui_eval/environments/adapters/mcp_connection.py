@@ -6,7 +6,7 @@ import asyncio
 import contextlib
 import logging
 import threading
-from collections.abc import Coroutine, Sequence
+from collections.abc import Callable, Coroutine, Sequence
 from concurrent.futures import Future
 from typing import Any, TypeVar
 
@@ -46,12 +46,10 @@ class Connections:
     """
 
     def __init__(self, configs: Sequence[MCPServerConfig]) -> None:
-        self._guard = ProcessGuard()
-        self._connections = [_Connection(config, self._guard) for config in configs]
+        self._configs = configs
         # The garbage collector may close at any place, on any thread.
         self._lock = threading.RLock()
-        self._loop: asyncio.AbstractEventLoop | None = None
-        self._thread: threading.Thread | None = None
+        self._running: _Running | None = None
 
     def open(self) -> list[list[Tool]]:
         """Connects to every server, and returns the tools of each. Blocks until all answered.
@@ -60,7 +58,7 @@ class Connections:
             MCPServerError: One of them failed; the others are closed again.
         """
         try:
-            return self._submit(self._open()).result()
+            return self._submit(lambda running: running.tools()).result()
         except BaseException:
             self.close()
             raise
@@ -78,56 +76,66 @@ class Connections:
             MCPToolError: The call failed, and the connection is there.
             MCPServerError: It could not be reached, went away during the call, or was given up.
         """
-        calling = self._submit(self._connections[server].call(tool, arguments))
+        calling = self._submit(lambda running: running.connections[server].call(tool, arguments))
         return await asyncio.wrap_future(calling)
 
     def close(self) -> None:
         """Closes every connection, and ends the servers that were started."""
-        loop, thread = self._taken()
-        if loop is None or thread is None:
+        running = self._taken()
+        if running is None:
             return
-        closing = asyncio.run_coroutine_threadsafe(self._close(), loop)
-        if thread is threading.current_thread():
-            closing.add_done_callback(lambda _: loop.stop())
+        closing = asyncio.run_coroutine_threadsafe(running.close(), running.loop)
+        if running.thread is threading.current_thread():
+            closing.add_done_callback(lambda _: running.loop.stop())
             return
         closing.result()
-        self._end(loop, thread)
+        running.end()
 
     async def aclose(self) -> None:
         """The same, for a running event loop; needs no thread of its own."""
-        loop, thread = self._taken()
-        if loop is not None and thread is not None:
-            await asyncio.wrap_future(asyncio.run_coroutine_threadsafe(self._close(), loop))
-            self._end(loop, thread)
+        running = self._taken()
+        if running is not None:
+            closing = asyncio.run_coroutine_threadsafe(running.close(), running.loop)
+            await asyncio.wrap_future(closing)
+            running.end()
 
-    def _taken(self) -> tuple[asyncio.AbstractEventLoop | None, threading.Thread | None]:
+    def _taken(self) -> _Running | None:
+        """What runs, if anything does; who calls from now on gets connections of its own."""
         with self._lock:
-            taken = self._loop, self._thread
-            self._loop = self._thread = None
+            taken, self._running = self._running, None
             return taken
 
-    def _submit(self, work: Coroutine[Any, Any, Result]) -> Future[Result]:
+    def _submit(self, work: Callable[[_Running], Coroutine[Any, Any, Result]]) -> Future[Result]:
         """Begins work on the connections' loop, which runs then; `close` comes after it."""
         with self._lock:
-            if self._loop is None:
-                self._loop = asyncio.new_event_loop()
-                self._thread = threading.Thread(
-                    target=self._loop.run_forever, name="mcp connections", daemon=True
-                )
-                self._thread.start()
-            return asyncio.run_coroutine_threadsafe(work, self._loop)
+            if self._running is None:
+                self._running = _Running(self._configs)
+            return asyncio.run_coroutine_threadsafe(work(self._running), self._running.loop)
 
-    async def _open(self) -> list[list[Tool]]:
+
+class _Running:
+    """A loop on a thread of its own, and on it one connection to each server."""
+
+    def __init__(self, configs: Sequence[MCPServerConfig]) -> None:
+        self._guard = ProcessGuard()
+        self.connections = [_Connection(config, self._guard) for config in configs]
+        self.loop = asyncio.new_event_loop()
+        self.thread = threading.Thread(
+            target=self.loop.run_forever, name="mcp connections", daemon=True
+        )
+        self.thread.start()
+
+    async def tools(self) -> list[list[Tool]]:
         found = await asyncio.gather(
-            *(connection.tools() for connection in self._connections), return_exceptions=True
+            *(connection.tools() for connection in self.connections), return_exceptions=True
         )
         for tools in found:
             if isinstance(tools, BaseException):
                 raise tools
         return [tools for tools in found if not isinstance(tools, BaseException)]
 
-    async def _close(self) -> None:
-        await asyncio.gather(*(connection.close() for connection in self._connections))
+    async def close(self) -> None:
+        await asyncio.gather(*(connection.close() for connection in self.connections))
         rest = asyncio.all_tasks() - {asyncio.current_task()}
         if rest:  # calls that are now told of it
             await asyncio.wait(rest, timeout=1.0)
@@ -135,15 +143,16 @@ class Connections:
             task.cancel()
         await asyncio.gather(*rest, return_exceptions=True)
 
-    def _end(self, loop: asyncio.AbstractEventLoop, thread: threading.Thread) -> None:
-        loop.call_soon_threadsafe(loop.stop)
-        thread.join()
-        loop.close()
+    def end(self) -> None:
+        """After `close`, from another thread."""
+        self.loop.call_soon_threadsafe(self.loop.stop)
+        self.thread.join()
+        self.loop.close()
         self._guard.close()
 
 
 class _Connection:
-    """The connection to one server; lives on the loop of `Connections`."""
+    """The connection to one server; lives on the loop of `_Running`."""
 
     def __init__(self, config: MCPServerConfig, guard: ProcessGuard) -> None:
         self._config = config
@@ -184,7 +193,6 @@ class _Connection:
     async def close(self) -> None:
         if self._current is not None:
             self._leave(self._current)
-        self._failed_connections = 0
         await asyncio.gather(*self._held, return_exceptions=True)
 
     def _connect(self) -> _Held:
