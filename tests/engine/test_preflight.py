@@ -56,42 +56,6 @@ def test_a_model_that_the_endpoint_does_not_list_is_warned_of_with_the_nearest(
     assert "does not list" not in run(program, fault_server, "--no-preflight").err
 
 
-GRADED = """
-    import tui_eval as vf
-
-    def grade(completion):
-        from no_such_grader.metrics import score
-        return score(completion)
-
-    def careful(completion):
-        try:
-            import no_such_extra
-        except:
-            return 0.5
-        from json import dumps
-        return 1.0
-
-    def load_environment():
-        return vf.SingleTurnEnv(
-            dataset=[{"question": "a"}], rubric=vf.Rubric(funcs=[careful, {weighed}])
-        )
-"""
-
-
-def test_a_grader_that_is_not_there_is_warned_of_before_the_first_call(
-    program: Program, fault_server: FaultServer
-) -> None:
-    program.environment("echo", GRADED.replace("{weighed}", "grade"))
-    done = run(program, fault_server)
-    told = "warning: reward function grade imports no_such_grader, which is not installed ("
-    assert told in done.err and "echo.py:5); `tui-eval env check echo` says what" in done.err
-    assert "no_such_extra" not in done.err
-    head = f'model = "qwen3"\napi_base_url = "{fault_server.url}/v1"\nnum_examples = 1\n'
-    (program.folder / "two.toml").write_text(head + '[[eval]]\nenv_id = "echo"\n')
-    suite = program.run("two.toml", "-d")
-    assert told in suite.err, suite
-
-
 @pytest.mark.parametrize("suffix", ["", "/v1/", "/v1/chat/completions"])
 @pytest.mark.parametrize("below", ["/v1", ""])
 def test_every_spelling_of_a_base_url_reaches_preflight_and_requests(

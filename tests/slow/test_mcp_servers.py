@@ -56,33 +56,35 @@ async def content(env: vf.MCPEnv, tool: str, arguments: dict[str, Any]) -> Any:
 
 
 @pytest.fixture(params=["streamableHttp", "sse"])
-async def far(
+async def remote(
     request: pytest.FixtureRequest, tmp_path: Path
 ) -> AsyncIterator[tuple[Server, vf.MCPEnv]]:
     """The server that has everything, at a URL, and an environment with its tools."""
-    program = str(SERVERS["everything"].config("near")["command"])
+    program = str(SERVERS["everything"].config("stdio")["command"])
     command = ["env", "PORT={port}", program, request.param]
     with Server(command, "", tmp_path / "server.log") as server:
         is_sse = request.param == "sse"
         url, transport = ("/sse", "sse") if is_sse else ("/mcp", "streamable_http")
-        env = await environment(name="far", url=server.url + url, transport=transport)
+        env = await environment(name="remote", url=server.url + url, transport=transport)
         yield server, env
         await env.cleanup()
 
 
 @pytest.mark.xdist_group("mcp")
-async def test_over_http_calls_give_what_they_give_near(far: tuple[Server, vf.MCPEnv]) -> None:
-    env, near = far[1], await environment(**SERVERS["everything"].config("near"))
+async def test_results_over_http_and_sse_equal_those_over_stdio(
+    remote: tuple[Server, vf.MCPEnv],
+) -> None:
+    env, local = remote[1], await environment(**SERVERS["everything"].config("stdio"))
     for tool, arguments in SERVERS["everything"].calls:
-        assert await content(env, tool, arguments) == await content(near, tool, arguments)
-    await near.cleanup()
+        assert await content(env, tool, arguments) == await content(local, tool, arguments)
+    await local.cleanup()
 
 
 @pytest.mark.xdist_group("mcp")
 async def test_over_http_a_message_that_is_refused_fails_alone(
-    far: tuple[Server, vf.MCPEnv],
+    remote: tuple[Server, vf.MCPEnv],
 ) -> None:
-    _, env = far
+    _, env = remote
     during = asyncio.create_task(
         content(env, "trigger-long-running-operation", {"duration": 2, "steps": 4})
     )
@@ -94,9 +96,9 @@ async def test_over_http_a_message_that_is_refused_fails_alone(
 
 @pytest.mark.xdist_group("mcp")
 async def test_over_http_a_server_that_was_started_again_is_found_after_one_failed_call(
-    far: tuple[Server, vf.MCPEnv],
+    remote: tuple[Server, vf.MCPEnv],
 ) -> None:
-    server, env = far
+    server, env = remote
     assert await content(env, "echo", {"message": "a"}) == "Echo: a"
     server.kill()
     server.start()

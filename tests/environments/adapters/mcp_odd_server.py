@@ -73,7 +73,7 @@ def answer(method: str, given: dict[str, Any]) -> dict[str, Any]:
         }
     if method == "tools/list":
         return listed()
-    if method == "ping" and KIND == "refuses to be asked":
+    if method == "ping" and KIND == "refuses a ping":
         return {"error": {"code": -32600, "message": "Invalid request"}}
     if method == "tools/call" and given["name"] in tools:
         return {"result": {"content": [{"type": "text", "text": called(given["name"])}]}}

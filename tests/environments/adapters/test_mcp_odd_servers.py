@@ -79,7 +79,7 @@ def test_what_a_server_wants_of_a_client_is_refused_by_name(
     assert asyncio.run(content(env, "plain")) == "done"
 
 
-def test_tools_that_change_during_a_run_are_logged_and_told(
+def test_tools_that_change_during_a_run_are_logged_and_stay_as_listed(
     served: Callable[..., vf.MCPEnv], caplog: pytest.LogCaptureFixture
 ) -> None:
     env = served("changes its tools")
@@ -90,10 +90,10 @@ def test_tools_that_change_during_a_run_are_logged_and_told(
         asyncio.run(content(env, "plain"))
 
 
-def test_a_server_that_refuses_to_be_asked_whether_it_is_there_is_there(
+def test_a_server_that_refuses_a_ping_keeps_its_connection(
     served: Callable[..., vf.MCPEnv],
 ) -> None:
-    env = served("refuses to be asked")
+    env = served("refuses a ping")
 
     async def refused() -> None:
         # The tool is not there any more, so that its call fails.

@@ -1,0 +1,43 @@
+"""Modules that reward functions import and that are not there: warned of before the first call."""
+
+from __future__ import annotations
+
+from program import Program, chat_answer
+from servers import FaultServer, Reply
+
+GRADED = """
+    import tui_eval as vf
+
+    def grade(completion):
+        from no_such_grader.metrics import score
+        return score(completion)
+
+    def careful(completion):
+        try:
+            import no_such_extra
+        except:
+            return 0.5
+        from json import dumps
+        return 1.0
+
+    def load_environment():
+        return vf.SingleTurnEnv(
+            dataset=[{"question": "a"}], rubric=vf.Rubric(funcs=[careful, grade])
+        )
+"""
+
+
+def test_a_grader_that_is_not_there_is_warned_of_before_the_first_call(
+    program: Program, fault_server: FaultServer
+) -> None:
+    program.environment("echo", GRADED)
+    fault_server.script("/v1/chat/completions", [Reply(body=chat_answer("yes"))])
+    url = f"{fault_server.url}/v1"
+    done = program.run("echo", "-m", "qwen3", "-b", url, "-n", "1", "-r", "1")
+    warned = "warning: reward function grade imports no_such_grader, which is not installed ("
+    assert warned in done.err and "echo.py:5); `tui-eval env check echo` says what" in done.err
+    assert "no_such_extra" not in done.err
+    head = f'model = "qwen3"\napi_base_url = "{url}"\nnum_examples = 1\n'
+    (program.folder / "two.toml").write_text(head + '[[eval]]\nenv_id = "echo"\n')
+    suite = program.run("two.toml", "-d")
+    assert warned in suite.err, suite
