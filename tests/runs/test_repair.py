@@ -210,7 +210,7 @@ def dies_before(function):
         return function(*args, **kwargs)
     return wrapped
 
-os.fsync = dies_before(os.fsync)
+os.fdatasync = dies_before(os.fdatasync)
 for name in ("replace", "write_bytes"):
     setattr(pathlib.Path, name, dies_before(getattr(pathlib.Path, name)))
 repair(RunDir(pathlib.Path(sys.argv[1])), rollouts_per_example=1, examples=4, keep_errors=False,

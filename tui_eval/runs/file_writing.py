@@ -6,6 +6,8 @@ be replaced: renaming over it would take it away from everybody else. It is writ
 
 from __future__ import annotations
 
+import errno
+import fcntl
 import os
 import stat
 from collections.abc import Iterator
@@ -17,6 +19,28 @@ from tui_eval.runs.file_names import cut_name
 
 _OF_THE_SYSTEM = ("/dev", "/proc")
 """Folders of names that stand for something else: `/dev/stdout` for what stdout leads to."""
+
+
+_FULL_SYNC: int | None = getattr(fcntl, "F_FULLFSYNC", None)
+"""What macOS has for it: `fsync` leaves the data in the drive's own cache there."""
+_NO_FULL_SYNC = (errno.EINVAL, errno.ENOTSUP, errno.ENOTTY, errno.ENOSYS)
+"""What file systems answer that cannot: a server's, a USB stick's."""
+
+
+def sync_to_disk(fd: int) -> None:
+    """Flushes what is written to a file to the disk, so that it survives power loss.
+
+    Raises:
+        OSError: The disk refused.
+    """
+    if _FULL_SYNC is not None:
+        try:
+            fcntl.fcntl(fd, _FULL_SYNC)
+            return
+        except OSError as error:
+            if error.errno not in _NO_FULL_SYNC:
+                raise
+    getattr(os, "fdatasync", os.fsync)(fd)
 
 
 def is_replaceable(path: Path) -> bool:
@@ -58,7 +82,7 @@ def new_file(path: Path) -> Iterator[BinaryIO]:
         with open(temporary, "wb") as file:
             yield file
             file.flush()
-            os.fsync(file.fileno())
+            sync_to_disk(file.fileno())
         target = path.resolve()
         if target.exists():
             temporary.chmod(target.stat().st_mode & 0o777)

@@ -10,6 +10,7 @@ import msgspec
 
 from tui_eval.fold.saved_values import mapping, tokens_of
 from tui_eval.messages import to_messages
+from tui_eval.runs.file_writing import sync_to_disk
 from tui_eval.runs.layout import RunDir
 from tui_eval.runs.plain_json import encode_whatever
 from tui_eval.runs.redaction import Redactor
@@ -108,12 +109,12 @@ class Journal:
             OSError: The disk refused.
         """
         if self._fd is not None:
-            os.fdatasync(self._fd)
+            sync_to_disk(self._fd)
 
     def close(self) -> None:
         """Closes the file; what is not forgotten stays for a resume."""
         if self._fd is not None:
-            os.fdatasync(self._fd)
+            sync_to_disk(self._fd)
             os.close(self._fd)
             self._fd = None
 

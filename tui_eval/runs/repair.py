@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any, BinaryIO
 
 from tui_eval.events import RolloutFinished
+from tui_eval.runs.file_writing import sync_to_disk
 from tui_eval.runs.index import write_index
 from tui_eval.runs.layout import RunDir
 from tui_eval.runs.places import RowPlaces
@@ -105,7 +106,7 @@ def _move(run: RunDir, stay: list[tuple[Line, RolloutFinished]], out: list[Line]
                 event.offset = target.tell()
                 event.length = target.write(_text(source, line))
             target.flush()
-            os.fsync(target.fileno())
+            sync_to_disk(target.fileno())
     new.replace(run.results)
 
 
@@ -131,4 +132,4 @@ def _put_aside(path: Path, texts: Iterable[bytes], size: int) -> None:
             aside.write(b"\n")
         aside.writelines(text for text in texts if sha256(text).digest() not in known)
         aside.flush()
-        os.fsync(aside.fileno())
+        sync_to_disk(aside.fileno())

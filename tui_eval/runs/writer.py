@@ -10,7 +10,7 @@ from typing import Any
 import msgspec
 
 from tui_eval.events import RolloutFinished
-from tui_eval.runs.file_writing import temporary_path
+from tui_eval.runs.file_writing import sync_to_disk, temporary_path
 from tui_eval.runs.index import encode_entry
 from tui_eval.runs.layout import RunDir
 from tui_eval.runs.plain_json import encode_whatever
@@ -23,7 +23,7 @@ class RunWriter:
     """Appends to results.jsonl and its index.
 
     A line is written by one `write()`, so it survives the death of the process; a thread calls
-    `fdatasync` at most once a second, so it survives power loss but for that second.
+    `sync_to_disk` at most once a second, so it survives power loss but for that second.
     """
 
     def __init__(self, run: RunDir, redact: Redactor) -> None:
@@ -106,8 +106,8 @@ class RunWriter:
         Raises:
             OSError: The disk refused.
         """
-        os.fdatasync(self._results)
-        os.fdatasync(self._index)
+        sync_to_disk(self._results)
+        sync_to_disk(self._index)
 
     def _sync_each_second(self) -> None:
         while True:
@@ -116,7 +116,7 @@ class RunWriter:
             if self._closing:
                 return
             try:
-                os.fdatasync(self._results)
+                sync_to_disk(self._results)
             except OSError as error:
                 self._sync_error = error
                 return
@@ -133,7 +133,7 @@ class RunWriter:
         self._results = self._index = -1  # who writes now does not write to another file
         os.close(index)
         try:
-            os.fdatasync(results)
+            sync_to_disk(results)
         finally:
             os.close(results)
 
@@ -167,7 +167,7 @@ def write_atomically(path: Path, data: bytes) -> None:
         with open(temporary, "wb") as file:
             file.write(data)
             file.flush()
-            os.fsync(file.fileno())
+            sync_to_disk(file.fileno())
         temporary.replace(path.resolve())
     except OSError:
         temporary.unlink(missing_ok=True)

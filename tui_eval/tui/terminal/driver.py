@@ -105,9 +105,10 @@ class TerminalDriver(LinuxDriver):
             taken, _, _, takes = termios.tcgetattr(self.fileno)[:4]
             if not (taken & termios.ICRNL and takes & termios.ICANON) or self._is_in_background():
                 return ""
-            poll = select.poll()
-            poll.register(self.fileno, select.POLLIN)
-            while poll.poll(0) and (line := os.read(self.fileno, 1 << 12)):
+            # No poll: of a Mac's /dev/tty it tells that it is ready when a read would wait.
+            while select.select([self.fileno], [], [], 0)[0]:
+                if not (line := os.read(self.fileno, 1 << 12)):
+                    break
                 data += line
         return data.decode("utf-8", "replace").replace("\n", "\r")
 
@@ -150,12 +151,17 @@ class TerminalDriver(LinuxDriver):
         Where no signal tells of the loss, as after `disown` or in a session of its own, what reads
         the keys would read nothing over and over.
         """
-        poll = select.poll()
-        poll.register(self.fileno, 0)
-        if poll.poll(0):
+        if self._is_gone():
             self._looking = self._loop.call_later(GONE_AFTER_S, self._lose)
         else:
             self._looking = self._loop.call_later(LOOKS_EVERY_S, self._look)
+
+    def _is_gone(self) -> bool:
+        poll = select.poll()
+        poll.register(self.fileno, 0)
+        # A Mac's poll knows no /dev/tty and calls it invalid.
+        invalid = [told == select.POLLNVAL for _, told in poll.poll(0)]
+        return bool(invalid) and not (all(invalid) and os.isatty(self.fileno))
 
     def _lose(self) -> None:
         if lose := getattr(self._app, "lose_terminal", None):

@@ -1,0 +1,87 @@
+"""Runs where Macs' systems lack what Linux has: without fdatasync, epoll, /proc and more."""
+
+from __future__ import annotations
+
+import os
+import signal
+import time
+from collections.abc import Iterator
+from contextlib import closing
+from pathlib import Path
+
+import pytest
+from program import Program, Run, chat_answer, wait_until
+from servers import FaultServer, Reply
+from terminal import PATIENCE_S, Terminal
+
+from tui_eval.runs.lock import holder
+from tui_eval.tui.terminal.driver import GONE_AFTER_S, LOOKS_EVERY_S
+
+CHAT = "/v1/chat/completions"
+GOOD = Reply(body=chat_answer("yes"))
+EXAMPLES = 6
+SHORT = ("reverse-text", "-m", "demo", "-n", "2", "-r", "1", "-s")
+
+
+class Story:
+    """A run whose engine is killed, that is resumed, and that is looked at."""
+
+    def __init__(self, folder: Path) -> None:
+        self.program = Program(folder)
+        self.program.happens_at_start((Path(__file__).parents[1] / "like_a_mac.py").read_text())
+        with FaultServer() as server:
+            server.script(CHAT, [GOOD, GOOD, Reply(hang=True)])
+            url = f"{server.url}/v1"
+            args = ("-m", "m", "-b", url, "-n", str(EXAMPLES), "-r", "1", "-c", "2", "-s")
+            process = self.program.start("reverse-text", *args)
+            self.run = wait_until(self._two_rows, "two rows are there")
+            held = holder(self.run.path / "lock")
+            assert held is not None
+            os.kill(held.pid, signal.SIGKILL)
+            self.killed = self.program.finish(process)
+            self.rows_of_killed = len(self.run.rows)
+            server.script(CHAT, [GOOD])
+            self.resumed = self.program.run("run", "--resume", str(self.run.path), "--json")
+
+    def _two_rows(self) -> Run | None:
+        runs = self.program.runs()
+        return runs[0] if runs and len(runs[0].rows) == 2 else None
+
+
+@pytest.fixture(scope="module")
+def story(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Story]:
+    told = Story(tmp_path_factory.mktemp("mac"))
+    yield told
+    told.program.end_all()
+
+
+def test_an_engine_that_is_killed_leaves_its_rows(story: Story) -> None:
+    assert story.killed.code == 1, story.killed
+    assert story.rows_of_killed == 2
+    assert "signal 9" in story.killed.err or "SIGKILL" in story.killed.err, story.killed
+
+
+def test_the_run_is_resumed_to_its_end(story: Story) -> None:
+    assert story.resumed.code == 0, story.resumed
+    assert len(story.run.rows) == EXAMPLES
+    assert story.run.metadata["status"] == "finished"
+    assert "Traceback" not in story.run.log + story.resumed.err
+
+
+def test_the_screen_runs_and_is_left(story: Story) -> None:
+    with closing(Terminal(story.program.folder, story.program.env, *SHORT)) as terminal:
+        terminal.wait_for("2/2")
+        terminal.type("q")
+        assert terminal.finish() == 0
+        assert terminal.is_whole()
+    assert b"Traceback" not in terminal.raw
+
+
+def test_the_screen_stays_until_its_terminal_is_lost(story: Story) -> None:
+    with closing(Terminal(story.program.folder, story.program.env, *SHORT)) as terminal:
+        terminal.wait_for("2/2")
+        until = time.monotonic() + LOOKS_EVERY_S + GONE_AFTER_S + 0.5
+        terminal.wait_for(lambda: time.monotonic() > until)
+        assert terminal.process.poll() is None
+        terminal.cut()
+        assert terminal.process.wait(PATIENCE_S) == 0
