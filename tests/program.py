@@ -35,7 +35,10 @@ def load_environment():
 
 
 class Program:
-    """Runs `tui-eval` in a folder, with a state directory and environments beside it."""
+    """Runs `tui-eval` in a folder, with a state directory and environments beside it.
+
+    `before` is what a command begins with that runs it otherwise than as it is.
+    """
 
     def __init__(self, folder: Path) -> None:
         self.folder = folder
@@ -48,6 +51,7 @@ class Program:
             "TUI_EVAL_DEMO_SPEED": "0",
             "XDG_RUNTIME_DIR": "",
         }
+        self.before: list[str] = []
         self._started: list[subprocess.Popen[str]] = []
 
     def environment(self, name: str, source: str) -> None:
@@ -64,7 +68,7 @@ class Program:
     def start(self, *args: str) -> subprocess.Popen[str]:
         """Starts the program and leaves it running."""
         process = subprocess.Popen(
-            [sys.executable, "-m", "tui_eval", *args],
+            [*self.before, sys.executable, "-m", "tui_eval", *args],
             cwd=self.folder,
             env=self.env,
             stdin=subprocess.DEVNULL,

@@ -19,6 +19,7 @@ from tui_eval.engine.preparing.hub_faults import LOG_IN
 from tui_eval.environments.finding import FoundEnvironment
 from tui_eval.environments.needs import Need
 from tui_eval.errors import Fault
+from tui_eval.own_folders import home_folder
 
 WITHIN_S = 5.0
 _CALLED = {
@@ -171,7 +172,7 @@ def _token() -> dict[str, str]:
 
 def _is_cached(name: str) -> bool:
     """Whether a dataset is on this machine, as files of the hub or as the tables made of them."""
-    home = Path(os.environ.get("HF_HOME") or Path.home() / ".cache" / "huggingface")
+    home = Path(os.environ.get("HF_HOME") or home_folder() / ".cache" / "huggingface")
     files = Path(os.environ.get("HF_HUB_CACHE") or home / "hub")
     tables = Path(os.environ.get("HF_DATASETS_CACHE") or home / "datasets")
     if (files / f"datasets--{name.replace('/', '--')}").exists():

@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from tui_eval.cli.lazy_feed import LazyFeed
+from tui_eval.own_folders import home_folder
 from tui_eval.tui.home.near import NearEndpoint, NearEndpoints, NearEnvironment
 
 if TYPE_CHECKING:
@@ -199,7 +200,7 @@ def _has_key(name: str) -> bool:
     if name != PRIME_KEY_VAR:
         return False
     try:
-        settings = json.loads((Path.home() / ".prime" / "config.json").read_text("utf-8-sig"))
+        settings = json.loads((home_folder() / ".prime" / "config.json").read_text("utf-8-sig"))
     except (OSError, ValueError, RecursionError):
         return False
     return isinstance(settings, dict) and bool(settings.get("api_key"))

@@ -8,6 +8,8 @@ import signal
 import sys
 import threading
 
+from tui_eval.processes import signal_group
+
 LEAVES_WITHIN_S = 5.0
 
 
@@ -27,7 +29,7 @@ def _end_with_stdin(fd: int) -> None:
         pass
     os.kill(os.getpid(), signal.SIGTERM)
     threading.Event().wait(LEAVES_WITHIN_S)
-    os.killpg(os.getpid(), signal.SIGKILL)
+    signal_group(os.getpid(), signal.SIGKILL)
 
 
 if __name__ == "__main__":

@@ -5,7 +5,6 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import json
-import os
 import signal
 import sys
 from asyncio.subprocess import PIPE, Process
@@ -17,6 +16,7 @@ from textual_serve.download_manager import DownloadManager
 
 from tui_eval.cli.report import complain
 from tui_eval.printable import printable
+from tui_eval.processes import signal_group
 from tui_eval.tui.terminal.browser import DRIVER, SHOWS
 
 PRELUDE = b"__GANGLION__\n"
@@ -140,8 +140,7 @@ class WebScreen(AppService):
     def kill(self) -> None:
         """Ends the process at once, and whatever it left in its session."""
         assert self._process is not None
-        with contextlib.suppress(ProcessLookupError, PermissionError):
-            os.killpg(self._process.pid, signal.SIGKILL)
+        signal_group(self._process.pid, signal.SIGKILL)
 
     async def _close(self) -> None:
         """Never asked for: the web socket is closed when the process has ended."""

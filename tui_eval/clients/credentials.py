@@ -12,6 +12,7 @@ from urllib.parse import urlsplit
 
 from tui_eval.client_config import PRIME_KEY_VAR
 from tui_eval.errors import Fault, RefusedError
+from tui_eval.own_folders import home_folder
 from tui_eval.pasted import clean_variable
 from tui_eval.types import ClientConfig
 
@@ -87,7 +88,7 @@ def is_prime(url: str) -> bool:
 
 def prime_config_path() -> Path:
     """The file that `prime login` writes."""
-    return Path.home() / ".prime" / "config.json"
+    return home_folder() / ".prime" / "config.json"
 
 
 def _check_url(url: str) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import fcntl
 import os
 from collections.abc import Iterator, Mapping
@@ -79,7 +80,8 @@ def _alone_in(folder: Path) -> Iterator[None]:
     """Holds the folder, so that no other program changes the file between reading and writing."""
     fd = os.open(folder, os.O_RDONLY)
     try:
-        fcntl.flock(fd, fcntl.LOCK_EX)
+        with contextlib.suppress(OSError):  # NFS locks no folder, others nothing
+            fcntl.flock(fd, fcntl.LOCK_EX)
         yield
     finally:
         os.close(fd)

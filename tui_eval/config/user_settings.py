@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from tui_eval.errors import Fault, nearest
 from tui_eval.fold.filter_fields import FIELDS, METRIC
+from tui_eval.own_folders import home_folder
 
 if TYPE_CHECKING:
     from tui_eval.config.toml_files import TomlFile
@@ -50,7 +51,7 @@ def user_file() -> Path:
     if named := os.environ.get("TUI_EVAL_CONFIG"):
         return Path(named)
     home = Path(os.environ.get("XDG_CONFIG_HOME", ""))
-    folder = home if home.is_absolute() else Path(os.path.expanduser("~"), ".config")  # noqa: PTH111
+    folder = home if home.is_absolute() else home_folder() / ".config"
     return folder / "tui-eval" / "config.toml"
 
 

@@ -30,11 +30,17 @@ from tui_eval.engine.preparing.prepare import check, prepare
 from tui_eval.engine.sampling import sample_engine
 from tui_eval.engine.seam.hub import Hub
 from tui_eval.engine.seam.listener import listen
-from tui_eval.engine.seam.sockets import bind_socket, remove_dead, socket_folder
+from tui_eval.engine.seam.sockets import (
+    bind_socket,
+    loopback_of,
+    remove_dead,
+    socket_folder,
+    told_of,
+)
 from tui_eval.engine.stopping import TimelyEnd
 from tui_eval.engine.suites.suite import Suite
 from tui_eval.engine.suites.survey import expand_several, survey
-from tui_eval.errors import RefusedError
+from tui_eval.errors import Notice, RefusedError
 from tui_eval.events import Refused
 from tui_eval.runs.summary_json import VERSION, json_line
 from tui_eval.runs.unsaved import prune
@@ -56,13 +62,16 @@ class Engine:
         self._hub.pid = os.getpid()
         self._job: Job | None = None
         self._early: list[Command] = []
+        self._notices: list[Notice] = []
         self._stopped = False
         self._code = 130
 
     async def main(self) -> int:
         """Prepares the job and works it through; returns the exit code."""
         self._end = TimelyEnd(asyncio.get_running_loop(), self._stop, self._last_words)
-        server = await listen(self._sock, self._hub, self._obey, self._stop)
+        loopback = loopback_of(self._sock, self._socket_path)
+        self._notices = told_of(loopback)
+        server = await listen(self._sock, self._hub, self._obey, self._stop, loopback)
         try:
             if not self._launched or await self._launcher_connects():
                 await self._prepare_and_work()
@@ -92,12 +101,15 @@ class Engine:
         set_up_logging(bool(request.raw.get("verbose")), [request.env_id or ""])
         several = expand_several(request)
         if several is not None:
-            return Suite(request, survey(request, several), self._hub, self._socket_path)
+            found = survey(request, several)
+            found.notices += self._notices
+            return Suite(request, found, self._hub, self._socket_path)
         keep_errors = bool(request.raw.get("keep_errors"))
         with early_output():
             prepared = prepare(
                 check(request), self._socket_path, keep_errors=keep_errors, again=request.again
             )
+        prepared.notices += self._notices
         return OneRun(prepared, self._hub, self._end.count_down)
 
     async def _launcher_connects(self) -> bool:

@@ -64,6 +64,7 @@ def prepare_call(env: Environment, asked: Asked, base_url: str) -> Prepared:
         prepared = Prepared(plan, env, run, lock, examples, run_started(plan, env, run, examples))
         given = plan.sampling_args if asked.sampling_args is None else asked.sampling_args
         prepared.sampling_args = {**env.sampling_args, **given}
+        prepared.notices = lock.notices
         prepared.code = code
         lay_out(prepared, goes_on=before is not None, keep_errors=False)
     except OSError as error:

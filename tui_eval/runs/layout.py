@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import os
 import uuid
+from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 
 import platformdirs
 
+from tui_eval.own_folders import home_folder
 from tui_eval.runs.file_names import cut_name
 
 RESULTS = "results.jsonl"
@@ -139,13 +141,22 @@ def new_run(root: Path, env_id: str, model: str) -> RunDir:
 def unsaved_root() -> Path:
     """The user's state directory, where runs live until somebody saves them."""
     named = os.environ.get("TUI_EVAL_STATE_DIR")
-    return Path(named) if named else Path(platformdirs.user_state_path("tui-eval"))
+    return Path(named) if named else _user_folder(platformdirs.user_state_path, ".local/state")
 
 
 def cache_root() -> Path:
     """The user's cache directory, where indexes of other programs' runs are."""
     named = os.environ.get("TUI_EVAL_CACHE_DIR")
-    return Path(named) if named else Path(platformdirs.user_cache_path("tui-eval"))
+    return Path(named) if named else _user_folder(platformdirs.user_cache_path, ".cache")
+
+
+def _user_folder(find: Callable[[str], Path], below_home: str) -> Path:
+    """What `platformdirs` finds, which is nothing where the user has no home."""
+    try:
+        path = find("tui-eval")
+    except RuntimeError:
+        path = Path()
+    return path if path.is_absolute() else home_folder() / below_home / "tui-eval"
 
 
 def is_unsaved(run: RunDir) -> bool:

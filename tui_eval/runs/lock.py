@@ -1,7 +1,14 @@
-"""One writer a run: a lock that dies with its process and says who holds it."""
+"""One writer a run: a lock that dies with its process and says who holds it.
+
+`flock` tells that. File systems of clusters may refuse it (Lustre without `-o flock`), or for a
+descriptor that cannot write (NFS). Where it is refused the file itself is the lock: it is held as
+long as the process that it names is there.
+"""
 
 from __future__ import annotations
 
+import contextlib
+import errno
 import fcntl
 import os
 import shlex
@@ -11,24 +18,39 @@ from pathlib import Path
 
 import msgspec
 
-from tui_eval.errors import Fault
+from tui_eval.errors import Fault, Notice, warning
+from tui_eval.processes import ProcessIdentity, own_identity
 
 ASKING_LASTS_S = 1.0
 """Who asks for the holder has the lock for a moment: a writer tries again for so long."""
 
+_HELD = (errno.EWOULDBLOCK, errno.EAGAIN, errno.EACCES)
+"""How `flock` says that somebody else has it; all else says that it does not lock here."""
+
 
 @dataclass(frozen=True, slots=True)
 class Holder:
-    """Who holds a lock: the engine's process id, 0 if it is not known, and its socket's path."""
+    """Who holds a lock: the engine's process id, 0 if it is not known, and its socket's path.
+
+    Args:
+        host: The machine that it runs on, where that is another one or it cannot be seen from here.
+        is_certain: Whether it is known to be running.
+    """
 
     pid: int
     socket: str
+    host: str = ""
+    is_certain: bool = True
 
     def __str__(self) -> str:
-        return f"process {self.pid}" if self.pid else "another process"
+        where = f" on {self.host}" if self.host else ""
+        return f"process {self.pid}{where}" if self.pid else "another process"
 
     def fault(self, run: Path) -> Fault:
         """Why nobody else can go on with the run at this path."""
+        if not self.is_certain:
+            what = f"{self} is writing this run, or has ended without a word"
+            return Fault(str(run), what, f"Once it has ended: rm {shlex.quote(str(run / 'lock'))}")
         hint = f"Join it: tui-eval open {shlex.quote(str(run))}"
         return Fault(str(run), f"{self} is writing this run", hint if self.socket else "")
 
@@ -45,8 +67,34 @@ class LockHeldError(Exception):
         self.held = held
 
 
+class _Written(msgspec.Struct):
+    """What stands in the file; of earlier versions the first two only."""
+
+    pid: int
+    socket: str
+    process: ProcessIdentity | None = None
+    flocked: bool = True
+
+    @property
+    def holder(self) -> Holder:
+        """The process that wrote it, as it is to be found from here."""
+        if self.process is None:
+            return Holder(self.pid, self.socket, is_certain=False)
+        if self.process.status() == "elsewhere":
+            return Holder(self.pid, "", self.process.host, is_certain=False)
+        return Holder(self.pid, self.socket)
+
+    @property
+    def is_stale(self) -> bool:
+        """Whether its process is known to be gone."""
+        return self.process is not None and self.process.status() == "gone"
+
+
 class RunLock:
-    """Holds `lock` in a run directory until it is released or the process ends."""
+    """Holds `lock` in a run directory until it is released or the process ends.
+
+    `refused` says why the kernel does not lock the file; empty where it does.
+    """
 
     def __init__(self, path: Path, socket: str) -> None:
         """Takes the lock.
@@ -57,14 +105,25 @@ class RunLock:
         """
         self._path = path
         deadline = time.monotonic() + ASKING_LASTS_S
-        while (fd := _try_lock(path)) is None:
+        while (taken := _try_lock(path)) is None:
             held = holder(path)
             if held is not None or time.monotonic() > deadline:
                 raise LockHeldError(held or Holder(0, ""))
             time.sleep(0.005)
-        self._fd = fd
+        self._fd, self.refused = taken
+        process = own_identity()
+        written = _Written(process.pid, socket, process, not self.refused)
+        os.fchmod(self._fd, 0o600)
         os.ftruncate(self._fd, 0)
-        os.pwrite(self._fd, msgspec.json.encode({"pid": os.getpid(), "socket": socket}), 0)
+        os.pwrite(self._fd, msgspec.json.encode(written), 0)
+
+    @property
+    def notices(self) -> list[Notice]:
+        """That nothing but its text makes the file a lock, for people."""
+        if not self.refused:
+            return []
+        text = f"Files cannot be locked in {self._path.parent} ({self.refused}): "
+        return [warning(f"{text}a lock file names this process in place of that.")]
 
     def release(self) -> None:
         """Gives the lock back and removes its file."""
@@ -72,32 +131,94 @@ class RunLock:
         os.close(self._fd)
 
 
-def _try_lock(path: Path) -> int | None:
-    """The open, locked file; None where somebody has it or removed it meanwhile."""
-    fd = os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
+def _try_lock(path: Path) -> tuple[int, str] | None:
+    """The open file, now this process's, and why it is not locked; None where it is not to be had.
+
+    A file that nobody wrote into is its maker's: where nothing can be locked, that decides.
+    """
     try:
-        fcntl.flock(fd, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        if path.stat().st_ino == os.fstat(fd).st_ino:
-            return fd
-    except OSError:
-        pass
+        fd, is_new = os.open(path, os.O_RDWR | os.O_CLOEXEC), False
+    except FileNotFoundError:
+        try:
+            fd = os.open(path, os.O_RDWR | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o600)
+        except FileExistsError:
+            return None
+        is_new = True
+    refused = _flock(fd, fcntl.LOCK_EX)
+    if refused is not None:
+        written = None if is_new else _read(fd)
+        is_stale = written is not None and written.is_stale
+        if not refused and _is_at(path, fd) and (written is None or written.flocked or is_stale):
+            return fd, ""
+        if refused and is_new:
+            return fd, refused
+        if refused and is_stale:
+            _take_away(path, fd)
     os.close(fd)
     return None
+
+
+def _flock(fd: int, operation: int) -> str | None:
+    """Locks a file: empty once it is, None while somebody else has it, else why it cannot be."""
+    try:
+        fcntl.flock(fd, operation | fcntl.LOCK_NB)
+    except OSError as error:
+        return None if error.errno in _HELD else error.strerror or str(error)
+    return ""
+
+
+def _is_at(path: Path, fd: int) -> bool:
+    try:
+        return path.stat().st_ino == os.fstat(fd).st_ino
+    except OSError:
+        return False
+
+
+def _take_away(path: Path, fd: int) -> None:
+    """Removes the file of a process that is gone, unless another one took it meanwhile."""
+    aside = path.with_name(f"{path.name}.{os.getpid()}")
+    with contextlib.suppress(FileNotFoundError):
+        path.rename(aside)
+        if not _is_at(aside, fd):
+            with contextlib.suppress(OSError):
+                path.hardlink_to(aside)
+        aside.unlink()
+
+
+def _read(fd: int) -> _Written | None:
+    try:
+        return msgspec.json.decode(os.pread(fd, 4096, 0), type=_Written)
+    except (msgspec.DecodeError, UnicodeDecodeError):
+        return None
 
 
 def holder(path: Path) -> Holder | None:
     """Who holds the lock at this path; None where nobody does."""
     try:
-        fd = os.open(path, os.O_RDONLY | os.O_CLOEXEC)
+        fd = _open_to_ask(path)
     except OSError:
         return None
     try:
-        fcntl.flock(fd, fcntl.LOCK_SH | fcntl.LOCK_NB)
-    except OSError:
-        try:
-            return msgspec.json.decode(os.pread(fd, 4096, 0), type=Holder)
-        except (msgspec.DecodeError, UnicodeDecodeError):
-            return Holder(0, "")
+        refused = _flock(fd, fcntl.LOCK_SH)
+        written = _read(fd)
     finally:
         os.close(fd)
-    return None
+    if refused is None:
+        return Holder(written.pid, written.socket) if written else Holder(0, "")
+    if not refused and (written is None or written.flocked):
+        return None
+    if written is None:
+        return Holder(0, "", is_certain=False)
+    return None if written.is_stale else written.holder
+
+
+def _open_to_ask(path: Path) -> int:
+    """Opened for writing, which NFS wants for a lock, where that is allowed."""
+    try:
+        return os.open(path, os.O_RDWR | os.O_CLOEXEC)
+    except PermissionError:
+        return os.open(path, os.O_RDONLY | os.O_CLOEXEC)
+    except OSError as error:
+        if error.errno != errno.EROFS:
+            raise
+        return os.open(path, os.O_RDONLY | os.O_CLOEXEC)

@@ -5,9 +5,9 @@ from __future__ import annotations
 import json
 import logging
 import os
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from tui_eval.own_folders import home_folder
 from tui_eval.types import ClientConfig
 
 if TYPE_CHECKING:
@@ -31,7 +31,7 @@ def resolve_client_configs(config: ClientConfig) -> list[ClientConfig]:
 
 def load_prime_config() -> dict[str, Any]:
     """What Prime's command line keeps in `~/.prime/config.json`; empty where it is not there."""
-    file = Path.home() / ".prime" / "config.json"
+    file = home_folder() / ".prime" / "config.json"
     try:
         found = json.loads(file.read_text(encoding="utf-8-sig")) if file.exists() else {}
     except (OSError, ValueError) as error:

@@ -5,13 +5,13 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import json
-import os
 import signal
 import sys
 from collections.abc import Mapping
 from typing import Any
 
 from tui_eval.errors import Fault
+from tui_eval.processes import signal_group
 from tui_eval.runs.summary_json import refused_object
 
 _GONE_WITHIN_S = 2.0
@@ -50,8 +50,7 @@ async def ask_engine(
         return _fault(f"the engine ended with {process.returncode} before it answered")
     finally:
         # It leads its own session, and people's code may have started more in it.
-        with contextlib.suppress(ProcessLookupError, PermissionError):
-            os.killpg(process.pid, signal.SIGKILL)
+        signal_group(process.pid, signal.SIGKILL)
         # A loop that ends with its pipes open has them closed by the garbage collector, too late.
         with contextlib.suppress(TimeoutError):
             await asyncio.wait_for(process.communicate(), _GONE_WITHIN_S)

@@ -127,7 +127,14 @@ def outputs_fault(plan: RunPlan) -> list[Fault]:
     if not why:
         return []
     what = f"the run cannot be written here: {why}"
-    return [Fault(str(root), what, "Name another folder with -o")]
+    return [Fault(str(root), what, elsewhere(plan))]
+
+
+def elsewhere(plan: RunPlan) -> str:
+    """What to do where the directory of a run cannot be written."""
+    if plan.save:
+        return "Name another folder with -o"
+    return "Set TUI_EVAL_STATE_DIR to a folder that you can write to, or name one with -s -o"
 
 
 def _unwritable(folder: Path) -> str:

@@ -26,7 +26,7 @@ from tui_eval.engine.preparing.examples import Examples, pass_threshold
 from tui_eval.engine.preparing.opening import environment_of
 from tui_eval.engine.preparing.overriding import FLAG as REPLACED
 from tui_eval.engine.preparing.overriding import override_notices
-from tui_eval.engine.preparing.preflight import preflight
+from tui_eval.engine.preparing.preflight import elsewhere, preflight
 from tui_eval.engine.preparing.prepared import Prepared
 from tui_eval.engine.preparing.until_faults import until_faults
 from tui_eval.engine.resuming.choosing_run import plan_before, run_to_resume
@@ -163,12 +163,14 @@ def prepare(
     try:
         prepared = Prepared(plan, env, run, lock, examples, run_started(plan, env, run, examples))
         prepared.sampling_args = {**env.sampling_args, **plan.sampling_args}
-        prepared.notices = notices
+        prepared.notices = [*notices, *lock.notices]
         prepared.code = code
         prepared.again = again
         lay_out(prepared, goes_on=before is not None, keep_errors=keep_errors or is_spent)
         if is_spent and any(event.error for event in prepared.done):
-            notices.append(warning("The budget is spent, so errored rollouts stay as they are"))
+            prepared.notices.append(
+                warning("The budget is spent, so errored rollouts stay as they are")
+            )
     except BaseException:
         lock.release()
         if before is None:
@@ -201,7 +203,7 @@ def lay_out(prepared: Prepared, *, goes_on: bool, keep_errors: bool) -> None:
 
 
 def make_directory(
-    plan: RunPlan, run: RunDir | None, socket: str, hint: str = "Name another folder with -o"
+    plan: RunPlan, run: RunDir | None, socket: str, hint: str = ""
 ) -> tuple[RunDir, RunLock]:
     """Makes the run's directory, where it is not there, and takes its lock.
 
@@ -209,7 +211,7 @@ def make_directory(
         run: Where; None for a new one under the outputs folder or the state directory. An unsaved
             run that the plan wants saved is moved.
         socket: Path at which the engine listens; empty where it does not.
-        hint: What to do where the directory cannot be written.
+        hint: What to do where the directory cannot be written, if it is not as usual.
 
     Raises:
         RefusedError: Somebody else writes the run, or it cannot be written.
@@ -230,7 +232,7 @@ def make_directory(
         raise RefusedError([error.held.fault(run.path)]) from None
     except OSError as error:
         what = f"the run cannot be written here: {error.strerror}"
-        raise RefusedError([Fault(str(run.path), what, hint)]) from None
+        raise RefusedError([Fault(str(run.path), what, hint or elsewhere(plan))]) from None
     return RunDir(run.path.resolve()), lock
 
 

@@ -45,7 +45,7 @@ class EngineProcess:
         socket_path, log = folder / f"{name}.sock", folder / f"{name}.log"
         sock = bind_socket(str(socket_path))
         try:
-            with open(log, "w+b") as out, tempfile.TemporaryFile() as asked:
+            with open(log, "w+b") as out, tempfile.TemporaryFile(dir=folder) as asked:
                 asked.write(json.dumps(request).encode())
                 asked.seek(0)
                 process = subprocess.Popen(
@@ -107,8 +107,12 @@ class EngineProcess:
         self._end_session()
 
     def _end_session(self) -> None:
-        with contextlib.suppress(ProcessLookupError, PermissionError):
+        try:
             os.killpg(self._process.pid, signal.SIGKILL)
+        except ProcessLookupError:
+            pass
+        except PermissionError:  # see `signal_group`
+            self._process.kill()
 
     def last_output(self, lines: int = 12) -> str:
         """The end of what the engine printed before its run had a log."""

@@ -10,6 +10,7 @@ import msgspec
 
 from tui_eval.commands import Command, Detach, Subscribe, decode_command
 from tui_eval.engine.seam.hub import Hub
+from tui_eval.engine.seam.sockets import Loopback, admits
 from tui_eval.event_frames import HEADER_BYTES, encode_events, frame
 from tui_eval.events import (
     Event,
@@ -130,15 +131,20 @@ async def listen(
     hub: Hub,
     obey: Callable[[Command], None],
     vanished: Callable[[], None],
+    loopback: Loopback | None = None,
 ) -> asyncio.Server:
     """Takes connections on a socket that already listens.
 
     Args:
         obey: Called with every command that is not about the connection itself.
         vanished: Called when the last listener is gone and has not detached.
+        loopback: What is said at first, where the socket is a port.
     """
 
     async def serve(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        if not await admits(loopback, reader, writer):
+            writer.close()
+            return
         listener = Listener(writer.transport)
         hub.join(listener)
         try:
@@ -157,6 +163,8 @@ async def listen(
         if not listener.detached and not hub.listeners:
             vanished()
 
+    if loopback is not None:
+        return await asyncio.start_server(serve, sock=sock)
     return await asyncio.start_unix_server(serve, sock=sock)
 
 

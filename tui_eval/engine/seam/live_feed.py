@@ -12,6 +12,7 @@ from typing import Any
 
 from tui_eval.commands import Command, encode_command
 from tui_eval.engine.seam.launcher import EngineProcess
+from tui_eval.engine.seam.sockets import connect
 from tui_eval.event_frames import HEADER_BYTES, decode_events, frame
 from tui_eval.events import (
     OUT_OF_BUDGET,
@@ -69,7 +70,7 @@ class LiveFeed:
             if self._request is not None:
                 path = await asyncio.to_thread(self._launch, self._request)
             assert path is not None, "either a request or a socket path"
-            reader, self._writer = await asyncio.open_unix_connection(path, limit=1 << 22)
+            reader, self._writer = await connect(path)
         except OSError as error:
             what = f"no engine answers at {path}" if path else "no engine could be started"
             self._ended = True

@@ -1,18 +1,50 @@
-"""Unix sockets that only this user can reach, at paths short enough for every system."""
+"""Sockets that only this user can reach: Unix sockets, or loopback ports that want a token.
+
+A Unix socket's path must be short enough for every system. Where a file system takes none (many
+that clusters and containers mount do not), a port on 127.0.0.1 stands for it. Everybody on the
+machine can connect to that, so a file of mode 0600 at the socket's path has what both sides say
+before anything else: the listener knows its user, and the user knows that it is the engine.
+"""
 
 from __future__ import annotations
 
+import asyncio
 import contextlib
+import errno
+import hmac
 import os
+import secrets
 import socket
 import stat
-import tempfile
 import time
 from pathlib import Path
+from typing import NamedTuple
+
+from tui_eval.errors import Notice, warning
+from tui_eval.own_folders import private_folder, temporary_folder
 
 LONGEST_PATH = 100
 NEW_S = 60.0
 """A socket on which nobody listens yet is younger."""
+
+SAYS_TOKEN_WITHIN_S = 5.0
+READ_AHEAD_BYTES = 1 << 22
+_TOKEN_BYTES = 64
+
+
+class Loopback(NamedTuple):
+    """What a file says that stands for a Unix socket.
+
+    Args:
+        token: What who connects says first.
+        answer: What the listener says then, and nobody else can.
+        why: Why there is no Unix socket.
+    """
+
+    port: int
+    token: str
+    answer: str
+    why: str
 
 
 def socket_folder() -> Path:
@@ -24,38 +56,117 @@ def socket_folder() -> Path:
     runtime = os.environ.get("XDG_RUNTIME_DIR", "")
     if runtime and len(runtime) + len("/tui-eval/") + 20 <= LONGEST_PATH:
         with contextlib.suppress(OSError):  # after `su` it is another user's
-            return _private(Path(runtime) / "tui-eval")
-    temporary = Path("/tmp") if Path("/tmp").is_dir() else Path(tempfile.gettempdir())
-    return _private(temporary / f"tui-eval-{os.getuid()}")
-
-
-def _private(folder: Path) -> Path:
-    folder.mkdir(mode=0o700, exist_ok=True)
-    status = folder.lstat()
-    if status.st_uid != os.getuid() or not stat.S_ISDIR(status.st_mode):
-        raise PermissionError(f"{folder} belongs to somebody else, or is a link")
-    if status.st_mode & 0o077:
-        folder.chmod(0o700)
-    return folder
+            return private_folder(Path(runtime) / "tui-eval")
+    return temporary_folder()
 
 
 def bind_socket(path: str) -> socket.socket:
-    """A listening Unix socket at a path that only this user may use.
+    """A listening socket that only this user may use, to be found at a path.
 
     Raises:
-        OSError: The path is too long or cannot be created.
+        OSError: Neither a socket nor a file can be made there.
     """
     sock = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
     before = os.umask(0o177)
     try:
         sock.bind(path)
-    except OSError:
+    except OSError as error:
         sock.close()
-        raise
+        if error.errno == errno.EADDRINUSE:
+            raise
+        return _bind_loopback(path, error.strerror or str(error))
     finally:
         os.umask(before)
     sock.listen(16)
     return sock
+
+
+def _bind_loopback(path: str, why: str) -> socket.socket:
+    sock = socket.create_server(("127.0.0.1", 0), backlog=16)
+    half = _TOKEN_BYTES // 2
+    port, token, answer = sock.getsockname()[1], secrets.token_hex(half), secrets.token_hex(half)
+    try:
+        fd = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o600)
+        with os.fdopen(fd, "w") as file:
+            file.write(f"{port} {token} {answer} {why}")
+    except OSError:
+        sock.close()
+        raise
+    return sock
+
+
+def read_loopback(path: str | Path) -> Loopback | None:
+    """The port that stands for the Unix socket at a path; None where the socket itself is there.
+
+    Raises:
+        OSError: Nothing that this user made is there.
+    """
+    status = os.lstat(path)
+    if not stat.S_ISREG(status.st_mode):
+        return None
+    if status.st_uid != os.getuid():
+        raise PermissionError(f"{path} belongs to somebody else")
+    try:
+        port, token, answer, why = Path(path).read_text("utf-8").split(" ", 3)
+        return Loopback(int(port), token, answer, why)
+    except ValueError:
+        raise ConnectionRefusedError(f"{path} names no port") from None
+
+
+def loopback_of(sock: socket.socket, path: str) -> Loopback | None:
+    """What is to be said on a listening socket; None on a Unix socket.
+
+    Raises:
+        OSError: See `read_loopback`.
+    """
+    return None if sock.family == socket.AF_UNIX else read_loopback(path)
+
+
+def told_of(loopback: Loopback | None) -> list[Notice]:
+    """That an engine listens on a port, for people."""
+    if loopback is None:
+        return []
+    text = f"Unix sockets are refused here ({loopback.why}): the screen reaches the engine on "
+    return [warning(f"{text}127.0.0.1:{loopback.port}, with a token.")]
+
+
+async def connect(path: str) -> tuple[asyncio.StreamReader, asyncio.StreamWriter]:
+    """A connection to who listens at a path.
+
+    Raises:
+        OSError: Nobody does, or it is not who made the file there.
+    """
+    loopback = read_loopback(path)
+    if loopback is None:
+        return await asyncio.open_unix_connection(path, limit=READ_AHEAD_BYTES)
+    reader, writer = await asyncio.open_connection(
+        "127.0.0.1", loopback.port, limit=READ_AHEAD_BYTES
+    )
+    writer.write(loopback.token.encode())
+    if not await _is_said(reader, loopback.answer):
+        writer.close()
+        raise ConnectionRefusedError(f"who listens on port {loopback.port} is no engine of {path}")
+    return reader, writer
+
+
+async def admits(
+    loopback: Loopback | None, reader: asyncio.StreamReader, writer: asyncio.StreamWriter
+) -> bool:
+    """Whether who connected may: on a port, who says the token first."""
+    if loopback is None:
+        return True
+    if not await _is_said(reader, loopback.token):
+        return False
+    writer.write(loopback.answer.encode())
+    return True
+
+
+async def _is_said(reader: asyncio.StreamReader, words: str) -> bool:
+    try:
+        said = await asyncio.wait_for(reader.readexactly(len(words)), SAYS_TOKEN_WITHIN_S)
+    except (asyncio.IncompleteReadError, TimeoutError, OSError):
+        return False
+    return hmac.compare_digest(said, words.encode())
 
 
 def remove_dead(folder: Path) -> None:
@@ -68,10 +179,11 @@ def remove_dead(folder: Path) -> None:
 
 
 def _is_dead(path: Path) -> bool:
-    with socket.socket(socket.AF_UNIX, socket.SOCK_STREAM) as sock:
-        sock.setblocking(False)
+    loopback = read_loopback(path)
+    with socket.socket(socket.AF_INET if loopback else socket.AF_UNIX) as sock:
+        sock.setblocking(loopback is not None)
         try:
-            sock.connect(str(path))
+            sock.connect(("127.0.0.1", loopback.port) if loopback else str(path))
         except ConnectionRefusedError:
             return True
         except OSError:  # too many are waiting there

@@ -35,7 +35,7 @@ from tui_eval.engine.preparing.prepare import client_config, key_of, prepare
 from tui_eval.engine.replicas import Replicas
 from tui_eval.engine.seam.hub import Hub
 from tui_eval.engine.seam.listener import listen
-from tui_eval.engine.seam.sockets import bind_socket, socket_folder
+from tui_eval.engine.seam.sockets import bind_socket, loopback_of, socket_folder
 from tui_eval.engine.session import Session
 from tui_eval.engine.shared_clients import SharedClients
 from tui_eval.engine.suites.at_work import lock_suite
@@ -313,7 +313,13 @@ class Suite:
                 prepared.lock.release()
                 raise
             self._working[one.place] = session
-            server = await listen(sock, hub, partial(self._obey_at, session), lambda: None)
+            server = await listen(
+                sock,
+                hub,
+                partial(self._obey_at, session),
+                lambda: None,
+                loopback_of(sock, path),
+            )
             if self._stopped:
                 session.stop()
             if not self._gate.is_open:

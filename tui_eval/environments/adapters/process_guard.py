@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import asyncio
-import os
 import signal
 import subprocess
 import sys
 import threading
 import time
+
+from tui_eval.processes import signal_group
 
 ENDS_WITHIN_S = 1.0
 
@@ -21,10 +22,14 @@ for line in sys.stdin:
     group = int(line)
     groups.add(group) if group > 0 else groups.discard(-group)
 for group in groups:
-    try:
-        os.killpg(group, signal.SIGKILL)
-    except OSError:
-        pass
+    for kill in (os.killpg, os.kill):
+        try:
+            kill(group, signal.SIGKILL)
+            break
+        except PermissionError:
+            continue
+        except OSError:
+            break
 """
 
 
@@ -70,14 +75,6 @@ def _started() -> subprocess.Popen[str]:
         start_new_session=True,
         text=True,
     )
-
-
-def signal_group(group: int, number: int) -> None:
-    """Sends a signal to a process group; nothing where there is none any more."""
-    try:
-        os.killpg(group, number)
-    except (ProcessLookupError, PermissionError):
-        pass
 
 
 async def terminate_group(

@@ -8,7 +8,7 @@ from pathlib import Path
 
 def shown_path(path: Path) -> str:
     """A path with `~` for the home folder."""
-    text, own = str(path), str(Path.home())
+    text, own = str(path), os.path.expanduser("~")  # noqa: PTH111  as below
     return "~" + text[len(own) :] if text == own or text.startswith(own + os.sep) else text
 
 

@@ -1,0 +1,131 @@
+"""Where files cannot be locked a run has one writer all the same, and everybody sees which."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+from pathlib import Path
+
+import pytest
+from program import Program, wait_until
+from taken_away import FLOCK_ON_WRITABLE_ONLY, HELD, NO_FLOCK
+
+from tui_eval.runs.lock import Holder, LockHeldError, RunLock, holder
+
+RUN = ("held", "-m", "demo", "-n", "2", "-r", "1", "-s")
+
+
+def locked(program: Program) -> tuple[Path, dict[str, object]]:
+    """The lock of the run that is held, once one rollout is on disk."""
+    wait_until(lambda: program.runs() and program.only_run().rows, "one rollout is over")
+    lock = program.only_run().path / "lock"
+    return lock, json.loads(lock.read_text())
+
+
+def test_a_run_goes_on_with_a_lock_file_and_another_one_is_refused(program: Program) -> None:
+    program.environment("held", HELD)
+    program.happens_at_start(NO_FLOCK)
+    first = program.start(*RUN)
+    lock, written = locked(program)
+    pid = written["pid"]
+    assert isinstance(pid, int)
+    process = written["process"]
+    assert isinstance(process, dict)
+    assert process["host"] and process["boot"] and process["started"]
+    assert lock.stat().st_mode & 0o777 == 0o600
+    assert holder(lock) == Holder(pid, str(written["socket"]))
+
+    second = program.run("held", "--resume", str(lock.parent))
+    assert second.code == 2
+    assert f"process {pid} is writing this run. Join it: tui-eval open" in second.err
+
+    os.kill(pid, signal.SIGKILL)
+    killed = program.finish(first)
+    assert killed.code == 1
+    warned = [line for line in killed.err.splitlines() if "cannot be locked" in line]
+    assert len(warned) == 1 and "Function not implemented" in warned[0]
+    (program.folder / "go").touch()
+    again = program.run("held", "--resume", str(lock.parent))
+    assert again.code == 0, again
+    assert program.only_run().places() == [(0, 0), (1, 0)]
+    assert not lock.exists()
+
+
+def test_the_lock_of_a_killed_engine_is_taken_over_where_nobody_removed_it(
+    program: Program, tmp_path: Path
+) -> None:
+    program.environment("held", HELD)
+    program.happens_at_start(NO_FLOCK)
+    first = program.start(*RUN)
+    lock, written = locked(program)
+    text = lock.read_text()
+    os.kill(int(str(written["pid"])), signal.SIGKILL)
+    program.finish(first)
+    lock.write_text(text)
+    assert holder(lock) is None
+    (program.folder / "go").touch()
+    again = program.run("held", "--resume", str(lock.parent))
+    assert again.code == 0, again
+    assert [path.name for path in lock.parent.glob("lock*")] == []
+
+
+def test_the_lock_of_another_machine_says_what_to_remove(program: Program) -> None:
+    program.environment("held", HELD)
+    (program.folder / "go").touch()
+    assert program.run(*RUN).code == 0
+    run = program.only_run()
+    lock = run.path / "lock"
+    record = {
+        **{"pid": 4242, "socket": "/run/x.sock", "flocked": False},
+        "process": {"pid": 4242, "host": "node-17", "boot": "b", "space": "", "started": "9"},
+    }
+    lock.write_text(json.dumps(record))
+    for source in ("", NO_FLOCK):
+        program.happens_at_start(source)
+        refused = program.run("held", "--resume", str(run.path))
+        assert refused.code == 2, refused
+        said = "process 4242 on node-17 is writing this run, or has ended without a word."
+        assert f"{said} Once it has ended: rm {lock}" in refused.err
+    lock.unlink()
+    assert program.run("held", "--resume", str(run.path)).code == 0
+
+
+def test_a_run_is_held_where_only_writable_files_can_be_locked(program: Program) -> None:
+    program.environment("held", HELD)
+    program.happens_at_start(FLOCK_ON_WRITABLE_ONLY)
+    first = program.start(*RUN)
+    lock, written = locked(program)
+    second = program.run("held", "--resume", str(lock.parent))
+    assert (second.code, f"process {written['pid']} is writing" in second.err) == (2, True)
+    (program.folder / "go").touch()
+    done = program.finish(first)
+    assert (done.code, "cannot be locked" in done.err) == (0, False)
+
+
+@pytest.mark.parametrize(
+    ("changed", "is_held"),
+    [
+        ({}, True),
+        ({"started": "1"}, False),
+        ({"boot": "an earlier one"}, False),
+        ({"host": "elsewhere"}, True),
+        ({"space": "of a container"}, True),
+    ],
+)
+def test_a_file_holds_as_long_as_its_process_is_there(
+    tmp_path: Path, changed: dict[str, str], is_held: bool
+) -> None:
+    path = tmp_path / "lock"
+    lock = RunLock(path, "mine")
+    written = json.loads(path.read_text())
+    lock.release()
+    path.write_text(
+        json.dumps({**written, "flocked": False, "process": {**written["process"], **changed}})
+    )
+    assert (holder(path) is not None) == is_held
+    if is_held:
+        with pytest.raises(LockHeldError):
+            RunLock(path, "")
+    else:
+        RunLock(path, "").release()

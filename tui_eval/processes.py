@@ -1,0 +1,110 @@
+"""Processes: which one this is among all of all machines, and signals to those it started."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import socket
+import subprocess
+from dataclasses import dataclass
+from functools import cache
+from pathlib import Path
+from typing import Literal
+
+_ENDED = "ended"
+
+
+@dataclass(frozen=True, slots=True)
+class ProcessIdentity:
+    """A process, told apart from those that have its number on another machine or later.
+
+    Args:
+        host: Name of the machine.
+        boot: Id of the time since the machine was started; empty where it tells none.
+        space: The numbers' namespace, which differs between containers of one machine.
+        started: When the process began, in whatever its system counts.
+    """
+
+    pid: int
+    host: str = ""
+    boot: str = ""
+    space: str = ""
+    started: str = ""
+
+    def status(self) -> Literal["running", "gone", "elsewhere"]:
+        """Whether the process is there; `elsewhere` where it cannot be seen from here."""
+        here = own_identity()
+        if self.host != here.host:
+            return "elsewhere"
+        if self.boot != here.boot:
+            return "gone"  # the machine was started again since
+        if self.space != here.space:
+            return "elsewhere"
+        try:
+            os.kill(self.pid, 0)
+        except ProcessLookupError:
+            return "gone"
+        except PermissionError:  # another user's
+            pass
+        now = _started(self.pid)
+        return "running" if not now or now == self.started else "gone"
+
+
+def own_identity() -> ProcessIdentity:
+    """This process."""
+    return _identity(os.getpid())
+
+
+@cache
+def _identity(pid: int) -> ProcessIdentity:
+    return ProcessIdentity(
+        pid,
+        socket.gethostname(),
+        _text(Path("/proc/sys/kernel/random/boot_id")),
+        _link(Path("/proc/self/ns/pid")),
+        _started(pid),
+    )
+
+
+def _started(pid: int) -> str:
+    """When a process began; empty where that is not known, `ended` where nobody waited for it."""
+    stat = _text(Path(f"/proc/{pid}/stat"))
+    if stat:
+        state, *fields = stat[stat.rindex(")") + 2 :].split()
+        return _ENDED if state in "ZX" else fields[18]
+    ps = ["ps", "-o", "stat=,lstart=", "-p", str(pid)]
+    try:
+        told = subprocess.run(ps, capture_output=True, text=True, check=False).stdout.strip()
+    except OSError:
+        return ""
+    state, _, began = told.partition(" ")
+    return _ENDED if state.startswith("Z") else began.strip()
+
+
+def signal_group(group: int, number: int) -> None:
+    """Sends a signal to a process group; nothing where there is none any more.
+
+    Where the system lets nobody signal a group (some sandboxes; macOS where one of it is a
+    zombie), its leader gets the signal.
+    """
+    try:
+        os.killpg(group, number)
+    except ProcessLookupError:
+        pass
+    except PermissionError:
+        with contextlib.suppress(OSError):
+            os.kill(group, number)
+
+
+def _text(path: Path) -> str:
+    try:
+        return path.read_text("utf-8", "replace").strip()
+    except OSError:
+        return ""
+
+
+def _link(path: Path) -> str:
+    try:
+        return str(path.readlink())
+    except OSError:
+        return ""
