@@ -4,9 +4,16 @@ from __future__ import annotations
 
 import sys
 
+NOT_ON_WINDOWS = (
+    "error: tui-eval does not run on Windows itself, but in WSL, Windows' own Linux: run "
+    "`wsl --install` once, then install and start tui-eval in there"
+)
+
 
 def main() -> None:
     """Runs the command line and exits with its code; 130 where a signal ends it."""
+    if sys.platform == "win32":
+        sys.exit(NOT_ON_WINDOWS)
     from tui_eval.cli.interrupting import interrupt_on_signals
 
     try:
