@@ -28,7 +28,7 @@ class Clock:
     def __init__(self, monkeypatch: pytest.MonkeyPatch) -> None:
         self.now = 1000.0
         monkeypatch.setattr(time, "monotonic", lambda: self.now)
-        monkeypatch.setattr(time, "time", lambda: self.now)
+        monkeypatch.setattr("tui_eval.clock.now", lambda: self.now)
 
 
 @pytest.fixture

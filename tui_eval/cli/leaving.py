@@ -8,6 +8,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from tui_eval import clock
 from tui_eval.cli.interrupting import interrupt_on_signals
 
 if TYPE_CHECKING:
@@ -102,7 +103,7 @@ def _leave_run(
         return state.end.exit_code if state.end else 130
     run = RunDir(Path(state.run.path))
     if run.lock.exists():
-        close_for_the_dead(run, RunFinished(0, time.time(), "interrupted", 130))
+        close_for_the_dead(run, RunFinished(0, clock.now(), "interrupted", 130))
     run = kept(run) if save else run
     code = _report(run, state, abbreviated=abbreviated)
     at_end(run)
@@ -148,7 +149,7 @@ def leave_suite(
     from tui_eval.runs.layout import RunDir, is_unsaved
 
     if suite.end is None:
-        suite.end = RunFinished(0, time.time(), "interrupted", code if code and code > 0 else 130)
+        suite.end = RunFinished(0, clock.now(), "interrupted", code if code and code > 0 else 130)
     for _, notice in suite.notices:
         complain(notice)
     for one in suite.evaluations:

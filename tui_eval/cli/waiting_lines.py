@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import time
 
+from tui_eval import clock
 from tui_eval.printable import one_line
 from tui_eval.tui.look.figures import plural
 
@@ -39,7 +40,7 @@ class WaitingLines:
             return None
         self._said, self._said_at = (sleeping, again_at), now
         self._pause = min(2 * self._pause, EVERY_AT_MOST_S)
-        seconds = again_at - time.time()
+        seconds = again_at - clock.now()
         again = f"in {seconds:.0f}s" if seconds >= 0.5 else "now"
         return (
             f"Waiting to try again: {plural(sleeping, 'rollout')}; "

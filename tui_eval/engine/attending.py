@@ -7,6 +7,7 @@ import gc
 import time
 from typing import Protocol
 
+from tui_eval import clock
 from tui_eval.commands import Command
 from tui_eval.engine.heartbeat import Heartbeat
 from tui_eval.engine.preparing.prepared import Prepared
@@ -50,7 +51,7 @@ async def attend(session: Session, hub: Hub, prepared: Prepared) -> RunFinished:
     """Works a session through and tells its heartbeat."""
     plan = prepared.plan
     for notice in prepared.notices:
-        hub.tell(Noticed(0, time.time(), notice.level, notice.text))
+        hub.tell(Noticed(0, clock.now(), notice.level, notice.text))
     url, tells_status = plan.heartbeat_url or "", plan.heartbeat_status
     async with Heartbeat(url, prepared, tells_status=tells_status) as heartbeat:
         hub.hear = heartbeat.hear

@@ -10,6 +10,7 @@ from collections import deque
 from collections.abc import Coroutine
 from typing import TYPE_CHECKING, Any
 
+from tui_eval import clock
 from tui_eval.engine.cancelling import CANCELLED, EndedByCancelling, give_up
 from tui_eval.engine.error_log import log_errors
 from tui_eval.engine.groups import Groups, Member
@@ -182,7 +183,7 @@ class Rollouts:
         watch.example_id = values["example_id"]
         watch.cancel()
         assert watch.cancelled is not None, "it was cancelled just now"
-        state = broken_state(values, watch.cancelled, time.time())
+        state = broken_state(values, watch.cancelled, clock.now())
         return self.finish(watch, give_up(state, watch))
 
     async def _generate(self, watch: RolloutWatch, client: AnyClient) -> State:
@@ -198,7 +199,7 @@ class Rollouts:
         if state is None:
             assert watch.cancelled is not None, "nothing else ends the block early"
             values = self._work.examples.input(watch.row)
-            state = broken_state(values, watch.cancelled, time.time())
+            state = broken_state(values, watch.cancelled, clock.now())
         return state if watch.cancelled is None else give_up(state, watch)
 
     def _runs_again(self, watch: RolloutWatch, state: State, tries: int = 0) -> bool:
@@ -229,7 +230,7 @@ class Rollouts:
         work = self._work
         values, args = work.examples.input(watch.row), dict(work.sampling_args)
         watch.example_id = values["example_id"]
-        begun, state = time.time(), None
+        begun, state = clock.now(), None
         with Deadline(work.timeout) as watch.deadline:
             state = await lead(work.env, values, client, work.model, args, work.goes_on)
         state, watch.state = state or watch.state, None  # they would hold each other alive
@@ -315,7 +316,7 @@ class Rollouts:
             log.debug("%s: reward %s, timing %s", watch, row["reward"], row["timing"])
         event = read_row(1, offset, memoryview(line))
         assert isinstance(event, RolloutFinished), "a row of ours is one"
-        event.at, event.row, event.number = time.time(), watch.row, watch.number
+        event.at, event.row, event.number = clock.now(), watch.row, watch.number
         self._writer.remember(event)
         self._hub.finished(event)
         if event.error is not None and watch.cancelled is None:
@@ -330,7 +331,7 @@ class Rollouts:
         try:
             row = build_row(state, number=number, attempt=attempt, columns=work.columns)
         except Exception as error:
-            broken = broken_state(work.examples.input(watch.row), error, time.time())
+            broken = broken_state(work.examples.input(watch.row), error, clock.now())
             row = build_row(broken, number=number, attempt=attempt)
         work.seen.look(state)
         if watch.output is not None:

@@ -8,6 +8,7 @@ import time
 from collections.abc import Callable, Iterable
 from pathlib import Path
 
+from tui_eval import clock
 from tui_eval.engine.seam.hub import Hub
 from tui_eval.events import EngineSampled
 
@@ -37,7 +38,7 @@ async def sample_engine(
             told_at, ticks = finished, 0
             figures = (time.process_time(), lag * 1000, private_mb(), finished)
             for one in (hub, *others()):
-                one.tell(EngineSampled(0, time.time(), *figures))
+                one.tell(EngineSampled(0, clock.now(), *figures))
             lag = 0.0
 
 

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import asyncio
 import logging
-import time
 from collections.abc import Callable, Coroutine
 from typing import Any
 
+from tui_eval import clock
 from tui_eval.commands import Command, Pause, Resume, Stop
 from tui_eval.engine.columns_seen import ColumnsSeen
 from tui_eval.engine.host import Host
@@ -97,7 +97,7 @@ class Session:
     def _steer(self, command: Command) -> None:
         if self._steering is None:
             text = "No rollout is worked on yet, or none any more: nothing was done."
-            self._hub.tell(CommandAnswered(0, time.time(), text, False))
+            self._hub.tell(CommandAnswered(0, clock.now(), text, False))
         else:
             self._steering.obey(command)
 
@@ -251,7 +251,7 @@ class Session:
             self._warn(f"a teardown handler raised {type(error).__name__}: {error}; see engine.log")
 
     def _warn(self, text: str) -> None:
-        self._hub.tell(Noticed(0, time.time(), "warning", text))
+        self._hub.tell(Noticed(0, clock.now(), "warning", text))
 
     def _limits(self) -> Limits:
         plan, count = self._plan, len(self._replicas)
@@ -327,7 +327,7 @@ class Session:
         return self._metadata.now()
 
     def _ending(self) -> RunFinished:
-        state, now = self._hub.state, time.time()
+        state, now = self._hub.state, clock.now()
         code = 3 if state.errored else 0
         if self._failure:
             return RunFinished(0, now, "failed", 1, self._failure)

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import asyncio
-import time
 from collections.abc import Callable
 from dataclasses import dataclass
 
+from tui_eval import clock
 from tui_eval.commands import Cancel, Command, MoveLimit, Rerun, SaveNow
 from tui_eval.config.changes import change
 from tui_eval.config.plan import plan_to_toml
@@ -62,7 +62,7 @@ class Steering:
             self._parts.schedule.start(self._save(), Held())
 
     def _answer(self, text: str, done: bool = True) -> None:
-        self._hub.tell(CommandAnswered(0, time.time(), text, done))
+        self._hub.tell(CommandAnswered(0, clock.now(), text, done))
 
     def _cancel(self, row: int) -> None:
         schedule, rollouts = self._parts.schedule, self._parts.rollouts
@@ -105,7 +105,7 @@ class Steering:
         if before == limit:
             return
         self._parts.limits.move(limit)
-        self._hub.tell(LimitMoved(0, time.time(), limit, before))
+        self._hub.tell(LimitMoved(0, clock.now(), limit, before))
         plan, run = self._parts.prepared.plan, self._parts.prepared.run
         plan.changes.append(change("max_concurrent", before, limit))
         try:

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 from msgspec.structs import replace
 
+from tui_eval import clock
 from tui_eval.config.secret_values import masked
 from tui_eval.engine.limiting.deadline import Deadline
 from tui_eval.engine.limiting.gate import Gate
@@ -257,7 +258,7 @@ class RolloutWatch:
         name, ms, error = record["name"], record["ms"], record["error"]
         traceback, output = record.get("traceback", ""), record.get("output", "")
         done = ToolFinished(
-            0, time.time(), self.row, record["id"], name, ms, error, result, traceback, output
+            0, clock.now(), self.row, record["id"], name, ms, error, result, traceback, output
         )
         self._tools_done.append(done)
         if self._hub.is_watched(self.row):
@@ -286,7 +287,7 @@ class RolloutWatch:
 
     def sleeps_for(self, seconds: float, note: str) -> None:
         """Notes why the rollout sleeps from now on, and until when."""
-        self.note, self.again_at = note, time.time() + seconds
+        self.note, self.again_at = note, clock.now() + seconds
 
     def slept(self) -> None:
         """Notes that its time is over, and that it waits for its slot again."""
@@ -325,7 +326,7 @@ class RolloutWatch:
 
     def _added(self, first: int, first_step: int) -> MessagesAdded:
         added = [message_dict(message) for message in self.messages[first:]]
-        at, steps = time.time(), [{**step} for step in self._steps[first_step:]]
+        at, steps = clock.now(), [{**step} for step in self._steps[first_step:]]
         return MessagesAdded(
             0, at, self.row, self.attempt, first, self.prompt_length, added, first_step, steps
         )

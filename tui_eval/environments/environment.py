@@ -11,6 +11,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
+from tui_eval.clock import now
 from tui_eval.environments import teardowns
 from tui_eval.environments.answering_models import AnsweringModels
 from tui_eval.environments.author_logs import heed_variable
@@ -220,7 +221,7 @@ class Environment(HasExamples, Ending, Evaluating, DirectRollouts, ABC):
             stop_condition=None,
             final_env_response=None,
             timing={
-                "start_time": time.time(),
+                "start_time": now(),
                 "generation_ms": 0.0,
                 "scoring_ms": 0.0,
                 "total_ms": 0.0,
@@ -266,7 +267,7 @@ class Environment(HasExamples, Ending, Evaluating, DirectRollouts, ABC):
         observer = state.observer
         observer.staged(Stage.MODEL)
         ended = await observer.model_call(model, sampling_args, tools)
-        started, clock = time.time(), CallClock()
+        started, clock = now(), CallClock()
         CLOCK.set(clock)
         one = state["client"] if client is None else self._client_cache.resolve(client)
         try:

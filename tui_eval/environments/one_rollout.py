@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import asyncio
-import time
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any, TypeAlias
 
+from tui_eval import clock
 from tui_eval.errors import InfraError, must_propagate
 from tui_eval.events import Stage
 from tui_eval.observer import CURRENT
@@ -31,7 +31,7 @@ async def lead(
     goes_on: GoesOn = must_propagate,
 ) -> State:
     """Leads a model through one example; the state has an error where the environment raised."""
-    begun = time.time()
+    begun = clock.now()
     try:
         given: Any = await env.rollout(values, client, model, sampling_args)
         if isinstance(given, State):
@@ -54,7 +54,7 @@ def broken_state(values: RolloutInput, error: BaseException, begun: float) -> St
     Args:
         begun: When it began, in unix seconds.
     """
-    passed = (time.time() - begun) * 1000
+    passed = (clock.now() - begun) * 1000
     return State(
         input=values,
         error=error,

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 from textual.screen import Screen
 
+from tui_eval import clock
 from tui_eval.errors import Fault
 from tui_eval.fold.run_state import RunState
 from tui_eval.shipped import shipped
@@ -60,7 +61,7 @@ class TuiEvalApp(HouseApp[Leave]):
         feed: Feed,
         *,
         open_feed: OpenFeed = lambda path, socket: Silence(),
-        now: Callable[[], float] = time.time,
+        now: Callable[[], float] = clock.now,
         saved: bool = True,
         form: Screen[dict[str, Any] | None] | None = None,
         begin: Callable[[dict[str, Any]], None] = lambda request: None,

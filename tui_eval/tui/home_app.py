@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import asyncio
-import time
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from textual.screen import Screen
 
+from tui_eval import clock
 from tui_eval.shipped import shipped
 from tui_eval.tui.app import TICK_S, TuiEvalApp, load_numbers
 from tui_eval.tui.commands.keymap import key_for
@@ -59,7 +59,7 @@ class HomeApp(TuiEvalApp):
         desk: HomeDesk,
         *,
         open_feed: OpenFeed = lambda path, socket: Silence(),
-        now: Callable[[], float] = time.time,
+        now: Callable[[], float] = clock.now,
         compare: CompareScreen | None = None,
         configure: ConfigureScreen | None = None,
         start: Callable[[dict[str, Any]], Feed] = lambda request: Silence(),

@@ -6,6 +6,7 @@ import time
 from collections.abc import Callable
 from typing import TYPE_CHECKING
 
+from tui_eval import clock
 from tui_eval.fold.run_state import RunState
 from tui_eval.tui.rollouts.following import Follower
 from tui_eval.tui.transcript.reader import Reader
@@ -59,7 +60,7 @@ async def begin(feed: Feed, state: RunState) -> bool:
         from tui_eval.events import RunFinished
 
         text = f"this run cannot be read: {error}"
-        state.apply(RunFinished(0, time.time(), "failed", 1, text))
+        state.apply(RunFinished(0, clock.now(), "failed", 1, text))
         return False
     return True
 

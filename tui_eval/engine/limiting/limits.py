@@ -12,13 +12,13 @@ from __future__ import annotations
 
 import asyncio
 import math
-import time
 from collections import Counter
 from collections.abc import AsyncIterator, Callable, Sequence
 from contextlib import AsyncExitStack, asynccontextmanager
 from dataclasses import dataclass
 from typing import NamedTuple
 
+from tui_eval import clock
 from tui_eval.engine.limiting.adaptive import Concurrency
 from tui_eval.engine.limiting.slots import Slots, lent
 from tui_eval.events import ConcurrencyMoved
@@ -320,7 +320,7 @@ class Limits:
         for place, one in enumerate(self._endpoints):
             limit, most = (int(n) if n < math.inf else 0 for n in (one.limit, one.most))
             refused = self._refused[place]
-            self._tell(ConcurrencyMoved(0, time.time(), place, limit, most, refused))
+            self._tell(ConcurrencyMoved(0, clock.now(), place, limit, most, refused))
 
     def tell_last(self) -> None:
         """The same, for the last time."""

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import shutil
-import time
 from collections.abc import Iterable
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
+from tui_eval import clock
 from tui_eval.clients.credentials import credentials_of
 from tui_eval.config.changes import change_faults
 from tui_eval.config.composing import ACCEPT
@@ -245,7 +245,7 @@ def run_started(plan: RunPlan, env: Environment, run: RunDir, examples: Examples
     threshold = pass_threshold(env)
     return RunStarted(
         seq=0,
-        at=time.time(),
+        at=clock.now(),
         path=str(run.path),
         env_id=plan.env_id,
         model=plan.model,

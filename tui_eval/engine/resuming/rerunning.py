@@ -19,9 +19,9 @@ if it had not finished.
 from __future__ import annotations
 
 import asyncio
-import time
 from collections.abc import Sequence
 
+from tui_eval import clock
 from tui_eval.engine.limiting.spending import tokens_of_row
 from tui_eval.engine.preparing.prepared import Prepared
 from tui_eval.engine.resuming.resume import repair_run, saved_member
@@ -129,5 +129,5 @@ class Rerunning:
             self._hub.state.apply(event)
         for event in repaired.rerun:
             self._rollouts.spent[event.row] = tokens_of_row(event)
-        self._hub.tell(RowsTakenBack(0, time.time(), repaired.rerun))
+        self._hub.tell(RowsTakenBack(0, clock.now(), repaired.rerun))
         self._hub.flush()

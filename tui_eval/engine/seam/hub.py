@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 
 from msgspec.structs import replace
 
+from tui_eval import clock
 from tui_eval.event_frames import encode_events, frame
 from tui_eval.events import (
     PROTOCOL,
@@ -137,7 +138,7 @@ class Hub:
     def join(self, listener: Listener) -> None:
         """Takes a listener in: it hears what the disk does not have, then all that comes."""
         self.flush()
-        now = time.time()
+        now = clock.now()
         events: list[Event] = [Hello(self._seq, PROTOCOL, self.path, self.pid)]
         events += self.story()
         if self.state.run is not None:
@@ -176,7 +177,7 @@ class Hub:
         if self._timer is not None:
             self._timer.cancel()
             self._timer = None
-        now = time.time()
+        now = clock.now()
         facts, self._facts = self._facts, []
         staged: list[RolloutStaged] = [watch.staged_event(now) for watch in self._touched.values()]
         self._touched.clear()
@@ -198,7 +199,7 @@ class Hub:
         """Tells that the gate opened or closed."""
         self.flush()
         self.gate_open = is_open
-        self.tell(self._gate_moved(time.time()))
+        self.tell(self._gate_moved(clock.now()))
 
     def _gate_moved(self, now: float) -> GateMoved:
         self._told_in_flight = self._in_flight()

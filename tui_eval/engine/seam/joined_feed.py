@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import asyncio
-import time
 from collections import deque
 
+from tui_eval import clock
 from tui_eval.commands import Command
 from tui_eval.engine.seam.live_feed import LiveFeed
 from tui_eval.events import Event, Noticed, RunFinished
@@ -55,7 +55,7 @@ class JoinedFeed:
         self._feed = SavedFeed(self._run)
         self._has_told = True
         if holder(self._run.lock) is not None:
-            self._early.append(Noticed(0, time.time(), "warning", CANNOT_JOIN))
+            self._early.append(Noticed(0, clock.now(), "warning", CANNOT_JOIN))
         self._opening = asyncio.create_task(self._feed.start())
 
     def drain(self, most: int = 5000) -> list[Event]:

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import asyncio
 import signal
-import time
 from collections import deque
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
+from tui_eval import clock
 from tui_eval.commands import Command, encode_command
 from tui_eval.engine.seam.launcher import EngineProcess
 from tui_eval.engine.seam.sockets import connect
@@ -74,7 +74,7 @@ class LiveFeed:
         except OSError as error:
             what = f"no engine answers at {path}" if path else "no engine could be started"
             self._ended = True
-            self._events.append(RunFinished(0, time.time(), "failed", 1, f"{what}: {error}"))
+            self._events.append(RunFinished(0, clock.now(), "failed", 1, f"{what}: {error}"))
             return
         self.live = True
         self._reading = asyncio.create_task(self._read(reader))
@@ -124,7 +124,7 @@ class LiveFeed:
 
     def _unexpected_end(self) -> list[Event]:
         """The connection ended and no event said why: the engine was killed or crashed."""
-        now = time.time()
+        now = clock.now()
         code = self._exit_code
         stopped = self.engine is not None and self.engine.stopping
         told = read_metadata(self._run) if self._run is not None else {}
@@ -197,7 +197,7 @@ class LiveFeed:
                 self._take(event)
         for run in self.runs:
             if run.lock.exists():
-                close_for_the_dead(run, RunFinished(0, time.time(), "interrupted", 130))
+                close_for_the_dead(run, RunFinished(0, clock.now(), "interrupted", 130))
 
 
 def end_words(code: int | None) -> str:

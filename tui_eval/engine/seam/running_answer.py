@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import re
-import time
 from collections.abc import Iterator
 
+from tui_eval import clock
 from tui_eval.events import TextAdded
 
 LONGEST_HELD = 4096
@@ -52,4 +52,4 @@ class RunningAnswer:
             yield self._event(kind, 0, "".join(texts))
 
     def _event(self, kind: str, first: int, text: str) -> TextAdded:
-        return TextAdded(0, time.time(), self._row, self._call, kind, first, text)
+        return TextAdded(0, clock.now(), self._row, self._call, kind, first, text)

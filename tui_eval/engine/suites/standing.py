@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import asyncio
-import time
 from collections.abc import Mapping
 from typing import Any
 
 from msgspec.structs import replace
 
+from tui_eval import clock
 from tui_eval.config.plan import RunPlan
 from tui_eval.engine.seam.hub import Hub
 from tui_eval.events import EvaluationMoved, ListedEvaluation, RunFinished, RunStarted
@@ -51,7 +51,7 @@ class Standing:
         """
         self.last = replace(
             self.last,
-            at=time.time(),
+            at=clock.now(),
             status="running",
             path=run.path,
             socket=socket,
@@ -119,7 +119,7 @@ class Standing:
         return max(tokens, self.hub.state.tokens), max(cost, self.hub.state.cost or 0.0)
 
     def _told(self, status: str, text: str) -> EvaluationMoved:
-        now, socket = time.time(), self.last.socket if self.exit_code is None else ""
+        now, socket = clock.now(), self.last.socket if self.exit_code is None else ""
         state = self.hub.state if self.hub is not None else None
         if state is None or state.run is None:
             self.last = replace(self.last, at=now, status=status, text=text, socket=socket)

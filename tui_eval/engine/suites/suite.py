@@ -6,7 +6,6 @@ import asyncio
 import logging
 import math
 import os
-import time
 import uuid
 from contextlib import suppress
 from functools import partial
@@ -14,6 +13,7 @@ from pathlib import Path
 
 from msgspec.structs import replace
 
+from tui_eval import clock
 from tui_eval.commands import Cancel, Command, MoveLimit, Pause, Rerun, Resume, SaveNow, Stop
 from tui_eval.config.command_line import words_to_go_on
 from tui_eval.config.options import BUDGETS, BY_NAME
@@ -115,7 +115,7 @@ class Suite:
         words, is_edited = words_to_go_on(request.raw), request.text is not None
         budgets = [BY_NAME[name].flags[0] for name in BUDGETS if request.raw.get(name)]
         self._started = SuiteStarted(
-            0, time.time(), path, listed, self._phases.each, words, budgets, is_edited
+            0, clock.now(), path, listed, self._phases.each, words, budgets, is_edited
         )
         hub.redact, hub.path, hub.story = self._redact, path, self._story
         print_to_logs(self._redact)
@@ -124,7 +124,7 @@ class Suite:
     def _story(self) -> list[Event]:
         if self._job is None:
             return []
-        gate = GateMoved(0, time.time(), self._hub.gate_open, 0)
+        gate = GateMoved(0, clock.now(), self._hub.gate_open, 0)
         return [self._started, *self._moved(), gate]
 
     def _moved(self) -> list[Event]:
@@ -158,10 +158,10 @@ class Suite:
             for session in self._working.values():
                 session.obey(command)
             many = f"{len(self._working):,} evaluations are" if self._working else "Nothing is"
-            self._hub.tell(CommandAnswered(0, time.time(), f"{many} being saved now."))
+            self._hub.tell(CommandAnswered(0, clock.now(), f"{many} being saved now."))
         elif isinstance(command, (Cancel, Rerun)):
             text = "A suite has no rollouts of its own: ask one of its evaluations."
-            self._hub.tell(CommandAnswered(0, time.time(), text, False))
+            self._hub.tell(CommandAnswered(0, clock.now(), text, False))
         elif isinstance(command, (Pause, Resume)):
             opens = isinstance(command, Resume)
             if opens != self._gate.is_open:
@@ -207,7 +207,7 @@ class Suite:
             elif one.exit_code is None:
                 one.plan.max_concurrent = limit
         self._started = replace(self._started, max_concurrent=limit)
-        self._hub.tell(LimitMoved(0, time.time(), limit, before))
+        self._hub.tell(LimitMoved(0, clock.now(), limit, before))
 
     def last_words(self) -> int:
         """See `Job.last_words`."""
@@ -369,7 +369,7 @@ class Suite:
                 one.count(*spent_on_disk(planned.plan, planned.run))
 
     def _notice(self, level: str, text: str) -> None:
-        self._hub.tell(Noticed(0, time.time(), level, text))
+        self._hub.tell(Noticed(0, clock.now(), level, text))
 
     async def _tell_often(self) -> None:
         while True:
@@ -379,7 +379,7 @@ class Suite:
                     self._hub.tell(self._evaluations[place].moved())
 
     def _ending(self) -> RunFinished:
-        now, every = time.time(), self._evaluations
+        now, every = clock.now(), self._evaluations
         codes = [one.exit_code for one in every if one.exit_code is not None]
         if len(codes) < len(every):
             codes.append(4 if self._budget.spent and not self._stopped else 130)
