@@ -17,7 +17,10 @@ REQUESTS = {
         {"message": "who?", "requestedSchema": {"type": "object", "properties": {}}},
     ),
 }
-tools = ["plain", *REQUESTS]
+UNREADABLE: dict[str, Any] = {"error": {"code": -32700, "message": "Parse error"}, "id": None}
+tools = ["plain", "late", "release", "unreadable", *REQUESTS]
+late: list[int] = []
+"""Ids of calls that are answered when `release` is called."""
 
 
 def say(**message: Any) -> None:
@@ -82,6 +85,20 @@ def answer(method: str, given: dict[str, Any]) -> dict[str, Any]:
     return NOT_THERE
 
 
+def answer_out_of_turn(number: int, given: dict[str, Any]) -> bool:
+    """Whether a call gets no answer now that has its id."""
+    if given.get("name") == "late":
+        late.append(number)
+    elif given.get("name") == "unreadable":
+        say(**({"error": UNREADABLE["error"]} if KIND == "leaves out the id" else UNREADABLE))
+    else:
+        if given.get("name") == "release":
+            for one in late:
+                say(id=one, result={"content": [{"type": "text", "text": "at last"}]})
+        return False
+    return True
+
+
 def flood() -> None:
     while True:
         sys.stderr.write("x" * 5000 + "\n")
@@ -100,7 +117,7 @@ def main() -> None:
         asked = json.loads(line)
         if KIND == "garbage":
             print("<html>no such page</html>", flush=True)
-        elif "id" in asked:
+        elif "id" in asked and not answer_out_of_turn(asked["id"], asked.get("params") or {}):
             say(id=asked["id"], **answer(asked["method"], asked.get("params") or {}))
 
 

@@ -17,6 +17,9 @@ from servers import LoopbackServer
 import tui_eval as vf
 from tui_eval.environments.adapters.mcp_env import MCPServerError, MCPToolError
 
+BREAK_OFF = ["hold", "large", "environment"]
+"""Tools whose streamed answer ends, breaks, or could be asked for again by the id of an event."""
+
 
 class SessionServer(LoopbackServer):
     """Speaks MCP over HTTP with JSON responses; `forget` makes it refuse the sessions of before."""
@@ -60,11 +63,28 @@ class SessionServer(LoopbackServer):
             while self.met < self.meeting:
                 await asyncio.sleep(0.01)
             call["params"]["name"] = "pid"
+        if (call.get("params") or {}).get("name") in BREAK_OFF:
+            return await self._break_off(request, call["params"]["name"])
         response = self._response(call)
+        if (call.get("params") or {}).get("name") == "request":
+            message = {"code": -32700, "message": "Parse error"}
+            response = {"jsonrpc": "2.0", "id": None, "error": message}
         if self.in_events:
             text = f"event: message\ndata: {json.dumps(response)}\n\n"
             return web.Response(text=text, content_type="text/event-stream", headers=headers)
         return web.json_response(response, headers=headers)
+
+    async def _break_off(self, request: web.Request, tool: str) -> web.StreamResponse:
+        """Begins to stream an answer, and ends amid it."""
+        stream = web.StreamResponse(headers={"Content-Type": "text/event-stream"})
+        await stream.prepare(request)
+        if tool == "environment":
+            await stream.write(b"id: 7\nretry: 10\ndata:\n\n")
+        await stream.write(b'event: message\ndata: {"jsonrpc": "2.0",')
+        if tool == "large":
+            assert request.transport is not None
+            request.transport.abort()
+        return stream
 
     def _knows(self, request: web.Request) -> bool:
         return request.headers.get("Mcp-Session-Id") in self.sessions
@@ -175,3 +195,33 @@ async def test_a_server_that_never_ends_a_session_is_left(server: SessionServer)
     server.ends_sessions = False
     env = await environment(server)
     await asyncio.wait_for(env.cleanup(), 30)
+
+
+@pytest.mark.parametrize("in_events", [False, True])
+async def test_a_call_that_the_server_cannot_read_fails_alone(
+    server: SessionServer, in_events: bool
+) -> None:
+    server.in_events = in_events
+    env = await environment(server)
+    begun = server.begun
+    other = asyncio.create_task(content(env, "sleep", seconds=0.2))
+    # Version 1 of the SDK drops such an event, and the stream ends after it.
+    with pytest.raises(MCPToolError, match=r"Parse error|broke off"):
+        await asyncio.wait_for(content(env, "request"), 20)
+    assert await other == str(os.getpid())
+    assert server.begun == begun
+    await env.cleanup()
+
+
+async def test_a_streamed_answer_that_breaks_off_is_an_error_of_its_call(
+    server: SessionServer,
+) -> None:
+    env = await environment(server)
+    begun = server.begun
+    other = asyncio.create_task(content(env, "sleep", seconds=0.5))
+    for tool in BREAK_OFF:
+        with pytest.raises(MCPToolError, match=r"without a response|broke off|exhausted"):
+            await asyncio.wait_for(content(env, tool), 20)
+    assert await other == str(os.getpid())
+    assert server.begun == begun
+    await env.cleanup()

@@ -112,3 +112,26 @@ def test_arguments_that_a_server_could_not_read_are_refused(
         deep = [deep]
     with pytest.raises(MCPToolError, match="cannot be sent: recursion limit"):
         asyncio.run(asyncio.wait_for(content(env, "plain", deep=deep), 20))
+
+
+@pytest.mark.parametrize("kind", ["well", "leaves out the id"])
+def test_a_call_that_the_server_cannot_read_fails_and_no_other(
+    served: Callable[..., vf.MCPEnv], kind: str
+) -> None:
+    env = served(kind)
+
+    async def calls() -> list[Any]:
+        late = [asyncio.create_task(content(env, "late")) for _ in range(3)]
+        unreadable = [asyncio.create_task(content(env, "unreadable")) for _ in range(2)]
+        assert await content(env, "plain") == "done"  # so the errors have come by now
+        assert not any(one.done() for one in (*late, *unreadable))
+        assert await content(env, "release") == "done"
+        return await asyncio.gather(*late, *unreadable, return_exceptions=True)
+
+    *late, first, second = asyncio.run(asyncio.wait_for(calls(), 20))
+    assert late == ["at last"] * 3
+    for failed in (first, second):
+        assert isinstance(failed, MCPToolError)
+        assert "the server could not read the call: Parse error" in str(failed)
+    with pytest.raises(MCPToolError, match="could not read the call"):
+        asyncio.run(asyncio.wait_for(content(env, "unreadable"), 20))

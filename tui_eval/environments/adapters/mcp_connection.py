@@ -14,6 +14,7 @@ from pydantic import ValidationError
 
 from tui_eval.environments.adapters import mcp_sdk
 from tui_eval.environments.adapters.mcp_process import PrintedLines
+from tui_eval.environments.adapters.mcp_requests import Requests
 from tui_eval.environments.adapters.mcp_sdk import MCPServerConfig, MCPToolError
 from tui_eval.environments.adapters.process_guard import ProcessGuard
 from tui_eval.errors import InfraError
@@ -230,6 +231,7 @@ class _Held:
         self._config = config
         self._guard = guard
         self.has_answered = False
+        self._requests = Requests()
         self._opened: asyncio.Future[Any] = asyncio.get_running_loop().create_future()
         self._closing = asyncio.Event()
         self.task = asyncio.create_task(self._hold())
@@ -244,21 +246,8 @@ class _Held:
         return await asyncio.shield(self._opened)
 
     async def finish(self, request: Coroutine[Any, Any, Result]) -> Result:
-        """What a request brings while the connection is there.
-
-        Raises:
-            ConnectionError: The connection ended before.
-            Exception: Whatever the request raises.
-        """
-        pending = asyncio.ensure_future(request)
-        try:
-            # A session whose transport broke may leave its caller waiting for ever.
-            await asyncio.wait((pending, self.task), return_when=asyncio.FIRST_COMPLETED)
-            if pending.done():
-                return pending.result()
-        finally:
-            pending.cancel()
-        raise ConnectionError("the connection broke")
+        """What a request brings while the connection is there; raises as `Requests.finish`."""
+        return await self._requests.finish(request, self.task)
 
     def end(self) -> None:
         """Closes the connection, or gives up opening it."""
@@ -282,7 +271,9 @@ class _Held:
     async def _open_and_wait(self, printed: PrintedLines) -> None:
         async with contextlib.AsyncExitStack() as stack:
             async with asyncio.timeout(self._config.start_timeout):
-                opening = mcp_sdk.open_session(self._config, printed, self._guard)
+                opening = mcp_sdk.open_session(
+                    self._config, printed, self._guard, self._requests.fail_unreadable
+                )
                 session = await stack.enter_async_context(opening)
             printed.file.close()
             self._opened.set_result(session)

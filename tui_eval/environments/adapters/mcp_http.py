@@ -7,6 +7,8 @@ the connection that all calls share.
 from __future__ import annotations
 
 import json
+import re
+from collections.abc import AsyncIterator
 from typing import Any
 
 PATIENCE_S = 30.0
@@ -15,6 +17,10 @@ SILENCE_S = 300.0
 """How long a server may say nothing in the answer to a call."""
 _LAST_S = 2.0
 """How long the request that ends a session may take: servers that hang are left so."""
+_LAST_EVENT = "last-event-id"
+_EVENTS = {"content-type": "text/event-stream"}
+_EVENT_ID = re.compile(rb"[\r\n]id:")
+_NULL_ID = re.compile(rb'"id"\s*:\s*null')
 _NOT_FOUND = 404
 """That a server does not know the session any more; both versions take it for that."""
 
@@ -43,28 +49,117 @@ def _client_class(httpx: Any) -> Any:
             if request.method == "DELETE":
                 last = dict.fromkeys(("connect", "read", "write", "pool"), _LAST_S)
                 request.extensions = {**request.extensions, "timeout": last}
-            if request.method != "POST":
-                return await super().send(request, **options)
+            if request.method == "POST":
+                return await self._send_call(request, **options)
+            if _LAST_EVENT in request.headers and not _is_new(httpx):
+                return await self._send_resuming(request, **options)
+            return await super().send(request, **options)
+
+        async def _send_call(self, request: Any, **options: Any) -> Any:
             try:
                 response = await super().send(request, **options)
-                is_refused = response.status_code >= 400 and response.status_code != _NOT_FOUND
-                if is_refused or "json" in response.headers.get("content-type", ""):
+                if _is_refused(response) or "json" in response.headers.get("content-type", ""):
                     await response.aread()
             except httpx.HTTPError as error:
-                return _failed(httpx, request, f"it failed: {type(error).__name__}: {error}")
-            if is_refused and not _is_new(httpx):
-                why = f"the server refused it with {response.status_code}: {response.text[:200]}"
-                return _failed(httpx, request, why)
-            return response
+                return _failed(httpx, request, f"it failed: {_text(error)}")
+            return _mended(httpx, request, response)
+
+        async def _send_resuming(self, request: Any, **options: Any) -> Any:
+            """Asks for the rest of an answer; what keeps it away is an error of the call."""
+            try:
+                response = await super().send(request, **options)
+                why = "" if response.is_success else f"status {response.status_code}"
+            except httpx.HTTPError as error:
+                why = _text(error)
+            if not why:
+                return response
+            # The SDK writes the call's own id in the place of this one.
+            content = _broken_off("broken off", why)
+            return httpx.Response(200, headers=_EVENTS, content=content, request=request)
 
     return Client
 
 
+def _mended(httpx: Any, request: Any, response: Any) -> Any:
+    """The response to a call, or its error where the SDK would not get through it."""
+    kind, is_old = response.headers.get("content-type", ""), not _is_new(httpx)
+    if "json" in kind and (why := _unreadable_call(response.content)):
+        return _failed(httpx, request, why)
+    if is_old and _is_refused(response):
+        why = f"the server refused it with {response.status_code}: {response.text[:200]}"
+        return _failed(httpx, request, why)
+    if is_old and "event-stream" in kind:
+        response.stream = _stream_class(httpx)(response.stream, _id_of(request))
+    return response
+
+
+def _is_refused(response: Any) -> bool:
+    return bool(response.status_code >= 400 and response.status_code != _NOT_FOUND)
+
+
+def _stream_class(httpx: Any) -> Any:
+    class WholeAnswer(httpx.AsyncByteStream):  # type: ignore[misc]
+        """An answer in events, in which an error follows what breaks off before its end.
+
+        Not where its events have ids: the SDK asks for the rest by the last of them.
+        """
+
+        def __init__(self, stream: Any, id: int | str | None) -> None:
+            self._stream = stream
+            self._id = id
+
+        async def __aiter__(self) -> AsyncIterator[bytes]:
+            has_ids, end, why = False, b"\n", "the stream ended without a response"
+            try:
+                async for block in self._stream:
+                    has_ids = has_ids or _EVENT_ID.search(end + block) is not None
+                    end = (end + block)[-3:]
+                    yield block
+            except httpx.HTTPError as error:
+                why = _text(error)
+            if self._id is not None and not has_ids:
+                yield _broken_off(self._id, why)
+
+        async def aclose(self) -> None:
+            await self._stream.aclose()
+
+    return WholeAnswer
+
+
+def _unreadable_call(content: bytes) -> str:
+    """What a server says of a call that it could not read, and so does not know the id of."""
+    if not _NULL_ID.search(content):
+        return ""
+    try:
+        answer = json.loads(content)
+        return str(answer["error"]["message"]) if answer.get("id") is None else ""
+    except (ValueError, RecursionError, AttributeError, KeyError, TypeError):
+        return ""
+
+
 def _failed(httpx: Any, request: Any, why: str) -> Any:
     """A response in the place of none: the error of the call that was asked."""
-    asked = json.loads(request.content).get("id")
+    asked = _id_of(request)
     if asked is None:
         return httpx.Response(202, request=request)
+    return httpx.Response(200, json=_error(asked, why), request=request)
+
+
+def _broken_off(id: int | str, why: str) -> bytes:
+    """The event that ends an answer, after what may be half a one."""
+    error = _error(id, f"its answer broke off: {why}")
+    return f"\n\nevent: message\ndata: {json.dumps(error)}\n\n".encode()
+
+
+def _error(id: int | str, why: str) -> dict[str, Any]:
     error = {"code": -32700, "message": why.rstrip(": ")}
-    content = {"jsonrpc": "2.0", "id": asked, "error": error}
-    return httpx.Response(200, json=content, request=request)
+    return {"jsonrpc": "2.0", "id": id, "error": error}
+
+
+def _id_of(request: Any) -> int | str | None:
+    asked: int | str | None = json.loads(request.content).get("id")
+    return asked
+
+
+def _text(error: Exception) -> str:
+    return f"{type(error).__name__}: {error}".rstrip(": ")

@@ -5,12 +5,15 @@ from __future__ import annotations
 import json
 import logging
 import re
+from collections.abc import Callable
 from typing import Any
 
 from pydantic import ValidationError
 
 logger = logging.getLogger(__name__)
 
+_NO_ID = "none"
+"""Stands in an error that has no id: version 1 cannot read such a one."""
 _ID = re.compile(r'"id"\s*:\s*(\d+)')
 
 
@@ -86,11 +89,16 @@ class MendedMessages:
     Args:
         name: What the log calls the server.
         stream: As a transport gives it.
+        on_unreadable: Takes what the server says of a request that it cannot read: such an error
+            has no id.
     """
 
-    def __init__(self, name: str, stream: Any) -> None:
+    def __init__(
+        self, name: str, stream: Any, on_unreadable: Callable[[str], None] | None = None
+    ) -> None:
         self._name = name
         self._stream = stream
+        self._on_unreadable = on_unreadable
 
     def __getattr__(self, name: str) -> Any:
         return getattr(self._stream, name)
@@ -114,17 +122,24 @@ class MendedMessages:
 
     def _mended(self, item: Any) -> Any:
         if isinstance(item, ValidationError):
-            given = item.errors()[0]["input"]
-            line = given.encode("utf-8", "replace") if isinstance(given, str) else given
-            return (read_message(line) if isinstance(line, bytes) else None) or item
+            item = _read_anew(item.errors()[0]["input"]) or item
         content = _content(item)
         if getattr(content, "method", None) == "notifications/tools/list_changed":
             logger.warning("MCP server %r changed its tools; the first ones stay", self._name)
-        if hasattr(content, "error") and content.id is None:
-            logger.warning(
-                "MCP server %r cannot read a call: %s", self._name, content.error.message
-            )
+        if hasattr(content, "error") and content.id in (None, _NO_ID):
+            said = content.error.message
+            logger.warning("MCP server %r cannot read a call: %s", self._name, said)
+            if self._on_unreadable is not None:
+                self._on_unreadable(said)
         return _with_schema_types(item)
+
+
+def _read_anew(given: Any) -> Any:
+    """The message of what version 1 could not read: of a line, or of what it holds."""
+    if isinstance(given, dict):
+        given = json.dumps(given)
+    line = given.encode("utf-8", "replace") if isinstance(given, str) else given
+    return read_message(line) if isinstance(line, bytes) else None
 
 
 def _content(item: Any) -> Any:
@@ -175,4 +190,6 @@ def _response_in(text: str) -> dict[str, Any] | None:
     except ValueError:
         return None
     is_response = isinstance(data, dict) and "method" not in data
+    if is_response and "error" in data and data.get("id") is None:
+        return {**data, "id": _NO_ID}
     return data if is_response and type(data.get("id")) in (int, str) else None

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import warnings
-from collections.abc import AsyncIterator, Coroutine, Mapping, Sequence
+from collections.abc import AsyncIterator, Callable, Coroutine, Mapping, Sequence
 from contextlib import AbstractAsyncContextManager, AsyncExitStack, asynccontextmanager
 from importlib import import_module
 from inspect import signature
@@ -113,18 +113,24 @@ def require_mcp() -> None:
 
 @asynccontextmanager
 async def open_session(
-    config: MCPServerConfig, printed: PrintedLines, guard: ProcessGuard
+    config: MCPServerConfig,
+    printed: PrintedLines,
+    guard: ProcessGuard,
+    on_unreadable: Callable[[str], None],
 ) -> AsyncIterator[Any]:
     """A connected session; to be entered and left in the same task.
 
     Args:
         printed: Takes what a started server prints beside messages.
         guard: Ends a started server where this process dies.
+        on_unreadable: Takes what the server says of a request that it cannot read; over HTTP
+            each has an answer of its own.
     """
     import mcp
 
     async with AsyncExitStack() as stack:
-        transport = _mended(config.name, _transport(config, printed, guard))
+        noted = None if config.speaks_http else on_unreadable
+        transport = _mended(config.name, _transport(config, printed, guard), noted)
         if hasattr(mcp, "Client"):
             yield await stack.enter_async_context(mcp.Client(transport))
             return
@@ -135,9 +141,13 @@ async def open_session(
 
 
 @asynccontextmanager
-async def _mended(name: str, transport: AbstractAsyncContextManager[Any]) -> AsyncIterator[Any]:
+async def _mended(
+    name: str,
+    transport: AbstractAsyncContextManager[Any],
+    on_unreadable: Callable[[str], None] | None,
+) -> AsyncIterator[Any]:
     async with transport as streams:
-        yield (MendedMessages(name, streams[0]), *streams[1:])
+        yield (MendedMessages(name, streams[0], on_unreadable), *streams[1:])
 
 
 def _transport(
