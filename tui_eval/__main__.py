@@ -18,6 +18,9 @@ def main() -> None:
 
     try:
         interrupt_on_signals()
+        from tui_eval.open_files import raise_limit
+
+        raise_limit()
         from tui_eval.cli.main import cli
         from tui_eval.cli.output import last_code, ready_streams
 

@@ -13,6 +13,7 @@ from functools import lru_cache
 from typing import TYPE_CHECKING, Any
 
 from tui_eval.errors import ErrorChain, JudgeError, ModelError, ScoringError
+from tui_eval.open_files import is_out_of_files
 
 if TYPE_CHECKING:
     from tui_eval.events import Stage
@@ -38,7 +39,7 @@ _OF_STAGE = {
 }
 """What failed where an exception of people's code came out at a stage; else the environment."""
 
-_MACHINE = frozenset((errno.EMFILE, errno.ENFILE, errno.ENOSPC, errno.EDQUOT))
+_MACHINE = frozenset((errno.ENOSPC, errno.EDQUOT))
 
 _NAMES = {
     "endpoint": (
@@ -72,7 +73,8 @@ def class_of(error: BaseException, stage: Stage | None = None) -> str:
         stage: What was going on when it was raised; None where nothing is known to have been.
     """
     links = ErrorChain(error).chain
-    if any(isinstance(link, OSError) and link.errno in _MACHINE for link in links):
+    is_full = any(isinstance(link, OSError) and link.errno in _MACHINE for link in links)
+    if is_full or is_out_of_files(error):
         return "engine"
     if isinstance(error, ScoringError) or stage == _SCORING:
         asked = any(isinstance(link, (JudgeError, ModelError)) for link in links)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import contextlib
 import errno
 import math
@@ -84,7 +85,7 @@ class Breaks(vf.ToolEnv):
         ("scoring", KeyError("x"), "scoring"),
         ("scoring", vf.JudgeError("x"), "judge"),
         ("setup", vf.SandboxError("x"), "sandbox"),
-        ("setup", OSError(errno.EMFILE, "Too many open files"), "engine"),
+        ("setup", OSError(errno.EDQUOT, "Disk quota exceeded"), "engine"),
         ("tool", OSError(errno.ENOSPC, "No space left on device"), "engine"),
     ],
 )
@@ -149,7 +150,7 @@ def test_a_time_out_has_the_class_of_what_was_going_on(
 
 
 class SpendsDescriptors(vf.SingleTurnEnv):
-    """Leaves none for the model call."""
+    """Leaves none for the first try of a model call."""
 
     async def setup_state(self, state: Any) -> Any:
         self.before = resource.getrlimit(resource.RLIMIT_NOFILE)
@@ -158,22 +159,22 @@ class SpendsDescriptors(vf.SingleTurnEnv):
         with contextlib.suppress(OSError):
             while True:
                 self.kept.append(os.open(os.devnull, os.O_RDONLY))
+        asyncio.get_running_loop().call_later(0.2, self.give_back)
 
-    @vf.cleanup
-    async def give_back(self, state: Any) -> None:
+    def give_back(self) -> None:
         resource.setrlimit(resource.RLIMIT_NOFILE, self.before)
         for one in self.kept:
             os.close(one)
 
 
-async def test_a_call_for_which_no_descriptor_is_left_is_the_machines(
+async def test_a_call_for_which_no_descriptor_is_left_waits_for_one(
     folder: Path, fault_server: FaultServer
 ) -> None:
     fault_server.script(CHAT, [TALKS])
     rubric = vf.Rubric(funcs=[lambda completion: 1.0])
     env = SpendsDescriptors(dataset=[{"question": "?"}], rubric=rubric)
     row = await row_of(env, fault_server)
-    assert (row["error"]["error"], row["error"]["class"]) == ("ModelError", "engine")
+    assert (row["error"], row["reward"], row["tui_eval"]["attempt"]) == (None, 1.0, 1)
 
 
 class OwnClientFails(vf.OpenAIChatCompletionsClient):

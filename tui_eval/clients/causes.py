@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from urllib.parse import urlsplit
 
 from tui_eval.clients.proxies import ProxyFound, proxy_found
+from tui_eval.open_files import OUT_OF_FILES, REASON
 
 _DEEPEST = 12
 _WANTS_PASSWORD = 407
@@ -44,7 +45,7 @@ _ERRNOS = {
     errno.ECONNABORTED: ("reset", "the connection was reset"),
     errno.ENETUNREACH: ("network", "the network cannot be reached"),
     errno.EHOSTUNREACH: ("network", "the host cannot be reached"),
-    errno.EMFILE: ("files", "too many files are open in this process (see `ulimit -n`)"),
+    **dict.fromkeys(OUT_OF_FILES, ("files", REASON)),
 }
 _TYPES = {
     "ClientConnectorDNSError": "gaierror",

@@ -17,6 +17,7 @@ from multidict import CIMultiDict
 from yarl import URL
 
 from tui_eval.clients.proxies import proxy_of
+from tui_eval.open_files import is_out_of_files
 from tui_eval.types import ClientConfig
 
 # Seconds that an idle connection is kept: less than the 5 s after which common servers hang up.
@@ -154,6 +155,8 @@ class HttpSession(httpx2.AsyncBaseTransport):
         try:
             return httpx2.create_ssl_context()
         except OSError as error:
+            if is_out_of_files(error):
+                raise
             names = [name for name in ("SSL_CERT_FILE", "SSL_CERT_DIR") if os.environ.get(name)]
             named = ", ".join(f"{name}={os.environ[name]}" for name in names)
             text = f"no certificates of {named or 'this machine'}: {error}"

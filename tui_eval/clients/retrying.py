@@ -21,6 +21,7 @@ from tui_eval.clients.quota import is_quota_spent
 from tui_eval.clients.retry_after import asked_wait
 from tui_eval.clients.secrets import Secrets
 from tui_eval.observer import CLOCK, SILENT, Observer
+from tui_eval.open_files import REASON, is_out_of_files
 from tui_eval.printable import one_line
 from tui_eval.types import ClientConfig
 
@@ -30,6 +31,8 @@ FIRST_WAIT = 0.5
 LONGEST_BACKOFF = 60.0
 NOT_TOLD_S = 0.25
 """Seconds; for a turn that comes sooner no slot is given back, and nobody is told."""
+STARVES_MOST = 4
+"""So often a request waits for a file that it may open, which is about ten seconds."""
 WORDS = 160
 """Characters of a server's own words in the reason for a wait."""
 _TRANSIENT_STATUSES = (408, 409, 429)
@@ -92,7 +95,7 @@ class _Request(Generic[Answer]):
         self._observer: Observer = getattr(state, "observer", SILENT)
         self._clock = CLOCK.get(None)
         self._sent_at = -math.inf  # before anything was refused
-        self._tries = self._faults = 0
+        self._tries = self._faults = self._starved = 0
         self._error: Exception | None = None
         self._wait = 0.0
         self._reason = ""
@@ -126,6 +129,9 @@ class _Request(Generic[Answer]):
         self._error = error
         if not is_transient(error):
             self._give_up()
+        if is_out_of_files(error):
+            self._starve()
+            return
         asked = asked_wait(headers_of(error), getattr(error, "body", None))
         self._reason = self._retries.secrets.hide(reason_of(error))
         self._is_paced = asked is not None
@@ -139,6 +145,19 @@ class _Request(Generic[Answer]):
             self._wait = _backoff(self._tries) if asked is None else asked
             if self._faults > self._retries.most:
                 self._give_up()
+
+    def _starve(self) -> None:
+        """No file could be opened: the endpoint has no part in it.
+
+        Raises:
+            Exception: The error, where none is closed for long. The rollout may be the one that
+                has them open; it gives them back as it ends, and runs again.
+        """
+        self._starved += 1
+        self._reason, self._is_paced = REASON, False
+        self._wait = _backoff(self._starved)
+        if self._starved > STARVES_MOST:
+            self._give_up()
 
     def _give_up(self) -> None:
         # The error's traceback leads here: one that is kept would hold itself alive.
@@ -179,14 +198,14 @@ def _backoff(tries: int) -> float:
 def is_transient(error: BaseException) -> bool:
     """Whether the same request may succeed later.
 
-    True for connections that could not be made or broke, statuses 408, 409, 429 and from 500 on,
-    and Anthropic's overload; False for a request that took longer than its time, a spent quota, a
-    wrong certificate, a port without TLS, a proxy that wants a password, and where the server
-    says `x-should-retry: false`.
+    True for connections that could not be made or broke, too many open files, statuses 408, 409,
+    429 and from 500 on, and Anthropic's overload; False for a request that took longer than its
+    time, a spent quota, a wrong certificate, a port without TLS, a proxy that wants a password,
+    and where the server says `x-should-retry: false`.
     """
     status = getattr(error, "status_code", None)
     if status is None:
-        return _is_transient_connection_fault(error)
+        return is_out_of_files(error) or _is_transient_connection_fault(error)
     if is_quota_spent(error):
         return False
     told = headers_of(error).get("x-should-retry")

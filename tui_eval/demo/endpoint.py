@@ -25,6 +25,7 @@ from tui_eval.demo.pace import latency
 from tui_eval.demo.policy.dialogue import Dialogue, Dice
 from tui_eval.demo.policy.player import answer
 from tui_eval.demo.repetition import Repetitions
+from tui_eval.open_files import raise_limit
 
 _LARGEST_BODY = 64 * 1024 * 1024
 _FIRST_CHUNK_AFTER = 0.3
@@ -168,6 +169,7 @@ def main() -> int:
     parser.add_argument("--seed", type=int, default=0, help="another seed, another player")
     parser.add_argument("--speed", type=float, default=1.0, help="1 believable, 0 no waiting")
     asked = parser.parse_args()
+    raise_limit()
     try:
         asyncio.run(serve(asked.port, asked.seed, asked.speed))
     except OSError as error:

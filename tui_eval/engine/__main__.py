@@ -42,6 +42,7 @@ from tui_eval.engine.suites.suite import Suite
 from tui_eval.engine.suites.survey import expand_several, survey
 from tui_eval.errors import Notice, RefusedError
 from tui_eval.events import Refused
+from tui_eval.open_files import raise_limit
 from tui_eval.runs.summary_json import VERSION, json_line
 from tui_eval.runs.unsaved import prune
 
@@ -210,6 +211,7 @@ def main() -> None:
     parser.add_argument("--env-dir-path", type=Path, default=Path("environments"))
     parser.add_argument("--no-alias", action="store_true")
     asked = parser.parse_args()
+    raise_limit()
     spare_loopback()
     if asked.describe is not None:
         sys.exit(_tell_environment(asked.describe, asked.env_dir_path, no_alias=asked.no_alias))

@@ -28,6 +28,7 @@ from tui_eval.errors import ErrorChain, RolloutTimeoutError
 from tui_eval.events import RolloutFinished, Stage
 from tui_eval.fold.transcript import from_row
 from tui_eval.observer import CURRENT
+from tui_eval.open_files import REASON, is_out_of_files
 from tui_eval.runs.formats.rows import read_row
 from tui_eval.runs.journal import Journal
 from tui_eval.runs.row import build_row, encode_row
@@ -42,6 +43,7 @@ if TYPE_CHECKING:
 log = logging.getLogger("tui_eval.rollout")
 
 LONGEST_BACKOFF_S = 60.0
+LONGEST_STARVING_S = 8.0
 
 
 class Rollouts:
@@ -194,6 +196,7 @@ class Rollouts:
                 await self._sleep(watch, state)
                 if self._work.out_of_budget():
                     break
+                watch.starved += is_out_of_files(fault_of(state))
                 watch.begin_attempt()
                 state = await self._attempt(watch, client)
         if state is None:
@@ -203,10 +206,14 @@ class Rollouts:
         return state if watch.cancelled is None else give_up(state, watch)
 
     def _runs_again(self, watch: RolloutWatch, state: State, tries: int = 0) -> bool:
-        retries_left = self._work.max_retries - (watch.attempt - 1) - tries
-        if retries_left <= 0 or watch.cancelled is not None:
+        if watch.cancelled is not None:
             return False
-        return may_pass(fault_of(state)) and not self._work.out_of_budget()
+        error = fault_of(state)
+        if not is_out_of_files(error):
+            retries_left = self._work.max_retries - watch.failed_attempts - tries
+            if retries_left <= 0 or not may_pass(error):
+                return False
+        return not self._work.out_of_budget()
 
     async def _sleep(self, watch: RolloutWatch, state: State, tries: int = 0) -> None:
         """Waits a while before a rollout that errored is generated or scored again.
@@ -215,10 +222,13 @@ class Rollouts:
             tries: How often it was scored again.
         """
         error = fault_of(state)
-        pause = min(2.0 ** (watch.attempt - 1 + tries), LONGEST_BACKOFF_S)
+        is_starved = is_out_of_files(error)
+        doublings = watch.starved if is_starved else watch.failed_attempts + tries
+        pause = min(2.0**doublings, LONGEST_STARVING_S if is_starved else LONGEST_BACKOFF_S)
         pause *= 0.75 + random.random() / 2
         log.warning("%s: %s; runs again in %.1f s", watch, ErrorChain(error), pause)
-        watch.sleeps_for(pause, f"{type(error).__name__}, runs again in {pause:.0f}s")
+        why = REASON if is_starved else type(error).__name__
+        watch.sleeps_for(pause, f"{why}, runs again in {pause:.0f}s")
         watch.staged(Stage.SLEEPING)
         async with watch.held.lent():
             await asyncio.sleep(pause)
@@ -255,15 +265,13 @@ class Rollouts:
 
     async def _score(self, watch: RolloutWatch, states: list[State]) -> None:
         """Scores rollouts; what failed for infrastructure is scored again, with its group."""
-        most = self._work.max_retries
-        ready = [Unscored(one) for one in states if one.get("error") is None] if most else []
+        ready, tries = [Unscored(one) for one in states if one.get("error") is None], 0
         try:
             await self._score_once(watch, states)
-            for tries in range(most):
-                failed = [one.state for one in ready if self._runs_again(watch, one.state, tries)]
-                if not failed:
-                    return
+            while failed := [x.state for x in ready if self._runs_again(watch, x.state, tries)]:
+                is_starved = all(is_out_of_files(fault_of(state)) for state in failed)
                 await self._sleep(watch, failed[0], tries)
+                tries += not is_starved
                 for one in ready:
                     one.restore()
                 await self._score_once(watch, states)

@@ -10,6 +10,7 @@ from typing import Any
 
 from tui_eval.engine.preparing.prepared import Prepared
 from tui_eval.engine.seam.hub import Hub
+from tui_eval.open_files import keep_spare
 from tui_eval.runs.metadata import build_metadata
 from tui_eval.runs.redaction import Redactor
 from tui_eval.runs.unfinished import KEY, unfinished_object
@@ -57,6 +58,7 @@ class RunMetadata:
         """Puts them on disk."""
         try:
             write_metadata(self._prepared.run, self.now(), self._redact)
+            keep_spare()
         except OSError as error:
             if str(error) != self._refused:
                 self._refused = str(error)

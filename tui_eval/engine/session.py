@@ -15,6 +15,7 @@ from tui_eval.engine.limiting.budget import CallGuard, call_guard
 from tui_eval.engine.limiting.early_stop import EarlyStop
 from tui_eval.engine.limiting.gate import Gate
 from tui_eval.engine.limiting.limits import Held, Limits, Phases
+from tui_eval.engine.limiting.open_file_room import within_open_files
 from tui_eval.engine.passing import refuses_key
 from tui_eval.engine.preparing.prepared import Prepared
 from tui_eval.engine.replicas import Replicas
@@ -33,6 +34,7 @@ from tui_eval.events import (
     RunFinished,
     Stage,
 )
+from tui_eval.open_files import release_spare
 from tui_eval.runs.dead import write_end
 from tui_eval.runs.journal import Journal, restore_state, tokens_in_journal
 from tui_eval.runs.redaction import Redactor
@@ -258,7 +260,7 @@ class Session:
         each = [one.max_concurrent for one in plan.endpoints]
         own = plan.max_concurrent_generation, plan.max_concurrent_scoring
         return Limits(
-            Phases(plan.max_concurrent, *own),
+            Phases(self._prepared.started.max_concurrent, *map(within_open_files, own)),
             each if len(each) == count else [0] * count,
             self._host.shared,
             adaptive=plan.adaptive,
@@ -351,6 +353,7 @@ class Session:
         end.missing_columns = self._columns.missing()
         self._hub.state.apply(end)
         self._metadata.write()
+        release_spare()
         self._prepared.lock.release()
         self._hub.before_telling = lambda: None
         self._hub.tell(end)

@@ -51,14 +51,14 @@ class RolloutWatch:
 
     `example_id` is known once its input was read. `cancelled` is set once somebody ended the
     rollout, `cut` ends what works on it now, and `is_over` once there is nothing left to do but
-    to write its row.
+    to write its row. `starved` counts the attempts that met too many open files.
     """
 
     def __init__(self, row: int, number: int, hub: Hub, gate: Gate, held: Held) -> None:
         self.row: int = row
         self.example_id: Any = None
         self.number = number
-        self.attempt = 0
+        self.attempt = self.starved = 0
         self._answers = 0
         self.stage = Stage.WAITING
         self.note = ""
@@ -90,6 +90,11 @@ class RolloutWatch:
         log.warning("%s: cancelled", self)
         if not self.deadline.cut(self.cancelled) and self.cut is not None:
             self.cut()
+
+    @property
+    def failed_attempts(self) -> int:
+        """Attempts before this one that failed of something else than too many open files."""
+        return self.attempt - 1 - self.starved
 
     def begin_attempt(self) -> None:
         """Counts one more attempt and starts its records anew."""

@@ -30,6 +30,7 @@ from tui_eval.errors import (
 )
 from tui_eval.events import Stage
 from tui_eval.messages import Messages, ToolMessage
+from tui_eval.open_files import is_out_of_files
 from tui_eval.output import CALL
 from tui_eval.plain_calls.threads import TooManyLeftBehindError
 from tui_eval.state import State
@@ -231,6 +232,7 @@ class ToolEnv(MultiTurnEnv):
         if use.is_read and not isinstance(failure, UnknownToolError):
             record["traceback"] = traceback_text(failure)
         is_ours = use.is_fatal or isinstance(failure, TooManyLeftBehindError)
+        is_ours = is_ours or is_out_of_files(failure)  # which the model can do nothing about
         if is_ours and isinstance(failure, Exception):
             return failure
         return self._failed(use, failure)

@@ -10,6 +10,7 @@ import msgspec
 
 from tui_eval.fold.saved_values import mapping, tokens_of
 from tui_eval.messages import to_messages
+from tui_eval.open_files import open_surely
 from tui_eval.runs.file_writing import sync_to_disk
 from tui_eval.runs.layout import RunDir
 from tui_eval.runs.plain_json import encode_whatever
@@ -67,8 +68,8 @@ class Journal:
         """
         line = self._redact.line(encode_state(row, number, attempt, state))
         if self._fd is None:
-            flags = os.O_RDWR | os.O_CREAT | os.O_APPEND | os.O_CLOEXEC
-            self._fd = os.open(self._path, flags, 0o644)
+            flags = os.O_RDWR | os.O_CREAT | os.O_APPEND
+            self._fd = open_surely(self._path, flags, 0o644)
         end = os.fstat(self._fd).st_size
         torn = end > 0 and os.pread(self._fd, 1, end - 1) != b"\n"
         write_line(self._fd, b"\n" + line if torn else line, end)

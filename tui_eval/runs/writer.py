@@ -10,6 +10,7 @@ from typing import Any
 import msgspec
 
 from tui_eval.events import RolloutFinished
+from tui_eval.open_files import open_surely
 from tui_eval.runs.file_writing import sync_to_disk, temporary_path
 from tui_eval.runs.index import encode_entry
 from tui_eval.runs.layout import RunDir
@@ -164,7 +165,8 @@ def write_atomically(path: Path, data: bytes) -> None:
     """Replaces a file by new content: readers see the old or the new, never half."""
     temporary = temporary_path(path, os.getpid())
     try:
-        with open(temporary, "wb") as file:
+        flags = os.O_WRONLY | os.O_CREAT | os.O_TRUNC
+        with open(open_surely(temporary, flags), "wb") as file:
             file.write(data)
             file.flush()
             sync_to_disk(file.fileno())

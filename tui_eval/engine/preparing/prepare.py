@@ -20,6 +20,7 @@ from tui_eval.config.plan import Request, RunPlan, plan_to_toml
 from tui_eval.config.planning import draft_plan
 from tui_eval.config.secret_values import masked, secret_texts, secrets_of_url
 from tui_eval.config.settings import place_of
+from tui_eval.engine.limiting.open_file_room import open_file_notices, within_open_files
 from tui_eval.engine.limiting.spending import budget_reached
 from tui_eval.engine.preparing.column_faults import column_notices
 from tui_eval.engine.preparing.examples import Examples, pass_threshold
@@ -113,6 +114,7 @@ def check(request: Request) -> Checked:
     notices += override_notices(
         env, plan.extra_env_kwargs, place_of(plan.sources, "extra_env_kwargs", REPLACED)
     )
+    notices += open_file_notices(plan.max_concurrent, len(table) * plan.rollouts_per_example)
     if not request.raw.get("no_preflight"):
         notices += column_notices(plan.state_columns, env)
     return Checked(plan, env, table, run, before, notices, code)
@@ -253,7 +255,7 @@ def run_started(plan: RunPlan, env: Environment, run: RunDir, examples: Examples
         num_examples=examples.total // examples.per_example,
         rollouts_per_example=examples.per_example,
         total=examples.total,
-        max_concurrent=max(plan.max_concurrent, 0),
+        max_concurrent=within_open_files(plan.max_concurrent, examples.total),
         saved=not is_unsaved(run),
         sampling_args=masked(Cleaner().clean({**env.sampling_args, **plan.sampling_args})),
         env_args=masked(plan.env_args),

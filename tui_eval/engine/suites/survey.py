@@ -15,6 +15,7 @@ from tui_eval.config.plan import Request
 from tui_eval.config.planning import Expansion, expand
 from tui_eval.config.settings import place_of
 from tui_eval.engine.limiting.limits import Phases
+from tui_eval.engine.limiting.open_file_room import open_file_notices, within_open_files
 from tui_eval.engine.preparing.column_faults import FLAG as COLUMNS
 from tui_eval.engine.preparing.column_faults import column_faults, column_notices
 from tui_eval.engine.preparing.hub_faults import hub_faults
@@ -89,7 +90,9 @@ def survey(request: Request, expansion: Expansion) -> Survey:
         faults += choose_runs(planned, accept_changes=accepts)
     if any(one.resume for one in planned):
         faults += _engine_faults(str(request.env_id))
-    found = Survey(planned, limits=_limits(planned, expansion))
+    in_flight, generation, scoring = _limits(planned, expansion)
+    found = Survey(planned, limits=(within_open_files(in_flight), generation, scoring))
+    found.notices += open_file_notices(in_flight, 0)
     faults += _look_at_environments(request, evaluations, found)
     if not request.raw.get("no_preflight"):
         drafts = [one.draft for one in evaluations if one.draft is not None]

@@ -1,0 +1,187 @@
+"""Few open files: fewer rollouts in flight, and none that errs for it."""
+
+from __future__ import annotations
+
+import errno
+import json
+import os
+import re
+import socket
+import subprocess
+import sys
+
+import pytest
+from program import Finished, Program
+
+from tui_eval.engine.limiting.open_file_room import within_open_files
+from tui_eval.error_classes import class_of
+from tui_eval.errors import ModelError, ToolCallError
+from tui_eval.open_files import is_out_of_files, room_for_rollouts
+
+LIMIT = 256
+
+
+def limited(hard: int, soft: int | None = None) -> list[str]:
+    """Runs a command with so many open files."""
+    return ["sh", "-c", f'ulimit -Sn {soft or hard}; ulimit -Hn {hard}; exec "$@"', "-"]
+
+
+HUNGRY = """
+    import os
+    import subprocess
+    import sys
+    import tui_eval as vf
+
+    def lookup(word: str) -> str:
+        "Looks a word up."
+        with open(__file__), open(__file__):
+            return subprocess.run(["echo", word], capture_output=True, text=True).stdout
+
+    def opened(completion):
+        held = [open(os.devnull) for _ in range(4)]
+        [one.close() for one in held]
+        return 1.0
+
+    class Hungry(vf.ToolEnv):
+        async def setup_state(self, state):
+            state["held"] = [os.open(os.devnull, os.O_RDONLY) for _ in range(3)]
+            return await super().setup_state(state)
+
+        @vf.cleanup
+        async def give_back(self, state):
+            for fd in state.pop("held", ()):
+                os.close(fd)
+
+    def load_environment():
+        return Hungry(
+            dataset=[{"question": f"Look up {i}"} for i in range(40)],
+            tools=[lookup],
+            rubric=vf.Rubric(funcs=[opened]),
+            max_turns=2,
+        )
+"""
+"""Holds three files and a connection for each rollout, and opens more in each of its places."""
+
+
+def run_limited(program: Program, *args: str, limit: list[str]) -> tuple[Finished, dict]:
+    program.before = limit
+    done = program.run(*args, "-m", "demo", "-s", "--json")
+    return done, json.loads(done.out)
+
+
+@pytest.fixture(scope="module")
+def story(tmp_path_factory: pytest.TempPathFactory) -> tuple[Program, Finished, dict]:
+    program = Program(tmp_path_factory.mktemp("few"))
+    program.env["TUI_EVAL_DEMO_SPEED"] = "3"
+    args = ("reverse-text", "-n", "100", "-r", "5", "-c", "512")
+    return program, *run_limited(program, *args, limit=limited(LIMIT))
+
+
+def test_fewer_are_in_flight_and_none_errs(story: tuple[Program, Finished, dict]) -> None:
+    program, done, summary = story
+    assert done.code == 0, done
+    assert summary["counts"]["used"] == 500 and summary["counts"]["errored"] == 0
+    run = program.only_run()
+    assert run.metadata["status"] == "finished"
+    assert not re.search("Too many open files|Traceback", run.log + done.err), done
+
+
+def test_it_is_said_before_the_run(story: tuple[Program, Finished, dict]) -> None:
+    program, done, _ = story
+    said = done.err.index("-c 512: at most 192 rollouts are in flight")
+    assert f"a process may open {LIMIT} files here" in done.err and "ulimit -Hn" in done.err
+    assert said < done.err.index("Progress")
+    program.before = limited(LIMIT)
+    plan = program.run(
+        "reverse-text", "-m", "demo", "-n", "100", "-r", "5", "-c", "512", "--dry-run"
+    )
+    assert "at most 192 rollouts are in flight" in plan.out + plan.err, plan
+
+
+def test_environments_tools_and_rewards_that_find_no_file_are_tried_again(
+    program: Program,
+) -> None:
+    program.environment("hungry", HUNGRY)
+    args = ("hungry", "-n", "40", "-r", "2", "-c", "80")
+    done, summary = run_limited(program, *args, limit=limited(128))
+    assert done.code == 0, done
+    run = program.only_run()
+    assert "Too many open files" in run.log, "it was tight"
+    assert summary["counts"]["errored"] == 0 and len(run.rows) == 80
+    assert not any(one["error"] for row in run.rows for one in row.get("tool_calls", []))
+    assert {row["reward"] for row in run.rows} == {1.0}
+
+
+def test_the_soft_limit_is_raised_to_the_hard_one(program: Program) -> None:
+    program.environment(
+        "limits",
+        """
+        import pathlib, resource, subprocess
+        import tui_eval as vf
+
+        pathlib.Path("limit").write_text(str(resource.getrlimit(resource.RLIMIT_NOFILE)))
+
+        def load_environment():
+            return vf.SingleTurnEnv(
+                dataset=[{"question": "?"}], rubric=vf.Rubric(funcs=[lambda completion: 1.0])
+            )
+        """,
+    )
+    done, _ = run_limited(program, "limits", "-n", "1", limit=limited(700, 100))
+    assert done.code == 0, done
+    assert (program.folder / "limit").read_text() == "(700, 700)"
+
+
+NO_HARD_ONE = """
+import resource
+granted = resource.setrlimit
+
+def at_most_open_max(kind, limits):
+    if limits[0] > 10_240:
+        raise ValueError("current limit exceeds maximum limit")
+    granted(kind, limits)
+
+_, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
+if hard >= 10_240:
+    granted(resource.RLIMIT_NOFILE, (256, hard))
+resource.setrlimit = at_most_open_max
+from tui_eval.open_files import file_limit, raise_limit
+raise_limit()
+print(file_limit() if hard >= 10_240 else 10_240)
+"""
+
+
+def test_where_the_hard_limit_is_not_granted_what_macos_grants_is() -> None:
+    asked = [sys.executable, "-c", NO_HARD_ONE]
+    assert subprocess.run(asked, capture_output=True, text=True, check=True).stdout == "10240\n"
+
+
+def chained(inner: BaseException) -> Exception:
+    try:
+        try:
+            raise inner
+        except BaseException as error:
+            raise ValueError("no connection") from error
+    except ValueError as error:
+        return error
+
+
+@pytest.mark.parametrize("number", [errno.EMFILE, errno.ENFILE])
+def test_running_out_is_recognised_wherever_it_came_from(number: int) -> None:
+    error = OSError(number, os.strerror(number))
+    group = ExceptionGroup("both failed", [ValueError(), error])
+    for one in (error, chained(error), chained(group)):
+        assert is_out_of_files(one) and class_of(one) == "engine"
+    for wrapped in (ModelError("?"), ToolCallError("?")):
+        wrapped.__cause__ = error
+        assert class_of(wrapped) == "engine"
+    assert not is_out_of_files(chained(OSError(errno.ENOENT, "?"))) and not is_out_of_files(None)
+    assert not is_out_of_files(socket.gaierror(socket.EAI_NONAME, "?"))
+
+
+def test_limits_are_lowered_only_where_files_do_not_reach() -> None:
+    room = room_for_rollouts()
+    assert within_open_files(0) == within_open_files(-1) == 0
+    assert within_open_files(room) == room and within_open_files(room + 1) == room
+    assert within_open_files(room + 1, room) == room + 1 and within_open_files(0, room) == 0
+    assert within_open_files(0, room + 1) == room
