@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import argparse
 import asyncio
+import os
 from pathlib import Path
 
 import pytest
@@ -66,6 +67,7 @@ def themes(key: str) -> dict[str, str]:
 def main(folder: Path, kept_only: bool) -> None:
     """Draws the pictures that the repository keeps, or every scene in every theme."""
     folder.mkdir(exist_ok=True)
+    os.environ |= {"TERM": "xterm-256color", "COLORTERM": "truecolor"}
     for key, scene in SCENES.items():
         for width, height in scene.sizes:
             for ending, theme in themes(key).items():

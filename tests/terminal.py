@@ -34,6 +34,7 @@ class Terminal:
 
     Args:
         typed: Keys that wait before the program begins.
+        term: What kind of terminal it is.
     """
 
     def __init__(
@@ -44,6 +45,7 @@ class Terminal:
         size: tuple[int, int] = (120, 40),
         command: Sequence[str] = ("-m", "tui_eval"),
         typed: str = "",
+        term: str = "xterm-256color",
     ) -> None:
         columns, lines = size
         self.screen = pyte.Screen(columns, lines)
@@ -57,7 +59,7 @@ class Terminal:
         self.process = subprocess.Popen(
             [sys.executable, *command, *args],
             cwd=folder,
-            env={**env, "TERM": "xterm-256color", "COLUMNS": "", "LINES": ""},
+            env={**env, "TERM": term, "COLUMNS": "", "LINES": ""},
             stdin=inner,
             stdout=inner,
             stderr=inner,

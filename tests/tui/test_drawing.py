@@ -208,7 +208,7 @@ def test_a_terminal_of_sixteen_colours_is_drawn_in_its_own(monkeypatch: pytest.M
     monkeypatch.delenv("COLORTERM", raising=False)
     monkeypatch.delenv("TEXTUAL_THEME", raising=False)
     monkeypatch.setenv("TERM", "xterm")
-    assert TuiEvalApp(over()).theme == "ansi-dark"
+    assert TuiEvalApp(over()).theme == "ansi-either"
     monkeypatch.setenv("TERM", "xterm-256color")
     assert TuiEvalApp(over()).theme == "tui-eval-dark"
 

@@ -220,6 +220,9 @@ async def test_the_terminals_own_colours_follow_its_ground(
 ) -> None:
     preferences = having(file, 'theme = "terminal"\n')
     async with staged_app(over(), preferences=preferences) as stage:
+        assert stage.app.theme == "ansi-either"
+    monkeypatch.setenv("COLORFGBG", "15;0")
+    async with staged_app(over(), preferences=preferences) as stage:
         assert stage.app.theme == "ansi-dark"
     monkeypatch.setenv("COLORFGBG", "0;15")
     async with staged_app(over(), preferences=preferences) as stage:
@@ -228,7 +231,7 @@ async def test_the_terminals_own_colours_follow_its_ground(
 
 @pytest.mark.parametrize(
     "named, theme",
-    [("light", "tui-eval-light"), ("terminal", "ansi-dark"), ("pink", "tui-eval-dark")],
+    [("light", "tui-eval-light"), ("terminal", "ansi-either"), ("pink", "tui-eval-dark")],
 )
 async def test_the_environment_may_name_a_theme_as_the_file_does(
     file: Path, monkeypatch: pytest.MonkeyPatch, named: str, theme: str

@@ -21,8 +21,9 @@ from tui_eval.printable import one_line
 from tui_eval.tui.commands import COMMANDS, bindings
 from tui_eval.tui.commands.key_names import sign_of
 from tui_eval.tui.commands.keymap import IN_USE
+from tui_eval.tui.look.palettes import shades_of
 from tui_eval.tui.look.stylesheet import KeptStylesheet
-from tui_eval.tui.look.themes import CHOICES, choices, dress
+from tui_eval.tui.look.themes import choices, dress, fitting_theme, terminal_of
 from tui_eval.tui.preferences import Preferences
 from tui_eval.tui.terminal.browser import NO_SHELL, in_browser
 from tui_eval.tui.terminal.ending import EndingSignals
@@ -60,8 +61,22 @@ class HouseApp(InTurnApp[Result]):
         self.set_keymap({name: ",".join(keys) for name, keys in self.keymap.changed.items()})
         if self.preferences.is_still:
             self.animation_level = "none"
+        dress(self, self._chosen_theme)
+
+    @property
+    def _chosen_theme(self) -> str:
         # The greys of the other themes are colours as well.
-        dress(self, "terminal" if self.no_color else self.preferences.settings.theme)
+        return "terminal" if self.no_color else self.preferences.settings.theme
+
+    def take_ground(self) -> None:
+        """The terminal said whether its ground is light."""
+        theme = fitting_theme(self, self._chosen_theme)
+        if theme != self.theme:
+            self.theme = theme
+
+    def get_theme_variable_defaults(self) -> dict[str, str]:
+        """Shades for themes that are not the house's own."""
+        return shades_of(self.current_theme)
 
     def get_driver_class(self) -> type[Driver]:
         """The one of the house where Textual would take its own for a terminal."""
@@ -158,7 +173,7 @@ class HouseApp(InTurnApp[Result]):
 
     def choose_theme(self, name: str) -> None:
         """Puts a theme on, and keeps it."""
-        self.theme = CHOICES[name].theme()
+        self.theme = terminal_of(self).theme(name)
         self.keep({("theme",): name})
 
     def action_suspend_process(self) -> None:
@@ -190,9 +205,9 @@ class HouseApp(InTurnApp[Result]):
                 act = self._runner(action, where)
                 keys = " or ".join(sign_of(key) for key in self.keymap.keys(command))
                 yield SystemCommand(command.palette_name, f"key {keys}" if keys else "", act)
-        for name, choice in choices().items():
+        for name, meaning in choices().items():
             act = partial(self.choose_theme, name)
-            yield SystemCommand(f"Theme: {name}", choice.meaning, act)
+            yield SystemCommand(f"Theme: {name}", meaning, act)
 
     def _runner(self, action: str, screen: Screen[Any]) -> Callable[[], Any]:
         return lambda: self.run_action(action, default_namespace=screen)

@@ -55,6 +55,8 @@ INKS = (
 )
 """Every ink; `cursor` and `cursor-blurred` are grounds laid under a line."""
 
+OWN_GROUNDS = ("pill", "match", "match-here", "caret")
+"""Inks with a ground of their own, which they keep where the line has another."""
 EMPTY: Line = ()
 LEAST_OF_A_FILE = 12
 """Cells of a file's name below which it is not worth the room."""
@@ -70,7 +72,10 @@ def strip_of(line: Iterable[Span], width: int, ink: Callable[[str], Style], grou
         ground: Laid over each piece's style last: the background of a selected line.
     """
     segments = [
-        Segment(printable(text).replace("\n", " "), ink(name) + ground)
+        Segment(
+            printable(text).replace("\n", " "),
+            ink(name) if name in OWN_GROUNDS else ink(name) + ground,
+        )
         for text, name in line
         if text
     ]

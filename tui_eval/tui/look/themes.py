@@ -1,102 +1,66 @@
-"""The two themes of the house, and the terminal's own colours."""
+"""The theme that an app wears: what people chose, as the terminal can show it."""
 
 from __future__ import annotations
 
 import os
-from collections.abc import Callable
-from dataclasses import replace
 from typing import Any, NamedTuple
 
+from rich.console import COLOR_SYSTEMS
 from textual.app import App
-from textual.theme import BUILTIN_THEMES, Theme
 
+from tui_eval.tui.look.palettes import DARK, LIGHT, themes
 from tui_eval.tui.terminal.browser import in_browser
+from tui_eval.tui.terminal.ground import has_light_ground
 
-DARK = Theme(
-    name="tui-eval-dark",
-    primary="#7aa2c9",
-    secondary="#8f8fbf",
-    accent="#c3a6d9",
-    warning="#d9b26a",
-    error="#e08080",
-    success="#8fbf8f",
-    foreground="#d6d8dc",
-    background="#15171b",
-    surface="#1b1e23",
-    panel="#22262d",
-    dark=True,
-    variables={
-        "text-primary": "#8db4da",
-        "border-blurred": "#434850",
-        "scrollbar": "#4a505b",
-        "scrollbar-hover": "#5a616d",
-        "scrollbar-active": "#6b727f",
-        "scrollbar-background": "#15171b",
-        "scrollbar-background-hover": "#15171b",
-        "scrollbar-background-active": "#15171b",
-    },
-)
-
-LIGHT = Theme(
-    name="tui-eval-light",
-    primary="#2f6690",
-    secondary="#5a5a94",
-    accent="#7b4f9d",
-    warning="#8a5a00",
-    error="#b3363b",
-    success="#2f7a3f",
-    foreground="#25282d",
-    background="#fafaf8",
-    surface="#f1f1ee",
-    panel="#e7e7e3",
-    dark=False,
-    variables={
-        "text-primary": "#245a86",
-        "text-success": "#256b34",
-        "text-error": "#ab2c32",
-        "text-warning": "#7a4f00",
-        "text-accent": "#6f4391",
-        "border-blurred": "#b2b5b9",
-        "scrollbar": "#a3a7ac",
-        "scrollbar-hover": "#92969c",
-        "scrollbar-active": "#82868d",
-        "scrollbar-background": "#fafaf8",
-        "scrollbar-background-hover": "#fafaf8",
-        "scrollbar-background-active": "#fafaf8",
-    },
-)
-
-TERMINAL_DARK = replace(BUILTIN_THEMES["ansi-dark"], primary="ansi_cyan", accent="ansi_magenta")
-TERMINAL_LIGHT = replace(BUILTIN_THEMES["ansi-light"], warning="ansi_magenta", accent="ansi_blue")
-"""What is good, what warns and what failed have a colour each; on a light ground bold yellow, which
-many terminals brighten, cannot be read, and on a dark one neither can the blue that most have."""
-
-THEMES = (DARK, LIGHT, TERMINAL_DARK, TERMINAL_LIGHT)
-
-
-def terminal_theme() -> str:
-    """Textual's theme of the terminal's own colours, for a light ground where it says so."""
-    ground = os.environ.get("COLORFGBG", "").rpartition(";")[2]
-    return "ansi-light" if ground in ("7", "15") else "ansi-dark"
-
-
-class Choice(NamedTuple):
-    """A theme that can be chosen: what it is to people, and its name to Textual."""
-
-    meaning: str
-    theme: Callable[[], str]
-
-
+FEW_COLOURS = ("standard", "windows", None)
+"""What Rich calls terminals of sixteen colours and fewer."""
 CHOICES = {
-    "dark": Choice("Light text on a dark ground", lambda: DARK.name),
-    "light": Choice("Dark text on a light ground", lambda: LIGHT.name),
-    "terminal": Choice("The colours of the terminal", terminal_theme),
+    "dark": "Light text on a dark ground",
+    "light": "Dark text on a light ground",
+    "terminal": "The colours of the terminal",
 }
+"""Themes that can be chosen, and what they are to people."""
 
 
-def choices() -> dict[str, Choice]:
+class Terminal(NamedTuple):
+    """What of a terminal decides on a theme."""
+
+    colours: str | None
+    light: bool | None
+
+    def theme(self, chosen: str) -> str:
+        """The name, to Textual, of a theme that was chosen; of none, what fits.
+
+        A terminal of few colours has no ground but its own, light or dark as it says; what was
+        chosen counts where it says nothing.
+        """
+        few = self.colours in FEW_COLOURS
+        if chosen != "terminal" and not few:
+            light = self.light if not chosen else chosen == "light"
+            return LIGHT.name if light else DARK.name
+        light = self.light
+        if light is None and chosen in ("dark", "light"):
+            light = chosen == "light"
+        return {True: "ansi-light", False: "ansi-dark", None: "ansi-either"}[light]
+
+
+def terminal_of(app: App[Any]) -> Terminal:
+    """What is known of the terminal that an app is drawn on."""
+    return Terminal(app.console.color_system, None if in_browser() else has_light_ground())
+
+
+def choices() -> dict[str, str]:
     """What can be chosen here: a browser's terminal has no colours that somebody set."""
     return {name: one for name, one in CHOICES.items() if name != "terminal" or not in_browser()}
+
+
+def distrust_colours(app: App[Any]) -> None:
+    """Has an app draw in no more colours than GNU screen knows, whatever COLORTERM says there."""
+    term = os.environ.get("TERM", "")
+    in_screen = "STY" in os.environ or (term.startswith("screen") and "TMUX" not in os.environ)
+    if in_screen and app.console.color_system == "truecolor":
+        known = "256" if term.endswith("256color") else "standard"
+        app.console._color_system = COLOR_SYSTEMS[known]
 
 
 def dress(app: App[Any], chosen: str) -> None:
@@ -107,13 +71,17 @@ def dress(app: App[Any], chosen: str) -> None:
     Args:
         chosen: One of `CHOICES`, or empty.
     """
-    for theme in THEMES:
+    distrust_colours(app)
+    for theme in themes(app.console.color_system):
         app.register_theme(theme)
     app.theme = DARK.name  # Textual's own default may already be the wished one, unstyled
-    sixteen_colours = app.console.color_system == "standard"
-    usual = "terminal" if sixteen_colours else "dark"
+    app.theme = fitting_theme(app, chosen)
+
+
+def fitting_theme(app: App[Any], chosen: str) -> str:
+    """The name, to Textual, of the theme that an app is to wear; see `dress`."""
     named = os.environ.get("TEXTUAL_THEME", "")
     chosen = named if named in CHOICES else chosen
-    known = named in app.available_themes and not (in_browser() and named.startswith("ansi"))
-    offered = choices()
-    app.theme = named if known else offered[chosen if chosen in offered else usual].theme()
+    if named in app.available_themes and not (in_browser() and named.startswith("ansi")):
+        return named
+    return terminal_of(app).theme(chosen if chosen in choices() else "")

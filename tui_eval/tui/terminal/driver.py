@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import contextlib
 import os
-import select
 import signal
 import sys
 import termios
@@ -12,7 +11,6 @@ import threading
 from typing import Any
 
 from textual import constants
-from textual._xterm_parser import XTermParser
 from textual.app import App
 from textual.drivers.linux_driver import (
     KITTY_DISAMBIGUATE_ESCAPE_CODES,
@@ -20,8 +18,11 @@ from textual.drivers.linux_driver import (
     KITTY_REPORT_ASSOCIATED_TEXT,
     LinuxDriver,
 )
+from textual.message import Message
 
+from tui_eval.tui.terminal.ground import keep_answer
 from tui_eval.tui.terminal.guardian import Guardian
+from tui_eval.tui.terminal.keyboard import Keyboard, usual_key
 from tui_eval.tui.terminal.output import TerminalOutput
 
 GIVEN_BACK = "".join(
@@ -49,12 +50,15 @@ GONE_AFTER_S = 2.0
 
 
 class TerminalDriver(LinuxDriver):
-    """Textual's own, but for five things.
+    """Textual's own, but for six things.
 
     Its loop sleeps and wakes with the job, not a signal handler; it outlives its terminal; it
-    waits for none that takes nothing; enter is enter, also before the terminal was taken; and a
-    crash leaves the terminal whole.
+    waits for none that takes nothing; enter is enter, also before the terminal was taken; what
+    a terminal answers is nothing that was typed; and a crash leaves the terminal whole.
     """
+
+    _was_asked = False
+    """Whether the terminal of this process was asked for its ground."""
 
     def __init__(self, app: App[Any], **options: Any) -> None:
         super().__init__(app, **options)
@@ -68,7 +72,7 @@ class TerminalDriver(LinuxDriver):
         self._is_undone = False
         self._modes: list[Any] | None = None
         self._has_slept = False
-        self._typed_before = ""
+        self._keyboard = Keyboard(self.fileno, self.process_message)
         self._looking = self._loop.call_later(LOOKS_EVERY_S, self._look)
         self._loop.add_signal_handler(signal.SIGTSTP, self._sleep)
         self._loop.add_signal_handler(signal.SIGCONT, self._wake)
@@ -76,11 +80,34 @@ class TerminalDriver(LinuxDriver):
     def start_application_mode(self) -> None:
         """Takes the terminal."""
         self._is_taken, self._is_undone = True, False
-        self._typed_before = self._lines_waiting()
+        before = None
+        if not self._is_in_background():
+            self._keyboard.take_lines_waiting()
+            before = self._ask_for_ground()
         super().start_application_mode()  # type: ignore[no-untyped-call]
+        if before is not None:
+            self.attrs_before = before
         with contextlib.suppress(termios.error):
             self._modes = termios.tcgetattr(self.fileno)
         self._guard()
+
+    def _ask_for_ground(self) -> list[Any] | None:
+        """Asks once in a process; returns the terminal's settings where they are ours now."""
+        if TerminalDriver._was_asked or not self._drawn_on.isatty():
+            return None
+        TerminalDriver._was_asked = True
+        try:
+            self.attrs_before = termios.tcgetattr(self.fileno)
+            modes = termios.tcgetattr(self.fileno)
+            modes[0] = self._patch_iflag(modes[0])
+            modes[3] = self._patch_lflag(modes[3])
+            termios.tcsetattr(self.fileno, termios.TCSANOW, modes)
+        except termios.error:
+            return None
+        keep_answer(self._keyboard.ask_for_ground(self._output.write))
+        if take_ground := getattr(self._app, "take_ground", None):
+            take_ground()
+        return self.attrs_before
 
     def _guard(self) -> None:
         file, undone = self._drawn_on, CUT_SHORT + GIVEN_BACK
@@ -94,23 +121,11 @@ class TerminalDriver(LinuxDriver):
 
     def run_input_thread(self) -> None:
         """Reads keys, first those that wait."""
-        for event in XTermParser(self._debug).feed(self._typed_before):
-            self.process_message(event)
-        super().run_input_thread()
+        self._keyboard.run(self.exit_event)
 
-    def _lines_waiting(self) -> str:
-        """Keys up to the last enter, which a terminal that takes lines makes a line feed."""
-        data = b""
-        with contextlib.suppress(OSError, termios.error):
-            taken, _, _, takes = termios.tcgetattr(self.fileno)[:4]
-            if not (taken & termios.ICRNL and takes & termios.ICANON) or self._is_in_background():
-                return ""
-            # No poll: of a Mac's /dev/tty it tells that it is ready when a read would wait.
-            while select.select([self.fileno], [], [], 0)[0]:
-                if not (line := os.read(self.fileno, 1 << 12)):
-                    break
-                data += line
-        return data.decode("utf-8", "replace").replace("\n", "\r")
+    def process_message(self, message: Message) -> None:
+        """Hands on what was typed."""
+        super().process_message(usual_key(message))
 
     def stop_application_mode(self) -> None:
         """Gives the terminal back, as far as what is written reaches it: see `close`."""
@@ -151,17 +166,10 @@ class TerminalDriver(LinuxDriver):
         Where no signal tells of the loss, as after `disown` or in a session of its own, what reads
         the keys would read nothing over and over.
         """
-        if self._is_gone():
+        if self._keyboard.is_gone():
             self._looking = self._loop.call_later(GONE_AFTER_S, self._lose)
         else:
             self._looking = self._loop.call_later(LOOKS_EVERY_S, self._look)
-
-    def _is_gone(self) -> bool:
-        poll = select.poll()
-        poll.register(self.fileno, 0)
-        # A Mac's poll knows no /dev/tty and calls it invalid.
-        invalid = [told == select.POLLNVAL for _, told in poll.poll(0)]
-        return bool(invalid) and not (all(invalid) and os.isatty(self.fileno))
 
     def _lose(self) -> None:
         if lose := getattr(self._app, "lose_terminal", None):

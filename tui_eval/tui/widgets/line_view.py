@@ -23,6 +23,7 @@ from tui_eval.tui.widgets.clicked_lines import ClickedLines
 NO_STYLE = Style()
 _STYLES: LRUCache[tuple[str, Style, str], Style] = LRUCache(4096)
 """Styles by theme, the plain style around, and the name of the ink: what they depend on."""
+LIT_INKS = {"faint": "muted", "comment": "muted", "thought": "muted", "rule": "faint"}
 MARK = "▌"
 KEPT = 256
 """Strips that are kept: each is some forty objects, which every collection of garbage looks at."""
@@ -222,7 +223,7 @@ class LineView(ClickedLines, can_focus=True):
 
     def _lit_ink(self, name: str) -> Style:
         """What is faint, words or lines, stands out too little from the ground of the cursor."""
-        return self.ink({"faint": "muted", "rule": "faint"}.get(name, name))
+        return self.ink(LIT_INKS.get(name, name))
 
     def _styled(self, name: str) -> Style:
         assert name in INKS, f"there is no ink {name!r}"

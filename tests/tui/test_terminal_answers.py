@@ -1,0 +1,114 @@
+"""What a terminal answers when it is asked: in time, late, cut off, wrongly, or not at all."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import pytest
+from program import Program
+from terminal import Terminal
+
+WHITE = "\x1b]11;rgb:ffff/ffff/ffff\x1b\\"
+BLACK = "\x1b]11;rgb:0000/0000/0000\x07"
+ATTRIBUTES = "\x1b[?62;22c"
+QUERY = b"\x1b]11;?\x1b\\\x1b[c"
+
+
+@pytest.fixture(scope="module")
+def saved(tmp_path_factory: pytest.TempPathFactory) -> Program:
+    program = Program(tmp_path_factory.mktemp("saved"))
+    program.run("reverse-text", "-m", "demo", "-n", "5", "-r", "1", "-s")
+    return program
+
+
+@pytest.fixture
+def opened(saved: Program) -> Iterator[Callable[..., Terminal]]:
+    terminals: list[Terminal] = []
+
+    def open_run(typed: str = "", term: str = "xterm-256color", **env: str) -> Terminal:
+        given = {**saved.env, "COLORTERM": "", "COLORFGBG": "", "TUI_EVAL_CONFIG": "none", **env}
+        run = str(saved.only_run().path)
+        folder = Path(saved.folder)
+        terminals.append(Terminal(folder, given, "open", run, typed=typed, term=term))
+        terminals[-1].wait_for("finished in")
+        return terminals[-1]
+
+    yield open_run
+    for terminal in terminals:
+        terminal.close()
+
+
+def ground(terminal: Terminal) -> str:
+    """The colour of the ground in the middle of the screen."""
+    return terminal.screen.buffer[20][60].bg
+
+
+def inks(terminal: Terminal) -> set[str]:
+    """All colours on the screen."""
+    lines = terminal.screen.buffer.values()
+    return {one for line in lines for sign in line.values() for one in (sign.fg, sign.bg)}
+
+
+@pytest.mark.parametrize(
+    ("answer", "env", "seen"),
+    [
+        (WHITE + ATTRIBUTES, {}, "ffffff"),
+        (BLACK + ATTRIBUTES, {"COLORFGBG": "0;15"}, "121212"),
+        (ATTRIBUTES, {"COLORFGBG": "0;15"}, "ffffff"),
+        ("\x1b]11;rgb:beige\x07\x1b[?;;9;c", {}, "121212"),
+        ("", {}, "121212"),
+    ],
+    ids=["white", "black goes before COLORFGBG", "COLORFGBG", "garbage", "silence"],
+)
+def test_light_or_dark_is_what_the_terminal_is(
+    opened: Callable[..., Terminal], answer: str, env: dict[str, str], seen: str
+) -> None:
+    terminal = opened(answer, **env)
+    assert QUERY in terminal.raw
+    assert ground(terminal) == seen
+    terminal.type("q")
+    assert terminal.finish() == 0
+    assert terminal.is_whole()
+
+
+def test_in_sixteen_colours_nothing_is_coloured_where_the_ground_is_not_known(
+    opened: Callable[..., Terminal],
+) -> None:
+    assert inks(opened(term="xterm")) == {"default"}
+    assert {"blue"} < inks(opened(WHITE + ATTRIBUTES, term="xterm"))
+
+
+@pytest.mark.parametrize("parts", ["whole", "bytes"])
+def test_an_answer_that_comes_late_is_nothing_that_was_typed(
+    opened: Callable[..., Terminal], parts: str
+) -> None:
+    terminal = opened()
+    answer = WHITE + ATTRIBUTES + "\x1b[>41;379;0c\x1bP!|00000000\x1b\\\x1b]52;c;\x07"
+    terminal.type("/")
+    terminal.wait_for("/ ")
+    for part in [answer] if parts == "whole" else answer:
+        terminal.type(part)
+        terminal.wait_for(lambda: terminal.has_taken_keys)
+    terminal.type("xy")
+    terminal.wait_for("/ xy")
+    assert ground(terminal) == "121212"
+    terminal.type("\r")
+    terminal.wait_for("0 of 5")
+
+
+def test_escape_alone_is_a_key_also_while_an_answer_is_waited_for(
+    opened: Callable[..., Terminal],
+) -> None:
+    terminal = opened()
+    terminal.type("/abc")
+    terminal.wait_for("/ abc")
+    terminal.type("\x1b")
+    terminal.wait_for(lambda: "/ abc" not in terminal.text)
+
+
+def test_screen_of_gnu_is_not_believed_that_it_has_all_colours(
+    opened: Callable[..., Terminal],
+) -> None:
+    terminal = opened(term="screen.xterm-256color", COLORTERM="truecolor", STY="1.x", TMUX="")
+    assert b"48;2;" not in terminal.raw and b"48;5;" in terminal.raw
