@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import os
 import signal
+import subprocess
+import sys
 import time
 from collections.abc import Iterator
 from contextlib import closing
@@ -66,6 +68,13 @@ def test_the_run_is_resumed_to_its_end(story: Story) -> None:
     assert len(story.run.rows) == EXAMPLES
     assert story.run.metadata["status"] == "finished"
     assert "Traceback" not in story.run.log + story.resumed.err
+
+
+def test_the_memory_of_an_engine_is_known(story: Story) -> None:
+    asked = "from tui_eval.engine.sampling import private_mb; print(private_mb())"
+    command = [sys.executable, "-c", asked]
+    done = subprocess.run(command, env=story.program.env, capture_output=True, text=True)
+    assert 5 < float(done.stdout) < 4000, done
 
 
 def test_the_screen_runs_and_is_left(story: Story) -> None:

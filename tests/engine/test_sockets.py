@@ -2,13 +2,21 @@
 
 from __future__ import annotations
 
+import asyncio
 import os
 import socket
 from pathlib import Path
 
 import pytest
 
-from tui_eval.engine.seam.sockets import bind_socket, remove_dead, socket_folder
+from tui_eval.engine.seam.sockets import (
+    admits,
+    bind_socket,
+    connect,
+    loopback_of,
+    remove_dead,
+    socket_folder,
+)
 
 
 def test_the_runtime_directory_is_used(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -29,6 +37,36 @@ def test_a_runtime_directory_that_cannot_be_used_is_not(
 ) -> None:
     monkeypatch.setenv("XDG_RUNTIME_DIR", runtime)
     assert socket_folder() == Path(f"/tmp/tui-eval-{os.getuid()}")
+
+
+def test_a_runtime_directory_is_measured_in_bytes(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    runtime = Path("/tmp") / f"{'é' * 40}-{os.getpid()}"
+    runtime.mkdir()
+    monkeypatch.setenv("XDG_RUNTIME_DIR", str(runtime))
+    try:
+        assert socket_folder() == Path(f"/tmp/tui-eval-{os.getuid()}")
+    finally:
+        runtime.rmdir()
+
+
+async def test_where_every_folder_has_too_long_a_path_a_port_stands_for_the_socket(
+    tmp_path: Path,
+) -> None:
+    """As with a long TMPDIR where /tmp cannot be written."""
+    path = tmp_path / ("x" * 100) / "engine.sock"
+    path.parent.mkdir()
+    with bind_socket(str(path)) as sock:
+        loopback = loopback_of(sock, str(path))
+        assert loopback is not None and "too long" in loopback.why
+        connecting = asyncio.create_task(connect(str(path)))
+        sock.setblocking(False)
+        taken, _ = await asyncio.get_running_loop().sock_accept(sock)
+        streams = await asyncio.open_connection(sock=taken)
+        assert await admits(loopback, *streams)
+        for _, writer in (streams, await connecting):
+            writer.close()
 
 
 def test_a_folder_that_is_somebody_elses_link_is_not_followed(

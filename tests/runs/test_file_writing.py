@@ -8,10 +8,12 @@ import threading
 from pathlib import Path
 
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
 from tui_eval.config.saving_settings import replace_text, save_settings
 from tui_eval.errors import RefusedError
-from tui_eval.runs.file_names import LONGEST, cut_name
+from tui_eval.runs.file_names import LONGEST, cut_name, distinct_name, folded
 from tui_eval.runs.file_writing import new_file
 from tui_eval.runs.writer import write_atomically
 from tui_eval.tui.copying.whole_texts import WholeText
@@ -98,3 +100,28 @@ def test_a_file_of_the_longest_name_can_be_written(tmp_path: Path) -> None:
     write(path)
     write_atomically(path, b"newer")
     assert path.read_bytes() == b"newer" and len(list(tmp_path.iterdir())) == 1
+
+
+ENDS = st.sampled_from(["--m", "--M", "--\u00e9", "--e\u0301", "--É", "--ß", "--ss", "--ﬁ", "--fi"])
+NAMES = st.builds(str.__add__, st.sampled_from(["env", "Env", "x" * 199, "X" * 199]), ENDS)
+
+
+@settings(max_examples=100)
+@given(st.lists(NAMES, max_size=8))
+def test_no_two_names_in_a_folder_are_one_where_case_and_composition_are_ignored(
+    tmp_path_factory: pytest.TempPathFactory, names: list[str]
+) -> None:
+    folder = tmp_path_factory.mktemp("names")
+    found = {}
+    for name in names:
+        found.setdefault(name, path := distinct_name(cut_name(name), folder))
+        assert found[name] == path and len(path.encode()) <= LONGEST, "the next run goes there, too"
+        (folder / path).mkdir(exist_ok=True)
+    assert len({folded(one) for one in found.values()}) == len(found)
+
+
+def test_names_are_as_they_are_where_none_is_alike(tmp_path: Path) -> None:
+    for name in ("reverse-text--Qwen--Qwen3-8B", "reverse-text--gpt-4o"):
+        assert distinct_name(name, tmp_path / "none yet") == distinct_name(name, tmp_path) == name
+        (tmp_path / name).mkdir()
+        assert distinct_name(name, tmp_path) == name

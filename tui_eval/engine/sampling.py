@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import asyncio
 import os
+import resource
+import sys
 import time
 from collections.abc import Callable, Iterable
 from pathlib import Path
@@ -43,9 +45,13 @@ async def sample_engine(
 
 
 def private_mb() -> float:
-    """Memory of this process that it shares with no other, in MB; 0 where it cannot be told."""
+    """Memory of this process that it shares with no other, in MB.
+
+    Where there is no `/proc` it is the most that it has had, with what it shares.
+    """
     try:
         resident, shared = Path("/proc/self/statm").read_text().split()[1:3]
-    except OSError:
-        return 0.0
+    except (OSError, ValueError):
+        most = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+        return most * (1 if sys.platform == "darwin" else 1024) / 1e6
     return (int(resident) - int(shared)) * os.sysconf("SC_PAGE_SIZE") / 1e6

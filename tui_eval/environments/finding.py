@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import importlib.metadata
 import importlib.util
 import os
@@ -122,7 +123,7 @@ def _find_local(name: str, folder: Path, *, by_package: bool = True) -> FoundEnv
     if not folder.is_dir():
         return None
     for path in _local_files(name, folder):
-        if path.is_file():
+        if path.is_file() and _is_spelled_so(path, folder):
             return FoundEnvironment(name, path.absolute(), "local")
     packaged = _of_own_folder(name, folder)
     if packaged is None and by_package:
@@ -148,7 +149,18 @@ def _of_other_folder(name: str, folder: Path) -> Path | None:
 
 def _folders_of(name: str, folder: Path) -> list[Path]:
     spellings = dict.fromkeys((name, name.replace("_", "-")))
-    return [path for spelling in spellings if (path := folder / spelling).is_dir()]
+    found = [folder / spelling for spelling in spellings]
+    return [path for path in found if path.is_dir() and _is_spelled_so(path, folder)]
+
+
+def _is_spelled_so(path: Path, folder: Path) -> bool:
+    """Whether a path that is there has these names also where the system ignores case."""
+    with contextlib.suppress(PermissionError):  # a folder of which nobody may see what is in it
+        while path != folder:
+            if all(one.name != path.name for one in path.parent.iterdir()):
+                return False
+            path = path.parent
+    return True
 
 
 def _local_files(name: str, folder: Path) -> Iterator[Path]:

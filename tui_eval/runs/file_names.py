@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import contextlib
 import hashlib
+import unicodedata
+from pathlib import Path
 
 LONGEST = 200
 """Bytes of a name at most. File systems take 255, of which what stands around a name needs some."""
@@ -19,5 +22,30 @@ def cut_name(name: str, most: int = LONGEST) -> str:
     data = name.encode("utf-8", "surrogateescape")
     if len(data) <= most:
         return name
-    whole = hashlib.sha256(data).hexdigest()[:HASH]
-    return f"{data[: most - HASH - 1].decode('utf-8', 'ignore')}-{whole}"
+    return f"{data[: most - HASH - 1].decode('utf-8', 'ignore')}-{_hash(name)}"
+
+
+def distinct_name(name: str, folder: Path) -> str:
+    """A name as it is; where it is that of another entry on some file system, with a hash.
+
+    macOS takes names for the same that differ in case or in how letters with accents are put
+    together.
+
+    Args:
+        folder: Where its entry is or will be.
+    """
+    entries: list[str] = []
+    with contextlib.suppress(OSError):
+        entries = [one.name for one in folder.iterdir()]
+    if name in entries or all(folded(name) != folded(one) for one in entries):
+        return name
+    return f"{cut_name(name, LONGEST - HASH - 1)}-{_hash(name)}"
+
+
+def folded(name: str) -> str:
+    """What is the same for all names that some file system takes for one."""
+    return unicodedata.normalize("NFC", unicodedata.normalize("NFD", name).casefold())
+
+
+def _hash(name: str) -> str:
+    return hashlib.sha256(name.encode("utf-8", "surrogateescape")).hexdigest()[:HASH]

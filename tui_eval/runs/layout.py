@@ -11,7 +11,7 @@ from pathlib import Path
 import platformdirs
 
 from tui_eval.own_folders import home_folder
-from tui_eval.runs.file_names import cut_name
+from tui_eval.runs.file_names import cut_name, distinct_name
 
 RESULTS = "results.jsonl"
 NOTES = "notes.jsonl"
@@ -135,7 +135,9 @@ def outputs_root(env_id: str, output_dir: str | None, environments_dir: Path) ->
 
 def new_run(root: Path, env_id: str, model: str) -> RunDir:
     """A path for a new run under an outputs folder; not created yet."""
-    return RunDir(root / EVALS / run_name(env_id, model) / uuid.uuid4().hex[:8])
+    folder = root / EVALS
+    name = distinct_name(run_name(env_id, model), folder)
+    return RunDir(folder / name / uuid.uuid4().hex[:8])
 
 
 def unsaved_root() -> Path:

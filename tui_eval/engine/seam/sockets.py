@@ -24,6 +24,7 @@ from tui_eval.errors import Notice, warning
 from tui_eval.own_folders import private_folder, temporary_folder
 
 LONGEST_PATH = 100
+"""Bytes of a socket's path: macOS takes 103, Linux 107."""
 NEW_S = 60.0
 """A socket on which nobody listens yet is younger."""
 
@@ -54,7 +55,7 @@ def socket_folder() -> Path:
         OSError: It cannot be made, or belongs to somebody else.
     """
     runtime = os.environ.get("XDG_RUNTIME_DIR", "")
-    if runtime and len(runtime) + len("/tui-eval/") + 20 <= LONGEST_PATH:
+    if runtime and len(os.fsencode(runtime)) + len("/tui-eval/") + 20 <= LONGEST_PATH:
         with contextlib.suppress(OSError):  # after `su` it is another user's
             return private_folder(Path(runtime) / "tui-eval")
     return temporary_folder()
