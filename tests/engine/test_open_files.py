@@ -11,7 +11,8 @@ import subprocess
 import sys
 
 import pytest
-from program import Finished, Program
+from program import Finished, Program, chat_answer
+from servers import FaultServer, Reply
 
 from tui_eval.engine.limiting.open_file_room import within_open_files
 from tui_eval.error_classes import class_of
@@ -130,6 +131,37 @@ def test_the_soft_limit_is_raised_to_the_hard_one(program: Program) -> None:
     done, _ = run_limited(program, "limits", "-n", "1", limit=limited(700, 100))
     assert done.code == 0, done
     assert (program.folder / "limit").read_text() == "(700, 700)"
+
+
+OWN_PROGRAM = """
+import asyncio, sys
+import tui_eval as vf
+
+async def main():
+    config = vf.ClientConfig(api_base_url=sys.argv[1], api_key_var="")
+    examples = [{"question": str(n)} for n in range(400)]
+    env = vf.SingleTurnEnv(dataset=examples, rubric=vf.Rubric(funcs=[lambda completion: 1.0]))
+    got = await env.evaluate(config, "m")
+    print(sum(one["reward"] for one in got["outputs"]), got["metadata"]["n_errored"])
+
+asyncio.run(main())
+"""
+
+
+def test_a_program_of_ones_own_has_fewer_in_flight_too(
+    program: Program, fault_server: FaultServer
+) -> None:
+    fault_server.script("/v1/chat/completions", [Reply(body=chat_answer("yes"))])
+    command = [sys.executable, "-c", OWN_PROGRAM, f"{fault_server.url}/v1"]
+    done = subprocess.run(
+        [*limited(LIMIT), *command],
+        cwd=program.folder,
+        env=program.env,
+        capture_output=True,
+        text=True,
+    )
+    assert done.stdout == "400.0 0\n", done
+    assert "no limit of rollouts in flight: at most 192 rollouts are in flight" in done.stderr
 
 
 NO_HARD_ONE = """

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
@@ -13,6 +14,7 @@ from tui_eval.config.adopted_plan import plan_to_go_on_with
 from tui_eval.config.changes import change_faults, changes, misfits
 from tui_eval.config.plan import RunPlan, read_plan
 from tui_eval.config.secret_values import hidden_names
+from tui_eval.engine.limiting.open_file_room import open_file_notices
 from tui_eval.engine.preparing.examples import Examples, GivenExamples, read_table
 from tui_eval.engine.preparing.prepare import lay_out, make_directory, run_started
 from tui_eval.engine.preparing.prepared import Prepared
@@ -28,6 +30,8 @@ from tui_eval.types import ClientConfig, RolloutInput
 if TYPE_CHECKING:
     from tui_eval.environments.environment import Environment
     from tui_eval.environments.evaluating import Asked
+
+log = logging.getLogger("tui_eval.engine")
 
 WHERE = "results_path"
 _COMPARED = {"model", "base_url", "env_args", "sampling_args", "num_examples",
@@ -66,6 +70,8 @@ def prepare_call(env: Environment, asked: Asked, base_url: str) -> Prepared:
         prepared.sampling_args = {**env.sampling_args, **given}
         prepared.notices = lock.notices
         prepared.code = code
+        for one in open_file_notices(plan.max_concurrent, examples.total, "max_concurrent"):
+            log.warning("%s", one.text)
         lay_out(prepared, goes_on=before is not None, keep_errors=False)
     except OSError as error:
         lock.release()

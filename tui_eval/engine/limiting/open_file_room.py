@@ -18,12 +18,16 @@ def within_open_files(most: int, total: int = 0) -> int:
     return room if wanted > room else most
 
 
-def open_file_notices(most: int, total: int) -> list[Notice]:
-    """Says so where a limit is lowered: see `within_open_files`."""
+def open_file_notices(most: int, total: int, name: str = "-c") -> list[Notice]:
+    """Says so where a limit is lowered: see `within_open_files`.
+
+    Args:
+        name: What the limit is called where it was given.
+    """
     room = within_open_files(most, total)
     if room == max(most, 0):
         return []
-    asked = f"-c {most}" if most > 0 else "no limit of rollouts in flight"
+    asked = f"{name} {most}" if most > 0 else "no limit of rollouts in flight"
     text = (
         f"{asked}: at most {room:,} rollouts are in flight, as a process may open {file_limit():,} "
         "files here. Raise that before the start: ulimit -Hn, or the system's own setting"
