@@ -7,38 +7,17 @@ from __future__ import annotations
 
 import asyncio
 import json
-import subprocess
 import sys
 from contextlib import AsyncExitStack
-from pathlib import Path
 from typing import Any
 
 import mcp
 from mcp.client.stdio import StdioServerParameters, get_default_environment, stdio_client
+from server_folder import in_folder, new_folder, without
 
 import tui_eval as vf
 
 Server = dict[str, Any]
-
-
-def in_folder(part: Any, folder: Path) -> Any:
-    """The same with the folder's path for `{folder}`."""
-    if isinstance(part, str):
-        return part.replace("{folder}", str(folder))
-    if isinstance(part, list | tuple):
-        return [in_folder(one, folder) for one in part]
-    if isinstance(part, dict):
-        return {name: in_folder(one, folder) for name, one in part.items()}
-    return part
-
-
-def new_folder(name: str) -> Path:
-    """A folder with a repository and a file in it."""
-    folder = Path(name).absolute()
-    folder.mkdir()
-    subprocess.run(["git", "init", "-q", "-b", "main", folder], check=True)
-    (folder / "note.txt").write_text("a note\n")
-    return folder
 
 
 async def by_environment(name: str, server: Server) -> list[Any]:
@@ -54,7 +33,7 @@ async def by_environment(name: str, server: Server) -> list[Any]:
             found.append({"error": str(error), "content": getattr(error, "content", None)})
     tools = {one.name: one.parameters for one in env.tool_defs or ()}
     await env.cleanup()
-    return [tools, *_without(folder, found)]
+    return [tools, *without(folder, found)]
 
 
 async def by_sdk(name: str, server: Server) -> list[Any]:
@@ -79,13 +58,7 @@ async def by_sdk(name: str, server: Server) -> list[Any]:
             except Exception as error:
                 found.append({"isError": True, "raised": str(error)})
     tools = {one["name"]: one["inputSchema"] for one in listed["tools"]}
-    return [tools, *_without(folder, found)]
-
-
-def _without(folder: Path, found: list[Any]) -> list[Any]:
-    text = json.dumps(found).replace(str(folder), "{folder}").replace(folder.name, "{folder}")
-    cleaned: list[Any] = json.loads(text)
-    return cleaned
+    return [tools, *without(folder, found)]
 
 
 async def main() -> None:

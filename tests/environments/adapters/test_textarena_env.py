@@ -69,6 +69,13 @@ async def test_without_feedback_fn_the_observation_is_shown_whole():
     assert "[GAME] You are Player 0" in seen and "The target number is" in seen
 
 
+async def test_where_the_parser_finds_no_move_the_game_is_given_what_it_made():
+    env = env_with(feedback_fn=str)
+    client = StubClient(answer("untagged"), guess("1"), guess("2"))
+    state = await env.rollout(env.get_dataset()[0], client, "m", {})
+    assert "None" in state["completion"][1].content
+
+
 async def test_illegal_moves_are_the_games_business():
     env = env_with()
     state = await play(env, env.get_dataset()[0], "99", "88")

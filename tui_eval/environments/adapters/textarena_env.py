@@ -128,7 +128,7 @@ class TextArenaEnv(MultiTurnEnv):
         """Makes the move in the last answer, and says what the player sees then."""
         move = self.parser.parse_answer(messages)
         game = state["ta_env"]
-        done, observation = await asyncio.to_thread(_move, game, str(move or ""))
+        done, observation = await asyncio.to_thread(_move, game, str(move))
         if not done:
             return [UserMessage(content=self.feedback_fn(observation))]
         rewards, info = _outcome(game)
