@@ -11,7 +11,6 @@ import contextlib
 import errno
 import os
 import resource
-import socket
 from collections.abc import Iterator
 
 OUT_OF_FILES = frozenset((errno.EMFILE, errno.ENFILE))
@@ -58,8 +57,10 @@ def is_out_of_files(error: object) -> bool:
     A name that cannot be looked up says so, too, where none can be opened at this moment: the
     system's resolver hides why.
     """
+    from socket import gaierror  # loaded where there is an error only
+
     for link in _links(error):
-        if isinstance(link, socket.gaierror):
+        if isinstance(link, gaierror):
             if not _has_one_free():
                 return True
         elif isinstance(link, OSError) and link.errno in OUT_OF_FILES:

@@ -9,6 +9,7 @@ import re
 import socket
 import subprocess
 import sys
+from pathlib import Path
 
 import pytest
 from program import Finished, Program, chat_answer
@@ -186,6 +187,39 @@ print(file_limit() if hard >= 10_240 else 10_240)
 def test_where_the_hard_limit_is_not_granted_what_macos_grants_is() -> None:
     asked = [sys.executable, "-c", NO_HARD_ONE]
     assert subprocess.run(asked, capture_output=True, text=True, check=True).stdout == "10240\n"
+
+
+NONE_FREE = """
+import os, socket
+from pathlib import Path
+from tui_eval.open_files import is_out_of_files, keep_spare
+from tui_eval.runs.writer import write_atomically
+
+unknown = socket.gaierror(socket.EAI_NONAME, "not known")
+keep_spare()
+held = []
+try:
+    while True:
+        held.append(os.open(os.devnull, os.O_RDONLY))
+except OSError:
+    told = [is_out_of_files(unknown)]
+write_atomically(Path("metadata.json"), b"whole")
+keep_spare()
+try:
+    open("other")
+except OSError as error:
+    told.append(is_out_of_files(error))
+os.close(held.pop())
+print(*told, is_out_of_files(unknown), Path("metadata.json").read_text())
+"""
+
+
+def test_with_none_free_a_name_is_not_looked_up_and_one_file_is_written_all_the_same(
+    tmp_path: Path,
+) -> None:
+    command = [*limited(64), sys.executable, "-c", NONE_FREE]
+    done = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True)
+    assert done.stdout == "True True False whole\n", done
 
 
 def chained(inner: BaseException) -> Exception:
