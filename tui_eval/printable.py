@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import unicodedata
 
 # C0 but tab and newline, DEL, C1, zero-width and bidirectional controls, line and paragraph
 # separators, lone surrogates, the code points that are no characters, and skin tones: terminals
@@ -16,8 +17,12 @@ _UNPRINTABLE = re.compile(
 # The same, but for what shapes the signs around it, which only a terminal's cells make trouble of.
 _STEERING = re.compile("(?![\u200c\u200d\U0001f3fb-\U0001f3ff])" + _UNPRINTABLE.pattern)
 _CONTROL_PICTURES = {code: chr(0x2400 + code) for code in range(0x20)} | {0x7F: "\u2421"}
-# They choose between drawings of one sign, and terminals disagree on the cells that each takes.
-_SELECTORS = re.compile("[\ufe00-\ufe0f]")
+# They choose between drawings of one sign or join several, and terminals disagree on the cells that
+# those take; tags do so behind a flag, and would hide text anywhere else.
+_SELECTORS = re.compile("[\ufe00-\ufe0f\u200c\u200d]|(?<=\U0001f3f4)[\U000e0020-\U000e007f]+")
+TAGS = frozenset(map(chr, range(0xE0020, 0xE0080)))
+_TAB = 8
+"""Cells from one tab stop to the next."""
 
 
 def _visible(match: re.Match[str]) -> str:
@@ -25,18 +30,39 @@ def _visible(match: re.Match[str]) -> str:
     return _CONTROL_PICTURES.get(code) or f"\\u{{{code:x}}}"
 
 
+def _tabbed(line: str) -> str:
+    """A line with its tabs as spaces."""
+    if line.isascii():
+        return line.expandtabs(_TAB)
+    first, *others = line.split("\t")
+    parts, column = [first], _cells(first)
+    for part in others:
+        room = _TAB - column % _TAB
+        parts += " " * room, part
+        column += room + _cells(part)
+    return "".join(parts)
+
+
+def _cells(text: str) -> int:
+    """About how many cells a text takes."""
+    wide = sum(unicodedata.east_asian_width(sign) in "WF" for sign in text)
+    return len(text) + wide - sum(unicodedata.category(sign) in ("Mn", "Me") for sign in text)
+
+
 def printable(text: str) -> str:
     """The same text with everything that could steer a terminal made visible.
 
     Control characters become their Unicode picture (ESC is shown as one sign), other invisible or
-    reordering characters `\\u{...}` with their code. Newlines stay; a tab becomes four spaces; a
-    carriage return before a newline goes, and so do variation selectors. The result holds no
-    character that moves the cursor, so it can be drawn as plain text.
+    reordering characters `\\u{...}` with their code. Newlines stay; a tab becomes spaces up to the
+    next of the tab stops, eight cells apart; a carriage return before a newline goes, and so do
+    variation selectors, joiners, and the tags of a flag. The result holds no character that moves
+    the cursor, so it can be drawn as plain text.
     """
     if text.isascii() and text.replace("\n", "").isprintable():
         return text
-    text = text.replace("\r\n", "\n").replace("\t", "    ")
-    return _UNPRINTABLE.sub(_visible, _SELECTORS.sub("", text))
+    text = text.replace("\r\n", "\n")
+    text = _UNPRINTABLE.sub(_visible, _SELECTORS.sub("", text))
+    return "\n".join(map(_tabbed, text.split("\n"))) if "\t" in text else text
 
 
 def harmless(text: str) -> str:

@@ -272,7 +272,7 @@ def test_every_match_is_marked_where_it_is(texts: list[str], typed: str, width: 
         assert "".join("".join(marked).split()) == "".join(expected.split())
 
 
-@given(st.text(alphabet="ab\t\r\n\x1b漢", max_size=400))
+@given(st.text(alphabet="ab\t\r\n\x1b漢🏴\U000e0067", max_size=400))
 def test_a_text_in_slices_is_shown_as_the_whole_is(text: str) -> None:
     from tui_eval.tui.transcript import finding
 

@@ -24,6 +24,7 @@ from tui_eval.tui.commands.keymap import IN_USE
 from tui_eval.tui.look.palettes import shades_of
 from tui_eval.tui.look.stylesheet import KeptStylesheet
 from tui_eval.tui.look.themes import choices, dress, fitting_theme, terminal_of
+from tui_eval.tui.look.widths import count_spacing_marks
 from tui_eval.tui.preferences import Preferences
 from tui_eval.tui.terminal.browser import NO_SHELL, in_browser
 from tui_eval.tui.terminal.ending import EndingSignals
@@ -53,6 +54,7 @@ class HouseApp(InTurnApp[Result]):
         self, preferences: Preferences | None = None, *, css_path: CSSPathType | None = None
     ) -> None:
         super().__init__(css_path=css_path)
+        count_spacing_marks()
         self.stylesheet = KeptStylesheet(variables=self.get_css_variables())
         self._signals: EndingSignals | None = None
         self.preferences = preferences or Preferences()

@@ -20,6 +20,7 @@ from textual.drivers.linux_driver import (
 )
 from textual.message import Message
 
+from tui_eval.tui.look.widths import hold_columns
 from tui_eval.tui.terminal.ground import keep_answer
 from tui_eval.tui.terminal.guardian import Guardian
 from tui_eval.tui.terminal.keyboard import Keyboard, usual_key
@@ -118,6 +119,10 @@ class TerminalDriver(LinuxDriver):
         if self._guardian is not None:
             self._guardian.dismiss()
             self._guardian = None
+
+    def write(self, data: str) -> None:
+        """Writes to the terminal, each text in its column."""
+        super().write(hold_columns(data))
 
     def run_input_thread(self) -> None:
         """Reads keys, first those that wait."""

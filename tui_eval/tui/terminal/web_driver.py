@@ -10,6 +10,7 @@ from typing import Any
 from textual.app import App
 from textual.drivers import web_driver
 
+from tui_eval.tui.look.widths import hold_columns
 from tui_eval.tui.terminal.browser import SHOWS, in_browser
 
 PRELUDE = b"__GANGLION__\n"
@@ -25,6 +26,10 @@ class WebDriver(web_driver.WebDriver):
         os.environ.pop("TEXTUAL_DRIVER", None)
         super().__init__(app, **options)
         self._write = functools.partial(_packets())
+
+    def write(self, data: str) -> None:
+        """Writes to the browser's terminal."""
+        super().write(hold_columns(data))
 
     def tell_server(self, path: str) -> None:
         """Tells the server what is shown, so that other tabs can show it, too."""

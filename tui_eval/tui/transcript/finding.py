@@ -12,7 +12,7 @@ from collections.abc import Sequence
 from typing import NamedTuple
 
 from tui_eval.fold.patterns import matching_process
-from tui_eval.printable import printable
+from tui_eval.printable import TAGS, printable
 
 MOST = 10_000
 """Matches that are counted."""
@@ -87,10 +87,12 @@ def shown_source(text: str) -> str:
         return printable(text)
     parts, start = [], 0
     while start < len(text):
-        end = text.find("\n", start + _SLICE, start + 2 * _SLICE)
-        end = start + _SLICE if end < 0 else end
-        # Two signs that are shown as one stay together.
-        while end < len(text) and text[end - 1] == "\r":
+        line_end = text.find("\n", start + _SLICE)
+        line_end = len(text) if line_end < 0 else line_end
+        is_cut = line_end > start + 2 * _SLICE and text.find("\t", start, line_end) < 0
+        end = start + _SLICE if is_cut else line_end
+        # Signs that are shown as one stay together; so do lines with tabs, which count columns.
+        while end < len(text) and (text[end - 1] == "\r" or text[end] in TAGS):
             end += 1
         parts.append(printable(text[start:end]))
         start = end

@@ -1,0 +1,117 @@
+"""Signs whose cells terminals count in different ways, and columns that hold all the same.
+
+A spacing mark of Devanagari, Bengali or Tamil is a cell of its own to most terminals, and none to
+some and to Rich. Here it is one, so that no text reaches over its room; where a terminal counts
+less, the cells that are left are blank, and the cursor is put where the next text belongs.
+"""
+
+from __future__ import annotations
+
+import functools
+import re
+import unicodedata
+
+from rich import cells
+from rich._unicode_data import load as load_cell_table
+
+_LEFT_TO_RIGHT_MARK = "\u200e"
+_RIGHT_TO_LEFT = "\u0590-\u08ff\ufb1d-\ufdff\ufe70-\ufefc"
+_PART = re.compile(r"\x1b\[([0-9;?<=>]*)([ -/]*[@-~])|\x1b[^\[]|\n|[^\x1b\n]+")
+_FIRST_MARK, _LAST_MARK = 0x0900, 0xFFFF
+"""Beyond are scripts of old, with which looking through a frame takes seventy times as long."""
+
+
+@functools.cache
+def spacing_marks() -> str:
+    """All spacing marks that Rich gives no cell."""
+    return "".join(
+        chr(code)
+        for start, end, width in load_cell_table("auto").widths
+        if width == 0 and start >= _FIRST_MARK and end <= _LAST_MARK
+        for code in range(start, end + 1)
+        if unicodedata.category(chr(code)) == "Mc"
+    )
+
+
+@functools.cache
+def count_spacing_marks() -> None:
+    """Has Rich, and with it Textual, count a cell for each spacing mark in this process."""
+    marks = set(map(ord, spacing_marks()))
+    widths = load_cell_table("auto").widths
+    assert isinstance(widths, list)
+    counted: list[tuple[int, int, int]] = []
+    for start, end, width in widths:
+        if width:
+            counted.append((start, end, width))
+            continue
+        for code in range(start, end + 1) if start <= _LAST_MARK else ():
+            if code in marks:
+                if code > start:
+                    counted.append((start, code - 1, 0))
+                start = code + 1
+        if start <= end:
+            counted.append((start, end, 0))
+    widths[:] = counted
+    cells.get_character_cell_size.cache_clear()
+    cells.cached_cell_len.cache_clear()
+
+
+@functools.cache
+def _sign() -> re.Pattern[str]:
+    return re.compile(f"[{spacing_marks()}{_RIGHT_TO_LEFT}]")
+
+
+@functools.cache
+def _disputed() -> re.Pattern[str]:
+    """Words with such signs, or that run from right to left, and blanks between them."""
+    sign = _sign().pattern
+    word = rf"[^\s{sign[1:-1]}\x00-\x7f─-◿]*{sign}[^\s─-◿]*"
+    return re.compile(rf"{word}(?: {word})*")
+
+
+def hold_columns(frame: str) -> str:
+    """What is written to a terminal, with each of its texts in the column that it is meant for.
+
+    Before a text that terminals dispute its cells are blanked, and after it the cursor is placed
+    anew; one that runs from right to left is closed, lest what is behind it is turned around.
+
+    Args:
+        frame: Text and escape sequences; the cursor is placed before each line of text.
+    """
+    if not _sign().search(frame):
+        return frame
+    out: list[str] = []
+    column = 0
+    for part in _PART.finditer(frame):
+        text, (numbers, final) = part.group(), part.groups()
+        if text == "\n":
+            column = 1
+        elif final in ("H", "f"):
+            column = int(numbers.rpartition(";")[2] or 1) if ";" in numbers else 1
+        elif final == "G":
+            column = int(numbers or 1)
+        elif not text.startswith("\x1b"):
+            out.append(_placed(text, column) if column else text)
+            column += cells.cell_len(text) if column else 0
+            continue
+        out.append(text)
+    return "".join(out)
+
+
+def _placed(text: str, column: int) -> str:
+    """A text without escape sequences that begins in a column, counted from 1."""
+    out: list[str] = []
+    end = 0
+    for found in _disputed().finditer(text):
+        before, word = text[end : found.start()], found.group()
+        column += cells.cell_len(before)
+        width = cells.cell_len(word)
+        close = _LEFT_TO_RIGHT_MARK if _runs_right_to_left(word) else ""
+        out += before, " " * width, f"\x1b[{column}G", word, close, f"\x1b[{column + width}G"
+        column += width
+        end = found.end()
+    return "".join((*out, text[end:]))
+
+
+def _runs_right_to_left(text: str) -> bool:
+    return any(unicodedata.bidirectional(sign) in ("R", "AL", "AN") for sign in text)
