@@ -14,6 +14,7 @@ from bench.setting import Setting
 MEASUREMENTS = (
     "imports",
     "first_frame",
+    "first_start",
     "cpu_per_rollout",
     "instructions",
     "steady_cost",

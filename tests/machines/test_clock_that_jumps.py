@@ -26,7 +26,7 @@ def test_a_clock_that_jumps_by_hours_moves_no_duration(program: Program) -> None
         (program.folder / "set").touch()
         (program.folder / "go").touch()
         terminal.wait_for("2/2")
-        terminal.wait_for("finished")
+        terminal.wait_for("✓ finished")
         shown = terminal.text
         terminal.type("q")
         assert terminal.finish() == 0

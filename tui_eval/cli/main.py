@@ -63,7 +63,13 @@ class Commands(click.Group):
             Path.cwd()
         except FileNotFoundError:
             raise click.UsageError("the working directory was removed; cd to another one") from None
-        return super().invoke(ctx)
+        try:
+            return super().invoke(ctx)
+        except KeyboardInterrupt:
+            from tui_eval.tui.terminal.starting import erase_start
+
+            erase_start()  # click ends the line
+            raise
 
 
 def command_of(word: str) -> str:

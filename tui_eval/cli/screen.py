@@ -19,6 +19,7 @@ from tui_eval.cli.leaving import (
     report_again,
     wait_while,
 )
+from tui_eval.tui.terminal.starting import show_starting
 
 if TYPE_CHECKING:
     from tui_eval.config.draft import Draft
@@ -108,6 +109,7 @@ def home_on_screen(paths: Sequence[Path]) -> int:
     Args:
         paths: Where to look for runs besides the usual folders.
     """
+    show_starting()
     gc.disable()
     from tui_eval.cli.home_desk import FilesAndEngines, comparison_of, form_for
     from tui_eval.tui.home_app import HomeApp
@@ -128,6 +130,7 @@ def home_on_screen(paths: Sequence[Path]) -> int:
 
 def _app(feed: Feed, **options: Any) -> TuiEvalApp:
     """The app on a feed. The garbage collector stands still until its first frame is drawn."""
+    show_starting()
     gc.disable()
     from tui_eval.tui.app import TuiEvalApp
     from tui_eval.tui.preferences import Preferences
@@ -163,6 +166,7 @@ def open_on_screen(run: RunDir) -> int:
     Returns:
         0, or the exit code of the run where it went on from there.
     """
+    show_starting()
     from tui_eval.engine.seam.joined_feed import feed_of
     from tui_eval.runs.lock import holder
 
@@ -231,6 +235,7 @@ def compare_on_screen(paths: Sequence[Path], only: str | None) -> int:
     Args:
         only: Which examples are shown at first.
     """
+    show_starting()
     from tui_eval.tui.preferences import Preferences
     from tui_eval.tui.screen_app import ScreenApp
     from tui_eval.tui.screens.compare import CompareRuns

@@ -25,6 +25,7 @@ from tui_eval.tui.terminal.ground import keep_answer
 from tui_eval.tui.terminal.guardian import Guardian
 from tui_eval.tui.terminal.keyboard import Keyboard, usual_key
 from tui_eval.tui.terminal.output import TerminalOutput
+from tui_eval.tui.terminal.starting import erased_start
 
 GIVEN_BACK = "".join(
     (
@@ -81,10 +82,15 @@ class TerminalDriver(LinuxDriver):
     def start_application_mode(self) -> None:
         """Takes the terminal."""
         self._is_taken, self._is_undone = True, False
+<<<<<<< HEAD
         before = None
         if not self._is_in_background():
             self._keyboard.take_lines_waiting()
             before = self._ask_for_ground()
+=======
+        self._typed_before = self._lines_waiting()
+        self._output.write(erased_start())
+>>>>>>> 8dd4aa5b (tui: a line stands on the terminal while the screen is loaded)
         super().start_application_mode()  # type: ignore[no-untyped-call]
         if before is not None:
             self.attrs_before = before

@@ -1,0 +1,48 @@
+"""A line that stands on the terminal while the screen is loaded.
+
+Without byte code (a fresh `uv` environment, a read-only installation) loading takes three times as
+long as with it, and a terminal on which nothing happens for a second looks broken.
+"""
+
+from __future__ import annotations
+
+import atexit
+import sys
+
+LINE = "tui-eval is starting ..."
+ERASED = "\r\x1b[K"
+
+_stands = False
+_was_shown = False
+
+
+def show_starting() -> None:
+    """Shows the line where the screen will be drawn, once a process."""
+    global _stands, _was_shown
+    file = sys.__stderr__
+    if _was_shown or file is None or not file.isatty():
+        return
+    _was_shown = _stands = True
+    _write(LINE)
+    atexit.register(erase_start)
+
+
+def erased_start() -> str:
+    """What takes the line away; empty where it does not stand there."""
+    global _stands
+    stood, _stands = _stands, False
+    return ERASED if stood else ""
+
+
+def erase_start() -> None:
+    """Takes the line away where it stands there still."""
+    _write(erased_start())
+
+
+def _write(text: str) -> None:
+    if text and sys.__stderr__ is not None:
+        try:
+            sys.__stderr__.write(text)
+            sys.__stderr__.flush()
+        except (OSError, ValueError):  # the terminal is gone
+            pass
