@@ -82,15 +82,11 @@ class TerminalDriver(LinuxDriver):
     def start_application_mode(self) -> None:
         """Takes the terminal."""
         self._is_taken, self._is_undone = True, False
-<<<<<<< HEAD
         before = None
         if not self._is_in_background():
             self._keyboard.take_lines_waiting()
             before = self._ask_for_ground()
-=======
-        self._typed_before = self._lines_waiting()
         self._output.write(erased_start())
->>>>>>> 8dd4aa5b (tui: a line stands on the terminal while the screen is loaded)
         super().start_application_mode()  # type: ignore[no-untyped-call]
         if before is not None:
             self.attrs_before = before
