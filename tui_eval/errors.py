@@ -323,6 +323,11 @@ def traceback_text(error: BaseException) -> str:
     return "".join(whole.format())
 
 
+def is_raised_here(error: BaseException) -> bool:
+    """Whether no code but this program's had a part in an exception; its causes do not count."""
+    return all(is_ours(frame.filename) for frame in traceback.extract_tb(error.__traceback__))
+
+
 def is_ours(filename: str) -> bool:
     """Whether a file of code is a part of this program, bundled environments not counted."""
     return filename.startswith(_OURS) and not filename.startswith(_BUNDLED)

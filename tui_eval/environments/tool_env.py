@@ -23,7 +23,9 @@ from tui_eval.environments.tool_calls import (
 )
 from tui_eval.errors import (
     ToolCallError,
+    ToolError,
     ToolParseError,
+    is_raised_here,
     must_propagate,
     nearest,
     traceback_text,
@@ -229,7 +231,8 @@ class ToolEnv(MultiTurnEnv):
     ) -> ToolMessage | Exception:
         """Writes down how a call failed; returns what it becomes."""
         record["error"] = f"{type(failure).__name__}: {failure}"
-        if use.is_read and not isinstance(failure, UnknownToolError):
+        says_all = isinstance(failure, ToolError) and is_raised_here(failure)
+        if use.is_read and not (says_all or isinstance(failure, UnknownToolError)):
             record["traceback"] = traceback_text(failure)
         is_ours = use.is_fatal or isinstance(failure, TooManyLeftBehindError)
         is_ours = is_ours or is_out_of_files(failure)  # which the model can do nothing about

@@ -96,6 +96,7 @@ async def test_an_error_with_an_image_is_what_the_server_answered(env: vf.MCPEnv
         {"type": "image_url", "image_url": {"url": "data:image/png;base64,eA=="}},
     ]
     assert state.tool_log[0]["error"] == "MCPToolError: no such page\n[image]"
+    assert "traceback" not in state.tool_log[0]  # it would show this program's lines alone
 
 
 async def test_calls_beside_a_teardown_have_a_server_of_their_own(env: vf.MCPEnv) -> None:
