@@ -24,6 +24,7 @@ MEASUREMENTS = (
     "token_bucket",
     "rate_limit",
     "screen_attached",
+    "slow_lines",
     "blocking_tools",
     "mcp_calls",
     "large_table",

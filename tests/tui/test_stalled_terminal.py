@@ -9,19 +9,18 @@ import threading
 import time
 from collections.abc import Iterator
 from contextlib import closing, contextmanager
-from pathlib import Path
 
 import pytest
 from compared_runs import two_runs
 from program import Program, wait_until
 from terminal import PATIENCE_S, Terminal
 
-from tui_eval.tui.terminal.output import STALLS_AFTER_S, TerminalOutput
+from tui_eval.tui.terminal.output import TerminalOutput
 
 
 @contextmanager
-def stalled(program: Program, left_out: str = "") -> Iterator[Terminal]:
-    """A terminal that takes no more, also once what keys draw was left out."""
+def stalled(program: Program, then: str = "") -> Iterator[Terminal]:
+    """A terminal that takes no more, and keys that come then."""
     runs = map(str, two_runs(program.folder))
     with closing(Terminal(program.folder, program.env, "compare", *runs)) as on:
         on.wait_for("greatest difference first")
@@ -31,16 +30,10 @@ def stalled(program: Program, left_out: str = "") -> Iterator[Terminal]:
             return not on.takes_more
 
         wait_until(is_full, "the terminal takes no more")
-        if left_out:
-            on.type(left_out)
+        if then:
+            on.type(then)
             wait_until(lambda: on.has_taken_keys, "the keys are taken")
-            wait_until_left_out()
         yield on
-
-
-def wait_until_left_out() -> None:
-    until = time.monotonic() + 2 * STALLS_AFTER_S
-    wait_until(lambda: time.monotonic() > until, "what is drawn is left out")
 
 
 def test_a_signal_ends_the_program_and_leaves_the_terminal_whole(program: Program) -> None:
@@ -48,6 +41,13 @@ def test_a_signal_ends_the_program_and_leaves_the_terminal_whole(program: Progra
         on.process.send_signal(signal.SIGTERM)
         assert on.process.wait(PATIENCE_S) == 0
         on.read_all()
+        assert on.is_whole()
+
+
+def test_one_that_takes_more_while_the_program_ends_is_left_whole(program: Program) -> None:
+    with stalled(program) as on:
+        on.process.send_signal(signal.SIGTERM)
+        assert on.finish() == 0
         assert on.is_whole()
 
 
@@ -72,33 +72,6 @@ def test_what_it_did_not_take_is_drawn_once_it_takes_more(program: Program) -> N
         assert on.is_whole()
 
 
-ENDS_SLOWLY = """
-import asyncio
-from tui_eval.tui.house import HouseApp
-
-class Busy(HouseApp):
-    def on_mount(self):
-        self.set_interval(0.01, self.refresh)
-
-    async def on_unmount(self):
-        while self._driver._output.has_stalled:
-            await asyncio.sleep(0.01)
-
-Busy().run()
-"""
-
-
-def test_one_that_takes_more_while_the_program_ends_is_left_whole(tmp_path: Path) -> None:
-    command = ["-c", ENDS_SLOWLY]
-    with closing(Terminal(tmp_path, dict(os.environ), command=command)) as on:
-        wait_until(lambda: not on.takes_more, "the terminal takes no more")
-        wait_until_left_out()
-        on.process.send_signal(signal.SIGTERM)
-        wait_until(lambda: on.has_its_modes, "the screen is over")
-        assert on.finish() == 0
-        assert on.is_whole()
-
-
 def test_a_frame_larger_than_the_terminal_holds_waits_for_its_reader_alone(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
@@ -114,7 +87,7 @@ def test_a_frame_larger_than_the_terminal_holds_waits_for_its_reader_alone(
 
     reader = threading.Thread(target=read)
     with os.fdopen(writing, "w") as file:
-        output = TerminalOutput(file, lambda: None)
+        output = TerminalOutput(file, lambda *_: None)
         reader.start()
         output.write(frame)
         reader.join(PATIENCE_S)

@@ -143,7 +143,7 @@ class HouseApp(InTurnApp[Result]):
         """The whole screen is drawn after a suspension."""
         if self._signals is not None:
             self._signals.hear()  # the driver of browsers has taken some of them
-        self.app_resume_signal.subscribe(self, lambda _: self.refresh())
+        self.app_resume_signal.subscribe(self, lambda _: self.redraw())
 
     def on_ready(self) -> None:
         """Tells what is wrong with the settings, once there is a line to tell it on."""

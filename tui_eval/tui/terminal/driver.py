@@ -10,7 +10,7 @@ import termios
 import threading
 from typing import Any
 
-from textual import constants
+from textual import constants, events
 from textual.app import App
 from textual.drivers.linux_driver import (
     KITTY_DISAMBIGUATE_ESCAPE_CODES,
@@ -24,6 +24,7 @@ from tui_eval.tui.look.widths import hold_columns
 from tui_eval.tui.terminal.ground import keep_answer
 from tui_eval.tui.terminal.guardian import Guardian
 from tui_eval.tui.terminal.keyboard import Keyboard, usual_key
+from tui_eval.tui.terminal.line import Line
 from tui_eval.tui.terminal.output import TerminalOutput
 from tui_eval.tui.terminal.starting import erased_start
 
@@ -49,6 +50,10 @@ ASKED_FOR = "".join(
 LOOKS_EVERY_S = 1.0
 GONE_AFTER_S = 2.0
 """So long the signal that tells of the loss has to come, if the program is to hear of it."""
+ENDS_WITHIN_S = 0.5
+"""So long is waited, at the end, for what the terminal answers, and then for what it takes."""
+MOST_WAITING = 20
+"""So many writes may wait for one that the terminal does not take; frames never do."""
 
 
 class TerminalDriver(LinuxDriver):
@@ -67,7 +72,8 @@ class TerminalDriver(LinuxDriver):
         file = sys.__stderr__ or sys.__stdout__  # the first is not there if the caller closed it
         assert file is not None
         self._drawn_on = file
-        self._output = TerminalOutput(file, self._stalled)
+        self.line = Line(self._loop)
+        self._output = TerminalOutput(file, self.line.written)
         self._file = self._output  # type: ignore[assignment]
         self._guardian: Guardian | None = None
         self._is_taken = False
@@ -82,14 +88,17 @@ class TerminalDriver(LinuxDriver):
     def start_application_mode(self) -> None:
         """Takes the terminal."""
         self._is_taken, self._is_undone = True, False
+        self._output.begin()
         before = None
         if not self._is_in_background():
             self._keyboard.take_lines_waiting()
             before = self._ask_for_ground()
-        self._output.write(erased_start())
-        super().start_application_mode()  # type: ignore[no-untyped-call]
-        if before is not None:
-            self.attrs_before = before
+        self._write_at_once(erased_start())
+        try:
+            super().start_application_mode()  # type: ignore[no-untyped-call]
+        finally:
+            if before is not None:
+                self.attrs_before = before
         with contextlib.suppress(termios.error):
             self._modes = termios.tcgetattr(self.fileno)
         self._guard()
@@ -107,7 +116,7 @@ class TerminalDriver(LinuxDriver):
             termios.tcsetattr(self.fileno, termios.TCSANOW, modes)
         except termios.error:
             return None
-        keep_answer(self._keyboard.ask_for_ground(self._output.write))
+        keep_answer(self._keyboard.ask_for_ground(self._write_at_once))
         if take_ground := getattr(self._app, "take_ground", None):
             take_ground()
         return self.attrs_before
@@ -122,17 +131,34 @@ class TerminalDriver(LinuxDriver):
             self._guardian.dismiss()
             self._guardian = None
 
-    def write(self, data: str) -> None:
-        """Writes to the terminal, each text in its column."""
-        super().write(hold_columns(data))
-
     def run_input_thread(self) -> None:
         """Reads keys, first those that wait."""
         self._keyboard.run(self.exit_event)
 
     def process_message(self, message: Message) -> None:
-        """Hands on what was typed."""
+        """Hands on what was typed; what the terminal tells of the last frame was not."""
+        if isinstance(message, events.CursorPosition) and self.line.answered(message.x, message.y):
+            return
         super().process_message(usual_key(message))
+
+    def write(self, data: str) -> None:
+        """Has the thread that writes write this next, each text in its column."""
+        waiting = self._writer_thread._queue.qsize() if self._writer_thread is not None else 0
+        if waiting > MOST_WAITING and not self._output.leaves_out:
+            self._output.leave_out()
+            self._loop.add_writer(self._output.fileno(), self._flows)
+        self.line.begin()
+        super().write(hold_columns(data))
+
+    def _write_at_once(self, data: str) -> None:
+        self.line.begin()
+        self._output.write(data)
+
+    def disable_input(self) -> None:
+        """Reads no more keys, once no answer is missing that somebody else would take for some."""
+        self.line.wait_for_answers(ENDS_WITHIN_S)
+        self._output.end_within(ENDS_WITHIN_S)
+        super().disable_input()
 
     def stop_application_mode(self) -> None:
         """Gives the terminal back, as far as what is written reaches it: see `close`."""
@@ -142,11 +168,11 @@ class TerminalDriver(LinuxDriver):
         self._is_undone = True
 
     def close(self) -> None:
-        """Waits until all is written that the terminal takes."""
+        """Waits until all is written that the terminal takes; what it is behind with is lost."""
         super().close()
         if self._is_undone and self._is_taken:
-            if self._output.has_left_out:  # what gives the terminal back, maybe
-                self._output.write_last(GIVEN_BACK)
+            if self._output.has_left_out or self.line.is_behind:
+                self._output.write_last(CUT_SHORT + GIVEN_BACK, in_place=True)
             self._is_taken = False
             self._dismiss()
 
@@ -165,7 +191,7 @@ class TerminalDriver(LinuxDriver):
         if self.attrs_before is not None:
             with contextlib.suppress(termios.error):
                 termios.tcsetattr(self.fileno, termios.TCSANOW, self.attrs_before)
-        self._output.write_last(GIVEN_BACK)
+        self._output.write_last(CUT_SHORT + GIVEN_BACK, self.line.is_behind)
 
     def _look(self) -> None:
         """Looks whether the terminal is still there.
@@ -222,14 +248,6 @@ class TerminalDriver(LinuxDriver):
             self._enable_mouse_pixels()
         self._query_in_band_window_resize()
         self._app.post_message(self.SignalResume())
-
-    def _stalled(self) -> None:
-        """The thread that writes tells of it."""
-        with contextlib.suppress(RuntimeError):  # there is no loop any more
-            self._loop.call_soon_threadsafe(self._wait_for_room)
-
-    def _wait_for_room(self) -> None:
-        self._loop.add_writer(self._output.fileno(), self._flows)
 
     def _flows(self) -> None:
         """What was left out is asked for and drawn anew."""

@@ -6,11 +6,12 @@ from collections import deque
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from textual import events
-from textual.app import App
 from textual.message import Message
 from textual.screen import Screen
 from textual.timer import Timer
 from textual.widget import Widget
+
+from tui_eval.tui.terminal.frames import FramesApp
 
 if TYPE_CHECKING:
     from textual.types import CSSPathType
@@ -20,7 +21,7 @@ PATIENCE_S = 3.0
 """How long a key waits for the one before it, where that got lost with a screen that was closed."""
 
 
-class InTurnApp(App[Result]):
+class InTurnApp(FramesApp[Result]):
     """Each key goes on once the one before it has done what it does.
 
     A key is a command only on its way back from the widget with the focus, by way of queues: one

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import math
 import os
 import select
 import termios
@@ -10,9 +11,9 @@ import time
 from collections.abc import Callable
 from typing import TextIO
 
-STALLS_AFTER_S = 1.0
-"""So long a terminal may take nothing before what is written to it is left out."""
 LOOKS_AGAIN_S = 0.02
+LOOKS_EVERY_S = 0.1
+"""How often it is looked whether what is written is still wanted while nothing is taken."""
 
 
 class TerminalOutput:
@@ -24,15 +25,16 @@ class TerminalOutput:
 
     Args:
         file: Where the terminal is.
-        stalled: Called by the thread that writes when the terminal takes no more. From then on
-            all is left out until `flows` is called; `has_left_out` stays.
+        written: Called by the thread that writes after each write: the bytes of it, those that
+            were taken after it had waited for room, and the seconds that these took.
     """
 
-    def __init__(self, file: TextIO, stalled: Callable[[], None]) -> None:
+    def __init__(self, file: TextIO, written: Callable[[int, int, float], None]) -> None:
         self._file = file
-        self._stalled = stalled
+        self._written = written
         self._fd = -1
-        self.has_stalled = self.has_left_out = False
+        self._until = math.inf
+        self.leaves_out = self.has_left_out = False
         with contextlib.suppress(OSError):
             name = os.ttyname(file.fileno())
             self._fd = os.open(name, os.O_WRONLY | os.O_NOCTTY | os.O_NONBLOCK)
@@ -43,30 +45,50 @@ class TerminalOutput:
 
     def write(self, text: str) -> None:
         """Writes as far as there is a terminal that takes it."""
-        if self.has_stalled:
-            return
-        with contextlib.suppress(OSError):
-            if self._fd < 0:
-                self._file.write(text)
-            elif not self._takes(text.encode("utf-8", "replace")):
-                self.has_stalled = self.has_left_out = True
-                self._stalled()
+        data, waited, seconds = text.encode("utf-8", "replace"), 0, 0.0
+        if not self.leaves_out:
+            with contextlib.suppress(OSError):
+                if self._fd < 0:
+                    self._file.write(text)
+                else:
+                    waited, seconds = self._write(data)
+        self._written(len(data), waited, seconds)
 
-    def _takes(self, data: bytes) -> bool:
-        """Writes all there is; False where the terminal takes nothing for too long."""
-        until, has_waited = time.monotonic() + STALLS_AFTER_S, False
+    def _write(self, data: bytes) -> tuple[int, float]:
+        """Writes all there is, unless that is no longer wanted.
+
+        Returns:
+            How many bytes were written since there was no room first, and how long that took.
+        """
+        waits, waited, began = False, 0, 0.0
         while data:
             try:
-                data = data[os.write(self._fd, data) :]
-                until, has_waited = time.monotonic() + STALLS_AFTER_S, False
+                taken = os.write(self._fd, data)
+                data = data[taken:]
+                waited += taken if began else 0
+                waits = False
             except BlockingIOError:
-                if time.monotonic() > until:
-                    return False
-                if has_waited:  # it may have room for less than the next character
+                began = began or time.monotonic()
+                if self.leaves_out or time.monotonic() > self._until:
+                    self.has_left_out = True
+                    break
+                if waits:  # it may have room for less than the next character
                     time.sleep(LOOKS_AGAIN_S)
-                select.select([], [self._fd], [], STALLS_AFTER_S)
-                has_waited = True
-        return True
+                select.select([], [self._fd], [], LOOKS_EVERY_S)
+                waits = True
+        return waited, time.monotonic() - began if began else 0.0
+
+    def end_within(self, seconds: float) -> None:
+        """What the terminal has not taken after so long is left out."""
+        self._until = min(self._until, time.monotonic() + seconds)
+
+    def begin(self) -> None:
+        """Whatever is written is waited for."""
+        self._until, self.has_left_out = math.inf, False
+
+    def leave_out(self) -> None:
+        """All is left out from now on, until `flows` is called; `has_left_out` stays."""
+        self.leaves_out = self.has_left_out = True
 
     def flush(self) -> None:
         """Flushes as far as there is a terminal."""
@@ -76,17 +98,14 @@ class TerminalOutput:
 
     def flows(self) -> None:
         """The terminal takes something again."""
-        self.has_stalled = False
+        self.leaves_out = False
 
-    def write_last(self, text: str) -> None:
-        """Writes at once; where nothing is taken, in place of what was not taken before."""
-        data, fd = text.encode(), self.fileno()
+    def write_last(self, text: str, in_place: bool) -> None:
+        """Writes at once; where wanted in place of what the terminal has not taken."""
         with contextlib.suppress(OSError, termios.error):
-            if self._fd >= 0 and not self.has_stalled and self._takes(data):
-                return
-            if self._fd >= 0:
-                termios.tcflush(fd, termios.TCOFLUSH)
-            os.write(fd, data)
+            if in_place and self._fd >= 0:
+                termios.tcflush(self._fd, termios.TCOFLUSH)
+            os.write(self.fileno(), text.encode())
 
     def close(self) -> None:
         """Lets go of the terminal."""

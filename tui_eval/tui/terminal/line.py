@@ -1,0 +1,170 @@
+"""The line to a terminal: how much of what was written is still on its way."""
+
+from __future__ import annotations
+
+import asyncio
+import threading
+import time
+from collections import deque
+from collections.abc import Callable
+from typing import NamedTuple
+
+ON_ITS_WAY = 2_000
+"""So many bytes may be on their way when another frame is made."""
+HELD = 20_000
+"""What a pseudo-terminal of Linux takes before somebody reads it; others take less."""
+PATIENCE_S = 2.0
+"""How long a frame is waited for that the terminal does not tell of, or that is reckoned with."""
+ASKED_IN_VAIN = 5
+"""After so many questions without an answer the terminal is not asked any more."""
+ROW, MARKS = 1, 20
+"""The line, from 0, and the columns where the cursor is when the terminal is asked for it."""
+GROWS = 1.1
+"""By how much more a line is believed to take after each frame that it took at once."""
+FAST = 1_000_000
+"""Bytes a second of a line that needs no reckoning."""
+
+
+class _Sent(NamedTuple):
+    mark: int
+    size: int
+    at: float
+
+
+class Line:
+    """Says when a frame may be made: once the one before is out.
+
+    A terminal tells how far it has come where it answers questions for its cursor. Of one that
+    does not, it is only seen when it takes no more: from then on what is on its way is reckoned
+    from how fast it took the rest. All methods may be called from any thread.
+
+    Args:
+        loop: Where what waits for the line is called.
+    """
+
+    def __init__(self, loop: asyncio.AbstractEventLoop) -> None:
+        self._loop = loop
+        self._changed = threading.Condition()
+        self._writing = 0
+        self._unanswered: deque[_Sent] = deque()
+        self._answers = self._lags = False
+        self._asked_in_vain = 0
+        self._mark = 0
+        self._rate = float("inf")
+        self._reckoned, self._reckoned_at = 0.0, 0.0
+        self._waits: Callable[[], None] | None = None
+        self._timer: asyncio.TimerHandle | None = None
+
+    def begin(self) -> None:
+        """Something is about to be written."""
+        with self._changed:
+            self._writing += 1
+
+    def question_after(self, frame: str) -> str:
+        """What asks the terminal, behind a frame, how far it has come; empty if it never says."""
+        with self._changed:
+            if self._answers or self._asked_in_vain < ASKED_IN_VAIN:
+                self._asked_in_vain += 1
+                self._mark = self._mark % MARKS + 1
+                self._unanswered.append(_Sent(self._mark, len(frame.encode()), time.monotonic()))
+                return f"\x1b[{ROW + 1};{self._mark}H\x1b[6n"
+        return ""
+
+    def written(self, size: int, waited: int, seconds: float) -> None:
+        """What had begun was taken, by whatever stands between the program and the terminal.
+
+        Args:
+            size: In bytes.
+            waited: Bytes that were taken after it had to be waited for room; 0 where there was
+                room enough.
+            seconds: How long that took.
+        """
+        with self._changed:
+            self._writing = max(self._writing - 1, 0)
+            if waited:
+                self._rate = max(waited / max(seconds, 0.001), 1.0)
+                self._reckoned = float(HELD)
+            else:
+                self._reckoned = self._left() + size
+                self._rate = float("inf") if self._rate > FAST else self._rate * GROWS
+            self._reckoned_at = time.monotonic()
+        self._call_soon()
+
+    def answered(self, x: int, y: int) -> bool:
+        """The terminal told where its cursor was, from 0; returns whether it had been asked."""
+        with self._changed:
+            marks = [sent.mark for sent in self._unanswered]
+            if y != ROW or x + 1 not in marks:
+                return False
+            self._answers, self._asked_in_vain = True, 0
+            for _ in range(marks.index(x + 1) + 1):
+                self._unanswered.popleft()
+            self._changed.notify_all()
+        self._call_soon()
+        return True
+
+    def wait_for_answers(self, seconds: float) -> None:
+        """Waits until the terminal has answered all questions, if it answers any."""
+        with self._changed:
+            self._changed.wait_for(lambda: not (self._answers and self._unanswered), seconds)
+            self._lags = bool(self._answers and self._unanswered)
+            self._unanswered.clear()
+
+    @property
+    def is_free(self) -> bool:
+        """Whether a frame that is made now follows what the terminal shows."""
+        with self._changed:
+            return self._seconds_left() == 0
+
+    @property
+    def is_behind(self) -> bool:
+        """Whether the terminal may be far behind what was written; see `wait_for_answers`."""
+        with self._changed:
+            return bool(self._writing or self._lags or self._left())
+
+    def when_free(self, call: Callable[[], None]) -> None:
+        """Has something called once the line is free; what was to be called before is not."""
+        self._waits = call
+        self._look()
+
+    def _left(self) -> float:
+        """Bytes that are reckoned to be on their way."""
+        return max(self._reckoned - self._rate * (time.monotonic() - self._reckoned_at), 0.0)
+
+    def _seconds_left(self) -> float:
+        """How long to wait at most; 0 where the line is free."""
+        if self._writing:
+            return PATIENCE_S
+        now = time.monotonic()
+        if self._answers:
+            if sum(sent.size for sent in self._unanswered) <= ON_ITS_WAY:
+                return 0.0
+            left = self._unanswered[0].at + PATIENCE_S - now
+            if left > 0:
+                return left
+            self._answers = False
+            self._unanswered.clear()
+        waited = now - self._reckoned_at
+        if (more := self._left() - ON_ITS_WAY) <= 0 or waited > PATIENCE_S:
+            return 0.0
+        return min(more / self._rate, PATIENCE_S - waited) + 0.001
+
+    def _call_soon(self) -> None:
+        try:
+            self._loop.call_soon_threadsafe(self._look)
+        except RuntimeError:  # there is no loop any more
+            return
+
+    def _look(self) -> None:
+        if self._timer is not None:
+            self._timer.cancel()
+            self._timer = None
+        if self._waits is None:
+            return
+        with self._changed:
+            left = self._seconds_left()
+        if left:
+            self._timer = self._loop.call_later(left, self._look)
+        else:
+            call, self._waits = self._waits, None
+            call()
