@@ -10,7 +10,9 @@ import textual.constants
 def a_plain_terminal(monkeypatch: pytest.MonkeyPatch) -> None:
     """No animations, and nothing of the host's taste in colours."""
     monkeypatch.setattr(textual.constants, "TEXTUAL_ANIMATIONS", "none")
-    for name in ("NO_COLOR", "TEXTUAL_THEME", "FORCE_COLOR", "COLORFGBG", "STY", "TMUX"):
+    for name in ("NO_COLOR", "TEXTUAL_THEME", "FORCE_COLOR", "COLORFGBG", "STY", "TMUX", "DISPLAY"):
+        monkeypatch.delenv(name, raising=False)
+    for name in ("WAYLAND_DISPLAY", "SSH_CONNECTION", "SSH_CLIENT", "SSH_TTY"):
         monkeypatch.delenv(name, raising=False)
     monkeypatch.setenv("TERM", "xterm-256color")
     monkeypatch.setenv("COLORTERM", "truecolor")

@@ -51,11 +51,11 @@ async def test_a_tool_call_is_copied_as_json_and_its_result_as_it_is(cache: Path
     async with staged_app(over()) as stage:
         await stage.press("j", "2", "g", "right_parenthesis")
         told = await copied(stage, "c")
-        assert told.startswith("Copied the tool call, ")
+        assert ": the tool call, " in told
         assert told.endswith("copied.txt")
         call = {"id": "c1", "name": "multiply", "arguments": {"a": 14, "b": 36}}
         assert json.loads(stage.app.clipboard) == json.loads(kept(cache)) == call
-        assert "Copied the result of the call" in await copied(stage, "o")
+        assert ": the result of the call" in await copied(stage, "o")
         assert stage.app.clipboard == kept(cache) == "504"
 
 

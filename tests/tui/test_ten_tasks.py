@@ -153,7 +153,7 @@ def run_again(done: Done) -> None:
 def copied(done: Done) -> None:
     call = json.loads(done.app.clipboard)
     assert (call["name"], call["arguments"]) == ("divide", {"a": 108, "b": 0})
-    assert done.said.startswith("Copied the tool call, ") and done.said.endswith("copied.txt")
+    assert ": the tool call, " in done.said and done.said.endswith("copied.txt")
 
 
 def limit_moved(done: Done) -> None:

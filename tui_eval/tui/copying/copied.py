@@ -1,4 +1,4 @@
-"""The one way of copying: to the terminal's clipboard, and to a file for terminals without one."""
+"""The one way of copying: to the clipboard, and to a file, as not every terminal has one."""
 
 from __future__ import annotations
 
@@ -8,8 +8,9 @@ import tempfile
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from tui_eval.tui.copying.clipboards import TMUX, desktop_command, in_tmux, put
 from tui_eval.tui.look.paths import shown_path
-from tui_eval.tui.terminal.browser import lies_in
+from tui_eval.tui.terminal.browser import in_browser, lies_in
 
 if TYPE_CHECKING:
     from textual.app import App
@@ -25,18 +26,40 @@ async def copy(app: App[Any], text: str, what: str) -> str:
         what: What it is, as a part of that sentence.
     """
     data = text.encode("utf-8", "backslashreplace")
-    fits = len(data) <= MOST_BYTES
-    if fits:
+    size = f"{len(text):,} characters" if len(data) <= MOST_BYTES else f"{len(data) / 1000:,.0f} kB"
+    told = await asyncio.to_thread(_put, data, what, size)
+    if not told and len(data) <= MOST_BYTES:
         app.copy_to_clipboard(data.decode())
-    size = f"{len(text):,} characters" if fits else f"{len(data) / 1000:,.0f} kB"
+        told = _sent(what, size)
     try:
         where = lies_in(shown_path(await asyncio.to_thread(keep, data)))
     except OSError as error:
         why = f"no file could be written: {error.strerror or error}"
-        return f"Copied {what}, {size}; {why}" if fits else f"{size} are not copied; {why}"
-    if fits:
-        return f"Copied {what}, {size}; also {where}"
-    return f"Too long for a clipboard, {size}: {what} is {where} only"
+        return f"{told or f'{size} are not copied'}; {why}"
+    return (
+        f"{told}; also {where}"
+        if told
+        else f"Too long for a clipboard, {size}: {what} is {where} only"
+    )
+
+
+def _put(data: bytes, what: str, size: str) -> str:
+    """What can be said once a program that says so has the data; empty where none has."""
+    if in_browser():
+        return ""
+    in_buffer = in_tmux() and put(TMUX, data)
+    desktop = desktop_command()
+    if desktop is not None and put(desktop, data):
+        return f"Copied {what}, {size}"
+    return f"Copied {what}, {size}, into the buffer of tmux" if in_buffer else ""
+
+
+def _sent(what: str, size: str) -> str:
+    """What can be said where a terminal was asked and answers nothing."""
+    if in_browser():
+        return f"Copied {what}, {size}"
+    through = " (tmux: with set-clipboard on)" if in_tmux() else ""
+    return f"Sent to the terminal's clipboard, if it takes it{through}: {what}, {size}"
 
 
 def keep(data: bytes) -> Path:
