@@ -134,6 +134,27 @@ def test_the_soft_limit_is_raised_to_the_hard_one(program: Program) -> None:
     assert (program.folder / "limit").read_text() == "(700, 700)"
 
 
+SUITE = """
+max_concurrent = 512
+model = "demo"
+num_examples = {examples}
+rollouts_per_example = 3
+[[eval]]
+env_id = "reverse-text"
+[[eval]]
+env_id = "word-guess"
+"""
+
+
+def test_evaluations_of_a_file_have_fewer_in_flight_together(program: Program) -> None:
+    program.before = limited(LIMIT)
+    for examples, said in ((10, False), (100, True)):
+        (program.folder / "suite.toml").write_text(SUITE.format(examples=examples))
+        plan = program.run("suite.toml", "--dry-run")
+        assert plan.code == 0 and ("-c 512: at most 192 rollouts" in plan.err) == said, plan
+        assert ("192 of them at a time" in plan.out) == said, plan
+
+
 OWN_PROGRAM = """
 import asyncio, sys
 import tui_eval as vf

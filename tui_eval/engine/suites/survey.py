@@ -91,8 +91,10 @@ def survey(request: Request, expansion: Expansion) -> Survey:
     if any(one.resume for one in planned):
         faults += _engine_faults(str(request.env_id))
     in_flight, generation, scoring = _limits(planned, expansion)
-    found = Survey(planned, limits=(within_open_files(in_flight), generation, scoring))
-    found.notices += open_file_notices(in_flight, 0)
+    total = _total(planned)
+    lowered = within_open_files(in_flight, total)
+    found = Survey(planned, limits=(lowered, generation, scoring))
+    found.notices += open_file_notices(in_flight, total)
     faults += _look_at_environments(request, evaluations, found)
     if not request.raw.get("no_preflight"):
         drafts = [one.draft for one in evaluations if one.draft is not None]
@@ -251,6 +253,12 @@ def _limits(planned: Sequence[Planned], expansion: Expansion) -> tuple[int, int,
     top = {name: expansion.top[name].value or 0 for name in LIMITS if name in expansion.top}
     in_flight, generation, scoring = (top.get(name, 0) for name in LIMITS)
     return (max(in_flight, 0) if LIMITS[0] in top else most, generation, scoring)
+
+
+def _total(planned: Sequence[Planned]) -> int:
+    """All rollouts at most; 0 where that depends on the sizes of datasets."""
+    asked = [(one.plan.num_examples, one.plan.rollouts_per_example) for one in planned]
+    return sum(examples * each for examples, each in asked) if all(n > 0 for n, _ in asked) else 0
 
 
 def _most_at_once(plan: RunPlan) -> int:
