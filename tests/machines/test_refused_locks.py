@@ -10,6 +10,7 @@ from pathlib import Path
 import pytest
 from program import Program, wait_until
 from taken_away import FLOCK_ON_WRITABLE_ONLY, HELD, NO_FLOCK
+from terminal import Terminal
 
 from tui_eval.runs.lock import Holder, LockHeldError, RunLock, holder
 
@@ -129,3 +130,24 @@ def test_a_file_holds_as_long_as_its_process_is_there(
             RunLock(path, "")
     else:
         RunLock(path, "").release()
+
+
+def test_a_run_on_another_machine_is_followed_on_disk(program: Program) -> None:
+    program.environment("held", HELD)
+    program.happens_at_start(NO_FLOCK)
+    first = program.start(*RUN)
+    lock, written = locked(program)
+    process = written["process"]
+    assert isinstance(process, dict)
+    lock.write_text(json.dumps({**written, "process": {**process, "host": "node-17"}}))
+    terminal = Terminal(program.folder, program.env, "open", str(lock.parent))
+    try:
+        terminal.wait_for("1/2")
+        (program.folder / "go").touch()
+        terminal.wait_for("2/2")
+        assert program.finish(first).code == 0
+        terminal.wait_for("✓ finished")
+        terminal.type("q")
+        assert terminal.finish() == 0
+    finally:
+        terminal.close()
