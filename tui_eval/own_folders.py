@@ -58,6 +58,7 @@ def private_folder(folder: Path) -> Path:
         raise PermissionError(f"{folder} belongs to somebody else, or is a link")
     if status.st_mode & 0o077:
         folder.chmod(0o700)
-    if not os.access(folder, os.W_OK):
+    by_rights = os.access in os.supports_effective_ids
+    if not os.access(folder, os.W_OK, effective_ids=by_rights):
         raise PermissionError(f"{folder} cannot be written")
     return folder

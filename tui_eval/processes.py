@@ -42,7 +42,7 @@ class ProcessIdentity:
             return "elsewhere"
         try:
             os.kill(self.pid, 0)
-        except ProcessLookupError:
+        except (ProcessLookupError, OverflowError):
             return "gone"
         except PermissionError:  # another user's
             pass

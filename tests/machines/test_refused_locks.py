@@ -112,10 +112,11 @@ def test_a_run_is_held_where_only_writable_files_can_be_locked(program: Program)
         ({"boot": "an earlier one"}, False),
         ({"host": "elsewhere"}, True),
         ({"space": "of a container"}, True),
+        ({"pid": 1 << 70}, False),
     ],
 )
 def test_a_file_holds_as_long_as_its_process_is_there(
-    tmp_path: Path, changed: dict[str, str], is_held: bool
+    tmp_path: Path, changed: dict[str, object], is_held: bool
 ) -> None:
     path = tmp_path / "lock"
     lock = RunLock(path, "mine")

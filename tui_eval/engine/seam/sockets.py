@@ -55,10 +55,17 @@ def socket_folder() -> Path:
         OSError: It cannot be made, or belongs to somebody else.
     """
     runtime = os.environ.get("XDG_RUNTIME_DIR", "")
-    if runtime and len(os.fsencode(runtime)) + len("/tui-eval/") + 20 <= LONGEST_PATH:
+    folder = Path(runtime, "tui-eval")
+    is_short = len(os.fsencode(runtime)) + len("/tui-eval/") + 20 <= LONGEST_PATH
+    if runtime and is_short:
         with contextlib.suppress(OSError):  # after `su` it is another user's
-            return private_folder(Path(runtime) / "tui-eval")
-    return temporary_folder()
+            return private_folder(folder)
+    try:
+        return temporary_folder()
+    except OSError:
+        if not runtime or is_short:
+            raise
+        return private_folder(folder)  # a port stands for a socket with so long a path
 
 
 def bind_socket(path: str) -> socket.socket:
@@ -67,12 +74,14 @@ def bind_socket(path: str) -> socket.socket:
     Raises:
         OSError: Neither a socket nor a file can be made there.
     """
-    sock = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
+    sock: socket.socket | None = None
     before = os.umask(0o177)
     try:
+        sock = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
         sock.bind(path)
     except OSError as error:
-        sock.close()
+        if sock is not None:
+            sock.close()
         if error.errno == errno.EADDRINUSE:
             raise
         return _bind_loopback(path, error.strerror or str(error))
