@@ -5,9 +5,10 @@ from __future__ import annotations
 import asyncio
 import gc
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Hashable
 from typing import TYPE_CHECKING, Any, ClassVar
 
+from textual import events
 from textual.screen import Screen
 
 from tui_eval import clock
@@ -21,6 +22,7 @@ from tui_eval.tui.rollouts.row_order import Sorting
 from tui_eval.tui.screens.live import LiveScreen
 from tui_eval.tui.terminal.browser import in_browser
 from tui_eval.tui.terminal.later import after
+from tui_eval.tui.ticking import Ticking
 from tui_eval.tui.watched import Silence, Told, Watched, begin
 from tui_eval.tui.widgets.arranged_list import ArrangedList
 
@@ -80,6 +82,9 @@ class TuiEvalApp(HouseApp[Leave]):
         """What was refused, of what, and why: to be read once the run is shown again."""
         self._now = now
         self._more_is_due = False
+        self._events_told = 0
+        every_s = self.preferences.draws_every(TICK_S)
+        self.ticking = Ticking(self.call_later, every_s, self._tick_once, self._is_at_work)
         self._turn_to(feed, saved)
 
     def _turn_to(self, feed: Feed, saved: bool = True) -> None:
@@ -132,13 +137,29 @@ class TuiEvalApp(HouseApp[Leave]):
 
     async def _begin(self) -> None:
         await asyncio.gather(begin(self.feed, self.state), asyncio.to_thread(load_numbers))
-        self.set_interval(self.preferences.draws_every(TICK_S), self.tick)
+        self.ticking.start()
         self.tick()
         await self._load_highlighting()
 
     async def _load_highlighting(self) -> None:
         await asyncio.to_thread(load_highlighting)
         self._collect_from_here()
+
+    async def on_event(self, event: events.Event) -> None:
+        """Takes in an event; what comes of a key is looked for soon."""
+        if isinstance(event, events.InputEvent | events.Paste):
+            self.ticking.wake()
+        await super().on_event(event)
+
+    def _is_at_work(self) -> bool:
+        begins = self.suite is None and self.state.end is None
+        return begins or self.live_screen.at_work
+
+    def _tick_once(self) -> Hashable:
+        """Ticks; what it returns changes with all that may be seen."""
+        self.tick()
+        live = self.live_screen
+        return (self._events_told, live, live.state.changed, live.reader.version)
 
     def tick(self) -> None:
         """Folds what is new, for a bounded time, and draws what changed."""
@@ -150,7 +171,7 @@ class TuiEvalApp(HouseApp[Leave]):
         is_nothing = self.state.run is None and self.suite is None
         if self.state.refused or (self.state.end is not None and is_nothing):
             self._close_without_run()
-        elif self.live_screen.is_mounted and self.screen_stack:  # there is none while it ends
+        elif self.live_screen.is_mounted and self.screen_stack and self.is_line_free:
             self.live_screen.refresh_run()
 
     def _close_without_run(self) -> None:
@@ -171,6 +192,7 @@ class TuiEvalApp(HouseApp[Leave]):
 
     def _told(self, event: Event) -> None:
         """Takes in one event of the root."""
+        self._events_told += 1
         if type(event).__name__ in ("RunStarted", "SuiteStarted") and in_browser():
             self.tell_server(event.path)  # type: ignore[union-attr]
         leaves = False
@@ -330,6 +352,7 @@ class TuiEvalApp(HouseApp[Leave]):
 
     async def on_unmount(self) -> None:
         """Lets go of all runs."""
+        self.ticking.stop()
         await self.live_screen.close()
         await self.feed.close()
 

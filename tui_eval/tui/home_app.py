@@ -10,7 +10,7 @@ from textual.screen import Screen
 
 from tui_eval import clock
 from tui_eval.shipped import shipped
-from tui_eval.tui.app import TICK_S, TuiEvalApp, load_numbers
+from tui_eval.tui.app import TuiEvalApp, load_numbers
 from tui_eval.tui.commands.keymap import key_for
 from tui_eval.tui.leaving import Leave
 from tui_eval.tui.preferences import Preferences
@@ -81,7 +81,7 @@ class HomeApp(TuiEvalApp):
         return self.home
 
     async def _begin(self) -> None:
-        self.set_interval(self.preferences.draws_every(TICK_S), self.tick)
+        self.ticking.start()
         self.home.begin()
         await asyncio.to_thread(load_numbers)
         await asyncio.to_thread(load_screens)
@@ -207,8 +207,12 @@ class HomeApp(TuiEvalApp):
         else:
             self.exit(Leave("closed"))
 
+    def _is_at_work(self) -> bool:
+        return self.watches and super()._is_at_work()
+
     async def on_unmount(self) -> None:
         """Waits until every run was let go."""
+        self.ticking.stop()
         await asyncio.gather(*self._let_go)
 
 

@@ -45,6 +45,8 @@ if TYPE_CHECKING:
 
 TICK_S = 1 / 12
 LOOKS_EVERY_S = 3.0
+FOLLOWS_EVERY_S = 1.0
+"""How often it is looked, once all was read, whether there is something to do."""
 RESTS = 10
 """How many times as long as the last reading took there is none."""
 SETTINGS = "Settings that differ"
@@ -100,7 +102,7 @@ class CompareRuns(ComparedScreen[None], ZoomingScreen):
         """Begins to read."""
         self.set_focus(self.examples)
         self.reading.start()
-        self.set_interval(drawn_every(self.app, TICK_S), self._tick)
+        self._timer = self.set_interval(drawn_every(self.app, TICK_S), self._tick)
         self._tick()
 
     def on_unmount(self) -> None:
@@ -112,10 +114,13 @@ class CompareRuns(ComparedScreen[None], ZoomingScreen):
     def _tick(self) -> None:
         """Shows how far the reading is, then what it found."""
         if self.is_ready:
-            self.keys.tick(self.now())
+            self.keys.expire(self.now())
             self._follow()
             return
         self.is_ready = self.reading.over
+        if self.is_ready:
+            self._timer.stop()
+            self._timer = self.set_interval(FOLLOWS_EVERY_S, self._tick)
         self.found = self.header.found = self.settings.found = self.reading.found
         if self.found is not None:
             self.examples.question = self.found.question

@@ -86,7 +86,7 @@ class TranscriptsScreen(ComparedScreen[int]):
         """Begins to read."""
         self.set_focus(self.transcripts)
         self._open()
-        self.set_interval(1, lambda: self.keys.tick(self.now()))
+        self.set_interval(1, lambda: self.keys.expire(self.now()))
 
     @property
     def rows(self) -> tuple[int, int]:

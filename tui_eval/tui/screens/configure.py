@@ -119,7 +119,7 @@ class ConfigureScreen(FormPanesScreen):
             panel.can_focus = False
         self.keys.scopes = ("form", "fields")
         self.set_focus(self.fields)
-        self.set_interval(1.0, lambda: self.keys.tick(self.now()))
+        self.set_interval(1.0, lambda: self.keys.expire(self.now()))
         if self._refused:
             self._take(Looked().with_faults(self._refused, self.draft))
             self._go_to_fault()

@@ -117,7 +117,7 @@ class HomeScreen(LookingScreen):
         self.set_focus(self.list)
         self.screen_layout_refresh_signal.subscribe(self, lambda _: self._entitle())
         self.draw()
-        self.set_interval(1.0, lambda: self.keys.tick(self.now()))
+        self.set_interval(1.0, lambda: self.keys.expire(self.now()))
 
     def show_seen(self, path: str) -> None:
         """Selects the run that somebody comes back from."""

@@ -44,6 +44,8 @@ FOLLOWED = (
     (("The file is empty. What is written to it is shown here.", "faint"),),
     (("If nothing comes, see what its program says.", "faint"),),
 )
+NO_CLOCK_S = 15
+"""How often all is looked at again where no clock is on the screen and nothing is new."""
 NO_ROWS = "None of its lines can be read; {} says why."
 
 
@@ -152,8 +154,10 @@ class LiveScreen(PassingOnScreen, ReadingScreen, FindingScreen, LeavableScreen, 
     def refresh_run(self) -> None:
         """Draws what changed; with nothing new it draws only clocks, once a second."""
         state, now = self.state, self.now()
-        drawn = (state.changed, self.reader.version, int(now))
+        clock = int(now) if self.goes_on or self.at_work else -int(now / NO_CLOCK_S)
+        drawn = (state.changed, self.reader.version, clock)
         if drawn == self._drawn:
+            self.keys.expire(now)
             return
         self._drawn = drawn
         self.read_notes()

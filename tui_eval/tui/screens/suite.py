@@ -21,7 +21,7 @@ from tui_eval.tui.commands.suite import GROUPS
 from tui_eval.tui.leaving import Asked
 from tui_eval.tui.look.titles import following_title
 from tui_eval.tui.rollouts.following import DWELL_S
-from tui_eval.tui.screens.live import LiveScreen
+from tui_eval.tui.screens.live import NO_CLOCK_S, LiveScreen
 from tui_eval.tui.suite.going_on import ALL, NOT_YET, asked, errored, request_of, why_not
 from tui_eval.tui.suite.opened import Opened, place_of
 from tui_eval.tui.suite.standing import rollouts_on_disk
@@ -157,7 +157,8 @@ class SuiteScreen(LiveScreen):
         self.blank.place, self.blank.fault = self.evaluations.place, fault
         how = (self._told, self.follows, self.root.live, self.asked_pause)
         gate = (self.top.held, self.top.in_flight)
-        drawn = (how, gate, self.blank.place, fault, int(now))
+        clock = int(now) if self.at_work else -int(now / NO_CLOCK_S)
+        drawn = (how, gate, self.blank.place, fault, clock)
         if drawn != self._drawn_suite:
             self._drawn_suite = drawn
             self.grid.entitle(self.evaluations, self._list_title())

@@ -31,8 +31,13 @@ class KeyLine(LineView, can_focus=False):
         self._until = now + MESSAGE_S
         self.update()
 
+    def expire(self, now: float) -> None:
+        """Takes the message away when its time is over; where there is none it does nothing."""
+        if self.message:
+            self.tick(now)
+
     def tick(self, now: float) -> None:
-        """Takes the message away when its time is over."""
+        """Draws what changed; takes the message away when its time is over."""
         if self.message and now >= self._until:
             self.message = ""
         self.update()

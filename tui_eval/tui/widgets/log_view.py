@@ -58,11 +58,16 @@ class LogView(LineView):
 
     def on_mount(self) -> None:
         """Looks for what was added a few times a second, while the pane can be seen."""
-        self.set_interval(POLL_S, self.poll)
+        self._polling = self.set_interval(POLL_S, self.poll, pause=True)
 
     def on_show(self) -> None:
         """Reads at once what was added while nobody saw it."""
+        self._polling.resume()
         self.poll()
+
+    def on_hide(self) -> None:
+        """Nobody sees it: nothing is read."""
+        self._polling.pause()
 
     def poll(self) -> None:
         """Reads what was added, unless that goes on already."""

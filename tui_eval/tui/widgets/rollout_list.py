@@ -8,6 +8,7 @@ from typing import ClassVar
 from textual import events
 from textual.binding import BindingType
 from textual.message import Message
+from textual.timer import Timer
 
 from tui_eval.fold.columns import Notes
 from tui_eval.fold.row_facts import TOOLS_APART
@@ -59,6 +60,7 @@ class RolloutList(ArrangedList):
         self._filter_lines: list[Line] = []
         self._keeps_up = False
         self._seeks_listed = False
+        self._searching: Timer | None = None
 
     def show_run(self, state: RunState, row: int) -> None:
         """Shows another run, at this row, as the one before was filtered and sorted."""
@@ -75,8 +77,8 @@ class RolloutList(ArrangedList):
         self._draw_anew()
 
     def on_mount(self) -> None:
-        """Looks after searches of transcripts a few times a second."""
-        self.set_interval(SEARCH_TICK_S, self._tend_search)
+        """Looks after searches of transcripts a few times a second, where there are any."""
+        self._searching = self.set_interval(SEARCH_TICK_S, self._tend_search, pause=True)
 
     def watch_has_focus(self, has_focus: bool) -> None:
         """Says how a filter is cleared only while keys come here."""
@@ -144,6 +146,8 @@ class RolloutList(ArrangedList):
 
     def update(self) -> None:
         """Finds out what to list, then draws what changed."""
+        if self.listing.may_search and self._searching is not None:
+            self._searching.resume()
         before = self.listing.order
         if self.listing.catch_up() and not self._keeps_up:
             self._keeps_up = True
@@ -257,6 +261,8 @@ class RolloutList(ArrangedList):
 
     def _tend_search(self) -> None:
         if not self.listing.may_search:
+            if self._searching is not None:
+                self._searching.pause()
             return
         search = self.listing.next_search()
         if search is not None:

@@ -1,0 +1,80 @@
+"""How often an app looks for what is new: often while there is something, hardly ever at rest."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable, Hashable
+
+RESTS_AFTER_S = 3.0
+"""So long after the last thing that was new, or that somebody did, it goes on looking often."""
+QUIET_S = 0.25
+"""How often it is looked while an engine is at work that says nothing."""
+REST_S = 1.0
+"""How often it is looked while nothing is at work."""
+
+
+class Ticking:
+    """A clock that slows down where nothing happens.
+
+    Args:
+        call: Calls each tick, in its turn.
+        every_s: Seconds between two ticks while there is something new.
+        tick: Looks for what is new; returns a value that changes with it.
+        is_at_work: Whether something may be new at any moment.
+    """
+
+    def __init__(
+        self,
+        call: Callable[[Callable[[], None]], object],
+        every_s: float,
+        tick: Callable[[], Hashable],
+        is_at_work: Callable[[], bool],
+    ) -> None:
+        self._call, self._every_s = call, every_s
+        self._tick, self._is_at_work = tick, is_at_work
+        self._seen: Hashable = None
+        self._rests_at = 0.0
+        self._due_at = 0.0
+        self._timer: asyncio.TimerHandle | None = None
+        self._is_on = False
+
+    def wake(self) -> None:
+        """Somebody did something: what comes of it is looked for soon."""
+        self._rests_at = self._loop_time() + RESTS_AFTER_S
+        if self._is_on and self._due_at > self._loop_time() + self._every_s:
+            self._schedule(self._every_s)
+
+    def start(self) -> None:
+        """Ticks from now on."""
+        self._is_on = True
+        self._rests_at = self._loop_time() + RESTS_AFTER_S
+        self._schedule(self._every_s)
+
+    def stop(self) -> None:
+        """No tick comes any more."""
+        self._is_on = False
+        self._cancel()
+
+    def _loop_time(self) -> float:
+        return asyncio.get_running_loop().time()
+
+    def _cancel(self) -> None:
+        if self._timer is not None:
+            self._timer.cancel()
+            self._timer = None
+
+    def _schedule(self, seconds: float) -> None:
+        self._cancel()
+        self._due_at = self._loop_time() + seconds
+        self._timer = asyncio.get_running_loop().call_later(seconds, self._call, self._do)
+
+    def _do(self) -> None:
+        seen = self._tick() if self._is_on else None
+        if not self._is_on:
+            return  # it was due already, or it was the last one
+        if seen != self._seen:
+            self._seen = seen
+            self._rests_at = self._loop_time() + RESTS_AFTER_S
+        is_at_rest = self._loop_time() >= self._rests_at
+        slow_s = QUIET_S if self._is_at_work() else REST_S
+        self._schedule(max(self._every_s, slow_s) if is_at_rest else self._every_s)
