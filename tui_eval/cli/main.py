@@ -36,6 +36,9 @@ COMMANDS = {
 }
 
 
+NO_MOUSE = "--no-mouse"
+
+
 class Commands(click.Group):
     """Loads a command when it is used; what is no command is an environment to run."""
 
@@ -56,6 +59,16 @@ class Commands(click.Group):
         if args and args[0] not in COMMANDS and args[0] not in own:
             args = [command_of(args[0]), *args]
         return super().parse_args(ctx, args)
+
+    def make_context(
+        self, info_name: str | None, args: list[str], *rest: Any, **extra: Any
+    ) -> click.Context:
+        """Takes the option out that is every command's."""
+        end = args.index("--") if "--" in args else len(args)
+        if NO_MOUSE in args[:end]:
+            os.environ["TUI_EVAL_NO_MOUSE"] = "1"
+            args = [one for one in args[:end] if one != NO_MOUSE] + args[end:]
+        return super().make_context(info_name, args, *rest, **extra)
 
     def invoke(self, ctx: click.Context) -> Any:
         """Refuses to work nowhere: paths are looked up from the working directory all over."""
@@ -109,6 +122,13 @@ def _has_terminal() -> bool:
     "terminal is tui-eval home.",
 )
 @click.version_option(__version__, prog_name="tui-eval")
+@click.option(
+    NO_MOUSE,
+    is_flag=True,
+    expose_value=False,
+    help="Leave the mouse to the terminal, which then selects text without Shift; "
+    "with every command that has a screen. TUI_EVAL_NO_MOUSE=1 does the same.",
+)
 def _commands() -> None:
     """Watch, steer and keep the rollouts of language-model evaluations."""
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import functools
 import gc
+import os
 import sys
 import time
 from collections.abc import Callable, Mapping, Sequence
@@ -31,10 +32,14 @@ if TYPE_CHECKING:
 
 
 def has_terminal() -> bool:
-    """Whether there is a terminal to draw on and to read keys from, or a browser's."""
+    """Whether there is a terminal to draw on and to read keys from, or a browser's.
+
+    One that calls itself dumb, as Emacs' shell does, shows lines only.
+    """
     from tui_eval.tui.terminal.browser import in_browser
 
-    return (sys.stdin.isatty() and sys.stdout.isatty()) or in_browser()
+    is_terminal = sys.stdin.isatty() and sys.stdout.isatty()
+    return (is_terminal and os.environ.get("TERM") != "dumb") or in_browser()
 
 
 def run_on_screen(

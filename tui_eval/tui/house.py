@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import os
 import time
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from concurrent.futures import Future
@@ -100,6 +101,8 @@ class HouseApp(InTurnApp[Result]):
         """Runs the app; when that ends the terminal is whole, and signals mean what they did."""
         if headless:
             return await super().run_async(headless=True, **options)
+        if os.environ.get("TUI_EVAL_NO_MOUSE"):
+            options["mouse"] = False
         self._signals = EndingSignals(self.leave_at_once)
         try:
             return await super().run_async(**options)

@@ -27,6 +27,10 @@ from tui_eval.tui.widgets.line_view import LineView
 HERE = "In this pane"
 PLACE = re.compile("^In the [a-z]+: (.)")
 KEYS = 13
+MOUSE: tuple[Line, ...] = (
+    (("The mouse", "role"),),
+    ((f"  {'⇧drag':{KEYS}}", "key"), ("Select text, as in a shell", "")),
+)
 AS_EVER: Mapping[str, str] = MappingProxyType({})
 UNFOLLOWED = {"view.bottom": "To the end"}
 """What the help says of commands where nothing is followed, in place of what they do in a run."""
@@ -116,7 +120,7 @@ def help_lines(
     """Keys and signs, in two columns where there is room; no signs for some scopes only."""
     lines = list(key_lines(groups, keymap, scopes, here, others))
     if not scopes:
-        lines += [EMPTY, *sign_lines()]
+        lines += [EMPTY, *MOUSE, EMPTY, *sign_lines()]
     ends = [at for at, line in enumerate(lines) if not line]
     middle = min(ends, key=lambda at: abs(at - len(lines) // 2), default=len(lines))
     start, end = lines[:middle], lines[middle + 1 :]
