@@ -74,10 +74,11 @@ def _started(pid: int) -> str:
         return _ENDED if state in "ZX" else fields[18]
     ps = ["ps", "-o", "stat=,lstart=", "-p", str(pid)]
     try:
-        told = subprocess.run(ps, capture_output=True, text=True, check=False).stdout.strip()
+        env = {**os.environ, "LC_ALL": "C", "TZ": "UTC"}  # whoever asks is told the same
+        told = subprocess.run(ps, env=env, capture_output=True, text=True, check=False).stdout
     except OSError:
         return ""
-    state, _, began = told.partition(" ")
+    state, _, began = told.strip().partition(" ")
     return _ENDED if state.startswith("Z") else began.strip()
 
 

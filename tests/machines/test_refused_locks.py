@@ -152,3 +152,17 @@ def test_a_run_on_another_machine_is_followed_on_disk(program: Program) -> None:
         assert terminal.finish() == 0
     finally:
         terminal.close()
+
+
+def test_where_processes_are_looked_up_by_ps_everybody_sees_the_same(program: Program) -> None:
+    like_a_mac = Path(__file__).parents[1] / "like_a_mac.py"
+    program.happens_at_start(like_a_mac.read_text() + NO_FLOCK)
+    program.environment("held", HELD)
+    program.env["TZ"] = "UTC"
+    first = program.start(*RUN)
+    lock, written = locked(program)
+    program.env |= {"TZ": "Asia/Tokyo", "LC_ALL": "C.UTF-8"}
+    second = program.run("held", "--resume", str(lock.parent))
+    assert (second.code, f"process {written['pid']} is writing" in second.err) == (2, True), second
+    (program.folder / "go").touch()
+    assert program.finish(first).code == 0

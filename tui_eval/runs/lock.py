@@ -122,8 +122,8 @@ class RunLock:
         """That nothing but its text makes the file a lock, for people."""
         if not self.refused:
             return []
-        text = f"Files cannot be locked in {self._path.parent} ({self.refused}): "
-        return [warning(f"{text}a lock file names this process in place of that.")]
+        text = f"Files cannot be locked here ({self.refused}): "
+        return [warning(f"{text}a lock file names this process instead.")]
 
     def release(self) -> None:
         """Gives the lock back and removes its file."""
