@@ -9,9 +9,12 @@ import pytest
 from program import Program
 from terminal import Terminal
 
+from tui_eval.tui.terminal.answers import Answers
+
 WHITE = "\x1b]11;rgb:ffff/ffff/ffff\x1b\\"
 BLACK = "\x1b]11;rgb:0000/0000/0000\x07"
 ATTRIBUTES = "\x1b[?62;22c"
+LATE = WHITE + ATTRIBUTES + "\x1b[>41;379;0c\x1bP!|00000000\x1b\\\x1b]52;c;\x07"
 QUERY = b"\x1b]11;?\x1b\\\x1b[c"
 
 
@@ -79,22 +82,55 @@ def test_in_sixteen_colours_nothing_is_coloured_where_the_ground_is_not_known(
     assert {"blue"} < inks(opened(WHITE + ATTRIBUTES, term="xterm"))
 
 
-@pytest.mark.parametrize("parts", ["whole", "bytes"])
 def test_an_answer_that_comes_late_is_nothing_that_was_typed(
-    opened: Callable[..., Terminal], parts: str
+    opened: Callable[..., Terminal],
 ) -> None:
     terminal = opened()
-    answer = WHITE + ATTRIBUTES + "\x1b[>41;379;0c\x1bP!|00000000\x1b\\\x1b]52;c;\x07"
     terminal.type("/")
     terminal.wait_for("/ ")
-    for part in [answer] if parts == "whole" else answer:
-        terminal.type(part)
-        terminal.wait_for(lambda: terminal.has_taken_keys)
+    terminal.type(LATE)
+    terminal.wait_for(lambda: terminal.has_taken_keys)
     terminal.type("xy")
     terminal.wait_for("/ xy")
     assert ground(terminal) == "121212"
     terminal.type("\r")
     terminal.wait_for("0 of 5")
+
+
+class Clock:
+    now = 100.0
+
+    def __call__(self) -> float:
+        return self.now
+
+
+@pytest.mark.parametrize("pause", [0.0, 0.03])
+def test_answers_are_taken_out_wherever_they_are_cut(pause: float) -> None:
+    clock = Clock()
+    answers = Answers(clock)
+    answers.expect()
+    typed = ""
+    for part in f"a{LATE}b\x1b[A{BLACK}c":
+        typed += answers.take_out(part)
+        clock.now += pause
+        typed += answers.give_up() if pause else ""
+    assert typed == "ab\x1b[Ac"
+
+
+def test_what_is_no_answer_is_a_key_after_a_while_and_half_an_answer_never() -> None:
+    clock = Clock()
+    answers = Answers(clock)
+    assert answers.take_out("\x1b") == "\x1b"
+    answers.expect()
+    assert answers.take_out("\x1b") == answers.give_up() == ""
+    clock.now += 0.4
+    assert answers.give_up() == "\x1b"
+    answers.expect(more=False)
+    assert answers.take_out("x\x1bP") == "x"
+    assert answers.give_up() == "\x1bP"
+    assert answers.take_out("\x1b]11;rgb:") == answers.give_up() == ""
+    clock.now += 2
+    assert answers.give_up() == "" and answers.take_out("y") == "y"
 
 
 def test_escape_alone_is_a_key_also_while_an_answer_is_waited_for(

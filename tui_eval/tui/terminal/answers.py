@@ -16,11 +16,15 @@ _CUT_OFF = re.compile(
     r"|\[[?>=][\d;:]*"
     r"|P(?:[\d;]*(?:[$+>!|][^\x1b]*\x1b?)?)?)\Z"
 )
+_MAY_BEGIN = re.compile(r"\x1b\[?\Z")
 _KEY = 2
 """So many signs are typed at most with one key: what ends with them is Alt and a key."""
 MOST = 4096
 DROPPED_AFTER_S = 1.0
 EXPECTED_FOR_S = 5.0
+"""So long after the question an answer may come."""
+ESCAPE_WAITS_S = 0.3
+"""How long escape alone may be the beginning of an answer that is expected."""
 
 
 class Answers:
@@ -39,17 +43,21 @@ class Answers:
         self._since = 0.0
         self._expected_until = 0.0
 
-    def expect(self) -> None:
-        """The terminal was asked: escape, for a while, may be the beginning of an answer."""
-        self._expected_until = self._clock() + EXPECTED_FOR_S
+    def expect(self, more: bool = True) -> None:
+        """The terminal was asked: escape, for a while, may be the beginning of an answer.
+
+        Args:
+            more: False once all answers have come.
+        """
+        self._expected_until = self._clock() + EXPECTED_FOR_S if more else 0.0
 
     def take_out(self, received: str) -> str:
         """What is left of a text without answers, and without one that is cut off at its end."""
         text = _ANSWERS.sub("", self._kept + received)
         found = _CUT_OFF.search(text)
+        if found is None and self._clock() < self._expected_until:
+            found = _MAY_BEGIN.search(text)
         start = found.start() if found else len(text)
-        if found is None and text.endswith("\x1b") and self._clock() < self._expected_until:
-            start -= 1
         if len(text) - start > MOST:
             start, text = 0, ""
         self._kept, text = text[start:], text[:start]
@@ -58,8 +66,9 @@ class Answers:
 
     def give_up(self) -> str:
         """What turned out to be a key, once nothing has come for a while; an answer is dropped."""
-        kept = self._kept
-        if not kept or (len(kept) > _KEY and self._clock() - self._since < DROPPED_AFTER_S):
+        kept, now = self._kept, self._clock()
+        waits = ESCAPE_WAITS_S if now < self._expected_until else 0.0
+        if now - self._since < (waits if len(kept) <= _KEY else DROPPED_AFTER_S):
             return ""
         self._kept = ""
         return kept if len(kept) <= _KEY else ""

@@ -80,7 +80,10 @@ class Keyboard:
             while (left := until - time.monotonic()) > 0 and self._has_more(left):
                 data = os.read(self._fileno, AT_ONCE)
                 received += decode(data)
-                if not data or ground.is_complete(received):
+                if ground.is_complete(received):
+                    self._answers.expect(more=False)
+                    break
+                if not data:
                     break
         self._typed_before += self._answers.take_out(received)
         return ground.read_answer(received)
