@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import time
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -22,6 +22,8 @@ if TYPE_CHECKING:
 LOOKS_EVERY_S = 3.0
 RESTS = 10
 """How many times longer than a look took nobody looks again."""
+RESTS_UNCHANGED, UNCHANGED_S = 300, 30.0
+"""The same after a look that found nothing new, and the seconds that this is at most."""
 AT_ONCE = 4
 """Endpoints that are asked at a time."""
 NO_RUNS: tuple[Line, ...] = (
@@ -59,6 +61,8 @@ class LookingScreen(DrawnScreen[None]):
     """Whether somebody asked for a run before any was listed."""
     _configure: ConfigureScreen | None
     _look_now: asyncio.Event
+    now: Callable[[], float]
+    _found: tuple[Sequence[Any], int] = ((), -1)
 
     def say(self, message: str) -> None:
         """Shows a message in place of the keys for a while."""
@@ -76,16 +80,25 @@ class LookingScreen(DrawnScreen[None]):
     async def _keep_looking(self) -> None:
         seen = await asyncio.to_thread(self.desk.last_seen)
         while True:
-            began = time.monotonic()
+            began, is_new = time.monotonic(), False
             self._look_now.clear()
             try:
                 found = await asyncio.to_thread(self.desk.runs)
             except OSError as error:
                 self.say(f"The runs cannot be listed: {error}")
             else:
-                self._take(found, seen)
+                is_new = self._is_new(found)
+                if is_new:
+                    self._take(found, seen)
             await self._follow_endpoints()
-            await self._rest(max(LOOKS_EVERY_S, (time.monotonic() - began) * RESTS))
+            took = time.monotonic() - began
+            rest = took * RESTS if is_new else min(took * RESTS_UNCHANGED, UNCHANGED_S)
+            await self._rest(max(LOOKS_EVERY_S, rest))
+
+    def _is_new(self, found: Sequence[Any]) -> bool:
+        """Whether the list would show anything else than what it shows: dates go by the hour."""
+        before, self._found = self._found, (found, int(self.now() // 3600))
+        return self._found != before
 
     async def _rest(self, seconds: float) -> None:
         """Waits until it is time to look again; while another screen is shown it never is."""
