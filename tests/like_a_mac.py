@@ -63,32 +63,39 @@ def _check(sock: socket.socket, address: Any) -> None:
 
 
 class _Poll:
-    """Knows no `/dev/tty`: of it every question is answered at once by POLLNVAL."""
+    """Knows no terminal, of which every question is answered at once by POLLNVAL.
+
+    Of others it tells what it is asked for and nothing else, not even their end; where there is
+    something to read and it is asked for the end, it comes back with nothing.
+    """
 
     def __init__(self) -> None:
         self._poll = _poll()
-        self._terminals: set[int] = set()
+        self._asked: dict[int, int] = {}
 
-    def register(self, fd: Any, *events: int) -> None:
+    def register(
+        self, fd: Any, events: int = select.POLLIN | select.POLLPRI | select.POLLOUT
+    ) -> None:
         number = fd if isinstance(fd, int) else fd.fileno()
-        if os.isatty(number):
-            self._terminals.add(number)
-        else:
-            self._poll.register(number, *events)
+        self._asked[number] = events
+        if events and not os.isatty(number):
+            reads = events & (select.POLLIN | select.POLLPRI | select.POLLHUP)
+            self._poll.register(number, events | (select.POLLIN if reads else 0))
 
     def unregister(self, fd: int) -> None:
-        if fd in self._terminals:
-            self._terminals.remove(fd)
-        else:
+        if self._asked.pop(fd) and not os.isatty(fd):
             self._poll.unregister(fd)
 
     def modify(self, fd: int, events: int) -> None:
-        if fd not in self._terminals:
-            self._poll.modify(fd, events)
+        self.unregister(fd)
+        self.register(fd, events)
 
-    def poll(self, *timeout: float | None) -> list[tuple[int, int]]:
-        invalid = [(fd, select.POLLNVAL) for fd in self._terminals]
-        return invalid + self._poll.poll(*([0] if invalid else timeout))
+    def poll(self, timeout: float | None = None) -> list[tuple[int, int]]:
+        found = [(fd, select.POLLNVAL) for fd in self._asked if os.isatty(fd)]
+        for fd, told in self._poll.poll(0 if found else timeout):
+            heard = told & (self._asked[fd] | select.POLLHUP | select.POLLERR)
+            found += [(fd, heard)] if heard else []
+        return found
 
 
 def take_away() -> None:

@@ -94,3 +94,27 @@ def test_the_screen_stays_until_its_terminal_is_lost(story: Story) -> None:
         assert terminal.process.poll() is None
         terminal.cut()
         assert terminal.process.wait(PATIENCE_S) == 0
+
+
+def test_the_program_of_a_browsers_tab_ends_with_the_server(
+    story: Story, fault_server: FaultServer
+) -> None:
+    fault_server.script(CHAT, [Reply(hang=True)])
+    args = ("reverse-text", "-m", "m", "-b", f"{fault_server.url}/v1", "-n", "1", "-d")
+    process = subprocess.Popen(
+        [sys.executable, "-m", "tui_eval.cli.in_browser", *args],
+        cwd=story.program.folder,
+        env=story.program.env,
+        stdin=subprocess.PIPE,
+        stdout=subprocess.DEVNULL,
+        stderr=subprocess.DEVNULL,
+        start_new_session=True,
+    )
+    try:
+        wait_until(lambda: fault_server.requests, "the run has begun")
+        assert process.stdin is not None
+        process.stdin.close()
+        assert process.wait(PATIENCE_S) == 130
+    finally:
+        process.kill()
+        process.wait()

@@ -7,10 +7,12 @@ import select
 import signal
 import sys
 import threading
+import time
 
 from tui_eval.processes import signal_group
 
 LEAVES_WITHIN_S = 5.0
+LOOKS_EVERY_S = 0.1
 
 
 def main() -> None:
@@ -24,9 +26,9 @@ def main() -> None:
 def _end_with_stdin(fd: int) -> None:
     """A closed stdin is what a closed terminal is elsewhere, also if the server was killed."""
     poll = select.poll()
-    poll.register(fd, 0)  # hears of the end only; what comes in is the driver's
+    poll.register(fd, select.POLLHUP)  # of the end only; what comes in is the driver's
     while not poll.poll():
-        pass
+        time.sleep(LOOKS_EVERY_S)  # a Mac's poll comes back while there is something to read
     os.kill(os.getpid(), signal.SIGTERM)
     threading.Event().wait(LEAVES_WITHIN_S)
     signal_group(os.getpid(), signal.SIGKILL)

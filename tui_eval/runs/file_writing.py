@@ -6,7 +6,7 @@ be replaced: renaming over it would take it away from everybody else. It is writ
 
 from __future__ import annotations
 
-import errno
+import contextlib
 import fcntl
 import os
 import stat
@@ -23,8 +23,6 @@ _OF_THE_SYSTEM = ("/dev", "/proc")
 
 _FULL_SYNC: int | None = getattr(fcntl, "F_FULLFSYNC", None)
 """What macOS has for it: `fsync` leaves the data in the drive's own cache there."""
-_NO_FULL_SYNC = (errno.EINVAL, errno.ENOTSUP, errno.ENOTTY, errno.ENOSYS)
-"""What file systems answer that cannot: a server's, a USB stick's."""
 
 
 def sync_to_disk(fd: int) -> None:
@@ -34,12 +32,9 @@ def sync_to_disk(fd: int) -> None:
         OSError: The disk refused.
     """
     if _FULL_SYNC is not None:
-        try:
+        with contextlib.suppress(OSError):  # file systems of servers and USB sticks have none of it
             fcntl.fcntl(fd, _FULL_SYNC)
             return
-        except OSError as error:
-            if error.errno not in _NO_FULL_SYNC:
-                raise
     getattr(os, "fdatasync", os.fsync)(fd)
 
 

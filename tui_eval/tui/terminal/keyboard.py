@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import errno
 import os
 import select
 import termios
@@ -111,16 +112,14 @@ class Keyboard:
                     pass
 
     def is_gone(self) -> bool:
-        """Whether the terminal is not there any more."""
-        poll = select.poll()
-        poll.register(self._fileno, 0)
-        found = poll.poll(0)
-        if not found or found[0][1] != select.POLLNVAL:
-            return bool(found)
-        try:  # a Mac answers so for every terminal
+        """Whether the terminal is not there any more.
+
+        A Mac's poll does not tell: it knows no `/dev/tty`, and of others only what it is asked for.
+        """
+        try:
             termios.tcgetattr(self._fileno)
-        except (OSError, termios.error):
-            return True
+        except termios.error as error:
+            return bool(error.args[0] != errno.ENOTTY)
         return False
 
     def _has_more(self, seconds: float) -> bool:
