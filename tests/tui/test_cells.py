@@ -80,3 +80,13 @@ def test_a_change_is_written_with_its_word_and_nothing_else() -> None:
         cells.take(update(lines), ColorSystem.TRUECOLOR)
         changes = cells.changes()
     assert changes == "\x1b[1;6H13/50"
+
+
+def test_texts_come_before_what_only_looks_different() -> None:
+    cells = ScreenCells(WIDTH, HEIGHT)
+    behind = [[Segment("behind", Style(dim=dim))] for dim in (False, True)]
+    for text, at in (("", 0), ("box", 1)):
+        lines = [[], behind[at], [Segment(text, Style())], []]
+        cells.take(update(lines), ColorSystem.TRUECOLOR)
+        changes = cells.changes()
+    assert changes == "\x1b[3;1Hbox\x1b[2;1H\x1b[2mbehind\x1b[0m"

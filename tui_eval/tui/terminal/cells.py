@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+import operator
+from collections.abc import Callable, Iterable, Iterator
 from functools import lru_cache
 from typing import NamedTuple, TypeAlias
 
@@ -27,7 +28,7 @@ Cell: TypeAlias = tuple[str, Ink]
 """A sign and its style; the second cell of a wide sign holds no text."""
 Row: TypeAlias = list[Cell]
 BLANK: Cell = (" ", PLAIN)
-UNKNOWN: Cell = ("?", Ink("?", "?", "?"))
+UNKNOWN: Cell = ("??", Ink("?", "?", "?"))
 """What no screen shows: it is always drawn over."""
 GAP = 4
 """So many cells between two changes are written again: to go past them takes as many bytes."""
@@ -128,24 +129,35 @@ class ScreenCells:
                 self._changed.add(y)
 
     def changes(self) -> str:
-        """What has to be written now; from then on it counts as shown."""
+        """What has to be written now; from then on it counts as shown.
+
+        Texts come first: over a slow line a box can be read before all behind it has dimmed.
+        """
         writing = _Writing(self.width)
-        for y in sorted(self._changed):
-            wanted, shown = self._wanted[y], self._shown[y]
-            if wanted != shown:
-                for start, end in changed_runs(shown, wanted):
+        for looks in (_has_other_sign, operator.ne):
+            for y in sorted(self._changed):
+                wanted, shown = self._wanted[y], self._shown[y]
+                for start, end in changed_runs(shown, wanted, looks):
                     writing.write(y, start, wanted[start:end])
-                self._shown[y] = wanted.copy()
+                    shown[start:end] = wanted[start:end]
         self._changed.clear()
         return writing.text
 
 
-def changed_runs(shown: Row, wanted: Row) -> list[tuple[int, int]]:
+def _has_other_sign(shown: Cell, wanted: Cell) -> bool:
+    return shown[0] != wanted[0]
+
+
+def changed_runs(
+    shown: Row, wanted: Row, differ: Callable[[Cell, Cell], bool] = operator.ne
+) -> list[tuple[int, int]]:
     """From where to where a line has to be written: changed words, joined where they are near."""
     runs: list[tuple[int, int]] = []
+    if shown == wanted:
+        return runs
     at, width = 0, len(wanted)
     while at < width:
-        if shown[at] == wanted[at]:
+        if not differ(shown[at], wanted[at]):
             at += 1
             continue
         start, end = _word_around(wanted, at)

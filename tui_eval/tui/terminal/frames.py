@@ -78,6 +78,6 @@ class FramesApp(App[Result]):
             return
         self._cursor_shown = cursor
         text += f"{line.question_after(text)}\x1b[{cursor.y + 1};{cursor.x + 1}H"
-        if self._sync_available:
+        if self._sync_available and not line.is_slow:  # else it is seen as it comes, texts first
             text = f"\x1b[?2026h{text}\x1b[?2026l"
         driver.write(text)

@@ -21,6 +21,8 @@ ROW, MARKS = 1, 20
 """The line, from 0, and the columns where the cursor is when the terminal is asked for it."""
 GROWS = 1.1
 """By how much more a line is believed to take after each frame that it took at once."""
+SLOW_S = 0.25
+"""A line is slow on which the answer for a frame takes longer than this."""
 FAST = 1_000_000
 """Bytes a second of a line that needs no reckoning."""
 
@@ -50,6 +52,7 @@ class Line:
         self._answers = self._lags = False
         self._asked_in_vain = 0
         self._mark = 0
+        self._took_s = 0.0
         self._rate = float("inf")
         self._reckoned, self._reckoned_at = 0.0, 0.0
         self._waits: Callable[[], None] | None = None
@@ -98,7 +101,8 @@ class Line:
                 return False
             self._answers, self._asked_in_vain = True, 0
             for _ in range(marks.index(x + 1) + 1):
-                self._unanswered.popleft()
+                sent = self._unanswered.popleft()
+            self._took_s = time.monotonic() - sent.at
             self._changed.notify_all()
         self._call_soon()
         return True
@@ -121,6 +125,12 @@ class Line:
         """Whether the terminal may be far behind what was written; see `wait_for_answers`."""
         with self._changed:
             return bool(self._writing or self._lags or self._left())
+
+    @property
+    def is_slow(self) -> bool:
+        """Whether a frame takes so long to come out that one sees it being drawn."""
+        with self._changed:
+            return self._took_s > SLOW_S or self._rate < FAST
 
     def when_free(self, call: Callable[[], None]) -> None:
         """Has something called once the line is free; what was to be called before is not."""
