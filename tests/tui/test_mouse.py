@@ -49,6 +49,8 @@ async def test_a_button_let_go_on_another_row_does_nothing() -> None:
         await drag(stage, place(rollouts, 4), place(rollouts, 8))
         assert rollouts.row == 0
         await drag(stage, place(rollouts, 4), place(rollouts, 4, x=30))
+        assert rollouts.row == 0
+        await drag(stage, place(rollouts, 4), place(rollouts, 4, x=8))
         assert rollouts.row == 3
 
 

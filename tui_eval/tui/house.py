@@ -31,6 +31,7 @@ from tui_eval.tui.terminal.browser import NO_SHELL, in_browser
 from tui_eval.tui.terminal.ending import EndingSignals
 from tui_eval.tui.terminal.keys_in_turn import InTurnApp
 from tui_eval.tui.widgets.key_line import KeyLine
+from tui_eval.tui.widgets.selected_lines import SelectedLines
 
 if TYPE_CHECKING:
     from textual.driver import Driver
@@ -165,6 +166,15 @@ class HouseApp(InTurnApp[Result]):
             if isinstance(line, KeyLine):
                 line.say(one_line(text, MOST_TOLD), getattr(screen, "now", time.time)())
                 return
+
+    def on_selected_lines_dragged(self, message: SelectedLines.Dragged) -> None:
+        """Copies what was selected."""
+        self.run_worker(self._copy_selected(message.text), group="copy", exclusive=True)
+
+    async def _copy_selected(self, text: str) -> None:
+        from tui_eval.tui.copying.copied import copy
+
+        self.tell(await copy(self, text, "the selection"))
 
     def keep(self, changes: Mapping[tuple[str, ...], Any]) -> None:
         """Keeps what somebody chose, off the loop; says so where it cannot be kept."""

@@ -29,7 +29,8 @@ PLACE = re.compile("^In the [a-z]+: (.)")
 KEYS = 13
 MOUSE: tuple[Line, ...] = (
     (("The mouse", "role"),),
-    ((f"  {'⇧drag':{KEYS}}", "key"), ("Select text, as in a shell", "")),
+    ((f"  {'drag':{KEYS}}", "key"), ("Copy what is dragged over", "")),
+    ((f"  {'⇧drag':{KEYS}}", "key"), ("Select as in a shell", "")),
 )
 AS_EVER: Mapping[str, str] = MappingProxyType({})
 UNFOLLOWED = {"view.bottom": "To the end"}

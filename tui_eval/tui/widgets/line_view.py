@@ -18,7 +18,7 @@ from textual.widget import Widget
 
 from tui_eval.tui.commands import bindings
 from tui_eval.tui.look.ink import EMPTY, INKS, Line, line_width, strip_of
-from tui_eval.tui.widgets.clicked_lines import ClickedLines
+from tui_eval.tui.widgets.selected_lines import SelectedLines, with_selection
 
 NO_STYLE = Style()
 _STYLES: LRUCache[tuple[str, Style, str], Style] = LRUCache(4096)
@@ -44,7 +44,7 @@ class Frame(NamedTuple):
     foot: tuple[Line, ...]
 
 
-class LineView(ClickedLines, can_focus=True):
+class LineView(SelectedLines, can_focus=True):
     """Lines drawn on demand, below as many fixed ones as `heads` says.
 
     A subclass says how many lines there are (`count`) and what each holds (`line`), and calls
@@ -154,7 +154,8 @@ class LineView(ClickedLines, can_focus=True):
         if index >= frame.lines:
             return ("blank", frame.width, pill)
         marks = (self.marked(index), self.lit(index), frame.focused)
-        return (frame.width, marks if any(marks[:2]) else None, self.key(index), pill)
+        selected = self.selected_cells(index)
+        return (frame.width, marks if any(marks[:2]) else None, self.key(index), pill, selected)
 
     def render_lines(self, crop: Region) -> list[Strip]:
         """The strips of a region, all of one frame."""
@@ -194,12 +195,19 @@ class LineView(ClickedLines, can_focus=True):
             line = ((mark, "busy" if frame.focused else "faint"), *self.line(index))
         plain = self.ink("")
         strip = strip_of(line, width, (lambda _: plain) if ground.reverse else ink, ground)
+        is_line = self.heads <= y < frame.height - len(frame.foot)
+        if is_line and (selected := self.selected_cells(index)) is not None:
+            strip = with_selection(strip, selected)
         if self.pill and is_last:
             pill = ((f" {self.pill} ", "pill"),)
             kept = max(width - line_width(pill) - 1, 0)
             end = strip_of((*pill, (" ", "")), width - kept, self.ink, NO_STYLE)
             strip = Strip.join([strip.crop(0, kept), end])
         return strip
+
+    def strip_to_copy(self, index: int) -> Strip:
+        """A line as it is drawn."""
+        return strip_of(((" ", ""), *self.line(index)), self.line_width + 2, self.ink, NO_STYLE)
 
     def ink(self, name: str) -> Style:
         """The style of an ink in this widget.
