@@ -2,7 +2,12 @@
 
 from __future__ import annotations
 
+import shlex
+import shutil
+import subprocess
+import sys
 from collections.abc import Callable, Iterator
+from pathlib import Path
 
 import pytest
 from program import Program
@@ -88,6 +93,31 @@ def test_a_dumb_terminal_gets_lines(
         assert b"\x1b" not in running.raw and b"Unsaved, kept 14 days" in running.raw
     finally:
         running.close()
+
+
+@pytest.mark.skipif(shutil.which("tmux") is None, reason="there is no tmux")
+def test_in_tmux_on_a_terminal_of_eight_colours_nothing_is_black_on_black(
+    saved: Program, tmp_path: Path
+) -> None:
+    conf, server = tmp_path / "tmux.conf", ["tmux", "-S", str(tmp_path / "tmux")]
+    conf.write_text("set -g default-terminal tmux-256color\n")
+    shell = shlex.join([sys.executable, "-m", "tui_eval", *run_of(saved)])
+    terminal = Terminal(
+        saved.folder,
+        {**saved.env, "COLORTERM": "", "TMUX": "", "LC_ALL": "C.UTF-8"},
+        *(*server, "-u", "-f", str(conf), "new-session", shell),
+        command=("-c", "import os, sys; os.execvp(sys.argv[1], sys.argv[1:])"),
+        term="screen",
+    )
+    try:
+        terminal.wait_for("finished in")
+        terminal.wait_for("Reward · example")
+        cells = [sign for line in terminal.screen.buffer.values() for sign in line.values()]
+        inks = {sign.fg for sign in cells if sign.data in "─━│█" and sign.bg != "green"}
+        assert inks == {"default"}
+    finally:
+        subprocess.run([*server, "kill-server"], check=False, capture_output=True)
+        terminal.close()
 
 
 @pytest.mark.parametrize("utf8", ["0", "1"])

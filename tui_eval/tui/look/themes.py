@@ -10,6 +10,7 @@ from textual.app import App
 
 from tui_eval.tui.look.palettes import DARK, LIGHT, themes
 from tui_eval.tui.terminal.browser import in_browser
+from tui_eval.tui.terminal.colours import known_colours
 from tui_eval.tui.terminal.ground import has_light_ground
 
 FEW_COLOURS = ("standard", "windows", None)
@@ -54,15 +55,6 @@ def choices() -> dict[str, str]:
     return {name: one for name, one in CHOICES.items() if name != "terminal" or not in_browser()}
 
 
-def distrust_colours(app: App[Any]) -> None:
-    """Has an app draw in no more colours than GNU screen knows, whatever COLORTERM says there."""
-    term = os.environ.get("TERM", "")
-    in_screen = "STY" in os.environ or (term.startswith("screen") and "TMUX" not in os.environ)
-    if in_screen and app.console.color_system == "truecolor":
-        known = "256" if term.endswith("256color") else "standard"
-        app.console._color_system = COLOR_SYSTEMS[known]
-
-
 def dress(app: App[Any], chosen: str) -> None:
     """Puts a theme on an app: the environment's, else the chosen one, else what fits the terminal.
 
@@ -71,7 +63,9 @@ def dress(app: App[Any], chosen: str) -> None:
     Args:
         chosen: One of `CHOICES`, or empty.
     """
-    distrust_colours(app)
+    known = known_colours(app.console.color_system)
+    if known in COLOR_SYSTEMS:
+        app.console._color_system = COLOR_SYSTEMS[known]
     for theme in themes(app.console.color_system):
         app.register_theme(theme)
     app.theme = DARK.name  # Textual's own default may already be the wished one, unstyled
