@@ -87,8 +87,21 @@ def test_what_runs_from_right_to_left_is_closed(drawn: Terminal) -> None:
     assert "رسالة\u200e\x1b[".encode() in drawn.raw
 
 
+def test_a_word_is_written_in_one_piece_also_where_marks_stand_on_its_letters(
+    drawn: Terminal,
+) -> None:
+    assert "पाँच किताबें मेज़".encode() in drawn.raw
+    assert "ஐந்து புத்தகங்கள்".encode() in drawn.raw
+
+
 def test_a_spacing_mark_is_a_cell_and_its_cells_are_blanked_before() -> None:
     count_spacing_marks()
     assert [cell_len(text) for text in ("किताब", "বাংলা", "e\u0301", "นี้")] == [5, 5, 1, 1]
     assert hold_columns("\x1b[3;5Hab किता cd") == "\x1b[3;5Hab     \x1b[8Gकिता\x1b[12G cd"
     assert hold_columns("plain ━ 日本") == "plain ━ 日本"
+
+
+def test_a_sentence_is_one_piece_with_its_numbers_and_the_columns_beside_it_are_not() -> None:
+    sentence = "من 5 كتب"
+    held = hold_columns(f"\x1b[1;1H27 1 ━ {sentence}  4.1 ms")
+    assert held == f"\x1b[1;1H27 1 ━ {' ' * 8}\x1b[8G{sentence}\u200e\x1b[16G  4.1 ms"

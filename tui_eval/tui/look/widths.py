@@ -16,6 +16,7 @@ from rich._unicode_data import load as load_cell_table
 
 _LEFT_TO_RIGHT_MARK = "\u200e"
 _RIGHT_TO_LEFT = "\u0590-\u08ff\ufb1d-\ufdff\ufe70-\ufefc"
+_INDIC = "\u0900-\u0dff"
 _PART = re.compile(r"\x1b\[([0-9;?<=>]*)([ -/]*[@-~])|\x1b[^\[]|\n|[^\x1b\n]+")
 _FIRST_MARK, _LAST_MARK = 0x0900, 0xFFFF
 """Beyond are scripts of old, with which looking through a frame takes seventy times as long."""
@@ -58,15 +59,23 @@ def count_spacing_marks() -> None:
 
 @functools.cache
 def _sign() -> re.Pattern[str]:
-    return re.compile(f"[{spacing_marks()}{_RIGHT_TO_LEFT}]")
+    return re.compile(f"[{spacing_marks()}{_INDIC}{_RIGHT_TO_LEFT}]")
 
 
 @functools.cache
 def _disputed() -> re.Pattern[str]:
-    """Words with such signs, or that run from right to left, and blanks between them."""
-    sign = _sign().pattern
-    word = rf"[^\s{sign[1:-1]}\x00-\x7f─-◿]*{sign}[^\s─-◿]*"
-    return re.compile(rf"{word}(?: {word})*")
+    """Words with such signs, or from right to left with numbers between, beside each other."""
+    leftward, marked = (
+        rf"[^\s{signs}\x00-\x7f─-◿]*[{signs}][^\s─-◿]*"
+        for signs in (_RIGHT_TO_LEFT, spacing_marks() + _INDIC)
+    )
+    numbers = r"(?: [^\sA-Za-z─-◿]+)*? "
+    return re.compile(rf"{leftward}(?:{numbers}{leftward})*|{marked}(?: {marked})*")
+
+
+def is_placed_with_its_word(sign: str) -> bool:
+    """Whether a sign has its column from `hold_columns`, which writes its word in one piece."""
+    return _sign().match(sign) is not None
 
 
 def hold_columns(frame: str) -> str:

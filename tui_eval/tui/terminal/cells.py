@@ -14,6 +14,8 @@ from rich.style import Style
 from textual._compositor import ChopsUpdate, LayoutUpdate
 from textual.strip import Strip
 
+from tui_eval.tui.look.widths import is_placed_with_its_word
+
 
 class Ink(NamedTuple):
     """The parameters by which a terminal is told a style: attributes, colour, ground."""
@@ -190,7 +192,7 @@ def _is_in_word(cell: Cell) -> bool:
 
 def _is_disputed(sign: str) -> bool:
     """Whether terminals differ in how many cells a sign fills: what follows is placed anew."""
-    return len(sign) > 1 or ord(sign) >= EMOJI
+    return (len(sign) > 1 and not is_placed_with_its_word(sign)) or ord(sign[0]) >= EMOJI
 
 
 class _Writing:
