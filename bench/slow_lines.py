@@ -16,6 +16,8 @@ from bench.slow_terminal import SlowTerminal
 KB = 1000
 BUSY = ("demo", "-n", "400", "-r", "16", "-c", "32")
 MARK = "▌"
+FIRST_LINE = 4
+KEYS = 1500
 COMES_WITHIN_S = 60.0
 KEY_LIMITS_S = {20: 1.0, 100: 0.3}
 """Of a key to its change, by thousands of bytes a second."""
@@ -28,6 +30,7 @@ def measure(setting: Setting) -> Iterator[Figure]:
     for answers in (False, True):
         for rate, limit in KEY_LIMITS_S.items():
             yield _key_to_change(setting, rate, limit, answers)
+            yield from _boxes_and_bursts(setting, rate, limit, answers)
     yield _busy(setting)
     yield _waiting(setting)
     yield from _rest(setting)
@@ -85,6 +88,29 @@ def _key_to_change(setting: Setting, rate: int, limit: float, answers: bool) -> 
     note = f"of {len(taken)}: median {median(taken):.2f}, longest {max(taken):.2f}"
     what = f"key to change at {rate} kB/s, {how}, p95"
     return Figure(what, percentile(taken, 0.95), limit, " s", note)
+
+
+def _boxes_and_bursts(setting: Setting, rate: int, limit: float, answers: bool) -> Iterator[Figure]:
+    """A box over the whole screen; then a line that stalls, on which somebody types on."""
+    how = "answered" if answers else "no answers"
+    with _program(setting, BUSY, FAST, answers) as on:
+        _start_busy(on)
+        on.type(b"1gj")
+        on.bytes_a_second = rate * KB
+        on.read_for(3)
+        on.type(b"?")
+        took = on.seconds_until(_shows(on, "esc closes"), COMES_WITHIN_S)
+        yield Figure(f"key to a box at {rate} kB/s, {how}", took, limit, " s")
+        on.type(b"\x1b")
+        on.read_for(3)
+        on.bytes_a_second = 0
+        on.type(b"j" * KEYS)
+        on.read_for(setting.repeats(12, 4))
+        on.type(b"k" * (KEYS + 100))
+        on.bytes_a_second = rate * KB
+        took = on.seconds_until(lambda: _marked(on) == [FIRST_LINE], COMES_WITHIN_S)
+        what = f"{2 * KEYS:,} keys after a stall, at {rate} kB/s, {how}"
+        yield Figure(what, took, 3, " s")
 
 
 def _busy(setting: Setting) -> Figure:

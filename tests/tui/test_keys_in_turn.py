@@ -63,3 +63,56 @@ async def test_a_key_that_is_on_its_way_while_the_app_ends_is_no_crash(turns: in
         for _ in range(turns):
             await asyncio.sleep(0)
         app.exit()
+
+
+class Steps(Static, can_focus=True):
+    """Keeps by how much each action moved."""
+
+    BINDINGS: ClassVar[list[BindingType]] = [
+        Binding("j", "move(1)", "down"),
+        Binding("k", "move(-1)", "up"),
+        Binding("d", "page(0.5)", "page"),
+    ]
+
+    def __init__(self, *, adds_up: bool) -> None:
+        super().__init__()
+        self.moves_add_up = adds_up
+        self.steps: list[float] = []
+
+    def action_move(self, by: int) -> None:
+        self.steps.append(by)
+
+    def action_page(self, pages: float) -> None:
+        self.steps.append(pages)
+
+
+class OnePane(InTurnApp[None]):
+    def __init__(self, *, adds_up: bool) -> None:
+        super().__init__()
+        self.pane = Steps(adds_up=adds_up)
+
+    def compose(self) -> ComposeResult:
+        yield self.pane
+
+
+async def moved_by(keys: str, *, adds_up: bool, done: float) -> list[float]:
+    app = OnePane(adds_up=adds_up)
+    async with app.run_test() as pilot:
+        app.pane.focus()
+        await pilot.pause()
+        for key in keys:
+            app.post_message(events.Key(key, key))
+        while sum(map(abs, app.pane.steps)) < done:
+            await asyncio.sleep(0)
+    return app.pane.steps
+
+
+async def test_keys_that_wait_are_one_larger_step() -> None:
+    steps = await moved_by("j" * 500 + "k" * 300 + "j", adds_up=True, done=801)
+    assert sum(steps) == 201 and len(steps) < 50
+    assert max(steps) > 100 and min(steps) < -100
+
+
+async def test_a_view_whose_steps_do_not_add_up_makes_each_of_them() -> None:
+    steps = await moved_by("j" * 20 + "d" * 4 + "k" * 3, adds_up=False, done=25)
+    assert steps == [1] * 20 + [0.5] * 4 + [-1] * 3

@@ -48,6 +48,8 @@ class ExportLines(LineView):
         parts: The rollouts to choose from, at least one.
     """
 
+    moves_add_up = False
+
     class Wanted(Message):
         """What stands there is to be written."""
 

@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 from collections import deque
-from typing import TYPE_CHECKING, Any, TypeVar
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any, TypeVar, cast
 
-from textual import events
+from textual import actions, events
+from textual.actions import ActionParseResult
+from textual.dom import DOMNode
 from textual.message import Message
 from textual.screen import Screen
 from textual.timer import Timer
@@ -17,6 +20,8 @@ if TYPE_CHECKING:
     from textual.types import CSSPathType
 
 Result = TypeVar("Result")
+REPEATED = ("move", "page")
+"""Actions of keys that are held down to get somewhere."""
 PATIENCE_S = 3.0
 """How long a key waits for the one before it, where that got lost with a screen that was closed."""
 
@@ -50,6 +55,8 @@ class InTurnApp(FramesApp[Result]):
         self._key_patience: Timer | None = None
         self._key_screen: Screen[Any] | None = None
         self._focus_follows = False
+        self._is_repeated: bool | None = None
+        """Whether the last key moves; None while that is not known yet."""
 
     def keys_wait_for_focus(self) -> None:
         """What a key did moves the focus once it is drawn: the next key goes there."""
@@ -62,18 +69,54 @@ class InTurnApp(FramesApp[Result]):
             return  # the app ends
         if event.is_forwarded or not isinstance(event, (events.Key, events.Paste)):
             await super().on_event(event)
-        elif self._is_key_on_its_way and (self._typed_ahead or not self._is_held_down(event)):
+        elif self._is_key_on_its_way and (self._typed_ahead or not self._may_pass(event)):
             self._typed_ahead.append(event)
         else:
             await self._hand_on(event)
 
-    def _is_held_down(self, event: events.Key | events.Paste) -> bool:
-        """Whether it repeats the key before it: what that does may well be drawn together."""
-        return isinstance(event, events.Key) and event.key == self._last_key
+    def _may_pass(self, event: events.Key | events.Paste) -> bool:
+        """Whether it need not wait for the key before it, which is held down.
+
+        What such keys do may well be drawn together. Those that move wait for the ones behind
+        them: they are one larger step.
+        """
+        is_same = isinstance(event, events.Key) and event.key == self._last_key
+        return is_same and self._is_repeated is False
+
+    async def run_action(
+        self,
+        action: str | ActionParseResult,
+        default_namespace: DOMNode | None = None,
+        namespaces: Mapping[str, DOMNode] | None = None,
+    ) -> bool:
+        """Does what a key means; a move as often as its key has been typed and waits."""
+        name = action.partition("(")[0] if isinstance(action, str) else ""
+        if self._is_key_on_its_way:
+            self._is_repeated = name in REPEATED
+        times = 1 + (self._take_repeats() if self._is_repeated else 0)
+        if times > 1 and name == "move" and getattr(default_namespace, "moves_add_up", False):
+            place, name, parameters = cast(
+                "tuple[str, str, tuple[int, ...]]", actions.parse(str(action))
+            )
+            action, times = (place, name, tuple(times * one for one in parameters)), 1
+        for _ in range(times):
+            done = await super().run_action(action, default_namespace, namespaces)
+        return done
+
+    def _take_repeats(self) -> int:
+        """How often the key that is on its way waits behind itself; these are done with it."""
+        times, waiting = 0, self._typed_ahead
+        while waiting and getattr(waiting[0], "key", None) == self._last_key:
+            waiting.popleft()
+            times += 1
+        return times
 
     async def _hand_on(self, event: events.Key | events.Paste) -> None:
         target, self._key_screen = self.focused or self.screen, self.screen
-        self._last_key = event.key if isinstance(event, events.Key) else ""
+        key = event.key if isinstance(event, events.Key) else ""
+        if key != self._last_key:
+            self._is_repeated = None
+        self._last_key = key
         self._focus_follows = False
         if self._key_patience is not None:
             self._key_patience.stop()
@@ -102,8 +145,10 @@ class InTurnApp(FramesApp[Result]):
         if self._key_patience is not None:
             self._key_patience.stop()
         self._is_key_on_its_way = False
-        while self._typed_ahead and not self._is_key_on_its_way:
-            await self._hand_on(self._typed_ahead.popleft())
+        self._is_repeated = bool(self._is_repeated)
+        waiting = self._typed_ahead
+        while waiting and (not self._is_key_on_its_way or self._may_pass(waiting[0])):
+            await self._hand_on(waiting.popleft())
 
 
 def focus_once_drawn(screen: Screen[Any], widget: Widget) -> None:

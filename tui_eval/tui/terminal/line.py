@@ -21,6 +21,10 @@ ROW, MARKS = 1, 20
 """The line, from 0, and the columns where the cursor is when the terminal is asked for it."""
 GROWS = 1.1
 """By how much more a line is believed to take after each frame that it took at once."""
+SAMPLE = 500
+"""From so many bytes it can be said how fast a line is."""
+LEAST = 500.0
+"""Bytes a second of the slowest line that is reckoned with."""
 SLOW_S = 0.25
 """A line is slow on which the answer for a frame takes longer than this."""
 FAST = 1_000_000
@@ -85,7 +89,8 @@ class Line:
         with self._changed:
             self._writing = max(self._writing - 1, 0)
             if waited:
-                self._rate = max(waited / max(seconds, 0.001), 1.0)
+                if waited >= SAMPLE or self._rate > FAST:
+                    self._rate = max(waited / max(seconds, 0.001), LEAST)
                 self._reckoned = float(HELD)
             else:
                 self._reckoned = self._left() + size

@@ -12,6 +12,8 @@ from collections.abc import Callable
 from typing import TextIO
 
 LOOKS_AGAIN_S = 0.02
+STALLS_S = 0.5
+"""A line that takes nothing for so long stalls."""
 LOOKS_EVERY_S = 0.1
 """How often it is looked whether what is written is still wanted while nothing is taken."""
 
@@ -60,16 +62,21 @@ class TerminalOutput:
         Returns:
             How many bytes were written since there was no room first, and how long that took.
         """
-        waits, waited, began = False, 0, 0.0
+        waits, waited, began, taken_at = False, 0, 0.0, time.monotonic()
         while data:
             try:
                 taken = os.write(self._fd, data)
                 data = data[taken:]
-                waited += taken if began else 0
-                waits = False
+                waits, now = False, time.monotonic()
+                if now - taken_at > STALLS_S:  # that says nothing of how much it takes at a time
+                    waited, began = 0, now
+                elif began:
+                    waited += taken
+                taken_at = now
             except BlockingIOError:
-                began = began or time.monotonic()
-                if self.leaves_out or time.monotonic() > self._until:
+                now = time.monotonic()
+                began = began or now
+                if self.leaves_out or now > self._until:
                     self.has_left_out = True
                     break
                 if waits:  # it may have room for less than the next character

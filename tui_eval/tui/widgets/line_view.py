@@ -54,6 +54,8 @@ class LineView(SelectedLines, can_focus=True):
     """
 
     BINDINGS: ClassVar[list[BindingType]] = bindings("view")
+    moves_add_up: ClassVar[bool] = True
+    """Whether `action_move` by 3 is the same as three moves by 1."""
     ALLOW_SELECT = False
 
     class ScrolledBack(Message):

@@ -33,6 +33,8 @@ class LogView(LineView):
     `is_current` says whether all that there was to read was read when it was looked for last.
     """
 
+    moves_add_up = False
+
     class Retitled(Message, namespace="log_pane"):
         """The level, what is searched for, the place in it or what enter does has changed."""
 

@@ -23,6 +23,7 @@ class MetricsPanel(LineView):
     """
 
     BINDINGS: ClassVar[list[BindingType]] = bindings("numbers")
+    moves_add_up = False
 
     class Wanted(Message):
         """Somebody wants to see a rollout with an error, with a tool, or of an example."""

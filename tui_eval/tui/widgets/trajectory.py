@@ -32,6 +32,7 @@ class Trajectory(StoryView):
     """A story under a cursor: pieces are selected, folded and unfolded, texts are found."""
 
     BINDINGS: ClassVar[list[BindingType]] = bindings("story")
+    moves_add_up = False
 
     _found_in: Hashable = None
     """What was told of the story that was looked through last."""

@@ -27,6 +27,7 @@ class Transcripts(LineView):
     """Units under a cursor that can be folded; laid out in a thread where they are many."""
 
     BINDINGS: ClassVar[list[BindingType]] = bindings("beside")
+    moves_add_up = False
 
     def __init__(self, *, id: str) -> None:
         super().__init__(id=id)
