@@ -20,7 +20,9 @@ REQUESTS = {
 UNREADABLE: dict[str, Any] = {"error": {"code": -32700, "message": "Parse error"}, "id": None}
 tools = ["plain", "late", "release", "unreadable", *REQUESTS]
 late: list[int] = []
-"""Ids of calls that are answered when `release` is called."""
+"""Ids of calls that are answered once there are as many as `release` says."""
+releases: list[tuple[int, int]] = []
+"""Ids of such calls, and how many they wait for."""
 
 
 def say(**message: Any) -> None:
@@ -87,15 +89,18 @@ def answer(method: str, given: dict[str, Any]) -> dict[str, Any]:
 
 def answer_out_of_turn(number: int, given: dict[str, Any]) -> bool:
     """Whether a call gets no answer now that has its id."""
-    if given.get("name") == "late":
+    name = given.get("name")
+    if name == "late":
         late.append(number)
-    elif given.get("name") == "unreadable":
+    elif name == "release":
+        releases.append((number, given["arguments"]["count"]))
+    elif name == "unreadable":
         say(**({"error": UNREADABLE["error"]} if KIND == "leaves out the id" else UNREADABLE))
     else:
-        if given.get("name") == "release":
-            for one in late:
-                say(id=one, result={"content": [{"type": "text", "text": "at last"}]})
         return False
+    if releases and len(late) == releases[0][1]:
+        for one in (*late, releases[0][0]):
+            say(id=one, result={"content": [{"type": "text", "text": "at last"}]})
     return True
 
 
