@@ -14,12 +14,12 @@ from bench.filtering import EACH, finished, run_started, text_of
 from tui_eval.events import Event, RolloutStaged, Stage
 from tui_eval.fold.transcript import Rollout, from_row
 from tui_eval.tui.app import TuiEvalApp
-from tui_eval.tui.watched import Silence
+from tui_eval.tui.watched import NullFeed
 
 ROWS, AHEAD, PER_SECOND = 100_000, 15_000, 500
 
 
-class Growing(Silence):
+class Growing(NullFeed):
     """A live feed that tells a fixed number of events a second."""
 
     live = True

@@ -11,7 +11,7 @@ import sys
 from pathlib import Path
 from typing import Any
 
-from tui_eval.engine.seam.live_feed import LiveFeed
+from tui_eval.engine.transport.live_feed import LiveFeed
 from tui_eval.events import EngineSampled, Event, RunFinished, RunStarted
 
 

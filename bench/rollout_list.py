@@ -18,7 +18,7 @@ from bench.setting import Setting
 from tui_eval.fold.run_state import RunState
 from tui_eval.tui.app import TuiEvalApp
 from tui_eval.tui.rollouts.row_order import Sorting, make_order
-from tui_eval.tui.watched import Silence, Watched
+from tui_eval.tui.watched import NullFeed, Watched
 from tui_eval.tui.widgets.rollout_list import RolloutList
 
 ROWS = 100_000
@@ -58,10 +58,10 @@ def _figure(what: str, repeats: int, work: Callable[[], object]) -> Figure:
 
 async def _row_updates(state: RunState, text: str, times: int) -> list[float]:
     """Milliseconds that the list takes to see and to redraw one changed row, each time."""
-    app = TuiEvalApp(Silence())
+    app = TuiEvalApp(NullFeed())
     async with app.run_test(size=(120, 40)) as pilot:
         rollouts = app.live_screen.rollouts
-        app.live_screen.show_run(Watched(Silence(), state))
+        app.live_screen.show_run(Watched(NullFeed(), state))
         rollouts.filter_by(text)
         await _settle(pilot, rollouts)
         gc.freeze()  # as the app does after its first frame, on a terminal

@@ -15,7 +15,7 @@ from msgspec.structs import replace
 from scripted_faults import ERRORS as FAULTY
 from scripted_faults import faulty_feed, limited_feed
 from scripted_form import form_app, monday, ready, wrong
-from scripted_home import Desk, found_run, pin_time_zone, several_runs
+from scripted_home import FormBackend, found_run, pin_time_zone, several_runs
 from scripted_run import (
     EACH,
     ERRORS,
@@ -194,14 +194,14 @@ def rate_limited() -> TuiEvalApp:
     return app_of(limited_feed())
 
 
-def faulty_desk() -> Desk:
+def faulty_desk() -> FormBackend:
     """Runs among which is the one in which much goes wrong, and one of which nothing is left."""
     n = TOTAL - len(FAULTY)
     classes = {kind: sum(one == kind for one, _ in FAULTY.values()) for kind, _ in FAULTY.values()}
     faulty = found_run("4d4d4d4d", errored=len(FAULTY), n=n, classes=classes, failed_tools=10)
     lost = found_run("e0e0e0e0", errored=48, n=0, classes={"endpoint": 48}, reward=None, low=None,
                      high=None, date=NOW - 7200)  # fmt: skip
-    return Desk([faulty, lost, *several_runs()])
+    return FormBackend([faulty, lost, *several_runs()])
 
 
 def rich_feed_app() -> TuiEvalApp:
@@ -212,7 +212,7 @@ def writing() -> TuiEvalApp:
     return app_of(writing_feed())
 
 
-def home(desk: Callable[[], Desk]) -> Callable[[], TuiEvalApp]:
+def home(desk: Callable[[], FormBackend]) -> Callable[[], TuiEvalApp]:
     def make() -> TuiEvalApp:
         pin_time_zone()
         hooks = {"compare": lambda paths: Screen(), "configure": lambda env_id: Screen()}
@@ -223,14 +223,14 @@ def home(desk: Callable[[], Desk]) -> Callable[[], TuiEvalApp]:
     return make
 
 
-def busy_home() -> Desk:
-    return Desk(several_runs())
+def busy_home() -> FormBackend:
+    return FormBackend(several_runs())
 
 
-def empty_home() -> Desk:
-    bundled = [one for one in Desk().near if one.origin == "bundled"]
-    return Desk(
-        environments=bundled, endpoints=[one for one in Desk().served.listed if not one.url]
+def empty_home() -> FormBackend:
+    bundled = [one for one in FormBackend().near if one.origin == "bundled"]
+    return FormBackend(
+        environments=bundled, endpoints=[one for one in FormBackend().served.listed if not one.url]
     )
 
 

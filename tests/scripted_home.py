@@ -14,7 +14,7 @@ from scripted_run import NOW, ScriptedFeed, all_events, run_started, running_eve
 from tui_eval import events as ev
 from tui_eval.runs.discovery import FoundRun
 from tui_eval.runs.layout import RunDir
-from tui_eval.tui.home.near import NearEndpoint, NearEndpoints, NearEnvironment
+from tui_eval.tui.home.near import EndpointInfo, NearEndpoints, NearEnvironment
 
 DAY = 24 * 3600.0
 UNREACHABLE = "https://broken.example/v1"
@@ -106,25 +106,25 @@ ENVIRONMENTS = [
 ]
 REGISTRY = "in configs/endpoints.toml:"
 ENDPOINTS = [
-    NearEndpoint("gpt-4.1-mini", "gpt-4.1-mini", "https://api.openai.com/v1", "OPENAI_API_KEY",
+    EndpointInfo("gpt-4.1-mini", "gpt-4.1-mini", "https://api.openai.com/v1", "OPENAI_API_KEY",
                  True, f"{REGISTRY}1"),
-    NearEndpoint("claude-sonnet", "claude-sonnet-4-5-20250929", "https://api.anthropic.com",
+    EndpointInfo("claude-sonnet", "claude-sonnet-4-5-20250929", "https://api.anthropic.com",
                  "ANTHROPIC_API_KEY", False, f"{REGISTRY}6"),
-    NearEndpoint("house-model", "house/model-7b", UNREACHABLE, "", True, f"{REGISTRY}11"),
-    NearEndpoint("demo", "demo-scripted-policy", "", "", True, f"{REGISTRY}16"),
-    NearEndpoint("localhost:11434", "qwen3:8b and 2 more", "http://localhost:11434/v1", "", True,
+    EndpointInfo("house-model", "house/model-7b", UNREACHABLE, "", True, f"{REGISTRY}11"),
+    EndpointInfo("demo", "demo-scripted-policy", "", "", True, f"{REGISTRY}16"),
+    EndpointInfo("localhost:11434", "qwen3:8b and 2 more", "http://localhost:11434/v1", "", True,
                  "Ollama: -b http://localhost:11434/v1 -m qwen3:8b", True),
 ]  # fmt: skip
 
 
-class Desk:
+class FormBackend:
     """Tells what it was given; `asked` holds what was asked for, in order."""
 
     def __init__(
         self,
         runs: Sequence[FoundRun] = (),
         environments: Sequence[NearEnvironment] = ENVIRONMENTS,
-        endpoints: Sequence[NearEndpoint] = ENDPOINTS,
+        endpoints: Sequence[EndpointInfo] = ENDPOINTS,
         faults: Sequence[str] = (),
     ) -> None:
         self.found = list(runs)

@@ -8,8 +8,8 @@ from contextlib import asynccontextmanager
 from typing import Any
 
 from tui_eval.cli.lazy_feed import LazyFeed
-from tui_eval.engine.seam.joined_feed import JoinedFeed
-from tui_eval.engine.seam.live_feed import LiveFeed
+from tui_eval.engine.transport.joined_feed import JoinedFeed
+from tui_eval.engine.transport.live_feed import LiveFeed
 from tui_eval.events import Event
 from tui_eval.fold.run_state import RunState
 from tui_eval.fold.suite_state import SuiteState

@@ -9,7 +9,7 @@ import pytest
 
 SDKS = ("openai", "anthropic", "datasets", "pandas", "textual")
 
-SCREENS = "tui_eval.tui.app,tui_eval.tui.screens.configure,tui_eval.engine.seam.live_feed"
+SCREENS = "tui_eval.tui.app,tui_eval.tui.screens.configure,tui_eval.engine.transport.live_feed"
 
 PROGRAM = """
 import importlib, sys
@@ -38,7 +38,7 @@ def loaded_by(modules: str, suspects: tuple[str, ...]) -> str:
         "tui_eval.events",
         "tui_eval.runs.opening",
         "tui_eval.config.plan",
-        "tui_eval.config.planning",
+        "tui_eval.config.expansion",
         "tui_eval.config.draft",
         "tui_eval.cli.main",
     ],

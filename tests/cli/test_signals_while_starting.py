@@ -59,7 +59,7 @@ def test_a_signal_while_the_program_is_loaded_ends_it_quietly(
 START_SLOWLY = """
 import pathlib, time
 from tui_eval.__main__ import main
-from tui_eval.engine.seam import launcher
+from tui_eval.engine.transport import launcher
 
 bind = launcher.bind_socket
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
+from tui_eval.config.expansion import Expansion, expand
 from tui_eval.config.plan import Request, RunPlan
-from tui_eval.config.planning import Expansion, expand
 
 REGISTRY = """
 [[endpoint]]

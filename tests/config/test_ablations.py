@@ -5,8 +5,8 @@ from __future__ import annotations
 import pytest
 from setting_places import faults, plans, write
 
+from tui_eval.config.expansion import expand
 from tui_eval.config.plan import Request
-from tui_eval.config.planning import expand
 
 pytestmark = pytest.mark.usefixtures("here")
 

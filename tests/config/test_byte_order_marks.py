@@ -14,9 +14,9 @@ from tui_eval.config.env_file import load_env_file
 from tui_eval.config.saving_settings import save_settings
 from tui_eval.config.user_settings import read_user_settings
 from tui_eval.environments.listing import list_environments
-from tui_eval.runs.facts import read_asked
 from tui_eval.runs.layout import RunDir
 from tui_eval.runs.notes import read_notes
+from tui_eval.runs.run_info import read_asked
 
 MARK = "\ufeff"
 EVALS = '[[eval]]\r\nenv_id = "reverse-text"\r\nmodel = "own"\r\nendpoints_path = "ep.toml"\r\n'

@@ -16,10 +16,10 @@ from tui_eval.config.command_line import command_line, command_words
 from tui_eval.config.draft import Draft
 from tui_eval.config.eval_document import EvalDocument
 from tui_eval.config.eval_file import read_eval_file
+from tui_eval.config.expansion import expand
 from tui_eval.config.fields import HIDDEN, argument_field, option_field, text_of, value_of
 from tui_eval.config.options import BY_NAME, NEWEST, OPTIONS, Option
 from tui_eval.config.plan import Request
-from tui_eval.config.planning import expand
 from tui_eval.config.values import parse_values
 from tui_eval.errors import Fault
 from tui_eval.pasted import unwrapped

@@ -10,13 +10,13 @@ import pytest
 from setting_places import REGISTRY, faults, plan, plans, write
 
 from tui_eval.config import local_servers
-from tui_eval.config.choosing_again import needed_again
 from tui_eval.config.command_line import raw_to_go_on, words_to_go_on
+from tui_eval.config.expansion import make_plan
 from tui_eval.config.litellm_names import name_model
 from tui_eval.config.local_servers import LocalServer
 from tui_eval.config.options import TYPED_KEY_VAR
 from tui_eval.config.plan import Request, RunPlan, plan_to_toml, read_plan
-from tui_eval.config.planning import make_plan
+from tui_eval.config.resumed_endpoints import needed_again
 from tui_eval.engine.preparing.prepare import client_config
 from tui_eval.shipped import shipped
 

@@ -9,8 +9,8 @@ import pytest
 
 from tui_eval.clients.credentials import credentials_of
 from tui_eval.config.endpoints import read_registry
+from tui_eval.config.expansion import expand
 from tui_eval.config.plan import Request
-from tui_eval.config.planning import expand
 from tui_eval.pasted import unwrapped
 from tui_eval.types import ClientConfig
 

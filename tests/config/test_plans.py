@@ -9,8 +9,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from tui_eval.config.expansion import make_plan, resume_asked
 from tui_eval.config.plan import Request, RunPlan, plan_to_toml, read_plan
-from tui_eval.config.planning import make_plan, resume_asked
 from tui_eval.config.secret_values import masked
 from tui_eval.errors import RefusedError
 

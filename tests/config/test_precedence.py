@@ -10,9 +10,9 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from setting_places import asked, faults, plan, source, write
 
+from tui_eval.config.expansion import expand
 from tui_eval.config.options import CLIENT_TYPES, OPTIONS
 from tui_eval.config.plan import Request
-from tui_eval.config.planning import expand
 
 pytestmark = pytest.mark.usefixtures("here")
 

@@ -9,9 +9,9 @@ from typing import Any
 
 import pytest
 
+from tui_eval.config.expansion import make_plan
 from tui_eval.config.options import BY_NAME, OPTIONS
 from tui_eval.config.plan import Request, RunPlan, plan_to_toml
-from tui_eval.config.planning import make_plan
 from tui_eval.config.reproducing import reproducing
 
 pytestmark = pytest.mark.usefixtures("here")

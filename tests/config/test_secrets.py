@@ -9,9 +9,9 @@ import pytest
 from setting_places import REGISTRY, faults, plan, plans, write
 
 from tui_eval.config.changes import changes
-from tui_eval.config.choosing import Surroundings
-from tui_eval.config.composing import compose
+from tui_eval.config.endpoint_resolution import Surroundings
 from tui_eval.config.plan import plan_to_toml, read_plan
+from tui_eval.config.plan_builder import compose
 from tui_eval.config.secret_values import masked, masked_url, secrets_of_url
 from tui_eval.config.settings import Setting
 

@@ -93,7 +93,7 @@ def work(
     told: list[ConcurrencyMoved] = []
 
     async def main() -> None:
-        limits = Limits(Phases(MOST), [0], adaptive=adaptive, tell=told.append)
+        limits = Limits(Phases(MOST), [0], adaptive=adaptive, publish=told.append)
         tasks: set[asyncio.Task[None]] = set()
 
         async def begin() -> None:
@@ -109,7 +109,7 @@ def work(
             if moves and second in moves:
                 limits.move(moves[second])
             await asyncio.sleep(1)
-        limits.tell_last()
+        limits.publish_last()
         for task in (beginning, *tasks):
             task.cancel()
         await asyncio.gather(beginning, *tasks, return_exceptions=True)

@@ -12,10 +12,10 @@ import pytest
 from tui_eval.commands import Command, Pause, encode_command
 from tui_eval.engine.limiting.gate import Gate
 from tui_eval.engine.limiting.limits import Held
-from tui_eval.engine.seam.hub import Hub
-from tui_eval.engine.seam.listener import listen
-from tui_eval.engine.seam.sockets import bind_socket
-from tui_eval.engine.watch import RolloutWatch
+from tui_eval.engine.transport.hub import Hub
+from tui_eval.engine.transport.listener import listen
+from tui_eval.engine.transport.sockets import bind_socket
+from tui_eval.engine.watch import RolloutObserver
 from tui_eval.event_frames import HEADER_BYTES, decode_events, frame
 from tui_eval.events import (
     Event,
@@ -74,11 +74,11 @@ async def test_events_come_in_order_and_numbered() -> None:
     async with listening(hub) as path:
         reader, writer = await asyncio.open_unix_connection(path)
         await hub.somebody_listens.wait()
-        hub.tell(started())
+        hub.publish(started())
         for row in range(50):
-            hub.tell(finished(row))
+            hub.publish(finished(row))
             await asyncio.sleep(0.001)
-        hub.tell(RunFinished(0, 1.0, "finished", 0))
+        hub.publish(RunFinished(0, 1.0, "finished", 0))
         heard = await read_all(reader)
         writer.close()
     assert isinstance(heard[0], Hello)
@@ -91,15 +91,15 @@ async def test_stages_within_a_batch_are_told_once_as_they_are_at_its_end() -> N
     async with listening(hub) as path:
         reader, writer = await asyncio.open_unix_connection(path)
         await hub.somebody_listens.wait()
-        hub.tell(started())
+        hub.publish(started())
         hub.flush()  # facts that wait are told before people's code runs
-        watch = RolloutWatch(7, 0, hub, gate, held)
+        watch = RolloutObserver(7, 0, hub, gate, held)
         for _ in range(20):
             await watch.model_call("m", {}, ())
             watch.model_answered(10, 1)
             watch.staged(Stage.TOOL)
         hub.flush()
-        hub.tell(RunFinished(0, 1.0, "finished", 0))
+        hub.publish(RunFinished(0, 1.0, "finished", 0))
         heard = await read_all(reader)
         writer.close()
     (staged,) = (event for event in heard if isinstance(event, RolloutStaged))
@@ -112,7 +112,7 @@ async def joined_late(hub: Hub) -> RunState:
     async with listening(hub) as path:
         reader, writer = await asyncio.open_unix_connection(path)
         await hub.somebody_listens.wait()
-        hub.tell(RunFinished(0, 1.0, "finished", 0))
+        hub.publish(RunFinished(0, 1.0, "finished", 0))
         hub.flush()
         heard = await read_all(reader)
         writer.close()
@@ -124,8 +124,8 @@ async def joined_late(hub: Hub) -> RunState:
 
 async def test_who_joins_late_hears_since_when_a_rollout_is_at_work() -> None:
     hub = Hub()
-    hub.tell(started())
-    hub.active[7] = RolloutWatch(7, 0, hub, Gate(), Held())
+    hub.publish(started())
+    hub.active[7] = RolloutObserver(7, 0, hub, Gate(), Held())
     hub.flush()
     since = hub.state.since[7]
     await asyncio.sleep(0.001)
@@ -135,8 +135,8 @@ async def test_who_joins_late_hears_since_when_a_rollout_is_at_work() -> None:
 
 async def test_who_joins_a_paused_run_sees_the_clock_of_what_is_held_stand_still() -> None:
     hub = Hub()
-    hub.tell(started())
-    hub.active[7] = watch = RolloutWatch(7, 0, hub, Gate(), Held())
+    hub.publish(started())
+    hub.active[7] = watch = RolloutObserver(7, 0, hub, Gate(), Held())
     hub.flush()
     hub.move_gate(False)
     watch.staged(Stage.HELD)
@@ -149,7 +149,7 @@ async def test_who_joins_a_paused_run_sees_the_clock_of_what_is_held_stand_still
 
 async def test_who_turns_to_a_rollout_late_hears_what_its_tools_took_and_how_they_failed() -> None:
     calls = [{"id": name, "name": name, "arguments": "{}"} for name in ("add", "lost", "last")]
-    watch = RolloutWatch(3, 0, Hub(), Gate(), Held())
+    watch = RolloutObserver(3, 0, Hub(), Gate(), Held())
     watch.messages_added([{"role": "user", "content": "?"}])
     watch.tool_finished(
         {"id": "add", "name": "add", "ms": 900.0, "error": "ValueError: of an earlier attempt"},
@@ -180,10 +180,10 @@ async def test_a_listener_that_does_not_read_is_told_to_read_again_and_the_hub_g
     async with listening(hub) as path:
         reader, writer = await asyncio.open_unix_connection(path, limit=1000)
         await hub.somebody_listens.wait()
-        hub.tell(started())
-        watch = RolloutWatch(TOTAL - 1, 0, hub, gate, held)
+        hub.publish(started())
+        watch = RolloutObserver(TOTAL - 1, 0, hub, gate, held)
         for row in range(TOTAL - 1):
-            hub.tell(finished(row))
+            hub.publish(finished(row))
             if row % 1000 == 0:
                 watch.staged(Stage.MODEL if row % 2000 else Stage.TOOL)
                 hub.flush()
@@ -197,7 +197,7 @@ async def test_a_listener_that_does_not_read_is_told_to_read_again_and_the_hub_g
         while listener.unsent:
             await asyncio.sleep(0.001)
         hub.move_gate(False)
-        hub.tell(RunFinished(0, 1.0, "interrupted", 130))
+        hub.publish(RunFinished(0, 1.0, "interrupted", 130))
         heard = await reading
         writer.close()
     assert any(isinstance(event, ReadAgain) for event in heard)
@@ -216,8 +216,8 @@ async def test_a_frame_that_is_no_command_ends_only_that_connection() -> None:
         while not bad_reader.at_eof():
             await bad_reader.read(1000)
         good.write(frame(encode_command(Pause())))
-        hub.tell(started())
-        hub.tell(RunFinished(0, 1.0, "finished", 0))
+        hub.publish(started())
+        hub.publish(RunFinished(0, 1.0, "finished", 0))
         assert len(await read_all(reader)) >= 2
         bad.close()
         good.close()
@@ -228,18 +228,18 @@ async def test_a_listener_that_does_not_read_hears_that_rows_were_taken_back() -
     async with listening(hub) as path:
         reader, writer = await asyncio.open_unix_connection(path, limit=1000)
         await hub.somebody_listens.wait()
-        hub.tell(started())
+        hub.publish(started())
         for row in range(TOTAL - 1):
-            hub.tell(finished(row))
+            hub.publish(finished(row))
             if row % 1000 == 0:
                 hub.flush()
-        hub.tell(RowsTakenBack(0, 1.0, [finished(7)]))
+        hub.publish(RowsTakenBack(0, 1.0, [finished(7)]))
         hub.flush()
         (listener,) = hub.listeners
         reading = asyncio.create_task(read_all(reader))
         while listener.unsent:
             await asyncio.sleep(0.001)
-        hub.tell(RunFinished(0, 1.0, "finished", 0))
+        hub.publish(RunFinished(0, 1.0, "finished", 0))
         heard = await reading
         writer.close()
     (back,) = (event for event in heard if isinstance(event, RowsTakenBack))

@@ -133,13 +133,13 @@ async def test_evaluations_of_one_endpoint_count_each_what_they_were_refused() -
     endpoint = Concurrency(0, adapts=True)
     shared = Shared(Slots(0, math.inf), Slots(0, math.inf), ScoringSlots(0), [endpoint])
     told: dict[str, list[ConcurrencyMoved]] = {"a": [], "b": []}
-    limits = {name: Limits(Phases(0), [], shared, tell=told[name].append) for name in told}
+    limits = {name: Limits(Phases(0), [], shared, publish=told[name].append) for name in told}
     for name in ("a", "b", "a"):
         held, _ = await limits[name].begin([0])
         held.refuse(0.0, 0.0)
         held.release()
     for one in limits.values():
-        one.tell_last()
+        one.publish_last()
     assert {name: events[-1].refused for name, events in told.items()} == {"a": 2, "b": 1}
 
 

@@ -7,10 +7,10 @@ from hypothesis import strategies as st
 
 from tui_eval.engine.limiting.gate import Gate
 from tui_eval.engine.limiting.limits import Held
-from tui_eval.engine.seam.hub import Hub
-from tui_eval.engine.seam.listener import FULL_BYTES, Listener
-from tui_eval.engine.seam.running_answer import RunningAnswer
-from tui_eval.engine.watch import RolloutWatch
+from tui_eval.engine.transport.hub import Hub
+from tui_eval.engine.transport.listener import FULL_BYTES, Listener
+from tui_eval.engine.transport.running_answer import RunningAnswer
+from tui_eval.engine.watch import RolloutObserver
 from tui_eval.event_frames import HEADER_BYTES, decode_events
 from tui_eval.events import Event, MessagesAdded, RunStarted, TextAdded
 from tui_eval.fold.transcript import GAP, Rollout
@@ -52,8 +52,8 @@ def listening(hub: Hub, *rows: int) -> tuple[Listener, Wire]:
     return listener, wire
 
 
-def watch_of(hub: Hub, row: int = 7) -> RolloutWatch:
-    watch = RolloutWatch(row, 0, hub, Gate(), Held())
+def watch_of(hub: Hub, row: int = 7) -> RolloutObserver:
+    watch = RolloutObserver(row, 0, hub, Gate(), Held())
     hub.active[row] = watch
     watch.messages_added([UserMessage(content="hi")])
     return watch
@@ -169,7 +169,7 @@ def test_a_text_without_an_end_of_a_word_is_told_at_last() -> None:
 
 async def test_messages_that_a_listener_did_not_read_in_time_come_once_it_reads() -> None:
     hub = Hub()
-    hub.tell(RunStarted(0, 1.0, "/x", "e", "m", "u", 8, 1, 8, 0, True, {}, {}))
+    hub.publish(RunStarted(0, 1.0, "/x", "e", "m", "u", 8, 1, 8, 0, True, {}, {}))
     watch = watch_of(hub)
     _, wire = listening(hub, 7)
     hub.flush()

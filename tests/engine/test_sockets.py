@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from tui_eval.engine.seam.sockets import (
+from tui_eval.engine.transport.sockets import (
     admits,
     bind_socket,
     connect,

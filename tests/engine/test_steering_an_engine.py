@@ -13,7 +13,7 @@ from seat import Seat, seat
 from servers import FaultServer, Reply
 
 from tui_eval.commands import Cancel, MoveLimit, Rerun, SaveNow
-from tui_eval.engine.seam.live_feed import LiveFeed
+from tui_eval.engine.transport.live_feed import LiveFeed
 from tui_eval.events import CommandAnswered, Stage
 from tui_eval.fold.run_state import RunState
 from tui_eval.runs.layout import RunDir

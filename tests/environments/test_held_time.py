@@ -18,16 +18,16 @@ from tui_eval.clients import pacing, retrying
 from tui_eval.engine.limiting.gate import Gate
 from tui_eval.engine.limiting.limits import Held
 from tui_eval.engine.limiting.slots import Slots
-from tui_eval.engine.seam.hub import Hub
-from tui_eval.engine.watch import RolloutWatch
+from tui_eval.engine.transport.hub import Hub
+from tui_eval.engine.watch import RolloutObserver
 from tui_eval.events import Stage
 from tui_eval.observer import CURRENT
 
 
 async def test_the_log_names_a_rollout_as_the_list_does(caplog: pytest.LogCaptureFixture) -> None:
     hub = Hub()
-    hub.tell(started(1, 1))
-    watch = RolloutWatch(0, 2, hub, Gate(), Held())
+    hub.publish(started(1, 1))
+    watch = RolloutObserver(0, 2, hub, Gate(), Held())
     watch.began(vf.State(input={"example_id": "seven"}))
     async with watch.request_sleeps(0.0, "status 429"):
         pass
@@ -37,8 +37,8 @@ async def test_the_log_names_a_rollout_as_the_list_does(caplog: pytest.LogCaptur
 async def test_the_log_has_messages_and_tools_in_words(caplog: pytest.LogCaptureFixture) -> None:
     caplog.set_level(logging.DEBUG, "tui_eval.rollout")
     hub = Hub()
-    hub.tell(started(1, 1))
-    watch = RolloutWatch(0, 0, hub, Gate(), Held())
+    hub.publish(started(1, 1))
+    watch = RolloutObserver(0, 0, hub, Gate(), Held())
     call = vf.ToolCall(id="c1", name="multiply", arguments='{"a": 2}')
     watch.messages_added([vf.UserMessage(content="It's\n\x1b[2Jtwo"), {"role": "system"}])
     watch.messages_added([vf.AssistantMessage(content="I multiply", tool_calls=[call])])
@@ -92,8 +92,8 @@ class Paused:
         self.held = Held()
         self.env = vf.SingleTurnEnv(dataset=[{"question": "q", "answer": "a"}])
         hub = Hub()
-        hub.tell(started(1, 1))
-        self.watch = RolloutWatch(0, 0, hub, self.gate, self.held)
+        hub.publish(started(1, 1))
+        self.watch = RolloutObserver(0, 0, hub, self.gate, self.held)
 
     def pause(self) -> None:
         """Closes the gate; it opens when the rollout waits there."""

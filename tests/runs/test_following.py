@@ -21,7 +21,7 @@ from tui_eval.fold.run_state import RunState
 from tui_eval.runs import settling
 from tui_eval.runs.layout import RunDir
 from tui_eval.runs.lock import RunLock
-from tui_eval.runs.story import Story
+from tui_eval.runs.replay import Story
 from tui_eval.runs.unfinished import unfinished_object
 
 JUNK = b'{"example_id": 1, oh}\n'

@@ -12,7 +12,7 @@ from made_runs import line, opened, write_run
 
 from tui_eval.cli.main import cli
 from tui_eval.config.plan import RunPlan
-from tui_eval.engine.suites.standing import Standing
+from tui_eval.engine.suites.evaluation_status import EvaluationStatus
 from tui_eval.events import EvaluationMoved
 from tui_eval.runs.discovery import MEASURED_BYTES, describe
 from tui_eval.runs.export.figures import number_text
@@ -79,7 +79,7 @@ def at_home(run: RunDir) -> Ends:
 
 def of_a_suite(run: RunDir) -> EvaluationMoved:
     plan = RunPlan(env_id="my-env", alias="tiny", model="tiny", base_url="http://localhost:1/v1")
-    one = Standing(0, plan)
+    one = EvaluationStatus(0, plan)
     state = opened(run)
     assert state.run is not None
     one.begin(state.run, state.finished, "").state = state

@@ -15,8 +15,8 @@ from tui_eval.fold.run_state import RunState
 from tui_eval.runs import row_index
 from tui_eval.runs.layout import RunDir
 from tui_eval.runs.opening import read_rollout, saved_events
+from tui_eval.runs.replay import Story
 from tui_eval.runs.row_index import FORGOTTEN_S, forget_old_indexes
-from tui_eval.runs.story import Story
 
 ROWS = 400
 
@@ -161,7 +161,7 @@ def test_a_broken_index_does_not_tell_a_row_twice(run: RunDir, exact: bool) -> N
 def test_a_reading_that_stopped_midway_goes_on_from_there(
     run: RunDir, scanned: list[int], cache: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("tui_eval.runs.story.COUNTED_BYTES", 0)
+    monkeypatch.setattr("tui_eval.runs.replay.COUNTED_BYTES", 0)
     for path in cache.glob("index/*"):
         path.unlink()
     story = Story(run)

@@ -14,7 +14,7 @@ from made_runs import line, write_run
 
 from tui_eval.events import Event, ReadingMoved, RunStarted
 from tui_eval.fold.run_state import RunState
-from tui_eval.runs import saved_feed, settling, story
+from tui_eval.runs import replay, saved_feed, settling
 from tui_eval.runs.lock import RunLock
 from tui_eval.runs.opening import find_run
 from tui_eval.runs.saved_feed import SavedFeed
@@ -267,7 +267,7 @@ def test_the_log_says_what_is_wrong_with_a_file_once_however_often_its_groups_gr
 def test_metadata_that_tells_too_few_rollouts_is_corrected_in_a_large_file(
     tmp_path: Path, listen: Listen, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(story, "COUNTED_BYTES", 0)
+    monkeypatch.setattr(replay, "COUNTED_BYTES", 0)
     metadata(tmp_path / "metadata.json", 900, 1)
     lines = [line(example, None, example / 600) for _ in range(3) for example in range(600)]
     (tmp_path / "results.jsonl").write_bytes(b"".join(lines))
@@ -403,7 +403,7 @@ def test_a_file_that_vanishes_ends_nothing_that_was_shown(tmp_path: Path, listen
 def test_a_line_that_stays_unfinished_is_told_when_the_file_is_quiet(
     tmp_path: Path, listen: Listen, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(story, "QUIET_S", 0.5)
+    monkeypatch.setattr(replay, "QUIET_S", 0.5)
     (tmp_path / "results.jsonl").write_bytes(line(0, None) + line(1, None)[:40])
     seen = listen(tmp_path)
     seen.until(lambda state: state.finished == 1)

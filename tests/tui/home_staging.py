@@ -7,7 +7,7 @@ from contextlib import asynccontextmanager
 from pathlib import Path
 from typing import Any
 
-from scripted_home import Desk, pin_time_zone, several_runs
+from scripted_home import FormBackend, pin_time_zone, several_runs
 from scripted_run import NOW, ScriptedFeed, all_events
 from seeing import Watching, is_drawn
 from textual.screen import Screen
@@ -18,7 +18,7 @@ from tui_eval.tui.home_app import HomeApp
 class HomeStage(Watching):
     """Home with what a test wants to press and to look at."""
 
-    def __init__(self, desk: Desk) -> None:
+    def __init__(self, desk: FormBackend) -> None:
         self.desk = desk
         self.compared: list[list[Path]] = []
         self.configured: list[str] = []
@@ -93,10 +93,10 @@ class HomeStage(Watching):
 
 @asynccontextmanager
 async def at_home(
-    desk: Desk | None = None, size: tuple[int, int] = (120, 40)
+    desk: FormBackend | None = None, size: tuple[int, int] = (120, 40)
 ) -> AsyncIterator[HomeStage]:
     pin_time_zone()
-    stage = HomeStage(desk or Desk(several_runs()))
+    stage = HomeStage(desk or FormBackend(several_runs()))
     async with stage.app.run_test(size=size) as stage.pilot:
         await stage.until(
             lambda: stage.home.looked and stage.home.runs.told and is_drawn(stage.app)

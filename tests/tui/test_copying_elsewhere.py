@@ -14,7 +14,7 @@ import pytest
 from compared_runs import two_runs
 from run_on_disk import run_on_disk
 from scripted_form import ready
-from scripted_home import Desk, found_run, pin_time_zone
+from scripted_home import FormBackend, found_run, pin_time_zone
 from scripted_run import NOW
 from textual.app import App
 from textual.pilot import Pilot
@@ -66,7 +66,7 @@ async def test_home_copies_path_and_command_and_exports_a_run(here: Path) -> Non
     pin_time_zone()
     run = run_on_disk(here / "sums--tiny" / "0a1b")
     one = replace(found_run("sums"), run=run, done=4)
-    app = HomeApp(Desk([one]), now=lambda: NOW)
+    app = HomeApp(FormBackend([one]), now=lambda: NOW)
     async with shown(app, lambda: app.home.looked and app.home.runs.told) as stage:
         assert await stage.copied("y", "p") == str(run.path)
         assert await stage.copied("y", "r") == "tui-eval run sums -m tiny -n 2 -r 2"

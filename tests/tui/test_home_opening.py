@@ -9,7 +9,7 @@ from contextlib import asynccontextmanager
 
 import pytest
 from home_staging import HomeStage, at_home
-from scripted_home import Desk, found_run, running_run, several_runs
+from scripted_home import FormBackend, found_run, running_run, several_runs
 from scripted_run import ERRORS, NOW, ScriptedFeed
 from scripted_suite import ended_events, run_path, suite_events
 from textual.screen import Screen
@@ -23,7 +23,7 @@ from tui_eval.tui.screens.question import Choices
 from tui_eval.tui.screens.suite import SuiteScreen
 
 
-class LateDesk(Desk):
+class LateDesk(FormBackend):
     """Looks for runs until it is let go."""
 
     def __init__(self) -> None:
@@ -127,7 +127,7 @@ async def test_what_becomes_of_opening_a_run_that_was_left_is_not_told_of_the_ne
 
 
 async def test_the_run_that_somebody_comes_back_from_is_selected_as_soon_as_it_is_listed() -> None:
-    desk = Desk(several_runs())
+    desk = FormBackend(several_runs())
     async with at_home(desk) as stage:
         await stage.press("D")
         await stage.watching()
@@ -142,7 +142,7 @@ async def test_the_run_that_somebody_comes_back_from_is_selected_as_soon_as_it_i
 async def test_what_was_seen_last_is_selected_at_first_unless_a_run_was_written_after(
     at: float, selected: str
 ) -> None:
-    desk = Desk([one for one in several_runs() if not one.running])
+    desk = FormBackend([one for one in several_runs() if not one.running])
     seen = next(one for one in desk.found if one.run.path.name == "0a1b2c3d")
     desk.seen = (seen.run.place, at)
     async with at_home(desk) as stage:
@@ -290,7 +290,7 @@ async def test_what_cannot_be_resumed_says_why(name: str, why: str) -> None:
 
 
 async def test_a_refused_resume_comes_back_and_says_why() -> None:
-    desk = Desk(several_runs())
+    desk = FormBackend(several_runs())
     fault = ("model", "it was gpt-4.1-mini, now it is [red]m[/red]", "Use --accept-changes")
     desk.refusal = [ev.Refused(1, [fault])]
     async with at_home(desk) as stage:
@@ -304,7 +304,7 @@ async def test_a_refused_resume_comes_back_and_says_why() -> None:
 
 
 async def test_an_engine_that_does_not_answer_leads_back_with_its_reason() -> None:
-    desk = Desk([running_run()])
+    desk = FormBackend([running_run()])
     async with at_home(desk) as stage:
         end = ev.RunFinished(0, NOW, "failed", 1, "no engine answers at run.sock: refused")
         desk.open = lambda run: ScriptedFeed([end], live=False)  # type: ignore[method-assign]

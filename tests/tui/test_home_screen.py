@@ -6,10 +6,10 @@ from dataclasses import replace
 
 import pytest
 from home_staging import at_home
-from scripted_home import UNREACHABLE, Desk, found_run, running_run, several_runs
+from scripted_home import UNREACHABLE, FormBackend, found_run, running_run, several_runs
 from scripted_run import NOW
 
-from tui_eval.tui.home.near import NearEndpoint, NearEndpoints
+from tui_eval.tui.home.near import EndpointInfo, NearEndpoints
 from tui_eval.tui.screens import looking
 from tui_eval.tui.widgets import run_list
 
@@ -68,7 +68,9 @@ async def test_going_through_the_runs_measures_none_of_them_anew(
 
 
 async def test_a_run_tells_its_errors() -> None:
-    desk = Desk([found_run("11aa22bb", n=10, done=16, total=16, errored=6), found_run("22bb33cc")])
+    desk = FormBackend(
+        [found_run("11aa22bb", n=10, done=16, total=16, errored=6), found_run("22bb33cc")]
+    )
     async with at_home(desk) as stage:
         errored, good = (line.partition("errored")[2] for line in stage.list.splitlines()[1:3])
         assert errored.startswith("  ✗ 6") and not good
@@ -82,14 +84,14 @@ async def test_a_run_tells_its_errors() -> None:
 
 async def test_a_file_without_a_rollout_is_not_called_complete() -> None:
     nothing = {"n": 0, "total": None, "reward": None, "low": None, "high": None}
-    desk = Desk([found_run("11aa22bb", format="verifiers", done=0, **nothing)])
+    desk = FormBackend([found_run("11aa22bb", format="verifiers", done=0, **nothing)])
     async with at_home(desk) as stage:
         assert stage.list.splitlines()[1].endswith("no rollouts")
         assert "✓" not in stage.list
 
 
 async def test_what_a_run_was_asked_tells_it_from_others_and_finds_it_without_its_secrets() -> None:
-    desk = Desk(several_runs())
+    desk = FormBackend(several_runs())
     desk.found[0] = replace(desk.found[0], asked={"prompt": "short", "api_key": "sk-12345678"})
     async with at_home(desk) as stage:
         await stage.press("slash", *"prompt=short", "enter")
@@ -112,7 +114,7 @@ async def test_environments_and_endpoints_say_how_they_are_and_never_a_key() -> 
 
 async def test_a_password_in_the_url_of_an_endpoint_is_not_shown() -> None:
     urls = ("http://user:hunter2@localhost/v1", "http://user:hunter2@[no.url")
-    desk = Desk(endpoints=[NearEndpoint("one", "m", url) for url in urls])
+    desk = FormBackend(endpoints=[EndpointInfo("one", "m", url) for url in urls])
     async with at_home(desk) as stage:
         await stage.until(lambda: len(stage.desk.asked) == 2)
         await stage.press("3")
@@ -191,7 +193,7 @@ async def test_a_new_run_and_a_finished_one_change_the_list_and_not_the_selectio
 async def test_endpoints_that_change_are_shown_and_asked(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(looking, "LOOKS_EVERY_S", 0.05)
     async with at_home() as stage:
-        new = NearEndpoint("brand-new", "m", "http://127.0.0.1:7/v1")
+        new = EndpointInfo("brand-new", "m", "http://127.0.0.1:7/v1")
         stage.desk.served = NearEndpoints([new], [])
         await stage.until(lambda: "brand-new" in stage.text(stage.home.endpoints))
         assert "gpt-4.1-mini" not in stage.text(stage.home.endpoints)
@@ -202,7 +204,7 @@ async def test_a_line_that_comes_above_does_not_move_what_is_read(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     monkeypatch.setattr(looking, "LOOKS_EVERY_S", 0.05)
-    desk = Desk([found_run(f"{place:08}", date=NOW - place) for place in range(100)])
+    desk = FormBackend([found_run(f"{place:08}", date=NOW - place) for place in range(100)])
     async with at_home(desk, (80, 24)) as stage:
         await stage.select("00000060")
         seen = stage.list
@@ -240,7 +242,7 @@ async def test_one_marked_run_is_compared_with_the_selected_one() -> None:
 
 
 async def test_nothing_to_see_names_the_next_thing_to_do_and_does_it() -> None:
-    async with at_home(Desk()) as stage:
+    async with at_home(FormBackend()) as stage:
         assert "No runs under ./outputs yet" in stage.list
         assert "tui-eval new-env NAME" in stage.list
         assert "y copy" not in stage.keys
@@ -251,7 +253,7 @@ async def test_nothing_to_see_names_the_next_thing_to_do_and_does_it() -> None:
 
 
 async def test_a_filter_of_no_runs_says_that_there_is_nothing_to_filter() -> None:
-    async with at_home(Desk(), (80, 24)) as stage:
+    async with at_home(FormBackend(), (80, 24)) as stage:
         await stage.until(lambda: stage.home.runs.told)
         await stage.press("slash")
         assert " ".join(stage.list.split()) == "There are no runs to filter. esc clears"
@@ -271,14 +273,14 @@ async def test_an_unsaved_run_is_kept_for_good() -> None:
 
 
 async def test_a_registry_that_cannot_be_read_says_why() -> None:
-    desk = Desk(endpoints=[], faults=["configs/endpoints.toml:3: unknown key 'modle'"])
+    desk = FormBackend(endpoints=[], faults=["configs/endpoints.toml:3: unknown key 'modle'"])
     async with at_home(desk) as stage:
         assert "✗ configs/endpoints.toml:3" in stage.text(stage.home.endpoints)
 
 
 async def test_names_from_disk_never_reach_the_terminal_raw() -> None:
     evil = "a\x1b]52;c;AAAA\x07\x9b1m[/b]"
-    async with at_home(Desk([found_run("x" + evil, env_id=evil, model=evil)])) as stage:
+    async with at_home(FormBackend([found_run("x" + evil, env_id=evil, model=evil)])) as stage:
         await stage.press("slash", "[", "slash")
         seen = stage.app.export_screenshot(simplify=True)
         assert "\x1b" not in seen and "\x9b" not in seen and "␛" in seen
@@ -316,14 +318,14 @@ async def test_q_quits_and_what_runs_is_left_alone() -> None:
 async def test_an_interval_has_as_many_decimals_as_there_is_room_for(
     low: float, high: float, text: str
 ) -> None:
-    desk = Desk([found_run("11aa22bb", reward=(low + high) / 2, low=low, high=high)])
+    desk = FormBackend([found_run("11aa22bb", reward=(low + high) / 2, low=low, high=high)])
     async with at_home(desk, (120, 40)) as stage:
         assert f" {text} " in stage.list.splitlines()[1]
 
 
 @pytest.mark.parametrize(("low", "told"), [(0.71, "~0.22"), (0.865, "±0.07"), (0.87, "±0.06")])
 async def test_the_longer_side_of_an_uneven_interval_is_told_as_such(low: float, told: str) -> None:
-    desk = Desk([found_run("11aa22bb", reward=0.93, low=low, high=0.99)])
+    desk = FormBackend([found_run("11aa22bb", reward=0.93, low=low, high=0.99)])
     async with at_home(desk, (80, 24)) as stage:
         head, line = stage.list.splitlines()[:2]
         assert "±95%" in head and f"0.93 {told} " in line
@@ -332,7 +334,7 @@ async def test_the_longer_side_of_an_uneven_interval_is_told_as_such(low: float,
 
 async def test_errors_of_a_run_that_has_not_ended_are_told_as_well() -> None:
     broken = found_run("9e8d7c6b", done=9, total=60, n=7, errored=2)
-    async with at_home(Desk([running_run(errored=2), broken]), (80, 24)) as stage:
+    async with at_home(FormBackend([running_run(errored=2), broken]), (80, 24)) as stage:
         told = [line.rstrip() for line in stage.list.splitlines()[1:3]]
         assert told[0].endswith("running 30/48  ✗ 2") and told[1].endswith("incomplete 9/60  ✗ 2")
         await stage.until(lambda: "0.54 with errors as 0" in stage.about)
@@ -342,7 +344,7 @@ async def test_errors_of_a_run_that_has_not_ended_are_told_as_well() -> None:
 async def test_a_run_that_stopped_early_has_ended_well(size: tuple[int, int]) -> None:
     why = "width(reward) = 0.39 < 0.4"
     early = found_run("9e8d7c6b", done=48, total=120, n=48, stopped_early=why)
-    async with at_home(Desk([early]), size) as stage:
+    async with at_home(FormBackend([early]), size) as stage:
         line = stage.list.splitlines()[1]
         assert line.rstrip().endswith("early 48/120") and "✓" in line
         assert (f"stopped early: {why}" in stage.about) == (size[0] == 120)
@@ -359,7 +361,7 @@ async def test_a_narrow_list_leaves_spaces_out_before_the_word_of_a_run() -> Non
 async def test_the_heading_over_short_names_costs_the_states_nothing() -> None:
     short = {"env_id": "odd", "model": "demo-scripted-policy"}
     runs = [running_run(**short), found_run("11aa22bb", errored=3, **short)]
-    async with at_home(Desk(runs), (80, 24)) as stage:
+    async with at_home(FormBackend(runs), (80, 24)) as stage:
         told = [line.rstrip() for line in stage.list.splitlines()[1:3]]
         assert told[0].endswith("running 30/48  ✗ 2") and told[1].endswith("complete  ✗ 3")
 
@@ -375,14 +377,14 @@ async def test_errors_take_the_place_of_a_word_that_the_sign_tells() -> None:
     far = {"n": 3000, "total": 4800, "errored": 19}
     broken = found_run("9e8d7c6b", done=3190, **far)
     unsaved = found_run("77aa01ff", done=3190, saved=False, date=0.0, **far)
-    async with at_home(Desk([broken, unsaved]), (80, 24)) as stage:
+    async with at_home(FormBackend([broken, unsaved]), (80, 24)) as stage:
         told = [line.rstrip() for line in stage.list.splitlines()[1:3]]
         assert told[0].endswith("  3190/4800  ✗ 19") and "■" in told[0]
         assert told[1].endswith("  unsaved 3190/4800")
 
 
 async def test_facts_of_a_run_stand_whole_beside_the_end_of_its_path() -> None:
-    desk = Desk([running_run(asked={"prompt": "short"})])
+    desk = FormBackend([running_run(asked={"prompt": "short"})])
     async with at_home(desk, (80, 24)) as stage:
         told = stage.about.splitlines()[0].split("  ·  ")
         assert told[:2] == [" 28 with a reward", "0.54 with errors as 0"]
@@ -431,8 +433,8 @@ async def test_what_there_is_nothing_to_check_of_is_not_told_to_be_checked() -> 
 
 
 async def test_what_is_told_of_an_endpoint_ends_before_the_edge() -> None:
-    one = NearEndpoint("long", "m" * 60, "https://long.example/v1", source="in configs/long.toml:9")
-    async with at_home(Desk(endpoints=[one]), (80, 24)) as stage:
+    one = EndpointInfo("long", "m" * 60, "https://long.example/v1", source="in configs/long.toml:9")
+    async with at_home(FormBackend(endpoints=[one]), (80, 24)) as stage:
         await stage.press("3")
         first = stage.about.splitlines()[0]
         assert first.endswith("…") and len(first) < 80

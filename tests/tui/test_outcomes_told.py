@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 from home_staging import at_home
 from run_events import finished, staged, started
-from scripted_home import Desk, found_run
+from scripted_home import FormBackend, found_run
 from scripted_run import NOW, ScriptedFeed, run_started, saved_rows
 from scripted_run import finished as scripted
 from scripted_suite import moved, suite_started
@@ -197,14 +197,14 @@ async def test_enter_on_how_answers_ended_lists_those_rollouts() -> None:
     ],
 )
 async def test_home_tells_many_errors_from_success(changes: dict[str, Any], told: str) -> None:
-    async with at_home(Desk([found_run("11aa22bb", **changes)]), (80, 24)) as stage:
+    async with at_home(FormBackend([found_run("11aa22bb", **changes)]), (80, 24)) as stage:
         assert told in stage.list
 
 
 @pytest.mark.parametrize("width", [80, 120, 200])
 async def test_home_marks_runs_in_which_tools_fail(width: int) -> None:
     failing = found_run("11aa22bb", failed_tools=7, classes={"tool": 2}, errored=2, n=46)
-    async with at_home(Desk([failing]), (width, 40)) as stage:
+    async with at_home(FormBackend([failing]), (width, 40)) as stage:
         assert "◆✗ 7" in stage.list
         assert "0.58 with errors as 0" in stage.about
         assert ("✗ 2 errored: 2 tool" in stage.about) == (width > 80)

@@ -54,7 +54,7 @@ print(json.dumps(sorted(sys.modules)))
 FIRST_FRAME = """
 import asyncio, json, sys
 from tui_eval.tui.app import TuiEvalApp
-from tui_eval.tui.watched import Silence
+from tui_eval.tui.watched import NullFeed
 
 class First(TuiEvalApp):
     def _start(self):
@@ -62,7 +62,7 @@ class First(TuiEvalApp):
         self.exit()
 
 async def main():
-    async with First(Silence()).run_test() as pilot:
+    async with First(NullFeed()).run_test() as pilot:
         while pilot.app.is_running:
             await asyncio.sleep(0.01)
 

@@ -89,7 +89,7 @@ KILLED_AT_ITS_END = """
 import os, sys
 
 if "tui_eval.engine" in sys.orig_argv:
-    import tui_eval.runs.dead as dead
+    import tui_eval.runs.crash_recovery as dead
 
     dead.write_metadata = lambda *given: os.kill(os.getpid(), 9)
 """

@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 from compared_runs import two_runs
 from run_on_disk import feed_on_disk
-from scripted_home import Desk, found_run, pin_time_zone, running_run
+from scripted_home import FormBackend, found_run, pin_time_zone, running_run
 from scripted_run import NOW, ScriptedFeed, all_events, failed, failed_row, saved_rows
 from seeing import is_at_rest, press, seen, until
 from staging import over, running
@@ -51,7 +51,7 @@ class Done:
     """A task that somebody has done: the app at its end, and what the engine side heard."""
 
     app: Any
-    desk: Desk
+    desk: FormBackend
     folder: Path
     feed: Any = None
     began: list[dict[str, Any]] = field(default_factory=list)
@@ -76,7 +76,7 @@ Check = Callable[[Done], None]
 
 def of_run(feed: Callable[[Path], Any]) -> Make:
     def make(folder: Path) -> Done:
-        done = Done(None, Desk(), folder, feed(folder))
+        done = Done(None, FormBackend(), folder, feed(folder))
 
         def start(request: dict[str, Any]) -> ScriptedFeed:
             done.began.append(request)
@@ -88,7 +88,7 @@ def of_run(feed: Callable[[Path], Any]) -> Make:
     return make
 
 
-def of_home(desk: Callable[[Path], Desk]) -> Make:
+def of_home(desk: Callable[[Path], FormBackend]) -> Make:
     def make(folder: Path) -> Done:
         pin_time_zone()
         done = Done(None, desk(folder), folder)
@@ -109,9 +109,9 @@ def one_failed(folder: Path) -> ScriptedFeed:
     return ScriptedFeed(events, saved_rows() | {29: failed_row(29)}, live=False)
 
 
-def two_prompts(folder: Path) -> Desk:
+def two_prompts(folder: Path) -> FormBackend:
     older, newer = two_runs(folder)
-    return Desk(
+    return FormBackend(
         [
             found_run("", run=RunDir(newer), date=NOW - 2 * 3600),
             found_run("", run=RunDir(older), date=NOW - DAY),
@@ -120,9 +120,9 @@ def two_prompts(folder: Path) -> Desk:
     )
 
 
-def yesterdays(folder: Path) -> Desk:
+def yesterdays(folder: Path) -> FormBackend:
     today = found_run("11aa22bb", date=NOW - 3600)
-    return Desk([today, found_run("9e8d7c6b", date=NOW - DAY, done=30)])
+    return FormBackend([today, found_run("9e8d7c6b", date=NOW - DAY, done=30)])
 
 
 def why_it_failed(done: Done) -> None:
@@ -193,7 +193,7 @@ TASKS: dict[str, tuple[Make, Check]] = {
     "save the filtered rows": (of_run(lambda folder: feed_on_disk(folder / "run")[0]), rows_saved),
     "go on with yesterday's run": (of_home(yesterdays), resumed),
     "follow a run that is running": (
-        of_home(lambda folder: Desk([running_run(), *yesterdays(folder).found])),
+        of_home(lambda folder: FormBackend([running_run(), *yesterdays(folder).found])),
         followed,
     ),
     "compare two prompts": (of_home(two_prompts), prompts_compared),

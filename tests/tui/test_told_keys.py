@@ -7,7 +7,7 @@ from pathlib import Path
 from compare_staging import comparing
 from compared_runs import three_runs
 from home_staging import at_home
-from scripted_home import Desk
+from scripted_home import FormBackend
 from scripted_run import ScriptedFeed
 from staging import over, staged_app
 from test_compare_screen import runs_screen
@@ -23,10 +23,10 @@ def test_the_key_of_a_line_is_that_whose_words_are_clicked() -> None:
 
 
 async def test_where_there_are_no_runs_a_click_does_what_is_told() -> None:
-    async with at_home(Desk(), (80, 24)) as stage:
+    async with at_home(FormBackend(), (80, 24)) as stage:
         await stage.click_on("put an evaluation together")
         await stage.until(lambda: stage.configured == [""])
-    async with at_home(Desk(), (80, 24)) as stage:
+    async with at_home(FormBackend(), (80, 24)) as stage:
         await stage.click_on("watch the demo")
         await stage.watching()
         assert ("demo", "") in stage.desk.asked

@@ -6,10 +6,10 @@ import time
 from typing import Any
 
 from tui_eval.events import Event, Noticed
-from tui_eval.tui.watched import BATCH, Silence, Watched
+from tui_eval.tui.watched import BATCH, NullFeed, Watched
 
 
-class Telling(Silence):
+class Telling(NullFeed):
     def __init__(self, events: int) -> None:
         self._events: list[Event] = [Noticed(0, 0.0, "info", str(at)) for at in range(events)]
 

@@ -183,11 +183,11 @@ class _Report:
 
     def __call__(self, run: RunDir) -> None:
         from tui_eval.cli.agent_results import score_lines
-        from tui_eval.cli.report import mutter, show
+        from tui_eval.cli.report import print_stderr, show
         from tui_eval.runs.file_writing import new_file
         from tui_eval.runs.lock import holder
 
-        say = mutter if self._as_json else show
+        say = print_stderr if self._as_json else show
         if holder(run.lock) is not None:
             if self._output:
                 again = f"tui-eval agent --resume {shlex.quote(str(run.path))}"

@@ -138,8 +138,8 @@ def _before(path: str | None) -> tuple[Mapping[str, Any], list[Fault]]:
     """What a run that is named was asked for; empty where it is no agent's, or none is named."""
     if path is None:
         return {}, []
-    from tui_eval.runs.facts import read_asked
     from tui_eval.runs.opening import find_run
+    from tui_eval.runs.run_info import read_asked
 
     try:
         run = find_run(Path(path))

@@ -13,8 +13,8 @@ from tui_eval.config.plan import RunPlan, read_plan
 from tui_eval.errors import Fault, RefusedError
 from tui_eval.fold.saved_values import metrics_of, number_of
 from tui_eval.fold.transcript import from_row
-from tui_eval.runs.facts import read_metadata
 from tui_eval.runs.layout import RunDir
+from tui_eval.runs.run_info import read_metadata
 from tui_eval.runs.scan import scan
 from tui_eval.stats.mean import NO_MEAN, Mean, RunningMean
 from tui_eval.stats.passk import pass_at_k

@@ -10,7 +10,7 @@ import click
 from tui_eval.cli.run import GroupedCommand, not_text, run_options, typed_of
 
 if TYPE_CHECKING:
-    from tui_eval.config.planning import Expansion
+    from tui_eval.config.expansion import Expansion
     from tui_eval.tui.preferences import Preferences
 
 
@@ -40,9 +40,9 @@ def explain(environment: str, **raw: Any) -> int:
 def _explain(environment: str, typed: Mapping[str, Any]) -> int:
     from tui_eval.cli.report import complain, show, show_faults
     from tui_eval.config.env_file import load_env_file
+    from tui_eval.config.expansion import expand
     from tui_eval.config.explaining import explanation
     from tui_eval.config.plan import Request
-    from tui_eval.config.planning import expand
 
     for notice in load_env_file():
         complain(str(notice))

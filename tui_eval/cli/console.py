@@ -17,8 +17,8 @@ from tui_eval.cli.report import (
     complain,
     ending_lines,
     gives_way,
-    mutter,
     opening_lines,
+    print_stderr,
     progress_line,
     show,
     show_faults,
@@ -27,7 +27,7 @@ from tui_eval.cli.report import (
 from tui_eval.cli.suite_telling import QUIET_AT_MOST_S, STEPS, SuiteTelling
 from tui_eval.cli.summary_lines import result_lines
 from tui_eval.cli.waiting_lines import WaitingLines
-from tui_eval.engine.seam.live_feed import LiveFeed
+from tui_eval.engine.transport.live_feed import LiveFeed
 from tui_eval.errors import Fault
 from tui_eval.events import Event, Noticed, RolloutFinished, RunStarted
 from tui_eval.fold.run_state import RunState
@@ -102,7 +102,7 @@ class Console:
         self.suite = SuiteTelling(as_json=as_json)
         self._feed = LiveFeed(request)
         self._as_json = as_json
-        self._say = _keep_quiet if quiet else mutter if as_json else show
+        self._say = _keep_quiet if quiet else print_stderr if as_json else show
         self._env_id = request.get("env_id")
         self._logs = RunLogs(verbose=bool((request.get("raw") or {}).get("verbose")))
         self._step = 0
@@ -208,7 +208,7 @@ class Console:
             show_json(unstarted_object(end.status, end.exit_code, end.text))
         elif self._as_json:
             show_json({**summary_object(state), **beside, "exit_code": code})
-            mutter(ending_lines(state) if end.status != "finished" else ())
+            print_stderr(ending_lines(state) if end.status != "finished" else ())
         elif state.run is not None:
             show([*result_lines(state, abbreviated=abbreviated), *ending_lines(state)])
         elif end.status == "interrupted":

@@ -26,13 +26,13 @@ OF_EVALUATIONS = ("[[eval]]", "[[ablation]]", "env_id")
 
 
 class EngineDesk:
-    """See `tui.desk.Desk`."""
+    """See `tui.desk.FormBackend`."""
 
     def check(self, request: Mapping[str, Any]) -> list[Fault]:
-        """See `Desk.check`."""
+        """See `FormBackend.check`."""
         from tui_eval.config.env_file import load_env_file
+        from tui_eval.config.expansion import expand
         from tui_eval.config.plan import Request
-        from tui_eval.config.planning import expand
 
         load_env_file()
         asked = Request(**request)
@@ -44,7 +44,7 @@ class EngineDesk:
         return found.faults
 
     def endpoints(self, registry: str | None) -> list[Offer]:
-        """See `Desk.endpoints`."""
+        """See `FormBackend.endpoints`."""
         from tui_eval.config.endpoints import read_registry, registry_path
         from tui_eval.config.env_file import load_env_file
         from tui_eval.config.local_servers import find_servers
@@ -64,11 +64,11 @@ class EngineDesk:
         return found
 
     def files(self) -> list[Offer]:
-        """See `Desk.files`."""
+        """See `FormBackend.files`."""
         return [Offer(str(path)) for path in _eval_files()][:MOST_FILES]
 
     def resumable(self, environments_dir: str) -> list[Offer]:
-        """See `Desk.resumable`."""
+        """See `FormBackend.resumable`."""
         from tui_eval.config.options import NEWEST
         from tui_eval.runs.layout import saved_roots
         from tui_eval.runs.unsaved import incomplete_runs
@@ -83,7 +83,7 @@ class EngineDesk:
         return found
 
     async def environments(self, environments_dir: str) -> list[Offer]:
-        """See `Desk.environments`."""
+        """See `FormBackend.environments`."""
         from tui_eval.engine.preparing.asking import ask_engine
 
         words = ("--list", "--env-dir-path", environments_dir)
@@ -98,7 +98,7 @@ class EngineDesk:
     async def describe(
         self, env_id: str, environments_dir: str, *, no_alias: bool
     ) -> dict[str, Any]:
-        """See `Desk.describe`."""
+        """See `FormBackend.describe`."""
         from tui_eval.engine.preparing.asking import ask_engine
 
         words = ["--describe", env_id, "--env-dir-path", environments_dir]
@@ -106,7 +106,7 @@ class EngineDesk:
         return await ask_engine(*words, within=DESCRIBES_WITHIN_S)
 
     async def estimate(self, request: Mapping[str, Any]) -> dict[str, Any]:
-        """See `Desk.estimate`."""
+        """See `FormBackend.estimate`."""
         from tui_eval.engine.preparing.asking import ask_engine
 
         raw = {**request["raw"], "no_preflight": True}
@@ -116,9 +116,9 @@ class EngineDesk:
 
 def _plan_gone_on_with(asked: Request) -> RunPlan | None:
     """What is not set is as it was in the run that a request names; None where it names none."""
+    from tui_eval.config.expansion import resume_asked
     from tui_eval.config.options import NEWEST
     from tui_eval.config.plan import read_plan
-    from tui_eval.config.planning import resume_asked
     from tui_eval.errors import RefusedError
     from tui_eval.runs.opening import find_run
 

@@ -38,7 +38,7 @@ def newest_here(is_sought: Callable[[str], bool]) -> tuple[Incomplete | None, st
         The run, and where there is none, a sentence on one that is at work or was begun elsewhere,
         if there is.
     """
-    from tui_eval.runs.facts import read_asked
+    from tui_eval.runs.run_info import read_asked
     from tui_eval.runs.unsaved import incomplete_runs
 
     another = ""
@@ -93,7 +93,7 @@ def _without(names: Sequence[str]) -> str:
 
 def _secrets_of(plan: RunPlan) -> list[str]:
     """What must be typed beside the path, because no file has it."""
-    from tui_eval.config.choosing_again import needed_again
+    from tui_eval.config.resumed_endpoints import needed_again
     from tui_eval.config.secret_values import HIDDEN, hidden_names
 
     tables = {"-a": plan.env_args, "-x": plan.extra_env_kwargs, "-S": plan.sampling_args}
@@ -126,7 +126,7 @@ def go_on_suite_lines(
 
 def _own_budgets_spent(runs: Sequence[RunState | None]) -> list[str]:
     """The budgets of the file that evaluations have reached: there they would stop again."""
-    from tui_eval.runs.facts import read_asked
+    from tui_eval.runs.run_info import read_asked
 
     found: dict[str, None] = {}
     for state in runs:

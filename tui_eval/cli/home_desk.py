@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 
 from tui_eval.cli.lazy_feed import LazyFeed
 from tui_eval.own_folders import home_folder
-from tui_eval.tui.home.near import NearEndpoint, NearEndpoints, NearEnvironment
+from tui_eval.tui.home.near import EndpointInfo, NearEndpoints, NearEnvironment
 
 if TYPE_CHECKING:
     from textual.screen import Screen
@@ -23,13 +23,13 @@ if TYPE_CHECKING:
     from tui_eval.errors import Fault
     from tui_eval.fold.feed import Feed
     from tui_eval.runs.discovery import FoundRun
-    from tui_eval.runs.lookout import Lookout
+    from tui_eval.runs.run_watcher import Lookout
 
 LISTS_WITHIN_S = 30.0
 PRIME_KEY_VAR = "PRIME_API_KEY"
 
 
-class FilesAndEngines:
+class HomeBackend:
     """See `tui.near.HomeDesk`.
 
     Args:
@@ -44,8 +44,8 @@ class FilesAndEngines:
     def runs(self) -> list[FoundRun]:
         """See `HomeDesk.runs`."""
         if self._lookout is None:
-            from tui_eval.engine.seam import joined_feed  # noqa: F401  so that opening a run is quick
-            from tui_eval.runs.lookout import Lookout
+            from tui_eval.engine.transport import joined_feed  # noqa: F401  so that opening a run is quick
+            from tui_eval.runs.run_watcher import Lookout
 
             self._lookout = Lookout(self._paths)
         return self._lookout.look()
@@ -90,7 +90,7 @@ class FilesAndEngines:
             use = f"{server.name}: -b {url} -m {shlex.quote(server.models[0])}"
             more = f" and {len(server.models) - 1} more" if len(server.models) > 1 else ""
             models = server.models[0] + more
-            found.append(NearEndpoint(f"localhost:{server.port}", models, url, "", True, use, True))
+            found.append(EndpointInfo(f"localhost:{server.port}", models, url, "", True, use, True))
         return NearEndpoints(found, [str(fault) for fault in faults])
 
     def have_endpoints_changed(self) -> bool:
@@ -107,7 +107,7 @@ class FilesAndEngines:
 
     def open(self, run: FoundRun) -> Feed:
         """See `HomeDesk.open`."""
-        from tui_eval.engine.seam.joined_feed import feed_of
+        from tui_eval.engine.transport.joined_feed import feed_of
 
         return feed_of(run.run)
 
@@ -184,13 +184,13 @@ def _changed_at(path: Path) -> tuple[Path, int]:
         return path, 0
 
 
-def _near(replicas: Sequence[Endpoint]) -> Iterator[NearEndpoint]:
+def _near(replicas: Sequence[Endpoint]) -> Iterator[EndpointInfo]:
     from tui_eval.config.endpoints import EMBEDDED
 
     for one in replicas:
         url = "" if one.url == EMBEDDED else one.url
         has_key = not one.key_var or _has_key(one.key_var)
-        yield NearEndpoint(one.alias, one.model, url, one.key_var, has_key, _short(one.source))
+        yield EndpointInfo(one.alias, one.model, url, one.key_var, has_key, _short(one.source))
 
 
 def _has_key(name: str) -> bool:

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from tui_eval.commands import Command
-    from tui_eval.engine.seam.live_feed import LiveFeed
+    from tui_eval.engine.transport.live_feed import LiveFeed
     from tui_eval.events import Event
     from tui_eval.fold.transcript import Rollout
 
@@ -29,7 +29,7 @@ class LazyFeed:
 
     async def start(self) -> None:
         """See `Feed.start`."""
-        from tui_eval.engine.seam.live_feed import LiveFeed
+        from tui_eval.engine.transport.live_feed import LiveFeed
 
         self.inner = LiveFeed(self.request)
         await self.inner.start()

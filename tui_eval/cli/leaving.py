@@ -12,8 +12,8 @@ from tui_eval import clock
 from tui_eval.cli.interrupting import interrupt_on_signals
 
 if TYPE_CHECKING:
-    from tui_eval.engine.seam.launcher import EngineProcess
-    from tui_eval.engine.seam.live_feed import LiveFeed
+    from tui_eval.engine.transport.launcher import EngineProcess
+    from tui_eval.engine.transport.live_feed import LiveFeed
     from tui_eval.fold.run_state import RunState
     from tui_eval.fold.suite_state import SuiteState
     from tui_eval.runs.layout import RunDir
@@ -79,7 +79,7 @@ def _leave_run(
     from tui_eval.cli.report import complain, report_run, show_faults
     from tui_eval.errors import Fault
     from tui_eval.events import RunFinished
-    from tui_eval.runs.dead import close_for_the_dead
+    from tui_eval.runs.crash_recovery import close_for_the_dead
     from tui_eval.runs.layout import RunDir
 
     interrupt_on_signals()
@@ -211,7 +211,7 @@ def kept(run: RunDir) -> RunDir:
 
 def wait_while(is_at_work: Callable[[], bool]) -> None:
     """Waits for an engine that was told to stop, as long as it may take."""
-    from tui_eval.engine.seam.launcher import STOPS_WITHIN_S
+    from tui_eval.engine.transport.launcher import STOPS_WITHIN_S
 
     deadline = time.monotonic() + STOPS_WITHIN_S
     while is_at_work() and time.monotonic() < deadline:

@@ -6,12 +6,12 @@ import itertools
 import time
 from pathlib import Path
 
-from tui_eval.cli.report import mutter
+from tui_eval.cli.report import print_stderr
 from tui_eval.events import EvaluationMoved, Event, RunStarted
 from tui_eval.fold.log_records import whole_lines
-from tui_eval.runs.facts import read_asked
 from tui_eval.runs.layout import RunDir
 from tui_eval.runs.log_file import read_log
+from tui_eval.runs.run_info import read_asked
 
 MOST_AT_ONCE = 1 << 20
 """Bytes that are printed at a time, so that signals and progress come in between."""
@@ -84,7 +84,7 @@ class _Tail:
             lines = list(itertools.dropwhile(self._is_older, lines))
         if lines:
             self._since = ""
-            mutter(self._prefix + line for line in lines)
+            print_stderr(self._prefix + line for line in lines)
         return bool(whole)
 
     def _is_older(self, line: str) -> bool:

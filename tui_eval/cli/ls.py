@@ -24,7 +24,7 @@ def command(path: Path | None, where: str, sort: str, most: int | None, as_json:
     well.
     """
     from tui_eval.cli.chosen_rows import choose
-    from tui_eval.cli.report import mutter, show, show_faults, show_json
+    from tui_eval.cli.report import print_stderr, show, show_faults, show_json
     from tui_eval.cli.row_lines import row_lines
     from tui_eval.errors import RefusedError
     from tui_eval.fold.row_object import row_object
@@ -46,5 +46,5 @@ def command(path: Path | None, where: str, sort: str, most: int | None, as_json:
     show(row_lines(state, rows, notes) if rows else [])
     shown = f"{len(rows):,} of " if len(rows) < len(chosen.rows) else ""
     of = f" of {state.expected:,}" if where else ""
-    mutter([f"{shown}{plural(len(chosen.rows), 'rollout')}{of}"])
+    print_stderr([f"{shown}{plural(len(chosen.rows), 'rollout')}{of}"])
     return 0

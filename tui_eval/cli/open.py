@@ -53,7 +53,7 @@ def _open_suite(file: Path) -> int:
     """Joins the engine that works on the evaluations of a file; without one shows their runs."""
     from tui_eval.cli.report import show_faults
     from tui_eval.cli.screen import has_terminal, open_suite_on_screen
-    from tui_eval.engine.suites.at_work import at_work_on
+    from tui_eval.engine.suites.suite_lock import at_work_on
     from tui_eval.errors import Fault
 
     held = at_work_on(file)
@@ -97,7 +97,7 @@ def _look_again(file: Path) -> int:
 async def _look(socket: str) -> SuiteState:
     """How a suite stands now, told by its engine."""
     from tui_eval.commands import Detach
-    from tui_eval.engine.seam.live_feed import LiveFeed
+    from tui_eval.engine.transport.live_feed import LiveFeed
     from tui_eval.fold.suite_state import SuiteState
 
     suite, feed = SuiteState(), LiveFeed(socket_path=socket)

@@ -33,9 +33,9 @@ def command(path: Path, name: str | None, private: bool) -> int:
     """
     from tui_eval.cli.report import complain, show, show_faults
     from tui_eval.errors import RefusedError
-    from tui_eval.runs.facts import read_asked
     from tui_eval.runs.hub_push import push_run, retry
     from tui_eval.runs.opening import find_run
+    from tui_eval.runs.run_info import read_asked
 
     try:
         run = find_run(path)

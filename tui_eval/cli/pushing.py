@@ -8,12 +8,12 @@ from collections import Counter
 from collections.abc import Iterable, Mapping
 from typing import Any
 
-from tui_eval.cli.report import complain, mutter
+from tui_eval.cli.report import complain, print_stderr
 from tui_eval.exit_codes import ExitCode, worst_run
-from tui_eval.runs.facts import read_asked
 from tui_eval.runs.hub_push import dataset_name, retry
 from tui_eval.runs.layout import RunDir
 from tui_eval.runs.opening import run_started
+from tui_eval.runs.run_info import read_asked
 
 
 def push_as_asked(runs: Mapping[int, tuple[RunDir, str]]) -> dict[int, dict[str, Any]]:
@@ -63,7 +63,7 @@ def _push(run: RunDir, status: str, name: str) -> dict[str, Any]:
         text = f"The run is not finished, so it is not pushed. To push it: {retry(run, name)}"
         complain(text)
         return {"pushed": False, "text": text}
-    mutter(["Pushing to the Hugging Face hub"])
+    print_stderr(["Pushing to the Hugging Face hub"])
     command = [sys.executable, "-m", "tui_eval", "push", str(path)]
     try:
         done = subprocess.run(
@@ -76,5 +76,5 @@ def _push(run: RunDir, status: str, name: str) -> dict[str, Any]:
         pushed = done.returncode == 0
     except KeyboardInterrupt:
         said, pushed = f"The push was stopped. Try again: {retry(run, name)}", False
-    mutter(said.splitlines())
+    print_stderr(said.splitlines())
     return {"pushed": pushed, "text": " ".join(said.split())}

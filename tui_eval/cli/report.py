@@ -29,7 +29,7 @@ def show(lines: Iterable[str]) -> None:
     _print(sys.stdout, lines)
 
 
-def mutter(lines: Iterable[str]) -> None:
+def print_stderr(lines: Iterable[str]) -> None:
     """Prints lines on stderr, where stdout is for machines."""
     _print(sys.stderr, lines)
 

@@ -6,11 +6,11 @@ import asyncio
 from pathlib import Path
 
 from tui_eval.config.env_file import load_env_file
+from tui_eval.config.expansion import expand
 from tui_eval.config.options import NEWEST
 from tui_eval.config.plan import Request
-from tui_eval.config.planning import expand
-from tui_eval.engine.suites.own_runs import Planned, choose_runs
-from tui_eval.engine.suites.standing import Standing
+from tui_eval.engine.suites.evaluation_status import EvaluationStatus
+from tui_eval.engine.suites.resume_match import Planned, choose_runs
 from tui_eval.errors import RefusedError
 from tui_eval.events import (
     OUT_OF_BUDGET,
@@ -22,10 +22,10 @@ from tui_eval.events import (
 )
 from tui_eval.fold.run_state import RunState
 from tui_eval.fold.suite_state import CUT_OFF
-from tui_eval.runs.facts import read_metadata
 from tui_eval.runs.layout import RunDir
 from tui_eval.runs.opening import saved_events
-from tui_eval.tui.watched import Silence
+from tui_eval.runs.run_info import read_metadata
+from tui_eval.tui.watched import NullFeed
 
 
 def find_saved(file: Path) -> list[Planned]:
@@ -43,12 +43,12 @@ def find_saved(file: Path) -> list[Planned]:
     return planned
 
 
-class SavedSuite(Silence):
+class SavedSuite(NullFeed):
     """Tells what an engine told of the evaluations of a file, as far as it is on disk."""
 
     def __init__(self, file: Path, evaluations: list[Planned]) -> None:
         self._runs = [one.run for one in evaluations]
-        self._every = [Standing(place, one.plan) for place, one in enumerate(evaluations)]
+        self._every = [EvaluationStatus(place, one.plan) for place, one in enumerate(evaluations)]
         listed = [one.listed for one in self._every]
         self._events: list[Event] = [SuiteStarted(0, 0.0, str(file.resolve()), listed, 0)]
         self._reading: asyncio.Task[None] | None = None
@@ -75,7 +75,7 @@ class SavedSuite(Silence):
             self._reading.cancel()
 
 
-def _moved(one: Standing, run: RunDir) -> EvaluationMoved:
+def _moved(one: EvaluationStatus, run: RunDir) -> EvaluationMoved:
     """How an evaluation stands whose run nobody works on."""
     state = RunState()
     try:

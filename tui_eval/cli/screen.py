@@ -24,7 +24,7 @@ from tui_eval.tui.terminal.starting import show_starting
 
 if TYPE_CHECKING:
     from tui_eval.config.draft import Draft
-    from tui_eval.engine.suites.own_runs import Planned
+    from tui_eval.engine.suites.resume_match import Planned
     from tui_eval.fold.feed import Feed
     from tui_eval.runs.layout import RunDir
     from tui_eval.runs.lock import Holder
@@ -116,11 +116,11 @@ def home_on_screen(paths: Sequence[Path]) -> int:
     """
     show_starting()
     gc.disable()
-    from tui_eval.cli.home_desk import FilesAndEngines, comparison_of, form_for
+    from tui_eval.cli.home_desk import HomeBackend, comparison_of, form_for
     from tui_eval.tui.home_app import HomeApp
     from tui_eval.tui.preferences import Preferences
 
-    desk = FilesAndEngines(paths)
+    desk = HomeBackend(paths)
     return _watch(
         HomeApp(
             desk,
@@ -158,7 +158,7 @@ def _start_feed(request: Mapping[str, Any]) -> Feed:
 
 def _open_feed(path: str, socket: str) -> Feed:
     """The feed of one evaluation of a suite: joined while an engine is at work on it."""
-    from tui_eval.engine.seam.live_feed import LiveFeed
+    from tui_eval.engine.transport.live_feed import LiveFeed
     from tui_eval.runs.layout import RunDir
     from tui_eval.runs.saved_feed import SavedFeed
 
@@ -172,7 +172,7 @@ def open_on_screen(run: RunDir) -> int:
         0, or the exit code of the run where it went on from there.
     """
     show_starting()
-    from tui_eval.engine.seam.joined_feed import feed_of
+    from tui_eval.engine.transport.joined_feed import feed_of
     from tui_eval.runs.lock import holder
 
     feed = feed_of(run)
@@ -196,8 +196,8 @@ def open_suite_on_screen(file: Path, held: Holder) -> int:
     Returns:
         0, 1 if the engine is gone, or the exit code of the evaluations where they went on.
     """
-    from tui_eval.engine.seam.live_feed import LiveFeed
-    from tui_eval.engine.suites.at_work import at_work_on
+    from tui_eval.engine.suites.suite_lock import at_work_on
+    from tui_eval.engine.transport.live_feed import LiveFeed
 
     feed = LiveFeed(socket_path=held.socket)
     app = _app(feed, joined=True)

@@ -15,7 +15,7 @@ from tui_eval.cli.going_on import go_on_suite_lines, short_path
 from tui_eval.cli.pushing import code_with_pushes, dataset_of, push_as_asked
 from tui_eval.cli.report import (
     complain,
-    mutter,
+    print_stderr,
     progress_line,
     read_run,
     show,
@@ -53,7 +53,7 @@ class SuiteTelling:
     def __init__(self, state: SuiteState | None = None, *, as_json: bool = False) -> None:
         self.state = SuiteState() if state is None else state
         self._as_json = as_json
-        self._say = mutter if as_json else show
+        self._say = print_stderr if as_json else show
         self._step = 0
         self._said_at = time.monotonic()
         self._begun: set[int] = set()

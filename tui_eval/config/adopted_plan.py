@@ -13,9 +13,9 @@ from tui_eval.config.providers import PROVIDER_TABLE, Provider
 from tui_eval.config.typed_url import is_on_this_machine
 from tui_eval.errors import Fault, RefusedError
 from tui_eval.fold.saved_values import mapping
-from tui_eval.runs.facts import asked_shape, format_of_run, read_facts
 from tui_eval.runs.formats.recognising import Format
 from tui_eval.runs.layout import RESULTS, RunDir, is_unsaved
+from tui_eval.runs.run_info import asked_shape, format_of_run, read_facts
 
 _ADDED_TO = (Format.OURS, Format.VERIFIERS)
 _SAMPLING = ("sampling_args", "max_tokens", "temperature")

@@ -7,14 +7,15 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple, TypeAlias
 
-from tui_eval.config.choosing import Surroundings
-from tui_eval.config.composing import Evaluation, compose
+from tui_eval.config.differences import what_varies
+from tui_eval.config.endpoint_resolution import Surroundings
 from tui_eval.config.endpoints import read_registry, registry_path
 from tui_eval.config.environment_defaults import environment_defaults
 from tui_eval.config.eval_file import read_eval_file
 from tui_eval.config.local_servers import find_servers
 from tui_eval.config.options import BUDGETS, BY_NAME
 from tui_eval.config.plan import Request, RunPlan
+from tui_eval.config.plan_builder import Evaluation, compose
 from tui_eval.config.settings import (
     BUILT_IN,
     SAMPLING,
@@ -25,7 +26,6 @@ from tui_eval.config.settings import (
     typed_settings,
 )
 from tui_eval.config.values import parse_values
-from tui_eval.config.varying import what_varies
 from tui_eval.errors import Fault, Notice, warning
 from tui_eval.pasted import clean_variable, collected
 

@@ -8,11 +8,11 @@ from pathlib import Path
 from typing import Any
 
 from tui_eval.config.changes import change_faults, changes, misfits
-from tui_eval.config.choosing import Chosen, Surroundings, choose
-from tui_eval.config.choosing_again import choose_again
+from tui_eval.config.endpoint_resolution import Chosen, Surroundings, choose
 from tui_eval.config.endpoints import PRICES, registry_at
 from tui_eval.config.options import OF_ONE_COMMAND
 from tui_eval.config.plan import AS_JSON, PlannedEndpoint, RunPlan
+from tui_eval.config.resumed_endpoints import choose_again
 from tui_eval.config.secret_values import HIDDEN, hidden_names, masked_url
 from tui_eval.config.settings import Setting, Settings, built_in_settings, sampling_args
 from tui_eval.config.values import is_url

@@ -6,7 +6,7 @@ import shlex
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 
-from tui_eval.config.choosing import Chosen, Surroundings, changed, endpoint_faults
+from tui_eval.config.endpoint_resolution import Chosen, Surroundings, changed, endpoint_faults
 from tui_eval.config.endpoints import Endpoint, kept_registry, registry_at
 from tui_eval.config.plan import RunPlan
 from tui_eval.config.secret_values import HIDDEN

@@ -22,24 +22,24 @@ from typing import Any
 from tui_eval.clients.proxies import spare_loopback
 from tui_eval.commands import Command, Stop
 from tui_eval.config.plan import Request
-from tui_eval.engine.attending import Job, let_listeners_read
 from tui_eval.engine.inherited_context import inherit_context
+from tui_eval.engine.job import Job, let_listeners_read
 from tui_eval.engine.logs import early_output, set_up_logging
 from tui_eval.engine.one_run import OneRun
 from tui_eval.engine.preparing.prepare import check, prepare
 from tui_eval.engine.sampling import sample_engine
-from tui_eval.engine.seam.hub import Hub
-from tui_eval.engine.seam.listener import listen
-from tui_eval.engine.seam.sockets import (
+from tui_eval.engine.stopping import TimelyEnd
+from tui_eval.engine.suites.suite import Suite
+from tui_eval.engine.suites.suite_preflight import expand_several, survey
+from tui_eval.engine.transport.hub import Hub
+from tui_eval.engine.transport.listener import listen
+from tui_eval.engine.transport.sockets import (
     bind_socket,
     loopback_of,
     remove_dead,
     socket_folder,
     told_of,
 )
-from tui_eval.engine.stopping import TimelyEnd
-from tui_eval.engine.suites.suite import Suite
-from tui_eval.engine.suites.survey import expand_several, survey
 from tui_eval.errors import Notice, RefusedError
 from tui_eval.events import Refused
 from tui_eval.open_files import raise_limit
@@ -69,7 +69,7 @@ class Engine:
 
     async def main(self) -> int:
         """Prepares the job and works it through; returns the exit code."""
-        self._end = TimelyEnd(asyncio.get_running_loop(), self._stop, self._last_words)
+        self._end = TimelyEnd(asyncio.get_running_loop(), self._stop, self._emergency_close)
         loopback = loopback_of(self._sock, self._socket_path)
         self._notices = told_of(loopback)
         server = await listen(self._sock, self._hub, self._obey, self._stop, loopback)
@@ -123,7 +123,7 @@ class Engine:
     def _refuse(self, error: RefusedError) -> None:
         for fault in error.faults:
             sys.stderr.write(f"{fault}\n")
-        self._hub.tell(Refused(0, [(f.where, f.what, f.hint) for f in error.faults]))
+        self._hub.publish(Refused(0, [(f.where, f.what, f.hint) for f in error.faults]))
         self._hub.flush()
 
     async def _work(self, job: Job) -> None:
@@ -131,7 +131,7 @@ class Engine:
         if self._stopped:
             job.stop()
         for command in self._early:
-            job.obey(command)
+            job.handle(command)
         pruning = asyncio.create_task(asyncio.to_thread(prune))
         sampling = asyncio.create_task(sample_engine(self._hub, job.finished, job.hubs))
         self._code = await job.run()
@@ -145,9 +145,9 @@ class Engine:
         if self._job is not None:
             self._job.stop()
 
-    def _last_words(self) -> int:
+    def _emergency_close(self) -> int:
         self._remove_files()
-        return self._code if self._job is None else self._job.last_words()
+        return self._code if self._job is None else self._job.emergency_close()
 
     def _remove_files(self) -> None:
         """Removes the socket, and the early log that a launcher which is gone left there."""
@@ -160,7 +160,7 @@ class Engine:
         if isinstance(command, Stop):
             self._stop()
         elif self._job is not None:
-            self._job.obey(command)
+            self._job.handle(command)
         else:
             self._early.append(command)
 

@@ -8,7 +8,7 @@ from types import TracebackType
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from tui_eval.engine.watch import RolloutWatch
+    from tui_eval.engine.watch import RolloutObserver
     from tui_eval.state import State
 
 CANCELLED = "cancelled"
@@ -18,14 +18,14 @@ CANCELLED = "cancelled"
 class EndedByCancelling:
     """A block that ends where one of some rollouts is cancelled, and the cancellation with it.
 
-    A cancellation of the task itself goes on. `RolloutWatch.cancelled` says which one it was.
+    A cancellation of the task itself goes on. `RolloutObserver.cancelled` says which one it was.
 
     Args:
         watches: The rollouts that the running task works on in the block.
     """
 
-    def __init__(self, *watches: RolloutWatch) -> None:
-        self._watches: Sequence[RolloutWatch] = watches
+    def __init__(self, *watches: RolloutObserver) -> None:
+        self._watches: Sequence[RolloutObserver] = watches
         self._task: asyncio.Task[object] | None = None
         self._cuts = 0
 
@@ -56,7 +56,7 @@ class EndedByCancelling:
         return isinstance(error, asyncio.CancelledError) and not others
 
 
-def give_up(state: State, watch: RolloutWatch) -> State:
+def give_up(state: State, watch: RolloutObserver) -> State:
     """The state of a rollout that was cancelled: an errored one, whatever it came to."""
     state["error"] = watch.cancelled
     state["stop_condition"] = CANCELLED

@@ -6,10 +6,10 @@ from collections import defaultdict
 from typing import TypeAlias
 
 from tui_eval.engine.preparing.examples import Examples
-from tui_eval.engine.watch import RolloutWatch
+from tui_eval.engine.watch import RolloutObserver
 from tui_eval.state import State
 
-Member: TypeAlias = tuple[RolloutWatch | None, State]
+Member: TypeAlias = tuple[RolloutObserver | None, State]
 """A generated rollout; without a watch its row was written in an earlier session."""
 
 
@@ -39,7 +39,7 @@ class Groups:
         if example in self._members:
             self._members[example].pop(row, None)
 
-    def add(self, watch: RolloutWatch, state: State) -> list[Member] | None:
+    def add(self, watch: RolloutObserver, state: State) -> list[Member] | None:
         """Takes in a member.
 
         Returns:

@@ -11,8 +11,8 @@ from tui_eval import clock
 from tui_eval.commands import Command
 from tui_eval.engine.heartbeat import Heartbeat
 from tui_eval.engine.preparing.prepared import Prepared
-from tui_eval.engine.seam.hub import Hub
 from tui_eval.engine.session import Session
+from tui_eval.engine.transport.hub import Hub
 from tui_eval.events import Noticed, RunFinished
 
 CANCELS_WITHIN_S = 1.0
@@ -30,10 +30,10 @@ class Job(Protocol):
     def stop(self) -> None:
         """Ends it early and resumably."""
 
-    def obey(self, command: Command) -> None:
+    def handle(self, command: Command) -> None:
         """Does what a listener asks for."""
 
-    def last_words(self) -> int:
+    def emergency_close(self) -> int:
         """Called from another thread while the loop is held: leaves the files whole.
 
         Returns:
@@ -51,7 +51,7 @@ async def attend(session: Session, hub: Hub, prepared: Prepared) -> RunFinished:
     """Works a session through and tells its heartbeat."""
     plan = prepared.plan
     for notice in prepared.notices:
-        hub.tell(Noticed(0, clock.now(), notice.level, notice.text))
+        hub.publish(Noticed(0, clock.now(), notice.level, notice.text))
     url, tells_status = plan.heartbeat_url or "", plan.heartbeat_status
     async with Heartbeat(url, prepared, tells_status=tells_status) as heartbeat:
         hub.hear = heartbeat.hear

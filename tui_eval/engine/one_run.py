@@ -5,14 +5,14 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from tui_eval.commands import Command
-from tui_eval.engine.attending import CANCELS_WITHIN_S, attend, spare_collector
 from tui_eval.engine.host import Host
+from tui_eval.engine.job import CANCELS_WITHIN_S, attend, spare_collector
 from tui_eval.engine.logs import print_to_log, set_up_logging
 from tui_eval.engine.preparing.prepare import client_config, key_of
 from tui_eval.engine.preparing.prepared import Prepared
 from tui_eval.engine.replicas import Replicas
-from tui_eval.engine.seam.hub import Hub
 from tui_eval.engine.session import Session
+from tui_eval.engine.transport.hub import Hub
 from tui_eval.runs.redaction import Redactor
 
 
@@ -48,13 +48,13 @@ class OneRun:
         """See `Job.stop`."""
         self._session.stop()
 
-    def obey(self, command: Command) -> None:
-        """See `Job.obey`."""
-        self._session.obey(command)
+    def handle(self, command: Command) -> None:
+        """See `Job.handle`."""
+        self._session.handle(command)
 
-    def last_words(self) -> int:
-        """See `Job.last_words`."""
-        return self._session.last_words()
+    def emergency_close(self) -> int:
+        """See `Job.emergency_close`."""
+        return self._session.emergency_close()
 
     def finished(self) -> int:
         """See `Job.finished`."""

@@ -20,7 +20,7 @@ _NAMES = frozenset(
 )
 
 
-def may_pass(error: object) -> bool:
+def is_retryable(error: object) -> bool:
     """Whether a rollout that ended with an error is worth another try.
 
     True for a failed model call and every `InfraError`, and for what else tells of a network, an
@@ -38,7 +38,7 @@ def may_pass(error: object) -> bool:
     if any((cause := cause_of(link)) and not cause.passes for link in links):
         return False
     if isinstance(error, Error):
-        return isinstance(error, ModelError) or may_pass(error.__cause__)
+        return isinstance(error, ModelError) or is_retryable(error.__cause__)
     return any(_tells_of_a_network(link) for link in links)
 
 

@@ -17,10 +17,10 @@ from tui_eval.engine.groups import Groups, Member
 from tui_eval.engine.limiting.deadline import Deadline
 from tui_eval.engine.limiting.gate import Gate
 from tui_eval.engine.limiting.limits import Held, Limits
-from tui_eval.engine.passing import may_pass
-from tui_eval.engine.seam.hub import Hub
+from tui_eval.engine.retryable import is_retryable
+from tui_eval.engine.transport.hub import Hub
 from tui_eval.engine.unscored import Unscored, fault_of
-from tui_eval.engine.watch import RolloutWatch
+from tui_eval.engine.watch import RolloutObserver
 from tui_eval.engine.work import Work
 from tui_eval.environments.one_rollout import broken_state, lead, score
 from tui_eval.error_classes import class_at
@@ -63,14 +63,14 @@ class Rollouts:
         self._writer = writer
         self._journal = journal
         self.groups = Groups(work.examples)
-        self.generated: deque[tuple[RolloutWatch, State]] = deque()
+        self.generated: deque[tuple[RolloutObserver, State]] = deque()
         self.spent = dict(work.lost)
-        self._held_back: list[tuple[RolloutWatch, State]] | None = None
+        self._held_back: list[tuple[RolloutObserver, State]] | None = None
 
-    def watch(self, row: int, held: Held) -> RolloutWatch:
+    def watch(self, row: int, held: Held) -> RolloutObserver:
         """The observer of a rollout that begins."""
         number = self._work.examples.number(row)
-        watch = RolloutWatch(row, number, self._hub, self._gate, held)
+        watch = RolloutObserver(row, number, self._hub, self._gate, held)
         self._hub.active[row] = watch
         watch.lost_input, watch.lost_output, *kinds = self.spent.get(row, (0, 0))
         watch.lost_kinds = tuple(kinds)
@@ -102,7 +102,7 @@ class Rollouts:
                 return
         await self.finish(watch, state)
 
-    async def finish(self, watch: RolloutWatch, state: State) -> None:
+    async def finish(self, watch: RolloutObserver, state: State) -> None:
         """Takes a generated rollout to its line on disk: with its group, where it has one.
 
         Raises:
@@ -118,7 +118,7 @@ class Rollouts:
                     await self._score(watch, [state])
         self.write(watch, state if watch.cancelled is None else give_up(state, watch))
 
-    async def _join_group(self, watch: RolloutWatch, state: State) -> None:
+    async def _join_group(self, watch: RolloutObserver, state: State) -> None:
         """Adds a generated rollout to its group; the last member has the group scored.
 
         Raises:
@@ -132,7 +132,7 @@ class Rollouts:
         if members is not None:
             await self._finish_group(watch, members)
 
-    async def _finish_group(self, watch: RolloutWatch, members: list[Member]) -> None:
+    async def _finish_group(self, watch: RolloutObserver, members: list[Member]) -> None:
         """Scores a complete group and writes its rows.
 
         Where one of them is cancelled meanwhile, the others are scored anew without it.
@@ -162,7 +162,7 @@ class Rollouts:
         for member, its_state in fresh:
             self.write(member, its_state)
 
-    def cancel(self, watch: RolloutWatch) -> Coroutine[Any, Any, None] | None:
+    def cancel(self, watch: RolloutObserver) -> Coroutine[Any, Any, None] | None:
         """Ends a rollout that has begun.
 
         Returns:
@@ -188,7 +188,7 @@ class Rollouts:
         state = broken_state(values, watch.cancelled, clock.now())
         return self.finish(watch, give_up(state, watch))
 
-    async def _generate(self, watch: RolloutWatch, client: AnyClient) -> State:
+    async def _generate(self, watch: RolloutObserver, client: AnyClient) -> State:
         state = None
         with EndedByCancelling(watch):
             state = await self._attempt(watch, client)
@@ -205,17 +205,17 @@ class Rollouts:
             state = broken_state(values, watch.cancelled, clock.now())
         return state if watch.cancelled is None else give_up(state, watch)
 
-    def _runs_again(self, watch: RolloutWatch, state: State, tries: int = 0) -> bool:
+    def _runs_again(self, watch: RolloutObserver, state: State, tries: int = 0) -> bool:
         if watch.cancelled is not None:
             return False
         error = fault_of(state)
         if not is_out_of_files(error):
             retries_left = self._work.max_retries - watch.failed_attempts - tries
-            if retries_left <= 0 or not may_pass(error):
+            if retries_left <= 0 or not is_retryable(error):
                 return False
         return not self._work.out_of_budget()
 
-    async def _sleep(self, watch: RolloutWatch, state: State, tries: int = 0) -> None:
+    async def _sleep(self, watch: RolloutObserver, state: State, tries: int = 0) -> None:
         """Waits a while before a rollout that errored is generated or scored again.
 
         Args:
@@ -235,7 +235,7 @@ class Rollouts:
             watch.slept()
         watch.woke()
 
-    async def _attempt(self, watch: RolloutWatch, client: AnyClient) -> State:
+    async def _attempt(self, watch: RolloutObserver, client: AnyClient) -> State:
         """Generates once; where that takes too long the state has what was said so far."""
         work = self._work
         values, args = work.examples.input(watch.row), dict(work.sampling_args)
@@ -263,7 +263,7 @@ class Rollouts:
         state["stop_condition"] = CANCELLED if watch.cancelled else "timeout_reached"
         return state
 
-    async def _score(self, watch: RolloutWatch, states: list[State]) -> None:
+    async def _score(self, watch: RolloutObserver, states: list[State]) -> None:
         """Scores rollouts; what failed for infrastructure is scored again, with its group."""
         ready, tries = [Unscored(one) for one in states if one.get("error") is None], 0
         try:
@@ -279,7 +279,7 @@ class Rollouts:
             for state in states:
                 state.metric_error = None  # its frames hold what nobody needs any more
 
-    async def _score_once(self, watch: RolloutWatch, states: list[State]) -> None:
+    async def _score_once(self, watch: RolloutObserver, states: list[State]) -> None:
         work = self._work
         async with self._limits.scoring(watch.held, len(states)):
             if work.env.score_rollouts:
@@ -305,7 +305,7 @@ class Rollouts:
         for watch, state in held_back:
             self.write(watch, state)
 
-    def write(self, watch: RolloutWatch, state: State) -> None:
+    def write(self, watch: RolloutObserver, state: State) -> None:
         """Writes a finished rollout's line, then tells of it.
 
         Raises:
@@ -332,7 +332,7 @@ class Rollouts:
         self._journal.forget(watch.row)
         self.spent.pop(watch.row, None)
 
-    def _row(self, watch: RolloutWatch, state: State) -> dict[str, Any]:
+    def _row(self, watch: RolloutObserver, state: State) -> dict[str, Any]:
         """The rollout's row; a state of which none can be made is the rollout's error."""
         work = self._work
         number, attempt = watch.number, watch.attempt

@@ -9,7 +9,7 @@ from collections.abc import Callable
 from typing import Any
 
 from tui_eval.engine.preparing.prepared import Prepared
-from tui_eval.engine.seam.hub import Hub
+from tui_eval.engine.transport.hub import Hub
 from tui_eval.open_files import keep_spare
 from tui_eval.runs.metadata import build_metadata
 from tui_eval.runs.redaction import Redactor
@@ -23,7 +23,7 @@ class RunMetadata:
     """Writes what is known of a run beside its rows; time counts from here.
 
     Args:
-        warn: Told where the file cannot be written, once for each reason.
+        warn: RecordedFeed where the file cannot be written, once for each reason.
     """
 
     def __init__(

@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterable
 from pathlib import Path
 
 from tui_eval import clock
-from tui_eval.engine.seam.hub import Hub
+from tui_eval.engine.transport.hub import Hub
 from tui_eval.events import EngineSampled
 
 TICK_S = 0.05
@@ -40,7 +40,7 @@ async def sample_engine(
             told_at, ticks = finished, 0
             figures = (time.process_time(), lag * 1000, private_mb(), finished)
             for one in (hub, *others()):
-                one.tell(EngineSampled(0, clock.now(), *figures))
+                one.publish(EngineSampled(0, clock.now(), *figures))
             lag = 0.0
 
 

@@ -16,14 +16,14 @@ from tui_eval.engine.limiting.early_stop import EarlyStop
 from tui_eval.engine.limiting.gate import Gate
 from tui_eval.engine.limiting.limits import Held, Limits, Phases
 from tui_eval.engine.limiting.open_file_room import within_open_files
-from tui_eval.engine.passing import refuses_key
 from tui_eval.engine.preparing.prepared import Prepared
 from tui_eval.engine.replicas import Replicas
+from tui_eval.engine.retryable import refuses_key
 from tui_eval.engine.rollouts import Rollouts
 from tui_eval.engine.run_metadata import RunMetadata
 from tui_eval.engine.schedule import Schedule
-from tui_eval.engine.seam.hub import Hub
 from tui_eval.engine.steering import AtWork, Steering
+from tui_eval.engine.transport.hub import Hub
 from tui_eval.engine.work import Work
 from tui_eval.errors import must_propagate
 from tui_eval.events import (
@@ -35,7 +35,7 @@ from tui_eval.events import (
     Stage,
 )
 from tui_eval.open_files import release_spare
-from tui_eval.runs.dead import write_end
+from tui_eval.runs.crash_recovery import write_end
 from tui_eval.runs.journal import Journal, restore_state, tokens_in_journal
 from tui_eval.runs.redaction import Redactor
 from tui_eval.runs.writer import RunWriter
@@ -81,9 +81,9 @@ class Session:
         self._spent = ""
         self._early = EarlyStop(hub, self._warn)
         self._guard: CallGuard | None = None
-        hub.before_telling = self._writer.flush_index
+        hub.before_publishing = self._writer.flush_index
 
-    def obey(self, command: Command) -> None:
+    def handle(self, command: Command) -> None:
         """Does what a listener asks for."""
         if isinstance(command, Pause) and self._gate.is_open:
             self._gate.close()
@@ -99,9 +99,9 @@ class Session:
     def _steer(self, command: Command) -> None:
         if self._steering is None:
             text = "No rollout is worked on yet, or none any more: nothing was done."
-            self._hub.tell(CommandAnswered(0, clock.now(), text, False))
+            self._hub.publish(CommandAnswered(0, clock.now(), text, False))
         else:
-            self._steering.obey(command)
+            self._steering.handle(command)
 
     def stop(self) -> None:
         """Ends the run now: calls in flight are given up, finished rollouts are on disk."""
@@ -130,7 +130,7 @@ class Session:
         Where the caller's task is cancelled the run ends early and resumably; the caller sees
         that by `Task.cancelling`.
         """
-        self._hub.tell(self._prepared.started)
+        self._hub.publish(self._prepared.started)
         self._hub.flush()
         for event in self._prepared.done:
             self._hub.state.apply(event)
@@ -155,7 +155,7 @@ class Session:
         try:
             await self._replicas.open()
             limits = self._limits()
-            self._tell_limits = limits.tell_last
+            self._tell_limits = limits.publish_last
             rollouts = self._rollouts(limits)
             self._host.loaded()
             await self._take_up_journal(rollouts, limits)
@@ -253,7 +253,7 @@ class Session:
             self._warn(f"a teardown handler raised {type(error).__name__}: {error}; see engine.log")
 
     def _warn(self, text: str) -> None:
-        self._hub.tell(Noticed(0, clock.now(), "warning", text))
+        self._hub.publish(Noticed(0, clock.now(), "warning", text))
 
     def _limits(self) -> Limits:
         plan, count = self._plan, len(self._replicas)
@@ -264,7 +264,7 @@ class Session:
             each if len(each) == count else [0] * count,
             self._host.shared,
             adaptive=plan.adaptive,
-            tell=self._hub.tell,
+            publish=self._hub.publish,
         )
 
     def _rollouts(self, limits: Limits) -> Rollouts:
@@ -355,12 +355,12 @@ class Session:
         self._metadata.write()
         release_spare()
         self._prepared.lock.release()
-        self._hub.before_telling = lambda: None
-        self._hub.tell(end)
+        self._hub.before_publishing = lambda: None
+        self._hub.publish(end)
         self._hub.flush()
         return end
 
-    def last_words(self) -> int:
+    def emergency_close(self) -> int:
         """Called from another thread while the loop is held: leaves the files whole.
 
         Returns:

@@ -15,7 +15,7 @@ from tui_eval.engine.preparing.prepared import Prepared
 from tui_eval.engine.resuming.rerunning import Rerunning
 from tui_eval.engine.rollouts import Rollouts
 from tui_eval.engine.schedule import Schedule
-from tui_eval.engine.seam.hub import Hub
+from tui_eval.engine.transport.hub import Hub
 from tui_eval.events import CommandAnswered, LimitMoved, Stage
 from tui_eval.runs.journal import Journal
 from tui_eval.runs.writer import RunWriter, write_atomically
@@ -50,7 +50,7 @@ class Steering:
             parts.prepared, parts.hub, parts.schedule, parts.rollouts, parts.writer
         )
 
-    def obey(self, command: Command) -> None:
+    def handle(self, command: Command) -> None:
         """Does what a listener asks for; what takes longer goes on in a task of the run."""
         if isinstance(command, Cancel):
             self._cancel(command.row)
@@ -62,7 +62,7 @@ class Steering:
             self._parts.schedule.start(self._save(), Held())
 
     def _answer(self, text: str, done: bool = True) -> None:
-        self._hub.tell(CommandAnswered(0, clock.now(), text, done))
+        self._hub.publish(CommandAnswered(0, clock.now(), text, done))
 
     def _cancel(self, row: int) -> None:
         schedule, rollouts = self._parts.schedule, self._parts.rollouts
@@ -105,7 +105,7 @@ class Steering:
         if before == limit:
             return
         self._parts.limits.move(limit)
-        self._hub.tell(LimitMoved(0, clock.now(), limit, before))
+        self._hub.publish(LimitMoved(0, clock.now(), limit, before))
         plan, run = self._parts.prepared.plan, self._parts.prepared.run
         plan.changes.append(change("max_concurrent", before, limit))
         try:

@@ -21,7 +21,7 @@ class TimelyEnd:
 
     Args:
         stop: Called on the loop after a signal.
-        last_words: Called from another thread where a stop was not over in time; returns the
+        emergency_close: Called from another thread where a stop was not over in time; returns the
             exit code that the process ends with then.
     """
 
@@ -29,11 +29,11 @@ class TimelyEnd:
         self,
         loop: asyncio.AbstractEventLoop,
         stop: Callable[[], None],
-        last_words: Callable[[], int],
+        emergency_close: Callable[[], int],
     ) -> None:
         self._loop = loop
         self._stop = stop
-        self._last_words = last_words
+        self._emergency_close = emergency_close
         self._timer: threading.Timer | None = None
         for number in (signal.SIGINT, signal.SIGTERM):
             signal.signal(number, self._received)
@@ -62,6 +62,6 @@ class TimelyEnd:
     def _end(self) -> None:
         code = 130
         try:
-            code = self._last_words()
+            code = self._emergency_close()
         finally:
             os._exit(code)

@@ -16,8 +16,8 @@ from tui_eval.config.secret_values import masked
 from tui_eval.engine.limiting.deadline import Deadline
 from tui_eval.engine.limiting.gate import Gate
 from tui_eval.engine.limiting.limits import Held
-from tui_eval.engine.seam.running_answer import RunningAnswer
 from tui_eval.engine.state_log import StateLog
+from tui_eval.engine.transport.running_answer import RunningAnswer
 from tui_eval.errors import CancelledByUserError
 from tui_eval.events import Event, MessagesAdded, RolloutStaged, Stage, ToolFinished
 from tui_eval.output import CALL, MOST, Output, Printing
@@ -27,7 +27,7 @@ from tui_eval.token_kinds import Kinds, plus
 
 if TYPE_CHECKING:
     from tui_eval.engine.limiting.budget import CallGuard
-    from tui_eval.engine.seam.hub import Hub
+    from tui_eval.engine.transport.hub import Hub
     from tui_eval.rollout_data import StepRecord, ToolRecord
     from tui_eval.state import State
 
@@ -46,7 +46,7 @@ FOREIGN_CODE = (Stage.SETUP, Stage.TOOL, Stage.SCORING)
 """Stages that begin right before an environment's or a rubric's own code runs."""
 
 
-class RolloutWatch:
+class RolloutObserver:
     """Hears one rollout and tells the hub; holds it at the gate and around sleeping requests.
 
     `example_id` is known once its input was read. `cancelled` is set once somebody ended the
@@ -131,7 +131,7 @@ class RolloutWatch:
 
     def staged(self, stage: Stage) -> None:
         self.stage = stage
-        self._hub.touched(self)
+        self._hub.mark_changed(self)
         if stage in FOREIGN_CODE:
             if stage is Stage.TOOL:
                 self._tools_in_flight = max(self._tools_in_flight, 0) + 1
@@ -205,14 +205,14 @@ class RolloutWatch:
         self._asked_at = 0.0
         self.turns += 1
         self._use(input_tokens, output_tokens, kinds)
-        self._hub.touched(self)
+        self._hub.mark_changed(self)
         if log.isEnabledFor(logging.DEBUG):
             log.debug("%s: answered, %d + %d tokens", self, input_tokens, output_tokens)
 
     def answer_refused(self, input_tokens: int, output_tokens: int, kinds: Kinds = ()) -> None:
         self._asked_at = 0.0
         self._use(input_tokens, output_tokens, kinds)
-        self._hub.touched(self)
+        self._hub.mark_changed(self)
         log.debug("%s: no usable answer, %d + %d tokens", self, input_tokens, output_tokens)
 
     def _use(self, input_tokens: int, output_tokens: int, kinds: Kinds) -> None:
@@ -228,7 +228,7 @@ class RolloutWatch:
         def hear(kind: str, text: str) -> None:
             more = answer.add(kind, text)
             if more is not None and answer is self._answer and self._hub.is_watched(self.row):
-                self._hub.tell_watchers(more)
+                self._hub.publish_to_watchers(more)
 
         return hear
 
@@ -240,7 +240,7 @@ class RolloutWatch:
             self.prompt_length = len(self.messages)
         first_step, self._told_steps = self._told_steps, len(self._steps)
         if self._hub.is_watched(self.row):
-            self._hub.tell_watchers(self._added(first, first_step))
+            self._hub.publish_to_watchers(self._added(first, first_step))
         if log.isEnabledFor(logging.DEBUG):
             for message in messages:
                 log.debug("%s: %s", self, _said(message))
@@ -259,7 +259,7 @@ class RolloutWatch:
     def tool_finished(self, record: ToolRecord, result: Any) -> None:
         self.tool_calls += 1
         self._tools_in_flight -= 1
-        self._hub.touched(self)
+        self._hub.mark_changed(self)
         name, ms, error = record["name"], record["ms"], record["error"]
         traceback, output = record.get("traceback", ""), record.get("output", "")
         done = ToolFinished(
@@ -267,7 +267,7 @@ class RolloutWatch:
         )
         self._tools_done.append(done)
         if self._hub.is_watched(self.row):
-            self._hub.tell_watchers(_plain(done))
+            self._hub.publish_to_watchers(_plain(done))
         if traceback:
             why = f"{one_line(str(error), SHOWN)}\n{traceback.rstrip()}"
             log.warning("%s: tool %s failed: %s", self, name, why)
@@ -297,7 +297,7 @@ class RolloutWatch:
     def slept(self) -> None:
         """Notes that its time is over, and that it waits for its slot again."""
         self.note, self.again_at = f"{self.note.rpartition(', ')[0]}, waits for a slot", 0.0
-        self._hub.touched(self)
+        self._hub.mark_changed(self)
 
     def woke(self) -> None:
         """Nothing is noted any more."""

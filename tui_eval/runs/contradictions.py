@@ -11,9 +11,9 @@ from typing import Any
 from tui_eval.events import RolloutFinished, RowsTakenBack
 from tui_eval.fold.saved_values import mapping, number_of, score_of
 from tui_eval.printable import one_line
-from tui_eval.runs.facts import count_of, read_metadata, recorded_date
 from tui_eval.runs.layout import RunDir
-from tui_eval.runs.placing import REPEATS_TOLD, Placing
+from tui_eval.runs.row_positions import REPEATS_TOLD, Placing
+from tui_eval.runs.run_info import count_of, read_metadata, recorded_date
 from tui_eval.runs.scan import LineNumbers
 
 TOLERANCE = 1e-6

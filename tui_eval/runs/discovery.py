@@ -15,7 +15,12 @@ from tui_eval.fold.mean_reward import mean_reward
 from tui_eval.fold.outcome_words import errors_as_0
 from tui_eval.fold.run_state import RunState
 from tui_eval.fold.saved_values import mapping, number_of
-from tui_eval.runs.facts import (
+from tui_eval.runs.formats import episodes
+from tui_eval.runs.formats.recognising import Format, recognise
+from tui_eval.runs.layout import RunDir, is_unsaved, saved_roots, unsaved_root
+from tui_eval.runs.lock import holder
+from tui_eval.runs.opening import find_run, results_files, saved_events
+from tui_eval.runs.run_info import (
     asked_shape,
     asked_values,
     env_id_of,
@@ -25,11 +30,6 @@ from tui_eval.runs.facts import (
     recorded_date,
     told_shape,
 )
-from tui_eval.runs.formats import episodes
-from tui_eval.runs.formats.recognising import Format, recognise
-from tui_eval.runs.layout import RunDir, is_unsaved, saved_roots, unsaved_root
-from tui_eval.runs.lock import holder
-from tui_eval.runs.opening import find_run, results_files, saved_events
 from tui_eval.runs.scan import count_rows
 from tui_eval.stats.intervals import interval_name
 

@@ -11,8 +11,8 @@ from tui_eval.fold.transcript import Rollout, from_row
 from tui_eval.runs.formats.recognising import as_row, recognise
 from tui_eval.runs.formats.unknown import what_it_is
 from tui_eval.runs.layout import NOTES, RESULTS, SUFFIXES, TEXT, RunDir
+from tui_eval.runs.replay import Story
 from tui_eval.runs.scan import LineNumbers, decode_row
-from tui_eval.runs.story import Story
 
 OTHER_FILES = ("metadata.json", "versions.json", "journal.jsonl", "superseded.jsonl", NOTES)
 """Files of a run directory that hold no rollouts to show."""

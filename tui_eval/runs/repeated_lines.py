@@ -8,8 +8,8 @@ from collections.abc import Iterator
 from typing import Any
 
 from tui_eval.runs.formats.rows import UNTOLD
-from tui_eval.runs.placing import Counted
 from tui_eval.runs.row_index import RowIndex
+from tui_eval.runs.row_positions import Counted
 
 
 def count_once(index: RowIndex, requested: tuple[int, int]) -> Counted:

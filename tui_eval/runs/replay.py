@@ -19,7 +19,15 @@ from tui_eval.events import (
     RunFinished,
 )
 from tui_eval.runs.contradictions import RowSums, contradictions, recorded_means
-from tui_eval.runs.facts import (
+from tui_eval.runs.formats import osmosis
+from tui_eval.runs.formats.recognising import Format
+from tui_eval.runs.formats.rows import reward_fault, told
+from tui_eval.runs.layout import RunDir
+from tui_eval.runs.lock import holder
+from tui_eval.runs.repeated_lines import count_once
+from tui_eval.runs.row_index import MOST_FAULTS, BrokenIndexError, RowIndex
+from tui_eval.runs.row_positions import Counted, Placing, likely_shape
+from tui_eval.runs.run_info import (
     asked_shape,
     format_of_run,
     metadata_fault,
@@ -30,14 +38,6 @@ from tui_eval.runs.facts import (
     started_event,
     told_shape,
 )
-from tui_eval.runs.formats import osmosis
-from tui_eval.runs.formats.recognising import Format
-from tui_eval.runs.formats.rows import reward_fault, told
-from tui_eval.runs.layout import RunDir
-from tui_eval.runs.lock import holder
-from tui_eval.runs.placing import Counted, Placing, likely_shape
-from tui_eval.runs.repeated_lines import count_once
-from tui_eval.runs.row_index import MOST_FAULTS, BrokenIndexError, RowIndex
 from tui_eval.runs.scan import Line, LineNumbers
 from tui_eval.runs.settling import Settling, Stamp, stamp_of
 from tui_eval.runs.unfinished import unfinished_tokens

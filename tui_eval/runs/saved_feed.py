@@ -15,7 +15,7 @@ from tui_eval.fold.transcript import Rollout
 from tui_eval.runs.layout import RunDir
 from tui_eval.runs.log_file import read_log
 from tui_eval.runs.opening import read_rollout
-from tui_eval.runs.story import Story
+from tui_eval.runs.replay import Story
 
 MOST_WAITING = 5000
 """Events that are read ahead of the listener."""

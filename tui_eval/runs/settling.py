@@ -5,8 +5,8 @@ from __future__ import annotations
 import time
 from typing import NamedTuple
 
-from tui_eval.runs.facts import modified
 from tui_eval.runs.layout import RunDir
+from tui_eval.runs.run_info import modified
 
 SETTLED_S = 1.0
 """A file that another program writes anew from its beginning is read when it rests for so long,"""

@@ -13,10 +13,10 @@ from pathlib import Path
 from typing import Any
 
 from tui_eval.errors import Fault, RefusedError
-from tui_eval.runs.facts import read_metadata
 from tui_eval.runs.file_names import cut_name
 from tui_eval.runs.layout import RunDir, is_unsaved, outputs_root, saved_roots, unsaved_root
 from tui_eval.runs.lock import LockHeldError, RunLock, holder
+from tui_eval.runs.run_info import read_metadata
 from tui_eval.runs.scan import count_rows
 
 KEPT_S = 14 * 24 * 3600.0

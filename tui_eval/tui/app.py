@@ -15,7 +15,7 @@ from tui_eval import clock
 from tui_eval.errors import Fault
 from tui_eval.fold.run_state import RunState
 from tui_eval.shipped import shipped
-from tui_eval.tui.house import HouseApp
+from tui_eval.tui.base_app import BaseApp
 from tui_eval.tui.leaving import Leave
 from tui_eval.tui.preferences import Preferences
 from tui_eval.tui.rollouts.row_order import Sorting
@@ -23,7 +23,7 @@ from tui_eval.tui.screens.live import LiveScreen
 from tui_eval.tui.terminal.browser import in_browser
 from tui_eval.tui.terminal.later import after
 from tui_eval.tui.ticking import Ticking
-from tui_eval.tui.watched import Silence, Told, Watched, begin
+from tui_eval.tui.watched import NullFeed, RecordedFeed, Watched, begin
 from tui_eval.tui.widgets.arranged_list import ArrangedList
 
 if TYPE_CHECKING:
@@ -40,7 +40,7 @@ WHOLE_AFTER = 100
 """So many collections of what is young come before one of everything, which outlasts a frame."""
 
 
-class TuiEvalApp(HouseApp[Leave]):
+class TuiEvalApp(BaseApp[Leave]):
     """Watches one run, or the evaluations of a suite if that is what the feed tells of.
 
     Args:
@@ -62,13 +62,13 @@ class TuiEvalApp(HouseApp[Leave]):
         self,
         feed: Feed,
         *,
-        open_feed: OpenFeed = lambda path, socket: Silence(),
+        open_feed: OpenFeed = lambda path, socket: NullFeed(),
         now: Callable[[], float] = clock.now,
         saved: bool = True,
         form: Screen[dict[str, Any] | None] | None = None,
         begin: Callable[[dict[str, Any]], None] = lambda request: None,
         preferences: Preferences | None = None,
-        start: Callable[[dict[str, Any]], Feed] = lambda request: Silence(),
+        start: Callable[[dict[str, Any]], Feed] = lambda request: NullFeed(),
         joined: bool = False,
     ) -> None:
         super().__init__(preferences)
@@ -283,7 +283,7 @@ class TuiEvalApp(HouseApp[Leave]):
         self._shown_before = (
             message,
             self.live_screen.noun,
-            (lambda: Told(told)) if told else (lambda: self._open_feed(path, "")),
+            (lambda: RecordedFeed(told)) if told else (lambda: self._open_feed(path, "")),
         )
         self._replace(self._start_feed(message.request), message.row)
 

@@ -42,7 +42,7 @@ MOST_TOLD = 500
 NO_COLOUR = NoColor()
 
 
-class HouseApp(InTurnApp[Result]):
+class BaseApp(InTurnApp[Result]):
     """An app as people set it: keys, theme, motion; what they choose in it is kept.
 
     Args:

@@ -16,7 +16,7 @@ from tui_eval.tui.leaving import Leave
 from tui_eval.tui.preferences import Preferences
 from tui_eval.tui.screens.home import HomeScreen
 from tui_eval.tui.screens.live import LiveScreen
-from tui_eval.tui.watched import Silence, begin
+from tui_eval.tui.watched import NullFeed, begin
 
 if TYPE_CHECKING:
     from textual.types import CSSPathType
@@ -58,15 +58,15 @@ class HomeApp(TuiEvalApp):
         self,
         desk: HomeDesk,
         *,
-        open_feed: OpenFeed = lambda path, socket: Silence(),
+        open_feed: OpenFeed = lambda path, socket: NullFeed(),
         now: Callable[[], float] = clock.now,
         compare: CompareScreen | None = None,
         configure: ConfigureScreen | None = None,
-        start: Callable[[dict[str, Any]], Feed] = lambda request: Silence(),
+        start: Callable[[dict[str, Any]], Feed] = lambda request: NullFeed(),
         preferences: Preferences | None = None,
     ) -> None:
         super().__init__(
-            Silence(), open_feed=open_feed, now=now, start=start, preferences=preferences
+            NullFeed(), open_feed=open_feed, now=now, start=start, preferences=preferences
         )
         self._desk = desk
         self.home = HomeScreen(desk, now, compare, configure)
@@ -150,7 +150,7 @@ class HomeApp(TuiEvalApp):
         feed, starting, live, path = self.feed, self._starting, self.live_screen, self._path
         at_work = live.at_work
         self.watches = False
-        self._turn_to(Silence())
+        self._turn_to(NullFeed())
         while self.screen is not self.home:
             self.pop_screen()
         if path:

@@ -7,11 +7,11 @@ from typing import Any
 from textual.screen import Screen
 
 from tui_eval.shipped import shipped
-from tui_eval.tui.house import HouseApp
+from tui_eval.tui.base_app import BaseApp
 from tui_eval.tui.preferences import Preferences
 
 
-class ScreenApp(HouseApp[None]):
+class ScreenApp(BaseApp[None]):
     """Ends when its first screen is left.
 
     Args:

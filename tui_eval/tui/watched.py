@@ -65,7 +65,7 @@ async def begin(feed: Feed, state: RunState) -> bool:
     return True
 
 
-class Silence:
+class NullFeed:
     """The feed of a run that there is not yet."""
 
     live = False
@@ -92,7 +92,7 @@ class Silence:
         """Nothing is held open."""
 
 
-class Told(Silence):
+class RecordedFeed(NullFeed):
     """The feed of what somebody was told already."""
 
     def __init__(self, events: list[ev.Event]) -> None:

@@ -109,7 +109,7 @@ class CallGuard:
         default: Tokens of the longest answer of a call that does not say it; 0 for any.
         exhausted: Called with the reason once calls are parked.
         moved: Called whenever more of them are.
-        warn: Told once that nothing can be reserved.
+        warn: RecordedFeed once that nothing can be reserved.
     """
 
     def __init__(

@@ -6,7 +6,7 @@ from collections import Counter, deque
 from collections.abc import Callable
 
 from tui_eval import clock
-from tui_eval.engine.seam.hub import Hub
+from tui_eval.engine.transport.hub import Hub
 from tui_eval.errors import nearest
 from tui_eval.events import Noticed
 from tui_eval.fold.anytime import REWARD, AnytimeMeans, anytime_means
@@ -53,7 +53,7 @@ class EarlyStop:
         waiting.clear()
         waiting.extend(begun)
         text = f"No further examples begin: {self.why}"
-        self._hub.tell(Noticed(0, clock.now(), "info", text))
+        self._hub.publish(Noticed(0, clock.now(), "info", text))
 
     def _warn_unusable(self, means: AnytimeMeans, state: RunState) -> None:
         for name in {one.name for one in means.condition.measures()} - self._warned:

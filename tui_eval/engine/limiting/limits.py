@@ -23,7 +23,7 @@ from tui_eval.engine.limiting.adaptive import Concurrency
 from tui_eval.engine.limiting.slots import Slots, lent
 from tui_eval.events import ConcurrencyMoved
 
-TOLD_EVERY_S = 0.25
+PUBLISHED_EVERY_S = 0.25
 
 
 class Phases(NamedTuple):
@@ -207,7 +207,7 @@ class Limits:
         endpoints: Rollouts that are generated at a time at each endpoint, in their order.
         shared: What holds besides; its endpoints stand in place of `endpoints`.
         adaptive: Whether what an endpoint refuses lowers its limit.
-        tell: Hears how many rollouts each endpoint gets, a few times a second while that moves.
+        publish: Takes how many rollouts each endpoint gets, a few times a second while that moves.
     """
 
     def __init__(
@@ -217,7 +217,7 @@ class Limits:
         shared: Shared | None = None,
         *,
         adaptive: bool = False,
-        tell: Callable[[ConcurrencyMoved], None] = lambda event: None,
+        publish: Callable[[ConcurrencyMoved], None] = lambda event: None,
     ) -> None:
         self._phases = phases
         in_flight, generation, scoring = phases.bounds()
@@ -237,10 +237,10 @@ class Limits:
             self._scoring.append(shared.scoring)
             self._endpoints = shared.endpoints
         self._refused = Counter[int]()
-        self._tell = tell
-        self._telling: asyncio.TimerHandle | None = None
+        self._publish = publish
+        self._publishing: asyncio.TimerHandle | None = None
         for one in self._endpoints:
-            one.heard_by.add(self._tell_soon)
+            one.heard_by.add(self._publish_soon)
 
     async def begin(self, places: Sequence[int]) -> tuple[Held, int]:
         """Waits until a rollout may begin.
@@ -311,27 +311,27 @@ class Limits:
                 await stack.enter_async_context(one.held(held, count))
             yield
 
-    def tell_now(self) -> None:
+    def publish_now(self) -> None:
         """Tells what has moved and was not told yet."""
-        if self._telling is None:
+        if self._publishing is None:
             return
-        self._telling.cancel()
-        self._telling = None
+        self._publishing.cancel()
+        self._publishing = None
         for place, one in enumerate(self._endpoints):
             limit, most = (int(n) if n < math.inf else 0 for n in (one.limit, one.most))
             refused = self._refused[place]
-            self._tell(ConcurrencyMoved(0, clock.now(), place, limit, most, refused))
+            self._publish(ConcurrencyMoved(0, clock.now(), place, limit, most, refused))
 
-    def tell_last(self) -> None:
+    def publish_last(self) -> None:
         """The same, for the last time."""
-        self.tell_now()
+        self.publish_now()
         for one in self._endpoints:
-            one.heard_by.discard(self._tell_soon)
+            one.heard_by.discard(self._publish_soon)
 
-    def _tell_soon(self) -> None:
-        if self._telling is None:
+    def _publish_soon(self) -> None:
+        if self._publishing is None:
             loop = asyncio.get_running_loop()
-            self._telling = loop.call_later(TOLD_EVERY_S, self.tell_now)
+            self._publishing = loop.call_later(PUBLISHED_EVERY_S, self.publish_now)
 
     async def _endpoint(self, places: Sequence[int]) -> int:
         """Takes a slot at the first of these endpoints that has one."""

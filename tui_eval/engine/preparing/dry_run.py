@@ -8,25 +8,25 @@ from dataclasses import asdict
 from itertools import islice
 from typing import TYPE_CHECKING, Any
 
+from tui_eval.config.expansion import Expansion, expand
 from tui_eval.config.explaining import plain_settings
-from tui_eval.config.planning import Expansion, expand
 from tui_eval.engine.preparing.prepare import Checked, check
 from tui_eval.engine.preparing.scoring_faults import rubrics_of
-from tui_eval.engine.suites.survey import examine, expand_several, survey
+from tui_eval.engine.suites.suite_preflight import examine, expand_several, survey
 from tui_eval.environments.env_group import EnvGroup
 from tui_eval.errors import RefusedError
 from tui_eval.messages import to_messages
 from tui_eval.rubrics.calling import metric_names
-from tui_eval.runs.facts import read_metadata
 from tui_eval.runs.plain_json import Cleaner
+from tui_eval.runs.run_info import read_metadata
 from tui_eval.runs.scan import count_rows
 from tui_eval.runs.summary_json import VERSION, refused_object
 from tui_eval.stats.cost import cost_of, run_prices
 from tui_eval.types import Tool
 
 if TYPE_CHECKING:
-    from tui_eval.config.composing import Evaluation
     from tui_eval.config.plan import Request, RunPlan
+    from tui_eval.config.plan_builder import Evaluation
     from tui_eval.environments.environment import Environment
 
 CHARACTERS_PER_TOKEN = 4

@@ -12,12 +12,12 @@ from typing import TYPE_CHECKING, NamedTuple
 from tui_eval import clock
 from tui_eval.clients.credentials import credentials_of
 from tui_eval.config.changes import change_faults
-from tui_eval.config.composing import ACCEPT
 from tui_eval.config.env_file import load_env_file
+from tui_eval.config.expansion import draft_plan
 from tui_eval.config.list_prices import take_list_prices
 from tui_eval.config.litellm_names import name_model
 from tui_eval.config.plan import Request, RunPlan, plan_to_toml
-from tui_eval.config.planning import draft_plan
+from tui_eval.config.plan_builder import ACCEPT
 from tui_eval.config.secret_values import masked, secret_texts, secrets_of_url
 from tui_eval.config.settings import place_of
 from tui_eval.engine.limiting.open_file_room import open_file_notices, within_open_files
@@ -38,7 +38,6 @@ from tui_eval.engine.resuming.row_prompts import misplaced_rows
 from tui_eval.engine.resuming.run_folder import go_to_its_folder
 from tui_eval.errors import Fault, Notice, RefusedError, warning
 from tui_eval.events import RunStarted
-from tui_eval.runs.facts import read_metadata, told_limits, told_refused
 from tui_eval.runs.layout import (
     RunDir,
     is_unsaved,
@@ -48,6 +47,7 @@ from tui_eval.runs.layout import (
 )
 from tui_eval.runs.lock import LockHeldError, RunLock
 from tui_eval.runs.plain_json import Cleaner
+from tui_eval.runs.run_info import read_metadata, told_limits, told_refused
 from tui_eval.runs.unsaved import save_run
 from tui_eval.runs.versions import CodeVersion
 from tui_eval.runs.writer import write_atomically

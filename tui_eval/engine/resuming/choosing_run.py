@@ -7,11 +7,11 @@ from pathlib import Path
 
 from tui_eval.config.adopted_plan import option_values, plan_to_go_on_with
 from tui_eval.config.changes import changes, misfits, same_size
+from tui_eval.config.expansion import draft_plan, make_plan, resume_asked
 from tui_eval.config.options import NEWEST
 from tui_eval.config.plan import Request, RunPlan
-from tui_eval.config.planning import draft_plan, make_plan, resume_asked
 from tui_eval.config.values import parse_values
-from tui_eval.engine.suites.own_runs import plan_of, roots_of, rows_key
+from tui_eval.engine.suites.resume_match import plan_of, roots_of, rows_key
 from tui_eval.errors import Notice, RefusedError
 from tui_eval.runs.layout import RunDir
 from tui_eval.runs.lock import holder

@@ -27,7 +27,7 @@ from tui_eval.engine.preparing.prepared import Prepared
 from tui_eval.engine.resuming.resume import repair_run, saved_member
 from tui_eval.engine.rollouts import Rollouts
 from tui_eval.engine.schedule import Schedule
-from tui_eval.engine.seam.hub import Hub
+from tui_eval.engine.transport.hub import Hub
 from tui_eval.events import RolloutFinished, RowsTakenBack
 from tui_eval.runs.repair import Repaired
 from tui_eval.runs.scan import decode_row
@@ -129,5 +129,5 @@ class Rerunning:
             self._hub.state.apply(event)
         for event in repaired.rerun:
             self._rollouts.spent[event.row] = tokens_of_row(event)
-        self._hub.tell(RowsTakenBack(0, clock.now(), repaired.rerun))
+        self._hub.publish(RowsTakenBack(0, clock.now(), repaired.rerun))
         self._hub.flush()

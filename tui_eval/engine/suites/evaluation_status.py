@@ -10,7 +10,7 @@ from msgspec.structs import replace
 
 from tui_eval import clock
 from tui_eval.config.plan import RunPlan
-from tui_eval.engine.seam.hub import Hub
+from tui_eval.engine.transport.hub import Hub
 from tui_eval.events import EvaluationMoved, ListedEvaluation, RunFinished, RunStarted
 from tui_eval.fold.mean_reward import mean_reward
 from tui_eval.fold.saved_values import mapping, tokens_of
@@ -19,7 +19,7 @@ from tui_eval.stats.cost import cost_of, run_prices
 from tui_eval.token_kinds import from_names
 
 
-class Standing:
+class EvaluationStatus:
     """One evaluation; `last` is what was told of it last, `hub` its own hub while it is at work.
 
     `all_begun` is set once none of its rollouts waits to begin; `exit_code` is None until nobody

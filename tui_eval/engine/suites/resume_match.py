@@ -9,9 +9,9 @@ from pathlib import Path
 
 from tui_eval.config.adopted_plan import option_values, plan_to_go_on_with
 from tui_eval.config.changes import KEPT, change_faults, changes, misfits, same_size
-from tui_eval.config.composing import ACCEPT
 from tui_eval.config.options import NEWEST
 from tui_eval.config.plan import RunPlan, read_plan
+from tui_eval.config.plan_builder import ACCEPT
 from tui_eval.config.secret_values import masked
 from tui_eval.errors import Fault, RefusedError
 from tui_eval.runs.layout import RunDir, saved_roots

@@ -18,13 +18,13 @@ from tui_eval.commands import Cancel, Command, MoveLimit, Pause, Rerun, Resume, 
 from tui_eval.config.command_line import words_to_go_on
 from tui_eval.config.options import BUDGETS, BY_NAME
 from tui_eval.config.plan import Request
-from tui_eval.engine.attending import (
+from tui_eval.engine.host import Host
+from tui_eval.engine.job import (
     CANCELS_WITHIN_S,
     attend,
     let_listeners_read,
     spare_collector,
 )
-from tui_eval.engine.host import Host
 from tui_eval.engine.limiting.adaptive import Concurrency
 from tui_eval.engine.limiting.gate import Gate
 from tui_eval.engine.limiting.limits import Phases, ScoringSlots, Shared
@@ -33,15 +33,15 @@ from tui_eval.engine.limiting.spending import spent_on_disk
 from tui_eval.engine.logs import CURRENT_LOG, RunLog, print_to_logs, set_up_logging, take_output
 from tui_eval.engine.preparing.prepare import client_config, key_of, prepare
 from tui_eval.engine.replicas import Replicas
-from tui_eval.engine.seam.hub import Hub
-from tui_eval.engine.seam.listener import listen
-from tui_eval.engine.seam.sockets import bind_socket, loopback_of, socket_folder
 from tui_eval.engine.session import Session
 from tui_eval.engine.shared_clients import SharedClients
-from tui_eval.engine.suites.at_work import lock_suite
-from tui_eval.engine.suites.standing import Standing
+from tui_eval.engine.suites.evaluation_status import EvaluationStatus
 from tui_eval.engine.suites.suite_budget import SuiteBudget
-from tui_eval.engine.suites.survey import Survey, examine
+from tui_eval.engine.suites.suite_lock import lock_suite
+from tui_eval.engine.suites.suite_preflight import Survey, examine
+from tui_eval.engine.transport.hub import Hub
+from tui_eval.engine.transport.listener import listen
+from tui_eval.engine.transport.sockets import bind_socket, loopback_of, socket_folder
 from tui_eval.errors import RefusedError
 from tui_eval.events import (
     OUT_OF_BUDGET,
@@ -55,12 +55,12 @@ from tui_eval.events import (
 )
 from tui_eval.exit_codes import worst_run
 from tui_eval.runs.discovery import describe
-from tui_eval.runs.facts import read_metadata
 from tui_eval.runs.redaction import Redactor
+from tui_eval.runs.run_info import read_metadata
 
 log = logging.getLogger("tui_eval.engine")
 
-TOLD_EVERY_S = 0.4
+PUBLISHED_EVERY_S = 0.4
 AT_A_TIME = 64
 """Evaluations that are worked on at a time at most: each has files and a socket open."""
 
@@ -86,7 +86,7 @@ class Suite:
         self._hub = hub
         plans = [one.plan for one in found.evaluations]
         self._redact = Redactor({key for plan in plans for key in key_of(plan)})
-        self._evaluations = [Standing(place, plan) for place, plan in enumerate(plans)]
+        self._evaluations = [EvaluationStatus(place, plan) for place, plan in enumerate(plans)]
         self._working: dict[int, Session] = {}
         self._tasks: list[asyncio.Task[None]] = []
         self._clients = SharedClients()
@@ -148,27 +148,27 @@ class Suite:
         for session in [*self._working.values()]:
             session.stop()
 
-    def obey(self, command: Command) -> None:
-        """See `Job.obey`: what is asked of all evaluations."""
+    def handle(self, command: Command) -> None:
+        """See `Job.handle`: what is asked of all evaluations."""
         if isinstance(command, Stop):
             self.stop()
         elif isinstance(command, MoveLimit):
             self._move_limit(max(command.max_concurrent, 0))
         elif isinstance(command, SaveNow):
             for session in self._working.values():
-                session.obey(command)
+                session.handle(command)
             many = f"{len(self._working):,} evaluations are" if self._working else "Nothing is"
-            self._hub.tell(CommandAnswered(0, clock.now(), f"{many} being saved now."))
+            self._hub.publish(CommandAnswered(0, clock.now(), f"{many} being saved now."))
         elif isinstance(command, (Cancel, Rerun)):
             text = "A suite has no rollouts of its own: ask one of its evaluations."
-            self._hub.tell(CommandAnswered(0, clock.now(), text, False))
+            self._hub.publish(CommandAnswered(0, clock.now(), text, False))
         elif isinstance(command, (Pause, Resume)):
             opens = isinstance(command, Resume)
             if opens != self._gate.is_open:
                 (self._gate.open if opens else self._gate.close)()
                 self._hub.move_gate(opens)
             for session in self._working.values():
-                session.obey(command)
+                session.handle(command)
 
     def _obey_at(self, session: Session, command: Command) -> None:
         """Does what is asked at one evaluation's own socket.
@@ -177,11 +177,11 @@ class Suite:
         above that of all would have no effect there, and moves both.
         """
         if isinstance(command, (Pause, Resume)):
-            self.obey(command)
+            self.handle(command)
             return
         if isinstance(command, MoveLimit) and command.max_concurrent > self._phases.each > 0:
-            self.obey(command)
-        session.obey(command)
+            self.handle(command)
+        session.handle(command)
 
     def _move_limit(self, limit: int) -> None:
         """Moves what all evaluations together may do, and what holds each of them no more.
@@ -203,16 +203,16 @@ class Suite:
             if 0 < one.plan.max_concurrent < self._found.limits[0]:
                 continue
             if one.place in self._working:
-                self._working[one.place].obey(MoveLimit(limit))
+                self._working[one.place].handle(MoveLimit(limit))
             elif one.exit_code is None:
                 one.plan.max_concurrent = limit
         self._started = replace(self._started, max_concurrent=limit)
-        self._hub.tell(LimitMoved(0, clock.now(), limit, before))
+        self._hub.publish(LimitMoved(0, clock.now(), limit, before))
 
-    def last_words(self) -> int:
-        """See `Job.last_words`."""
+    def emergency_close(self) -> int:
+        """See `Job.emergency_close`."""
         for session in [*self._working.values()]:
-            session.last_words()
+            session.emergency_close()
         for one in self._evaluations:
             if one.last.socket:
                 Path(one.last.socket).unlink(missing_ok=True)
@@ -222,7 +222,7 @@ class Suite:
     async def run(self) -> int:
         """See `Job.run`."""
         for event in (self._started, *self._moved()):
-            self._hub.tell(event)
+            self._hub.publish(event)
         for notice in self._found.notices:
             self._notice(notice.level, notice.text)
         telling = asyncio.create_task(self._tell_often())
@@ -238,7 +238,7 @@ class Suite:
             self._job.result()
         end = self._ending()
         self._lock.release()
-        self._hub.tell(end)
+        self._hub.publish(end)
         self._hub.flush()
         return end.exit_code
 
@@ -260,7 +260,7 @@ class Suite:
         await self._in_flight.acquire()
         self._in_flight.release()
 
-    async def _begun_or_held_up(self, one: Standing) -> None:
+    async def _begun_or_held_up(self, one: EvaluationStatus) -> None:
         """Waits until no rollout waits to begin, or those that do leave the shared limit unused.
 
         What holds them up then is a limit of their own, or that of their endpoint.
@@ -273,7 +273,7 @@ class Suite:
             is_idle = one.place in self._working and self._in_flight.has_room
             idle = idle + 1 if is_idle else 0
 
-    async def _work(self, one: Standing) -> None:
+    async def _work(self, one: EvaluationStatus) -> None:
         """Takes one evaluation from its plan to its end; what goes wrong stays with it."""
         run_log = RunLog(one.plan.verbose)
         CURRENT_LOG.set(run_log)
@@ -283,17 +283,19 @@ class Suite:
                 await self._prepare_and_work(one, replicas, run_log)
         except RefusedError as error:
             log.error("refused: %s", error)
-            self._hub.tell(one.over("refused", 2, "; ".join(map(str, error.faults))))
+            self._hub.publish(one.over("refused", 2, "; ".join(map(str, error.faults))))
         except Exception as error:
             log.exception("the evaluation failed")
             text = error.strerror if isinstance(error, OSError) else None
-            self._hub.tell(one.over("failed", 1, f"{type(error).__name__}: {text or error}"))
+            self._hub.publish(one.over("failed", 1, f"{type(error).__name__}: {text or error}"))
         finally:
             one.all_begun.set()
             self._working.pop(one.place, None)
             run_log.close()
 
-    async def _prepare_and_work(self, one: Standing, replicas: Replicas, run_log: RunLog) -> None:
+    async def _prepare_and_work(
+        self, one: EvaluationStatus, replicas: Replicas, run_log: RunLog
+    ) -> None:
         planned = self._found.evaluations[one.place]
         checked = self._found.checked.pop(one.place, None) or examine(self._request, planned)
         path = str(socket_folder() / f"{uuid.uuid4().hex[:12]}.sock")
@@ -323,11 +325,11 @@ class Suite:
             if self._stopped:
                 session.stop()
             if not self._gate.is_open:
-                session.obey(Pause())
-            self._hub.tell(one.moved())
+                session.handle(Pause())
+            self._hub.publish(one.moved())
             self._hub.flush()  # the launcher closes the run if this process dies at its first step
             end = await attend(session, hub, prepared)
-            self._hub.tell(one.over(end.status, end.exit_code, end.text))
+            self._hub.publish(one.over(end.status, end.exit_code, end.text))
             self._working.pop(one.place, None)
             one.all_begun.set()
             await let_listeners_read(hub)
@@ -338,7 +340,7 @@ class Suite:
             sock.close()
             Path(path).unlink(missing_ok=True)
 
-    def _host(self, one: Standing) -> Host:
+    def _host(self, one: EvaluationStatus) -> Host:
         endpoints = []
         for endpoint in one.plan.served_at:
             key = (one.plan.alias, endpoint.url)
@@ -369,14 +371,14 @@ class Suite:
                 one.count(*spent_on_disk(planned.plan, planned.run))
 
     def _notice(self, level: str, text: str) -> None:
-        self._hub.tell(Noticed(0, clock.now(), level, text))
+        self._hub.publish(Noticed(0, clock.now(), level, text))
 
     async def _tell_often(self) -> None:
         while True:
-            await asyncio.sleep(TOLD_EVERY_S)
+            await asyncio.sleep(PUBLISHED_EVERY_S)
             for place in self._working:
                 if self._evaluations[place].has_moved():
-                    self._hub.tell(self._evaluations[place].moved())
+                    self._hub.publish(self._evaluations[place].moved())
 
     def _ending(self) -> RunFinished:
         now, every = clock.now(), self._evaluations

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 
 from tui_eval.engine.limiting.budget import Budget
-from tui_eval.engine.suites.standing import Standing
+from tui_eval.engine.suites.evaluation_status import EvaluationStatus
 from tui_eval.stats.cost import budget_spent
 
 
@@ -17,14 +17,14 @@ class SuiteBudget:
     Args:
         max_cost: US dollars at most; None for no limit.
         max_total_tokens: Tokens at most; None for no limit.
-        warn: Told once it is spent.
+        warn: RecordedFeed once it is spent.
     """
 
     def __init__(
         self,
         max_cost: float | None,
         max_total_tokens: int | None,
-        evaluations: Sequence[Standing],
+        evaluations: Sequence[EvaluationStatus],
         warn: Callable[[str], None],
     ) -> None:
         self.spent = ""

@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 from pathlib import Path
 
-from tui_eval.engine.seam.sockets import socket_folder
+from tui_eval.engine.transport.sockets import socket_folder
 from tui_eval.runs.lock import Holder, RunLock, holder
 
 

@@ -9,10 +9,10 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from tui_eval.config.env_file import load_env_file
+from tui_eval.config.expansion import Expansion, expand
 from tui_eval.config.list_prices import blind_text, take_list_prices
 from tui_eval.config.options import NEWEST
 from tui_eval.config.plan import Request
-from tui_eval.config.planning import Expansion, expand
 from tui_eval.config.settings import place_of
 from tui_eval.engine.limiting.limits import Phases
 from tui_eval.engine.limiting.open_file_room import open_file_notices, within_open_files
@@ -28,14 +28,14 @@ from tui_eval.engine.preparing.prepare import Checked, changed_content, naming
 from tui_eval.engine.preparing.scoring_faults import scoring_faults
 from tui_eval.engine.resuming.code_parts import code_now
 from tui_eval.engine.resuming.digests import keep_examples
-from tui_eval.engine.suites.at_work import at_work_on
-from tui_eval.engine.suites.own_runs import Planned, choose_runs
+from tui_eval.engine.suites.resume_match import Planned, choose_runs
+from tui_eval.engine.suites.suite_lock import at_work_on
 from tui_eval.errors import Fault, Notice, RefusedError, warning
 from tui_eval.runs.versions import CodeVersion
 
 if TYPE_CHECKING:
-    from tui_eval.config.composing import Evaluation
     from tui_eval.config.plan import RunPlan
+    from tui_eval.config.plan_builder import Evaluation
     from tui_eval.environments.environment import Environment
 
 LIMITS = ("max_concurrent", "max_concurrent_generation", "max_concurrent_scoring")

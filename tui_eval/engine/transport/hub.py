@@ -28,8 +28,8 @@ from tui_eval.fold.run_state import RunState
 from tui_eval.runs.redaction import Redactor
 
 if TYPE_CHECKING:
-    from tui_eval.engine.seam.listener import Listener
-    from tui_eval.engine.watch import RolloutWatch
+    from tui_eval.engine.transport.listener import Listener
+    from tui_eval.engine.watch import RolloutObserver
 
 BATCH_S = 0.03
 HELD_S = 0.2
@@ -47,7 +47,7 @@ class Hub:
     engine's own numbers come from the same fold over the same events.
 
     Args:
-        before_telling: Called before a batch goes out; writes what listeners may then read.
+        before_publishing: Called before a batch goes out; writes what listeners may then read.
         hear: Called with every fact for everyone at the moment when it is taken in.
 
     `story` makes the facts that a listener who joins late must hear beside those of a run.
@@ -55,40 +55,40 @@ class Hub:
 
     def __init__(
         self,
-        before_telling: Callable[[], None] = lambda: None,
+        before_publishing: Callable[[], None] = lambda: None,
         hear: Callable[[Event], None] | None = None,
     ) -> None:
         self.state = RunState()
         self.hear = hear
-        self.before_telling = before_telling
+        self.before_publishing = before_publishing
         self.story: Callable[[], Iterable[Event]] = tuple
         self.redact = Redactor()
         self.path = ""
         self.pid = 0
         self.gate_open = True
-        self.active: dict[int, RolloutWatch] = {}
+        self.active: dict[int, RolloutObserver] = {}
         self.listeners: set[Listener] = set()
         self.somebody_listens = asyncio.Event()
         self._watched: Counter[int] = Counter()
         self._seq = 0
         self._facts: list[Event] = []
-        self._touched: dict[int, RolloutWatch] = {}
+        self._changed: dict[int, RolloutObserver] = {}
         self._told_in_flight = 0
         self._timer: asyncio.TimerHandle | None = None
         self._changed_at = 0.0
         self._on_guard_until = 0.0
         self._early_from = 0.0
 
-    def tell(self, event: Event) -> None:
+    def publish(self, event: Event) -> None:
         """Takes in one fact for everyone."""
         self._facts.append(event)
         self._schedule()
         if self.hear is not None:
             self.hear(event)
 
-    def touched(self, watch: RolloutWatch) -> None:
+    def mark_changed(self, watch: RolloutObserver) -> None:
         """A rollout's stage or counts changed."""
-        self._touched[watch.row] = watch
+        self._changed[watch.row] = watch
         self._schedule()
 
     def before_foreign_code(self) -> None:
@@ -107,14 +107,14 @@ class Hub:
     def finished(self, event: RolloutFinished) -> None:
         """A rollout's row is on disk."""
         self.active.pop(event.row, None)
-        self._touched.pop(event.row, None)
-        self.tell(event)
+        self._changed.pop(event.row, None)
+        self.publish(event)
 
     def is_watched(self, row: int) -> bool:
         """Whether a listener wants this rollout's messages."""
         return row in self._watched
 
-    def tell_watchers(self, event: MessagesAdded | ToolFinished | TextAdded) -> None:
+    def publish_to_watchers(self, event: MessagesAdded | ToolFinished | TextAdded) -> None:
         """Takes in one event for the listeners that subscribed to its rollout."""
         for listener in self.listeners:
             if event.row in listener.rows:
@@ -127,10 +127,10 @@ class Hub:
         listener.rows = set(rows)
         self._watched.update(listener.rows)
         self._watched += Counter()
-        self._tell_story(listener)
+        self._replay_to(listener)
         self._schedule()
 
-    def _tell_story(self, listener: Listener) -> None:
+    def _replay_to(self, listener: Listener) -> None:
         active = [self.active[row] for row in listener.rows if row in self.active]
         listener.own = [event for watch in active for event in watch.story()]
         listener.missed_own = False
@@ -179,27 +179,27 @@ class Hub:
             self._timer = None
         now = clock.now()
         facts, self._facts = self._facts, []
-        staged: list[RolloutStaged] = [watch.staged_event(now) for watch in self._touched.values()]
-        self._touched.clear()
+        staged: list[RolloutStaged] = [watch.staged_event(now) for watch in self._changed.values()]
+        self._changed.clear()
         for event in (*facts, *staged):
             self._seq += 1
             event.seq = self._seq
             self.state.apply(event)
         if not self.gate_open and self._in_flight() != self._told_in_flight:
             facts.append(self._gate_moved(now))
-        self.before_telling()
+        self.before_publishing()
         told = [*facts, *staged] if self.listeners else []
         shared = frame(self.redact(encode_events(told))) if told else b""
         for listener in self.listeners:
             if listener.missed_own and not listener.is_full:
-                self._tell_story(listener)
+                self._replay_to(listener)
             listener.offer(shared, facts, staged, self.redact)
 
     def move_gate(self, is_open: bool) -> None:
         """Tells that the gate opened or closed."""
         self.flush()
         self.gate_open = is_open
-        self.tell(self._gate_moved(clock.now()))
+        self.publish(self._gate_moved(clock.now()))
 
     def _gate_moved(self, now: float) -> GateMoved:
         self._told_in_flight = self._in_flight()

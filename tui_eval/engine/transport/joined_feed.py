@@ -7,7 +7,7 @@ from collections import deque
 
 from tui_eval import clock
 from tui_eval.commands import Command
-from tui_eval.engine.seam.live_feed import LiveFeed
+from tui_eval.engine.transport.live_feed import LiveFeed
 from tui_eval.events import Event, Noticed, RunFinished
 from tui_eval.fold.feed import Feed
 from tui_eval.fold.transcript import Rollout

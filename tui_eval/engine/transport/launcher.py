@@ -15,7 +15,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from tui_eval.engine.seam.sockets import bind_socket, socket_folder
+from tui_eval.engine.transport.sockets import bind_socket, socket_folder
 
 STOPS_WITHIN_S = 2.0
 

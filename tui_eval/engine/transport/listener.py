@@ -9,8 +9,8 @@ from collections.abc import Callable, Sequence
 import msgspec
 
 from tui_eval.commands import Command, Detach, Subscribe, decode_command
-from tui_eval.engine.seam.hub import Hub
-from tui_eval.engine.seam.sockets import Loopback, admits
+from tui_eval.engine.transport.hub import Hub
+from tui_eval.engine.transport.sockets import Loopback, admits
 from tui_eval.event_frames import HEADER_BYTES, encode_events, frame
 from tui_eval.events import (
     Event,

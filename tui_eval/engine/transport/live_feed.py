@@ -11,8 +11,8 @@ from typing import Any
 
 from tui_eval import clock
 from tui_eval.commands import Command, encode_command
-from tui_eval.engine.seam.launcher import EngineProcess
-from tui_eval.engine.seam.sockets import connect
+from tui_eval.engine.transport.launcher import EngineProcess
+from tui_eval.engine.transport.sockets import connect
 from tui_eval.event_frames import HEADER_BYTES, decode_events, frame
 from tui_eval.events import (
     OUT_OF_BUDGET,
@@ -27,12 +27,12 @@ from tui_eval.events import (
     RunStarted,
 )
 from tui_eval.fold.transcript import Rollout
-from tui_eval.runs.dead import close_for_the_dead
-from tui_eval.runs.facts import read_metadata
+from tui_eval.runs.crash_recovery import close_for_the_dead
 from tui_eval.runs.index import IndexReader
 from tui_eval.runs.layout import RunDir
 from tui_eval.runs.log_file import read_log
 from tui_eval.runs.opening import finished_on_disk, read_rollout
+from tui_eval.runs.run_info import read_metadata
 
 IDLE_TURNS = 5
 """So many turns of the loop without a further batch: nothing more has come."""

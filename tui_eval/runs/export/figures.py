@@ -11,7 +11,7 @@ from tui_eval.fold.row_facts import TOOLS_APART
 from tui_eval.fold.summary import Summary, summarize
 from tui_eval.fold.transcript import Rollout
 from tui_eval.runs.export.source import ExportSource
-from tui_eval.runs.facts import asked_values
+from tui_eval.runs.run_info import asked_values
 from tui_eval.stats.cost import dollars_text
 from tui_eval.stats.intervals import Interval
 from tui_eval.stats.mean import Mean

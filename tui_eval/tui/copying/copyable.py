@@ -180,8 +180,8 @@ def command_of(path: str, example: str | None = None) -> Made:
         ValueError: Nothing can ask for it.
     """
     from tui_eval.config.reproducing import reproducing
-    from tui_eval.runs.facts import format_of_run, read_asked, read_facts
     from tui_eval.runs.opening import find_run
+    from tui_eval.runs.run_info import format_of_run, read_asked, read_facts
 
     run = find_run(Path(path))
     asked = read_asked(run) if run.is_ours else {}  # without what the environment added

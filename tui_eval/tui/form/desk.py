@@ -27,7 +27,7 @@ class Offer(NamedTuple):
     good: bool = True
 
 
-class Desk(Protocol):
+class FormBackend(Protocol):
     """Answers of the engine, of the registry and of the disk."""
 
     def check(self, request: Mapping[str, Any]) -> list[Fault]:

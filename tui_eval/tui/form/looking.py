@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 
 from tui_eval.config.draft import Draft
 from tui_eval.errors import Fault
-from tui_eval.tui.form.desk import Desk
+from tui_eval.tui.form.desk import FormBackend
 
 
 class Looked(NamedTuple):
@@ -45,7 +45,7 @@ class Looked(NamedTuple):
         return self._replace(by_field=by_field, others=tuple(others))
 
 
-def look(draft: Draft, desk: Desk) -> Looked:
+def look(draft: Draft, desk: FormBackend) -> Looked:
     """Looks at a draft that nobody changes meanwhile; takes longer than a frame may."""
     toml = no_toml = ""
     request: dict[str, Any] | None = None

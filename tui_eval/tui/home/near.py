@@ -30,7 +30,7 @@ class NearEnvironment(NamedTuple):
     summary: str = ""
 
 
-class NearEndpoint(NamedTuple):
+class EndpointInfo(NamedTuple):
     """A way to reach a model.
 
     Args:
@@ -53,7 +53,7 @@ class NearEndpoint(NamedTuple):
 class NearEndpoints(NamedTuple):
     """Those of the registry and those on this machine; `faults` are the registry's."""
 
-    listed: list[NearEndpoint]
+    listed: list[EndpointInfo]
     faults: list[str]
 
 

@@ -19,7 +19,7 @@ from tui_eval.shipped import shipped
 from tui_eval.tui.commands import bindings
 from tui_eval.tui.commands.command import PANES, Scope
 from tui_eval.tui.commands.form import FORM, GROUPS
-from tui_eval.tui.form.desk import Desk, Offer
+from tui_eval.tui.form.desk import FormBackend, Offer
 from tui_eval.tui.form.looking import Looked, look
 from tui_eval.tui.form.plan_lines import wrapped
 from tui_eval.tui.form.texts import (
@@ -67,7 +67,7 @@ class ConfigureScreen(FormPanesScreen):
 
     def __init__(
         self,
-        desk: Desk,
+        desk: FormBackend,
         draft: Draft,
         now: Callable[[], float],
         refused: Sequence[Fault] = (),

@@ -10,7 +10,7 @@ from typing import Any
 
 from tui_eval.config.draft import Draft
 from tui_eval.config.eval_document import Place
-from tui_eval.tui.form.desk import Desk, Offer
+from tui_eval.tui.form.desk import FormBackend, Offer
 from tui_eval.tui.form.looking import Looked
 from tui_eval.tui.form.texts import not_taken_text
 from tui_eval.tui.leaving import STAY, Asked, Choice, Leave
@@ -22,7 +22,7 @@ from tui_eval.tui.widgets.key_line import KeyLine
 class DraftFilesScreen(DrawnScreen[dict[str, Any] | None]):
     """A screen over a draft that is loaded from a file, saved as one, and copied."""
 
-    desk: Desk
+    desk: FormBackend
     draft: Draft
     looked: Looked
     keys: KeyLine

@@ -11,12 +11,12 @@ from tui_eval.config.draft import Draft
 from tui_eval.config.fields import Field
 from tui_eval.config.form import Form
 from tui_eval.errors import Fault
-from tui_eval.tui.form.desk import Desk, Offer
+from tui_eval.tui.form.desk import FormBackend, Offer
 from tui_eval.tui.form.texts import readme_of
 from tui_eval.tui.screens.picker import Picker
 
 
-def field_picker(field: Field, form: Form, desk: Desk) -> Picker | None:
+def field_picker(field: Field, form: Form, desk: FormBackend) -> Picker | None:
     """What may stand in a field; None where there is nothing to choose from."""
     text = form.text(field.name)
     if field.name == "env_id":
@@ -42,7 +42,7 @@ def field_picker(field: Field, form: Form, desk: Desk) -> Picker | None:
     return None
 
 
-def _environments(form: Form, desk: Desk, text: str) -> Picker:
+def _environments(form: Form, desk: FormBackend, text: str) -> Picker:
     folder, no_alias = str(form.effective("env_dir_path")), bool(form.effective("no_alias"))
 
     async def about(env_id: str) -> str:
@@ -66,7 +66,7 @@ def table_picker(draft: Draft) -> Picker:
     return _picker_of("Evaluations of the file", draft.titles, current)
 
 
-def load_picker(desk: Desk) -> Picker:
+def load_picker(desk: FormBackend) -> Picker:
     """Files to load, or any path."""
     return Picker(
         "Load a TOML file",

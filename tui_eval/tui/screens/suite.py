@@ -26,7 +26,7 @@ from tui_eval.tui.suite.going_on import ALL, NOT_YET, asked, errored, request_of
 from tui_eval.tui.suite.opened import Opened, place_of
 from tui_eval.tui.suite.standing import rollouts_on_disk
 from tui_eval.tui.terminal.keys_in_turn import focus_once_drawn
-from tui_eval.tui.watched import Silence, Watched
+from tui_eval.tui.watched import NullFeed, Watched
 from tui_eval.tui.widgets.blank import Blank
 from tui_eval.tui.widgets.evaluation_list import EvaluationList
 from tui_eval.tui.widgets.rollout_list import RolloutList
@@ -68,7 +68,7 @@ class SuiteScreen(LiveScreen):
         now: Callable[[], float],
         saved: bool,
     ) -> None:
-        self._no_run = Watched(Silence())
+        self._no_run = Watched(NullFeed())
         super().__init__(self._no_run, now, saved)
         self.root = root.feed
         self.suite = suite

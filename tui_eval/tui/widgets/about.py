@@ -11,7 +11,7 @@ from tui_eval.fold.outcome_words import classes_text
 from tui_eval.printable import one_line
 from tui_eval.tui.commands.keymap import key_for
 from tui_eval.tui.home.found_runs import OURS, asked_text, can_resume
-from tui_eval.tui.home.near import NearEndpoint, NearEnvironment
+from tui_eval.tui.home.near import EndpointInfo, NearEnvironment
 from tui_eval.tui.look.figures import interval_text, is_even, plural, reward_text
 from tui_eval.tui.look.ink import EMPTY, Line, Span, cut_start, letter_ink, line_width
 from tui_eval.tui.look.stages import TOOL_FAILED
@@ -141,7 +141,7 @@ def about_environment(one: NearEnvironment, can_configure: bool) -> tuple[Line, 
     )
 
 
-def about_endpoint(one: NearEndpoint, answer: str | None) -> tuple[Line, Line]:
+def about_endpoint(one: EndpointInfo, answer: str | None) -> tuple[Line, Line]:
     """What an endpoint serves and where, and what is missing.
 
     Args:

@@ -11,7 +11,7 @@ from textual.message import Message
 from tui_eval.config.secret_values import masked_url
 from tui_eval.printable import one_line
 from tui_eval.tui.commands import bindings
-from tui_eval.tui.home.near import NearEndpoint, NearEndpoints, NearEnvironment
+from tui_eval.tui.home.near import EndpointInfo, NearEndpoints, NearEnvironment
 from tui_eval.tui.look.ink import EMPTY, Line, Span, left
 from tui_eval.tui.widgets.line_view import LineView
 
@@ -150,7 +150,7 @@ class EndpointList(NearList):
 
     def __init__(self, *, id: str) -> None:
         super().__init__(id=id)
-        self.listed: list[NearEndpoint] = []
+        self.listed: list[EndpointInfo] = []
         self.answers: dict[str, str] = {}
         """By URL: why nothing answers there, `ASKING`, or empty where something does."""
 
@@ -170,7 +170,7 @@ class EndpointList(NearList):
         self.post_message(self.Selected())
 
     @property
-    def selected(self) -> NearEndpoint | None:
+    def selected(self) -> EndpointInfo | None:
         """The selected endpoint."""
         return self.listed[self.place] if self.listed else None
 
@@ -187,7 +187,7 @@ class EndpointList(NearList):
         name: Span = (left(one_line(one.alias, NAME_MOST), width), "" if one.has_key else "muted")
         return (("  ", ""), name, ("  ", ""), (left(key[0], 17), key[1]), answer)
 
-    def answer_span(self, one: NearEndpoint) -> Span:
+    def answer_span(self, one: EndpointInfo) -> Span:
         """Whether it answers, in few words."""
         if not one.url:
             return ("✓ built in", "good")
@@ -199,7 +199,7 @@ class EndpointList(NearList):
         return ("✗ not reachable", "bad") if why else ("✓ reachable", "good")
 
 
-def key_span(one: NearEndpoint) -> Span:
+def key_span(one: EndpointInfo) -> Span:
     """Whether its key is there; never the key."""
     if not one.key_var:
         return ("· no key needed", "faint")

@@ -13,11 +13,11 @@ import pytest
 
 from tui_eval.engine.limiting.gate import Gate
 from tui_eval.engine.limiting.limits import Held
-from tui_eval.engine.seam import hub as hub_module
-from tui_eval.engine.seam.hub import Hub
-from tui_eval.engine.seam.listener import listen
-from tui_eval.engine.seam.sockets import bind_socket
-from tui_eval.engine.watch import RolloutWatch
+from tui_eval.engine.transport import hub as hub_module
+from tui_eval.engine.transport.hub import Hub
+from tui_eval.engine.transport.listener import listen
+from tui_eval.engine.transport.sockets import bind_socket
+from tui_eval.engine.watch import RolloutObserver
 from tui_eval.event_frames import HEADER_BYTES, decode_events
 from tui_eval.events import Event, Noticed, RunStarted, Stage
 
@@ -31,7 +31,7 @@ async def connected(hub: Hub) -> AsyncIterator[socket.socket]:
         client.connect(path)
         client.setblocking(False)
         await hub.somebody_listens.wait()
-        hub.tell(RunStarted(0, 1.0, "/r", "env", "m", "url", 8, 1, 8, 8, True, {}, {}))
+        hub.publish(RunStarted(0, 1.0, "/r", "env", "m", "url", 8, 1, 8, 8, True, {}, {}))
         hub.flush()
         heard(client)
         yield client
@@ -65,7 +65,7 @@ async def test_what_waits_is_told_before_code_that_may_hold_the_loop_again(
 ) -> None:
     hub = Hub()
     async with connected(hub) as client:
-        watch = RolloutWatch(3, 0, hub, Gate(), Held())
+        watch = RolloutObserver(3, 0, hub, Gate(), Held())
         watch.staged(Stage.TOOL)
         assert heard(client) == []
 
@@ -90,7 +90,7 @@ async def test_a_loop_that_is_late_because_it_has_much_to_do_is_told_of_in_batch
     hub = Hub()
     async with connected(hub) as client:
         for row in range(8):
-            watch = RolloutWatch(row, 0, hub, Gate(), Held())
+            watch = RolloutObserver(row, 0, hub, Gate(), Held())
             clock[0] += hub_module.HELD_S / 2
             watch.staged(Stage.SCORING)
         assert heard(client) == []
@@ -99,7 +99,7 @@ async def test_a_loop_that_is_late_because_it_has_much_to_do_is_told_of_in_batch
 async def test_a_pause_in_which_nothing_waits_is_no_hold(clock: list[float]) -> None:
     hub = Hub()
     async with connected(hub) as client:
-        watch = RolloutWatch(3, 0, hub, Gate(), Held())
+        watch = RolloutObserver(3, 0, hub, Gate(), Held())
         hub.flush()
         heard(client)
         clock[0] += 2.0
@@ -112,9 +112,9 @@ async def test_a_fact_is_told_before_the_first_code_that_may_hold_the_loop(
 ) -> None:
     hub = Hub()
     async with connected(hub) as client:
-        watch = RolloutWatch(3, 0, hub, Gate(), Held())
+        watch = RolloutObserver(3, 0, hub, Gate(), Held())
         for place in range(3):
-            hub.tell(Noticed(0, 1.0, "info", str(place)))
+            hub.publish(Noticed(0, 1.0, "info", str(place)))
             watch.staged(Stage.SCORING)
             assert str(place) in [getattr(event, "text", "") for event in heard(client)]
         clock[0] += 2.0  # code holds the loop
@@ -127,11 +127,11 @@ async def test_a_fact_is_told_before_the_first_code_that_may_hold_the_loop(
 async def test_many_facts_at_a_time_are_told_in_batches(clock: list[float]) -> None:
     hub = Hub()
     async with connected(hub) as client:
-        watch = RolloutWatch(3, 0, hub, Gate(), Held())
+        watch = RolloutObserver(3, 0, hub, Gate(), Held())
         frames = 0
         for _ in range(1000):
             clock[0] += 0.001
-            hub.tell(Noticed(0, 1.0, "info", ""))
+            hub.publish(Noticed(0, 1.0, "info", ""))
             watch.staged(Stage.SCORING)
             frames += bool(heard(client))
         assert frames <= 1.0 / hub_module.BATCH_S + 1 + hub_module.EARLY_AT_MOST
