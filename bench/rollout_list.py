@@ -18,7 +18,7 @@ from bench.setting import Setting
 from tui_eval.fold.run_state import RunState
 from tui_eval.tui.app import TuiEvalApp
 from tui_eval.tui.rollouts.row_order import Sorting, make_order
-from tui_eval.tui.watched import NullFeed, Watched
+from tui_eval.tui.run_session import NullFeed, RunSession
 from tui_eval.tui.widgets.rollout_list import RolloutList
 
 ROWS = 100_000
@@ -61,7 +61,7 @@ async def _row_updates(state: RunState, text: str, times: int) -> list[float]:
     app = TuiEvalApp(NullFeed())
     async with app.run_test(size=(120, 40)) as pilot:
         rollouts = app.live_screen.rollouts
-        app.live_screen.show_run(Watched(NullFeed(), state))
+        app.live_screen.show_run(RunSession(NullFeed(), state))
         rollouts.filter_by(text)
         await _settle(pilot, rollouts)
         gc.freeze()  # as the app does after its first frame, on a terminal

@@ -8,7 +8,7 @@ from statistics import median
 from bench.driving import run_headless, steady_rate
 from bench.figure import Figure, NotMeasuredError, number, percentile, spread
 from bench.setting import Setting
-from bench.watching import Watched, watch
+from bench.watching import RunSession, watch
 
 LATENCY_MS = 512
 """256 in flight at this mean latency are 500 a second.
@@ -21,7 +21,7 @@ SHORT, LONG = 5000, 20_000
 def measure(setting: Setting) -> Iterator[Figure]:
     """Short runs with and without the screen, interleaved; then a long one with it."""
     with_screen, without = [], []
-    watched: list[Watched] = []
+    watched: list[RunSession] = []
     for _ in range(setting.repeats(3)):
         without.append(steady_rate(run_headless(setting, _fresh_url(setting), SHORT).rows))
         watched.append(_watch(setting, SHORT))
@@ -49,14 +49,14 @@ def _fresh_url(setting: Setting) -> str:
     return setting.endpoint.url(LATENCY_MS, drawn=True)
 
 
-def _watch(setting: Setting, rollouts: int) -> Watched:
+def _watch(setting: Setting, rollouts: int) -> RunSession:
     seen = watch(setting, setting.raw_options(_fresh_url(setting), rollouts), rollouts)
     if len(seen.rows) != rollouts:
         raise NotMeasuredError(f"{len(seen.rows)} rows of {rollouts}")
     return seen
 
 
-def smoothness(watched: list[Watched]) -> Iterator[Figure]:
+def smoothness(watched: list[RunSession]) -> Iterator[Figure]:
     """Lag and lateness, the median over the runs; the longest stall of all."""
     lags = [percentile(seen.lags_ms, 0.99) for seen in watched]
     stalls = [max(seen.lags_ms) for seen in watched]

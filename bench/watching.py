@@ -25,7 +25,7 @@ LOOKS_EVERY_S = 0.25
 
 
 @dataclass(frozen=True, slots=True)
-class Watched:
+class RunSession:
     """What was seen of one run on the screen.
 
     Args:
@@ -70,7 +70,7 @@ class Counts:
 
 def watch(
     setting: Setting, options: dict[str, str], total: int, leave_after_s: float | None = None
-) -> Watched:
+) -> RunSession:
     """Runs `tui-eval bench-math` on a terminal, to its end or for some seconds of rollouts.
 
     Raises:
@@ -101,7 +101,7 @@ def watch(
     if not rows or any(row.reward != 1.0 for row in rows):
         raise NotMeasuredError(f"{notes['path']}: {len(rows)} rows, not all of them right")
     began, ended = min(row.started_at for row in rows), max(row.at for row in rows)
-    return Watched(
+    return RunSession(
         rows=rows,
         lags_ms=[
             lag

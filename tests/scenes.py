@@ -52,12 +52,12 @@ from tui_eval.tui.app import TuiEvalApp
 from tui_eval.tui.home_app import HomeApp
 from tui_eval.tui.preferences import Preferences
 from tui_eval.tui.rollouts.notebook import Notebook
+from tui_eval.tui.run_session import RunSession
 from tui_eval.tui.screen_app import ScreenApp
 from tui_eval.tui.screens.compare import CompareRuns
 from tui_eval.tui.screens.compare_rollouts import CompareRollouts
 from tui_eval.tui.screens.suite import SuiteScreen
-from tui_eval.tui.watched import Watched
-from tui_eval.tui.widgets.near_list import ASKING
+from tui_eval.tui.widgets.pick_lists import ASKING
 
 SIZES = ((80, 24), (120, 40), (200, 60))
 """Columns and lines that every scene is drawn at."""
@@ -176,7 +176,7 @@ def still_reading() -> ScreenApp:
 
 def two_rollouts() -> ScreenApp:
     """The rollout that errored beside one of its group that began as it did."""
-    run = Watched(ScriptedFeed(all_events(), saved_rows(), live=False))
+    run = RunSession(ScriptedFeed(all_events(), saved_rows(), live=False))
     run.fold(math.inf, lambda event: None)
     return ScreenApp(CompareRollouts(run.feed, run.state, 10, 9, now=lambda: NOW))
 

@@ -14,7 +14,7 @@ from scripted_run import NOW, ScriptedFeed, all_events, run_started, running_eve
 from tui_eval import events as ev
 from tui_eval.runs.discovery import FoundRun
 from tui_eval.runs.layout import RunDir
-from tui_eval.tui.home.near import EndpointInfo, NearEndpoints, NearEnvironment
+from tui_eval.tui.home.backend import EndpointInfo, EndpointInfos, EnvironmentInfo
 
 DAY = 24 * 3600.0
 UNREACHABLE = "https://broken.example/v1"
@@ -92,17 +92,17 @@ def several_runs() -> list[FoundRun]:
 
 
 ENVIRONMENTS = [
-    NearEnvironment(
+    EnvironmentInfo(
         "calculator",
         "bundled",
         "/usr/lib/tui_eval/demo/calculator/__init__.py",
         "Sums that a model solves by calling a calculator's tools.",
     ),
-    NearEnvironment("capitals", "local", "environments/capitals.py", "Asks for capitals."),
-    NearEnvironment("osmosis-agent", "bundled"),
-    NearEnvironment("reverse-text", "bundled"),
-    NearEnvironment("triage-tickets", "local", "environments/triage_tickets/__init__.py"),
-    NearEnvironment("word-guess", "bundled"),
+    EnvironmentInfo("capitals", "local", "environments/capitals.py", "Asks for capitals."),
+    EnvironmentInfo("osmosis-agent", "bundled"),
+    EnvironmentInfo("reverse-text", "bundled"),
+    EnvironmentInfo("triage-tickets", "local", "environments/triage_tickets/__init__.py"),
+    EnvironmentInfo("word-guess", "bundled"),
 ]
 REGISTRY = "in configs/endpoints.toml:"
 ENDPOINTS = [
@@ -123,13 +123,13 @@ class FormBackend:
     def __init__(
         self,
         runs: Sequence[FoundRun] = (),
-        environments: Sequence[NearEnvironment] = ENVIRONMENTS,
+        environments: Sequence[EnvironmentInfo] = ENVIRONMENTS,
         endpoints: Sequence[EndpointInfo] = ENDPOINTS,
         faults: Sequence[str] = (),
     ) -> None:
         self.found = list(runs)
         self.near = list(environments)
-        self.served = self.told = NearEndpoints(list(endpoints), list(faults))
+        self.served = self.told = EndpointInfos(list(endpoints), list(faults))
         self.asked: list[tuple[str, str]] = []
         self.feeds: list[ScriptedFeed] = []
         self.refusal: list[ev.Event] = []
@@ -146,10 +146,10 @@ class FormBackend:
     def note_seen(self, path: str) -> None:
         self.seen = (Path(path), NOW)
 
-    async def environments(self) -> list[NearEnvironment]:
+    async def environments(self) -> list[EnvironmentInfo]:
         return self.near
 
-    def endpoints(self) -> NearEndpoints:
+    def endpoints(self) -> EndpointInfos:
         self.told = self.served
         return self.served
 

@@ -14,7 +14,7 @@ def main() -> None:
     """Runs the command line and exits with its code; 130 where a signal ends it."""
     if sys.platform == "win32":
         sys.exit(NOT_ON_WINDOWS)
-    from tui_eval.cli.interrupting import interrupt_on_signals
+    from tui_eval.cli.signals import interrupt_on_signals
 
     try:
         interrupt_on_signals()

@@ -10,7 +10,7 @@ import pytest
 from hub_stand_in import HubStandIn
 from program import Program
 
-from tui_eval.cli.having import check_needs
+from tui_eval.cli.requirements import check_needs
 from tui_eval.environments.finding import find_environment
 from tui_eval.environments.needs import needs_of
 

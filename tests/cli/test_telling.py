@@ -14,7 +14,7 @@ from program import Program
 from scripted_suite import moved, suite_started
 from servers import FaultServer, Reply
 
-from tui_eval.cli.suite_telling import SuiteTelling
+from tui_eval.cli.suite_console import SuiteConsole
 from tui_eval.cli.waiting_lines import FIRST_AFTER_S, WaitingLines
 from tui_eval.events import RunFinished
 
@@ -82,7 +82,7 @@ def test_nothing_is_said_where_nothing_new_happened_and_less_often_the_longer_it
 
 
 def told(
-    telling: SuiteTelling, capsys: pytest.CaptureFixture[str], *events: Any
+    telling: SuiteConsole, capsys: pytest.CaptureFixture[str], *events: Any
 ) -> tuple[list[str], list[str]]:
     """What a suite says to events on stdout and stderr."""
     for event in events:
@@ -96,7 +96,7 @@ def test_a_suite_says_why_its_rollouts_wait(
     clock: Clock, capsys: pytest.CaptureFixture[str]
 ) -> None:
     for as_json in (False, True):
-        telling = SuiteTelling(as_json=as_json)
+        telling = SuiteConsole(as_json=as_json)
         waits = {"finished": 0, "errored": 0, "reward": None}
         first = moved(0, "running", sleeping=3, cause="status 503", again_at=1004.0, **waits)
         second = moved(1, "running", sleeping=2, cause="status 500", again_at=1003.0, **waits)
@@ -113,7 +113,7 @@ def test_a_suite_says_why_its_rollouts_wait(
 def test_the_end_of_a_suite_names_the_cause_where_nothing_succeeded(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    telling = SuiteTelling()
+    telling = SuiteConsole()
     over = moved(0, "interrupted", path="", total=48, cause="status 500")
     some = moved(1, "interrupted", path="", total=48, finished=2, cause="status 503")
     none = moved(2, "interrupted", path="", total=48)
@@ -130,7 +130,7 @@ def test_the_end_of_a_suite_names_the_cause_where_nothing_succeeded(
 def test_what_will_not_come_any_more_is_not_in_the_total(
     clock: Clock, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    telling = SuiteTelling()
+    telling = SuiteConsole()
     cases = [("a", "m", {}), ("b", "m", {}), ("c", "m", {})]
     out, _ = told(telling, capsys, suite_started(cases))
     assert out[0].startswith("3 evaluations, 144 rollouts in all")
@@ -144,7 +144,7 @@ def test_what_will_not_come_any_more_is_not_in_the_total(
 def test_an_evaluation_that_goes_on_says_so_and_a_complete_one_does_not_begin(
     clock: Clock, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    telling = SuiteTelling()
+    telling = SuiteConsole()
     cases = [("a", "m", {}), ("b", "m", {})]
     none = {"errored": 0, "reward": None, "low": None, "reward_std": None}
     there = moved(0, "running", finished=48, **none)

@@ -12,10 +12,10 @@ import pytest
 from tui_eval.commands import Command, Pause, encode_command
 from tui_eval.engine.limiting.gate import Gate
 from tui_eval.engine.limiting.limits import Held
+from tui_eval.engine.rollout_observer import RolloutObserver
 from tui_eval.engine.transport.hub import Hub
 from tui_eval.engine.transport.listener import listen
 from tui_eval.engine.transport.sockets import bind_socket
-from tui_eval.engine.watch import RolloutObserver
 from tui_eval.event_frames import HEADER_BYTES, decode_events, frame
 from tui_eval.events import (
     Event,

@@ -7,10 +7,10 @@ from hypothesis import strategies as st
 
 from tui_eval.engine.limiting.gate import Gate
 from tui_eval.engine.limiting.limits import Held
+from tui_eval.engine.rollout_observer import RolloutObserver
 from tui_eval.engine.transport.hub import Hub
 from tui_eval.engine.transport.listener import FULL_BYTES, Listener
 from tui_eval.engine.transport.running_answer import RunningAnswer
-from tui_eval.engine.watch import RolloutObserver
 from tui_eval.event_frames import HEADER_BYTES, decode_events
 from tui_eval.events import Event, MessagesAdded, RunStarted, TextAdded
 from tui_eval.fold.transcript import GAP, Rollout

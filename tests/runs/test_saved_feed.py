@@ -14,7 +14,7 @@ from made_runs import line, write_run
 
 from tui_eval.events import Event, ReadingMoved, RunStarted
 from tui_eval.fold.run_state import RunState
-from tui_eval.runs import replay, saved_feed, settling
+from tui_eval.runs import file_stamps, replay, saved_feed
 from tui_eval.runs.lock import RunLock
 from tui_eval.runs.opening import find_run
 from tui_eval.runs.saved_feed import SavedFeed
@@ -365,8 +365,8 @@ def test_a_run_that_was_opened_while_it_was_written_took_as_long_as_its_end_says
 def test_a_run_that_somebody_goes_on_with_is_followed_from_the_rows_that_were_kept(
     tmp_path: Path, listen: Listen, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(settling, "SETTLED_S", 1e9)  # it never rests: a row comes all the time
-    monkeypatch.setattr(settling, "PATIENCE_S", 1e9)
+    monkeypatch.setattr(file_stamps, "SETTLED_S", 1e9)  # it never rests: a row comes all the time
+    monkeypatch.setattr(file_stamps, "PATIENCE_S", 1e9)
     failed = line(1, 0, 0.0, True)
     run = write_run(tmp_path, [line(0, 0), failed], examples=3, per_example=1)
     seen = listen(tmp_path)

@@ -14,9 +14,9 @@ from textual.screen import Screen
 
 from tui_eval.fold.feed import Feed
 from tui_eval.fold.run_state import RunState
+from tui_eval.tui.run_session import RunSession
 from tui_eval.tui.screen_app import ScreenApp
 from tui_eval.tui.screens.compare import CompareRuns
-from tui_eval.tui.watched import Watched
 from tui_eval.tui.widgets.line_view import LineView
 
 OUTCOMES = ("fixed", "broken", "both-wrong", "both-right")
@@ -69,6 +69,6 @@ def runs_screen(paths: list[Path], only: str = "") -> CompareRuns:
 
 def watched(*, ended: bool = True) -> tuple[Feed, RunState]:
     events = all_events() if ended else running_events()
-    run = Watched(ScriptedFeed(events, saved_rows(), live=not ended))
+    run = RunSession(ScriptedFeed(events, saved_rows(), live=not ended))
     run.fold(math.inf, lambda event: None)
     return run.feed, run.state

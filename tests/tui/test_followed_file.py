@@ -15,7 +15,7 @@ from staging import Stage, staged_app
 
 from tui_eval.fold.run_state import RunState
 from tui_eval.fold.transcript import Rollout
-from tui_eval.runs import saved_feed, settling
+from tui_eval.runs import file_stamps, saved_feed
 from tui_eval.runs.opening import find_run, results_files
 from tui_eval.tui.screens.compare_rollouts import CompareRollouts
 from tui_eval.tui.transcript.reader import Reader
@@ -24,7 +24,7 @@ from tui_eval.tui.transcript.reader import Reader
 @pytest.fixture(autouse=True)
 def hasty(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(saved_feed, "LOOKS_EVERY_S", 0.01)
-    monkeypatch.setattr(settling, "SETTLED_S", 0.0)
+    monkeypatch.setattr(file_stamps, "SETTLED_S", 0.0)
 
 
 def write(path: Path, rewards: list[float], words: str = "answer") -> None:

@@ -9,7 +9,7 @@ from home_staging import at_home
 from scripted_home import UNREACHABLE, FormBackend, found_run, running_run, several_runs
 from scripted_run import NOW
 
-from tui_eval.tui.home.near import EndpointInfo, NearEndpoints
+from tui_eval.tui.home.backend import EndpointInfo, EndpointInfos
 from tui_eval.tui.screens import looking
 from tui_eval.tui.widgets import run_list
 
@@ -194,7 +194,7 @@ async def test_endpoints_that_change_are_shown_and_asked(monkeypatch: pytest.Mon
     monkeypatch.setattr(looking, "LOOKS_EVERY_S", 0.05)
     async with at_home() as stage:
         new = EndpointInfo("brand-new", "m", "http://127.0.0.1:7/v1")
-        stage.desk.served = NearEndpoints([new], [])
+        stage.desk.served = EndpointInfos([new], [])
         await stage.until(lambda: "brand-new" in stage.text(stage.home.endpoints))
         assert "gpt-4.1-mini" not in stage.text(stage.home.endpoints)
         await stage.until(lambda: "✓ reachable" in stage.text(stage.home.endpoints))

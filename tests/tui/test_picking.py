@@ -9,7 +9,7 @@ import pytest
 from form_staging import staged
 from scripted_form import ENVIRONMENTS, MONDAY, ScriptedDesk, draft_of, form_app, ready
 
-from tui_eval.tui.form.desk import Offer
+from tui_eval.tui.form.backend import Offer
 
 OFFERS = [Offer("demo2", "the newest demo"), Offer("x/demo"), Offer("demo", "another")]
 

@@ -54,7 +54,7 @@ print(json.dumps(sorted(sys.modules)))
 FIRST_FRAME = """
 import asyncio, json, sys
 from tui_eval.tui.app import TuiEvalApp
-from tui_eval.tui.watched import NullFeed
+from tui_eval.tui.run_session import NullFeed
 
 class First(TuiEvalApp):
     def _start(self):
@@ -90,7 +90,7 @@ def test_what_no_first_frame_shows_is_loaded_after_it(program: Program) -> None:
     later = {"msgspec", "numpy", "pygments.lexers.python", "tui_eval.events"}
     later |= {"tui_eval.fold.summary", "tui_eval.fold.filter_nodes"}
     later |= {"tomllib", "tui_eval.config.toml_files"}
-    later |= {f"tui_eval.tui.transcript.{name}" for name in ("syntax", "told_error")}
+    later |= {f"tui_eval.tui.transcript.{name}" for name in ("syntax", "error_text")}
     later |= {f"tui_eval.tui.screens.{name}" for name in ("menu", "palette", "copy_menu")}
     assert not later & modules
 
@@ -129,7 +129,7 @@ def test_watching_a_run_imports_no_client_and_no_environment(
 
 FILL_IN_A_FORM = """
 import asyncio, json, sys, time
-from tui_eval.cli.desk import EngineDesk
+from tui_eval.cli.form_backend import EngineFormBackend
 from tui_eval.cli.lazy_feed import LazyFeed
 from tui_eval.config.draft import Draft
 from tui_eval.tui.app import TuiEvalApp
@@ -139,7 +139,7 @@ async def main():
     draft = Draft()
     draft.form.put("env_id", "observed")
     draft.form.put("model", "demo")
-    form = ConfigureScreen(EngineDesk(), draft, time.time)
+    form = ConfigureScreen(EngineFormBackend(), draft, time.time)
     app = TuiEvalApp(LazyFeed(), form=form)
     async with app.run_test() as pilot:
         while form.plan is None:

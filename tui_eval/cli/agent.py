@@ -82,7 +82,7 @@ def command(**typed: Any) -> int:
     open it again.
     """
     from tui_eval.cli.agent_request import make_request, missing, name_newest
-    from tui_eval.cli.report import complain
+    from tui_eval.cli.report import warn
     from tui_eval.config.options import TYPED_KEY_VAR
     from tui_eval.errors import RefusedError
 
@@ -93,7 +93,7 @@ def command(**typed: Any) -> int:
     if faults := missing(typed):
         return _refuse(faults, typed)
     if which and not typed["quiet"]:
-        complain(which)
+        warn(which)
     if typed["api_key"]:
         os.environ[TYPED_KEY_VAR] = typed["api_key"]  # the engine inherits it
     if typed["debug"]:
@@ -102,18 +102,18 @@ def command(**typed: Any) -> int:
     report = _Report(request["scores_path"], typed)
     code = _run(request, report, typed)
     if report.problem:
-        complain(f"error: {report.problem}")
+        warn(f"error: {report.problem}")
         return code or 1
     return code
 
 
 def _refuse(faults: list[Fault], typed: Mapping[str, Any]) -> int:
-    from tui_eval.cli.report import show_faults, show_json
+    from tui_eval.cli.report import print_faults, print_json
     from tui_eval.runs.summary_json import refused_object
 
     if typed["json"]:
-        show_json(refused_object(faults))
-    return show_faults(faults)
+        print_json(refused_object(faults))
+    return print_faults(faults)
 
 
 def _run(request: dict[str, Any], report: _Report, typed: Mapping[str, Any]) -> int:
@@ -183,11 +183,11 @@ class _Report:
 
     def __call__(self, run: RunDir) -> None:
         from tui_eval.cli.agent_results import score_lines
-        from tui_eval.cli.report import print_stderr, show
+        from tui_eval.cli.report import print_stderr, print_stdout
         from tui_eval.runs.file_writing import new_file
         from tui_eval.runs.lock import holder
 
-        say = print_stderr if self._as_json else show
+        say = print_stderr if self._as_json else print_stdout
         if holder(run.lock) is not None:
             if self._output:
                 again = f"tui-eval agent --resume {shlex.quote(str(run.path))}"
@@ -197,7 +197,7 @@ class _Report:
         if results is None:
             return
         if not self._as_json:
-            show(score_lines(results))
+            print_stdout(score_lines(results))
         if not self._output:
             return
         try:

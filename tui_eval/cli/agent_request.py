@@ -9,7 +9,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from tui_eval.cli.going_on import AGENT, is_of_agent, newest_here
+from tui_eval.cli.resume_command import AGENT, is_of_agent, newest_here
 from tui_eval.cli.run import typed_of
 from tui_eval.config.options import NEWEST, TYPED_KEY_VAR, Option
 from tui_eval.config.values import parse_text

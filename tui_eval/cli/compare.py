@@ -55,7 +55,7 @@ def command(
     With --example one RUN will do: two rollouts of the same example are compared.
     """
     from tui_eval.cli.compared_runs import read_runs
-    from tui_eval.cli.report import complain, show, show_faults, show_json
+    from tui_eval.cli.report import print_faults, print_json, print_stdout, warn
     from tui_eval.cli.screen import compare_on_screen, has_terminal
     from tui_eval.cli.transcript_lines import alignment_lines, alignment_object, find_two
     from tui_eval.errors import Fault, RefusedError
@@ -69,12 +69,12 @@ def command(
             two = find_two(paths, example, numbers)
             for story in two:
                 if story.doubt:
-                    complain(f"warning: {story.doubt}")
+                    warn(f"warning: {story.doubt}")
             found = align(*two)
             if as_json:
-                show_json(alignment_object(found))
+                print_json(alignment_object(found))
             else:
-                show(alignment_lines(found))
+                print_stdout(alignment_lines(found))
             return 0
         if len(paths) < 2:
             hint = "Name another one, or an example: --example ID"
@@ -85,10 +85,10 @@ def command(
         runs: list[ToldRun] = read_runs(paths)
     except RefusedError as error:
         if as_json:
-            show_json(refused_object(error.faults))
-        return show_faults(error.faults)
+            print_json(refused_object(error.faults))
+        return print_faults(error.faults)
     if as_json:
-        show_json(comparison_object(runs, only))
+        print_json(comparison_object(runs, only))
     else:
-        show(comparison_lines(runs, only, most))
+        print_stdout(comparison_lines(runs, only, most))
     return 0

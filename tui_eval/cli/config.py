@@ -29,28 +29,28 @@ def explain(environment: str, **raw: Any) -> int:
     evaluation is printed whole, of each other one what differs from it. Values that may be secret
     are not printed.
     """
-    from tui_eval.cli.report import show_faults
+    from tui_eval.cli.report import print_faults
 
     typed = typed_of(raw)
     if faults := not_text({"ENV_OR_CONFIG": environment, **typed}):
-        return show_faults(faults)
+        return print_faults(faults)
     return _explain(environment, typed)
 
 
 def _explain(environment: str, typed: Mapping[str, Any]) -> int:
-    from tui_eval.cli.report import complain, show, show_faults
+    from tui_eval.cli.report import print_faults, print_stdout, warn
     from tui_eval.config.env_file import load_env_file
     from tui_eval.config.expansion import expand
     from tui_eval.config.explaining import explanation
     from tui_eval.config.plan import Request
 
     for notice in load_env_file():
-        complain(str(notice))
+        warn(str(notice))
     found: Expansion = expand(Request(env_id=environment, raw=dict(typed)))
-    show(explanation(found.evaluations))
+    print_stdout(explanation(found.evaluations))
     for notice in found.notices:
-        complain(str(notice))
-    return show_faults(found.faults) if found.faults else 0
+        warn(str(notice))
+    return print_faults(found.faults) if found.faults else 0
 
 
 @command.command("keys")
@@ -60,12 +60,12 @@ def keys() -> int:
     The settings are ~/.config/tui-eval/config.toml, or the file that TUI_EVAL_CONFIG names. What is
     wrong with it is told.
     """
-    from tui_eval.cli.report import show, show_faults
+    from tui_eval.cli.report import print_faults, print_stdout
     from tui_eval.tui.preferences import Preferences
 
     preferences = Preferences.read()
-    show(key_lines(preferences))
-    return show_faults(preferences.faults) if preferences.faults else 0
+    print_stdout(key_lines(preferences))
+    return print_faults(preferences.faults) if preferences.faults else 0
 
 
 def key_lines(preferences: Preferences) -> Iterator[str]:

@@ -10,21 +10,21 @@ from pathlib import Path
 from typing import Any
 
 from tui_eval.cli.error_lines import ErrorLines
-from tui_eval.cli.interrupting import ending_signals, interrupt_on_signals
 from tui_eval.cli.log_tail import RunLogs
 from tui_eval.cli.pushing import code_with_pushes, push_as_asked
 from tui_eval.cli.report import (
-    complain,
     ending_lines,
     gives_way,
     opening_lines,
+    print_faults,
+    print_json,
     print_stderr,
+    print_stdout,
     progress_line,
-    show,
-    show_faults,
-    show_json,
+    warn,
 )
-from tui_eval.cli.suite_telling import QUIET_AT_MOST_S, STEPS, SuiteTelling
+from tui_eval.cli.signals import ending_signals, interrupt_on_signals
+from tui_eval.cli.suite_console import QUIET_AT_MOST_S, STEPS, SuiteConsole
 from tui_eval.cli.summary_lines import result_lines
 from tui_eval.cli.waiting_lines import WaitingLines
 from tui_eval.engine.transport.live_feed import LiveFeed
@@ -84,7 +84,7 @@ def _warn_of_settings() -> None:
         from tui_eval.tui.preferences import Preferences
 
         if warning := Preferences.read().warning:
-            complain(f"warning: {warning}")
+            warn(f"warning: {warning}")
 
 
 class Console:
@@ -99,10 +99,10 @@ class Console:
         self, request: Mapping[str, Any], *, as_json: bool = False, quiet: bool = False
     ) -> None:
         self.state = RunState()
-        self.suite = SuiteTelling(as_json=as_json)
+        self.suite = SuiteConsole(as_json=as_json)
         self._feed = LiveFeed(request)
         self._as_json = as_json
-        self._say = _keep_quiet if quiet else print_stderr if as_json else show
+        self._say = _keep_quiet if quiet else print_stderr if as_json else print_stdout
         self._env_id = request.get("env_id")
         self._logs = RunLogs(verbose=bool((request.get("raw") or {}).get("verbose")))
         self._step = 0
@@ -155,7 +155,7 @@ class Console:
         if self._signals > 1:
             engine.kill()
         else:
-            complain("Stopping; finished rollouts are kept.")
+            warn("Stopping; finished rollouts are kept.")
             engine.stop()
             asyncio.get_running_loop().run_in_executor(None, engine.wait)
 
@@ -163,7 +163,7 @@ class Console:
         if isinstance(event, RunStarted):
             self._say([*opening_lines(self.state), ""])
         elif isinstance(event, Noticed):
-            complain(f"{event.level}: {event.text}")
+            warn(f"{event.level}: {event.text}")
         elif isinstance(event, RolloutFinished) and event.error is not None:
             self._errors.tell(
                 event.error,
@@ -198,29 +198,29 @@ class Console:
         if state.refused:
             faults = [Fault(*fault) for fault in state.refused]
             if self._as_json:
-                show_json(refused_object(faults))
-            return show_faults(faults)
+                print_json(refused_object(faults))
+            return print_faults(faults)
         assert end is not None, "main ends with the run"
         code = code_with_pushes(end.exit_code, [beside["hub"]] if "hub" in beside else [])
         if end.status == "failed":
-            complain(f"error: {end.text}")
+            warn(f"error: {end.text}")
         if self._as_json and state.run is None:
-            show_json(unstarted_object(end.status, end.exit_code, end.text))
+            print_json(unstarted_object(end.status, end.exit_code, end.text))
         elif self._as_json:
-            show_json({**summary_object(state), **beside, "exit_code": code})
+            print_json({**summary_object(state), **beside, "exit_code": code})
             print_stderr(ending_lines(state) if end.status != "finished" else ())
         elif state.run is not None:
-            show([*result_lines(state, abbreviated=abbreviated), *ending_lines(state)])
+            print_stdout([*result_lines(state, abbreviated=abbreviated), *ending_lines(state)])
         elif end.status == "interrupted":
-            complain(UNSTARTED)
+            warn(UNSTARTED)
         return code
 
     def sum_up_nothing(self) -> int:
         """Says that a signal ended the run before it began; returns the exit code."""
         if self._as_json:
-            show_json(unstarted_object("interrupted", 130, "stopped before the run began"))
+            print_json(unstarted_object("interrupted", 130, "stopped before the run began"))
         else:
-            complain(UNSTARTED)
+            warn(UNSTARTED)
         return 130
 
 

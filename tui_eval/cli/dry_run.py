@@ -8,7 +8,7 @@ import sys
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from tui_eval.cli.report import complain, show, show_faults, show_json
+from tui_eval.cli.report import print_faults, print_json, print_stdout, warn
 from tui_eval.errors import Fault, Notice
 from tui_eval.runs.summary_json import unstarted_object
 from tui_eval.tui.look.figures import money_text
@@ -29,18 +29,18 @@ def show_dry_run(request: Mapping[str, Any]) -> int:
         return 130
     except ValueError:
         text = f"the engine ended with {engine.returncode} before it told the plan"
-        complain(f"error: {text}")
+        warn(f"error: {text}")
         if as_json:
-            show_json(unstarted_object("failed", 1, text))
+            print_json(unstarted_object("failed", 1, text))
         return 1
     faults = found.get("faults")
     if as_json:
-        show_json(found)
+        print_json(found)
     elif not faults:
-        show(suite_lines(found) if "evaluations" in found else plan_lines(found))
+        print_stdout(suite_lines(found) if "evaluations" in found else plan_lines(found))
     for notice in found.get("notices") or []:
-        complain(str(Notice(**notice)))
-    return show_faults(Fault(**fault) for fault in faults) if faults else 0
+        warn(str(Notice(**notice)))
+    return print_faults(Fault(**fault) for fault in faults) if faults else 0
 
 
 def plan_lines(found: Mapping[str, Any]) -> Iterator[str]:

@@ -27,8 +27,8 @@ def command(env_id: str, env_args: str | None, folder: Path, as_json: bool) -> i
     pyproject.toml for dependencies; then it is loaded once, in a process of its own. Ends with 2
     where something lacks.
     """
-    from tui_eval.cli.having import Checked, check_needs
-    from tui_eval.cli.report import show, show_faults, show_json
+    from tui_eval.cli.report import print_faults, print_json, print_stdout
+    from tui_eval.cli.requirements import Checked, check_needs
     from tui_eval.config.env_file import load_env_file
     from tui_eval.environments.finding import find_environment
     from tui_eval.environments.needs import needs_of
@@ -40,8 +40,8 @@ def command(env_id: str, env_args: str | None, folder: Path, as_json: bool) -> i
         found = find_environment(env_id, folder)
     except RefusedError as error:
         if as_json:
-            show_json(refused_object(error.faults))
-        return show_faults(error.faults)
+            print_json(refused_object(error.faults))
+        return print_faults(error.faults)
     checked = check_needs(needs_of(found, folder), found)
     lacking = [one.fault for one in checked if one.fault is not None]
     if not any(one.kind in ("package", "dependency") and one.fault for one in checked):
@@ -52,13 +52,13 @@ def command(env_id: str, env_args: str | None, folder: Path, as_json: bool) -> i
     if as_json:
         needs = [one.object() for one in checked]
         told = refused_object(lacking)["faults"]
-        show_json({"version": 1, "env_id": env_id, "ok": not lacking, "needs": needs,
+        print_json({"version": 1, "env_id": env_id, "ok": not lacking, "needs": needs,
                    "faults": told})  # fmt: skip
         return 2 if lacking else 0
     if lacking:
-        return show_faults(dict.fromkeys(lacking))
+        return print_faults(dict.fromkeys(lacking))
     needed = [f"{one.kind} {one.name}" for one in checked if one.kind != "loading"]
-    show([f"{env_id} has what it needs: {', '.join([*needed, 'it loads'])}"])
+    print_stdout([f"{env_id} has what it needs: {', '.join([*needed, 'it loads'])}"])
     return 0
 
 

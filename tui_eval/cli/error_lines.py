@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Callable
 
-from tui_eval.cli.report import complain
+from tui_eval.cli.report import warn
 from tui_eval.fold.error_place import place_of
 from tui_eval.fold.transcript import Rollout
 from tui_eval.printable import one_line
@@ -36,6 +36,6 @@ class ErrorLines:
         rollout = read()
         text = one_line((rollout.error if rollout else None) or kind, WIDTH)
         place = place_of((rollout.traceback if rollout else None) or "", env_id)
-        complain(f"error: {whose}: {text}" + (f" ({place})" if place else ""))
+        warn(f"error: {whose}: {text}" + (f" ({place})" if place else ""))
         if self._told[kind] == OF_A_KIND:
-            complain(f"error: further {kind} are counted and not printed")
+            warn(f"error: further {kind} are counted and not printed")

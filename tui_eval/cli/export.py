@@ -44,7 +44,7 @@ def command(
     everything.
     """
     from tui_eval.cli.chosen_rows import choose
-    from tui_eval.cli.report import show_faults
+    from tui_eval.cli.report import print_faults
     from tui_eval.errors import Fault, RefusedError
     from tui_eval.runs.export.source import ExportSource
     from tui_eval.runs.export.writing import format_of
@@ -58,14 +58,14 @@ def command(
         source = ExportSource(chosen.run, chosen.state, chosen.notes, chosen.rows, where)
         _write(source, kind, output, overwrite)
     except RefusedError as error:
-        show_faults(error.faults)
+        print_faults(error.faults)
         return error.exit_code
     return 0
 
 
 def _write(source: ExportSource, kind: str, output: Path | None, overwrite: bool) -> None:
     from tui_eval.cli.output import is_gone
-    from tui_eval.cli.report import show
+    from tui_eval.cli.report import print_stdout
     from tui_eval.runs.export.writing import default_path, write_export, write_to_stdout
     from tui_eval.tui.look.figures import plural
 
@@ -79,17 +79,17 @@ def _write(source: ExportSource, kind: str, output: Path | None, overwrite: bool
             text = f"\r{progress.written:,} of {progress.total:,}"
             print(text, end="", file=sys.stderr, flush=True)
     _tell_doubts(source)
-    show([f"{plural(len(source.finished), 'rollout')} written to {path}"])
+    print_stdout([f"{plural(len(source.finished), 'rollout')} written to {path}"])
 
 
 def _tell_doubts(source: ExportSource) -> None:
     """Says which lines were not written as they are, unless that was said before."""
-    from tui_eval.cli.report import LINES_TOLD, complain
+    from tui_eval.cli.report import LINES_TOLD, warn
     from tui_eval.tui.look.figures import plural
 
     known = {text for _, text in source.state.notices}
     told = [text for text in source.doubts.values() if text not in known]
     for text in told[:LINES_TOLD]:
-        complain(f"warning: {text}")
+        warn(f"warning: {text}")
     if more := len(told[LINES_TOLD:]):
-        complain(f"warning: {plural(more, 'more line')} like that")
+        warn(f"warning: {plural(more, 'more line')} like that")

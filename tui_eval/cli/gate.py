@@ -64,7 +64,7 @@ def command(
     """
     from tui_eval.cli.gate_junit import write_junit
     from tui_eval.cli.gate_lines import GateReport
-    from tui_eval.cli.report import show, show_faults, show_json
+    from tui_eval.cli.report import print_faults, print_json, print_stdout
     from tui_eval.errors import RefusedError
     from tui_eval.fold.gated_figures import gated_figures, margin_faults
     from tui_eval.runs.summary_json import refused_object
@@ -83,13 +83,13 @@ def command(
             write_junit(report, junit)
     except RefusedError as error:
         if as_json:
-            show_json(refused_object(error.faults) | {"exit_code": error.exit_code})
-        show_faults(error.faults)
+            print_json(refused_object(error.faults) | {"exit_code": error.exit_code})
+        print_faults(error.faults)
         return error.exit_code
     if as_json:
-        show_json(report.object())
+        print_json(report.object())
     else:
-        show(report.lines())
+        print_stdout(report.lines())
     return report.exit_code
 
 

@@ -15,15 +15,15 @@ def command(paths: tuple[Path, ...]) -> int:
     Runs are looked for under ./outputs, under ./environments/*/outputs, among unsaved ones, and
     under every PATH. `tui-eval` alone on a terminal does the same.
     """
-    from tui_eval.cli.report import show_faults
+    from tui_eval.cli.report import print_faults
     from tui_eval.cli.screen import has_terminal, home_on_screen
     from tui_eval.errors import Fault
 
     missing = [path for path in paths if not path.exists()]
     if missing:
         what = "there is no such file or directory"
-        return show_faults([Fault(str(path), what) for path in missing])
+        return print_faults([Fault(str(path), what) for path in missing])
     if not has_terminal():
         hint = "Without one, `tui-eval open` prints the newest run, and `tui-eval --help` helps"
-        return show_faults([Fault("tui-eval home", "there is no terminal to draw on", hint)])
+        return print_faults([Fault("tui-eval home", "there is no terminal to draw on", hint)])
     return home_on_screen(paths)

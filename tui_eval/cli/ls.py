@@ -24,7 +24,7 @@ def command(path: Path | None, where: str, sort: str, most: int | None, as_json:
     well.
     """
     from tui_eval.cli.chosen_rows import choose
-    from tui_eval.cli.report import print_stderr, show, show_faults, show_json
+    from tui_eval.cli.report import print_faults, print_json, print_stderr, print_stdout
     from tui_eval.cli.row_lines import row_lines
     from tui_eval.errors import RefusedError
     from tui_eval.fold.row_object import row_object
@@ -35,15 +35,15 @@ def command(path: Path | None, where: str, sort: str, most: int | None, as_json:
         chosen = choose(path, where, sort)
     except RefusedError as error:
         if as_json:
-            show_json(refused_object(error.faults))
-        return show_faults(error.faults)
+            print_json(refused_object(error.faults))
+        return print_faults(error.faults)
     state, notes = chosen.state, chosen.notes
     rows = chosen.rows[:most]
     if as_json:
         for row in rows:
-            show_json(row_object(state, row, notes))
+            print_json(row_object(state, row, notes))
         return 0
-    show(row_lines(state, rows, notes) if rows else [])
+    print_stdout(row_lines(state, rows, notes) if rows else [])
     shown = f"{len(rows):,} of " if len(rows) < len(chosen.rows) else ""
     of = f" of {state.expected:,}" if where else ""
     print_stderr([f"{shown}{plural(len(chosen.rows), 'rollout')}{of}"])

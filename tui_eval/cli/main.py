@@ -11,7 +11,7 @@ from typing import Any
 import click
 
 from tui_eval import __version__
-from tui_eval.cli.interrupting import was_interrupted
+from tui_eval.cli.signals import was_interrupted
 
 COMMANDS = {
     "home": "tui_eval.cli.home",
@@ -142,11 +142,11 @@ def cli(args: list[str] | None = None) -> int:
         code: Any = _commands.main(args, prog_name="tui-eval", standalone_mode=False)
     except click.ClickException as error:
         if _wants_json(args):
-            from tui_eval.cli.report import show_json
+            from tui_eval.cli.report import print_json
             from tui_eval.errors import Fault
             from tui_eval.runs.summary_json import refused_object
 
-            show_json(refused_object([Fault("command line", error.format_message())]))
+            print_json(refused_object([Fault("command line", error.format_message())]))
         error.show()
         return error.exit_code
     except Exception as error:
@@ -155,16 +155,16 @@ def cli(args: list[str] | None = None) -> int:
             if not (isinstance(error, OSError) and error.filename):
                 raise
             told = ("failed", 1, f"{error.filename}: {error.strerror}")
-            from tui_eval.cli.report import complain
+            from tui_eval.cli.report import warn
 
-            complain(f"error: {told[2]}")
+            warn(f"error: {told[2]}")
         else:
             _say_nothing_of_what_is_half_made()
         if _wants_json(args):
-            from tui_eval.cli.report import show_json
+            from tui_eval.cli.report import print_json
             from tui_eval.runs.summary_json import unstarted_object
 
-            show_json(unstarted_object(*told))
+            print_json(unstarted_object(*told))
         return told[1]
     return code if isinstance(code, int) else 0
 

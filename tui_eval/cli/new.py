@@ -14,7 +14,7 @@ def command(target: str | None) -> int:
 
     ENV_OR_CONFIG is an environment to begin with, or a .toml file of evaluations to edit.
     """
-    from tui_eval.cli.report import show_faults
+    from tui_eval.cli.report import print_faults
     from tui_eval.cli.run import not_text
     from tui_eval.cli.screen import configure_on_screen, has_terminal
     from tui_eval.config.draft import Draft
@@ -22,14 +22,14 @@ def command(target: str | None) -> int:
     from tui_eval.errors import Fault
 
     if faults := not_text({"ENV_OR_CONFIG": target}):
-        return show_faults(faults)
+        return print_faults(faults)
     if not has_terminal():
         hint = "Without one, write a TOML file or use flags: tui-eval run --help"
-        return show_faults([Fault("tui-eval new", "there is no terminal to draw on", hint)])
+        return print_faults([Fault("tui-eval new", "there is no terminal to draw on", hint)])
     try:
         draft = Draft.load(Path(str(target))) if is_eval_file(target) else Draft()
     except ValueError as error:
-        return show_faults([Fault("ENV_OR_CONFIG", str(error))])
+        return print_faults([Fault("ENV_OR_CONFIG", str(error))])
     if target and draft.path is None:
         draft.form.put("env_id", target)
     return configure_on_screen(draft)

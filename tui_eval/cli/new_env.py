@@ -27,16 +27,16 @@ def command(name: str, kind: str, folder: Path) -> int:
     """
     import shlex
 
-    from tui_eval.cli.report import show, show_faults
+    from tui_eval.cli.report import print_faults, print_stdout
     from tui_eval.cli.starting_environment import write_environment
     from tui_eval.errors import RefusedError
 
     try:
         made = write_environment(name, kind, folder)
     except RefusedError as error:
-        return show_faults(error.faults)
+        return print_faults(error.faults)
     where = "" if folder == USUAL else f" --env-dir-path {shlex.quote(str(folder))}"
-    show(
+    print_stdout(
         [
             f"Wrote {made.folder}: {', '.join(made.files)}",
             f"Run it:    tui-eval {made.name} -m demo{where}",

@@ -27,7 +27,7 @@ def command(
 
     `tui-eval ls RUN --where 'tag:odd or note:word'` finds it again.
     """
-    from tui_eval.cli.report import read_run, show, show_faults
+    from tui_eval.cli.report import print_faults, print_stdout, read_run
     from tui_eval.cli.row_lines import row_lines
     from tui_eval.errors import Fault, RefusedError
     from tui_eval.fold.columns import Note, note_key
@@ -46,7 +46,7 @@ def command(
         kept = tuple(dict.fromkeys(tag for tag in (*before.tags, *tags) if tag not in gone))
         write_note(run, example, number, Note(before.text if text is None else text, kept))
     except RefusedError as error:
-        show_faults(error.faults)
+        print_faults(error.faults)
         return error.exit_code
-    show(row_lines(state, rows, read_notes(run)))
+    print_stdout(row_lines(state, rows, read_notes(run)))
     return 0

@@ -25,7 +25,7 @@ def command(path: Path | None) -> int:
     .toml file, which are shown as they are saved where no engine works on them. Without a terminal
     the summary is printed.
     """
-    from tui_eval.cli.report import report_run, show_faults
+    from tui_eval.cli.report import print_faults, report_run
     from tui_eval.cli.screen import has_terminal, open_on_screen
     from tui_eval.errors import Fault, RefusedError
     from tui_eval.runs.layout import RunDir
@@ -37,10 +37,10 @@ def command(path: Path | None) -> int:
     try:
         run = newest_run() if path is None else named_run(path)
     except RefusedError as error:
-        return show_faults(error.faults)
+        return print_faults(error.faults)
     if run is None:
         hint = "Make one: tui-eval demo"
-        return show_faults(
+        return print_faults(
             [Fault("open", "there is no run under ./outputs, nor an unsaved one", hint)]
         )
     if has_terminal():
@@ -51,7 +51,7 @@ def command(path: Path | None) -> int:
 
 def _open_suite(file: Path) -> int:
     """Joins the engine that works on the evaluations of a file; without one shows their runs."""
-    from tui_eval.cli.report import show_faults
+    from tui_eval.cli.report import print_faults
     from tui_eval.cli.screen import has_terminal, open_suite_on_screen
     from tui_eval.engine.suites.suite_lock import at_work_on
     from tui_eval.errors import Fault
@@ -62,9 +62,9 @@ def _open_suite(file: Path) -> int:
     suite = asyncio.run(_look(held.socket)) if held is not None else None
     if held is None or suite is None or suite.started is None:
         if not file.exists():
-            return show_faults([Fault(str(file), "there is no such file")])
+            return print_faults([Fault(str(file), "there is no such file")])
         return _look_again(file)
-    from tui_eval.cli.suite_telling import show_at_work
+    from tui_eval.cli.suite_console import show_at_work
 
     show_at_work(suite, held.pid)
     return 0
@@ -72,7 +72,7 @@ def _open_suite(file: Path) -> int:
 
 def _look_again(file: Path) -> int:
     """Shows the saved runs of the evaluations of a file."""
-    from tui_eval.cli.report import show_faults
+    from tui_eval.cli.report import print_faults
     from tui_eval.cli.screen import has_terminal, look_at_suite_on_screen
     from tui_eval.errors import Fault, RefusedError
 
@@ -84,14 +84,14 @@ def _look_again(file: Path) -> int:
         try:
             evaluations = find_saved(file)
         except RefusedError as error:
-            return show_faults(error.faults)
+            return print_faults(error.faults)
         if any(one.run is not None for one in evaluations):
             return look_at_suite_on_screen(file, evaluations)
         what = f"{what}, and none of their runs is here with the settings of the file"
         show = "Name the directory of a run"
     on = shlex.join(["tui-eval", "run", str(file), "--resume"])
     hint = f"{show}. Or go on: {on} (errored rollouts run again)"
-    return show_faults([Fault(str(file), what, hint)])
+    return print_faults([Fault(str(file), what, hint)])
 
 
 async def _look(socket: str) -> SuiteState:

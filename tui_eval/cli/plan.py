@@ -57,7 +57,7 @@ def command(
     """
     from tui_eval.cli.compared_runs import read_runs
     from tui_eval.cli.pilot_lines import plan_lines, plan_object
-    from tui_eval.cli.report import complain, show, show_faults, show_json
+    from tui_eval.cli.report import print_faults, print_json, print_stdout, warn
     from tui_eval.errors import RefusedError
     from tui_eval.exit_codes import VERDICTS, ExitCode
     from tui_eval.fold.pilot import NothingMeasuredError, plan_faults, plan_for
@@ -72,16 +72,16 @@ def command(
         plan = plan_for([one.side for one in runs], metric, detect, correlation)
     except RefusedError as error:
         if as_json:
-            show_json(refused_object(error.faults))
-        return show_faults(error.faults)
+            print_json(refused_object(error.faults))
+        return print_faults(error.faults)
     except NothingMeasuredError as error:
         word = VERDICTS[ExitCode.NOTHING_MEASURED]
         if as_json:
-            show_json(unstarted_object(word, ExitCode.NOTHING_MEASURED, str(error)))
-        complain(f"{word}: {error}")
+            print_json(unstarted_object(word, ExitCode.NOTHING_MEASURED, str(error)))
+        warn(f"{word}: {error}")
         return ExitCode.NOTHING_MEASURED
     if as_json:
-        show_json(plan_object(runs, plan))
+        print_json(plan_object(runs, plan))
     else:
-        show(plan_lines(runs, plan))
+        print_stdout(plan_lines(runs, plan))
     return 0

@@ -31,7 +31,7 @@ def command(path: Path, name: str | None, private: bool) -> int:
     RUN is the directory that holds its results.jsonl. Log in before with `hf auth login`, or set
     HF_TOKEN.
     """
-    from tui_eval.cli.report import complain, show, show_faults
+    from tui_eval.cli.report import print_faults, print_stdout, warn
     from tui_eval.errors import RefusedError
     from tui_eval.runs.hub_push import push_run, retry
     from tui_eval.runs.opening import find_run
@@ -41,13 +41,13 @@ def command(path: Path, name: str | None, private: bool) -> int:
         run = find_run(path)
         name = name or read_asked(run).get("hf_hub_dataset_name")
     except RefusedError as error:
-        return show_faults(error.faults)
+        return print_faults(error.faults)
     os.environ |= QUIET
     try:
         pushed, rows = push_run(run, name, private=private)
     except RefusedError as error:
-        show_faults(error.faults)
-        complain(f"The rollouts are in {run.path}. Try again: {retry(run, name)}")
+        print_faults(error.faults)
+        warn(f"The rollouts are in {run.path}. Try again: {retry(run, name)}")
         return 1
-    show([f"Pushed {rows:,} rollouts to the dataset {pushed}"])
+    print_stdout([f"Pushed {rows:,} rollouts to the dataset {pushed}"])
     return 0

@@ -8,7 +8,7 @@ from collections import Counter
 from collections.abc import Iterable, Mapping
 from typing import Any
 
-from tui_eval.cli.report import complain, print_stderr
+from tui_eval.cli.report import print_stderr, warn
 from tui_eval.exit_codes import ExitCode, worst_run
 from tui_eval.runs.hub_push import dataset_name, retry
 from tui_eval.runs.layout import RunDir
@@ -61,7 +61,7 @@ def _push(run: RunDir, status: str, name: str) -> dict[str, Any]:
     path = run.path
     if status != "finished":
         text = f"The run is not finished, so it is not pushed. To push it: {retry(run, name)}"
-        complain(text)
+        warn(text)
         return {"pushed": False, "text": text}
     print_stderr(["Pushing to the Hugging Face hub"])
     command = [sys.executable, "-m", "tui_eval", "push", str(path)]

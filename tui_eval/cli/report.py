@@ -8,7 +8,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import Any, TextIO
 
-from tui_eval.cli.going_on import go_on_lines
+from tui_eval.cli.resume_command import go_on_lines
 from tui_eval.cli.summary_lines import result_lines
 from tui_eval.errors import Fault
 from tui_eval.events import OUT_OF_BUDGET, STOPPED_EARLY, RunFinished
@@ -24,7 +24,7 @@ BAR_WIDTH = 20
 LINES_TOLD = 5
 
 
-def show(lines: Iterable[str]) -> None:
+def print_stdout(lines: Iterable[str]) -> None:
     """Prints lines on stdout."""
     _print(sys.stdout, lines)
 
@@ -34,12 +34,12 @@ def print_stderr(lines: Iterable[str]) -> None:
     _print(sys.stderr, lines)
 
 
-def complain(text: str) -> None:
+def warn(text: str) -> None:
     """Prints a line on stderr."""
     _print(sys.stderr, [text])
 
 
-def show_json(value: Mapping[str, Any]) -> None:
+def print_json(value: Mapping[str, Any]) -> None:
     """Prints one JSON object as one line on stdout."""
     _print(sys.stdout, [json_line(value)])
 
@@ -50,16 +50,16 @@ def _print(stream: TextIO, lines: Iterable[str]) -> None:
     stream.flush()
 
 
-def show_faults(faults: Iterable[Fault]) -> int:
+def print_faults(faults: Iterable[Fault]) -> int:
     """Prints why a request was refused; returns the exit code of a refusal."""
     for fault in faults:
-        complain(f"error: {fault}")
+        warn(f"error: {fault}")
     return 2
 
 
-def show_path(run: RunDir) -> None:
+def print_path(run: RunDir) -> None:
     """Prints where a run is."""
-    show([f"Results saved to: {run.path}"])
+    print_stdout([f"Results saved to: {run.path}"])
 
 
 def opening_lines(state: RunState) -> Iterator[str]:
@@ -145,7 +145,7 @@ def tell_damage(state: RunState) -> None:
     """Says on stderr which lines of a run are no rows, and what contradicts them."""
     tell_unreadable(state)
     for text in state.end.contradictions if state.end is not None else ():
-        complain(f"warning: {text}")
+        warn(f"warning: {text}")
 
 
 def tell_unreadable(state: RunState) -> None:
@@ -153,12 +153,12 @@ def tell_unreadable(state: RunState) -> None:
     against = state.end.contradictions if state.end is not None else []
     told = [text for level, text in state.notices if level == "warning" and text not in against]
     for text in told[:LINES_TOLD]:
-        complain(f"warning: {text}")
+        warn(f"warning: {text}")
     unseen = max(state.unreadable_lines - len(state.unreadable), 0)
     more = len(told[LINES_TOLD:]) + unseen
     if more > 0 and state.run is not None:
         where = f"see the log (4) of tui-eval open {shlex.quote(state.run.path)}"
-        complain(f"warning: {plural(more, 'more line')} like that: {where}")
+        warn(f"warning: {plural(more, 'more line')} like that: {where}")
 
 
 def report_run(
@@ -175,20 +175,22 @@ def report_run(
         how: What `result_lines` takes.
     """
     if seen is not None and not run.path.exists():
-        complain(f"{run.path} is not there any more: somebody moved or removed the run")
-        show([*opening_lines(seen), *result_lines(seen, **how)])
+        warn(f"{run.path} is not there any more: somebody moved or removed the run")
+        print_stdout([*opening_lines(seen), *result_lines(seen, **how)])
         return seen.end.exit_code if seen.end else 1
     state, pid = read or read_run(run)
     tell_damage(state)
     if not state.expected and not state.unreadable_lines:
-        complain(f"warning: {run.results} is empty: nothing was saved to it yet")
+        warn(f"warning: {run.results} is empty: nothing was saved to it yet")
     if pid:
-        show([*opening_lines(state), *result_lines(state, **how), *running_lines(state, pid)])
+        print_stdout(
+            [*opening_lines(state), *result_lines(state, **how), *running_lines(state, pid)]
+        )
         return 0
     if seen is not None:
         state.last_cause = seen.last_cause
     if seen is not None and seen.end is not None and seen.end.status == "failed":
         state.end = seen.end
-        complain(f"error: {seen.end.text}")
-    show([*opening_lines(state), *result_lines(state, **how), *ending_lines(state)])
+        warn(f"error: {seen.end.text}")
+    print_stdout([*opening_lines(state), *result_lines(state, **how), *ending_lines(state)])
     return state.end.exit_code if state.end else 0

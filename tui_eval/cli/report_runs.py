@@ -47,7 +47,7 @@ def command(
     a metric or of pass@k or pass^k, or a count (errored, missing, no_number, used), with a number.
     Exit code 6: a number that it needs does not exist; 7: nothing was measured.
     """
-    from tui_eval.cli.report import report_run, show_faults, show_json
+    from tui_eval.cli.report import print_faults, print_json, report_run
     from tui_eval.cli.verdicts import parse_conditions
     from tui_eval.fold.condition_verdict import judge, name_faults
     from tui_eval.runs.summary_json import refused_object
@@ -58,8 +58,8 @@ def command(
     wrong += [fault for one in found for fault in name_faults(conditions, one.summary)]
     if faults := faults + list(dict.fromkeys(wrong)):
         if as_json:
-            show_json(refused_object(faults))
-        return show_faults(faults)
+            print_json(refused_object(faults))
+        return print_faults(faults)
     verdicts = [judge(conditions, one.summary) for one in found] if conditions else []
     if as_json:
         _show_objects([one.json for one in found], verdicts)
@@ -121,21 +121,21 @@ def _exit_code(verdicts: list[ConditionVerdict]) -> int:
 
 
 def _show_objects(objects: list[dict[str, Any]], verdicts: list[ConditionVerdict]) -> None:
-    from tui_eval.cli.report import show_json
+    from tui_eval.cli.report import print_json
     from tui_eval.cli.verdicts import verdict_object
     from tui_eval.runs.summary_json import several_object
 
     for found, verdict in zip(objects, verdicts, strict=False):
         found["verdict"] = verdict_object(verdict)
     code = _exit_code(verdicts)
-    show_json(several_object(objects, code) if len(objects) > 1 else objects[0])
+    print_json(several_object(objects, code) if len(objects) > 1 else objects[0])
 
 
 def _show_table(summaries: list[Summary]) -> None:
-    from tui_eval.cli.report import complain, show
+    from tui_eval.cli.report import print_stdout, warn
     from tui_eval.cli.table_lines import table_lines, table_width
 
     for one in summaries:
         for text in one.end.contradictions if one.end is not None else ():
-            complain(f"warning: {one.run.path}: {text}")
-    show(table_lines(summaries, width=table_width()))
+            warn(f"warning: {one.run.path}: {text}")
+    print_stdout(table_lines(summaries, width=table_width()))

@@ -115,12 +115,12 @@ def run(environment: str | None, raw: dict[str, Any]) -> int:
     if environment is None and raw.get("resume") == NEWEST and not faults:
         raw, faults = _name_newest(raw)
     if faults:
-        from tui_eval.cli.report import show_faults, show_json
+        from tui_eval.cli.report import print_faults, print_json
         from tui_eval.runs.summary_json import refused_object
 
         if raw.get("json"):
-            show_json(refused_object(faults))
-        return show_faults(faults)
+            print_json(refused_object(faults))
+        return print_faults(faults)
     request = {"env_id": environment, "raw": raw}
     if raw.get("dry_run"):
         from tui_eval.cli.dry_run import show_dry_run
@@ -139,14 +139,14 @@ def run(environment: str | None, raw: dict[str, Any]) -> int:
 
 def _name_newest(raw: dict[str, Any]) -> tuple[dict[str, Any], list[Fault]]:
     """What was typed with the path of the newest incomplete run; what is wrong where none is."""
-    from tui_eval.cli.going_on import is_of_agent, newest_here
-    from tui_eval.cli.report import complain
+    from tui_eval.cli.report import warn
+    from tui_eval.cli.resume_command import is_of_agent, newest_here
 
     one, another = newest_here(lambda env_id: not is_of_agent(env_id))
     if one is None:
         hint = f"Name the environment of a new one{another}"
         return raw, [Fault("--resume", "no incomplete run was begun in this folder", hint)]
-    complain(one.resuming)
+    warn(one.resuming)
     return {**raw, "resume": str(one.run.path)}, []
 
 
@@ -163,9 +163,9 @@ def prints_lines(environment: str | None, raw: Mapping[str, Any]) -> bool:
         is_off = os.environ.get(SCREEN_VAR) == "0"
         return not raw.get("tui") and (is_off or _wants_lines(environment))
     if raw.get("tui"):
-        from tui_eval.cli.report import complain
+        from tui_eval.cli.report import warn
 
-        complain("warning: -u/--tui: there is no terminal, so lines are printed")
+        warn("warning: -u/--tui: there is no terminal, so lines are printed")
     return True
 
 

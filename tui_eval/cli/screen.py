@@ -11,7 +11,7 @@ from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from tui_eval.cli.leaving import (
+from tui_eval.cli.shutdown import (
     detach_suite,
     end_at_once,
     kept,
@@ -90,7 +90,7 @@ def configure_on_screen(draft: Draft) -> int:
 
     A request that an engine refuses comes back to the form, with what is wrong.
     """
-    from tui_eval.cli.desk import EngineDesk
+    from tui_eval.cli.form_backend import EngineFormBackend
     from tui_eval.cli.lazy_feed import LazyFeed
     from tui_eval.errors import Fault
 
@@ -100,7 +100,7 @@ def configure_on_screen(draft: Draft) -> int:
         from tui_eval.tui.screens.configure import ConfigureScreen
 
         feed = LazyFeed()
-        form = ConfigureScreen(EngineDesk(), draft, time.time, refused)
+        form = ConfigureScreen(EngineFormBackend(), draft, time.time, refused)
         app = _app(feed, form=form, begin=functools.partial(setattr, feed, "request"))
         code = _watch(app, told_elsewhere=True)
         if not app.state.refused:
@@ -116,11 +116,11 @@ def home_on_screen(paths: Sequence[Path]) -> int:
     """
     show_starting()
     gc.disable()
-    from tui_eval.cli.home_desk import HomeBackend, comparison_of, form_for
+    from tui_eval.cli.home_backend import LocalHomeBackend, comparison_of, form_for
     from tui_eval.tui.home_app import HomeApp
     from tui_eval.tui.preferences import Preferences
 
-    desk = HomeBackend(paths)
+    desk = LocalHomeBackend(paths)
     return _watch(
         HomeApp(
             desk,
@@ -180,10 +180,10 @@ def open_on_screen(run: RunDir) -> int:
     leave = app.run()
     if app.feed is not feed and (code := leave_app(app, leave)) is not None:
         return code  # errored rollouts ran again
-    from tui_eval.cli.report import complain, report_run
+    from tui_eval.cli.report import report_run, warn
 
     if app.state.run is None and app.state.end is not None:
-        complain(f"error: {app.state.end.text}")
+        warn(f"error: {app.state.end.text}")
     if leave is not None and leave.action == "stop":
         wait_while(lambda: holder(run.lock) is not None)
     report_run(kept(run) if leave and leave.save else run)
@@ -205,9 +205,9 @@ def open_suite_on_screen(file: Path, held: Holder) -> int:
     if app.feed is not feed and (code := leave_app(app, leave)) is not None:
         return code  # it went on from there
     if app.suite is None:
-        from tui_eval.cli.report import complain
+        from tui_eval.cli.report import warn
 
-        complain(f"error: {app.state.end.text if app.state.end else 'the engine has ended'}")
+        warn(f"error: {app.state.end.text if app.state.end else 'the engine has ended'}")
         return 1
     if leave is not None and leave.action == "detach":
         return detach_suite(app.suite, held.pid)

@@ -48,7 +48,7 @@ def command(
     with its options, `demo`, `compare A B`; home without one. Options of serve come before it.
     Every tab is a screen of its own; one that is closed stops its run, unless that was detached.
     """
-    from tui_eval.cli.report import show_faults
+    from tui_eval.cli.report import print_faults
     from tui_eval.errors import Fault
 
     faults: list[Fault] = []
@@ -60,7 +60,7 @@ def command(
     shown = _command_line(words, faults)
     listening = _listen(host, port, faults) if not faults else None
     if listening is None or shown is None:
-        return show_faults(faults)
+        return print_faults(faults)
     with listening:
         return _serve(shown, listening, host, secret, token is None, public_url)
 
@@ -144,26 +144,26 @@ def _serve(
     is_random: bool,
     public_url: str | None,
 ) -> int:
-    from tui_eval.cli.report import complain, show
+    from tui_eval.cli.report import print_stdout, warn
     from tui_eval.cli.web_gate import Gate
     from tui_eval.cli.web_server import WebServer
 
     address, port = listening.getsockname()[:2]
     is_far = not ipaddress.ip_address(address).is_loopback
     if is_far and token is None:
-        complain(f"warning: without a token everybody who reaches {address} can run programs here")
+        warn(f"warning: without a token everybody who reaches {address} can run programs here")
     elif is_far and not (public_url or "").startswith("https"):
-        complain("warning: token and screen travel as plain text; use an ssh tunnel or a proxy")
+        warn("warning: token and screen travel as plain text; use an ssh tunnel or a proxy")
 
     def tell() -> None:
         query = f"?{urlencode({'token': token})}" if token and is_random else ""
         url = f"{public_url or _url(address, port)}".rstrip("/") + f"/{query}"
-        show(["Serving tui-eval at", url])  # by itself, so that it is one line to be copied
+        print_stdout(["Serving tui-eval at", url])  # by itself, so that it is one line to be copied
         if public_url:
-            show([f"A proxy finds it at {_url(address, port).removeprefix('http://')}"])
+            print_stdout([f"A proxy finds it at {_url(address, port).removeprefix('http://')}"])
         if token and not is_random:
-            show(["It asks for your token: add ?token=… to the URL."])
-        show(["Ctrl-C ends it, and every screen with it."])
+            print_stdout(["It asks for your token: add ?token=… to the URL."])
+        print_stdout(["Ctrl-C ends it, and every screen with it."])
 
     gate = Gate(token, host, port, public_url)
     asyncio.run(WebServer(words, gate, public_url).run(listening, tell))

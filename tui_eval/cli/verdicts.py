@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import Any
 
-from tui_eval.cli.report import complain
+from tui_eval.cli.report import warn
 from tui_eval.errors import Fault
 from tui_eval.fold.condition_parser import parse_condition
 from tui_eval.fold.condition_verdict import ConditionVerdict
@@ -34,7 +34,7 @@ def print_verdict(verdict: ConditionVerdict, of: str = "") -> None:
         of: Which run it is of, where there are several.
     """
     for why in verdict.why:
-        complain(f"{of}: {verdict.word}: {why}" if of else f"{verdict.word}: {why}")
+        warn(f"{of}: {verdict.word}: {why}" if of else f"{verdict.word}: {why}")
 
 
 def verdict_object(verdict: ConditionVerdict) -> dict[str, Any]:

@@ -14,7 +14,7 @@ from aiohttp import web
 from textual_serve.app_service import AppService
 from textual_serve.download_manager import DownloadManager
 
-from tui_eval.cli.report import complain
+from tui_eval.cli.report import warn
 from tui_eval.printable import printable
 from tui_eval.processes import signal_group
 from tui_eval.tui.terminal.browser import DRIVER, SHOWS
@@ -118,7 +118,7 @@ class WebScreen(AppService):
         """What is printed beside the screen goes to the server's terminal, and last to the tab."""
         text = printable(line.decode("utf-8", "replace").rstrip("\n"))
         self._said = [*self._said[1 - SHOWN_LINES :], text]
-        complain(text)
+        warn(text)
 
     @property
     def is_open(self) -> bool:

@@ -181,7 +181,7 @@ def _tell_plan(request: Request) -> int:
 
 
 def _tell_environment(env_id: str, folder: Path, *, no_alias: bool) -> int:
-    from tui_eval.engine.preparing.describing import describe_environment
+    from tui_eval.engine.preparing.environment_info import describe_environment
 
     return _tell(lambda: describe_environment(env_id, folder, no_alias=no_alias))
 

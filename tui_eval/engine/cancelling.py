@@ -8,7 +8,7 @@ from types import TracebackType
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from tui_eval.engine.watch import RolloutObserver
+    from tui_eval.engine.rollout_observer import RolloutObserver
     from tui_eval.state import State
 
 CANCELLED = "cancelled"

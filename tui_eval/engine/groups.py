@@ -6,7 +6,7 @@ from collections import defaultdict
 from typing import TypeAlias
 
 from tui_eval.engine.preparing.examples import Examples
-from tui_eval.engine.watch import RolloutObserver
+from tui_eval.engine.rollout_observer import RolloutObserver
 from tui_eval.state import State
 
 Member: TypeAlias = tuple[RolloutObserver | None, State]

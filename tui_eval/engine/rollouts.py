@@ -18,9 +18,9 @@ from tui_eval.engine.limiting.deadline import Deadline
 from tui_eval.engine.limiting.gate import Gate
 from tui_eval.engine.limiting.limits import Held, Limits
 from tui_eval.engine.retryable import is_retryable
+from tui_eval.engine.rollout_observer import RolloutObserver
 from tui_eval.engine.transport.hub import Hub
 from tui_eval.engine.unscored import Unscored, fault_of
-from tui_eval.engine.watch import RolloutObserver
 from tui_eval.engine.work import Work
 from tui_eval.environments.one_rollout import broken_state, lead, score
 from tui_eval.error_classes import class_at

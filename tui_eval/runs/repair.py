@@ -13,8 +13,8 @@ from tui_eval.events import RolloutFinished
 from tui_eval.runs.file_writing import sync_to_disk
 from tui_eval.runs.index import write_index
 from tui_eval.runs.layout import RunDir
-from tui_eval.runs.places import RowPlaces
 from tui_eval.runs.row_events import event_of
+from tui_eval.runs.row_places import RowPlaces
 from tui_eval.runs.scan import Line, scan
 
 

@@ -19,6 +19,7 @@ from tui_eval.events import (
     RunFinished,
 )
 from tui_eval.runs.contradictions import RowSums, contradictions, recorded_means
+from tui_eval.runs.file_stamps import Settling, Stamp, stamp_of
 from tui_eval.runs.formats import osmosis
 from tui_eval.runs.formats.recognising import Format
 from tui_eval.runs.formats.rows import reward_fault, told
@@ -39,7 +40,6 @@ from tui_eval.runs.run_info import (
     told_shape,
 )
 from tui_eval.runs.scan import Line, LineNumbers
-from tui_eval.runs.settling import Settling, Stamp, stamp_of
 from tui_eval.runs.unfinished import unfinished_tokens
 
 COUNTED_BYTES = 1 << 22

@@ -7,7 +7,7 @@ from typing import Any
 
 from tui_eval.events import RolloutFinished, RowsTakenBack
 from tui_eval.runs.formats.rows import UNTOLD
-from tui_eval.runs.places import RowPlaces
+from tui_eval.runs.row_places import RowPlaces
 
 REPEATS_TOLD = 5
 """Of rows that are there twice so many are named by their lines."""

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from tui_eval.fold.saved_values import listing, mapping, tokens_of
-from tui_eval.runs.places import RowPlaces
+from tui_eval.runs.row_places import RowPlaces
 from tui_eval.token_kinds import Tokens, from_names, named
 
 KEY = "unfinished"

@@ -19,11 +19,11 @@ from tui_eval.tui.base_app import BaseApp
 from tui_eval.tui.leaving import Leave
 from tui_eval.tui.preferences import Preferences
 from tui_eval.tui.rollouts.row_order import Sorting
+from tui_eval.tui.run_session import NullFeed, RecordedFeed, RunSession, begin
 from tui_eval.tui.screens.live import LiveScreen
 from tui_eval.tui.terminal.browser import in_browser
 from tui_eval.tui.terminal.later import after
 from tui_eval.tui.ticking import Ticking
-from tui_eval.tui.watched import NullFeed, RecordedFeed, Watched, begin
 from tui_eval.tui.widgets.arranged_list import ArrangedList
 
 if TYPE_CHECKING:
@@ -92,7 +92,7 @@ class TuiEvalApp(BaseApp[Leave]):
         self.feed = feed
         self.state = RunState()
         self.suite: SuiteState | None = None
-        self._root = Watched(feed, self.state)
+        self._root = RunSession(feed, self.state)
         self.live_screen = LiveScreen(self._root, self._now, saved)
         self._arrange()
 

@@ -14,15 +14,15 @@ from tui_eval.tui.app import TuiEvalApp, load_numbers
 from tui_eval.tui.commands.keymap import key_for
 from tui_eval.tui.leaving import Leave
 from tui_eval.tui.preferences import Preferences
+from tui_eval.tui.run_session import NullFeed, begin
 from tui_eval.tui.screens.home import HomeScreen
 from tui_eval.tui.screens.live import LiveScreen
-from tui_eval.tui.watched import NullFeed, begin
 
 if TYPE_CHECKING:
     from textual.types import CSSPathType
 
     from tui_eval.fold.feed import Feed, OpenFeed
-    from tui_eval.tui.home.near import CompareScreen, ConfigureScreen, HomeDesk
+    from tui_eval.tui.home.backend import CompareScreen, ConfigureScreen, HomeBackend
 
 
 def joined_text() -> str:
@@ -56,7 +56,7 @@ class HomeApp(TuiEvalApp):
 
     def __init__(
         self,
-        desk: HomeDesk,
+        desk: HomeBackend,
         *,
         open_feed: OpenFeed = lambda path, socket: NullFeed(),
         now: Callable[[], float] = clock.now,

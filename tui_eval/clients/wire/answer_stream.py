@@ -9,7 +9,7 @@ from typing import Any, ClassVar, TypeAlias
 import msgspec
 
 from tui_eval.clients.wire.answer_struct import AnswerStruct
-from tui_eval.clients.wire.failed_answers import raise_told_elsewhere, read_part, told_error
+from tui_eval.clients.wire.failed_answers import error_text, raise_told_elsewhere, read_part
 from tui_eval.clients.wire.server_sent import EventReader
 
 Hear: TypeAlias = Callable[[str, str], None]
@@ -88,7 +88,7 @@ class AnswerStream(ABC):
         event = read_part(data, self.EVENT, self._url)
         error = getattr(event, "error", None)
         if error:
-            raise told_error(error)
+            raise error_text(error)
         if self.is_foreign(event):
             raise_told_elsewhere(data)
         self.add(event)

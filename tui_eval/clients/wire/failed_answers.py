@@ -109,7 +109,7 @@ def sdk_error(error: ToldError, sdk: ModuleType, request: Any) -> Exception:
     return status_error(sdk, response)
 
 
-def told_error(told: Any, status: int = 0) -> Exception:
+def error_text(told: Any, status: int = 0) -> Exception:
     """The exception for an error that an endpoint tells inside an answer.
 
     A `ToldError` where it says a status, or is the refusal of a prompt; else an
@@ -196,7 +196,7 @@ def _raise_told(error: Any, status: int = 0) -> None:
     dump = getattr(error, "model_dump", None)
     told = error if dump is None else dump()
     if isinstance(told, str | Mapping | list):  # stand-ins for clients have all attributes
-        raise told_error(told, status)
+        raise error_text(told, status)
 
 
 def read_part(content: bytes, kind: type[msgspec.Struct], url: Any) -> Any:
@@ -247,7 +247,7 @@ def raise_told_elsewhere(content: bytes) -> None:
         return
     told = _told_elsewhere(data[0] if isinstance(data, list) and data else data)
     if told:
-        raise told_error(told)
+        raise error_text(told)
 
 
 def status_of_failure(content: bytes) -> int:

@@ -6,7 +6,7 @@ from typing import Any
 
 from tui_eval.clients.wire.answer_stream import AnswerStream, Hear
 from tui_eval.clients.wire.answer_struct import AnswerStruct
-from tui_eval.clients.wire.failed_answers import told_error
+from tui_eval.clients.wire.failed_answers import error_text
 from tui_eval.clients.wire.responses_answer import ResponsesAnswer
 
 _LAST = ("response.completed", "response.incomplete", "response.failed")
@@ -78,7 +78,7 @@ class ResponsesStream(AnswerStream):
         elif event.type in _LAST and event.response is not None:
             self._end(event.response)
         elif event.type == "error":
-            raise told_error({"code": event.code, "message": event.message})
+            raise error_text({"code": event.code, "message": event.message})
 
     def _tell(self, kind: str, event: ResponsesEvent, text: str) -> None:
         place = (event.output_index, event.summary_index, event.content_index)
@@ -90,7 +90,7 @@ class ResponsesStream(AnswerStream):
 
     def _end(self, answer: ResponsesAnswer) -> None:
         if answer.error:
-            raise told_error(answer.error)
+            raise error_text(answer.error)
         self._answer = answer
         self.is_over = True
 

@@ -9,8 +9,8 @@ from tui_eval.events import RolloutFinished
 from tui_eval.fold.run_state import RunState
 from tui_eval.runs.layout import RunDir
 from tui_eval.runs.opening import saved_events
-from tui_eval.runs.places import RowPlaces
 from tui_eval.runs.row_events import event_of
+from tui_eval.runs.row_places import RowPlaces
 from tui_eval.runs.scan import scan
 from tui_eval.stats.cost import budget_spent, cost_of, run_prices
 from tui_eval.token_kinds import Tokens, plus

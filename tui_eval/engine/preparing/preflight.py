@@ -19,7 +19,7 @@ from tui_eval.engine.preparing.column_faults import column_faults
 from tui_eval.engine.preparing.hub_faults import hub_faults
 from tui_eval.engine.preparing.missing_modules import missing_modules
 from tui_eval.engine.preparing.offered_models import unknown_model
-from tui_eval.engine.preparing.reaching import unreachable
+from tui_eval.engine.preparing.reachability import unreachable
 from tui_eval.engine.preparing.scoring_faults import (
     INDEPENDENT,
     independent_faults,

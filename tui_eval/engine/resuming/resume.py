@@ -19,9 +19,9 @@ from tui_eval.errors import warning
 from tui_eval.messages import to_messages
 from tui_eval.runs.journal import read_journal, tokens_in_journal
 from tui_eval.runs.layout import RunDir
-from tui_eval.runs.places import RowPlaces
 from tui_eval.runs.plain_json import encode_whatever
 from tui_eval.runs.repair import Repaired, repair
+from tui_eval.runs.row_places import RowPlaces
 from tui_eval.runs.run_info import read_metadata
 from tui_eval.runs.scan import scan
 from tui_eval.runs.unfinished import unfinished_tokens

@@ -10,8 +10,8 @@ from typing import Any
 
 from tui_eval.errors import Fault
 from tui_eval.runs.layout import RunDir
-from tui_eval.runs.places import example_id_of
 from tui_eval.runs.row import messages_list
+from tui_eval.runs.row_places import example_id_of
 from tui_eval.runs.scan import scan
 
 MOST_NAMED = 5

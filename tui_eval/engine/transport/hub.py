@@ -28,8 +28,8 @@ from tui_eval.fold.run_state import RunState
 from tui_eval.runs.redaction import Redactor
 
 if TYPE_CHECKING:
+    from tui_eval.engine.rollout_observer import RolloutObserver
     from tui_eval.engine.transport.listener import Listener
-    from tui_eval.engine.watch import RolloutObserver
 
 BATCH_S = 0.03
 HELD_S = 0.2

@@ -9,8 +9,8 @@ import msgspec
 
 from tui_eval.runs.export.source import ExportSource
 from tui_eval.runs.formats.recognising import Format, as_row, format_of
-from tui_eval.runs.places import example_id_of
 from tui_eval.runs.plain_json import encode_whatever
+from tui_eval.runs.row_places import example_id_of
 from tui_eval.runs.scan import decode_row
 
 AS_THEY_ARE = (Format.OURS, Format.VERIFIERS, None)

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from tui_eval.runs.formats import chat, episodes, osmosis, prime
-from tui_eval.runs.places import example_id_of
+from tui_eval.runs.row_places import example_id_of
 from tui_eval.runs.scan import BYTE_ORDER_MARK, decode_row, lines_of
 
 PROBED = 20

@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 
 from tui_eval.config.draft import Draft
 from tui_eval.errors import Fault
-from tui_eval.tui.form.desk import FormBackend
+from tui_eval.tui.form.backend import FormBackend
 
 
 class Looked(NamedTuple):

@@ -19,7 +19,7 @@ from tui_eval.shipped import shipped
 from tui_eval.tui.commands import bindings
 from tui_eval.tui.commands.command import PANES, Scope
 from tui_eval.tui.commands.form import FORM, GROUPS
-from tui_eval.tui.form.desk import FormBackend, Offer
+from tui_eval.tui.form.backend import FormBackend, Offer
 from tui_eval.tui.form.looking import Looked, look
 from tui_eval.tui.form.plan_lines import wrapped
 from tui_eval.tui.form.texts import (

@@ -16,8 +16,8 @@ from textual.renderables.background_screen import BackgroundScreen
 from textual.screen import ModalScreen
 from textual.widget import Widget
 
+from tui_eval.tui.look.clicked_keys import TOLD, key_in_hints
 from tui_eval.tui.look.ink import EMPTY
-from tui_eval.tui.look.told_keys import TOLD, key_in_hints
 from tui_eval.tui.widgets.line_view import LineView
 
 Result = TypeVar("Result")

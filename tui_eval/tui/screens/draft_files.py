@@ -10,7 +10,7 @@ from typing import Any
 
 from tui_eval.config.draft import Draft
 from tui_eval.config.eval_document import Place
-from tui_eval.tui.form.desk import FormBackend, Offer
+from tui_eval.tui.form.backend import FormBackend, Offer
 from tui_eval.tui.form.looking import Looked
 from tui_eval.tui.form.texts import not_taken_text
 from tui_eval.tui.leaving import STAY, Asked, Choice, Leave

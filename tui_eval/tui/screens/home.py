@@ -29,13 +29,13 @@ from tui_eval.tui.terminal.keys_in_turn import focus_once_drawn
 from tui_eval.tui.widgets.about import About, about_endpoint, about_environment, about_run
 from tui_eval.tui.widgets.home_header import HomeHeader, Tab
 from tui_eval.tui.widgets.key_line import KeyLine
-from tui_eval.tui.widgets.near_list import EndpointList, EnvironmentList, NearList
+from tui_eval.tui.widgets.pick_lists import EndpointList, EnvironmentList, PickList
 from tui_eval.tui.widgets.run_list import RunList
 
 if TYPE_CHECKING:
     from tui_eval.errors import Fault
     from tui_eval.fold.feed import Feed
-    from tui_eval.tui.home.near import CompareScreen, ConfigureScreen, HomeDesk
+    from tui_eval.tui.home.backend import CompareScreen, ConfigureScreen, HomeBackend
 
 SCOPES = {"runs": "runs", "environments": "near", "endpoints": "near"}
 TYPING: Line = (("words of environment, model, arguments, state, path; !word leaves out", "muted"),)
@@ -76,7 +76,7 @@ class HomeScreen(LookingScreen):
 
     def __init__(
         self,
-        desk: HomeDesk,
+        desk: HomeBackend,
         now: Callable[[], float],
         compare: CompareScreen | None = None,
         configure: ConfigureScreen | None = None,
@@ -260,7 +260,7 @@ class HomeScreen(LookingScreen):
             self.say("Its engine cannot be joined; this is what is on disk.")
         self.post_message(self.RunWanted(self.desk.open(one), joined=True))
 
-    def on_near_list_chosen(self, message: NearList.Chosen) -> None:
+    def on_pick_list_chosen(self, message: PickList.Chosen) -> None:
         """Evaluates an environment, or asks an endpoint."""
         if message.view is self.endpoints:
             one = self.endpoints.selected

@@ -18,6 +18,7 @@ from tui_eval.tui.commands.live import GROUPS
 from tui_eval.tui.leaving import Leave
 from tui_eval.tui.look.stages import waits_text
 from tui_eval.tui.look.titles import reward_title, rollouts_title, story_title
+from tui_eval.tui.run_session import RunSession
 from tui_eval.tui.screens.finding import FindingScreen
 from tui_eval.tui.screens.leavable import LeavableScreen
 from tui_eval.tui.screens.pane_words import told_otherwise, words_for
@@ -25,7 +26,6 @@ from tui_eval.tui.screens.passing_on import PassingOnScreen
 from tui_eval.tui.screens.reading import ReadingScreen
 from tui_eval.tui.screens.zooming import ZoomingScreen
 from tui_eval.tui.terminal.keys_in_turn import focus_once_drawn
-from tui_eval.tui.watched import Watched
 from tui_eval.tui.widgets.header import Header
 from tui_eval.tui.widgets.key_line import KeyLine
 from tui_eval.tui.widgets.log_pane import LogPane
@@ -74,7 +74,7 @@ class LiveScreen(PassingOnScreen, ReadingScreen, FindingScreen, LeavableScreen, 
             super().__init__()
             self.leave = leave
 
-    def __init__(self, run: Watched, now: Callable[[], float], saved: bool) -> None:
+    def __init__(self, run: RunSession, now: Callable[[], float], saved: bool) -> None:
         super().__init__()
         self.root = run.feed
         self.now = now
@@ -102,11 +102,11 @@ class LiveScreen(PassingOnScreen, ReadingScreen, FindingScreen, LeavableScreen, 
         self.first_focus: Widget = self.rollouts
         self.open_notebook()
 
-    def _hold(self, run: Watched) -> None:
+    def _hold(self, run: RunSession) -> None:
         self.feed, self.state = run.feed, run.state
         self.reader, self.follower = run.reader, run.follower
 
-    def show_run(self, run: Watched) -> None:
+    def show_run(self, run: RunSession) -> None:
         """Shows another run in the panes, where it was left."""
         self._hold(run)
         self.header.feed, self.header.state = run.feed, run.state

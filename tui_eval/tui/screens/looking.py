@@ -13,11 +13,11 @@ from tui_eval.tui.commands.keymap import key_for
 from tui_eval.tui.home.found_runs import FoundRuns
 from tui_eval.tui.look.ink import EMPTY, Line
 from tui_eval.tui.terminal.drawing import DrawnScreen
-from tui_eval.tui.widgets.near_list import ASKING, EndpointList, EnvironmentList, host_of
+from tui_eval.tui.widgets.pick_lists import ASKING, EndpointList, EnvironmentList, host_of
 from tui_eval.tui.widgets.run_list import RunList
 
 if TYPE_CHECKING:
-    from tui_eval.tui.home.near import ConfigureScreen, HomeDesk
+    from tui_eval.tui.home.backend import ConfigureScreen, HomeBackend
 
 LOOKS_EVERY_S = 3.0
 RESTS = 10
@@ -51,7 +51,7 @@ ELSEWHERE: Line = (
 class LookingScreen(DrawnScreen[None]):
     """A screen with the runs, environments and endpoints that there are."""
 
-    desk: HomeDesk
+    desk: HomeBackend
     runs: FoundRuns
     list: RunList
     environments: EnvironmentList

@@ -14,7 +14,7 @@ from textual.content import Content
 from textual.message import Message
 
 from tui_eval.printable import one_line
-from tui_eval.tui.form.desk import Offer
+from tui_eval.tui.form.backend import Offer
 from tui_eval.tui.form.texts import readme_lines
 from tui_eval.tui.look.ink import Line, left, line_width
 from tui_eval.tui.look.text_line import TextLine

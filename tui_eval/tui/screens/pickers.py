@@ -11,7 +11,7 @@ from tui_eval.config.draft import Draft
 from tui_eval.config.fields import Field
 from tui_eval.config.form import Form
 from tui_eval.errors import Fault
-from tui_eval.tui.form.desk import FormBackend, Offer
+from tui_eval.tui.form.backend import FormBackend, Offer
 from tui_eval.tui.form.texts import readme_of
 from tui_eval.tui.screens.picker import Picker
 

@@ -21,12 +21,12 @@ from tui_eval.tui.commands.suite import GROUPS
 from tui_eval.tui.leaving import Asked
 from tui_eval.tui.look.titles import following_title
 from tui_eval.tui.rollouts.following import DWELL_S
+from tui_eval.tui.run_session import NullFeed, RunSession
 from tui_eval.tui.screens.live import NO_CLOCK_S, LiveScreen
-from tui_eval.tui.suite.going_on import ALL, NOT_YET, asked, errored, request_of, why_not
+from tui_eval.tui.suite.evaluation_words import rollouts_on_disk
 from tui_eval.tui.suite.opened import Opened, place_of
-from tui_eval.tui.suite.standing import rollouts_on_disk
+from tui_eval.tui.suite.resume_request import ALL, NOT_YET, asked, errored, request_of, why_not
 from tui_eval.tui.terminal.keys_in_turn import focus_once_drawn
-from tui_eval.tui.watched import NullFeed, Watched
 from tui_eval.tui.widgets.blank import Blank
 from tui_eval.tui.widgets.evaluation_list import EvaluationList
 from tui_eval.tui.widgets.rollout_list import RolloutList
@@ -62,13 +62,13 @@ class SuiteScreen(LiveScreen):
 
     def __init__(
         self,
-        root: Watched,
+        root: RunSession,
         suite: SuiteState,
         open_feed: OpenFeed,
         now: Callable[[], float],
         saved: bool,
     ) -> None:
-        self._no_run = Watched(NullFeed())
+        self._no_run = RunSession(NullFeed())
         super().__init__(self._no_run, now, saved)
         self.root = root.feed
         self.suite = suite

@@ -6,7 +6,7 @@ import asyncio
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
-from tui_eval.tui.watched import Watched, begin
+from tui_eval.tui.run_session import RunSession, begin
 
 if TYPE_CHECKING:
     from tui_eval.fold.feed import OpenFeed
@@ -36,26 +36,26 @@ class Opened:
 
     def __init__(self, open_feed: OpenFeed) -> None:
         self._open_feed = open_feed
-        self._runs: dict[int, Watched] = {}
+        self._runs: dict[int, RunSession] = {}
         self._joined: set[int] = set()
         self._starts: dict[int, asyncio.Task[bool]] = {}
         self._closing: set[asyncio.Task[None]] = set()
 
-    def get(self, place: int) -> Watched | None:
+    def get(self, place: int) -> RunSession | None:
         """The open run of the evaluation at this place; it is the last to be closed."""
         run = self._runs.pop(place, None)
         if run is not None:
             self._runs[place] = run
         return run
 
-    def __iter__(self) -> Iterator[Watched]:
+    def __iter__(self) -> Iterator[RunSession]:
         """The open runs, the one shown last first."""
         return reversed(list(self._runs.values()))
 
-    def open(self, place: int, path: str, socket: str) -> Watched:
+    def open(self, place: int, path: str, socket: str) -> RunSession:
         """Begins to open a run, in place of the one that was open there."""
         self.drop(place)
-        run = self._runs[place] = Watched(self._open_feed(path, socket))
+        run = self._runs[place] = RunSession(self._open_feed(path, socket))
         self._starts[place] = asyncio.create_task(begin(run.feed, run.state))
         if socket:
             self._joined.add(place)
@@ -81,7 +81,7 @@ class Opened:
             self._closing.add(closing)
             closing.add_done_callback(self._closing.discard)
 
-    async def _close(self, run: Watched, start: asyncio.Task[bool]) -> None:
+    async def _close(self, run: RunSession, start: asyncio.Task[bool]) -> None:
         from tui_eval.commands import Detach
 
         await start

@@ -222,14 +222,14 @@ def _tool_note(use: ToolUse, live: bool, folded: bool) -> Line:
 
 def ending_blocks(rollout: Rollout) -> list[Block]:
     """What a finished rollout ended with: what was expected, what went wrong."""
-    from tui_eval.tui.transcript.told_error import told_error  # which the first frame needs not
+    from tui_eval.tui.transcript.error_text import error_text  # which the first frame needs not
 
     later, indent = ((" " * 12, ""),), (("  ", ""),)
     named = [
         Block(name, text, ((f"  {name:<10}", "faint"),), later, TOOL_LINES, ink)
         for name, text, ink in (
             ("expected", rollout.answer, ""),
-            ("error", told_error(rollout.error or ""), "fault"),
+            ("error", error_text(rollout.error or ""), "fault"),
         )
         if text
     ]

@@ -10,13 +10,13 @@ from rich.cells import cell_len
 from tui_eval.fold.outcome_words import classes_text
 from tui_eval.printable import one_line
 from tui_eval.tui.commands.keymap import key_for
+from tui_eval.tui.home.backend import EndpointInfo, EnvironmentInfo
 from tui_eval.tui.home.found_runs import OURS, asked_text, can_resume
-from tui_eval.tui.home.near import EndpointInfo, NearEnvironment
 from tui_eval.tui.look.figures import interval_text, is_even, plural, reward_text
 from tui_eval.tui.look.ink import EMPTY, Line, Span, cut_start, letter_ink, line_width
 from tui_eval.tui.look.stages import TOOL_FAILED
 from tui_eval.tui.widgets.line_view import LineView
-from tui_eval.tui.widgets.near_list import ASKING, host_of
+from tui_eval.tui.widgets.pick_lists import ASKING, host_of
 
 if TYPE_CHECKING:
     from tui_eval.runs.discovery import FoundRun
@@ -128,7 +128,7 @@ def about_run(one: FoundRun, marked: int, width: int) -> tuple[Line, Line]:
     return facts, keys_told(*keys)
 
 
-def about_environment(one: NearEnvironment, can_configure: bool) -> tuple[Line, Line]:
+def about_environment(one: EnvironmentInfo, can_configure: bool) -> tuple[Line, Line]:
     """Where an environment is, what it says of itself, and how it is run."""
     where = one.path or f"an {one.origin}"
     enter = key_for("near.choose")

@@ -8,8 +8,8 @@ from textual import events
 from textual.geometry import Offset
 from textual.scroll_view import ScrollView
 
+from tui_eval.tui.look.clicked_keys import key_in_line
 from tui_eval.tui.look.ink import Line
-from tui_eval.tui.look.told_keys import key_in_line
 
 
 class Pressed(NamedTuple):

@@ -13,7 +13,7 @@ from tui_eval.printable import one_line
 from tui_eval.tui.commands import bindings
 from tui_eval.tui.look.figures import clock_text, count_text, half_text, money_text, reward_text
 from tui_eval.tui.look.ink import Line, Span, left, line_width, right
-from tui_eval.tui.suite.standing import (
+from tui_eval.tui.suite.evaluation_words import (
     WORD,
     done_text,
     look_of,

@@ -15,8 +15,8 @@ from tui_eval.fold.row_facts import TOOLS_APART
 from tui_eval.fold.run_state import RunState
 from tui_eval.tui.commands import bindings
 from tui_eval.tui.commands.keymap import key_for
+from tui_eval.tui.look.clicked_keys import key_in_line
 from tui_eval.tui.look.ink import Line
-from tui_eval.tui.look.told_keys import key_in_line
 from tui_eval.tui.rollouts.filter_entry import FilterEntry, type_into, with_errors_only
 from tui_eval.tui.rollouts.lines import RolloutLines
 from tui_eval.tui.rollouts.listing import Listing

@@ -11,16 +11,16 @@ from pathlib import Path
 from typing import Any
 
 from tui_eval.cli.error_lines import ErrorLines
-from tui_eval.cli.going_on import go_on_suite_lines, short_path
 from tui_eval.cli.pushing import code_with_pushes, dataset_of, push_as_asked
 from tui_eval.cli.report import (
-    complain,
+    print_json,
     print_stderr,
+    print_stdout,
     progress_line,
     read_run,
-    show,
-    show_json,
+    warn,
 )
+from tui_eval.cli.resume_command import go_on_suite_lines, short_path
 from tui_eval.cli.summary_lines import met, missing_column_lines
 from tui_eval.cli.table_lines import metric_lines, table_lines, table_width
 from tui_eval.cli.waiting_lines import WaitingLines
@@ -34,7 +34,7 @@ from tui_eval.runs.layout import RunDir, is_unsaved
 from tui_eval.runs.opening import read_rollout
 from tui_eval.runs.summary_json import several_object, summary_object, unstarted_object
 from tui_eval.tui.look.figures import plural, reward_text
-from tui_eval.tui.suite.standing import rollouts_on_disk
+from tui_eval.tui.suite.evaluation_words import rollouts_on_disk
 
 STEPS = 10
 QUIET_AT_MOST_S = 30.0
@@ -42,7 +42,7 @@ MOST_PATHS = 20
 WAITING = "waiting"
 
 
-class SuiteTelling:
+class SuiteConsole:
     """Prints what the root of several evaluations tells; silent where there is one run alone.
 
     Args:
@@ -53,7 +53,7 @@ class SuiteTelling:
     def __init__(self, state: SuiteState | None = None, *, as_json: bool = False) -> None:
         self.state = SuiteState() if state is None else state
         self._as_json = as_json
-        self._say = print_stderr if as_json else show
+        self._say = print_stderr if as_json else print_stdout
         self._step = 0
         self._said_at = time.monotonic()
         self._begun: set[int] = set()
@@ -90,7 +90,7 @@ class SuiteTelling:
         elif one.is_over and event.index not in self._ended:
             self._ended.add(event.index)
             if event.status in ("refused", "failed"):
-                complain(f"error: {name}: {event.status}: {event.text}")
+                warn(f"error: {name}: {event.status}: {event.text}")
             if event.errored:
                 self._tell_errors(name, RunDir(Path(event.path)))
             if event.status == "refused":
@@ -170,14 +170,14 @@ class SuiteTelling:
         end = self.state.end
         assert end is not None, "the console ends with the suite"
         if end.status == "failed":
-            complain(f"error: {end.text}")
+            warn(f"error: {end.text}")
         runs = [_read(one) for one in self.state.evaluations]
         hubs = self._push(runs) if pushes else {}
         code = code_with_pushes(end.exit_code, hubs.values())
         if self._as_json:
-            show_json(several_object(self._objects(runs, hubs), code))
+            print_json(several_object(self._objects(runs, hubs), code))
         else:
-            show(self._closing_lines(runs, abbreviated))
+            print_stdout(self._closing_lines(runs, abbreviated))
         return code
 
     def _push(self, runs: list[RunState | None]) -> dict[int, dict[str, Any]]:
@@ -248,12 +248,14 @@ class SuiteTelling:
 
 def show_at_work(suite: SuiteState, pid: int) -> None:
     """Prints how far the suite is, which process is at work on it, and how to join that."""
-    show(["", f"Running in process {pid}: {rollouts_on_disk(suite)}"])
+    print_stdout(["", f"Running in process {pid}: {rollouts_on_disk(suite)}"])
     if suite.started is not None:
-        show([f"Join it: tui-eval open {shlex.quote(short_path(Path(suite.started.path)))}"])
+        print_stdout(
+            [f"Join it: tui-eval open {shlex.quote(short_path(Path(suite.started.path)))}"]
+        )
     runs = [RunDir(Path(one.last.path)) for one in suite.evaluations if one.last.path]
     if any(dataset_of(run) is not None for run in runs):
-        complain("Push each run once it is finished: tui-eval push RUN")
+        warn("Push each run once it is finished: tui-eval push RUN")
 
 
 def what_varies(listed: ListedEvaluation) -> str:

@@ -187,7 +187,7 @@ def _table_name(folder: str) -> list[str]:
 
 
 def _address(need: Need, wanted: dict[str, str]) -> Checked:
-    from tui_eval.engine.preparing.reaching import unreachable
+    from tui_eval.engine.preparing.reachability import unreachable
 
     faults = unreachable(need.name)
     if not faults:

@@ -10,7 +10,7 @@ import pytest
 TURNED = """
 import os, signal
 import tui_eval.cli.main as main
-from tui_eval.cli.interrupting import interrupt_on_signals
+from tui_eval.cli.signals import interrupt_on_signals
 
 class Turning:
     def main(self, *args, **options):

@@ -15,7 +15,7 @@ _ESCAPE = re.compile(r"\\([\\'\"nt])")
 _UNESCAPED = {"n": "\n", "t": "\t"}
 
 
-def told_error(error: str) -> str:
+def error_text(error: str) -> str:
     """An error and those causes that it does not tell of itself, as `type: message`.
 
     A scoring error has its message only: the heading has the name.

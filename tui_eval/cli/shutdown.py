@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from tui_eval import clock
-from tui_eval.cli.interrupting import interrupt_on_signals
+from tui_eval.cli.signals import interrupt_on_signals
 
 if TYPE_CHECKING:
     from tui_eval.engine.transport.launcher import EngineProcess
@@ -76,7 +76,7 @@ def _leave_run(
     at_end: Callable[[RunDir], None],
 ) -> int:
     """Ends the engine unless it goes on detached, then reports from the disk."""
-    from tui_eval.cli.report import complain, report_run, show_faults
+    from tui_eval.cli.report import print_faults, report_run, warn
     from tui_eval.errors import Fault
     from tui_eval.events import RunFinished
     from tui_eval.runs.crash_recovery import close_for_the_dead
@@ -94,12 +94,12 @@ def _leave_run(
         if state.run is None and feed.runs:  # the screen had not come to what it was told
             return max(map(report_run, feed.runs))
     if state.refused:
-        return show_faults(Fault(*fault) for fault in state.refused)
+        return print_faults(Fault(*fault) for fault in state.refused)
     if state.run is None:
         text = state.end.text if state.end else ""
         for _, notice in state.notices:
-            complain(notice)
-        complain(f"error: {text}" if text else "Stopped before the run began.")
+            warn(notice)
+        warn(f"error: {text}" if text else "Stopped before the run began.")
         return state.end.exit_code if state.end else 130
     run = RunDir(Path(state.run.path))
     if run.lock.exists():
@@ -112,16 +112,16 @@ def _leave_run(
 
 def _tell_at_work(run: RunDir, state: RunState, pid: int) -> None:
     from tui_eval.cli.pushing import dataset_of
-    from tui_eval.cli.report import complain, running_lines, show
+    from tui_eval.cli.report import print_stdout, running_lines, warn
 
-    show(running_lines(state, pid))
+    print_stdout(running_lines(state, pid))
     if dataset_of(run) is not None:
-        complain(f"Push it once it is finished: tui-eval push {shlex.quote(str(run.path))}")
+        warn(f"Push it once it is finished: tui-eval push {shlex.quote(str(run.path))}")
 
 
 def detach_suite(suite: SuiteState, pid: int) -> int:
     """Tells how to come back to evaluations that go on without the screen; returns 0."""
-    from tui_eval.cli.suite_telling import show_at_work
+    from tui_eval.cli.suite_console import show_at_work
 
     show_at_work(suite, pid)
     return 0
@@ -143,29 +143,29 @@ def leave_suite(
         abbreviated: The summary is without settings and examples.
         pushes: What was asked to be pushed is; its engine was started here.
     """
-    from tui_eval.cli.report import complain
-    from tui_eval.cli.suite_telling import SuiteTelling
+    from tui_eval.cli.report import warn
+    from tui_eval.cli.suite_console import SuiteConsole
     from tui_eval.events import RunFinished
     from tui_eval.runs.layout import RunDir, is_unsaved
 
     if suite.end is None:
         suite.end = RunFinished(0, clock.now(), "interrupted", code if code and code > 0 else 130)
     for _, notice in suite.notices:
-        complain(notice)
+        warn(notice)
     for one in suite.evaluations:
         run = RunDir(Path(one.last.path))
         if save and one.last.path and is_unsaved(run):
             one.last.path = str(kept(run).path)
-    return SuiteTelling(suite).sum_up(abbreviated=abbreviated, pushes=pushes)
+    return SuiteConsole(suite).sum_up(abbreviated=abbreviated, pushes=pushes)
 
 
 def _end(feed: LiveFeed, engine: EngineProcess) -> int:
     """Ends the engine and tells its exit code; asked again meanwhile it ends it at once."""
     try:
-        from tui_eval.cli.report import complain
+        from tui_eval.cli.report import warn
 
         if engine.exit_code() is None:
-            complain("Stopping; finished rollouts are kept.")
+            warn("Stopping; finished rollouts are kept.")
         engine.stop()
         code = engine.wait()
         engine.clean_up()
@@ -198,14 +198,14 @@ def _report(run: RunDir, state: RunState, *, abbreviated: bool) -> int:
 
 def kept(run: RunDir) -> RunDir:
     """The run where it is saved for good; where that is refused, the run as it was."""
-    from tui_eval.cli.report import show_faults
+    from tui_eval.cli.report import print_faults
     from tui_eval.errors import RefusedError
     from tui_eval.runs.unsaved import keep
 
     try:
         return keep(run)
     except RefusedError as error:
-        show_faults(error.faults)
+        print_faults(error.faults)
         return run
 
 

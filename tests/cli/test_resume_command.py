@@ -12,7 +12,7 @@ import pytest
 from program import Finished, Program, Run, chat_answer, wait_until
 from servers import FaultServer, Reply
 
-from tui_eval.cli.going_on import go_on_lines
+from tui_eval.cli.resume_command import go_on_lines
 from tui_eval.config.plan import RunPlan, plan_to_toml
 from tui_eval.runs.layout import RunDir
 

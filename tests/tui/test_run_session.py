@@ -6,7 +6,7 @@ import time
 from typing import Any
 
 from tui_eval.events import Event, Noticed
-from tui_eval.tui.watched import BATCH, NullFeed, Watched
+from tui_eval.tui.run_session import BATCH, NullFeed, RunSession
 
 
 class Telling(NullFeed):
@@ -20,7 +20,7 @@ class Telling(NullFeed):
 
 def folded_too_late(events: int) -> tuple[bool, int]:
     told: list[Any] = []
-    is_all = Watched(Telling(events)).fold(time.perf_counter(), told.append)
+    is_all = RunSession(Telling(events)).fold(time.perf_counter(), told.append)
     return is_all, len(told)
 
 

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from tui_eval.runs.discovery import FoundRun
 
 
-class NearEnvironment(NamedTuple):
+class EnvironmentInfo(NamedTuple):
     """An environment that can be run.
 
     Args:
@@ -50,14 +50,14 @@ class EndpointInfo(NamedTuple):
     answers: bool = False
 
 
-class NearEndpoints(NamedTuple):
+class EndpointInfos(NamedTuple):
     """Those of the registry and those on this machine; `faults` are the registry's."""
 
     listed: list[EndpointInfo]
     faults: list[str]
 
 
-class HomeDesk(Protocol):
+class HomeBackend(Protocol):
     """Looks around and opens runs. What is not said to be quick is for a thread."""
 
     def runs(self) -> list[FoundRun]:
@@ -69,10 +69,10 @@ class HomeDesk(Protocol):
     def note_seen(self, path: str) -> None:
         """Notes that somebody has looked at a run until now."""
 
-    async def environments(self) -> list[NearEnvironment]:
+    async def environments(self) -> list[EnvironmentInfo]:
         """The environments that there are, none of them imported in this process."""
 
-    def endpoints(self) -> NearEndpoints:
+    def endpoints(self) -> EndpointInfos:
         """The endpoints that there are; no value of a key is told."""
 
     def have_endpoints_changed(self) -> bool:

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 
 from tui_eval.cli.lazy_feed import LazyFeed
 from tui_eval.own_folders import home_folder
-from tui_eval.tui.home.near import EndpointInfo, NearEndpoints, NearEnvironment
+from tui_eval.tui.home.backend import EndpointInfo, EndpointInfos, EnvironmentInfo
 
 if TYPE_CHECKING:
     from textual.screen import Screen
@@ -29,8 +29,8 @@ LISTS_WITHIN_S = 30.0
 PRIME_KEY_VAR = "PRIME_API_KEY"
 
 
-class HomeBackend:
-    """See `tui.near.HomeDesk`.
+class LocalHomeBackend:
+    """See `tui.near.HomeBackend`.
 
     Args:
         paths: Where to look for runs besides the usual folders.
@@ -42,7 +42,7 @@ class HomeBackend:
         self._registry: tuple[Path, int] | None = None
 
     def runs(self) -> list[FoundRun]:
-        """See `HomeDesk.runs`."""
+        """See `HomeBackend.runs`."""
         if self._lookout is None:
             from tui_eval.engine.transport import joined_feed  # noqa: F401  so that opening a run is quick
             from tui_eval.runs.run_watcher import Lookout
@@ -51,32 +51,32 @@ class HomeBackend:
         return self._lookout.look()
 
     def last_seen(self) -> tuple[Path, float] | None:
-        """See `HomeDesk.last_seen`."""
+        """See `HomeBackend.last_seen`."""
         from tui_eval.runs.last_seen import last_seen
 
         return last_seen()
 
     def note_seen(self, path: str) -> None:
-        """See `HomeDesk.note_seen`."""
+        """See `HomeBackend.note_seen`."""
         from tui_eval.runs.last_seen import note_seen
 
         note_seen(path)
 
-    async def environments(self) -> list[NearEnvironment]:
-        """See `HomeDesk.environments`. An engine looks: this process imports no environment."""
+    async def environments(self) -> list[EnvironmentInfo]:
+        """See `HomeBackend.environments`. An engine looks: this process imports no environment."""
         # In a thread: who imports waits for another thread that loads the same modules.
-        await asyncio.to_thread(import_module, "tui_eval.engine.preparing.asking")
-        from tui_eval.engine.preparing.asking import ask_engine
+        await asyncio.to_thread(import_module, "tui_eval.engine.preparing.engine_query")
+        from tui_eval.engine.preparing.engine_query import ask_engine
 
         found = await ask_engine("--list", within=LISTS_WITHIN_S)
         names = ("env_id", "origin", "path", "summary")
         return [
-            NearEnvironment(*(str(one[name]) for name in names))
+            EnvironmentInfo(*(str(one[name]) for name in names))
             for one in found.get("environments", ())
         ]
 
-    def endpoints(self) -> NearEndpoints:
-        """See `HomeDesk.endpoints`."""
+    def endpoints(self) -> EndpointInfos:
+        """See `HomeBackend.endpoints`."""
         from tui_eval.config.endpoints import read_registry, registry_path
         from tui_eval.config.env_file import load_env_file
         from tui_eval.config.local_servers import find_servers
@@ -91,32 +91,32 @@ class HomeBackend:
             more = f" and {len(server.models) - 1} more" if len(server.models) > 1 else ""
             models = server.models[0] + more
             found.append(EndpointInfo(f"localhost:{server.port}", models, url, "", True, use, True))
-        return NearEndpoints(found, [str(fault) for fault in faults])
+        return EndpointInfos(found, [str(fault) for fault in faults])
 
     def have_endpoints_changed(self) -> bool:
-        """See `HomeDesk.have_endpoints_changed`."""
+        """See `HomeBackend.have_endpoints_changed`."""
         from tui_eval.config.endpoints import registry_path
 
         return _changed_at(registry_path(None)) != self._registry
 
     def unreachable(self, url: str) -> str:
-        """See `HomeDesk.unreachable`. A connection is made and closed; nothing is sent."""
-        from tui_eval.engine.preparing.reaching import unreachable
+        """See `HomeBackend.unreachable`. A connection is made and closed; nothing is sent."""
+        from tui_eval.engine.preparing.reachability import unreachable
 
         return "; ".join(fault.what for fault in unreachable(url))
 
     def open(self, run: FoundRun) -> Feed:
-        """See `HomeDesk.open`."""
+        """See `HomeBackend.open`."""
         from tui_eval.engine.transport.joined_feed import feed_of
 
         return feed_of(run.run)
 
     def resume(self, run: FoundRun) -> Feed:
-        """See `HomeDesk.resume`."""
+        """See `HomeBackend.resume`."""
         return self.start({"env_id": None, "raw": {"resume": str(run.run.place)}})
 
     def demo(self) -> Feed:
-        """See `HomeDesk.demo`."""
+        """See `HomeBackend.demo`."""
         from tui_eval.cli.demo import DEMO
         from tui_eval.shipped import shipped
 
@@ -128,7 +128,7 @@ class HomeBackend:
         return LazyFeed(request)
 
     def end(self, feed: Feed, *, save: str) -> str:
-        """See `HomeDesk.end`."""
+        """See `HomeBackend.end`."""
         started = feed.inner if isinstance(feed, LazyFeed) else None
         if started is not None and (engine := started.engine) is not None:
             engine.stop()
@@ -138,7 +138,7 @@ class HomeBackend:
         return self.save(save) if save else ""
 
     def save(self, path: str) -> str:
-        """See `HomeDesk.save`."""
+        """See `HomeBackend.save`."""
         from tui_eval.errors import RefusedError
         from tui_eval.runs.layout import RunDir
         from tui_eval.runs.unsaved import keep
@@ -167,14 +167,14 @@ def form_for(
         before: The form whose request was refused: what it holds stands in this one.
         refused: Why it was.
     """
-    from tui_eval.cli.desk import EngineDesk
+    from tui_eval.cli.form_backend import EngineFormBackend
     from tui_eval.config.draft import Draft
     from tui_eval.tui.screens.configure import ConfigureScreen
 
     draft = before.draft if isinstance(before, ConfigureScreen) else Draft()
     if env_id:
         draft.form.put("env_id", env_id)
-    return ConfigureScreen(EngineDesk(), draft, time.time, list(refused))
+    return ConfigureScreen(EngineFormBackend(), draft, time.time, list(refused))
 
 
 def _changed_at(path: Path) -> tuple[Path, int]:

@@ -21,7 +21,7 @@ BATCH = 500
 """Events folded between two looks at the clock."""
 
 
-class Watched:
+class RunSession:
     """One run with its feed; it keeps the place of who reads it while another one is shown."""
 
     def __init__(self, feed: Feed, state: RunState | None = None) -> None:

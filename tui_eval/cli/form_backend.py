@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 from tui_eval.config.secret_values import masked_url
 from tui_eval.errors import Fault
 from tui_eval.stats.cost import prices_text, run_prices
-from tui_eval.tui.form.desk import Offer
+from tui_eval.tui.form.backend import Offer
 
 if TYPE_CHECKING:
     from tui_eval.config.endpoints import Endpoint
@@ -25,7 +25,7 @@ OF_EVALUATIONS = ("[[eval]]", "[[ablation]]", "env_id")
 """How a line begins that only a file of evaluations has."""
 
 
-class EngineDesk:
+class EngineFormBackend:
     """See `tui.desk.FormBackend`."""
 
     def check(self, request: Mapping[str, Any]) -> list[Fault]:
@@ -84,7 +84,7 @@ class EngineDesk:
 
     async def environments(self, environments_dir: str) -> list[Offer]:
         """See `FormBackend.environments`."""
-        from tui_eval.engine.preparing.asking import ask_engine
+        from tui_eval.engine.preparing.engine_query import ask_engine
 
         words = ("--list", "--env-dir-path", environments_dir)
         found = await ask_engine(*words, within=DESCRIBES_WITHIN_S)
@@ -99,7 +99,7 @@ class EngineDesk:
         self, env_id: str, environments_dir: str, *, no_alias: bool
     ) -> dict[str, Any]:
         """See `FormBackend.describe`."""
-        from tui_eval.engine.preparing.asking import ask_engine
+        from tui_eval.engine.preparing.engine_query import ask_engine
 
         words = ["--describe", env_id, "--env-dir-path", environments_dir]
         words += ["--no-alias"] if no_alias else []
@@ -107,7 +107,7 @@ class EngineDesk:
 
     async def estimate(self, request: Mapping[str, Any]) -> dict[str, Any]:
         """See `FormBackend.estimate`."""
-        from tui_eval.engine.preparing.asking import ask_engine
+        from tui_eval.engine.preparing.engine_query import ask_engine
 
         raw = {**request["raw"], "no_preflight": True}
         asked = {**request, "raw": raw}

@@ -11,7 +11,7 @@ from textual.message import Message
 from tui_eval.config.secret_values import masked_url
 from tui_eval.printable import one_line
 from tui_eval.tui.commands import bindings
-from tui_eval.tui.home.near import EndpointInfo, NearEndpoints, NearEnvironment
+from tui_eval.tui.home.backend import EndpointInfo, EndpointInfos, EnvironmentInfo
 from tui_eval.tui.look.ink import EMPTY, Line, Span, left
 from tui_eval.tui.widgets.line_view import LineView
 
@@ -22,7 +22,7 @@ ASKING = "checking…"
 ORIGIN = 9
 
 
-class NearList(LineView):
+class PickList(LineView):
     """Things with names, one of them selected, and lines that say what else there is to say."""
 
     BINDINGS: ClassVar[list[BindingType]] = bindings("near")
@@ -33,7 +33,7 @@ class NearList(LineView):
     class Chosen(Message):
         """Somebody wants something of the selected one."""
 
-        def __init__(self, view: NearList) -> None:
+        def __init__(self, view: PickList) -> None:
             super().__init__()
             self.view = view
 
@@ -103,14 +103,14 @@ class NearList(LineView):
             self.select(index)
 
 
-class EnvironmentList(NearList):
+class EnvironmentList(PickList):
     """One's own first, then the bundled ones."""
 
     def __init__(self, *, id: str) -> None:
         super().__init__(id=id)
-        self.listed: list[NearEnvironment] = []
+        self.listed: list[EnvironmentInfo] = []
 
-    def show(self, listed: list[NearEnvironment]) -> None:
+    def show(self, listed: list[EnvironmentInfo]) -> None:
         """Shows these."""
         self.listed = sorted(listed, key=lambda one: (one.origin != "local", one.env_id))
         is_own = any(one.origin != "bundled" for one in listed)
@@ -123,7 +123,7 @@ class EnvironmentList(NearList):
         self.select(self.place)
 
     @property
-    def selected(self) -> NearEnvironment | None:
+    def selected(self) -> EnvironmentInfo | None:
         """The selected environment."""
         return self.listed[self.place] if self.listed else None
 
@@ -145,7 +145,7 @@ class EnvironmentList(NearList):
         )
 
 
-class EndpointList(NearList):
+class EndpointList(PickList):
     """Endpoints with their state; whether one answers is known once it was asked."""
 
     def __init__(self, *, id: str) -> None:
@@ -154,7 +154,7 @@ class EndpointList(NearList):
         self.answers: dict[str, str] = {}
         """By URL: why nothing answers there, `ASKING`, or empty where something does."""
 
-    def show(self, found: NearEndpoints) -> None:
+    def show(self, found: EndpointInfos) -> None:
         """Shows these."""
         self.listed = found.listed
         self.answers |= {one.url: "" for one in found.listed if one.answers}
