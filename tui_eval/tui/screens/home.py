@@ -243,7 +243,7 @@ class HomeScreen(LookingScreen):
         """Another run is selected."""
         self.draw()
 
-    def on_near_list_selected(self) -> None:
+    def on_pick_list_selected(self) -> None:
         """Another environment or endpoint is selected."""
         self.draw()
 
