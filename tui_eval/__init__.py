@@ -101,9 +101,8 @@ _HOMES: dict[str, tuple[str, ...]] = {
         "extract_boxed_answer",
         "extract_hash_answer",
     ),
-    "tui_eval.parsers.maybe_think_parser": ("MaybeThinkParser",),
     "tui_eval.parsers.parser": ("Parser",),
-    "tui_eval.parsers.think_parser": ("ThinkParser",),
+    "tui_eval.parsers.think_parser": ("MaybeThinkParser", "ThinkParser"),
     "tui_eval.parsers.xml_parser": ("XMLParser",),
     "tui_eval.plain_calls.functions": ("thread_safe",),
     "tui_eval.rollout_data": (

@@ -12,7 +12,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from streamed_answers import events_of, sent
 
-from tui_eval.clients.wire.answer_stream import AnswerStream
+from tui_eval.clients.openai_completions import CompletionStream
+from tui_eval.clients.wire.answer_stream import AnswerStream, EventReader
 from tui_eval.clients.wire.answer_struct import decode_answer
 from tui_eval.clients.wire.anthropic_answer import AnthropicAnswer
 from tui_eval.clients.wire.anthropic_stream import AnthropicStream
@@ -24,7 +25,6 @@ from tui_eval.clients.wire.chat_answer import ChatAnswer
 from tui_eval.clients.wire.chat_stream import ChatStream
 from tui_eval.clients.wire.chat_translation import check_chat_answer, from_chat_answer
 from tui_eval.clients.wire.completions_answer import CompletionAnswer
-from tui_eval.clients.wire.completions_stream import CompletionStream
 from tui_eval.clients.wire.completions_translation import (
     check_completion_answer,
     from_completion_answer,
@@ -35,7 +35,6 @@ from tui_eval.clients.wire.responses_translation import (
     check_responses_answer,
     from_responses_answer,
 )
-from tui_eval.clients.wire.server_sent import EventReader
 
 CHAT = "openai_chat_completions"
 COMPLETIONS = "openai_completions"

@@ -12,7 +12,7 @@ import pytest
 
 import tui_eval
 from tui_eval.compat import install_osmosis_alias, osmosis_alias, verifiers_alias
-from tui_eval.compat.osmosis_names import HOME, MODULES, REASONS
+from tui_eval.compat.osmosis_alias import HOME, MODULES, REASONS
 
 
 @pytest.fixture

@@ -10,7 +10,7 @@ import pytest
 
 from tui_eval.compat import verifiers_alias
 from tui_eval.compat.loading import load_environment
-from tui_eval.compat.older_names import OLDER
+from tui_eval.compat.missing_names import OLDER
 from tui_eval.compat.verifiers_names import REASONS
 from tui_eval.errors import RefusedError
 

@@ -11,11 +11,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tui_eval.demo.pace import latency
+from tui_eval.demo.endpoint import Repetitions, answer, latency
 from tui_eval.demo.policy.dialogue import Dialogue, Dice
-from tui_eval.demo.policy.player import answer
 from tui_eval.demo.policy.word_guess import fits
-from tui_eval.demo.repetition import Repetitions
 
 TOOL = {
     "type": "function",

@@ -7,8 +7,10 @@ for `rate_limit_timeout` seconds. Any other passing fault counts, up to `max_ret
 
 from __future__ import annotations
 
+import json
 import math
 import random
+import re
 from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Any, Generic, TypeVar
@@ -17,7 +19,6 @@ from tui_eval.clients import pacing
 from tui_eval.clients.causes import cause_of
 from tui_eval.clients.faults import server_message, url_of
 from tui_eval.clients.pacing import Pace, pace_of
-from tui_eval.clients.quota import is_quota_spent
 from tui_eval.clients.retry_after import asked_wait
 from tui_eval.clients.secrets import Secrets
 from tui_eval.observer import CLOCK, SILENT, Observer
@@ -257,3 +258,37 @@ def headers_of(error: BaseException | None) -> Mapping[str, str]:
     response = getattr(error, "response", None)
     headers: Mapping[str, str] = response.headers if response is not None else {}
     return headers
+
+
+_SPENT = re.compile(
+    r"insufficient[_ ](?:quota|balance|credits?|funds)"
+    r"|billing[_ ]hard[_ ]limit|credit balance is too low|out of credits|credits? exhausted"
+    r"|budget[_ ](?:has been )?exceeded|exceeded ?budget|over budget"
+    r"|quotaid\W{1,8}\w*perday",
+    re.IGNORECASE,
+)
+"""Codes and words that mean it, wherever a gateway puts them: as a code or in its message."""
+_DOUBTFUL = re.compile(r"exceeded your current quota", re.IGNORECASE)
+"""OpenAI's words for it; Google says the same for a minute's limit, and names the wait beside."""
+
+
+def is_quota_spent(error: BaseException) -> bool:
+    """Whether a refusal says that quota, credit or balance is used up.
+
+    Args:
+        error: Of an SDK, or of the same shape: its body is that of the answer.
+    """
+    status = getattr(error, "status_code", None)
+    if status == 402:
+        return True
+    if status is None or status < 400:
+        return False
+    body = getattr(error, "body", None)
+    text = f"{getattr(error, 'code', None)} {_as_text(body) if body else error}"
+    if _SPENT.search(text):
+        return True
+    return bool(_DOUBTFUL.search(text)) and asked_wait({}, body) is None
+
+
+def _as_text(body: Any) -> str:
+    return body if isinstance(body, str) else json.dumps(body, ensure_ascii=False, default=str)

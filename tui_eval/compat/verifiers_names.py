@@ -38,7 +38,7 @@ MODULES: dict[str, str | None] = {
     "verifiers.envs.tool_env": "tui_eval.environments.tool_env",
     "verifiers.errors": "tui_eval.errors",
     "verifiers.parsers": "tui_eval.parsers",
-    "verifiers.parsers.maybe_think_parser": "tui_eval.parsers.maybe_think_parser",
+    "verifiers.parsers.maybe_think_parser": "tui_eval.parsers.think_parser",
     "verifiers.parsers.parser": "tui_eval.parsers.parser",
     "verifiers.parsers.think_parser": "tui_eval.parsers.think_parser",
     "verifiers.parsers.xml_parser": "tui_eval.parsers.xml_parser",

@@ -10,10 +10,13 @@ from __future__ import annotations
 
 import argparse
 import asyncio
+import hashlib
 import os
+import random
 import signal
 import sys
 import threading
+from collections import OrderedDict
 from collections.abc import Awaitable, Callable
 
 import msgspec
@@ -21,10 +24,8 @@ from aiohttp import web
 
 from tui_eval.demo.chat_request import MODEL, BadRequestError, ChatRequest, read_request
 from tui_eval.demo.completion import NOTICE, Completion, complete, error_body
-from tui_eval.demo.pace import latency
-from tui_eval.demo.policy.dialogue import Dialogue, Dice
-from tui_eval.demo.policy.player import answer
-from tui_eval.demo.repetition import Repetitions
+from tui_eval.demo.policy import calculator, generic, reverse_text, word_guess
+from tui_eval.demo.policy.dialogue import Dialogue, Dice, Reply
 from tui_eval.open_files import raise_limit
 
 _LARGEST_BODY = 64 * 1024 * 1024
@@ -176,6 +177,60 @@ def main() -> int:
         sys.stderr.write(f"cannot serve on 127.0.0.1:{asked.port}: {error}\n")
         return 1
     return 0
+
+
+def latency(dice: random.Random, tokens: int, speed: float) -> float:
+    """Seconds until the whole answer is there, 0.3 to 5 at speed 1.
+
+    Args:
+        tokens: Length of the answer.
+        speed: How many times faster than believable; 0 for no waiting at all.
+    """
+    if speed <= 0:
+        return 0.0
+    if dice.random() < 0.01:
+        return dice.uniform(2.5, 5.0) / speed
+    seconds = dice.lognormvariate(-0.7, 0.35) + 0.01 * tokens
+    return min(max(seconds, 0.3), 2.5) / speed
+
+
+class Repetitions:
+    """A bounded count of equal requests; the one not seen for longest is forgotten first.
+
+    Args:
+        most: How many different requests are remembered.
+    """
+
+    def __init__(self, most: int = 50_000) -> None:
+        self._most = most
+        self._counts: OrderedDict[bytes, int] = OrderedDict()
+
+    def __len__(self) -> int:
+        return len(self._counts)
+
+    def count(self, content: bytes) -> int:
+        """How often this content came before: 0 the first time."""
+        key = hashlib.blake2b(content, digest_size=16).digest()
+        seen = self._counts.pop(key, 0)
+        self._counts[key] = seen + 1
+        if len(self._counts) > self._most:
+            self._counts.popitem(last=False)
+        return seen
+
+
+_PLAYERS: tuple[tuple[Callable[[Dialogue], bool], Callable[[Dialogue, Dice], Reply]], ...] = (
+    (reverse_text.recognises, reverse_text.reply),
+    (calculator.recognises, calculator.reply),
+    (word_guess.recognises, word_guess.reply),
+)
+
+
+def answer(dialogue: Dialogue, dice: Dice) -> Reply:
+    """The next message of the assistant."""
+    for recognises, reply in _PLAYERS:
+        if recognises(dialogue):
+            return reply(dialogue, dice)
+    return generic.reply(dialogue, dice)
 
 
 if __name__ == "__main__":

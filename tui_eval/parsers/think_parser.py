@@ -52,3 +52,17 @@ class ThinkParser(Parser):
 def _keeps_format(text: str) -> bool:
     once = text.count(OPEN) == text.count(CLOSE) == 1
     return once and text.strip().startswith(OPEN) and not text.endswith(CLOSE)
+
+
+class MaybeThinkParser(Parser):
+    """Reads what stands after the last `</think>`, or the whole text where there is none.
+
+    Its format reward function gives 1.0 always: either form is right.
+
+    Args:
+        extract_fn: Applied to that text without white space around it.
+    """
+
+    def parse(self, text: str) -> Any:
+        """What `extract_fn` makes of the text after the last `</think>`, or of all of it."""
+        return self.extract_fn(text.rpartition(CLOSE)[2].strip())

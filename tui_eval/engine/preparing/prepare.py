@@ -29,7 +29,7 @@ from tui_eval.engine.preparing.overriding import FLAG as REPLACED
 from tui_eval.engine.preparing.overriding import override_notices
 from tui_eval.engine.preparing.preflight import elsewhere, preflight
 from tui_eval.engine.preparing.prepared import Prepared
-from tui_eval.engine.preparing.until_faults import until_faults
+from tui_eval.engine.preparing.scoring_faults import until_faults
 from tui_eval.engine.resuming.choosing_run import plan_before, run_to_resume
 from tui_eval.engine.resuming.code_parts import code_now, keep_versions
 from tui_eval.engine.resuming.digests import keep_examples

@@ -8,8 +8,14 @@ from collections.abc import Callable, Iterator
 from inspect import Parameter
 from typing import TYPE_CHECKING, Any
 
+from tui_eval.config.plan import RunPlan
+from tui_eval.config.settings import place_of
 from tui_eval.environments.env_group import EnvGroup, EnvGroupRubric
-from tui_eval.errors import Fault, nearest
+from tui_eval.errors import Fault, Notice, nearest
+from tui_eval.fold.anytime import REWARD, anytime_means
+from tui_eval.fold.condition_parser import check_names, parse_condition
+from tui_eval.fold.conditions import ConditionError
+from tui_eval.fold.run_state import RunState
 from tui_eval.rubrics.calling import group_values, name_of, read_signature, values_for
 from tui_eval.rubrics.calling import metric_names as names_of
 from tui_eval.rubrics.functions import has_own
@@ -17,9 +23,12 @@ from tui_eval.rubrics.judge_rubric import JudgeRubric
 from tui_eval.rubrics.math_rubric import MathRubric
 from tui_eval.rubrics.rubric import Rubric
 from tui_eval.rubrics.rubric_group import RubricGroup
+from tui_eval.runs.layout import RunDir
+from tui_eval.runs.opening import saved_events
 
 if TYPE_CHECKING:
     from tui_eval.environments.environment import Environment
+
 
 INDEPENDENT = "-i/--independent-scoring"
 
@@ -105,3 +114,45 @@ def _unknown(func: Callable[..., Any], rubric: Rubric) -> Iterator[Fault]:
         hint = f"{nearest(name, names)} Known are {', '.join(names)}".strip()
         what = f"nothing is known for its parameter {name!r}"
         yield Fault(f"reward function {name_of(func)}", what, hint)
+
+
+def until_faults(
+    plan: RunPlan, env: Environment, run: RunDir | None, notices: list[Notice]
+) -> list[Fault]:
+    """What is wrong with the condition that is to stop a run.
+
+    Args:
+        run: What it goes on with; None for a new one.
+        notices: Gets what it takes for granted.
+    """
+    if not plan.until:
+        return []
+    if not plan.shuffle:
+        text = "--until takes the order of the dataset as random; --shuffle makes it so"
+        notices.append(Notice(text))
+    where = "--until"
+    if place := place_of(plan.sources, "until", ""):
+        where = f"{place}: until"
+    if plan.score_at_end:
+        what = "no reward is known before all rollouts are generated"
+        return [Fault(where, what, "Leave out -N, or --until")]
+    names = metric_names(env)
+    if names is not None:
+        try:
+            check_names(parse_condition(plan.until, where), [REWARD, *names])
+        except ConditionError as error:
+            return error.faults
+    return _outside(plan.until, where, run) if run is not None else []
+
+
+def _outside(until: str, where: str, run: RunDir) -> list[Fault]:
+    """Rewards on disk that are known to be in no range that has an interval."""
+    state = RunState()
+    for event in saved_events(run):
+        state.apply(event)
+    if state.run is not None:
+        state.run.until = until
+    means = anytime_means(state)
+    found = means.unusable if means is not None else {}
+    hint = "Go on without the condition: it needs rewards from 0 to 1"
+    return [Fault(where, f"in the run a {name} of {why}", hint) for name, why in found.items()]
