@@ -5,7 +5,6 @@ from __future__ import annotations
 import asyncio
 import threading
 import time
-from collections import deque
 from collections.abc import Callable
 from typing import NamedTuple
 
@@ -31,7 +30,7 @@ FAST = 1_000_000
 """Bytes a second of a line that needs no reckoning."""
 
 
-class _Sent(NamedTuple):
+class _Asked(NamedTuple):
     mark: int
     size: int
     at: float
@@ -52,9 +51,9 @@ class Line:
         self._loop = loop
         self._changed = threading.Condition()
         self._writing = 0
-        self._unanswered: deque[_Sent] = deque()
-        self._answers = self._lags = False
-        self._asked_in_vain = 0
+        self._asked: _Asked | None = None
+        self._answers = self._has_answered = self._lags = False
+        self._asked_in_vain = self._late = 0
         self._mark = 0
         self._took_s = 0.0
         self._rate = float("inf")
@@ -68,12 +67,19 @@ class Line:
             self._writing += 1
 
     def question_after(self, frame: str) -> str:
-        """What asks the terminal, behind a frame, how far it has come; empty if it never says."""
+        """What asks the terminal, behind a frame, how far it has come; empty if it never says.
+
+        No question is asked before the last one is answered: an answer that comes once the
+        program has ended is typed to the next.
+        """
         with self._changed:
-            if self._answers or self._asked_in_vain < ASKED_IN_VAIN:
+            size = len(frame.encode())
+            if self._asked is not None:
+                self._asked = self._asked._replace(size=self._asked.size + size)
+            elif self._answers or self._asked_in_vain < ASKED_IN_VAIN:
                 self._asked_in_vain += 1
                 self._mark = self._mark % MARKS + 1
-                self._unanswered.append(_Sent(self._mark, len(frame.encode()), time.monotonic()))
+                self._asked = _Asked(self._mark, size, time.monotonic())
                 return f"\x1b[{ROW + 1};{self._mark}H\x1b[6n"
         return ""
 
@@ -101,13 +107,16 @@ class Line:
     def answered(self, x: int, y: int) -> bool:
         """The terminal told where its cursor was, from 0; returns whether it had been asked."""
         with self._changed:
-            marks = [sent.mark for sent in self._unanswered]
-            if y != ROW or x + 1 not in marks:
+            if y != ROW:
                 return False
-            self._answers, self._asked_in_vain = True, 0
-            for _ in range(marks.index(x + 1) + 1):
-                sent = self._unanswered.popleft()
-            self._took_s = time.monotonic() - sent.at
+            if self._asked is None or x + 1 != self._asked.mark:
+                was_late = self._late > 0
+                self._late -= was_late
+                self._changed.notify_all()
+                return was_late
+            self._took_s = time.monotonic() - self._asked.at
+            self._asked, self._answers, self._has_answered = None, True, True
+            self._lags, self._asked_in_vain = False, 0
             self._changed.notify_all()
         self._call_soon()
         return True
@@ -115,9 +124,10 @@ class Line:
     def wait_for_answers(self, seconds: float) -> None:
         """Waits until the terminal has answered all questions, if it answers any."""
         with self._changed:
-            self._changed.wait_for(lambda: not (self._answers and self._unanswered), seconds)
-            self._lags = bool(self._answers and self._unanswered)
-            self._unanswered.clear()
+            if self._has_answered:
+                is_over = self._changed.wait_for(lambda: not (self._late or self._asked), seconds)
+                self._lags |= not is_over
+            self._asked, self._late = None, 0
 
     @property
     def is_free(self) -> bool:
@@ -152,13 +162,13 @@ class Line:
             return PATIENCE_S
         now = time.monotonic()
         if self._answers:
-            if sum(sent.size for sent in self._unanswered) <= ON_ITS_WAY:
+            if self._asked is None or self._asked.size <= ON_ITS_WAY:
                 return 0.0
-            left = self._unanswered[0].at + PATIENCE_S - now
-            if left > 0:
+            if (left := self._asked.at + PATIENCE_S - now) > 0:
                 return left
-            self._answers = False
-            self._unanswered.clear()
+        if self._asked is not None and now - self._asked.at > PATIENCE_S:
+            self._answers, self._asked = False, None
+            self._late += 1
         waited = now - self._reckoned_at
         if (more := self._left() - ON_ITS_WAY) <= 0 or waited > PATIENCE_S:
             return 0.0
