@@ -21,10 +21,10 @@ COMMANDED = ("", "tui-eval", "verifiers")
 
 
 class Made(NamedTuple):
-    """A text, and what is to be said of it."""
+    """A text, and what of it was left out: `without ...`."""
 
     text: str
-    remark: str = ""
+    without: str = ""
 
 
 class Copyable(NamedTuple):
@@ -50,9 +50,9 @@ class Copyable(NamedTuple):
         return self._replace(key=key, label=f"{side}: {self.label}")
 
 
-def given(key: str, label: str, text: str, remark: str = "") -> Copyable:
+def given(key: str, label: str, text: str, without: str = "") -> Copyable:
     """A text that is there."""
-    return Copyable(key, label, text, lambda: Made(text, remark))
+    return Copyable(key, label, text, lambda: Made(text, without))
 
 
 def of_part(part: Part) -> Iterator[Copyable]:

@@ -54,5 +54,4 @@ async def _copy(screen: Screen[Any], one: Copyable, say: Callable[[str], None]) 
     except (OSError, ValueError) as error:
         say(f"Not copied: {getattr(error, 'strerror', None) or error}.")
     else:
-        told = await copy(screen.app, made.text, f"the {one.label}")
-        say(f"{told} · {made.remark}" if made.remark else told)
+        say(await copy(screen.app, made.text, f"the {one.label} {made.without}".rstrip()))
