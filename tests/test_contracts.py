@@ -52,6 +52,11 @@ def test_the_screen_loads_no_sdk_and_no_environment() -> None:
     assert loaded_by(SCREENS, suspects) == ""
 
 
+def test_the_first_frame_loads_no_names_of_other_libraries_and_no_metadata_of_packages() -> None:
+    first = "tui_eval.cli.screen,tui_eval.tui.app,tui_eval.tui.screens.live"
+    assert loaded_by(first, ("tui_eval.compat", "importlib.metadata", "pydantic", "numpy")) == ""
+
+
 def test_events_and_fold_do_not_even_load_pydantic_or_numpy() -> None:
     assert loaded_by("tui_eval.events,tui_eval.fold.run_state", ("pydantic", "numpy")) == ""
 

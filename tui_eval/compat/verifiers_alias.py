@@ -5,20 +5,15 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from importlib.machinery import ModuleSpec, PathFinder
-from importlib.metadata import Distribution
-from os import PathLike
-from pathlib import Path
 from types import ModuleType
 from typing import TYPE_CHECKING
 
-import tui_eval
 from tui_eval.compat.alias import AliasFinder
 from tui_eval.compat.missing_names import missing_module, missing_name
 from tui_eval.compat.verifiers_names import MODULES, ROOT
 
 if TYPE_CHECKING:
     from importlib.metadata import Distribution, DistributionFinder
-
 
 OURS = "tui_eval"
 
@@ -45,7 +40,7 @@ class _VerifiersFinder(AliasFinder):
     ) -> Iterable[Distribution]:
         if context is None or context.name != ROOT:
             return []
-        from tui_eval.compat.verifiers_alias import VerifiersDistribution
+        from tui_eval.compat.virtual_distribution import VerifiersDistribution
 
         return [VerifiersDistribution()]
 
@@ -89,17 +84,3 @@ def verifiers_alias() -> Iterator[None]:
         yield
     finally:
         uninstall_verifiers_alias()
-
-
-class VerifiersDistribution(Distribution):
-    """What `importlib.metadata` tells of verifiers: its name, and our version."""
-
-    def read_text(self, filename: str) -> str | None:
-        """The text of METADATA; None for any other file."""
-        if filename != "METADATA":
-            return None
-        return f"Metadata-Version: 2.1\nName: verifiers\nVersion: {tui_eval.__version__}\n"
-
-    def locate_file(self, path: str | PathLike[str]) -> Path:
-        """Where a file of the distribution would be: beside our package."""
-        return Path(tui_eval.__file__).parents[1] / path
