@@ -90,3 +90,19 @@ def test_texts_come_before_what_only_looks_different() -> None:
         cells.take(update(lines), ColorSystem.TRUECOLOR)
         changes = cells.changes()
     assert changes == "\x1b[3;1Hbox\x1b[2;1H\x1b[2mbehind\x1b[0m"
+
+
+def test_a_flag_is_written_in_one_piece() -> None:
+    cells = ScreenCells(WIDTH, HEIGHT)
+    cells.take(update([[Segment("a🇩🇪b")], [], [], []]), ColorSystem.TRUECOLOR)
+    assert "🇩🇪" in cells.changes()
+
+
+def test_nothing_old_stays_where_a_terminal_gives_an_emoji_one_cell() -> None:
+    cells = ScreenCells(WIDTH, HEIGHT)
+    screen, stream = terminal()
+    for text in ("abcd", "x🫠z"):
+        cells.take(update([[Segment(text)], [], [], []]), ColorSystem.TRUECOLOR)
+        written = cells.changes()
+        stream.feed(written.replace("🫠", "e"))  # of one cell there
+    assert screen.display[0].rstrip() == "xe z"

@@ -107,7 +107,7 @@ class Clock:
 @pytest.mark.parametrize("pause", [0.0, 0.03])
 def test_answers_are_taken_out_wherever_they_are_cut(pause: float) -> None:
     clock = Clock()
-    answers = Answers(clock)
+    answers = Answers(clock=clock)
     answers.expect()
     typed = ""
     for part in f"a{LATE}b\x1b[A{BLACK}c":
@@ -119,7 +119,7 @@ def test_answers_are_taken_out_wherever_they_are_cut(pause: float) -> None:
 
 def test_what_is_no_answer_is_a_key_after_a_while_and_half_an_answer_never() -> None:
     clock = Clock()
-    answers = Answers(clock)
+    answers = Answers(clock=clock)
     assert answers.take_out("\x1b") == "\x1b"
     answers.expect()
     assert answers.take_out("\x1b") == answers.give_up() == ""
@@ -148,3 +148,11 @@ def test_screen_of_gnu_is_not_believed_that_it_has_all_colours(
 ) -> None:
     terminal = opened(term="screen.xterm-256color", COLORTERM="truecolor", STY="1.x", TMUX="")
     assert b"48;2;" not in terminal.raw and b"48;5;" in terminal.raw
+
+
+def test_where_the_cursor_is_is_nothing_typed_also_within_a_paste() -> None:
+    places: list[tuple[int, int]] = []
+    answers = Answers(lambda x, y: places.append((x, y)), Clock())
+    assert answers.take_out("\x1b[200~ab\x1b[2;7Rcd\x1b[2;") == "\x1b[200~abcd"
+    assert answers.take_out("11Re\x1b[201~\x1b[1;2R") == "e\x1b[201~\x1b[1;2R"  # shift and F3
+    assert places == [(6, 1), (10, 1)]

@@ -102,7 +102,7 @@ class BaseApp(InTurnApp[Result]):
         """Runs the app; when that ends the terminal is whole, and signals mean what they did."""
         if headless:
             return await super().run_async(headless=True, **options)
-        if os.environ.get("TUI_EVAL_NO_MOUSE"):
+        if os.environ.get("TUI_EVAL_NO_MOUSE", "0") not in ("", "0"):
             options["mouse"] = False
         self._signals = EndingSignals(self.leave_at_once)
         try:

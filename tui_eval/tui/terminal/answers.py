@@ -9,11 +9,12 @@ from collections.abc import Callable
 _ANSWERS = re.compile(
     r"\x1b\]\d+;[^\x07\x1b]*(?:\x07|\x1b\\)"  # colours, the clipboard, titles
     r"|\x1b\[[?>=][\d;:]*[a-zA-Z]"  # what the terminal is, the keys that it reports
+    r"|\x1b\[2;(?P<column>\d+)R"  # where its cursor is, on the line that `Line` asks for
     r"|\x1bP[\d;]*[$+>!|][^\x1b]*\x1b\\"  # its name, its settings
 )
 _CUT_OFF = re.compile(
     r"\x1b(?:\](?:\d+(?:;[^\x07\x1b]*\x1b?)?)?"
-    r"|\[[?>=][\d;:]*"
+    r"|\[[?>=][\d;:]*|\[2;\d*"
     r"|P(?:[\d;]*(?:[$+>!|][^\x1b]*\x1b?)?)?)\Z"
 )
 _MAY_BEGIN = re.compile(r"\x1b\[?\Z")
@@ -34,10 +35,17 @@ class Answers:
     parts: one that is cut off is kept until the rest is there, and dropped where none comes.
 
     Args:
+        on_cursor: Takes where the cursor is, column and line from 0. Textual's parser would take
+            such an answer for keys where it comes within a paste.
         clock: Gives a time in seconds that only grows.
     """
 
-    def __init__(self, clock: Callable[[], float] = time.monotonic) -> None:
+    def __init__(
+        self,
+        on_cursor: Callable[[int, int], object] = lambda x, y: None,
+        clock: Callable[[], float] = time.monotonic,
+    ) -> None:
+        self._on_cursor = on_cursor
         self._clock = clock
         self._kept = ""
         self._since = 0.0
@@ -53,7 +61,7 @@ class Answers:
 
     def take_out(self, received: str) -> str:
         """What is left of a text without answers, and without one that is cut off at its end."""
-        text = _ANSWERS.sub("", self._kept + received)
+        text = _ANSWERS.sub(self._take, self._kept + received)
         found = _CUT_OFF.search(text)
         if found is None and self._clock() < self._expected_until:
             found = _MAY_BEGIN.search(text)
@@ -63,6 +71,11 @@ class Answers:
         self._kept, text = text[start:], text[:start]
         self._since = self._clock()
         return text
+
+    def _take(self, answer: re.Match[str]) -> str:
+        if answer["column"]:
+            self._on_cursor(int(answer["column"]) - 1, 1)
+        return ""
 
     def give_up(self) -> str:
         """What turned out to be a key, once nothing has come for a while; an answer is dropped."""

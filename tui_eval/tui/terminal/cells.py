@@ -39,6 +39,7 @@ WORD = 40
 see them together."""
 LINES = range(0x2500, 0x25A0)
 """Box drawing and block elements: they join nothing that has a meaning of its own."""
+FLAG_LETTERS = frozenset(map(chr, range(0x1F1E6, 0x1F200)))
 EMOJI = 0x1F000
 UNSEEN_ON_BLANKS = frozenset(("", "1", "2", "3", "1;2", "1;3", "2;3", "1;2;3"))
 """Attributes that a blank cell does not show: bold, dim, italic."""
@@ -76,7 +77,9 @@ def cells_of(segments: Iterable[Segment], colors: ColorSystem) -> Row:
 
 
 def _put_sign(row: Row, sign: str, width: int, ink: Ink) -> None:
-    if width:
+    if width and sign in FLAG_LETTERS and row and row[-1][0] in FLAG_LETTERS:
+        row[-1:] = [(row[-1][0] + sign, ink), ("", ink)]  # apart, two letters are no flag
+    elif width:
         row.append((sign, ink))
         row.extend([("", ink)] * (width - 1))
     elif row:  # it stands on the sign before
@@ -213,11 +216,13 @@ class _Writing:
 
     def write(self, y: int, x: int, cells: Row) -> None:
         """Writes cells that stand beside each other."""
-        for sign, ink in cells:
+        for place, (sign, ink) in enumerate(cells):
             if sign:
                 if self._at != (y, x):
                     self._go(y, x)
                 self._change_ink(sign, ink)
+                if ord(sign[0]) >= EMOJI and cells[place + 1 : place + 2] == [("", ink)]:
+                    self._parts.append(f"  \x1b[{x + 1}G")  # some terminals fill one cell only
                 self._parts.append(sign)
                 self._at = None if _is_disputed(sign) else (y, x + 1)
             elif self._at == (y, x):

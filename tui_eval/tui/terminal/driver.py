@@ -10,7 +10,7 @@ import termios
 import threading
 from typing import Any
 
-from textual import constants, events
+from textual import constants
 from textual.app import App
 from textual.drivers.linux_driver import (
     KITTY_DISAMBIGUATE_ESCAPE_CODES,
@@ -80,7 +80,7 @@ class TerminalDriver(LinuxDriver):
         self._is_undone = False
         self._modes: list[Any] | None = None
         self._has_slept = False
-        self._keyboard = Keyboard(self.fileno, self.process_message)
+        self._keyboard = Keyboard(self.fileno, self.process_message, self.line.answered)
         self._looking = self._loop.call_later(LOOKS_EVERY_S, self._look)
         self._loop.add_signal_handler(signal.SIGTSTP, self._sleep)
         self._loop.add_signal_handler(signal.SIGCONT, self._wake)
@@ -136,9 +136,7 @@ class TerminalDriver(LinuxDriver):
         self._keyboard.run(self.exit_event)
 
     def process_message(self, message: Message) -> None:
-        """Hands on what was typed; what the terminal tells of the last frame was not."""
-        if isinstance(message, events.CursorPosition) and self.line.answered(message.x, message.y):
-            return
+        """Hands on what was typed."""
         super().process_message(usual_key(message))
 
     def write(self, data: str) -> None:
@@ -242,7 +240,7 @@ class TerminalDriver(LinuxDriver):
         if self._modes is not None:
             with contextlib.suppress(termios.error):
                 termios.tcsetattr(self.fileno, termios.TCSANOW, self._modes)
-        self.write(ASKED_FOR)
+        self.write(CUT_SHORT + ASKED_FOR)
         self._enable_mouse_support()
         if self._mouse_pixels:
             self._enable_mouse_pixels()

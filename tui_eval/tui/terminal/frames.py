@@ -9,7 +9,6 @@ from rich.console import RenderableType
 from textual import events
 from textual._compositor import ChopsUpdate, LayoutUpdate
 from textual.app import App
-from textual.geometry import Size
 from textual.screen import Screen
 
 from tui_eval.tui.terminal.cells import ScreenCells
@@ -29,7 +28,7 @@ class FramesApp(App[Result]):
 
     _cells: ScreenCells | None = None
     _cursor_shown = (-1, -1)
-    _size_before: Size | None = None
+    _was_resized = False
 
     @property
     def line(self) -> Line | None:
@@ -42,10 +41,13 @@ class FramesApp(App[Result]):
         return self.line is None or self.line.is_free
 
     def on_resize(self, event: events.Resize) -> None:
-        """What a terminal keeps of its cells when it changes its size is not known."""
-        if self._cells is not None and event.size != self._size_before:
+        """What a terminal keeps of its cells when it changes its size is not known.
+
+        It may have had another size in between.
+        """
+        if self._cells is not None and self._was_resized:
             self._cells.forget()
-        self._size_before = event.size
+        self._was_resized = True
 
     def redraw(self) -> None:
         """Writes the whole screen: what the terminal shows is not known any more."""
@@ -77,7 +79,7 @@ class FramesApp(App[Result]):
         if not text and cursor == self._cursor_shown:
             return
         self._cursor_shown = cursor
-        text += f"{line.question_after(text)}\x1b[{cursor.y + 1};{cursor.x + 1}H"
+        text += f"{line.question_after(text, self.size.width)}\x1b[{cursor.y + 1};{cursor.x + 1}H"
         if self._sync_available and not line.is_slow:  # else it is seen as it comes, texts first
             text = f"\x1b[?2026h{text}\x1b[?2026l"
         driver.write(text)

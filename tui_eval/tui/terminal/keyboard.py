@@ -44,12 +44,18 @@ class Keyboard:
     Args:
         fileno: Of the terminal.
         handle: Takes each event.
+        on_cursor: Takes where the terminal says that its cursor is.
     """
 
-    def __init__(self, fileno: int, handle: Callable[[Message], None]) -> None:
+    def __init__(
+        self,
+        fileno: int,
+        handle: Callable[[Message], None],
+        on_cursor: Callable[[int, int], object],
+    ) -> None:
         self._fileno = fileno
         self._handle = handle
-        self._answers = Answers()
+        self._answers = Answers(on_cursor)
         self._typed_before = ""
         self._is_st = os.environ.get("TERM", "").startswith("st-")
 

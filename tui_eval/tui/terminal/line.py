@@ -14,6 +14,10 @@ HELD = 20_000
 """What a pseudo-terminal of Linux takes before somebody reads it; others take less."""
 PATIENCE_S = 2.0
 """How long a frame is waited for that the terminal does not tell of, or that is reckoned with."""
+MOST_PATIENCE_S = 8.0
+"""The same where answers come late one after the other: what is written waits in some buffer."""
+MOST_LATE = 9
+"""After so many late answers, about a minute, none is believed to come any more."""
 ASKED_IN_VAIN = 5
 """After so many questions without an answer the terminal is not asked any more."""
 ROW, MARKS = 1, 20
@@ -66,19 +70,19 @@ class Line:
         with self._changed:
             self._writing += 1
 
-    def question_after(self, frame: str) -> str:
+    def question_after(self, frame: str, columns: int) -> str:
         """What asks the terminal, behind a frame, how far it has come; empty if it never says.
 
         No question is asked before the last one is answered: an answer that comes once the
         program has ended is typed to the next.
         """
         with self._changed:
-            size = len(frame.encode())
+            size = len(frame.encode("utf-8", "replace"))
             if self._asked is not None:
                 self._asked = self._asked._replace(size=self._asked.size + size)
             elif self._answers or self._asked_in_vain < ASKED_IN_VAIN:
                 self._asked_in_vain += 1
-                self._mark = self._mark % MARKS + 1
+                self._mark = self._mark % min(MARKS, columns) + 1
                 self._asked = _Asked(self._mark, size, time.monotonic())
                 return f"\x1b[{ROW + 1};{self._mark}H\x1b[6n"
         return ""
@@ -112,6 +116,8 @@ class Line:
             if self._asked is None or x + 1 != self._asked.mark:
                 was_late = self._late > 0
                 self._late -= was_late
+                if was_late:  # the line is back
+                    self._answers, self._asked_in_vain = True, 0
                 self._changed.notify_all()
                 return was_late
             self._took_s = time.monotonic() - self._asked.at
@@ -152,6 +158,11 @@ class Line:
         self._waits = call
         self._look()
 
+    @property
+    def _patience(self) -> float:
+        """How long an answer is waited for: longer where the last ones are late."""
+        return float(min(PATIENCE_S * 2**self._late, MOST_PATIENCE_S))
+
     def _left(self) -> float:
         """Bytes that are reckoned to be on their way."""
         return max(self._reckoned - self._rate * (time.monotonic() - self._reckoned_at), 0.0)
@@ -164,11 +175,14 @@ class Line:
         if self._answers:
             if self._asked is None or self._asked.size <= ON_ITS_WAY:
                 return 0.0
-            if (left := self._asked.at + PATIENCE_S - now) > 0:
+            if (left := self._asked.at + self._patience - now) > 0:
                 return left
-        if self._asked is not None and now - self._asked.at > PATIENCE_S:
-            self._answers, self._asked = False, None
+        if self._asked is not None and now - self._asked.at > self._patience:
+            self._asked = None
             self._late += 1
+            self._answers = self._has_answered and self._late < MOST_LATE
+            if self._answers:
+                return 0.0
         waited = now - self._reckoned_at
         if (more := self._left() - ON_ITS_WAY) <= 0 or waited > PATIENCE_S:
             return 0.0

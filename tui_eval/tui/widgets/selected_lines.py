@@ -68,6 +68,7 @@ class SelectedLines(ClickedLines):
         pressed = self._pressed
         in_lines = pressed is not None and self.heads <= pressed.offset.y
         if pressed is not None and in_lines and event.button == 1 and pressed.line < self.count():
+            self._end_drag()  # one that ended elsewhere
             self._drag_start = Place(pressed.line, pressed.offset.x)
 
     def on_mouse_move(self, event: events.MouseMove) -> None:
