@@ -169,7 +169,7 @@ class TerminalDriver(LinuxDriver):
         """Waits until all is written that the terminal takes; what it is behind with is lost."""
         super().close()
         if self._is_undone and self._is_taken:
-            if self._output.has_left_out or self.line.is_behind:
+            if self._output.has_left_out or self.line.is_behind or self.line.is_silent:
                 self._output.write_last(CUT_SHORT + GIVEN_BACK, in_place=True)
             self._is_taken = False
             self._dismiss()

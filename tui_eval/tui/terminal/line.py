@@ -148,6 +148,14 @@ class Line:
             return bool(self._writing or self._lags or self._left())
 
     @property
+    def is_silent(self) -> bool:
+        """Whether the terminal has never answered: how far it has come is not known.
+
+        That it takes all says nothing of a line that has just become slower.
+        """
+        return not self._has_answered
+
+    @property
     def is_slow(self) -> bool:
         """Whether a frame takes so long to come out that one sees it being drawn."""
         with self._changed:
