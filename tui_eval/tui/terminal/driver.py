@@ -79,7 +79,7 @@ class TerminalDriver(LinuxDriver):
         self._is_taken = False
         self._is_undone = False
         self._modes: list[Any] | None = None
-        self._has_slept = False
+        self._has_slept = self._sleeps = False
         self._keyboard = Keyboard(self.fileno, self.process_message, self.line.answered)
         self._looking = self._loop.call_later(LOOKS_EVERY_S, self._look)
         self._loop.add_signal_handler(signal.SIGTSTP, self._sleep)
@@ -169,7 +169,8 @@ class TerminalDriver(LinuxDriver):
         """Waits until all is written that the terminal takes; what it is behind with is lost."""
         super().close()
         if self._is_undone and self._is_taken:
-            if self._output.has_left_out or self.line.is_behind or self.line.is_silent:
+            ends_unseen = self.line.is_silent and not self._sleeps
+            if self._output.has_left_out or self.line.is_behind or ends_unseen:
                 self._output.write_last(CUT_SHORT + GIVEN_BACK, in_place=True)
             self._is_taken = False
             self._dismiss()
@@ -208,7 +209,9 @@ class TerminalDriver(LinuxDriver):
 
     def _sleep(self) -> None:
         """Ctrl-Z: nothing else runs on the loop before the terminal is ours again."""
+        self._sleeps = True
         self.suspend_application_mode()
+        self._sleeps = False
         self._must_signal_resume = True
         self._has_slept = True
         self._stop_process()
