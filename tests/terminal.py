@@ -35,6 +35,7 @@ class Terminal:
     Args:
         typed: Keys that wait before the program begins.
         term: What kind of terminal it is.
+        answers: Whether it answers what it is asked, as for its cursor.
     """
 
     def __init__(
@@ -46,12 +47,16 @@ class Terminal:
         command: Sequence[str] = ("-m", "tui_eval"),
         typed: str = "",
         term: str = "xterm-256color",
+        answers: bool = False,
     ) -> None:
         columns, lines = size
         self.screen = pyte.Screen(columns, lines)
         self._stream = pyte.ByteStream(self.screen)
         self.raw = b""
         self._fd, inner = pty.openpty()
+        self.answered = 0
+        if answers:
+            self.screen.write_process_input = self._answer
         fcntl.ioctl(inner, termios.TIOCSWINSZ, struct.pack("HHHH", lines, columns, 0, 0))
         self.settings_before = termios.tcgetattr(inner)
         self._inner = inner
@@ -95,6 +100,10 @@ class Terminal:
     def type(self, keys: str) -> None:
         """Types keys."""
         os.write(self._fd, keys.encode())
+
+    def _answer(self, answer: str) -> None:
+        self.type(answer)
+        self.answered += 1
 
     @property
     def takes_more(self) -> bool:

@@ -79,6 +79,7 @@ def test_the_screen_joins_it_and_sees_it_end(program: Program) -> None:
         assert "cannot be joined" not in terminal.text
         ended = held.let_go()
         terminal.wait_for("2/2")
+        print(terminal.text)
         terminal.type("q")
         assert terminal.finish() == 0
     finally:
@@ -138,6 +139,7 @@ def test_evaluations_of_a_file_are_reached_each_on_a_port(program: Program) -> N
     try:
         terminal.wait_for("Unix sockets are refused")
         terminal.wait_for(lambda: terminal.text.count("1/1") >= 2)
+        terminal.wait_for("finished in")
         terminal.type("q")
         assert terminal.finish() == 0
     finally:

@@ -14,15 +14,16 @@ from compared_runs import two_runs
 from held_runs import HeldRun
 from program import Program, wait_until
 from servers import FaultServer
-from terminal import PATIENCE_S, Terminal
+from terminal import Terminal
 
 from tui_eval.runs.lock import holder
 
 
 @contextmanager
-def on_screen(program: Program) -> Iterator[Terminal]:
+def on_screen(program: Program, answers: bool = False) -> Iterator[Terminal]:
     runs = map(str, two_runs(program.folder))
-    with closing(Terminal(program.folder, program.env, "compare", *runs)) as on:
+    args = ("compare", *runs)
+    with closing(Terminal(program.folder, program.env, *args, answers=answers)) as on:
         on.wait_for("greatest difference first")
         on.wait_for(lambda: children(on))
         yield on
@@ -83,10 +84,11 @@ def test_an_engine_that_outlives_the_screen_does_not_hold_the_terminal(
 
 
 def test_a_usual_end_gives_it_back_once_and_leaves_no_process(program: Program) -> None:
-    with on_screen(program) as on:
+    with on_screen(program, answers=True) as on:
         (guardian,) = children(on)
+        on.wait_for(lambda: on.answered > 1 and on.has_taken_keys)
         on.type("q")
-        assert on.process.wait(PATIENCE_S) == 0
+        assert on.finish() == 0
         assert not Path(f"/proc/{guardian}").exists()
         assert given_back(on) == 1
         assert on.is_whole()

@@ -67,9 +67,10 @@ def drawn(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Terminal]:
         program.run("scripts", "-m", "m", "-b", f"{server.url}/v1", "-n", "4", "-r", "1", "-s")
     terminal = Terminal(program.folder, program.env, "open", str(program.only_run().path))
     terminal.wait_for("finished in")
-    for example in range(1, 4):
+    for example, words in enumerate(("বই", "ஐந்து புத்தகங்கள்", "كتابا"), 1):
         terminal.type("]")
         terminal.wait_for(f"example {example}")
+        terminal.wait_for(lambda words=words: words.encode() in terminal.raw)
     yield terminal
     terminal.close()
 
