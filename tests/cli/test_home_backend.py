@@ -14,7 +14,7 @@ from tui_eval.cli.form_backend import EngineFormBackend
 from tui_eval.cli.home_backend import LocalHomeBackend
 from tui_eval.config import local_servers
 from tui_eval.config.plan import RunPlan, plan_to_toml
-from tui_eval.engine.preparing.reachability import unreachable
+from tui_eval.engine.setup.reachability import unreachable
 
 REGISTRY = """
 [[endpoint]]

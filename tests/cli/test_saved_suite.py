@@ -15,7 +15,7 @@ from seeing import press, until
 from tui_eval import events as ev
 from tui_eval.cli.saved_suite import SavedSuite, find_saved
 from tui_eval.config.plan import plan_to_toml
-from tui_eval.engine.suites.resume_match import Planned
+from tui_eval.engine.setup.resume_match import Planned
 from tui_eval.errors import RefusedError
 from tui_eval.runs.layout import RunDir
 from tui_eval.runs.lock import RunLock

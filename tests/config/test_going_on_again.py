@@ -17,7 +17,7 @@ from tui_eval.config.local_servers import LocalServer
 from tui_eval.config.options import TYPED_KEY_VAR
 from tui_eval.config.plan import Request, RunPlan, plan_to_toml, read_plan
 from tui_eval.config.resumed_endpoints import needed_again
-from tui_eval.engine.preparing.prepare import client_config
+from tui_eval.engine.setup.prepare import client_config
 from tui_eval.shipped import shipped
 
 

@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 import pytest
 from virtual_time import run_in_virtual_time
 
-from tui_eval.engine.limiting.limits import Held, Limits, Phases
+from tui_eval.engine.limits.limits import Held, Limits, Phases
 from tui_eval.events import ConcurrencyMoved
 
 MOST = 64

@@ -11,7 +11,7 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from tui_eval.engine.limiting.budget import Budget, CallGuard, longest_answer
+from tui_eval.engine.limits.budget import Budget, CallGuard, longest_answer
 
 PRICES = (2.0, 10.0)
 """Of prompts and answers."""

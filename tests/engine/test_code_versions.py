@@ -13,7 +13,7 @@ from program import Finished, Program, Run, chat_answer
 from servers import FaultServer, Reply
 
 import tui_eval as vf
-from tui_eval.engine.resuming.code_parts import code_changes
+from tui_eval.engine.setup.code_parts import code_changes
 
 CHAT = "/v1/chat/completions"
 GOOD = Reply(body=chat_answer("yes"))

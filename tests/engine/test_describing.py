@@ -13,7 +13,7 @@ from typing import Any
 import pytest
 from program import PATIENCE_S, Program
 
-from tui_eval.engine.preparing.engine_query import ask_engine
+from tui_eval.engine.transport.engine_query import ask_engine
 
 TYPED = """
     '''Words in a row.'''

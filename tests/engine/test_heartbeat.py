@@ -10,7 +10,7 @@ import pytest
 from program import Program, chat_answer
 from servers import FaultServer, Received, Reply
 
-from tui_eval.engine.heartbeat import Heartbeat
+from tui_eval.engine.execution.heartbeat import Heartbeat
 from tui_eval.events import RolloutFinished, RunFinished, RunStarted
 
 CHAT = "/v1/chat/completions"

@@ -10,11 +10,11 @@ from pathlib import Path
 import pytest
 
 from tui_eval.commands import Command, Pause, encode_command
-from tui_eval.engine.limiting.gate import Gate
-from tui_eval.engine.limiting.limits import Held
-from tui_eval.engine.rollout_observer import RolloutObserver
+from tui_eval.engine.execution.rollout_observer import RolloutObserver
+from tui_eval.engine.limits.gate import Gate
+from tui_eval.engine.limits.limits import Held
 from tui_eval.engine.transport.hub import Hub
-from tui_eval.engine.transport.listener import listen
+from tui_eval.engine.transport.server import listen
 from tui_eval.engine.transport.sockets import bind_socket
 from tui_eval.event_frames import HEADER_BYTES, decode_events, frame
 from tui_eval.events import (
@@ -165,7 +165,7 @@ async def test_who_turns_to_a_rollout_late_hears_what_its_tools_took_and_how_the
         {"id": "lost", "name": "lost", "ms": 7.0, "error": "KeyError: 'x'"}, "Error: 'x'"
     )
     rollout = Rollout(3)
-    for event in watch.story():
+    for event in watch.events_so_far():
         rollout.apply(event)
     uses = [entry.tool for entry in rollout.entries() if entry.tool]
     assert [(use.name, use.ms, use.error, use.result) for use in uses] == [

@@ -11,10 +11,10 @@ from contextlib import contextmanager
 
 import pytest
 
-from tui_eval.engine.limiting.adaptive import Concurrency
-from tui_eval.engine.limiting.deadline import Deadline
-from tui_eval.engine.limiting.limits import Held, Limits, Phases, ScoringSlots, Shared
-from tui_eval.engine.limiting.slots import Slots
+from tui_eval.engine.limits.adaptive import Concurrency
+from tui_eval.engine.limits.deadline import Deadline
+from tui_eval.engine.limits.limits import Held, Limits, Phases, ScoringSlots, Shared
+from tui_eval.engine.limits.slots import Slots
 from tui_eval.events import ConcurrencyMoved
 
 

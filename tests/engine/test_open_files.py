@@ -15,7 +15,7 @@ import pytest
 from program import Finished, Program, chat_answer
 from servers import FaultServer, Reply
 
-from tui_eval.engine.limiting.open_file_room import within_open_files
+from tui_eval.engine.limits.open_file_room import within_open_files
 from tui_eval.error_classes import class_of
 from tui_eval.errors import ModelError, ToolCallError
 from tui_eval.open_files import is_out_of_files, room_for_rollouts

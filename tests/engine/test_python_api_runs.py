@@ -20,7 +20,7 @@ from program import Run, chat_answer, wait_until
 from servers import FaultServer, Reply
 
 import tui_eval as vf
-from tui_eval.engine import progress
+from tui_eval.engine.execution import progress
 from tui_eval.errors import RefusedError
 from tui_eval.fold.run_state import RunState
 from tui_eval.runs.layout import RunDir

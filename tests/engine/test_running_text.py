@@ -5,9 +5,9 @@ from __future__ import annotations
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tui_eval.engine.limiting.gate import Gate
-from tui_eval.engine.limiting.limits import Held
-from tui_eval.engine.rollout_observer import RolloutObserver
+from tui_eval.engine.execution.rollout_observer import RolloutObserver
+from tui_eval.engine.limits.gate import Gate
+from tui_eval.engine.limits.limits import Held
 from tui_eval.engine.transport.hub import Hub
 from tui_eval.engine.transport.listener import FULL_BYTES, Listener
 from tui_eval.engine.transport.running_answer import RunningAnswer
@@ -108,7 +108,7 @@ async def test_the_message_takes_the_place_of_its_text() -> None:
     rollout = shown(mine.own)
     assert rollout.coming is None
     assert rollout.messages[-1]["content"] == "It is 4. So"
-    assert texts(watch.story()) == []
+    assert texts(watch.events_so_far()) == []
 
 
 async def test_a_second_answer_begins_anew_and_the_first_is_heard_no_more() -> None:

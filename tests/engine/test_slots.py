@@ -6,7 +6,7 @@ import asyncio
 
 import pytest
 
-from tui_eval.engine.limiting.slots import Slots
+from tui_eval.engine.limits.slots import Slots
 
 
 async def settle() -> None:

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 import tui_eval as vf
-from tui_eval.engine.logs import set_up_logging
+from tui_eval.engine.logging.run_log import set_up_logging
 from tui_eval.environments import author_logs
 
 ours = logging.getLogger("tui_eval.somewhere")

@@ -15,10 +15,10 @@ from stub_client import StubClient, answer
 
 import tui_eval as vf
 from tui_eval.clients import pacing, retrying
-from tui_eval.engine.limiting.gate import Gate
-from tui_eval.engine.limiting.limits import Held
-from tui_eval.engine.limiting.slots import Slots
-from tui_eval.engine.rollout_observer import RolloutObserver
+from tui_eval.engine.execution.rollout_observer import RolloutObserver
+from tui_eval.engine.limits.gate import Gate
+from tui_eval.engine.limits.limits import Held
+from tui_eval.engine.limits.slots import Slots
 from tui_eval.engine.transport.hub import Hub
 from tui_eval.events import Stage
 from tui_eval.observer import CURRENT

@@ -12,7 +12,7 @@ from made_runs import line, opened, write_run
 
 from tui_eval.cli.main import cli
 from tui_eval.config.plan import RunPlan
-from tui_eval.engine.suites.evaluation_status import EvaluationStatus
+from tui_eval.engine.suite.evaluation_status import EvaluationStatus
 from tui_eval.events import EvaluationMoved
 from tui_eval.runs.discovery import MEASURED_BYTES, describe
 from tui_eval.runs.export.figures import number_text

@@ -7,14 +7,7 @@ from typing import Any
 import click
 
 from tui_eval.cli.run import GroupedCommand, run, run_options, typed_of
-
-DEMO = {
-    "model": "demo",
-    "num_examples": "12",
-    "rollouts_per_example": "4",
-    "temperature": "0.8",
-    "save_results": True,
-}
+from tui_eval.config.options import DEMO
 
 
 @click.command("demo", cls=GroupedCommand)

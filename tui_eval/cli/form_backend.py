@@ -84,7 +84,7 @@ class EngineFormBackend:
 
     async def environments(self, environments_dir: str) -> list[Offer]:
         """See `FormBackend.environments`."""
-        from tui_eval.engine.preparing.engine_query import ask_engine
+        from tui_eval.engine.transport.engine_query import ask_engine
 
         words = ("--list", "--env-dir-path", environments_dir)
         found = await ask_engine(*words, within=DESCRIBES_WITHIN_S)
@@ -99,7 +99,7 @@ class EngineFormBackend:
         self, env_id: str, environments_dir: str, *, no_alias: bool
     ) -> dict[str, Any]:
         """See `FormBackend.describe`."""
-        from tui_eval.engine.preparing.engine_query import ask_engine
+        from tui_eval.engine.transport.engine_query import ask_engine
 
         words = ["--describe", env_id, "--env-dir-path", environments_dir]
         words += ["--no-alias"] if no_alias else []
@@ -107,7 +107,7 @@ class EngineFormBackend:
 
     async def estimate(self, request: Mapping[str, Any]) -> dict[str, Any]:
         """See `FormBackend.estimate`."""
-        from tui_eval.engine.preparing.engine_query import ask_engine
+        from tui_eval.engine.transport.engine_query import ask_engine
 
         raw = {**request["raw"], "no_preflight": True}
         asked = {**request, "raw": raw}

@@ -65,8 +65,8 @@ class LocalHomeBackend:
     async def environments(self) -> list[EnvironmentInfo]:
         """See `HomeBackend.environments`. An engine looks: this process imports no environment."""
         # In a thread: who imports waits for another thread that loads the same modules.
-        await asyncio.to_thread(import_module, "tui_eval.engine.preparing.engine_query")
-        from tui_eval.engine.preparing.engine_query import ask_engine
+        await asyncio.to_thread(import_module, "tui_eval.engine.transport.engine_query")
+        from tui_eval.engine.transport.engine_query import ask_engine
 
         found = await ask_engine("--list", within=LISTS_WITHIN_S)
         names = ("env_id", "origin", "path", "summary")
@@ -101,7 +101,7 @@ class LocalHomeBackend:
 
     def unreachable(self, url: str) -> str:
         """See `HomeBackend.unreachable`. A connection is made and closed; nothing is sent."""
-        from tui_eval.engine.preparing.reachability import unreachable
+        from tui_eval.engine.setup.reachability import unreachable
 
         return "; ".join(fault.what for fault in unreachable(url))
 
@@ -117,7 +117,7 @@ class LocalHomeBackend:
 
     def demo(self) -> Feed:
         """See `HomeBackend.demo`."""
-        from tui_eval.cli.demo import DEMO
+        from tui_eval.config.options import DEMO
         from tui_eval.shipped import shipped
 
         registry = str(shipped("configs", "endpoints.toml"))  # one's own need not name it

@@ -15,7 +15,7 @@ from typing import Any, NamedTuple
 from packaging.requirements import InvalidRequirement, Requirement
 from packaging.utils import canonicalize_name
 
-from tui_eval.engine.preparing.hub_faults import LOG_IN
+from tui_eval.engine.setup.hub_faults import LOG_IN
 from tui_eval.environments.finding import FoundEnvironment
 from tui_eval.environments.needs import Need
 from tui_eval.errors import Fault
@@ -187,7 +187,7 @@ def _table_name(folder: str) -> list[str]:
 
 
 def _address(need: Need, wanted: dict[str, str]) -> Checked:
-    from tui_eval.engine.preparing.reachability import unreachable
+    from tui_eval.engine.setup.reachability import unreachable
 
     faults = unreachable(need.name)
     if not faults:

@@ -9,8 +9,8 @@ from tui_eval.config.env_file import load_env_file
 from tui_eval.config.expansion import expand
 from tui_eval.config.options import NEWEST
 from tui_eval.config.plan import Request
-from tui_eval.engine.suites.evaluation_status import EvaluationStatus
-from tui_eval.engine.suites.resume_match import Planned, choose_runs
+from tui_eval.engine.setup.resume_match import Planned, choose_runs
+from tui_eval.engine.suite.evaluation_status import EvaluationStatus
 from tui_eval.errors import RefusedError
 from tui_eval.events import (
     OUT_OF_BUDGET,

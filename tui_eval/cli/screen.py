@@ -24,7 +24,7 @@ from tui_eval.tui.terminal.starting import show_starting
 
 if TYPE_CHECKING:
     from tui_eval.config.draft import Draft
-    from tui_eval.engine.suites.resume_match import Planned
+    from tui_eval.engine.setup.resume_match import Planned
     from tui_eval.fold.feed import Feed
     from tui_eval.runs.layout import RunDir
     from tui_eval.runs.lock import Holder
@@ -196,7 +196,7 @@ def open_suite_on_screen(file: Path, held: Holder) -> int:
     Returns:
         0, 1 if the engine is gone, or the exit code of the evaluations where they went on.
     """
-    from tui_eval.engine.suites.suite_lock import at_work_on
+    from tui_eval.engine.suite.suite_lock import at_work_on
     from tui_eval.engine.transport.live_feed import LiveFeed
 
     feed = LiveFeed(socket_path=held.socket)

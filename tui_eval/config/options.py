@@ -222,3 +222,12 @@ MAY_BE_EMPTY = frozenset(("api_key_var",))
 
 NEWEST = "newest"
 """The value of `resume` where `--resume` was typed without a path."""
+
+DEMO: dict[str, str | bool] = {
+    "model": "demo",
+    "num_examples": "12",
+    "rollouts_per_example": "4",
+    "temperature": "0.8",
+    "save_results": True,
+}
+"""What `tui-eval demo` gives, by name of the option."""

@@ -22,17 +22,17 @@ from typing import Any
 from tui_eval.clients.proxies import spare_loopback
 from tui_eval.commands import Command, Stop
 from tui_eval.config.plan import Request
-from tui_eval.engine.inherited_context import inherit_context
-from tui_eval.engine.job import Job, let_listeners_read
-from tui_eval.engine.logs import early_output, set_up_logging
-from tui_eval.engine.one_run import OneRun
-from tui_eval.engine.preparing.prepare import check, prepare
+from tui_eval.engine.execution.job import Job, let_listeners_read
+from tui_eval.engine.execution.one_run import OneRun
+from tui_eval.engine.logging.inherited_context import inherit_context
+from tui_eval.engine.logging.run_log import early_output, set_up_logging
 from tui_eval.engine.sampling import sample_engine
+from tui_eval.engine.setup.prepare import check, prepare
 from tui_eval.engine.stopping import TimelyEnd
-from tui_eval.engine.suites.suite import Suite
-from tui_eval.engine.suites.suite_preflight import expand_several, survey
+from tui_eval.engine.suite.suite import Suite
+from tui_eval.engine.suite.suite_preflight import expand_several, survey
 from tui_eval.engine.transport.hub import Hub
-from tui_eval.engine.transport.listener import listen
+from tui_eval.engine.transport.server import listen
 from tui_eval.engine.transport.sockets import (
     bind_socket,
     loopback_of,
@@ -175,13 +175,13 @@ def _tell(find: Callable[[], dict[str, Any]]) -> int:
 
 
 def _tell_plan(request: Request) -> int:
-    from tui_eval.engine.preparing.dry_run import dry_run
+    from tui_eval.engine.suite.dry_run import dry_run
 
     return _tell(lambda: dry_run(request))
 
 
 def _tell_environment(env_id: str, folder: Path, *, no_alias: bool) -> int:
-    from tui_eval.engine.preparing.environment_info import describe_environment
+    from tui_eval.engine.setup.environment_info import describe_environment
 
     return _tell(lambda: describe_environment(env_id, folder, no_alias=no_alias))
 

@@ -9,12 +9,12 @@ import threading
 from typing import TYPE_CHECKING, cast
 
 from tui_eval.config.secret_values import secret_texts
-from tui_eval.engine.host import Host
-from tui_eval.engine.preparing.prepared import Prepared
-from tui_eval.engine.progress import Progress
+from tui_eval.engine.execution.host import Host
+from tui_eval.engine.execution.progress import Progress
+from tui_eval.engine.execution.replicas import Replicas
+from tui_eval.engine.execution.session import Session
 from tui_eval.engine.python_api import prepare_call
-from tui_eval.engine.replicas import Replicas
-from tui_eval.engine.session import Session
+from tui_eval.engine.setup.prepared import Prepared
 from tui_eval.engine.transport.hub import Hub
 from tui_eval.environments import environment
 from tui_eval.errors import RefusedError

@@ -14,13 +14,13 @@ from tui_eval.config.adopted_plan import plan_to_go_on_with
 from tui_eval.config.changes import change_faults, changes, misfits
 from tui_eval.config.plan import RunPlan, read_plan
 from tui_eval.config.secret_values import hidden_names
-from tui_eval.engine.limiting.open_file_room import open_file_notices
-from tui_eval.engine.preparing.examples import Examples, GivenExamples, read_table
-from tui_eval.engine.preparing.prepare import lay_out, make_directory, run_started
-from tui_eval.engine.preparing.prepared import Prepared
-from tui_eval.engine.resuming.code_parts import code_now
-from tui_eval.engine.resuming.digests import keep_examples
-from tui_eval.engine.resuming.resume import content_changes
+from tui_eval.engine.limits.open_file_room import open_file_notices
+from tui_eval.engine.setup.code_parts import code_now
+from tui_eval.engine.setup.digests import keep_examples
+from tui_eval.engine.setup.examples import Examples, GivenExamples, read_table
+from tui_eval.engine.setup.prepare import lay_out, make_directory, run_started
+from tui_eval.engine.setup.prepared import Prepared
+from tui_eval.engine.setup.resume import content_changes
 from tui_eval.errors import Fault, RefusedError
 from tui_eval.runs.layout import RunDir, is_unsaved
 from tui_eval.runs.plain_json import Cleaner

@@ -1,1 +1,1 @@
-"""Between an engine and its listeners: the socket, what is told, how it is joined."""
+"""Between an engine and its listeners: hub, socket, listener, launcher."""

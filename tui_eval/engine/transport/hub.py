@@ -6,11 +6,12 @@ import asyncio
 import time
 from collections import Counter
 from collections.abc import Callable, Iterable
-from typing import TYPE_CHECKING
+from typing import Protocol
 
 from msgspec.structs import replace
 
 from tui_eval import clock
+from tui_eval.engine.transport.listener import Listener
 from tui_eval.event_frames import encode_events, frame
 from tui_eval.events import (
     PROTOCOL,
@@ -27,10 +28,6 @@ from tui_eval.events import (
 from tui_eval.fold.run_state import RunState
 from tui_eval.runs.redaction import Redactor
 
-if TYPE_CHECKING:
-    from tui_eval.engine.rollout_observer import RolloutObserver
-    from tui_eval.engine.transport.listener import Listener
-
 BATCH_S = 0.03
 HELD_S = 0.2
 """Where a batch is due and nothing at all happens for so long, people's code holds the loop."""
@@ -38,6 +35,18 @@ REMEMBERED_S = 60.0
 """How long the hub is on its guard after that."""
 EARLY_AT_MOST = 8
 """Batches that may go out early one after the other; more only as often as batches are due."""
+
+
+class ActiveRollout(Protocol):
+    """A rollout that is worked on, as the hub sees it."""
+
+    row: int
+
+    def staged_event(self, at: float) -> RolloutStaged:
+        """Where the rollout is now."""
+
+    def events_so_far(self) -> list[Event]:
+        """The conversation so far, for who subscribes to it late."""
 
 
 class Hub:
@@ -50,7 +59,7 @@ class Hub:
         before_publishing: Called before a batch goes out; writes what listeners may then read.
         hear: Called with every fact for everyone at the moment when it is taken in.
 
-    `story` makes the facts that a listener who joins late must hear beside those of a run.
+    `extra_events` makes the facts that a listener who joins late must hear beside those of a run.
     """
 
     def __init__(
@@ -61,18 +70,18 @@ class Hub:
         self.state = RunState()
         self.hear = hear
         self.before_publishing = before_publishing
-        self.story: Callable[[], Iterable[Event]] = tuple
+        self.extra_events: Callable[[], Iterable[Event]] = tuple
         self.redact = Redactor()
         self.path = ""
         self.pid = 0
         self.gate_open = True
-        self.active: dict[int, RolloutObserver] = {}
+        self.active: dict[int, ActiveRollout] = {}
         self.listeners: set[Listener] = set()
         self.somebody_listens = asyncio.Event()
         self._watched: Counter[int] = Counter()
         self._seq = 0
         self._facts: list[Event] = []
-        self._changed: dict[int, RolloutObserver] = {}
+        self._changed: dict[int, ActiveRollout] = {}
         self._told_in_flight = 0
         self._timer: asyncio.TimerHandle | None = None
         self._changed_at = 0.0
@@ -86,7 +95,7 @@ class Hub:
         if self.hear is not None:
             self.hear(event)
 
-    def mark_changed(self, watch: RolloutObserver) -> None:
+    def mark_changed(self, watch: ActiveRollout) -> None:
         """A rollout's stage or counts changed."""
         self._changed[watch.row] = watch
         self._schedule()
@@ -132,7 +141,7 @@ class Hub:
 
     def _replay_to(self, listener: Listener) -> None:
         active = [self.active[row] for row in listener.rows if row in self.active]
-        listener.own = [event for watch in active for event in watch.story()]
+        listener.own = [event for watch in active for event in watch.events_so_far()]
         listener.missed_own = False
 
     def join(self, listener: Listener) -> None:
@@ -140,7 +149,7 @@ class Hub:
         self.flush()
         now = clock.now()
         events: list[Event] = [Hello(self._seq, PROTOCOL, self.path, self.pid)]
-        events += self.story()
+        events += self.extra_events()
         if self.state.run is not None:
             told = {"lost": self.state.usage.lost, "limits": list(self.state.limits)}
             events.append(replace(self.state.run, **told))

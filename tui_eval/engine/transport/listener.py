@@ -3,15 +3,11 @@
 from __future__ import annotations
 
 import asyncio
-import socket
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 
 import msgspec
 
-from tui_eval.commands import Command, Detach, Subscribe, decode_command
-from tui_eval.engine.transport.hub import Hub
-from tui_eval.engine.transport.sockets import Loopback, admits
-from tui_eval.event_frames import HEADER_BYTES, encode_events, frame
+from tui_eval.event_frames import encode_events, frame
 from tui_eval.events import (
     Event,
     ReadAgain,
@@ -24,8 +20,6 @@ from tui_eval.runs.redaction import Redactor
 
 FULL_BYTES = 2 << 20
 """Unsent bytes from which on a listener gets no more until it has read."""
-
-LONGEST_COMMAND = 1 << 20
 
 
 class Listener:
@@ -124,57 +118,3 @@ class Listener:
 def _goes_on(last: TextAdded, event: TextAdded) -> bool:
     same = (last.row, last.call, last.kind) == (event.row, event.call, event.kind)
     return same and last.first + len(last.text) == event.first
-
-
-async def listen(
-    sock: socket.socket,
-    hub: Hub,
-    obey: Callable[[Command], None],
-    vanished: Callable[[], None],
-    loopback: Loopback | None = None,
-) -> asyncio.Server:
-    """Takes connections on a socket that already listens.
-
-    Args:
-        obey: Called with every command that is not about the connection itself.
-        vanished: Called when the last listener is gone and has not detached.
-        loopback: What is said at first, where the socket is a port.
-    """
-
-    async def serve(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
-        if not await admits(loopback, reader, writer):
-            writer.close()
-            return
-        listener = Listener(writer.transport)
-        hub.join(listener)
-        try:
-            while (command := await _read(reader)) is not None:
-                if isinstance(command, Subscribe):
-                    hub.subscribe(listener, command.rows)
-                elif isinstance(command, Detach):
-                    listener.detached = True
-                else:
-                    obey(command)
-        except asyncio.CancelledError:
-            return  # the process ends; asyncio 3.11 logs a cancelled connection as a failure
-        finally:
-            hub.leave(listener)
-            writer.close()
-        if not listener.detached and not hub.listeners:
-            vanished()
-
-    if loopback is not None:
-        return await asyncio.start_server(serve, sock=sock)
-    return await asyncio.start_unix_server(serve, sock=sock)
-
-
-async def _read(reader: asyncio.StreamReader) -> Command | None:
-    """The next command; None where the connection ended or what came is no command."""
-    try:
-        size = int.from_bytes(await reader.readexactly(HEADER_BYTES), "big")
-        if size > LONGEST_COMMAND:
-            return None
-        command: Command = decode_command(await reader.readexactly(size))
-        return command
-    except (asyncio.IncompleteReadError, OSError, msgspec.DecodeError):
-        return None

@@ -1,0 +1,1 @@
+"""Works through a run: rollouts in slots, their retries, groups, rows and commands."""

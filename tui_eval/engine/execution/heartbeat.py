@@ -1,0 +1,92 @@
+"""Tells a URL that the run is alive: one plain GET whenever a group is finished."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from typing import TYPE_CHECKING
+
+from tui_eval.engine.setup.prepared import Prepared
+from tui_eval.events import Event, RolloutFinished, RunFinished, RunStarted
+
+if TYPE_CHECKING:
+    import aiohttp
+
+log = logging.getLogger("tui_eval.engine")
+
+TIMEOUT_S = 5.0
+LEAVES_WITHIN_S = 0.5
+"""How long the end of a run waits for answers: what was sent was heard."""
+
+
+class Heartbeat:
+    """Beats at every finished group, or at every rollout where rollouts are scored one by one.
+
+    A beat while one is in flight is dropped. Any answer will do; what goes wrong is logged and
+    never stops the run. With `tells_status` there is one more beat at the start and one at the end,
+    with `status=started`, `finished`, `interrupted` or `failed` in the query; these are not
+    dropped. Use it as an asynchronous context manager.
+
+    Args:
+        url: Where to; nothing is ever sent where it is empty.
+    """
+
+    def __init__(self, url: str, prepared: Prepared, *, tells_status: bool = False) -> None:
+        examples = prepared.examples
+        self._url = url
+        self._tells_status = tells_status
+        self._example_of = examples.example
+        self._alone = prepared.independent
+        self._left = [examples.size(example) for example in range(len(examples))] if url else []
+        for event in prepared.done if url else ():
+            self._left[examples.example(event.row)] -= 1
+        self._session: aiohttp.ClientSession | None = None
+        self._in_flight: asyncio.Task[None] | None = None
+        self._farewells: list[asyncio.Task[None]] = []
+
+    async def __aenter__(self) -> Heartbeat:
+        if self._url:
+            import aiohttp
+
+            self._session = aiohttp.ClientSession(timeout=aiohttp.ClientTimeout(total=TIMEOUT_S))
+        return self
+
+    async def __aexit__(self, *_: object) -> None:
+        waiting = [*self._farewells, *([self._in_flight] if self._in_flight else [])]
+        if waiting:
+            await asyncio.wait(waiting, timeout=LEAVES_WITHIN_S)
+        for task in waiting:
+            task.cancel()
+        await asyncio.gather(*waiting, return_exceptions=True)
+        if self._session is not None:
+            await self._session.close()
+
+    def hear(self, event: Event) -> None:
+        """Takes in a fact of the run."""
+        if self._session is None:
+            return
+        if isinstance(event, RolloutFinished):
+            example = self._example_of(event.row)
+            self._left[example] -= 1
+            if self._alone or self._left[example] <= 0:
+                self._beat()
+        elif self._tells_status and isinstance(event, (RunStarted, RunFinished)):
+            status = event.status if isinstance(event, RunFinished) else "started"
+            self._farewells.append(asyncio.create_task(self._get(status)))
+
+    def _beat(self) -> None:
+        if self._in_flight is None or self._in_flight.done():
+            self._in_flight = asyncio.create_task(self._get())
+
+    async def _get(self, status: str = "") -> None:
+        from yarl import URL
+
+        assert self._session is not None, "hear looks before it beats"
+        try:
+            url = URL(self._url)
+            if status:
+                url = url.update_query(status=status)
+            async with self._session.get(url) as answer:
+                await answer.read()
+        except Exception as error:
+            log.warning("heartbeat failed: %s: %s", type(error).__name__, error)

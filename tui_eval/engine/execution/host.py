@@ -1,0 +1,35 @@
+"""Where a run is worked through: a process of its own, a suite's, or that of a program."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from tui_eval.engine.limits.budget import Budget
+from tui_eval.engine.limits.limits import Shared
+
+
+@dataclass(frozen=True, slots=True)
+class Host:
+    """The process that a session runs in, and what it may do there.
+
+    Args:
+        is_own: The process is the run's own: the session tears the environment down, signals have
+            handlers of their own, and engine.log has what is logged.
+        cancels_within_s: Seconds that rollouts in flight get for their cleanup at an early end.
+        giving_up: Called once where the run is to end early.
+        loaded: Called once everything that the run needs is imported.
+        shared: Slots that the run has in common with others.
+        spent: Says why nothing new may begin, whatever the run's own budget is; empty while it may.
+        budget: What it may spend together with others; None for no limit.
+        all_begun: Called once no rollout of the run waits to begin.
+    """
+
+    is_own: bool
+    cancels_within_s: float
+    giving_up: Callable[[], None] = lambda: None
+    loaded: Callable[[], object] = lambda: None
+    shared: Shared | None = None
+    spent: Callable[[], str] = lambda: ""
+    budget: Budget | None = None
+    all_begun: Callable[[], object] = lambda: None

@@ -1,0 +1,79 @@
+"""What stands around the session of a run that its own engine works on: notices and heartbeat."""
+
+from __future__ import annotations
+
+import asyncio
+import gc
+import time
+from typing import Protocol
+
+from tui_eval import clock
+from tui_eval.commands import Command
+from tui_eval.engine.execution.heartbeat import Heartbeat
+from tui_eval.engine.execution.session import Session
+from tui_eval.engine.setup.prepared import Prepared
+from tui_eval.engine.transport.hub import Hub
+from tui_eval.events import Noticed, RunFinished
+
+CANCELS_WITHIN_S = 1.0
+LISTENERS_READ_WITHIN_S = 1.0
+COLLECTED_AFTER = 100_000
+"""New objects between two garbage collections: more than rollouts that begin at once make."""
+
+
+class Job(Protocol):
+    """What an engine works on: one run, or several."""
+
+    async def run(self) -> int:
+        """Works through it; returns the exit code."""
+
+    def stop(self) -> None:
+        """Ends it early and resumably."""
+
+    def handle(self, command: Command) -> None:
+        """Does what a listener asks for."""
+
+    def emergency_close(self) -> int:
+        """Called from another thread while the loop is held: leaves the files whole.
+
+        Returns:
+            The exit code.
+        """
+
+    def finished(self) -> int:
+        """Rollouts that have a row on disk."""
+
+    def hubs(self) -> list[Hub]:
+        """The hubs of its runs, where they are not the engine's own."""
+
+
+async def attend(session: Session, hub: Hub, prepared: Prepared) -> RunFinished:
+    """Works a session through and tells its heartbeat."""
+    plan = prepared.plan
+    for notice in prepared.notices:
+        hub.publish(Noticed(0, clock.now(), notice.level, notice.text))
+    url, tells_status = plan.heartbeat_url or "", plan.heartbeat_status
+    async with Heartbeat(url, prepared, tells_status=tells_status) as heartbeat:
+        hub.hear = heartbeat.hear
+        return await session.run()
+
+
+async def let_listeners_read(hub: Hub) -> None:
+    """Waits until listeners have all that was told, a second at most."""
+    deadline = time.monotonic() + LISTENERS_READ_WITHIN_S
+    while time.monotonic() < deadline and not all(one.has_all for one in hub.listeners):
+        hub.flush()  # what did not fit before goes out as soon as it does
+        await asyncio.sleep(0.01)
+
+
+def spare_collector() -> None:
+    """Leaves out of garbage collections what stays to the end, and has fewer of them.
+
+    Looking through modules and dataset in every full collection takes a quarter of the engine's
+    CPU time, and a tenth of a second each time; Python's usual seven hundred new objects between
+    collections are what one rollout makes, and take another tenth. Until now there were none:
+    what is loaded stays.
+    """
+    gc.freeze()
+    gc.set_threshold(COLLECTED_AFTER)
+    gc.enable()

@@ -1,0 +1,128 @@
+"""The clients of a run, which take turns."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable, Sequence
+from typing import Any, TypeAlias
+
+from tui_eval.clients import AnyClient, resolve_client
+from tui_eval.clients.base import key_of_client
+from tui_eval.config.endpoints import EMBEDDED
+from tui_eval.engine.setup.embedded import EmbeddedEndpoint
+from tui_eval.types import ClientConfig
+
+Source: TypeAlias = ClientConfig | Any
+"""A config, or a client that is there already: ours, one of an SDK, or anything that answers."""
+
+
+class Replicas:
+    """One client for each endpoint.
+
+    Clients that are made here are closed here, and the embedded endpoint, where a config names
+    it, is brought up and ended; where it ends by itself `failed` is called with a sentence.
+
+    Args:
+        sources: What the clients are made of; a config with several endpoints gives several.
+        make: Makes a client of what is none yet.
+    """
+
+    def __init__(
+        self, sources: Sequence[Source], make: Callable[[Source], AnyClient] = resolve_client
+    ) -> None:
+        self._make = make
+        self._sources = [one for source in sources for one in _per_endpoint(source)]
+        self._clients: list[AnyClient] = []
+        self._made: list[AnyClient] = []
+        self._endpoint: EmbeddedEndpoint | None = None
+        self._watching: asyncio.Task[None] | None = None
+        self._turn = -1
+        self._group: int | None = None
+        self.failed: Callable[[str], None] = lambda text: None
+
+    async def open(self) -> None:
+        """Makes the clients, unless they are there.
+
+        Raises:
+            RefusedError: A config cannot be used.
+            TypeError: Something is no client.
+            RuntimeError: The embedded endpoint did not start.
+        """
+        if self._clients:
+            return
+        for source in self._sources:
+            if isinstance(source, ClientConfig):
+                client = self._make(await self._with_url(source))
+                self._made.append(client)
+            else:
+                client = source if hasattr(source, "get_response") else self._make(source)
+            self._clients.append(client)
+
+    @property
+    def urls(self) -> list[str]:
+        """Where the endpoints are, in order; empty where a client does not tell."""
+        return [_url_of(source) for source in self._sources]
+
+    @property
+    def keys(self) -> list[str]:
+        """The secrets that the clients send."""
+        return [key for client in self._clients if (key := key_of_client(client))]
+
+    @property
+    def clients(self) -> list[AnyClient]:
+        """The clients, in order; there are none before `open`."""
+        return list(self._clients)
+
+    def __len__(self) -> int:
+        return len(self._clients)
+
+    def places(self, group: int | None = None) -> list[int]:
+        """The clients that may serve the next rollout, the one whose turn it is first.
+
+        Args:
+            group: Rollouts of the same group that follow each other get the same client.
+        """
+        if group is not None and group == self._group:
+            return [self._turn]
+        every = len(self._clients)
+        return [(self._turn + step) % every for step in range(1, every + 1)]
+
+    def take(self, place: int, group: int | None = None) -> AnyClient:
+        """The client at a place; the turn is the next one's then."""
+        self._turn = place
+        self._group = group
+        return self._clients[place]
+
+    async def close(self) -> None:
+        """Closes what was made here."""
+        made, self._made, self._clients = self._made, [], []
+        for client in made:
+            await client.close()
+        if self._watching is not None:
+            self._watching.cancel()
+        if self._endpoint is not None:
+            endpoint, self._endpoint = self._endpoint, None
+            await endpoint.stop()
+
+    async def _with_url(self, config: ClientConfig) -> ClientConfig:
+        if config.api_base_url != EMBEDDED:
+            return config
+        if self._endpoint is None:
+            self._endpoint = await EmbeddedEndpoint.start()
+            self._watching = asyncio.create_task(self._watch(self._endpoint))
+        return config.model_copy(update={"api_base_url": self._endpoint.url})
+
+    async def _watch(self, endpoint: EmbeddedEndpoint) -> None:
+        self.failed(f"the embedded endpoint ended with exit code {await endpoint.ended()}")
+
+
+def _per_endpoint(source: Source) -> Sequence[Source]:
+    return source.per_endpoint() if isinstance(source, ClientConfig) else [source]
+
+
+def _url_of(source: Source) -> str:
+    config = source if isinstance(source, ClientConfig) else getattr(source, "config", None)
+    if config is not None:
+        return str(getattr(config, "api_base_url", ""))
+    sdk_client = getattr(source, "client", source)
+    return str(getattr(sdk_client, "base_url", "") or "").rstrip("/")

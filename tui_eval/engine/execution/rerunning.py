@@ -1,0 +1,133 @@
+"""Running errored rollouts again while the run is at work: a resume inside of it.
+
+Every rollout has one row in results.jsonl, so the rows of those that run again are moved to
+superseded.jsonl first, by the code that a resume moves them with. That replaces results.jsonl as a
+whole, and the index after it:
+
+1. All that happened is told, so that the index has it, and what finishes from now on is held back
+   in memory. The rollouts go out of their groups, which wait for them again.
+2. A thread moves the lines. It reads the whole file: a second for every gigabyte or so, in which
+   rollouts go on. It also makes members of groups that were complete ready to be compared with.
+3. The writer goes on with the new files, listeners hear `RowsTakenBack` and read the index again,
+   what was held back is written, and the rollouts begin before all others.
+
+A crash between any two steps leaves a run that can be read and resumed: the lines are still there
+or gone, each once, and an index that does not fit is made anew. What was held back then is lost as
+if it had not finished.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Sequence
+
+from tui_eval import clock
+from tui_eval.engine.execution.rollouts import Rollouts
+from tui_eval.engine.execution.schedule import Schedule
+from tui_eval.engine.limits.spending import tokens_of_row
+from tui_eval.engine.setup.prepared import Prepared
+from tui_eval.engine.setup.resume import repair_run, saved_member
+from tui_eval.engine.transport.hub import Hub
+from tui_eval.events import RolloutFinished, RowsTakenBack
+from tui_eval.runs.repair import Repaired
+from tui_eval.runs.scan import decode_row
+from tui_eval.runs.writer import RunWriter
+from tui_eval.state import State
+
+LOOKS_EVERY_S = 0.05
+
+
+class Rerunning:
+    """Takes errored rows back and puts their rollouts first; one request after the other.
+
+    `asked` are the rows of requests that are not done yet.
+    """
+
+    def __init__(
+        self,
+        prepared: Prepared,
+        hub: Hub,
+        schedule: Schedule,
+        rollouts: Rollouts,
+        writer: RunWriter,
+    ) -> None:
+        self.asked: set[int] = set()
+        self._prepared = prepared
+        self._hub = hub
+        self._schedule = schedule
+        self._rollouts = rollouts
+        self._writer = writer
+        self._turn = asyncio.Lock()
+
+    async def take_back(self, rows: set[int]) -> None:
+        """Lets errored rollouts run again.
+
+        Raises:
+            OSError: The files could not be read or replaced.
+        """
+        async with self._turn:
+            await self._groups_at_rest(rows)
+            self._hub.flush()
+            self._rollouts.hold_lines()
+            for row in rows:
+                self._rollouts.groups.forget(row)
+            moving = asyncio.create_task(asyncio.to_thread(self._move, rows, self._complete(rows)))
+            stopped = None
+            try:
+                await asyncio.shield(moving)
+            except asyncio.CancelledError as error:
+                stopped = error
+                await asyncio.wait([moving])  # nobody may write before the thread has done so
+            repaired, members = moving.result()
+            self._writer.reopen()
+            self._told(repaired)
+            for row, state in members.items():
+                self._rollouts.groups.add_saved(row, state)
+            self._rollouts.release_lines()
+            self.asked -= rows
+            if stopped is not None:
+                raise stopped
+            self._schedule.put_first(sorted(rows))
+
+    async def _groups_at_rest(self, rows: set[int]) -> None:
+        """Waits while a group that one of these is of is being scored without it."""
+        while any(self._is_scored(example) for example in self._examples_of(rows)):
+            await asyncio.sleep(LOOKS_EVERY_S)
+            self._hub.flush()
+
+    def _examples_of(self, rows: set[int]) -> set[int]:
+        examples = self._prepared.examples
+        return {examples.example(row) for row in rows} if self._prepared.grouped else set()
+
+    def _is_scored(self, example: int) -> bool:
+        return example not in self._rollouts.groups and any(
+            row in self._hub.active for row in self._prepared.examples.rows(example)
+        )
+
+    def _complete(self, rows: set[int]) -> set[int]:
+        """The members on disk of groups that were complete: they are compared with once more."""
+        groups = self._rollouts.groups
+        examples = {one for one in self._examples_of(rows) if one not in groups}
+        return {row for one in examples for row in self._prepared.examples.rows(one)} - rows
+
+    def _move(self, rows: set[int], complete: set[int]) -> tuple[Repaired, dict[int, State]]:
+        repaired = repair_run(self._prepared, keep_errors=False, again=rows)
+        return repaired, self._members([one for one in repaired.kept if one.row in complete])
+
+    def _members(self, kept: Sequence[RolloutFinished]) -> dict[int, State]:
+        found = {}
+        with open(self._prepared.run.results, "rb") as file:
+            for event in kept:
+                file.seek(event.offset)
+                values = decode_row(file.read(event.length))
+                found[event.row] = saved_member(self._prepared, event.row, values)
+        return found
+
+    def _told(self, repaired: Repaired) -> None:
+        """Everybody learns which rows are gone and where the others are now."""
+        for event in repaired.kept:
+            self._hub.state.apply(event)
+        for event in repaired.rerun:
+            self._rollouts.spent[event.row] = tokens_of_row(event)
+        self._hub.publish(RowsTakenBack(0, clock.now(), repaired.rerun))
+        self._hub.flush()

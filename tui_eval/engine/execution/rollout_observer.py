@@ -1,0 +1,394 @@
+"""What the engine knows of one rollout in flight: its observer."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import time
+from collections.abc import AsyncIterator, Callable, Iterator, Mapping, Sequence
+from contextlib import AbstractAsyncContextManager, ExitStack, asynccontextmanager, contextmanager
+from typing import TYPE_CHECKING, Any
+
+from msgspec.structs import replace
+
+from tui_eval import clock
+from tui_eval.config.secret_values import masked
+from tui_eval.engine.execution.state_log import StateLog
+from tui_eval.engine.limits.deadline import Deadline
+from tui_eval.engine.limits.gate import Gate
+from tui_eval.engine.limits.limits import Held
+from tui_eval.engine.transport.running_answer import RunningAnswer
+from tui_eval.errors import CancelledByUserError
+from tui_eval.events import Event, MessagesAdded, RolloutStaged, Stage, ToolFinished
+from tui_eval.output import CALL, MOST, Output, Printing
+from tui_eval.printable import one_line, printable
+from tui_eval.runs.row import message_dict
+from tui_eval.token_kinds import Kinds, plus
+
+if TYPE_CHECKING:
+    from tui_eval.engine.limits.budget import CallGuard
+    from tui_eval.engine.transport.hub import Hub
+    from tui_eval.rollout_data import StepRecord, ToolRecord
+    from tui_eval.state import State
+
+log = logging.getLogger("tui_eval.rollout")
+
+SHOWN = 300
+"""Characters of a tool's error in the log; its record has all of it."""
+
+REFUSALS = ("status 429", "status 529")
+"""Why requests are tried again where the endpoint has too much to do."""
+
+MOST_OF_A_ROLLOUT = 10 * MOST
+"""Characters that are kept of what the code of one rollout prints."""
+
+FOREIGN_CODE = (Stage.SETUP, Stage.TOOL, Stage.SCORING)
+"""Stages that begin right before an environment's or a rubric's own code runs."""
+
+
+class RolloutObserver:
+    """Hears one rollout and tells the hub; holds it at the gate and around sleeping requests.
+
+    `example_id` is known once its input was read. `cancelled` is set once somebody ended the
+    rollout, `cut` ends what works on it now, and `is_over` once there is nothing left to do but
+    to write its row. `starved` counts the attempts that met too many open files.
+    """
+
+    def __init__(self, row: int, number: int, hub: Hub, gate: Gate, held: Held) -> None:
+        self.row: int = row
+        self.example_id: Any = None
+        self.number = number
+        self.attempt = self.starved = 0
+        self._answers = 0
+        self.stage = Stage.WAITING
+        self.note = ""
+        self.again_at = 0.0
+        self.state: State | None = None
+        self.deadline = Deadline(None)
+        self.input_tokens = self.output_tokens = 0
+        self.lost_input = self.lost_output = 0
+        self.kinds: Kinds = ()
+        self.lost_kinds: Kinds = ()
+        self._hub = hub
+        self._gate = gate
+        self.held = held
+        self.cancelled: CancelledByUserError | None = None
+        self.is_over = False
+        self.cut: Callable[[], None] | None = None
+        self.guard: CallGuard | None = None
+        self._reserved: list[int] = []
+        self._longest = 0
+        self._asked_at = 0.0
+        self._waits, self._closed_before = 0, 0.0
+        self.begin_attempt()
+
+    def cancel(self) -> None:
+        """Ends the rollout: what works on it now is cut short, what comes later leaves it out."""
+        if self.cancelled is not None or self.is_over:
+            return
+        self.cancelled = CancelledByUserError("Somebody cancelled this rollout")
+        log.warning("%s: cancelled", self)
+        if not self.deadline.cut(self.cancelled) and self.cut is not None:
+            self.cut()
+
+    @property
+    def failed_attempts(self) -> int:
+        """Attempts before this one that failed of something else than too many open files."""
+        return self.attempt - 1 - self.starved
+
+    def begin_attempt(self) -> None:
+        """Counts one more attempt and starts its records anew."""
+        self.attempt += 1
+        self.turns = 0
+        self.tool_calls = self._tools_in_flight = 0
+        self.lost_input += self.input_tokens
+        self.lost_output += self.output_tokens
+        self.lost_kinds = plus(self.lost_kinds, self.kinds)
+        self.input_tokens = 0
+        self.output_tokens = 0
+        self.kinds = ()
+        self.state = None
+        self._state_log: StateLog | None = None
+        self._told_steps = 0
+        self.prompt_length = 0
+        self.messages: list[Any] = []
+        self._tools_done: list[ToolFinished] = []
+        self._answer: RunningAnswer | None = None
+        self.output: Output | None = None
+        self._room = MOST_OF_A_ROLLOUT
+        self.staged(Stage.SETUP)
+
+    def began(self, state: State) -> None:
+        self.state = state
+        self.example_id = state.get("example_id", self.example_id)
+        self._state_log = StateLog(state) if log.isEnabledFor(logging.DEBUG) else None
+
+    def log_state(self, state: State | None) -> None:
+        """Logs what people's code changed in the state; nothing unless all is logged."""
+        if self._state_log is not None and state is not None:
+            for key, value in self._state_log.changes(state):
+                log.debug("%s: state %s = %s", self, key, value)
+
+    def staged(self, stage: Stage) -> None:
+        self.stage = stage
+        self._hub.mark_changed(self)
+        if stage in FOREIGN_CODE:
+            if stage is Stage.TOOL:
+                self._tools_in_flight = max(self._tools_in_flight, 0) + 1
+            self._hub.before_foreign_code()
+
+    @property
+    def going_on(self) -> Stage | None:
+        if self.stage is Stage.TOOL:
+            return Stage.TOOL if self._tools_in_flight > 0 else None
+        asks = self.stage in (Stage.MODEL, Stage.SLEEPING) and self._asked_at
+        return Stage.MODEL if asks else None
+
+    async def model_call(
+        self, model: str, sampling_args: Mapping[str, Any], tools: Sequence[Any]
+    ) -> Callable[[], None] | None:
+        ended = None
+        if self.guard is not None:
+            self._longest = self.guard.longest(sampling_args)
+            await self._take(self.guard, self._longest)
+            ended = self._give_back
+        try:
+            await self._pass_gate()
+        except BaseException:
+            self._give_back()
+            raise
+        if log.isEnabledFor(logging.DEBUG):
+            log.debug("%s: asks %s", self, _request(model, sampling_args, tools))
+        return ended
+
+    async def _take(self, guard: CallGuard, tokens: int) -> None:
+        """Waits until a call fits into the budget; that is no part of the rollout's time."""
+        if not guard.takes(tokens):
+            self.staged(Stage.HELD)
+            began = time.perf_counter()
+            with self.deadline.held():
+                await guard.wait(tokens, self, lambda: self.held.release())
+            if self.state is not None:
+                self.state.began += time.perf_counter() - began
+        self._reserved.append(tokens)
+
+    def _give_back(self) -> None:
+        """A call is over, or sleeps; a rollout may have several of them in flight."""
+        if self.guard is not None and self._reserved:
+            self.guard.give_back(self._reserved.pop())
+
+    async def _pass_gate(self) -> None:
+        if not self._gate.is_open:
+            self.staged(Stage.HELD)
+            with self.deadline.held(), self._pause_left_out():
+                await self._gate.wait()
+        self.deadline.check()
+        self.staged(Stage.MODEL)
+        self._asked_at = asyncio.get_running_loop().time()
+
+    @contextmanager
+    def _pause_left_out(self) -> Iterator[None]:
+        """Around waiting: what a pause has of it is no part of the rollout's time."""
+        if not self._waits:
+            self._closed_before = self._gate.closed_s
+        self._waits += 1
+        try:
+            yield
+        finally:
+            self._waits -= 1
+            if not self._waits and self.state is not None:
+                self.state.began += self._gate.closed_s - self._closed_before
+
+    def model_answered(self, input_tokens: int, output_tokens: int, kinds: Kinds = ()) -> None:
+        if self.held.concurrency is not None:
+            self.held.concurrency.answered(self._asked_at)
+        self._asked_at = 0.0
+        self.turns += 1
+        self._use(input_tokens, output_tokens, kinds)
+        self._hub.mark_changed(self)
+        if log.isEnabledFor(logging.DEBUG):
+            log.debug("%s: answered, %d + %d tokens", self, input_tokens, output_tokens)
+
+    def answer_refused(self, input_tokens: int, output_tokens: int, kinds: Kinds = ()) -> None:
+        self._asked_at = 0.0
+        self._use(input_tokens, output_tokens, kinds)
+        self._hub.mark_changed(self)
+        log.debug("%s: no usable answer, %d + %d tokens", self, input_tokens, output_tokens)
+
+    def _use(self, input_tokens: int, output_tokens: int, kinds: Kinds) -> None:
+        self.input_tokens += input_tokens
+        self.output_tokens += output_tokens
+        if kinds:
+            self.kinds = plus(self.kinds, kinds)
+
+    def answer_begins(self) -> Callable[[str, str], None]:
+        self._answers += 1
+        answer = self._answer = RunningAnswer(self.row, self._answers)
+
+        def hear(kind: str, text: str) -> None:
+            more = answer.add(kind, text)
+            if more is not None and answer is self._answer and self._hub.is_watched(self.row):
+                self._hub.publish_to_watchers(more)
+
+        return hear
+
+    def messages_added(self, messages: Sequence[Any]) -> None:
+        self._answer = None
+        first = len(self.messages)
+        self.messages.extend(messages)
+        if first == 0:
+            self.prompt_length = len(self.messages)
+        first_step, self._told_steps = self._told_steps, len(self._steps)
+        if self._hub.is_watched(self.row):
+            self._hub.publish_to_watchers(self._added(first, first_step))
+        if log.isEnabledFor(logging.DEBUG):
+            for message in messages:
+                log.debug("%s: %s", self, _said(message))
+            self.log_state(self.state)
+
+    def printed(self, text: str) -> None:
+        if self.is_over:
+            return
+        call = CALL.get()
+        printing: Printing = self if call is None or call.is_over else call
+        if printing.output is None:
+            printing.output = Output(min(MOST, self._room))
+            self._room = max(self._room - MOST, 0)
+        printing.output.add(text)
+
+    def tool_finished(self, record: ToolRecord, result: Any) -> None:
+        self.tool_calls += 1
+        self._tools_in_flight -= 1
+        self._hub.mark_changed(self)
+        name, ms, error = record["name"], record["ms"], record["error"]
+        traceback, output = record.get("traceback", ""), record.get("output", "")
+        done = ToolFinished(
+            0, clock.now(), self.row, record["id"], name, ms, error, result, traceback, output
+        )
+        self._tools_done.append(done)
+        if self._hub.is_watched(self.row):
+            self._hub.publish_to_watchers(_plain(done))
+        if traceback:
+            why = f"{one_line(str(error), SHOWN)}\n{traceback.rstrip()}"
+            log.warning("%s: tool %s failed: %s", self, name, why)
+        if log.isEnabledFor(logging.DEBUG):
+            failed = f", failed: {error}" if error else ""
+            log.debug("%s: tool %s took %.0f ms%s", self, name, ms, failed)
+            self.log_state(self.state)
+
+    def request_sleeps(
+        self, seconds: float, reason: str, is_paced: bool = False
+    ) -> AbstractAsyncContextManager[Any]:
+        log.warning("%s: %s; the request is tried again in %.1f s", self, reason, seconds)
+        if reason.startswith(REFUSALS):
+            self.held.refuse(self._asked_at, seconds, is_paced=is_paced)
+        self.sleeps_for(seconds, f"{reason}, again in {seconds:.0f}s")
+        return self._sleeping()
+
+    def request_queues(self, seconds: float, reason: str) -> AbstractAsyncContextManager[Any]:
+        log.debug("%s: %s; the request waits %.1f s for its turn", self, reason, seconds)
+        self.sleeps_for(seconds, f"{reason}, again in {seconds:.0f}s")
+        return self._sleeping()
+
+    def sleeps_for(self, seconds: float, note: str) -> None:
+        """Notes why the rollout sleeps from now on, and until when."""
+        self.note, self.again_at = note, clock.now() + seconds
+
+    def slept(self) -> None:
+        """Notes that its time is over, and that it waits for its slot again."""
+        self.note, self.again_at = f"{self.note.rpartition(', ')[0]}, waits for a slot", 0.0
+        self._hub.mark_changed(self)
+
+    def woke(self) -> None:
+        """Nothing is noted any more."""
+        self.note, self.again_at = "", 0.0
+
+    @asynccontextmanager
+    async def _sleeping(self) -> AsyncIterator[None]:
+        before = self.stage
+        guard = self.guard if self._reserved else None
+        self._give_back()
+        self.staged(Stage.SLEEPING)
+        with self.deadline.held(), ExitStack() as waiting:
+            async with self.held.lent():
+                yield
+                self.slept()
+                waiting.enter_context(self._pause_left_out())
+        self.woke()
+        self.staged(before)
+        if guard is not None:
+            await self._take(guard, self._longest)
+        await self._pass_gate()
+
+    def events_so_far(self) -> list[Event]:
+        """The conversation so far, what came of its tool calls, and the answer that is coming."""
+        told = self._answer.told() if self._answer else ()
+        return [self._added(0, 0), *map(_plain, self._tools_done), *told]
+
+    @property
+    def _steps(self) -> list[StepRecord]:
+        return [] if self.state is None else self.state.steps
+
+    def _added(self, first: int, first_step: int) -> MessagesAdded:
+        added = [message_dict(message) for message in self.messages[first:]]
+        at, steps = clock.now(), [{**step} for step in self._steps[first_step:]]
+        return MessagesAdded(
+            0, at, self.row, self.attempt, first, self.prompt_length, added, first_step, steps
+        )
+
+    def staged_event(self, at: float) -> RolloutStaged:
+        """Where the rollout is now."""
+        return RolloutStaged(
+            0,
+            at,
+            self.row,
+            int(self.stage),
+            self.attempt,
+            self.turns,
+            self.tool_calls,
+            self.input_tokens,
+            self.output_tokens,
+            self.note,
+            self.again_at,
+            self.lost_input,
+            self.lost_output,
+            self.kinds,
+            self.lost_kinds,
+        )
+
+    def __str__(self) -> str:
+        which = f"row {self.row}" if self.example_id is None else f"example {self.example_id}"
+        return f"{which} #{self.number}, attempt {self.attempt}"
+
+
+def _request(model: str, sampling_args: Mapping[str, Any], tools: Sequence[Any]) -> str:
+    """What a request has beside its messages."""
+    parts = [model]
+    if sampling_args:
+        parts.append(f"sampling {masked(sampling_args)}")
+    if names := ", ".join(tool.name for tool in tools):
+        parts.append(f"tools {names}")
+    return ", ".join(parts)
+
+
+def _said(message: Any) -> str:
+    """A message on one line: who says what, thinks what and calls what."""
+    told = message_dict(message)
+    parts = [f"{told.get('role', '?')}: {told['content']}"]
+    if thought := told.get("reasoning_content"):
+        parts.append(f"thinks {thought}")
+    if calls := told.get("tool_calls"):
+        parts.append(f"calls {', '.join(calls)}")
+    return printable("; ".join(parts)).replace("\n", "\\n")
+
+
+def _plain(done: ToolFinished) -> ToolFinished:
+    """The same with its result as plain data."""
+    if isinstance(done.result, str) or done.result is None:
+        return done
+    return replace(done, result=message_parts(done.result))
+
+
+def message_parts(content: Any) -> Any:
+    """Content parts as plain data."""
+    return [part if isinstance(part, dict) else part.model_dump() for part in content]

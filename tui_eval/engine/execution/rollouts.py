@@ -1,0 +1,354 @@
+"""One rollout's way: generated, scored, written, told."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import random
+import time
+from collections import deque
+from collections.abc import Coroutine
+from typing import TYPE_CHECKING, Any
+
+from tui_eval import clock
+from tui_eval.engine.execution.cancelling import CANCELLED, EndedByCancelling, give_up
+from tui_eval.engine.execution.error_log import log_errors
+from tui_eval.engine.execution.groups import Groups, Member
+from tui_eval.engine.execution.retryable import is_retryable
+from tui_eval.engine.execution.rollout_observer import RolloutObserver
+from tui_eval.engine.execution.unscored import Unscored, fault_of
+from tui_eval.engine.execution.work import Work
+from tui_eval.engine.limits.deadline import Deadline
+from tui_eval.engine.limits.gate import Gate
+from tui_eval.engine.limits.limits import Held, Limits
+from tui_eval.engine.transport.hub import Hub
+from tui_eval.environments.one_rollout import broken_state, lead, score
+from tui_eval.error_classes import class_at
+from tui_eval.errors import ErrorChain, RolloutTimeoutError
+from tui_eval.events import RolloutFinished, Stage
+from tui_eval.fold.transcript import from_row
+from tui_eval.observer import CURRENT
+from tui_eval.open_files import REASON, is_out_of_files
+from tui_eval.runs.formats.rows import read_row
+from tui_eval.runs.journal import Journal
+from tui_eval.runs.row import build_row, encode_row
+from tui_eval.runs.scan import decode_row
+from tui_eval.runs.unfinished import tokens_object
+from tui_eval.runs.writer import RunWriter
+from tui_eval.state import State
+
+if TYPE_CHECKING:
+    from tui_eval.clients import AnyClient
+
+log = logging.getLogger("tui_eval.rollout")
+
+LONGEST_BACKOFF_S = 60.0
+LONGEST_STARVING_S = 8.0
+
+
+class Rollouts:
+    """Runs rollouts one by one; whatever happens to one stays with it.
+
+    `generated` are those that wait until all are generated. `spent` are the tokens of
+    rows that were taken back and of attempts of earlier sessions, by row.
+    """
+
+    def __init__(
+        self, work: Work, hub: Hub, gate: Gate, limits: Limits, writer: RunWriter, journal: Journal
+    ) -> None:
+        self._work = work
+        self._hub = hub
+        self._gate = gate
+        self._limits = limits
+        self._writer = writer
+        self._journal = journal
+        self.groups = Groups(work.examples)
+        self.generated: deque[tuple[RolloutObserver, State]] = deque()
+        self.spent = dict(work.lost)
+        self._held_back: list[tuple[RolloutObserver, State]] | None = None
+
+    def watch(self, row: int, held: Held) -> RolloutObserver:
+        """The observer of a rollout that begins."""
+        number = self._work.examples.number(row)
+        watch = RolloutObserver(row, number, self._hub, self._gate, held)
+        self._hub.active[row] = watch
+        watch.lost_input, watch.lost_output, *kinds = self.spent.get(row, (0, 0))
+        watch.lost_kinds = tuple(kinds)
+        watch.guard = self._work.guard
+        return watch
+
+    async def run(self, row: int, client: AnyClient, held: Held) -> None:
+        """Takes one rollout from its input to its line on disk.
+
+        Args:
+            held: Its slots; the caller gives back what is left of them.
+
+        Raises:
+            OSError: The line could not be written.
+            Exception: The rollout's error, where it ends the run.
+        """
+        watch = self.watch(row, held)
+        CURRENT.set(watch)
+        state = await self._generate(watch, client)
+        if state.get("error") is not None and self._work.is_fatal(state):
+            raise state["error"]
+        self._limits.generated(held)
+        waits = self._work.grouped or self._work.score_at_end
+        if waits and state.get("error") is None:
+            self._journal.add(row, watch.number, watch.attempt, state)
+            watch.staged(Stage.GENERATED)
+            if self._work.score_at_end:
+                self.generated.append((watch, state))
+                return
+        await self.finish(watch, state)
+
+    async def finish(self, watch: RolloutObserver, state: State) -> None:
+        """Takes a generated rollout to its line on disk: with its group, where it has one.
+
+        Raises:
+            OSError: A line could not be written.
+        """
+        CURRENT.set(watch)
+        if self._work.grouped:
+            await self._join_group(watch, state)
+            return
+        if state.get("error") is None:
+            with EndedByCancelling(watch):
+                if watch.cancelled is None:
+                    await self._score(watch, [state])
+        self.write(watch, state if watch.cancelled is None else give_up(state, watch))
+
+    async def _join_group(self, watch: RolloutObserver, state: State) -> None:
+        """Adds a generated rollout to its group; the last member has the group scored.
+
+        Raises:
+            OSError: A line could not be written.
+        """
+        if watch.cancelled is not None:
+            give_up(state, watch)
+        if state.get("error") is not None:
+            self.write(watch, state)
+        members = self.groups.add(watch, state)
+        if members is not None:
+            await self._finish_group(watch, members)
+
+    async def _finish_group(self, watch: RolloutObserver, members: list[Member]) -> None:
+        """Scores a complete group and writes its rows.
+
+        Where one of them is cancelled meanwhile, the others are scored anew without it.
+        """
+        alive = [(w, s) for w, s in members if s.get("error") is None]
+        while fresh := [(w, s) for w, s in alive if w is not None]:
+            if not watch.held.slots:  # it never began: the group's last member was cancelled
+                await self._limits.begin_scoring(watch.held)
+            with EndedByCancelling(*(member for member, _ in fresh)):
+                if not any(member.cancelled for member, _ in fresh):
+                    for member, _ in fresh:
+                        member.staged(Stage.SCORING)
+                    await self._score(watch, [s for _, s in alive])
+            gone = [(w, s) for w, s in fresh if w.cancelled]
+            if not gone:
+                break
+            for member, its_state in gone:
+                self.write(member, give_up(its_state, member))
+            alive = [(w, s) for w, s in alive if w is None or not w.cancelled]
+        lost = sum(w is None and s.get("error") is not None for w, s in alive)
+        if lost:
+            log.warning(
+                "%s: %d rollouts of earlier sessions could not be scored again, and its group was "
+                "compared without them",
+                *(watch, lost),
+            )
+        for member, its_state in fresh:
+            self.write(member, its_state)
+
+    def cancel(self, watch: RolloutObserver) -> Coroutine[Any, Any, None] | None:
+        """Ends a rollout that has begun.
+
+        Returns:
+            What is left to do for it, where it waits and nobody is at it.
+        """
+        watch.cancel()
+        state = self.groups.waiting(watch.row)
+        if state is not None:  # it stays in its group as an errored one
+            self.write(watch, give_up(state, watch))
+            return None
+        for one in self.generated:
+            if one[0] is watch:
+                self.generated.remove(one)
+                return self.finish(watch, give_up(one[1], watch))
+        return None
+
+    def never_begins(self, row: int) -> Coroutine[Any, Any, None]:
+        """What is to do for a rollout that was cancelled before it began: its row says so."""
+        watch, values = self.watch(row, Held()), self._work.examples.input(row)
+        watch.example_id = values["example_id"]
+        watch.cancel()
+        assert watch.cancelled is not None, "it was cancelled just now"
+        state = broken_state(values, watch.cancelled, clock.now())
+        return self.finish(watch, give_up(state, watch))
+
+    async def _generate(self, watch: RolloutObserver, client: AnyClient) -> State:
+        state = None
+        with EndedByCancelling(watch):
+            state = await self._attempt(watch, client)
+            while self._runs_again(watch, state):
+                await self._sleep(watch, state)
+                if self._work.out_of_budget():
+                    break
+                watch.starved += is_out_of_files(fault_of(state))
+                watch.begin_attempt()
+                state = await self._attempt(watch, client)
+        if state is None:
+            assert watch.cancelled is not None, "nothing else ends the block early"
+            values = self._work.examples.input(watch.row)
+            state = broken_state(values, watch.cancelled, clock.now())
+        return state if watch.cancelled is None else give_up(state, watch)
+
+    def _runs_again(self, watch: RolloutObserver, state: State, tries: int = 0) -> bool:
+        if watch.cancelled is not None:
+            return False
+        error = fault_of(state)
+        if not is_out_of_files(error):
+            retries_left = self._work.max_retries - watch.failed_attempts - tries
+            if retries_left <= 0 or not is_retryable(error):
+                return False
+        return not self._work.out_of_budget()
+
+    async def _sleep(self, watch: RolloutObserver, state: State, tries: int = 0) -> None:
+        """Waits a while before a rollout that errored is generated or scored again.
+
+        Args:
+            tries: How often it was scored again.
+        """
+        error = fault_of(state)
+        is_starved = is_out_of_files(error)
+        doublings = watch.starved if is_starved else watch.failed_attempts + tries
+        pause = min(2.0**doublings, LONGEST_STARVING_S if is_starved else LONGEST_BACKOFF_S)
+        pause *= 0.75 + random.random() / 2
+        log.warning("%s: %s; runs again in %.1f s", watch, ErrorChain(error), pause)
+        why = REASON if is_starved else type(error).__name__
+        watch.sleeps_for(pause, f"{why}, runs again in {pause:.0f}s")
+        watch.staged(Stage.SLEEPING)
+        async with watch.held.lent():
+            await asyncio.sleep(pause)
+            watch.slept()
+        watch.woke()
+
+    async def _attempt(self, watch: RolloutObserver, client: AnyClient) -> State:
+        """Generates once; where that takes too long the state has what was said so far."""
+        work = self._work
+        values, args = work.examples.input(watch.row), dict(work.sampling_args)
+        watch.example_id = values["example_id"]
+        begun, state = clock.now(), None
+        with Deadline(work.timeout) as watch.deadline:
+            state = await lead(work.env, values, client, work.model, args, work.goes_on)
+        state, watch.state = state or watch.state, None  # they would hold each other alive
+        if not watch.deadline.expired:
+            assert state is not None, "only an expired deadline ends the block early"
+            return state
+        error = watch.deadline.error()
+        if isinstance(error, RolloutTimeoutError):
+            error.error_class = class_at(watch.going_on)
+        if state is None:
+            state = broken_state(values, error, begun)
+        elif state.get("completion") is None:
+            await work.env.run_cleanup(state)  # which a rollout of people's own may not do
+            elapsed = (time.perf_counter() - state.began) * 1000
+            timing = state.get("timing") or {}
+            state["timing"] = {**timing, "generation_ms": elapsed, "total_ms": elapsed}
+            state["completion"] = watch.messages[watch.prompt_length :]
+        state["is_completed"] = True
+        state["error"] = error
+        state["stop_condition"] = CANCELLED if watch.cancelled else "timeout_reached"
+        return state
+
+    async def _score(self, watch: RolloutObserver, states: list[State]) -> None:
+        """Scores rollouts; what failed for infrastructure is scored again, with its group."""
+        ready, tries = [Unscored(one) for one in states if one.get("error") is None], 0
+        try:
+            await self._score_once(watch, states)
+            while failed := [x.state for x in ready if self._runs_again(watch, x.state, tries)]:
+                is_starved = all(is_out_of_files(fault_of(state)) for state in failed)
+                await self._sleep(watch, failed[0], tries)
+                tries += not is_starved
+                for one in ready:
+                    one.restore()
+                await self._score_once(watch, states)
+        finally:
+            for state in states:
+                state.metric_error = None  # its frames hold what nobody needs any more
+
+    async def _score_once(self, watch: RolloutObserver, states: list[State]) -> None:
+        work = self._work
+        async with self._limits.scoring(watch.held, len(states)):
+            if work.env.score_rollouts:
+                watch.staged(Stage.SCORING)
+            await score(work.env, states, together=work.grouped, goes_on=work.goes_on)
+
+    @property
+    def may_begin_no_more(self) -> bool:
+        """Whether the budget is spent."""
+        return self._work.out_of_budget()
+
+    def hold_lines(self) -> None:
+        """From now on what finishes is kept in memory: the file is written anew."""
+        self._held_back = []
+
+    def release_lines(self) -> None:
+        """Writes what finished meanwhile, and from now on at once again.
+
+        Raises:
+            OSError: A line could not be written.
+        """
+        held_back, self._held_back = self._held_back or [], None
+        for watch, state in held_back:
+            self.write(watch, state)
+
+    def write(self, watch: RolloutObserver, state: State) -> None:
+        """Writes a finished rollout's line, then tells of it.
+
+        Raises:
+            OSError: The line could not be written.
+        """
+        watch.is_over = True
+        if self._held_back is not None:
+            self._held_back.append((watch, state))
+            return
+        row = self._row(watch, state)
+        offset, line = self._writer.append(encode_row(row))
+        if log.isEnabledFor(logging.DEBUG):
+            watch.log_state(state)
+            for score in state.scores:
+                log.debug("%s: %s", watch, score)
+            log.debug("%s: reward %s, timing %s", watch, row["reward"], row["timing"])
+        event = read_row(1, offset, memoryview(line))
+        assert isinstance(event, RolloutFinished), "a row of ours is one"
+        event.at, event.row, event.number = clock.now(), watch.row, watch.number
+        self._writer.remember(event)
+        self._hub.finished(event)
+        if event.error is not None and watch.cancelled is None:
+            log_errors(watch, from_row(watch.row, decode_row(line)))
+        self._journal.forget(watch.row)
+        self.spent.pop(watch.row, None)
+
+    def _row(self, watch: RolloutObserver, state: State) -> dict[str, Any]:
+        """The rollout's row; a state of which none can be made is the rollout's error."""
+        work = self._work
+        number, attempt = watch.number, watch.attempt
+        try:
+            row = build_row(state, number=number, attempt=attempt, columns=work.columns)
+        except Exception as error:
+            broken = broken_state(work.examples.input(watch.row), error, clock.now())
+            row = build_row(broken, number=number, attempt=attempt)
+        work.seen.look(state)
+        if watch.output is not None:
+            row["tui_eval"]["output"] = str(watch.output)
+        if watch.lost_input or watch.lost_output:
+            lost = watch.lost_input, watch.lost_output, *watch.lost_kinds
+            row["tui_eval"]["lost_usage"] = tokens_object(lost)
+        if work.code > 1:
+            row["tui_eval"]["code"] = work.code
+        if work.examples.groups:
+            row["tui_eval"]["row"] = watch.row
+        return row

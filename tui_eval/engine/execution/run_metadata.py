@@ -1,0 +1,116 @@
+"""The metadata.json of a run at work."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import time
+from collections.abc import Callable
+from typing import Any
+
+from tui_eval.engine.setup.prepared import Prepared
+from tui_eval.engine.transport.hub import Hub
+from tui_eval.open_files import keep_spare
+from tui_eval.runs.metadata import build_metadata
+from tui_eval.runs.redaction import Redactor
+from tui_eval.runs.unfinished import KEY, unfinished_object
+from tui_eval.runs.writer import write_metadata
+
+WRITTEN_EVERY_S = 1.0
+
+
+class RunMetadata:
+    """Writes what is known of a run beside its rows; time counts from here.
+
+    Args:
+        warn: RecordedFeed where the file cannot be written, once for each reason.
+    """
+
+    def __init__(
+        self, prepared: Prepared, hub: Hub, redact: Redactor, warn: Callable[[str], None]
+    ) -> None:
+        self._prepared = prepared
+        self._hub = hub
+        self._redact = redact
+        self._warn = warn
+        self._began = time.monotonic()
+        self._refused = ""
+
+    def now(self) -> dict[str, Any]:
+        """The metadata as they are at this moment."""
+        self._hub.flush()
+        passed = (time.monotonic() - self._began) * 1000
+        return build_metadata(
+            self._hub.state,
+            time_ms=self._prepared.time_before_ms + passed,
+            state_columns=self._prepared.plan.state_columns,
+            env_version=self._prepared.env_version,
+            tools=self._prepared.tools,
+            extra={
+                **self._shape_of_uneven_groups(),
+                **self._why_it_stopped(),
+                **self._moves_of_the_limit(),
+                **self._unfinished(),
+            },
+        )
+
+    def write(self) -> None:
+        """Puts them on disk."""
+        try:
+            write_metadata(self._prepared.run, self.now(), self._redact)
+            keep_spare()
+        except OSError as error:
+            if str(error) != self._refused:
+                self._refused = str(error)
+                self._warn(f"metadata.json: {error}")
+
+    async def write_often(self) -> None:
+        """Puts them on disk whenever what is counted has moved, until it is cancelled."""
+        written = self._counted()
+        while True:
+            await asyncio.sleep(WRITTEN_EVERY_S)
+            if (counted := self._counted()) != written:
+                written = counted
+                self.write()
+
+    def _counted(self) -> tuple[int, int, int | None]:
+        state = self._hub.state
+        return state.finished, state.tokens, state.refused_requests
+
+    def _shape_of_uneven_groups(self) -> dict[str, Any]:
+        examples = self._prepared.examples
+        if not examples.groups:
+            return {}
+        shape = {"num_examples": len(examples), "rollouts_per_example": examples.most}
+        return {**shape, "uneven_groups": True}
+
+    def _unfinished(self) -> dict[str, Any]:
+        """What rollouts without a row have used: those in flight, and those that begin anew."""
+        state, examples = self._hub.state, self._prepared.examples
+        ids, found = examples.ids(), []
+        for row in sorted(state.usage.lost.keys() | self._hub.active.keys()):
+            tokens = state.used_by(row)
+            if any(tokens):
+                found.append(
+                    unfinished_object(
+                        ids[examples.example(row)],
+                        examples.number(row),
+                        row if examples.groups else None,
+                        tokens,
+                    )
+                )
+        return {KEY: found} if found else {}
+
+    def _why_it_stopped(self) -> dict[str, Any]:
+        end = self._hub.state.end
+        if end is None or not end.text:
+            return {}
+        return {"stopped_because": end.text}
+
+    def _moves_of_the_limit(self) -> dict[str, Any]:
+        moves = [
+            {"at": one.at, "before": json.loads(one.before), "now": json.loads(one.now)}
+            for one in self._prepared.plan.changes
+            if one.name == "max_concurrent"
+        ]
+        return {"max_concurrent_moves": moves} if moves else {}

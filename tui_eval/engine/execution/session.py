@@ -1,0 +1,378 @@
+"""A run from its plan to its end: prepared, worked through, stopped, summed up."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from collections.abc import Callable, Coroutine
+from typing import Any
+
+from tui_eval import clock
+from tui_eval.commands import Command, Pause, Resume, Stop
+from tui_eval.engine.execution.columns_seen import ColumnsSeen
+from tui_eval.engine.execution.early_stop import EarlyStop
+from tui_eval.engine.execution.host import Host
+from tui_eval.engine.execution.replicas import Replicas
+from tui_eval.engine.execution.retryable import refuses_key
+from tui_eval.engine.execution.rollouts import Rollouts
+from tui_eval.engine.execution.run_metadata import RunMetadata
+from tui_eval.engine.execution.schedule import Schedule
+from tui_eval.engine.execution.steering import AtWork, Steering
+from tui_eval.engine.execution.work import Work
+from tui_eval.engine.limits.budget import CallGuard, call_guard
+from tui_eval.engine.limits.gate import Gate
+from tui_eval.engine.limits.limits import Held, Limits, Phases
+from tui_eval.engine.limits.open_file_room import within_open_files
+from tui_eval.engine.setup.prepared import Prepared
+from tui_eval.engine.transport.hub import Hub
+from tui_eval.errors import must_propagate
+from tui_eval.events import (
+    OUT_OF_BUDGET,
+    STOPPED_EARLY,
+    CommandAnswered,
+    Noticed,
+    RunFinished,
+    Stage,
+)
+from tui_eval.open_files import release_spare
+from tui_eval.runs.crash_recovery import write_end
+from tui_eval.runs.journal import Journal, restore_state, tokens_in_journal
+from tui_eval.runs.redaction import Redactor
+from tui_eval.runs.writer import RunWriter
+from tui_eval.stats.cost import budget_spent
+
+log = logging.getLogger("tui_eval.engine")
+
+TEARDOWN_WITHIN_S = 30.0
+
+
+class Session:
+    """Works one run through. `stop` ends it early and resumably; so does cancelling `run`.
+
+    `cause` is the exception that made it fail.
+    """
+
+    def __init__(
+        self, hub: Hub, prepared: Prepared, redact: Redactor, replicas: Replicas, host: Host
+    ) -> None:
+        """Opens the run's files.
+
+        Raises:
+            OSError: They cannot be written.
+        """
+        self.cause: BaseException | None = None
+        self._hub = hub
+        self._host = host
+        self._replicas = replicas
+        self._prepared = prepared
+        self._plan = prepared.plan
+        self._redact = redact
+        self._gate = Gate()
+        self._writer = RunWriter(prepared.run, redact)
+        self._journal = Journal(prepared.run, redact)
+        self._columns = ColumnsSeen(self._plan.state_columns)
+        self._metadata = RunMetadata(prepared, hub, redact, self._warn)
+        self._schedule = Schedule(prepared.todo, self._guarded)
+        self._steering: Steering | None = None
+        self._job: asyncio.Task[None] | None = None
+        self._tell_limits: Callable[[], None] = lambda: None
+        self._given_up = False
+        self._failure = ""
+        self._spent = ""
+        self._early = EarlyStop(hub, self._warn)
+        self._guard: CallGuard | None = None
+        hub.before_publishing = self._writer.flush_index
+
+    def handle(self, command: Command) -> None:
+        """Does what a listener asks for."""
+        if isinstance(command, Pause) and self._gate.is_open:
+            self._gate.close()
+            self._hub.move_gate(False)
+        elif isinstance(command, Resume) and not self._gate.is_open:
+            self._gate.open()
+            self._hub.move_gate(True)
+        elif isinstance(command, Stop):
+            self.stop()
+        elif not isinstance(command, (Pause, Resume)):
+            self._steer(command)
+
+    def _steer(self, command: Command) -> None:
+        if self._steering is None:
+            text = "No rollout is worked on yet, or none any more: nothing was done."
+            self._hub.publish(CommandAnswered(0, clock.now(), text, False))
+        else:
+            self._steering.handle(command)
+
+    def stop(self) -> None:
+        """Ends the run now: calls in flight are given up, finished rollouts are on disk."""
+        if self._given_up:
+            return  # a second cancellation would cut cleanup and teardown short
+        self._given_up = True
+        self._host.giving_up()
+        if self._job is not None:
+            self._job.cancel()
+
+    def _fail(self, why: str, cause: BaseException | None = None) -> None:
+        if cause is not None and self._host.is_own:
+            log.error("the engine failed", exc_info=cause)
+        if not self._failure:
+            self._failure = why
+            self.cause = cause
+        self.stop()
+
+    @property
+    def _see_log(self) -> str:
+        return "; see engine.log" if self._host.is_own else ""
+
+    async def run(self) -> RunFinished:
+        """Works through what is left of the run and closes its files.
+
+        Where the caller's task is cancelled the run ends early and resumably; the caller sees
+        that by `Task.cancelling`.
+        """
+        self._hub.publish(self._prepared.started)
+        self._hub.flush()
+        for event in self._prepared.done:
+            self._hub.state.apply(event)
+        self._metadata.write()
+        writing = asyncio.create_task(self._metadata.write_often())
+        self._job = asyncio.create_task(self._work_through())
+        if self._given_up:
+            self._job.cancel()
+        while not self._job.done():
+            try:
+                await asyncio.wait([self._job])
+            except asyncio.CancelledError:
+                self.stop()
+        writing.cancel()
+        error = None if self._job.cancelled() else self._job.exception()
+        if error is not None:
+            self._fail(f"{type(error).__name__}: {error}", error)
+        return self._close()
+
+    async def _work_through(self) -> None:
+        self._replicas.failed = lambda why: self._fail(why + self._see_log)
+        try:
+            await self._replicas.open()
+            limits = self._limits()
+            self._tell_limits = limits.publish_last
+            rollouts = self._rollouts(limits)
+            self._host.loaded()
+            await self._take_up_journal(rollouts, limits)
+            self._steering = self._steered(rollouts, limits)
+            await self._work_off(rollouts, limits)
+            while rollouts.generated:
+                while rollouts.generated:
+                    await limits.begin_scoring(held := Held())
+                    if not rollouts.generated:
+                        held.release()
+                        break
+                    watch, state = rollouts.generated.popleft()
+                    watch.held = held
+                    self._schedule.start(rollouts.finish(watch, state), held)
+                await self._work_off(rollouts, limits)
+        finally:
+            self._steering = None
+            await self._schedule.give_up(self._host.cancels_within_s)
+            if self._guard is not None:
+                self._guard.close()
+            self._tell_limits()
+            if self._host.is_own:
+                await self._tear_down()
+            await self._replicas.close()
+
+    async def _work_off(self, rollouts: Rollouts, limits: Limits) -> None:
+        async def begin() -> bool:
+            return await self._begin_next(rollouts, limits)
+
+        await self._schedule.work_off(begin, self._host.all_begun)
+
+    async def _begin_next(self, rollouts: Rollouts, limits: Limits) -> bool:
+        """Begins the first rollout that waits; False where none may begin any more."""
+        todo = self._schedule.todo
+        row = todo[0]
+        alone = self._plan.independent_scoring or len(self._replicas) == 1
+        group = None if alone else self._prepared.examples.example(row)
+        held, place = await limits.begin(self._replicas.places(group))
+        self._early.look(todo)
+        if self._out_of_budget() or not todo or todo[0] != row:  # cancelled, or others go first
+            held.release()
+            return not self._spent
+        todo.popleft()
+        client = self._replicas.take(place, group)
+        self._schedule.start(rollouts.run(row, client, held), held)
+        return True
+
+    def _steered(self, rollouts: Rollouts, limits: Limits) -> Steering:
+        work = (self._prepared, self._hub, self._schedule, rollouts, limits)
+        return Steering(AtWork(*work, self._writer, self._journal, self._metadata.write))
+
+    def _out_of_budget(self) -> bool:
+        """Whether the run has used what it may; calls in flight finish all the same."""
+        if not self._spent:
+            self._exhausted(self._host.spent() or self._own_budget_spent())
+        return bool(self._spent)
+
+    def _own_budget_spent(self) -> str:
+        cost, tokens = self._plan.max_cost, self._plan.max_total_tokens
+        if cost is tokens is None:
+            return ""
+        return budget_spent(*self._used(), max_cost=cost, max_total_tokens=tokens)
+
+    def _used(self) -> tuple[int, float | None]:
+        """Tokens and US dollars so far."""
+        self._hub.flush()
+        return self._hub.state.tokens, self._hub.state.cost
+
+    def _exhausted(self, why: str) -> None:
+        if why and not self._spent:
+            self._spent = why
+            self._warn(f"No further calls begin: {why}")
+
+    def _make_guard(self) -> CallGuard | None:
+        """What holds model calls until they fit into the budgets; None where there are none."""
+        return call_guard(
+            self._plan,
+            self._prepared.started,
+            self._host.budget,
+            self._used,
+            exhausted=self._exhausted,
+            moved=self._schedule.look,
+            warn=self._warn,
+        )
+
+    async def _tear_down(self) -> None:
+        try:
+            async with asyncio.timeout(TEARDOWN_WITHIN_S):
+                raised = await self._prepared.env.run_teardown()
+        except TimeoutError:
+            self._warn(f"teardown handlers were given up after {TEARDOWN_WITHIN_S:.0f} s")
+            return
+        for error in raised:
+            log.error("a teardown handler failed", exc_info=error)
+            self._warn(f"a teardown handler raised {type(error).__name__}: {error}; see engine.log")
+
+    def _warn(self, text: str) -> None:
+        self._hub.publish(Noticed(0, clock.now(), "warning", text))
+
+    def _limits(self) -> Limits:
+        plan, count = self._plan, len(self._replicas)
+        each = [one.max_concurrent for one in plan.endpoints]
+        own = plan.max_concurrent_generation, plan.max_concurrent_scoring
+        return Limits(
+            Phases(self._prepared.started.max_concurrent, *map(within_open_files, own)),
+            each if len(each) == count else [0] * count,
+            self._host.shared,
+            adaptive=plan.adaptive,
+            publish=self._hub.publish,
+        )
+
+    def _rollouts(self, limits: Limits) -> Rollouts:
+        guard = self._guard = self._make_guard()
+        if guard is not None:
+            self._schedule.parked = lambda: guard.parked
+        work = Work(
+            env=self._prepared.env,
+            examples=self._prepared.examples,
+            model=self._plan.model,
+            sampling_args=self._prepared.sampling_args,
+            max_retries=self._plan.max_retries,
+            timeout=self._plan.timeout,
+            columns=self._plan.state_columns,
+            seen=self._columns,
+            grouped=self._prepared.grouped,
+            score_at_end=self._plan.score_at_end,
+            out_of_budget=self._out_of_budget,
+            # A command has tried the key before the run; a program learns it from the first call.
+            is_fatal=lambda state: (
+                refuses_key(state) and not (self._host.is_own or self._used()[0])
+            ),
+            lost=self._prepared.lost,
+            guard=guard,
+            code=self._prepared.code_number,
+            goes_on=_is_cancellation if self._host.is_own else must_propagate,
+        )
+        return Rollouts(work, self._hub, self._gate, limits, self._writer, self._journal)
+
+    async def _take_up_journal(self, rollouts: Rollouts, limits: Limits) -> None:
+        """Rollouts that an earlier session generated go straight to their score."""
+        for row, state in self._prepared.saved_members.items():
+            rollouts.groups.add_saved(row, state)
+        for row, record in self._prepared.journal.items():
+            watch = rollouts.watch(row, Held())
+            state = restore_state(record, self._prepared.fresh_state(row))
+            watch.attempt = record["attempt"]
+            watch.input_tokens, watch.output_tokens, *kinds = tokens_in_journal(record)
+            watch.kinds = tuple(kinds)
+            watch.messages_added([*state["prompt"], *state["completion"]])
+            self._journal.keep(row, record)
+            watch.staged(Stage.GENERATED)
+            if self._plan.score_at_end:
+                rollouts.generated.append((watch, state))
+                continue
+            watch.held = await limits.begin_scoring()
+            self._schedule.start(rollouts.finish(watch, state), watch.held)
+
+    async def _guarded(self, work: Coroutine[Any, Any, None]) -> None:
+        try:
+            await work
+        except OSError as error:
+            self._fail(self._cannot_write(error), error)
+        except Exception as error:
+            self._fail(f"{type(error).__name__}: {error}{self._see_log}", error)
+
+    def _cannot_write(self, error: OSError) -> str:
+        return f"{self._prepared.run.path} cannot be written: {error.strerror or error}"
+
+    def metadata(self) -> dict[str, Any]:
+        """The run's metadata as they are now."""
+        return self._metadata.now()
+
+    def _ending(self) -> RunFinished:
+        state, now = self._hub.state, clock.now()
+        code = 3 if state.errored else 0
+        if self._failure:
+            return RunFinished(0, now, "failed", 1, self._failure)
+        if state.finished >= state.total:
+            return RunFinished(0, now, "finished", code)
+        if self._spent and not self._given_up:
+            return RunFinished(0, now, OUT_OF_BUDGET, 4, self._spent)
+        if self._early.why and not self._given_up:
+            return RunFinished(0, now, STOPPED_EARLY, code, self._early.why)
+        return RunFinished(0, now, "interrupted", 130)
+
+    def _close(self) -> RunFinished:
+        self._hub.flush()
+        try:
+            self._journal.close()
+            self._writer.close()
+        except OSError as error:
+            self._failure = self._failure or self._cannot_write(error)
+            self.cause = self.cause or error
+        end = self._ending()
+        end.missing_columns = self._columns.missing()
+        self._hub.state.apply(end)
+        self._metadata.write()
+        release_spare()
+        self._prepared.lock.release()
+        self._hub.before_publishing = lambda: None
+        self._hub.publish(end)
+        self._hub.flush()
+        return end
+
+    def emergency_close(self) -> int:
+        """Called from another thread while the loop is held: leaves the files whole.
+
+        Returns:
+            The exit code.
+        """
+        self._writer.close()
+        end = write_end(self._prepared.run, self._ending())
+        # Last: from a lock that nobody holds others know that the end was not written.
+        self._prepared.lock.release()
+        return end.exit_code
+
+
+def _is_cancellation(error: BaseException) -> bool:
+    """Whether a rollout's own task was cancelled: all else that people's code raises is data."""
+    return isinstance(error, asyncio.CancelledError) and must_propagate(error)

@@ -1,0 +1,128 @@
+"""What people ask of a run while it is worked on: one rollout, a limit, its files."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from tui_eval import clock
+from tui_eval.commands import Cancel, Command, MoveLimit, Rerun, SaveNow
+from tui_eval.config.changes import change
+from tui_eval.config.plan import plan_to_toml
+from tui_eval.engine.execution.rerunning import Rerunning
+from tui_eval.engine.execution.rollout_observer import RolloutObserver
+from tui_eval.engine.execution.rollouts import Rollouts
+from tui_eval.engine.execution.schedule import Schedule
+from tui_eval.engine.limits.limits import Held, Limits
+from tui_eval.engine.setup.prepared import Prepared
+from tui_eval.engine.transport.hub import Hub
+from tui_eval.events import CommandAnswered, LimitMoved, Stage
+from tui_eval.runs.journal import Journal
+from tui_eval.runs.writer import RunWriter, write_atomically
+
+
+@dataclass(frozen=True, slots=True)
+class AtWork:
+    """The parts of a session that a run is steered by.
+
+    Args:
+        write_metadata: Writes metadata.json as the run is now.
+    """
+
+    prepared: Prepared
+    hub: Hub
+    schedule: Schedule
+    rollouts: Rollouts
+    limits: Limits
+    writer: RunWriter
+    journal: Journal
+    write_metadata: Callable[[], None]
+
+
+class Steering:
+    """Obeys the commands that concern rollouts, limits and files. Every one is answered."""
+
+    def __init__(self, parts: AtWork) -> None:
+        self._parts = parts
+        self._hub = parts.hub
+        self._limit = parts.prepared.started.max_concurrent
+        self._rerunning = Rerunning(
+            parts.prepared, parts.hub, parts.schedule, parts.rollouts, parts.writer
+        )
+
+    def handle(self, command: Command) -> None:
+        """Does what a listener asks for; what takes longer goes on in a task of the run."""
+        if isinstance(command, Cancel):
+            self._cancel(command.row)
+        elif isinstance(command, Rerun):
+            self._rerun(command)
+        elif isinstance(command, MoveLimit):
+            self._move_limit(max(command.max_concurrent, 0))
+        elif isinstance(command, SaveNow):
+            self._parts.schedule.start(self._save(), Held())
+
+    def _answer(self, text: str, done: bool = True) -> None:
+        self._hub.publish(CommandAnswered(0, clock.now(), text, done))
+
+    def _cancel(self, row: int) -> None:
+        schedule, rollouts = self._parts.schedule, self._parts.rollouts
+        watch = self._hub.active.get(row)
+        if schedule.drop(row):
+            schedule.start(rollouts.never_begins(row), Held())
+        elif isinstance(watch, RolloutObserver) and not watch.is_over:
+            if (rest := rollouts.cancel(watch)) is not None:
+                schedule.start(rest, Held())
+        else:
+            self._answer("This rollout has finished: there is nothing to cancel.", False)
+            return
+        self._answer("Cancelled; it runs again with the errored ones.")
+
+    def _rerun(self, command: Rerun) -> None:
+        self._hub.flush()
+        state, errors = self._hub.state, self._hub.state.errors
+        rows = {
+            row
+            for row in command.rows or errors
+            if row in errors and state.stage[row] == Stage.ERROR
+            if command.error in ("", errors[row])
+        } - self._rerunning.asked
+        if self._parts.rollouts.may_begin_no_more:
+            self._answer("The budget is spent: nothing new begins.", False)
+            return
+        if not rows:
+            self._answer("No rollout of these has errored: there is nothing to run again.", False)
+            return
+        self._rerunning.asked |= rows
+        self._parts.schedule.start(self._rerun_now(rows), Held())
+
+    async def _rerun_now(self, rows: set[int]) -> None:
+        await self._rerunning.take_back(rows)
+        many = "One errored rollout runs" if len(rows) == 1 else f"{len(rows):,} errored ones run"
+        self._answer(f"{many} again; what they were is in superseded.jsonl.")
+
+    def _move_limit(self, limit: int) -> None:
+        before, self._limit = self._limit, limit
+        if before == limit:
+            return
+        self._parts.limits.move(limit)
+        self._hub.publish(LimitMoved(0, clock.now(), limit, before))
+        plan, run = self._parts.prepared.plan, self._parts.prepared.run
+        plan.changes.append(change("max_concurrent", before, limit))
+        try:
+            write_atomically(run.plan, plan_to_toml(plan).encode())
+        except OSError as error:
+            self._answer(f"The limit has moved, but run.toml does not say so: {error}", False)
+        self._parts.write_metadata()
+
+    async def _save(self) -> None:
+        self._hub.flush()  # the index has what listeners know
+        done, total = self._hub.state.finished, self._hub.state.total
+        try:
+            await asyncio.to_thread(self._parts.writer.sync)
+            self._parts.journal.sync()
+        except OSError as error:
+            self._answer(f"This could not be saved: {error.strerror or error}", False)
+            return
+        self._parts.write_metadata()
+        self._answer(f"{done:,} of {total:,} rollouts are on the disk now.")

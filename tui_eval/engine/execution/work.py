@@ -1,0 +1,53 @@
+"""What all rollouts of a run have in common."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from tui_eval.engine.execution.columns_seen import ColumnsSeen
+from tui_eval.engine.limits.budget import CallGuard
+from tui_eval.engine.setup.examples import Examples
+from tui_eval.environments.one_rollout import GoesOn
+from tui_eval.state import State
+from tui_eval.token_kinds import Tokens
+
+if TYPE_CHECKING:
+    from tui_eval.environments.environment import Environment
+
+
+@dataclass(frozen=True, slots=True)
+class Work:
+    """What every rollout of a run has in common.
+
+    Args:
+        timeout: Seconds that one rollout may be generated; None for any time.
+        columns: Keys of the state that are saved with each row.
+        seen: Hears which of them there are.
+        grouped: Rollouts of an example are scored together.
+        score_at_end: What is generated is kept in `Rollouts.generated` and not scored yet.
+        goes_on: Which exceptions of people's code are no data.
+        out_of_budget: Whether nothing new may begin.
+        is_fatal: Whether what a rollout ended with ends the run; it has no row then.
+        lost: See `Prepared`.
+        guard: Lets model calls through as they fit into a budget; None where there is none.
+        code: The number of the version of the code among those of the run, from 1.
+    """
+
+    env: Environment
+    examples: Examples
+    model: str
+    sampling_args: dict[str, Any]
+    max_retries: int
+    timeout: float | None
+    columns: list[str]
+    seen: ColumnsSeen
+    grouped: bool
+    score_at_end: bool
+    goes_on: GoesOn
+    out_of_budget: Callable[[], bool]
+    is_fatal: Callable[[State], bool]
+    lost: Mapping[int, Tokens]
+    guard: CallGuard | None = None
+    code: int = 1

@@ -1,0 +1,352 @@
+"""The limits of a run: rollouts in flight, generated, scored, and at each endpoint.
+
+An endpoint's limit gives way while the endpoint refuses requests.
+
+Slots are always taken in the same order (endpoint, generation, in flight, scoring), also by those
+that slept, so that no two rollouts wait for each other. Where evaluations share slots, each takes
+its own before the shared ones: nobody keeps a shared slot while waiting for one of its own. Only at
+the endpoint does one that begins wait for those that sleep there.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import math
+from collections import Counter
+from collections.abc import AsyncIterator, Callable, Sequence
+from contextlib import AsyncExitStack, asynccontextmanager
+from dataclasses import dataclass
+from typing import NamedTuple
+
+from tui_eval import clock
+from tui_eval.engine.limits.adaptive import Concurrency
+from tui_eval.engine.limits.slots import Slots, lent
+from tui_eval.events import ConcurrencyMoved
+
+PUBLISHED_EVERY_S = 0.25
+
+
+class Phases(NamedTuple):
+    """Limits as a user names them, each 0 for none: one for all, and those that replace it.
+
+    Args:
+        each: Bounds every phase that has no limit of its own; without any it bounds rollouts in
+            flight, those that are generated and those that are scored together.
+    """
+
+    each: int
+    generation: int = 0
+    scoring: int = 0
+
+    def bounds(self) -> tuple[int, int, int]:
+        """Rollouts in flight, generated and scored at a time; 0 for no limit."""
+        if self.generation <= 0 and self.scoring <= 0:
+            return self.each, 0, 0
+        return 0, self._of(self.generation), self._of(self.scoring)
+
+    def moved(self, each: int) -> Phases:
+        """The same with another limit for all."""
+        return self._replace(each=each)
+
+    def _of(self, own: int) -> int:
+        return own if own > 0 else self.each
+
+
+class Held:
+    """The slots that one rollout holds, in the order in which they were taken.
+
+    `place` is the endpoint and `concurrency` its own, while the rollout is generated.
+
+    Args:
+        refused: Counts what each endpoint refused.
+    """
+
+    def __init__(self, refused: Counter[int] | None = None) -> None:
+        self.slots: list[Slots | Share] = []
+        self.place = 0
+        self.concurrency: Concurrency | None = None
+        self._refused = Counter[int]() if refused is None else refused
+        self._is_lent = False
+
+    def refuse(self, asked_at: float, seconds: float, *, is_paced: bool = False) -> None:
+        """The endpoint refused a request; see `Concurrency.refuse`."""
+        if self.concurrency is not None:
+            self._refused[self.place] += 1
+            self.concurrency.refuse(asked_at, seconds, is_paced=is_paced)
+
+    @asynccontextmanager
+    async def lent(self) -> AsyncIterator[None]:
+        """Gives the slots back for the time of the block; further sleepers have nothing to give."""
+        if self._is_lent:
+            yield
+            return
+        self._is_lent = True
+        try:
+            async with lent(list(self.slots)):
+                yield
+        finally:
+            self._is_lent = False
+
+    async def take(self, one: Slots) -> None:
+        """Waits for one more."""
+        await one.acquire()
+        self.slots.append(one)
+
+    def keep(self, kept: Sequence[Slots]) -> None:
+        """Gives all back but these."""
+        for other in self.slots:
+            if other not in kept:
+                other.release()
+        self.slots = list(kept)
+        self.concurrency = None
+
+    def release(self) -> None:
+        """Gives all back."""
+        for one in self.slots:
+            one.release()
+        self.slots = []
+
+
+class Share:
+    """Several slots of the same kind, taken together; nobody else takes some meanwhile."""
+
+    def __init__(self, slots: Slots, count: int, turn: asyncio.Lock) -> None:
+        self._slots = slots
+        self._count = count
+        self._turn = turn
+
+    async def acquire(self) -> None:
+        """Waits until all are taken."""
+        async with self._turn:
+            for taken in range(self._count):
+                try:
+                    await self._slots.acquire()
+                except BaseException:
+                    for _ in range(taken):
+                        self._slots.release()
+                    raise
+
+    def release(self) -> None:
+        """Gives them back."""
+        for _ in range(self._count):
+            self._slots.release()
+
+    lend = release
+
+    def rise(self) -> None:
+        """A share that sleeps keeps nobody away."""
+
+    wake = rise
+
+    @property
+    def can_come_back(self) -> bool:
+        """See `Slots.can_come_back`."""
+        return False
+
+    async def come_back(self) -> None:
+        """See `Slots.come_back`."""
+        await self.acquire()
+
+    def keep(self) -> None:
+        """See `Slots.keep`."""
+        self._slots.used += self._count
+
+
+class ScoringSlots:
+    """Rollouts that are scored at a time; groups of them take turns to be taken in.
+
+    Args:
+        limit: At most so many; 0 or less for no limit.
+    """
+
+    def __init__(self, limit: int) -> None:
+        self._slots = Slots(limit)
+        self._is_limited = limit > 0
+        self._turn = asyncio.Lock()
+
+    def move(self, limit: int) -> None:
+        """From now on so many at most; those that are scored go on."""
+        self._is_limited = self._is_limited or limit > 0
+        self._slots.move(limit if limit > 0 else math.inf)
+
+    @asynccontextmanager
+    async def held(self, held: Held, count: int) -> AsyncIterator[None]:
+        """Around the scoring of so many at once; a group that is too large is scored alone."""
+        if not self._is_limited:
+            yield
+            return
+        share = Share(self._slots, int(min(count, self._slots.limit)), self._turn)
+        await share.acquire()
+        held.slots.append(share)
+        try:
+            yield
+        finally:
+            held.slots.remove(share)
+            share.release()
+
+
+@dataclass(frozen=True, slots=True)
+class Shared:
+    """The slots that an evaluation has in common with others of its process.
+
+    Args:
+        endpoints: Those of its own endpoints, in their order.
+    """
+
+    in_flight: Slots
+    generation: Slots
+    scoring: ScoringSlots
+    endpoints: list[Concurrency]
+
+
+class Limits:
+    """Who may begin.
+
+    Args:
+        phases: Rollouts in flight, generated and scored at a time.
+        endpoints: Rollouts that are generated at a time at each endpoint, in their order.
+        shared: What holds besides; its endpoints stand in place of `endpoints`.
+        adaptive: Whether what an endpoint refuses lowers its limit.
+        publish: Takes how many rollouts each endpoint gets, a few times a second while that moves.
+    """
+
+    def __init__(
+        self,
+        phases: Phases,
+        endpoints: Sequence[int],
+        shared: Shared | None = None,
+        *,
+        adaptive: bool = False,
+        publish: Callable[[ConcurrencyMoved], None] = lambda event: None,
+    ) -> None:
+        self._phases = phases
+        in_flight, generation, scoring = phases.bounds()
+        self._in_flight = [Slots(in_flight, math.inf)]
+        self._scoring = [ScoringSlots(scoring)]
+        self._owns_endpoints = shared is None
+        self._before = []
+        self._after = [Slots(generation, math.inf), *self._in_flight]
+        self._own = self._after[0], self._in_flight[0], self._scoring[0]
+        if shared is None:
+            ceilings = (in_flight, generation)
+            self._endpoints = [Concurrency(n, ceilings, adapts=adaptive) for n in endpoints]
+        else:
+            self._before = self._after
+            self._after = [shared.generation, shared.in_flight]
+            self._in_flight = [*self._in_flight, shared.in_flight]
+            self._scoring.append(shared.scoring)
+            self._endpoints = shared.endpoints
+        self._refused = Counter[int]()
+        self._publish = publish
+        self._publishing: asyncio.TimerHandle | None = None
+        for one in self._endpoints:
+            one.heard_by.add(self._publish_soon)
+
+    async def begin(self, places: Sequence[int]) -> tuple[Held, int]:
+        """Waits until a rollout may begin.
+
+        Args:
+            places: The endpoints that may serve it, the preferred one first.
+
+        Returns:
+            Its slots, and the endpoint that serves it.
+        """
+        held = Held(self._refused)
+        try:
+            for one in self._before:
+                await held.take(one)
+            held.place = place = await self._endpoint(places)
+            held.concurrency = self._endpoints[place]
+            held.slots.append(held.concurrency.slots)
+            for one in self._after:
+                await held.take(one)
+        except BaseException:
+            held.release()
+            raise
+        return held, place
+
+    async def begin_scoring(self, held: Held | None = None) -> Held:
+        """Waits until a rollout that was generated earlier is in flight again.
+
+        Args:
+            held: Gets the slots; a new one by default.
+        """
+        held = Held() if held is None else held
+        try:
+            for one in self._in_flight:
+                await held.take(one)
+        except BaseException:
+            held.release()
+            raise
+        return held
+
+    def move(self, each: int) -> None:
+        """From now on so many rollouts at most where no phase has a limit of its own.
+
+        Those that are in flight stay there. Where endpoints are shared they stay as they are: their
+        owner moves them.
+
+        Args:
+            each: 0 or less for no limit.
+        """
+        self._phases = self._phases.moved(each)
+        in_flight, generation, scoring = self._phases.bounds()
+        own_generation, own_in_flight, own_scoring = self._own
+        own_in_flight.move(in_flight if in_flight > 0 else math.inf)
+        own_generation.move(generation if generation > 0 else math.inf)
+        own_scoring.move(scoring)
+        if self._owns_endpoints:
+            for one in self._endpoints:
+                one.move_ceilings((in_flight, generation))
+
+    def generated(self, held: Held) -> None:
+        """A rollout is generated; it stays in flight."""
+        held.keep(self._in_flight)
+
+    @asynccontextmanager
+    async def scoring(self, held: Held, count: int) -> AsyncIterator[None]:
+        """Around the scoring of so many rollouts at once, by one that is in flight."""
+        async with AsyncExitStack() as stack:
+            for one in self._scoring:
+                await stack.enter_async_context(one.held(held, count))
+            yield
+
+    def publish_now(self) -> None:
+        """Tells what has moved and was not told yet."""
+        if self._publishing is None:
+            return
+        self._publishing.cancel()
+        self._publishing = None
+        for place, one in enumerate(self._endpoints):
+            limit, most = (int(n) if n < math.inf else 0 for n in (one.limit, one.most))
+            refused = self._refused[place]
+            self._publish(ConcurrencyMoved(0, clock.now(), place, limit, most, refused))
+
+    def publish_last(self) -> None:
+        """The same, for the last time."""
+        self.publish_now()
+        for one in self._endpoints:
+            one.heard_by.discard(self._publish_soon)
+
+    def _publish_soon(self) -> None:
+        if self._publishing is None:
+            loop = asyncio.get_running_loop()
+            self._publishing = loop.call_later(PUBLISHED_EVERY_S, self.publish_now)
+
+    async def _endpoint(self, places: Sequence[int]) -> int:
+        """Takes a slot at the first of these endpoints that has one."""
+        every = [one.slots for one in self._endpoints]
+        place = next((one for one in places if every[one].has_room), places[0])
+        if len(places) == 1 or every[place].has_room:
+            await every[place].acquire()
+            return place
+        waiting = {asyncio.create_task(every[place].acquire()): place for place in places}
+        taken = None
+        try:
+            await asyncio.wait(waiting, return_when=asyncio.FIRST_COMPLETED)
+            taken = next(task for task in waiting if task.done())
+        finally:
+            for task, place in waiting.items():
+                if task is not taken and not task.cancel():
+                    every[place].release()
+        return waiting[taken]

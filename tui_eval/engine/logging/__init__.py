@@ -1,0 +1,1 @@
+"""engine.log: what the engine and people's code print, by rollout and without secrets."""

@@ -1,0 +1,266 @@
+"""engine.log: everything the engine and people's code print, without secrets."""
+
+from __future__ import annotations
+
+import contextlib
+import functools
+import io
+import logging
+import os
+import sys
+from collections.abc import Callable, Collection, Iterator
+from contextvars import ContextVar
+from pathlib import Path
+from typing import Any
+
+from tui_eval.engine.logging.log_lines import LogLines, place
+from tui_eval.engine.logging.output_stamps import stamped
+from tui_eval.environments.author_logs import StandardError, hand_over
+from tui_eval.errors import is_ours
+from tui_eval.fold.error_place import is_peoples
+from tui_eval.observer import CURRENT
+from tui_eval.runs.redaction import Redactor
+
+_OURS = tuple(map(logging.getLogger, ("tui_eval", "verifiers")))
+"""Authors write to loggers below `verifiers`, as that library does."""
+_TALKATIVE = ("anthropic", "asyncio", "httpcore", "httpx", "openai")
+"""Loggers of libraries that make records for every request, and are asked for warnings alone."""
+_OF_ROLLOUTS = "tui_eval.rollout"
+"""Logger whose records have the rollout as their first argument."""
+
+
+class _Bytes(io.RawIOBase):
+    """What standard output of people's code writes its bytes to."""
+
+    name = "<engine.log>"
+
+    def __init__(self, fd: int, redact: Redactor, lines: Callable[[], LogLines]) -> None:
+        self._fd = fd
+        self.redact = redact
+        self._lines = lines
+
+    def writable(self) -> bool:
+        return True
+
+    def fileno(self) -> int:
+        return self._fd
+
+    def write(self, data: Any) -> int:
+        observer, redacted = CURRENT.get(), self.redact(bytes(data))
+        observer.printed(redacted.decode("utf-8", "replace"))
+        self._lines().print(redacted, observer.row)
+        return len(data)
+
+    def log(self, record: bytes) -> None:
+        self._lines().log(self.redact(record))
+
+
+class _Log:
+    """The file to which this process writes its own lines; standard error before there is one."""
+
+    fd = 2
+
+    def take(self, fd: int) -> None:
+        """From now on it is this one."""
+        if self.fd != 2:
+            os.close(self.fd)
+        self.fd = fd
+
+    def write(self, data: bytes) -> None:
+        """Appends to it."""
+        os.write(self.fd, data)
+
+
+_LOG = _Log()
+
+
+class _Output(io.TextIOWrapper):
+    """Standard output of people's code: into the log."""
+
+    def __init__(self, fd: int, redact: Redactor) -> None:
+        self._own = LogLines(_LOG.write)
+        self._bytes = _Bytes(fd, redact, self.lines)
+        super().__init__(self._bytes, "utf-8", "backslashreplace", "\n", write_through=True)
+
+    def lines(self) -> LogLines:
+        """Where it goes now."""
+        return self._own
+
+    def redact(self, redact: Redactor) -> None:
+        """From now on these secrets are taken out."""
+        self._bytes.redact = redact
+
+    def log(self, record: str) -> None:
+        """Appends a record of a logger, of whole lines."""
+        self._bytes.log(record.encode("utf-8", "backslashreplace"))
+
+
+class _Records(StandardError):
+    """Records of loggers, which have their time in them."""
+
+    def emit(self, record: logging.LogRecord) -> None:
+        observer = CURRENT.get()
+        record.place = place(_row_of(record, observer.row))
+        if observer.row is not None and not is_ours(record.pathname):
+            observer.printed(f"{_KEPT.format(record)}\n")
+        output = sys.stderr
+        if not isinstance(output, _Output):
+            super().emit(record)
+            return
+        try:
+            output.log(self.format(record) + self.terminator)
+        except Exception:
+            self.handleError(record)
+
+
+_KEPT = logging.Formatter("%(levelname)s %(name)s: %(message)s")
+"""How a record stands in what a call printed."""
+
+
+def _row_of(record: logging.LogRecord, row: int | None) -> int | None:
+    """The row of the rollout that a record is about, or else of the one that runs here."""
+    of_rollouts = record.name == _OF_ROLLOUTS and isinstance(record.args, tuple) and record.args
+    return getattr(of_rollouts[0], "row", row) if of_rollouts else row
+
+
+class RunLog:
+    """engine.log of one of several runs in a process; what comes before it has a path is kept.
+
+    Args:
+        verbose: Whether it gets records below INFO.
+    """
+
+    def __init__(self, verbose: bool = False) -> None:
+        self.verbose = verbose
+        self.lines = LogLines(self._write)
+        self.is_closed = False
+        self._fd = -1
+        self._early: list[bytes] = []
+
+    def open(self, path: Path) -> None:
+        """From now on the log is this file.
+
+        Raises:
+            OSError: It cannot be written.
+        """
+        self._fd = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_APPEND | os.O_CLOEXEC, 0o644)
+        self._flush(self._fd)
+
+    def close(self) -> None:
+        """The run is over: who still prints does so on the process's standard error."""
+        self.is_closed = True
+        if self._fd >= 0:
+            os.close(self._fd)
+        else:
+            self._flush(2)
+
+    def _write(self, data: bytes) -> None:
+        if self._fd < 0:
+            self._early.append(data)
+        else:
+            os.write(self._fd, data)
+
+    def _flush(self, fd: int) -> None:
+        early, self._early = self._early, []
+        os.write(fd, b"".join(early))
+
+
+CURRENT_LOG: ContextVar[RunLog | None] = ContextVar("log", default=None)
+"""Where tasks and threads of a run print, where one process has several."""
+
+
+class _ManyOutputs(_Output):
+    """Standard output of people's code, into the log of the run that it belongs to."""
+
+    def lines(self) -> LogLines:
+        log = CURRENT_LOG.get()
+        return super().lines() if log is None or log.is_closed else log.lines
+
+
+def print_to_logs(redact: Redactor) -> None:
+    """From now on what Python code prints goes to `CURRENT_LOG`, and else to standard error."""
+    sys.stdout.flush()
+    sys.stderr.flush()
+    sys.stdout = sys.stderr = _ManyOutputs(2, redact)
+
+
+@contextlib.contextmanager
+def early_output() -> Iterator[None]:
+    """Within the block, what Python code prints has its time, before there is a log."""
+    output = _early()
+    with contextlib.redirect_stdout(output), contextlib.redirect_stderr(output):
+        yield
+
+
+@functools.cache
+def _early() -> _Output:
+    """Handlers that people's code makes while it is imported keep it for good."""
+    return _Output(2, Redactor())
+
+
+def print_to_log(path: Path, redact: Redactor) -> None:
+    """From now on standard output and error of this process go to the end of a file.
+
+    What went to the file they had before is put in front.
+    """
+    take_output(path, redact)
+    _early().redact(redact)
+    sys.stdout = sys.stderr = _Output(1, redact)
+
+
+def take_output(path: Path, redact: Redactor) -> None:
+    """As `print_to_log`, for what does not go through Python: other programs, libraries in C."""
+    sys.stdout.flush()
+    sys.stderr.flush()
+    fd = os.open(path, os.O_RDWR | os.O_CREAT | os.O_APPEND | os.O_CLOEXEC, 0o644)
+    os.write(fd, redact(_said_so_far()))
+    pipe = stamped(fd, redact.secrets)
+    for output in (1, 2):
+        os.dup2(fd if pipe is None else pipe, output)
+    if pipe is not None:
+        os.close(pipe)
+    _LOG.take(fd)
+
+
+def _said_so_far() -> bytes:
+    try:
+        size = os.fstat(2).st_size
+        return os.pread(2, size, 0) if size else b""
+    except OSError:
+        return b""
+
+
+def set_up_logging(verbose: bool, env_ids: Collection[str] = ("",)) -> None:
+    """Sends the records of all loggers to standard error: those of ours and of people's code from
+    INFO on, from DEBUG on if verbose; those of libraries from WARNING on.
+
+    Args:
+        verbose: Where a process has several runs: whether any of them is.
+        env_ids: Environments, which may be installed as libraries are.
+    """
+    handler = _Records()
+    handler.addFilter(functools.partial(_is_wanted, env_ids=env_ids))
+    handler.setFormatter(
+        logging.Formatter("%(asctime)s %(levelname)s %(name)s%(place)s: %(message)s")
+    )
+    level = logging.DEBUG if verbose else logging.INFO
+    logging.basicConfig(level=level, handlers=[handler], force=True)
+    hand_over()
+    for logger in _OURS:
+        logger.setLevel(level)
+    for logger in map(logging.getLogger, _TALKATIVE):
+        logger.setLevel(logger.level or logging.WARNING)
+
+
+def _is_wanted(record: logging.LogRecord, env_ids: Collection[str]) -> bool:
+    """Whether the run that a record belongs to is to log it."""
+    asked = logging.getLogger(record.name)
+    while not asked.level and asked.parent is not None:
+        asked = asked.parent
+    is_level_ours = asked in _OURS or asked is logging.root  # else somebody asked for this logger
+    if record.levelno >= logging.WARNING or not is_level_ours:
+        return True
+    if asked is logging.root and not any(is_peoples(record.pathname, one) for one in env_ids):
+        return False
+    log = CURRENT_LOG.get()
+    return log is None or log.verbose or record.levelno >= logging.INFO

@@ -1,1 +1,0 @@
-"""Going on with a run, and running its rollouts again."""

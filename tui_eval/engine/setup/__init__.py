@@ -1,0 +1,1 @@
+"""From a request to a prepared run: environment, examples, checks, resume."""

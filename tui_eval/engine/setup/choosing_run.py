@@ -1,0 +1,194 @@
+"""Which run a command goes on with, and why not with another."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from pathlib import Path
+
+from tui_eval.config.adopted_plan import option_values, plan_to_go_on_with
+from tui_eval.config.changes import changes, misfits, same_size
+from tui_eval.config.expansion import draft_plan, make_plan, resume_asked
+from tui_eval.config.options import NEWEST
+from tui_eval.config.plan import Request, RunPlan
+from tui_eval.config.values import parse_values
+from tui_eval.engine.setup.resume_match import plan_of, roots_of, rows_key
+from tui_eval.errors import Notice, RefusedError
+from tui_eval.runs.layout import RunDir
+from tui_eval.runs.lock import holder
+from tui_eval.runs.opening import find_run
+from tui_eval.runs.unsaved import Incomplete, incomplete_runs
+
+MOST_TOLD = 5
+"""Runs that were passed over and are named."""
+
+
+def run_to_resume(request: Request, notices: list[Notice]) -> RunDir | None:
+    """The run that a request goes on with; None for a new one.
+
+    Args:
+        notices: Gets sentences that say which it is, and which were passed over and why.
+
+    Raises:
+        RefusedError: A path was given and there is no run, or an engine is at work on it.
+    """
+    asked = resume_asked(request)
+    if not asked:
+        return None
+    if asked != NEWEST:
+        return _free(find_run(Path(asked)))
+    plan, _ = make_plan(request)
+    if plan is None:
+        return None
+    search = Search(request, plan, incomplete_runs(roots_of(plan), all_of_them=True))
+    one = search.choose()
+    if one is not None:
+        notices[:0] = [Notice(one.resuming), *search.passed_over(one)]
+        notices += search.kept
+        return _free(one.run)
+    notices.append(Notice("No incomplete run matches; starting a new one."))
+    notices += search.passed_over(None)
+    return None
+
+
+def plan_before(run: RunDir, request: Request) -> RunPlan:
+    """The plan of a run that a request goes on with, whichever program began it.
+
+    Raises:
+        RefusedError: There is none, and the request does not say what lacks for one.
+    """
+    plan = draft_plan(request)[0] if request.of_file else None
+    if plan is None:
+        return plan_to_go_on_with(run, request.env_id, *parse_values(request.raw))
+    return plan_to_go_on_with(run, plan.env_id, option_values(plan))
+
+
+class Search:
+    """The search for the run that has what is asked for, or can be extended to it.
+
+    Rollouts of an example have to be as many as somebody asked for, examples at most as many.
+
+    Args:
+        plan: That of a new run.
+        every: All runs, incomplete ones first, the newest first.
+    """
+
+    def __init__(self, request: Request, plan: RunPlan, every: Sequence[Incomplete]) -> None:
+        self._request = request
+        self._plan = plan
+        self._every = every
+        self._sizes = _requested_sizes(request, plan)
+        self.kept: list[Notice] = []
+        """The settings that stay the chosen run's own, where no run has the same."""
+
+    def choose(self) -> Incomplete | None:
+        """The newest run of the same settings, also one that is complete; else one to go on with.
+
+        Saved ones come before unsaved ones, and one that has what is asked for before those that
+        would be extended to it.
+        """
+        plan = self._plan
+        named = [
+            (one, before)
+            for one in self._every
+            if (one.env_id, one.model) == (plan.env_id, plan.model)
+            and (before := self._plan_of(one))
+        ]
+        named = [(one, before) for one, before in named if not self._misfit(before)]
+        same = [(one, before) for one, before in named if rows_key(before) == rows_key(plan)]
+        if same:
+            return min(same, key=lambda found: (found[0].unsaved, self._is_more(found[1])))[0]
+        for one, before in sorted(named, key=lambda found: found[0].unsaved):
+            if self._is_more(before) or not one.is_complete:
+                gone_on, _ = draft_plan(self._request, before)
+                found = changes(plan.model_dump(), gone_on.model_dump()) if gone_on else []
+                self.kept = [Notice(f"It keeps its own {own.name}: {own.before}") for own in found]
+                return one
+        return None
+
+    def passed_over(self, chosen: Incomplete | None) -> Iterator[Notice]:
+        """Runs that were not chosen, and why: of the same environment and model where one was
+        chosen, the newer ones; otherwise any. Of complete ones only those of the same both.
+        """
+        told = 0
+        for one in self._every:
+            if one is chosen or (one.at_work and chosen is None):
+                continue
+            why = self._why_not(one, chosen)
+            if why and told < MOST_TOLD:
+                told += 1
+                kind = ", unsaved" if one.unsaved else ""
+                which = f"{one.env_id} with {one.model}, {one.progress}{kind}: {one.run.path}"
+                yield Notice(f"Passed over {which} ({why})")
+
+    def _why_not(self, one: Incomplete, chosen: Incomplete | None) -> str:
+        """Empty for a run that nobody would have expected to be chosen."""
+        plan = self._plan
+        is_alike = (one.env_id, one.model) == (plan.env_id, plan.model)
+        if not is_alike:
+            other = "environment" if one.env_id != plan.env_id else "model"
+            return f"another {other}" if chosen is None and not one.is_complete else ""
+        if chosen is not None and one.written_at < chosen.written_at:
+            return ""
+        before = self._plan_of(one)
+        if before is None:
+            return "" if one.is_complete else self._why_none(one)
+        if misfit := self._misfit(before):
+            return misfit
+        if one.is_complete:
+            found = changes(plan.model_dump(), before.model_dump()) if chosen is None else []
+            return "".join(f"it is complete, and {differs}" for differs in found[:1])
+        if chosen is not None and one.unsaved and not chosen.unsaved:
+            return "it is unsaved, and a saved one fits"
+        return "another one has the same settings, or is nearer to what is asked"
+
+    def _plan_of(self, one: Incomplete) -> RunPlan | None:
+        """The plan of a run that one may go on with unasked; a folder of verifiers may be one."""
+        if one.run.is_ours:
+            return plan_of(one)
+        try:
+            return plan_before(one.run, self._request)
+        except RefusedError:
+            return None
+
+    def _why_none(self, one: Incomplete) -> str:
+        """Why a run is none of those."""
+        try:
+            before = plan_before(one.run, self._request)
+        except RefusedError as error:
+            return "; ".join(fault.what for fault in error.faults)
+        if before.given_inputs:
+            return "a program gave its inputs"
+        return f"it was begun in {before.folder}"
+
+    def _misfit(self, before: RunPlan) -> str:
+        """Why a run cannot have what is asked for; empty where it can."""
+        then = before.model_dump()
+        for fault in misfits(None, self._sizes, then, "--resume"):
+            return fault.what
+        wanted = self._sizes.get("rollouts_per_example", before.rollouts_per_example)
+        if wanted != before.rollouts_per_example:
+            return f"-r is {wanted}, the run has {before.rollouts_per_example} rollouts of each"
+        return ""
+
+    def _is_more(self, before: RunPlan) -> bool:
+        """Whether a run that fits would be extended."""
+        return not same_size(self._sizes, before.model_dump())
+
+
+def _requested_sizes(request: Request, plan: RunPlan) -> Mapping[str, int]:
+    """Examples (-1 for all) and rollouts of each, where somebody named them."""
+    named = set(request.raw) | (plan.sources.keys() if request.of_file else set())
+    named |= {".".join(path) for path, _ in parse_values(request.raw)[0].get("sets", [])}
+    return plan.model_dump(include=named & {"num_examples", "rollouts_per_example"})
+
+
+def _free(run: RunDir) -> RunDir:
+    """A run that nobody is at work on.
+
+    Raises:
+        RefusedError: An engine is.
+    """
+    held = holder(run.lock)
+    if held is not None:
+        raise RefusedError([held.fault(run.path)])
+    return run

@@ -1,0 +1,293 @@
+"""Everything that must hold before the first request: checked at once, then laid out on disk."""
+
+from __future__ import annotations
+
+import shutil
+from collections.abc import Iterable
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import replace
+from pathlib import Path
+from typing import TYPE_CHECKING, NamedTuple
+
+from tui_eval import clock
+from tui_eval.clients.credentials import credentials_of
+from tui_eval.config.changes import change_faults
+from tui_eval.config.env_file import load_env_file
+from tui_eval.config.expansion import draft_plan
+from tui_eval.config.list_prices import take_list_prices
+from tui_eval.config.litellm_names import name_model
+from tui_eval.config.plan import Request, RunPlan, plan_to_toml
+from tui_eval.config.plan_builder import ACCEPT
+from tui_eval.config.secret_values import masked, secret_texts, secrets_of_url
+from tui_eval.config.settings import place_of
+from tui_eval.engine.limits.open_file_room import open_file_notices, within_open_files
+from tui_eval.engine.limits.spending import budget_reached
+from tui_eval.engine.setup.choosing_run import plan_before, run_to_resume
+from tui_eval.engine.setup.code_parts import code_now, keep_versions
+from tui_eval.engine.setup.column_faults import column_notices
+from tui_eval.engine.setup.digests import keep_examples
+from tui_eval.engine.setup.examples import Examples, pass_threshold
+from tui_eval.engine.setup.opening import environment_of
+from tui_eval.engine.setup.overriding import FLAG as REPLACED
+from tui_eval.engine.setup.overriding import override_notices
+from tui_eval.engine.setup.preflight import elsewhere, preflight
+from tui_eval.engine.setup.prepared import Prepared
+from tui_eval.engine.setup.resume import content_changes, take_up
+from tui_eval.engine.setup.row_prompts import misplaced_rows
+from tui_eval.engine.setup.run_folder import go_to_its_folder
+from tui_eval.engine.setup.scoring_faults import until_faults
+from tui_eval.errors import Fault, Notice, RefusedError, warning
+from tui_eval.events import RunStarted
+from tui_eval.runs.layout import (
+    RunDir,
+    is_unsaved,
+    new_run,
+    outputs_root,
+    unsaved_root,
+)
+from tui_eval.runs.lock import LockHeldError, RunLock
+from tui_eval.runs.plain_json import Cleaner
+from tui_eval.runs.run_info import read_metadata, told_limits, told_refused
+from tui_eval.runs.unsaved import save_run
+from tui_eval.runs.versions import CodeVersion
+from tui_eval.runs.writer import write_atomically
+from tui_eval.types import ClientConfig, EndpointClientConfig
+
+if TYPE_CHECKING:
+    from tui_eval.environments.datasets.example_table import ExampleTable
+    from tui_eval.environments.environment import Environment
+
+
+class Checked(NamedTuple):
+    """A request that nothing is wrong with.
+
+    Args:
+        run: The run that it goes on with, and `before` the plan of that one; None for a new one.
+        notices: Sentences for people.
+        code: What the environment's code is.
+    """
+
+    plan: RunPlan
+    env: Environment
+    table: ExampleTable
+    run: RunDir | None
+    before: RunPlan | None
+    notices: list[Notice]
+    code: CodeVersion
+
+
+def check(request: Request) -> Checked:
+    """Looks at everything that a run needs; writes nothing.
+
+    Raises:
+        RefusedError: With everything that is wrong.
+    """
+    notices = load_env_file()
+    misnamed = name_model(request) if request.litellm_names else []
+    run = run_to_resume(request, notices)
+    before = plan_before(run, request) if run else None
+    if run and before and request.env_id is None:
+        run = RunDir(run.path.resolve(), run.name)
+        notices += go_to_its_folder(request, before)
+    plan, faults = draft_plan(request, before, notices)
+    is_right = all(fault.hint == ACCEPT for fault in faults)
+    env, table, wrong = environment_of(plan)
+    faults = [*(Fault(*fault) for fault in request.faults), *misnamed, *faults, *wrong]
+    with ThreadPoolExecutor(1) as pool:
+        looking = pool.submit(code_now, plan, env) if plan is not None and env is not None else None
+        if is_right and before and run and plan and looking is not None and table is not None:
+            faults += changed_content(request, plan, run, before, table, looking.result())
+        if plan is not None and not plan.no_preflight:
+            faults += preflight(plan, env, notices, is_new=run is None)
+        if plan is not None and env is not None:
+            faults += until_faults(plan, env, run, notices)
+        if run and not run.plan.exists() and plan is not None and table is not None:
+            faults += misplaced_rows(run, table, plan.rollouts_per_example)
+        if faults or plan is None or env is None or table is None or looking is None:
+            raise RefusedError(naming(run, faults))
+        notices += take_list_prices(plan)
+        keep_examples(plan, len(table), table)
+        code = looking.result()
+    plan.scores_path = request.scores_path or plan.scores_path
+    new = plan.changes[len(before.changes) :] if before else []
+    notices += [Notice(f"Accepted: {one}") for one in new]
+    notices += override_notices(
+        env, plan.extra_env_kwargs, place_of(plan.sources, "extra_env_kwargs", REPLACED)
+    )
+    notices += open_file_notices(plan.max_concurrent, len(table) * plan.rollouts_per_example)
+    if not request.raw.get("no_preflight"):
+        notices += column_notices(plan.state_columns, env)
+    return Checked(plan, env, table, run, before, notices, code)
+
+
+def naming(run: RunDir | None, faults: Iterable[Fault]) -> list[Fault]:
+    """Faults, those of going on with the run that they are about: nobody may have named it."""
+    return [
+        replace(one, where=f"--resume {run.path}") if run and one.where == "--resume" else one
+        for one in faults
+    ]
+
+
+def changed_content(
+    request: Request,
+    plan: RunPlan,
+    run: RunDir,
+    before: RunPlan,
+    table: ExampleTable,
+    code: CodeVersion,
+) -> list[Fault]:
+    """How dataset and code differ from those of the run; what is accepted goes to the plan."""
+    changed = content_changes(run, before, plan, table, code)
+    if not request.raw.get("accept_changes"):
+        return change_faults(changed, "--resume", ACCEPT)
+    plan.changes += changed
+    return []
+
+
+def prepare(
+    checked: Checked, socket: str, *, keep_errors: bool, again: list[int] | None = None
+) -> Prepared:
+    """Makes the run's directory.
+
+    Args:
+        keep_errors: Errored rollouts of earlier sessions stay as they are; they do so as well
+            where the budget is spent, because then they would not run again.
+        again: See `Prepared.again`.
+
+    Raises:
+        RefusedError: Somebody else writes the run, or it cannot be written.
+        OSError: Its files cannot be read or written.
+    """
+    plan, env, table, run, before, notices, code = checked
+    is_spent = run is not None and not keep_errors and budget_reached(plan, run)
+    examples = Examples(table, plan.rollouts_per_example)
+    run, lock = make_directory(plan, run, socket)
+    try:
+        prepared = Prepared(plan, env, run, lock, examples, run_started(plan, env, run, examples))
+        prepared.sampling_args = {**env.sampling_args, **plan.sampling_args}
+        prepared.notices = [*notices, *lock.notices]
+        prepared.code = code
+        prepared.again = again
+        lay_out(prepared, goes_on=before is not None, keep_errors=keep_errors or is_spent)
+        if is_spent and any(event.error for event in prepared.done):
+            prepared.notices.append(
+                warning("The budget is spent, so errored rollouts stay as they are")
+            )
+    except BaseException:
+        lock.release()
+        if before is None:
+            shutil.rmtree(run.path, ignore_errors=True)
+        raise
+    return prepared
+
+
+def lay_out(prepared: Prepared, *, goes_on: bool, keep_errors: bool) -> None:
+    """Writes the plan, takes up what there is of a run that goes on, and finds what is to do.
+
+    Args:
+        keep_errors: Errored rollouts of earlier sessions stay as they are.
+
+    Raises:
+        OSError: The files cannot be read or written.
+    """
+    meta = read_metadata(prepared.run)
+    write_atomically(prepared.run.plan, plan_to_toml(prepared.plan).encode())
+    keep_versions(prepared, goes_on=goes_on)
+    if goes_on:
+        prepared.time_before_ms = float(meta.get("time_ms") or 0.0)
+        prepared.started.worked_ms = prepared.time_before_ms
+        prepared.started.refused = told_refused(meta)
+        prepared.started.limits = told_limits(meta)
+        take_up(prepared, keep_errors)
+    done = {event.row for event in prepared.done} | prepared.journal.keys()
+    rows = range(prepared.started.total) if prepared.again is None else sorted(prepared.again)
+    prepared.todo = [row for row in rows if row not in done and row < prepared.started.total]
+
+
+def make_directory(
+    plan: RunPlan, run: RunDir | None, socket: str, hint: str = ""
+) -> tuple[RunDir, RunLock]:
+    """Makes the run's directory, where it is not there, and takes its lock.
+
+    Args:
+        run: Where; None for a new one under the outputs folder or the state directory. An unsaved
+            run that the plan wants saved is moved.
+        socket: Path at which the engine listens; empty where it does not.
+        hint: What to do where the directory cannot be written, if it is not as usual.
+
+    Raises:
+        RefusedError: Somebody else writes the run, or it cannot be written.
+    """
+    root = unsaved_root()
+    if plan.save:
+        root = outputs_root(plan.env_id, plan.output_dir, Path(plan.env_dir_path))
+    fresh = new_run(root, plan.env_id, plan.model)
+    if run is None:
+        run = fresh
+    elif plan.save and is_unsaved(run):
+        run = save_run(run, RunDir(fresh.path.with_name(run.path.name)))
+    try:
+        run.path.mkdir(parents=True, exist_ok=True)
+        lock = RunLock(run.lock, socket)
+        run.results.touch()
+    except LockHeldError as error:
+        raise RefusedError([error.held.fault(run.path)]) from None
+    except OSError as error:
+        what = f"the run cannot be written here: {error.strerror}"
+        raise RefusedError([Fault(str(run.path), what, hint or elsewhere(plan))]) from None
+    return RunDir(run.path.resolve()), lock
+
+
+def run_started(plan: RunPlan, env: Environment, run: RunDir, examples: Examples) -> RunStarted:
+    """What the run is, for its listeners.
+
+    Raises:
+        RefusedError: The environment's pass threshold is no number.
+    """
+    threshold = pass_threshold(env)
+    return RunStarted(
+        seq=0,
+        at=clock.now(),
+        path=str(run.path),
+        env_id=plan.env_id,
+        model=plan.model,
+        base_url=plan.base_url,
+        num_examples=examples.total // examples.per_example,
+        rollouts_per_example=examples.per_example,
+        total=examples.total,
+        max_concurrent=within_open_files(plan.max_concurrent, examples.total),
+        saved=not is_unsaved(run),
+        sampling_args=masked(Cleaner().clean({**env.sampling_args, **plan.sampling_args})),
+        env_args=masked(plan.env_args),
+        pass_threshold=threshold if plan.pass_threshold is None else plan.pass_threshold,
+        input_price=plan.input_price,
+        output_price=plan.output_price,
+        cached_input_price=plan.cached_input_price,
+        cache_write_price=plan.cache_write_price,
+        list_price=plan.list_price,
+        refused=0,
+        until=plan.until or "",
+    )
+
+
+def client_config(plan: RunPlan) -> ClientConfig:
+    """The settings of the run's client; replicas take turns."""
+    configs = [
+        EndpointClientConfig(
+            api_key_var=one.key_var, api_base_url=one.url, extra_headers=one.headers
+        )
+        for one in plan.served_at
+    ]
+    return ClientConfig(
+        client_type=plan.client_type, endpoint_configs=configs, stream=plan.stream, **plan.profile
+    )
+
+
+def key_of(plan: RunPlan) -> list[str]:
+    """The secrets that the run uses: keys, what its headers say, and arguments called like one."""
+    keys = [credentials_of(one).key for one in client_config(plan).per_endpoint()]
+    told = [text for one in plan.served_at for text in one.headers.values()]
+    for given in (plan.env_args, plan.extra_env_kwargs, plan.sampling_args):
+        told += secret_texts(given)
+    told += secrets_of_url(plan.heartbeat_url or "")
+    return [secret for secret in (*keys, *told) if secret]

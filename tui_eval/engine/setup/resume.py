@@ -1,0 +1,219 @@
+"""Going on with an interrupted run: what differs now, and what of it stands."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Collection, Iterable, Mapping
+from pathlib import Path
+from typing import Any
+
+from tui_eval.config.changes import Change, change, text_change
+from tui_eval.config.plan import RunPlan
+from tui_eval.engine.limits.spending import spent_on_superseded
+from tui_eval.engine.setup.code_parts import code_changes
+from tui_eval.engine.setup.digests import digest_now, version_of
+from tui_eval.engine.setup.examples import Examples
+from tui_eval.engine.setup.prepared import Prepared
+from tui_eval.engine.setup.row_prompts import other_prompts
+from tui_eval.errors import warning
+from tui_eval.messages import to_messages
+from tui_eval.runs.journal import read_journal, tokens_in_journal
+from tui_eval.runs.layout import RunDir
+from tui_eval.runs.plain_json import encode_whatever
+from tui_eval.runs.repair import Repaired, repair
+from tui_eval.runs.row_places import RowPlaces
+from tui_eval.runs.run_info import read_metadata
+from tui_eval.runs.scan import scan
+from tui_eval.runs.unfinished import unfinished_tokens
+from tui_eval.runs.versions import DATASET, CodeVersion, read_versions
+from tui_eval.runs.writer import write_atomically
+from tui_eval.state import State
+from tui_eval.token_kinds import Tokens, minus
+
+
+def content_changes(
+    run: RunDir,
+    before: RunPlan,
+    plan: RunPlan,
+    examples: Iterable[Mapping[str, Any]],
+    code: CodeVersion,
+) -> list[Change]:
+    """How dataset, package, code and prices of a run that goes on differ from what they were.
+
+    Args:
+        plan: As it goes on.
+        examples: Those of the environment as it is now, in order.
+        code: Of the environment as it is now; it gets the dataset as a part.
+    """
+    versions = read_versions(run)
+    found = []
+    digest = digest_now(before.examples_digest, examples)
+    if not before.examples_digest and (other := other_prompts(run, examples)):
+        found.append(text_change("dataset", "the prompts of its rows", other))
+    if digest != before.examples_digest:
+        found.append(change("dataset", _digest(before.examples_digest), _digest(digest)))
+    else:
+        digest = versions.parts.get(DATASET, digest)
+    code.parts[DATASET] = digest
+    told = read_metadata(run).get("version_info")
+    if isinstance(told, dict) and "env_version" in told:
+        then, now = told["env_version"], version_of(before.env_id, Path(before.env_dir_path))
+        if then != now:
+            found.append(change("env_version", then, now))
+    if versions.parts and not versions.knows(code):
+        found += code_changes(versions.parts, code.parts)
+    return found + _price_changes(before, plan)
+
+
+def _price_changes(before: RunPlan, plan: RunPlan) -> list[Change]:
+    """Prices that were known and are others now: the cost is that of all rows together."""
+    names = [name for name in RunPlan.model_fields if name.endswith("_price")]
+    pairs = {name: (getattr(before, name), getattr(plan, name)) for name in names}
+    return [
+        change(name, then, now)
+        for name, (then, now) in pairs.items()
+        if None not in (then, now) and then != now
+    ]
+
+
+def _digest(digest: str) -> str:
+    count, _, content = digest.partition(":")
+    return f"{count} examples with the hash {content}"
+
+
+def take_up(prepared: Prepared, keep_errors: bool) -> None:
+    """Makes the run's files whole and fills in what is done and what waits for its group.
+
+    Where `prepared.again` names rows, only those of the errored ones run again.
+
+    Raises:
+        OSError: The files cannot be read or replaced.
+    """
+    repaired = repair_run(prepared, keep_errors=keep_errors, again=prepared.again)
+    prepared.done = repaired.kept
+    shape = prepared.started.rollouts_per_example, prepared.started.num_examples
+    places = RowPlaces(*shape, _positions(prepared.examples))
+    done = {event.row for event in prepared.done}
+    prepared.started.lost = prepared.lost = _lost(prepared.run, places, done)
+    prepared.notices += map(warning, repaired.dropped)
+    prepared.journal = {
+        row: record
+        for row, record in _at_their_places(read_journal(prepared.run), prepared).items()
+        if row not in done and row < prepared.started.total
+    }
+    for row, record in prepared.journal.items():
+        _count_with_its_row(prepared.lost, row, record)
+    if not prepared.journal:
+        prepared.run.journal.unlink(missing_ok=True)
+    if prepared.grouped:
+        _take_up_members(prepared)
+
+
+def _lost(run: RunDir, places: RowPlaces, done: Collection[int]) -> dict[int, Tokens]:
+    """Tokens of attempts of the rollouts that are not done, by place."""
+    lost = dict(spent_on_superseded(run, places))
+    for row, tokens in unfinished_tokens(read_metadata(run), places).items():
+        lost[row] = max(tokens, lost.get(row, tokens))  # it has those of the rows put aside in it
+    return {row: tokens for row, tokens in lost.items() if row not in done}
+
+
+def _count_with_its_row(lost: dict[int, Tokens], row: int, record: Mapping[str, Any]) -> None:
+    """Takes out what the row of a generated rollout will tell."""
+    rest = minus(lost.pop(row, ()), tokens_in_journal(record))
+    if any(left > 0 for left in rest):
+        lost[row] = tuple(max(left, 0) for left in rest)
+
+
+def repair_run(prepared: Prepared, *, keep_errors: bool, again: Collection[int] | None) -> Repaired:
+    """Makes the run's files whole, and takes out what is to run again: see `runs.repair.repair`."""
+    return repair(
+        prepared.run,
+        rollouts_per_example=prepared.started.rollouts_per_example,
+        examples=prepared.started.num_examples,
+        positions=_positions(prepared.examples),
+        keep_errors=keep_errors,
+        again=again,
+    )
+
+
+def _positions(examples: Examples) -> dict[Any, int]:
+    return {id_: place for place, id_ in enumerate(examples.ids())}
+
+
+def _at_their_places(
+    records: dict[int, dict[str, Any]], prepared: Prepared
+) -> dict[int, dict[str, Any]]:
+    """The records of a journal by the places of their rollouts, also where groups have grown."""
+    if prepared.plan.given_inputs:
+        return records
+    examples = prepared.examples
+    positions = _positions(examples)
+    moved = {}
+    for row, record in records.items():
+        position = positions.get(_key(record["input"].get("example_id")))
+        place = row
+        if position is not None and record["number"] < examples.per_example:
+            place = position * examples.per_example + record["number"]
+        moved[place] = {**record, "row": place}
+    if moved.keys() != records.keys():
+        lines = [encode_whatever(record) + b"\n" for record in moved.values()]
+        write_atomically(prepared.run.journal, b"".join(lines))
+    return moved
+
+
+def _key(example_id: Any) -> Any:
+    return example_id if isinstance(example_id, (int, str)) else None
+
+
+def _take_up_members(prepared: Prepared) -> None:
+    """States of saved rollouts whose group has members left to do."""
+    examples = prepared.examples
+    places = {event.offset: event.row for event in prepared.done}
+    members = Counter(examples.example(row) for row in places.values())
+    for line in scan(prepared.run.results):
+        row = places.get(line.offset, -1)
+        if row < 0 or line.row is None:
+            continue
+        example = examples.example(row)
+        if members[example] == examples.size(example):
+            continue
+        prepared.saved_members[row] = saved_member(prepared, row, line.row)
+
+
+def saved_member(prepared: Prepared, row: int, values: dict[str, Any]) -> State:
+    """The state of a rollout that is on disk, to compare others of its group with.
+
+    Args:
+        values: Its line of results.jsonl.
+    """
+    state = prepared.fresh_state(row)
+    _fill_in(state, values, prepared.plan.state_columns)
+    return state
+
+
+def _fill_in(state: State, row: dict[str, Any], columns: list[str]) -> None:
+    """Gives a state what the row of its rollout tells, for functions that look at it again."""
+    completion = to_messages(row.get("completion") or [])
+    state["completion"] = completion
+    for key in ("metrics", "timing", "is_completed", "is_truncated", "stop_condition"):
+        state[key] = row.get(key)
+    state["trajectory"] = [
+        {
+            "prompt": [*state["prompt"], *completion[:place]],
+            "completion": [message],
+            "response": None,
+            "tokens": None,
+            "reward": None,
+            "advantage": None,
+            "is_truncated": False,
+            "trajectory_id": (row.get("tui_eval") or {}).get("trajectory_id"),
+            "extras": {},
+        }
+        for place, message in enumerate(completion)
+        if message.get("role") == "assistant"
+    ]
+    for column in columns:
+        if column in row:
+            state[column] = row[column]
+    if row.get("error"):
+        state["error"] = RuntimeError("errored in an earlier session")

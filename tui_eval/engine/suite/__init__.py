@@ -1,0 +1,1 @@
+"""Several evaluations in one engine: their checks, order, status and shared budget."""

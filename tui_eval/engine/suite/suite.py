@@ -1,0 +1,403 @@
+"""Several evaluations in one engine: begun in their order, worked on within shared limits."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import math
+import os
+import uuid
+from contextlib import suppress
+from functools import partial
+from pathlib import Path
+
+from msgspec.structs import replace
+
+from tui_eval import clock
+from tui_eval.commands import Cancel, Command, MoveLimit, Pause, Rerun, Resume, SaveNow, Stop
+from tui_eval.config.command_line import words_to_go_on
+from tui_eval.config.options import BUDGETS, BY_NAME
+from tui_eval.config.plan import Request
+from tui_eval.engine.execution.host import Host
+from tui_eval.engine.execution.job import (
+    CANCELS_WITHIN_S,
+    attend,
+    let_listeners_read,
+    spare_collector,
+)
+from tui_eval.engine.execution.replicas import Replicas
+from tui_eval.engine.execution.session import Session
+from tui_eval.engine.execution.shared_clients import SharedClients
+from tui_eval.engine.limits.adaptive import Concurrency
+from tui_eval.engine.limits.gate import Gate
+from tui_eval.engine.limits.limits import Phases, ScoringSlots, Shared
+from tui_eval.engine.limits.slots import Slots
+from tui_eval.engine.limits.spending import spent_on_disk
+from tui_eval.engine.logging.run_log import (
+    CURRENT_LOG,
+    RunLog,
+    print_to_logs,
+    set_up_logging,
+    take_output,
+)
+from tui_eval.engine.setup.prepare import client_config, key_of, prepare
+from tui_eval.engine.suite.evaluation_status import EvaluationStatus
+from tui_eval.engine.suite.suite_budget import SuiteBudget
+from tui_eval.engine.suite.suite_lock import lock_suite
+from tui_eval.engine.suite.suite_preflight import Survey, examine
+from tui_eval.engine.transport.hub import Hub
+from tui_eval.engine.transport.server import listen
+from tui_eval.engine.transport.sockets import bind_socket, loopback_of, socket_folder
+from tui_eval.errors import RefusedError
+from tui_eval.events import (
+    OUT_OF_BUDGET,
+    CommandAnswered,
+    Event,
+    GateMoved,
+    LimitMoved,
+    Noticed,
+    RunFinished,
+    SuiteStarted,
+)
+from tui_eval.exit_codes import worst_run
+from tui_eval.runs.discovery import describe
+from tui_eval.runs.redaction import Redactor
+from tui_eval.runs.run_info import read_metadata
+
+log = logging.getLogger("tui_eval.engine")
+
+PUBLISHED_EVERY_S = 0.4
+AT_A_TIME = 64
+"""Evaluations that are worked on at a time at most: each has files and a socket open."""
+
+IDLE_S = 0.1
+IDLE_LOOKS = 3
+"""The shared limit is unused where it has room at so many looks, so many seconds apart."""
+
+
+class Suite:
+    """See `Job`. Evaluations that have not begun leave nothing on disk."""
+
+    def __init__(self, request: Request, found: Survey, hub: Hub, socket: str) -> None:
+        """Says that this process works on the evaluations.
+
+        Args:
+            socket: Where the engine listens.
+
+        Raises:
+            OSError: That cannot be said.
+        """
+        self._request = request
+        self._found = found
+        self._hub = hub
+        plans = [one.plan for one in found.evaluations]
+        self._redact = Redactor({key for plan in plans for key in key_of(plan)})
+        self._evaluations = [EvaluationStatus(place, plan) for place, plan in enumerate(plans)]
+        self._working: dict[int, Session] = {}
+        self._tasks: list[asyncio.Task[None]] = []
+        self._clients = SharedClients()
+        self._phases = Phases(*found.limits)
+        in_flight, generation, scoring = self._phases.bounds()
+        self._ceilings = (in_flight, generation)
+        self._in_flight = Slots(in_flight, math.inf)
+        self._generation = Slots(generation, math.inf)
+        self._scoring = ScoringSlots(scoring)
+        self._endpoints: dict[tuple[str, str], Concurrency] = {}
+        self._rooms = asyncio.Semaphore(AT_A_TIME)
+        self._gate = Gate()
+        self._job: asyncio.Task[None] | None = None
+        self._stopped = False
+        self._has_output = False
+        self._budget = SuiteBudget(
+            found.max_cost,
+            found.max_total_tokens,
+            self._evaluations,
+            lambda text: self._notice("warning", text),
+        )
+        self._count_what_is_on_disk()
+        path = str(Path(str(request.env_id)).resolve())
+        self._lock = lock_suite(Path(path), socket)
+        listed = [one.listed for one in self._evaluations]
+        words, is_edited = words_to_go_on(request.raw), request.text is not None
+        budgets = [BY_NAME[name].flags[0] for name in BUDGETS if request.raw.get(name)]
+        self._started = SuiteStarted(
+            0, clock.now(), path, listed, self._phases.each, words, budgets, is_edited
+        )
+        hub.redact, hub.path, hub.extra_events = self._redact, path, self._extra_events
+        print_to_logs(self._redact)
+        set_up_logging(any(one.verbose for one in plans), {one.env_id for one in plans})
+
+    def _extra_events(self) -> list[Event]:
+        if self._job is None:
+            return []
+        gate = GateMoved(0, clock.now(), self._hub.gate_open, 0)
+        return [self._started, *self._moved(), gate]
+
+    def _moved(self) -> list[Event]:
+        """How the evaluations stand of which there is anything."""
+        last = [one.last for one in self._evaluations]
+        return [one for one in last if one.status != "waiting" or one.total]
+
+    def finished(self) -> int:
+        """See `Job.finished`."""
+        return sum(one.last.finished for one in self._evaluations)
+
+    def hubs(self) -> list[Hub]:
+        """See `Job.hubs`."""
+        return [one.hub for one in self._evaluations if one.hub is not None]
+
+    def stop(self) -> None:
+        """See `Job.stop`."""
+        self._stopped = True
+        if self._job is not None:
+            self._job.cancel()
+        for session in [*self._working.values()]:
+            session.stop()
+
+    def handle(self, command: Command) -> None:
+        """See `Job.handle`: what is asked of all evaluations."""
+        if isinstance(command, Stop):
+            self.stop()
+        elif isinstance(command, MoveLimit):
+            self._move_limit(max(command.max_concurrent, 0))
+        elif isinstance(command, SaveNow):
+            for session in self._working.values():
+                session.handle(command)
+            many = f"{len(self._working):,} evaluations are" if self._working else "Nothing is"
+            self._hub.publish(CommandAnswered(0, clock.now(), f"{many} being saved now."))
+        elif isinstance(command, (Cancel, Rerun)):
+            text = "A suite has no rollouts of its own: ask one of its evaluations."
+            self._hub.publish(CommandAnswered(0, clock.now(), text, False))
+        elif isinstance(command, (Pause, Resume)):
+            opens = isinstance(command, Resume)
+            if opens != self._gate.is_open:
+                (self._gate.open if opens else self._gate.close)()
+                self._hub.move_gate(opens)
+            for session in self._working.values():
+                session.handle(command)
+
+    def _obey_at(self, session: Session, command: Command) -> None:
+        """Does what is asked at one evaluation's own socket.
+
+        All are paused and resumed together: nobody there sees that the others stand still. A limit
+        above that of all would have no effect there, and moves both.
+        """
+        if isinstance(command, (Pause, Resume)):
+            self.handle(command)
+            return
+        if isinstance(command, MoveLimit) and command.max_concurrent > self._phases.each > 0:
+            self.handle(command)
+        session.handle(command)
+
+    def _move_limit(self, limit: int) -> None:
+        """Moves what all evaluations together may do, and what holds each of them no more.
+
+        An evaluation that may have fewer rollouts in flight than all together keeps its own limit.
+        """
+        before = self._phases.each
+        if limit == before:
+            return
+        self._phases = self._phases.moved(limit)
+        in_flight, generation, scoring = self._phases.bounds()
+        self._ceilings = (in_flight, generation)
+        self._in_flight.move(in_flight or math.inf)
+        self._generation.move(generation or math.inf)
+        self._scoring.move(scoring)
+        for endpoint in self._endpoints.values():
+            endpoint.move_ceilings(self._ceilings)
+        for one in self._evaluations:
+            if 0 < one.plan.max_concurrent < self._found.limits[0]:
+                continue
+            if one.place in self._working:
+                self._working[one.place].handle(MoveLimit(limit))
+            elif one.exit_code is None:
+                one.plan.max_concurrent = limit
+        self._started = replace(self._started, max_concurrent=limit)
+        self._hub.publish(LimitMoved(0, clock.now(), limit, before))
+
+    def emergency_close(self) -> int:
+        """See `Job.emergency_close`."""
+        for session in [*self._working.values()]:
+            session.emergency_close()
+        for one in self._evaluations:
+            if one.last.socket:
+                Path(one.last.socket).unlink(missing_ok=True)
+        self._lock.release()
+        return 130
+
+    async def run(self) -> int:
+        """See `Job.run`."""
+        for event in (self._started, *self._moved()):
+            self._hub.publish(event)
+        for notice in self._found.notices:
+            self._notice(notice.level, notice.text)
+        telling = asyncio.create_task(self._tell_often())
+        self._job = asyncio.create_task(self._begin_all())
+        if self._stopped:
+            self._job.cancel()
+        await asyncio.wait([self._job])
+        if self._tasks:
+            await asyncio.wait(self._tasks)
+        telling.cancel()
+        await self._clients.close()
+        if not self._job.cancelled():
+            self._job.result()
+        end = self._ending()
+        self._lock.release()
+        self._hub.publish(end)
+        self._hub.flush()
+        return end.exit_code
+
+    async def _begin_all(self) -> None:
+        for one, planned in zip(self._evaluations, self._found.evaluations, strict=True):
+            await self._room()
+            if self._budget.look() and planned.run is None:
+                self._rooms.release()
+                continue
+            task = asyncio.create_task(self._work(one))
+            task.add_done_callback(lambda _: self._rooms.release())
+            self._tasks.append(task)
+            await self._begun_or_held_up(one)
+
+    async def _room(self) -> None:
+        """Waits until a rollout of a further evaluation could begin."""
+        await self._gate.wait()
+        await self._rooms.acquire()
+        await self._in_flight.acquire()
+        self._in_flight.release()
+
+    async def _begun_or_held_up(self, one: EvaluationStatus) -> None:
+        """Waits until no rollout waits to begin, or those that do leave the shared limit unused.
+
+        What holds them up then is a limit of their own, or that of their endpoint.
+        """
+        idle = 0
+        while idle < IDLE_LOOKS:
+            with suppress(TimeoutError):
+                await asyncio.wait_for(one.all_begun.wait(), IDLE_S)
+                return
+            is_idle = one.place in self._working and self._in_flight.has_room
+            idle = idle + 1 if is_idle else 0
+
+    async def _work(self, one: EvaluationStatus) -> None:
+        """Takes one evaluation from its plan to its end; what goes wrong stays with it."""
+        run_log = RunLog(one.plan.verbose)
+        CURRENT_LOG.set(run_log)
+        try:
+            replicas = await self._clients.of(client_config(one.plan))
+            if not self._stopped:
+                await self._prepare_and_work(one, replicas, run_log)
+        except RefusedError as error:
+            log.error("refused: %s", error)
+            self._hub.publish(one.over("refused", 2, "; ".join(map(str, error.faults))))
+        except Exception as error:
+            log.exception("the evaluation failed")
+            text = error.strerror if isinstance(error, OSError) else None
+            self._hub.publish(one.over("failed", 1, f"{type(error).__name__}: {text or error}"))
+        finally:
+            one.all_begun.set()
+            self._working.pop(one.place, None)
+            run_log.close()
+
+    async def _prepare_and_work(
+        self, one: EvaluationStatus, replicas: Replicas, run_log: RunLog
+    ) -> None:
+        planned = self._found.evaluations[one.place]
+        checked = self._found.checked.pop(one.place, None) or examine(self._request, planned)
+        path = str(socket_folder() / f"{uuid.uuid4().hex[:12]}.sock")
+        sock = bind_socket(path)
+        try:
+            keep_errors = bool(self._request.raw.get("keep_errors") or self._budget.spent)
+            prepared = prepare(checked, path, keep_errors=keep_errors)
+            hub = one.begin(prepared.started, len(prepared.done), path)
+            hub.redact, hub.pid = self._redact, os.getpid()
+            try:
+                if not self._has_output:
+                    self._has_output = True
+                    take_output(prepared.run.log, self._redact)
+                run_log.open(prepared.run.log)
+                session = Session(hub, prepared, self._redact, replicas, self._host(one))
+            except OSError:
+                prepared.lock.release()
+                raise
+            self._working[one.place] = session
+            server = await listen(
+                sock,
+                hub,
+                partial(self._obey_at, session),
+                lambda: None,
+                loopback_of(sock, path),
+            )
+            if self._stopped:
+                session.stop()
+            if not self._gate.is_open:
+                session.handle(Pause())
+            self._hub.publish(one.moved())
+            self._hub.flush()  # the launcher closes the run if this process dies at its first step
+            end = await attend(session, hub, prepared)
+            self._hub.publish(one.over(end.status, end.exit_code, end.text))
+            self._working.pop(one.place, None)
+            one.all_begun.set()
+            await let_listeners_read(hub)
+            server.close()
+            for listener in hub.listeners:
+                listener.close()
+        finally:
+            sock.close()
+            Path(path).unlink(missing_ok=True)
+
+    def _host(self, one: EvaluationStatus) -> Host:
+        endpoints = []
+        for endpoint in one.plan.served_at:
+            key = (one.plan.alias, endpoint.url)
+            if key not in self._endpoints:
+                self._endpoints[key] = Concurrency(
+                    endpoint.max_concurrent, self._ceilings, adapts=one.plan.adaptive
+                )
+            endpoints.append(self._endpoints[key])
+        return Host(
+            True,
+            CANCELS_WITHIN_S,
+            loaded=spare_collector,
+            shared=Shared(self._in_flight, self._generation, self._scoring, endpoints),
+            spent=self._budget.look,
+            budget=self._budget.shared,
+            all_begun=one.all_begun.set,
+        )
+
+    def _count_what_is_on_disk(self) -> None:
+        """Earlier sessions count, also those on evaluations that are yet to go on."""
+        for one, planned in zip(self._evaluations, self._found.evaluations, strict=True):
+            if planned.run is None:
+                continue
+            found = describe(planned.run)
+            if found is not None:
+                one.find(found, read_metadata(planned.run))
+            if self._budget.shared is not None:
+                one.count(*spent_on_disk(planned.plan, planned.run))
+
+    def _notice(self, level: str, text: str) -> None:
+        self._hub.publish(Noticed(0, clock.now(), level, text))
+
+    async def _tell_often(self) -> None:
+        while True:
+            await asyncio.sleep(PUBLISHED_EVERY_S)
+            for place in self._working:
+                if self._evaluations[place].has_moved():
+                    self._hub.publish(self._evaluations[place].moved())
+
+    def _ending(self) -> RunFinished:
+        now, every = clock.now(), self._evaluations
+        codes = [one.exit_code for one in every if one.exit_code is not None]
+        if len(codes) < len(every):
+            codes.append(4 if self._budget.spent and not self._stopped else 130)
+        worst = 130 if self._stopped and 130 in codes else worst_run(codes)
+        if worst in (0, 3):
+            return RunFinished(0, now, "finished", worst)
+        if worst == 4:
+            return RunFinished(0, now, OUT_OF_BUDGET, 4, self._budget.spent)
+        if worst == 130:
+            return RunFinished(0, now, "interrupted", 130)
+        wrong = sum(one.exit_code in (1, 2) for one in every)
+        text = f"{wrong} of {len(every)} evaluations could not be worked through"
+        return RunFinished(0, now, "failed", worst, text)

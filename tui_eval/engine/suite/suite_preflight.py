@@ -1,0 +1,268 @@
+"""What must hold before the first of several evaluations begins: looked at all at once."""
+
+from __future__ import annotations
+
+import shlex
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from tui_eval.config.env_file import load_env_file
+from tui_eval.config.expansion import Expansion, expand
+from tui_eval.config.list_prices import blind_text, take_list_prices
+from tui_eval.config.options import NEWEST
+from tui_eval.config.plan import Request
+from tui_eval.config.settings import place_of
+from tui_eval.engine.limits.limits import Phases
+from tui_eval.engine.limits.open_file_room import open_file_notices, within_open_files
+from tui_eval.engine.setup.code_parts import code_now
+from tui_eval.engine.setup.column_faults import FLAG as COLUMNS
+from tui_eval.engine.setup.column_faults import column_faults, column_notices
+from tui_eval.engine.setup.digests import keep_examples
+from tui_eval.engine.setup.hub_faults import hub_faults
+from tui_eval.engine.setup.missing_modules import missing_modules
+from tui_eval.engine.setup.opening import open_environment
+from tui_eval.engine.setup.overriding import FLAG as REPLACED
+from tui_eval.engine.setup.overriding import override_notices
+from tui_eval.engine.setup.preflight import alone_faults, ask_endpoints, outputs_fault
+from tui_eval.engine.setup.prepare import Checked, changed_content, naming
+from tui_eval.engine.setup.resume_match import Planned, choose_runs
+from tui_eval.engine.setup.scoring_faults import scoring_faults
+from tui_eval.engine.suite.suite_lock import at_work_on
+from tui_eval.errors import Fault, Notice, RefusedError, warning
+from tui_eval.runs.versions import CodeVersion
+
+if TYPE_CHECKING:
+    from tui_eval.config.plan import RunPlan
+    from tui_eval.config.plan_builder import Evaluation
+    from tui_eval.environments.environment import Environment
+
+LIMITS = ("max_concurrent", "max_concurrent_generation", "max_concurrent_scoring")
+
+
+@dataclass(slots=True)
+class Survey:
+    """Evaluations that can begin, as far as that can be told.
+
+    Args:
+        checked: What was looked at already, by the place of its evaluation.
+        limits: What all evaluations together may do at a time, in the order of `LIMITS`; 0 for no
+            limit.
+        max_cost, max_total_tokens: What all of them together may use.
+        notices: Sentences for people.
+    """
+
+    evaluations: list[Planned]
+    checked: dict[int, Checked] = field(default_factory=dict)
+    limits: tuple[int, int, int] = (0, 0, 0)
+    max_cost: float | None = None
+    max_total_tokens: int | None = None
+    notices: list[Notice] = field(default_factory=list)
+
+
+def expand_several(request: Request) -> Expansion | None:
+    """The evaluations of a request for a file that has more than one; None for any other."""
+    if not request.of_file:
+        return None
+    load_env_file()
+    expansion = expand(request)
+    return expansion if len(expansion.evaluations) > 1 else None
+
+
+def survey(request: Request, expansion: Expansion) -> Survey:
+    """Looks at what several evaluations need: each environment and endpoint once.
+
+    Raises:
+        RefusedError: With everything that is wrong.
+    """
+    evaluations = expansion.evaluations
+    planned = [Planned(one.plan, one.resume) for one in evaluations if one.plan is not None]
+    faults = [*(Fault(*fault) for fault in request.faults), *expansion.faults]
+    faults += _put_runs(request, planned)
+    typed = request.raw.get("resume")
+    if typed not in (None, NEWEST):
+        what = f"{typed} is one run, and the file has {len(evaluations)} evaluations"
+        hint = 'Type --resume alone, or write resume_path = "..." into the table of the evaluation'
+        faults.append(Fault("--resume", what, hint))
+    elif not faults:
+        accepts = bool(request.raw.get("accept_changes"))
+        faults += choose_runs(planned, accept_changes=accepts)
+    if any(one.resume for one in planned):
+        faults += _engine_faults(str(request.env_id))
+    in_flight, generation, scoring = _limits(planned, expansion)
+    total = _total(planned)
+    lowered = within_open_files(in_flight, total)
+    found = Survey(planned, limits=(lowered, generation, scoring))
+    found.notices += open_file_notices(in_flight, total)
+    faults += _look_at_environments(request, evaluations, found)
+    if not request.raw.get("no_preflight"):
+        drafts = [one.draft for one in evaluations if one.draft is not None]
+        faults += ask_endpoints([*(one.plan for one in planned), *drafts], found.notices)
+        faults += hub_faults((one.plan for one in planned), found.notices)
+        new = [*(one.plan for one in planned if one.run is None), *drafts]
+        places = {(p.env_id, p.save, p.output_dir, p.env_dir_path): p for p in new}
+        faults += [fault for plan in places.values() for fault in outputs_fault(plan)]
+    if faults:
+        raise RefusedError(dict.fromkeys(faults))
+    budget = {name: expansion.typed[name].value for name in expansion.typed}
+    found.max_cost, found.max_total_tokens = budget.get("max_cost"), budget.get("max_total_tokens")
+    found.notices[:0] = [*load_env_file(), *expansion.notices]
+    found.notices += _prices(found)
+    again = sum(one.run is not None for one in planned)
+    if any(one.resume for one in planned):
+        text = f"{again} of {len(planned)} evaluations go on with an earlier run"
+        found.notices.append(Notice(text))
+    return found
+
+
+def _prices(found: Survey) -> list[Notice]:
+    """Takes the listed prices where there are no others; says where a limit of cost is blind."""
+    plans = [one.plan for one in found.evaluations]
+    notices = [notice for plan in plans for notice in take_list_prices(plan)]
+    blind = [one.alias for one in plans if None in (one.input_price, one.output_price)]
+    if found.max_cost is not None and blind and not notices:
+        notices.append(warning(blind_text(blind)))
+    return list(dict.fromkeys(notices))
+
+
+def _put_runs(request: Request, planned: Sequence[Planned]) -> list[Fault]:
+    """Names for each evaluation the run that it goes on with, where the request does."""
+    if request.runs is None:
+        return []
+    if len(request.runs) != len(planned):
+        what = f"it has {len(planned)} evaluations, and {len(request.runs)} are to go on"
+        return [Fault(str(request.env_id), what, "Put back the evaluations that it had")]
+    for one, path in zip(planned, request.runs, strict=True):
+        one.resume = path or None
+    return []
+
+
+def _engine_faults(file: str) -> list[Fault]:
+    """An engine that works on the same evaluations begins those that have no run yet."""
+    held = at_work_on(Path(file))
+    if held is None:
+        return []
+    hint = f"Join them: tui-eval open {shlex.quote(file)}"
+    return [Fault(file, f"{held} is working on these evaluations", hint)]
+
+
+def examine(request: Request, one: Planned, others: Sequence[dict[str, Any]] = ()) -> Checked:
+    """Looks at everything that one evaluation needs but its endpoint; writes nothing.
+
+    Args:
+        others: Settings of further evaluations of its environment: see `open_environment`.
+
+    Raises:
+        RefusedError: With everything that is wrong.
+    """
+    plan, run, before = one.plan, one.run, one.before
+    env, table, faults = _open(plan.model_dump(), others)
+    code = CodeVersion() if env is None else code_now(plan, env)
+    if before is not None and run is not None and table is not None:
+        faults += changed_content(request, plan, run, before, table, code)
+    if not request.raw.get("no_preflight"):
+        faults += [] if run is not None else outputs_fault(plan)
+        if env is not None:
+            where = place_of(plan.sources, "state_columns", COLUMNS)
+            faults += scoring_faults(env) + alone_faults(plan, env)
+            faults += column_faults(plan.state_columns, env, where)
+    if faults or env is None or table is None:
+        raise RefusedError(naming(run, faults))
+    keep_examples(plan, len(table), table)
+    new = plan.changes[len(before.changes) :] if before else []
+    notices = [Notice(f"Accepted: {change}") for change in new]
+    replaced_at = place_of(plan.sources, "extra_env_kwargs", REPLACED)
+    notices += override_notices(env, plan.extra_env_kwargs, replaced_at)
+    notices += missing_modules(env)
+    return Checked(plan, env, table, run, before, notices, code)
+
+
+def _look_at_environments(
+    request: Request, evaluations: Sequence[Evaluation], found: Survey
+) -> list[Fault]:
+    """Loads each environment once, with the arguments of its first evaluation.
+
+    Arguments and columns of every evaluation are looked for in that environment.
+    """
+    faults: list[Fault] = []
+    looks = not request.raw.get("no_preflight")
+    for settings in _by_environment(evaluations).values():
+        (place, first), *further = settings.items()
+        others = [one for _, one in further]
+        if len(found.evaluations) == len(evaluations):
+            env, wrong = _examined(request, place, found, others)
+        else:
+            env, _, wrong = _open(first, others)
+        faults += wrong
+        looked_at: set[tuple[str, ...]] = set()
+        for one in settings.values() if looks else ():
+            columns = tuple(one["state_columns"] or ())
+            if columns not in looked_at:
+                looked_at.add(columns)
+                where = place_of(one["sources"], "state_columns", COLUMNS)
+                faults += column_faults(columns, env, where)
+                found.notices += column_notices(columns, env)
+    return faults
+
+
+def _by_environment(
+    evaluations: Sequence[Evaluation],
+) -> dict[tuple[Any, Any], dict[int, dict[str, Any]]]:
+    """The settings of evaluations by their place, and `sources` of each; those of one together."""
+    found: dict[tuple[Any, Any], dict[int, dict[str, Any]]] = {}
+    for place, one in enumerate(evaluations):
+        values = {name: setting.value for name, setting in one.settings.items()}
+        values["sources"] = {name: setting.source for name, setting in one.settings.items()}
+        if values.get("env_id"):
+            key = (values["env_id"], values["env_dir_path"])
+            found.setdefault(key, {})[place] = values
+    return found
+
+
+def _examined(
+    request: Request, place: int, found: Survey, others: Sequence[dict[str, Any]]
+) -> tuple[Environment | None, list[Fault]]:
+    try:
+        found.checked[place] = examine(request, found.evaluations[place], others)
+    except RefusedError as error:
+        return None, error.faults
+    return found.checked[place].env, []
+
+
+def _open(values: dict[str, Any], others: Sequence[dict[str, Any]]) -> Any:
+    """The environment of settings, by their names: see `open_environment`."""
+    return open_environment(
+        values["env_id"],
+        Path(values["env_dir_path"]),
+        values["env_args"] or {},
+        replaced=values["extra_env_kwargs"] or {},
+        no_alias=bool(values["no_alias"]),
+        num_examples=values["num_examples"],
+        seed=values["shuffle_seed"] if values["shuffle"] else None,
+        only=values["examples"] or (),
+        sources=values["sources"],
+        others=others,
+    )
+
+
+def _limits(planned: Sequence[Planned], expansion: Expansion) -> tuple[int, int, int]:
+    """What the file says for all; else as many rollouts as the evaluation with most."""
+    each = [_most_at_once(one.plan) for one in planned]
+    most = 0 if 0 in each else max(each, default=0)
+    top = {name: expansion.top[name].value or 0 for name in LIMITS if name in expansion.top}
+    in_flight, generation, scoring = (top.get(name, 0) for name in LIMITS)
+    return (max(in_flight, 0) if LIMITS[0] in top else most, generation, scoring)
+
+
+def _total(planned: Sequence[Planned]) -> int:
+    """All rollouts at most; 0 where that depends on the sizes of datasets."""
+    asked = [(one.plan.num_examples, one.plan.rollouts_per_example) for one in planned]
+    return sum(examples * each for examples, each in asked) if all(n > 0 for n, _ in asked) else 0
+
+
+def _most_at_once(plan: RunPlan) -> int:
+    """As many rollouts as an evaluation may have in flight; 0 for any number."""
+    own = plan.max_concurrent_generation, plan.max_concurrent_scoring
+    in_flight, *apart = Phases(plan.max_concurrent, *own).bounds()
+    return sum(apart) if any(own) and all(apart) else max(in_flight, 0)

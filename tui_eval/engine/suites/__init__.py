@@ -1,1 +1,0 @@
-"""Several evaluations in one engine."""
