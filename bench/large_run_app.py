@@ -12,9 +12,9 @@ from typing import Any
 
 from bench.filtering import EACH, finished, run_started, text_of
 from tui_eval.events import Event, RolloutStaged, Stage
+from tui_eval.feeds.recorded_feed import NullFeed
 from tui_eval.fold.transcript import Rollout, from_row
 from tui_eval.tui.app import TuiEvalApp
-from tui_eval.tui.run_session import NullFeed
 
 ROWS, AHEAD, PER_SECOND = 100_000, 15_000, 500
 

@@ -11,8 +11,8 @@ import sys
 from pathlib import Path
 from typing import Any
 
-from tui_eval.engine.transport.live_feed import LiveFeed
 from tui_eval.events import EngineSampled, Event, RunFinished, RunStarted
+from tui_eval.feeds.live_feed import LiveFeed
 
 
 def cpu_seconds(who: int) -> float:

@@ -15,10 +15,11 @@ from textual.pilot import Pilot
 from bench.figure import Figure, percentile, spread
 from bench.filtering import made_state
 from bench.setting import Setting
+from tui_eval.feeds.recorded_feed import NullFeed
 from tui_eval.fold.run_state import RunState
 from tui_eval.tui.app import TuiEvalApp
 from tui_eval.tui.rollouts.row_order import Sorting, make_order
-from tui_eval.tui.run_session import NullFeed, RunSession
+from tui_eval.tui.run_session import RunSession
 from tui_eval.tui.widgets.rollout_list import RolloutList
 
 ROWS = 100_000

@@ -19,8 +19,8 @@ from scripted_run import (
 
 from tui_eval import events as ev
 from tui_eval.events import Event
+from tui_eval.feeds.saved_feed import SavedFeed
 from tui_eval.runs.layout import RunDir
-from tui_eval.runs.saved_feed import SavedFeed
 
 EXAMPLES, EACH = 2, 2
 

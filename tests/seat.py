@@ -7,10 +7,10 @@ from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
 from typing import Any
 
-from tui_eval.cli.lazy_feed import LazyFeed
-from tui_eval.engine.transport.joined_feed import JoinedFeed
-from tui_eval.engine.transport.live_feed import LiveFeed
 from tui_eval.events import Event
+from tui_eval.feeds.joined_feed import JoinedFeed
+from tui_eval.feeds.lazy_feed import LazyFeed
+from tui_eval.feeds.live_feed import LiveFeed
 from tui_eval.fold.run_state import RunState
 from tui_eval.fold.suite_state import SuiteState
 

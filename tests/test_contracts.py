@@ -9,7 +9,7 @@ import pytest
 
 SDKS = ("openai", "anthropic", "datasets", "pandas", "textual")
 
-SCREENS = "tui_eval.tui.app,tui_eval.tui.screens.configure,tui_eval.engine.transport.live_feed"
+SCREENS = "tui_eval.tui.app,tui_eval.tui.screens.configure,tui_eval.feeds.live_feed"
 
 PROGRAM = """
 import importlib, sys

@@ -13,13 +13,13 @@ from scripted_run import NOW
 from seeing import press, until
 
 from tui_eval import events as ev
-from tui_eval.cli.saved_suite import SavedSuite, find_saved
 from tui_eval.config.plan import plan_to_toml
 from tui_eval.engine.setup.resume_match import Planned
 from tui_eval.errors import RefusedError
+from tui_eval.feeds.saved_feed import SavedFeed
+from tui_eval.feeds.saved_suite import SavedSuite, find_saved
 from tui_eval.runs.layout import RunDir
 from tui_eval.runs.lock import RunLock
-from tui_eval.runs.saved_feed import SavedFeed
 from tui_eval.tui.app import TuiEvalApp
 
 TEMPERATURES = (0.1, 0.2, 0.3, 0.4, 0.5)

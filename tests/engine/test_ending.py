@@ -11,7 +11,7 @@ import pytest
 from program import Program, Run, chat_answer, wait_until
 from servers import FaultServer, Reply
 
-from tui_eval.engine.transport.live_feed import end_words
+from tui_eval.feeds.live_feed import end_words
 
 CHAT = "/v1/chat/completions"
 GOOD = Reply(body=chat_answer("yes"))

@@ -12,9 +12,9 @@ import pytest
 from run_on_disk import run_on_disk
 from seat import Seat
 
-from tui_eval.engine.transport.joined_feed import JoinedFeed, feed_of
+from tui_eval.feeds.joined_feed import JoinedFeed, feed_of
+from tui_eval.feeds.saved_feed import SavedFeed
 from tui_eval.runs.lock import RunLock
-from tui_eval.runs.saved_feed import SavedFeed
 
 
 @pytest.fixture

@@ -16,10 +16,10 @@ from seat import Seat, seat
 from servers import FaultServer, Reply
 from streamed_answers import SSE, events_of, sent
 
-from tui_eval.cli.lazy_feed import LazyFeed
 from tui_eval.commands import Detach, Pause, Resume, Stop, Subscribe
-from tui_eval.engine.transport.live_feed import LiveFeed
 from tui_eval.events import MessagesAdded, RolloutFinished, Stage, TextAdded, ToolFinished
+from tui_eval.feeds.lazy_feed import LazyFeed
+from tui_eval.feeds.live_feed import LiveFeed
 from tui_eval.fold.transcript import Rollout
 from tui_eval.runs.lock import holder
 

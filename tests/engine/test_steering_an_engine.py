@@ -13,8 +13,8 @@ from seat import Seat, seat
 from servers import FaultServer, Reply
 
 from tui_eval.commands import Cancel, MoveLimit, Rerun, SaveNow
-from tui_eval.engine.transport.live_feed import LiveFeed
 from tui_eval.events import CommandAnswered, Stage
+from tui_eval.feeds.live_feed import LiveFeed
 from tui_eval.fold.run_state import RunState
 from tui_eval.runs.layout import RunDir
 from tui_eval.runs.opening import saved_events

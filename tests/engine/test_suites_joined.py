@@ -14,8 +14,8 @@ from suites import CHAT, Suites, marked
 
 from tui_eval.commands import MoveLimit, Pause, Rerun, Resume, Stop
 from tui_eval.engine.suite.suite_lock import at_work_on
-from tui_eval.engine.transport.live_feed import LiveFeed
 from tui_eval.events import CommandAnswered, EvaluationMoved, LimitMoved, Noticed, RunStarted
+from tui_eval.feeds.live_feed import LiveFeed
 from tui_eval.runs.lock import holder
 
 

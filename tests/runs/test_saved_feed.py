@@ -13,11 +13,12 @@ import pytest
 from made_runs import line, write_run
 
 from tui_eval.events import Event, ReadingMoved, RunStarted
+from tui_eval.feeds import saved_feed
+from tui_eval.feeds.saved_feed import SavedFeed
 from tui_eval.fold.run_state import RunState
-from tui_eval.runs import file_stamps, replay, saved_feed
+from tui_eval.runs import file_stamps, replay
 from tui_eval.runs.lock import RunLock
 from tui_eval.runs.opening import find_run
-from tui_eval.runs.saved_feed import SavedFeed
 
 PATIENCE_S = 20.0
 

@@ -12,7 +12,7 @@ from scripted_run import NOW, ScriptedFeed, all_events, running_events, saved_ro
 from seeing import Watching
 from textual.screen import Screen
 
-from tui_eval.fold.feed import Feed
+from tui_eval.feeds.feed import Feed
 from tui_eval.fold.run_state import RunState
 from tui_eval.tui.run_session import RunSession
 from tui_eval.tui.screen_app import ScreenApp

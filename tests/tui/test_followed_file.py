@@ -13,9 +13,10 @@ from run_on_disk import FeedFromDisk, run_on_disk
 from scripted_run import finished, run_started
 from staging import Stage, staged_app
 
+from tui_eval.feeds import saved_feed
 from tui_eval.fold.run_state import RunState
 from tui_eval.fold.transcript import Rollout
-from tui_eval.runs import file_stamps, saved_feed
+from tui_eval.runs import file_stamps
 from tui_eval.runs.opening import find_run, results_files
 from tui_eval.tui.screens.compare_rollouts import CompareRollouts
 from tui_eval.tui.transcript.reader import Reader

@@ -6,7 +6,8 @@ import time
 from typing import Any
 
 from tui_eval.events import Event, Noticed
-from tui_eval.tui.run_session import BATCH, NullFeed, RunSession
+from tui_eval.feeds.recorded_feed import NullFeed
+from tui_eval.tui.run_session import BATCH, RunSession
 
 
 class Telling(NullFeed):

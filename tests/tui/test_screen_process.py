@@ -13,7 +13,7 @@ from servers import FaultServer, Reply
 
 WATCH_A_RUN = """
 import asyncio, json, sys
-from tui_eval.cli.lazy_feed import LazyFeed
+from tui_eval.feeds.lazy_feed import LazyFeed
 from tui_eval.tui.app import TuiEvalApp
 
 async def main():
@@ -54,7 +54,7 @@ print(json.dumps(sorted(sys.modules)))
 FIRST_FRAME = """
 import asyncio, json, sys
 from tui_eval.tui.app import TuiEvalApp
-from tui_eval.tui.run_session import NullFeed
+from tui_eval.feeds.recorded_feed import NullFeed
 
 class First(TuiEvalApp):
     def _start(self):
@@ -130,7 +130,7 @@ def test_watching_a_run_imports_no_client_and_no_environment(
 FILL_IN_A_FORM = """
 import asyncio, json, sys, time
 from tui_eval.cli.form_backend import EngineFormBackend
-from tui_eval.cli.lazy_feed import LazyFeed
+from tui_eval.feeds.lazy_feed import LazyFeed
 from tui_eval.config.draft import Draft
 from tui_eval.tui.app import TuiEvalApp
 from tui_eval.tui.screens.configure import ConfigureScreen

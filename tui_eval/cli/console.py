@@ -27,9 +27,9 @@ from tui_eval.cli.signals import ending_signals, interrupt_on_signals
 from tui_eval.cli.suite_console import QUIET_AT_MOST_S, STEPS, SuiteConsole
 from tui_eval.cli.summary_lines import result_lines
 from tui_eval.cli.waiting_lines import WaitingLines
-from tui_eval.engine.transport.live_feed import LiveFeed
 from tui_eval.errors import Fault
 from tui_eval.events import Event, Noticed, RolloutFinished, RunStarted
+from tui_eval.feeds.live_feed import LiveFeed
 from tui_eval.fold.run_state import RunState
 from tui_eval.runs.layout import RunDir
 from tui_eval.runs.summary_json import refused_object, summary_object, unstarted_object

@@ -12,7 +12,7 @@ from importlib import import_module
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from tui_eval.cli.lazy_feed import LazyFeed
+from tui_eval.feeds.lazy_feed import LazyFeed
 from tui_eval.own_folders import home_folder
 from tui_eval.tui.home.backend import EndpointInfo, EndpointInfos, EnvironmentInfo
 
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
     from tui_eval.config.endpoints import Endpoint
     from tui_eval.errors import Fault
-    from tui_eval.fold.feed import Feed
+    from tui_eval.feeds.feed import Feed
     from tui_eval.runs.discovery import FoundRun
     from tui_eval.runs.run_watcher import Lookout
 
@@ -44,7 +44,7 @@ class LocalHomeBackend:
     def runs(self) -> list[FoundRun]:
         """See `HomeBackend.runs`."""
         if self._lookout is None:
-            from tui_eval.engine.transport import joined_feed  # noqa: F401  so that opening a run is quick
+            from tui_eval.feeds import joined_feed  # noqa: F401  so that opening a run is quick
             from tui_eval.runs.run_watcher import Lookout
 
             self._lookout = Lookout(self._paths)
@@ -107,7 +107,7 @@ class LocalHomeBackend:
 
     def open(self, run: FoundRun) -> Feed:
         """See `HomeBackend.open`."""
-        from tui_eval.engine.transport.joined_feed import feed_of
+        from tui_eval.feeds.joined_feed import feed_of
 
         return feed_of(run.run)
 

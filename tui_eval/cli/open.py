@@ -79,7 +79,7 @@ def _look_again(file: Path) -> int:
     what = "no engine is at work on these evaluations"
     show = "Open it on a terminal, or name the directory of a run"
     if has_terminal():
-        from tui_eval.cli.saved_suite import find_saved
+        from tui_eval.feeds.saved_suite import find_saved
 
         try:
             evaluations = find_saved(file)
@@ -97,7 +97,7 @@ def _look_again(file: Path) -> int:
 async def _look(socket: str) -> SuiteState:
     """How a suite stands now, told by its engine."""
     from tui_eval.commands import Detach
-    from tui_eval.engine.transport.live_feed import LiveFeed
+    from tui_eval.feeds.live_feed import LiveFeed
     from tui_eval.fold.suite_state import SuiteState
 
     suite, feed = SuiteState(), LiveFeed(socket_path=socket)

@@ -25,7 +25,7 @@ from tui_eval.tui.terminal.starting import show_starting
 if TYPE_CHECKING:
     from tui_eval.config.draft import Draft
     from tui_eval.engine.setup.resume_match import Planned
-    from tui_eval.fold.feed import Feed
+    from tui_eval.feeds.feed import Feed
     from tui_eval.runs.layout import RunDir
     from tui_eval.runs.lock import Holder
     from tui_eval.tui.app import TuiEvalApp
@@ -50,7 +50,7 @@ def run_on_screen(
     Args:
         at_end: Called with the run when the screen is left, also where it goes on detached.
     """
-    from tui_eval.cli.lazy_feed import LazyFeed
+    from tui_eval.feeds.lazy_feed import LazyFeed
 
     return _watch(_app(LazyFeed(request)), at_end)
 
@@ -66,7 +66,7 @@ def _watch(
     Args:
         told_elsewhere: The caller tells what an engine refused.
     """
-    from tui_eval.cli.lazy_feed import LazyFeed
+    from tui_eval.feeds.lazy_feed import LazyFeed
 
     leave, first = None, app.feed
     try:
@@ -91,8 +91,8 @@ def configure_on_screen(draft: Draft) -> int:
     A request that an engine refuses comes back to the form, with what is wrong.
     """
     from tui_eval.cli.form_backend import EngineFormBackend
-    from tui_eval.cli.lazy_feed import LazyFeed
     from tui_eval.errors import Fault
+    from tui_eval.feeds.lazy_feed import LazyFeed
 
     refused: list[Fault] = []
     while True:
@@ -151,16 +151,16 @@ def _app(feed: Feed, **options: Any) -> TuiEvalApp:
 
 def _start_feed(request: Mapping[str, Any]) -> Feed:
     """The feed of an engine that is started on a request (see `config.plan.Request`)."""
-    from tui_eval.cli.lazy_feed import LazyFeed
+    from tui_eval.feeds.lazy_feed import LazyFeed
 
     return LazyFeed(request)
 
 
 def _open_feed(path: str, socket: str) -> Feed:
     """The feed of one evaluation of a suite: joined while an engine is at work on it."""
-    from tui_eval.engine.transport.live_feed import LiveFeed
+    from tui_eval.feeds.live_feed import LiveFeed
+    from tui_eval.feeds.saved_feed import SavedFeed
     from tui_eval.runs.layout import RunDir
-    from tui_eval.runs.saved_feed import SavedFeed
 
     return LiveFeed(socket_path=socket) if socket else SavedFeed(RunDir(Path(path)))
 
@@ -172,7 +172,7 @@ def open_on_screen(run: RunDir) -> int:
         0, or the exit code of the run where it went on from there.
     """
     show_starting()
-    from tui_eval.engine.transport.joined_feed import feed_of
+    from tui_eval.feeds.joined_feed import feed_of
     from tui_eval.runs.lock import holder
 
     feed = feed_of(run)
@@ -197,7 +197,7 @@ def open_suite_on_screen(file: Path, held: Holder) -> int:
         0, 1 if the engine is gone, or the exit code of the evaluations where they went on.
     """
     from tui_eval.engine.suite.suite_lock import at_work_on
-    from tui_eval.engine.transport.live_feed import LiveFeed
+    from tui_eval.feeds.live_feed import LiveFeed
 
     feed = LiveFeed(socket_path=held.socket)
     app = _app(feed, joined=True)
@@ -222,7 +222,7 @@ def look_at_suite_on_screen(file: Path, evaluations: list[Planned]) -> int:
     Returns:
         0, or the exit code of the evaluations where they went on from there.
     """
-    from tui_eval.cli.saved_suite import SavedSuite
+    from tui_eval.feeds.saved_suite import SavedSuite
 
     feed = SavedSuite(file, evaluations)
     app = _app(feed)

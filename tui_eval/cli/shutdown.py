@@ -13,7 +13,7 @@ from tui_eval.cli.signals import interrupt_on_signals
 
 if TYPE_CHECKING:
     from tui_eval.engine.transport.launcher import EngineProcess
-    from tui_eval.engine.transport.live_feed import LiveFeed
+    from tui_eval.feeds.live_feed import LiveFeed
     from tui_eval.fold.run_state import RunState
     from tui_eval.fold.suite_state import SuiteState
     from tui_eval.runs.layout import RunDir
@@ -36,7 +36,7 @@ def leave_app(
         abbreviated: The summary is without settings and examples.
         told_elsewhere: The caller tells what an engine refused.
     """
-    from tui_eval.cli.lazy_feed import LazyFeed
+    from tui_eval.feeds.lazy_feed import LazyFeed
 
     feed = app.feed
     if not isinstance(feed, LazyFeed) or feed.request is None:

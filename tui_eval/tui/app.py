@@ -13,13 +13,14 @@ from textual.screen import Screen
 
 from tui_eval import clock
 from tui_eval.errors import Fault
+from tui_eval.feeds.recorded_feed import NullFeed, RecordedFeed
 from tui_eval.fold.run_state import RunState
 from tui_eval.shipped import shipped
 from tui_eval.tui.base_app import BaseApp
 from tui_eval.tui.leaving import Leave
 from tui_eval.tui.preferences import Preferences
 from tui_eval.tui.rollouts.row_order import Sorting
-from tui_eval.tui.run_session import NullFeed, RecordedFeed, RunSession, begin
+from tui_eval.tui.run_session import RunSession, begin
 from tui_eval.tui.screens.live import LiveScreen
 from tui_eval.tui.terminal.browser import in_browser
 from tui_eval.tui.terminal.later import after
@@ -30,7 +31,7 @@ if TYPE_CHECKING:
     from textual.types import CSSPathType
 
     from tui_eval.events import Event
-    from tui_eval.fold.feed import Feed, OpenFeed
+    from tui_eval.feeds.feed import Feed, OpenFeed
     from tui_eval.fold.suite_state import SuiteState
 
 TICK_S = 1 / 12

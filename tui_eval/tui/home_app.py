@@ -9,19 +9,20 @@ from typing import TYPE_CHECKING, Any, ClassVar
 from textual.screen import Screen
 
 from tui_eval import clock
+from tui_eval.feeds.recorded_feed import NullFeed
 from tui_eval.shipped import shipped
 from tui_eval.tui.app import TuiEvalApp, load_numbers
 from tui_eval.tui.commands.keymap import key_for
 from tui_eval.tui.leaving import Leave
 from tui_eval.tui.preferences import Preferences
-from tui_eval.tui.run_session import NullFeed, begin
+from tui_eval.tui.run_session import begin
 from tui_eval.tui.screens.home import HomeScreen
 from tui_eval.tui.screens.live import LiveScreen
 
 if TYPE_CHECKING:
     from textual.types import CSSPathType
 
-    from tui_eval.fold.feed import Feed, OpenFeed
+    from tui_eval.feeds.feed import Feed, OpenFeed
     from tui_eval.tui.home.backend import CompareScreen, ConfigureScreen, HomeBackend
 
 

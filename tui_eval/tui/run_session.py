@@ -13,9 +13,7 @@ from tui_eval.tui.transcript.reader import Reader
 
 if TYPE_CHECKING:
     from tui_eval import events as ev
-    from tui_eval.commands import Command
-    from tui_eval.fold.feed import Feed
-    from tui_eval.fold.transcript import Rollout
+    from tui_eval.feeds.feed import Feed
 
 BATCH = 500
 """Events folded between two looks at the clock."""
@@ -63,42 +61,3 @@ async def begin(feed: Feed, state: RunState) -> bool:
         state.apply(RunFinished(0, clock.now(), "failed", 1, text))
         return False
     return True
-
-
-class NullFeed:
-    """The feed of a run that there is not yet."""
-
-    live = False
-
-    async def start(self) -> None:
-        """There is nothing to open."""
-
-    def drain(self, most: int = 5000) -> list[ev.Event]:
-        """Nothing is told."""
-        return []
-
-    def send(self, command: Command) -> None:
-        """Nobody listens."""
-
-    def saved(self, row: int, offset: int, length: int) -> Rollout | None:
-        """Nothing is on disk."""
-        return None
-
-    def log(self, at: int, most: int) -> tuple[bytes, int]:
-        """Nothing was printed."""
-        return b"", 0
-
-    async def close(self) -> None:
-        """Nothing is held open."""
-
-
-class RecordedFeed(NullFeed):
-    """The feed of what somebody was told already."""
-
-    def __init__(self, events: list[ev.Event]) -> None:
-        self._events = events
-
-    def drain(self, most: int = 5000) -> list[ev.Event]:
-        """All of it, once."""
-        events, self._events = self._events, []
-        return events

@@ -12,8 +12,8 @@ from tui_eval.printable import printable
 from tui_eval.tui.copying.copyable import call_json, saved_line, so_far
 
 if TYPE_CHECKING:
+    from tui_eval.feeds.feed import Feed
     from tui_eval.fold.columns import Notes
-    from tui_eval.fold.feed import Feed
     from tui_eval.fold.run_state import RunState
     from tui_eval.fold.transcript import Rollout, ToolUse
     from tui_eval.tui.transcript.parts import Part

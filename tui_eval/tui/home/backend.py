@@ -11,7 +11,7 @@ if TYPE_CHECKING:
     from textual.screen import Screen
 
     from tui_eval.errors import Fault
-    from tui_eval.fold.feed import Feed
+    from tui_eval.feeds.feed import Feed
     from tui_eval.runs.discovery import FoundRun
 
 

@@ -14,7 +14,7 @@ from tui_eval.tui.widgets.key_line import KeyLine
 from tui_eval.tui.widgets.rollout_list import RolloutList
 
 if TYPE_CHECKING:
-    from tui_eval.fold.feed import Feed
+    from tui_eval.feeds.feed import Feed
 
 
 class AnnotatingScreen(AskingScreen):

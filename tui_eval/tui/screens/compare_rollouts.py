@@ -26,7 +26,7 @@ from tui_eval.tui.widgets.transcript_heads import TranscriptHeads
 from tui_eval.tui.widgets.transcripts import Transcripts
 
 if TYPE_CHECKING:
-    from tui_eval.fold.feed import Feed
+    from tui_eval.feeds.feed import Feed
     from tui_eval.fold.run_state import RunState
     from tui_eval.fold.transcript import Rollout
     from tui_eval.tui.copying.copyable import Copyable

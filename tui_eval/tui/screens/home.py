@@ -34,7 +34,7 @@ from tui_eval.tui.widgets.run_list import RunList
 
 if TYPE_CHECKING:
     from tui_eval.errors import Fault
-    from tui_eval.fold.feed import Feed
+    from tui_eval.feeds.feed import Feed
     from tui_eval.tui.home.backend import CompareScreen, ConfigureScreen, HomeBackend
 
 SCOPES = {"runs": "runs", "environments": "near", "endpoints": "near"}

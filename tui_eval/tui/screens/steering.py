@@ -24,7 +24,7 @@ from tui_eval.tui.widgets.metrics_panel import MetricsPanel
 if TYPE_CHECKING:
     from tui_eval import events as ev
     from tui_eval.commands import Rerun
-    from tui_eval.fold.feed import Feed
+    from tui_eval.feeds.feed import Feed
 
 MISSING = "missing"
 """Answers that a run is to go on with what it lacks."""

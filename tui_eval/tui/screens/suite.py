@@ -12,6 +12,7 @@ from textual.binding import BindingType
 from textual.content import Content
 from textual.widget import Widget
 
+from tui_eval.feeds.recorded_feed import NullFeed
 from tui_eval.fold.rollout_columns import HELD
 from tui_eval.shipped import shipped
 from tui_eval.tui.commands import bindings
@@ -21,7 +22,7 @@ from tui_eval.tui.commands.suite import GROUPS
 from tui_eval.tui.leaving import Asked
 from tui_eval.tui.look.titles import following_title
 from tui_eval.tui.rollouts.following import DWELL_S
-from tui_eval.tui.run_session import NullFeed, RunSession
+from tui_eval.tui.run_session import RunSession
 from tui_eval.tui.screens.live import NO_CLOCK_S, LiveScreen
 from tui_eval.tui.suite.evaluation_words import rollouts_on_disk
 from tui_eval.tui.suite.opened import Opened, place_of
@@ -35,7 +36,7 @@ from tui_eval.tui.widgets.suite_header import SuiteHeader
 if TYPE_CHECKING:
     from tui_eval import events as ev
     from tui_eval.commands import Rerun
-    from tui_eval.fold.feed import OpenFeed
+    from tui_eval.feeds.feed import OpenFeed
     from tui_eval.fold.suite_state import SuiteState
 
 RESTS_S = 0.15

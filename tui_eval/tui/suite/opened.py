@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from tui_eval.tui.run_session import RunSession, begin
 
 if TYPE_CHECKING:
-    from tui_eval.fold.feed import OpenFeed
+    from tui_eval.feeds.feed import OpenFeed
     from tui_eval.fold.suite_state import EvaluationState
 
 KEPT = 4

@@ -13,7 +13,7 @@ from tui_eval.fold.rollout_columns import DONE
 
 if TYPE_CHECKING:
     from tui_eval import events as ev
-    from tui_eval.fold.feed import Feed
+    from tui_eval.feeds.feed import Feed
     from tui_eval.fold.run_state import RunState
     from tui_eval.fold.transcript import Rollout
 

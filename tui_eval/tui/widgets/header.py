@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from tui_eval.fold.feed import Feed
+from tui_eval.feeds.feed import Feed
 from tui_eval.fold.mean_reward import mean_reward
 from tui_eval.fold.outcome_words import has_many_errors
 from tui_eval.fold.projection import projected_cost

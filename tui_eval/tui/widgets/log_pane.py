@@ -18,7 +18,7 @@ from tui_eval.tui.widgets.line_view import ALL_SHOWN, NO_SEARCH, NOT_FOLDED
 from tui_eval.tui.widgets.log_view import FILTERS, LogView
 
 if TYPE_CHECKING:
-    from tui_eval.fold.feed import Feed
+    from tui_eval.feeds.feed import Feed
 
 BESIDE = 17
 """Cells beside the words of a title: its ends, and the numbers of other panes."""

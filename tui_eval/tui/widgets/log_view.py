@@ -18,7 +18,7 @@ from tui_eval.tui.look.ink import Line
 from tui_eval.tui.widgets.line_view import LineView
 
 if TYPE_CHECKING:
-    from tui_eval.fold.feed import Feed
+    from tui_eval.feeds.feed import Feed
 
 POLL_S = 0.4
 FILTERS = ((DEBUG, ""), (OUTPUT, "without debug"), (WARNING, "warnings, errors"), (ERROR, "errors"))

@@ -20,12 +20,12 @@ from tui_eval.events import (
     RunFinished,
     SuiteStarted,
 )
+from tui_eval.feeds.recorded_feed import NullFeed
 from tui_eval.fold.run_state import RunState
 from tui_eval.fold.suite_state import CUT_OFF
 from tui_eval.runs.layout import RunDir
 from tui_eval.runs.opening import saved_events
 from tui_eval.runs.run_info import read_metadata
-from tui_eval.tui.run_session import NullFeed
 
 
 def find_saved(file: Path) -> list[Planned]:

@@ -7,13 +7,13 @@ from collections import deque
 
 from tui_eval import clock
 from tui_eval.commands import Command
-from tui_eval.engine.transport.live_feed import LiveFeed
 from tui_eval.events import Event, Noticed, RunFinished
-from tui_eval.fold.feed import Feed
+from tui_eval.feeds.feed import Feed
+from tui_eval.feeds.live_feed import LiveFeed
+from tui_eval.feeds.saved_feed import SavedFeed
 from tui_eval.fold.transcript import Rollout
 from tui_eval.runs.layout import RunDir
 from tui_eval.runs.lock import holder
-from tui_eval.runs.saved_feed import SavedFeed
 
 CANNOT_JOIN = "The engine of this run cannot be joined: what is on disk is shown, and followed."
 
@@ -25,7 +25,7 @@ def feed_of(run: RunDir) -> Feed:
 
 
 class JoinedFeed:
-    """See `fold.feed.Feed`. The disk has all that an engine tells of before it is connected to.
+    """See `feeds.feed.Feed`. The disk has all that an engine tells of before it is connected to.
 
     Args:
         socket: Where the engine listens, or did when it was looked for.

@@ -7,13 +7,13 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from tui_eval.commands import Command
-    from tui_eval.engine.transport.live_feed import LiveFeed
     from tui_eval.events import Event
+    from tui_eval.feeds.live_feed import LiveFeed
     from tui_eval.fold.transcript import Rollout
 
 
 class LazyFeed:
-    """Starts an engine on a request (see `engine.live_feed.LiveFeed`)."""
+    """Starts an engine on a request (see `feeds.live_feed.LiveFeed`)."""
 
     def __init__(self, request: Mapping[str, Any] | None = None) -> None:
         self.request = request
@@ -29,7 +29,7 @@ class LazyFeed:
 
     async def start(self) -> None:
         """See `Feed.start`."""
-        from tui_eval.engine.transport.live_feed import LiveFeed
+        from tui_eval.feeds.live_feed import LiveFeed
 
         self.inner = LiveFeed(self.request)
         await self.inner.start()

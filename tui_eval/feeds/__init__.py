@@ -1,0 +1,1 @@
+"""Where a listener gets its events from: an engine, files on disk, what was recorded."""
