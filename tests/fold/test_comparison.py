@@ -14,9 +14,9 @@ from tui_eval.fold.compared_side import Side, differing_settings
 from tui_eval.fold.comparison import Change, Comparison, compare_runs
 from tui_eval.fold.run_state import RunState
 from tui_eval.fold.transcript import Rollout
+from tui_eval.runs.export.comparison import ComparedRun, comparison_lines, comparison_object
 from tui_eval.runs.layout import RunDir
-from tui_eval.tui.comparison.text import ToldRun, comparison_lines, comparison_object
-from tui_eval.tui.comparison.verdict_words import figure_sentence, verdict_look
+from tui_eval.text.verdict_words import figure_sentence, verdict_look
 from tui_eval.tui.widgets.paired_numbers import number_lines
 
 
@@ -197,7 +197,7 @@ def test_text_and_json_tell_the_same_verdicts() -> None:
     sides = [first, again, second]
     beside = [None, *compare_runs(sides)]
     told = [
-        ToldRun(RunDir(Path(letter)), one, letter, compared)
+        ComparedRun(RunDir(Path(letter)), one, letter, compared)
         for letter, one, compared in zip("ABC", sides, beside, strict=True)
     ]
     text = "\n".join(comparison_lines(told, None, 0))
@@ -265,7 +265,9 @@ def test_what_a_mean_is_without_speaks_against_a_comparison() -> None:
     assert found.doubts == [f"of the first run {without}"]
     shown = ["".join(text for text, _ in line) for line in number_lines(found, "B", 100)]
     assert any(line.startswith(f"! of A {without}") for line in shown)
-    told = [ToldRun(RunDir(Path(name)), one, name) for name, one in (("A", first), ("B", second))]
+    told = [
+        ComparedRun(RunDir(Path(name)), one, name) for name, one in (("A", first), ("B", second))
+    ]
     errors = comparison_object(told, None)["errors"]
     assert errors[0]["error_classes"] == {"endpoint": 2} and errors[1]["errored"] == 0
     assert errors[0]["reward_with_errors_as_0"] == pytest.approx(5 / 10)

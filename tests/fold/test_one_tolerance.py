@@ -13,7 +13,7 @@ from tui_eval.fold.compared_side import Side
 from tui_eval.fold.comparison import Change, compare_runs
 from tui_eval.fold.filtering import RowFilter
 from tui_eval.fold.run_state import RunState
-from tui_eval.tui.look.figures import judged_text
+from tui_eval.text.figures import judged_text
 
 PLACES = 10**4
 

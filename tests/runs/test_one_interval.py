@@ -18,7 +18,7 @@ from tui_eval.runs.discovery import MEASURED_BYTES, describe
 from tui_eval.runs.export.figures import number_text
 from tui_eval.runs.layout import RunDir
 from tui_eval.runs.metadata import build_metadata
-from tui_eval.tui.look.figures import interval_text
+from tui_eval.text.figures import interval_text
 from tui_eval.tui.numbers.lines import numbers
 from tui_eval.tui.widgets.header import title
 

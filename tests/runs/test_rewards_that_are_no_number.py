@@ -17,12 +17,12 @@ from tui_eval.fold.comparison import compare_runs
 from tui_eval.fold.filtering import RowFilter
 from tui_eval.fold.run_state import RunState
 from tui_eval.fold.summary import summarize
+from tui_eval.runs.export.comparison import ComparedRun, comparison_object
 from tui_eval.runs.export.source import ExportSource
 from tui_eval.runs.export.writing import write_export
 from tui_eval.runs.opening import find_run
 from tui_eval.runs.summary_json import json_line, summary_object
 from tui_eval.stats.shape import histogram
-from tui_eval.tui.comparison.text import ToldRun, comparison_object
 from tui_eval.tui.numbers.lines import numbers
 
 HUGE = "1" + "0" * 400
@@ -117,7 +117,7 @@ def test_a_comparison_leaves_them_out_and_says_so(tmp_path: Path) -> None:
     odd = next(one for one in found.figures if one.name == "odd")
     assert (odd.first, odd.difference.n) == (2.0, 1)
     run = find_run(tmp_path / "r.jsonl")
-    told = [ToldRun(run, side, "A"), ToldRun(run, side, "B", found)]
+    told = [ComparedRun(run, side, "A"), ComparedRun(run, side, "B", found)]
     assert json_line(comparison_object(told, None))
     assert comparison_object(told, None)["errors"][0]["no_number"] == 9
 

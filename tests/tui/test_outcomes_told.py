@@ -16,8 +16,8 @@ from staging import staged_app, staged_suite
 from tui_eval.events import Event, RunFinished, Stage
 from tui_eval.fold.run_state import RunState
 from tui_eval.fold.transcript import Rollout
+from tui_eval.text.stages import waits_text
 from tui_eval.tui.look.ink import Line
-from tui_eval.tui.look.stages import waits_text
 from tui_eval.tui.numbers.lines import numbers
 from tui_eval.tui.rollouts.lines import RolloutLines
 from tui_eval.tui.transcript.piece import View

@@ -10,9 +10,7 @@ from rich.cells import cell_len
 from tui_eval.events import Stage
 from tui_eval.fold.transcript import Entry, Rollout, ToolUse
 from tui_eval.printable import printable
-from tui_eval.tui.leaving import leave_choices
-from tui_eval.tui.look.blocks import bar, columns, thread
-from tui_eval.tui.look.figures import (
+from tui_eval.text.figures import (
     clock_text,
     count_text,
     hours_text,
@@ -24,8 +22,10 @@ from tui_eval.tui.look.figures import (
     span_text,
     took_text,
 )
+from tui_eval.text.stages import LOOKS, MEANINGS, error_word
+from tui_eval.tui.leaving import leave_choices
+from tui_eval.tui.look.blocks import bar, columns, thread
 from tui_eval.tui.look.ink import Line, line_width
-from tui_eval.tui.look.stages import LOOKS, MEANINGS, error_word
 from tui_eval.tui.look.wrap import shown_lines, wrap
 from tui_eval.tui.transcript.parts import Part
 from tui_eval.tui.transcript.piece import Piece, View

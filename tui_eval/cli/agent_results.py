@@ -19,7 +19,7 @@ from tui_eval.runs.scan import scan
 from tui_eval.stats.mean import NO_MEAN, Mean, RunningMean
 from tui_eval.stats.passk import pass_at_k
 from tui_eval.stats.rewards import is_number, passes
-from tui_eval.tui.look.figures import NONE, decimal_text, plural
+from tui_eval.text.figures import NONE, decimal_text, plural
 
 KS = (1, 3, 5, 10)
 """The k of pass@k that are told, and the number of runs a row beside."""

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import click
 
 if TYPE_CHECKING:
-    from tui_eval.tui.comparison.text import ToldRun
+    from tui_eval.runs.export.comparison import ComparedRun
 
 CHANGES = ("fixed", "broken", "both-wrong", "both-right")
 
@@ -60,9 +60,9 @@ def command(
     from tui_eval.cli.transcript_lines import alignment_lines, alignment_object, find_two
     from tui_eval.errors import Fault, RefusedError
     from tui_eval.fold.alignment import align
+    from tui_eval.runs.export.comparison import comparison_lines, comparison_object
     from tui_eval.runs.naming import named_runs
     from tui_eval.runs.summary_json import refused_object
-    from tui_eval.tui.comparison.text import comparison_lines, comparison_object
 
     try:
         if example is not None:
@@ -82,7 +82,7 @@ def command(
         if has_terminal() and not (as_json or plain):
             named_runs(paths)
             return compare_on_screen(paths, only)
-        runs: list[ToldRun] = read_runs(paths)
+        runs: list[ComparedRun] = read_runs(paths)
     except RefusedError as error:
         if as_json:
             print_json(refused_object(error.faults))

@@ -9,19 +9,19 @@ from pathlib import Path
 from tui_eval.cli.report import read_run
 from tui_eval.fold.comparison import compare_runs
 from tui_eval.runs.comparing import read_side
+from tui_eval.runs.export.comparison import ComparedRun
 from tui_eval.runs.naming import named_runs
-from tui_eval.tui.comparison.text import ToldRun
-from tui_eval.tui.look.figures import letter_of
+from tui_eval.text.figures import letter_of
 
 
-def read_runs(paths: Sequence[Path]) -> list[ToldRun]:
+def read_runs(paths: Sequence[Path]) -> list[ComparedRun]:
     """Reads runs and compares all but the first with the first.
 
     Raises:
         RefusedError: Something is no run; says all that is wrong.
     """
     found = [
-        ToldRun(run, read_side(run, read_run(run)[0]), letter_of(place))
+        ComparedRun(run, read_side(run, read_run(run)[0]), letter_of(place))
         for place, run in enumerate(named_runs(paths))
     ]
     compared = compare_runs([one.side for one in found])

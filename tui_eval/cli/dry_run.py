@@ -11,7 +11,7 @@ from typing import Any
 from tui_eval.cli.report import print_faults, print_json, print_stdout, warn
 from tui_eval.errors import Fault, Notice
 from tui_eval.runs.summary_json import unstarted_object
-from tui_eval.tui.look.figures import money_text
+from tui_eval.text.figures import money_text
 
 
 def show_dry_run(request: Mapping[str, Any]) -> int:

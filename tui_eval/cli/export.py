@@ -67,7 +67,7 @@ def _write(source: ExportSource, kind: str, output: Path | None, overwrite: bool
     from tui_eval.cli.output import is_gone
     from tui_eval.cli.report import print_stdout
     from tui_eval.runs.export.writing import default_path, write_export, write_to_stdout
-    from tui_eval.tui.look.figures import plural
+    from tui_eval.text.figures import plural
 
     if output == Path("-"):
         write_to_stdout(source, kind, is_gone)
@@ -85,7 +85,7 @@ def _write(source: ExportSource, kind: str, output: Path | None, overwrite: bool
 def _tell_doubts(source: ExportSource) -> None:
     """Says which lines were not written as they are, unless that was said before."""
     from tui_eval.cli.report import LINES_TOLD, warn
-    from tui_eval.tui.look.figures import plural
+    from tui_eval.text.figures import plural
 
     known = {text for _, text in source.state.notices}
     told = [text for text in source.doubts.values() if text not in known]

@@ -12,7 +12,7 @@ from tui_eval.stats.gate import MARGIN
 
 if TYPE_CHECKING:
     from tui_eval.errors import Fault
-    from tui_eval.tui.comparison.text import ToldRun
+    from tui_eval.runs.export.comparison import ComparedRun
 
 
 @click.command("gate")
@@ -95,7 +95,7 @@ def command(
 
 def _read(
     paths: Sequence[Path], margin: str, names: Sequence[str], junit: Path | None
-) -> tuple[list[ToldRun], float]:
+) -> tuple[list[ComparedRun], float]:
     """Both runs, and the margin; says on stderr what of them cannot be read.
 
     Raises:

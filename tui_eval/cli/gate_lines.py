@@ -10,11 +10,11 @@ from tui_eval.exit_codes import VERDICTS, ExitCode, worst_verdict
 from tui_eval.fold.comparison import Comparison
 from tui_eval.fold.gated_figures import NAME_MOST, GatedFigure
 from tui_eval.printable import one_line
+from tui_eval.runs.export.comparison import ComparedRun, errors_object
 from tui_eval.runs.summary_json import VERSION
-from tui_eval.tui.comparison.changes import lettered
-from tui_eval.tui.comparison.text import ToldRun, errors_object
-from tui_eval.tui.comparison.verdict_words import method_text, power_text
-from tui_eval.tui.look.figures import EXACT, plural, reward_text, signed_text
+from tui_eval.text.changes import lettered
+from tui_eval.text.figures import EXACT, plural, reward_text, signed_text
+from tui_eval.text.verdict_words import method_text, power_text
 
 DECIDED = {"pass": ExitCode.FINISHED, "fail": ExitCode.FAILED}
 
@@ -28,7 +28,7 @@ class GateReport:
         decided: What an inconclusive verdict counts as, `pass` or `fail`; None for neither.
     """
 
-    runs: Sequence[ToldRun]
+    runs: Sequence[ComparedRun]
     compared: Comparison
     gated: Sequence[GatedFigure]
     margin: float

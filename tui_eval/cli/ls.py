@@ -29,7 +29,7 @@ def command(path: Path | None, where: str, sort: str, most: int | None, as_json:
     from tui_eval.errors import RefusedError
     from tui_eval.fold.row_object import row_object
     from tui_eval.runs.summary_json import refused_object
-    from tui_eval.tui.look.figures import plural
+    from tui_eval.text.figures import plural
 
     try:
         chosen = choose(path, where, sort)

@@ -8,15 +8,15 @@ from typing import Any
 
 from tui_eval.fold.pilot import Plan
 from tui_eval.fold.summary import Summary, summarize
+from tui_eval.runs.export.comparison import ComparedRun
 from tui_eval.runs.summary_json import VERSION
 from tui_eval.stats.cost import dollars_text
 from tui_eval.stats.planning import Need
 from tui_eval.stats.power import MOST_EXAMPLES
-from tui_eval.tui.comparison.text import ToldRun
-from tui_eval.tui.look.figures import count_text, plural, reward_text
+from tui_eval.text.figures import count_text, plural, reward_text
 
 
-def plan_lines(runs: Sequence[ToldRun], plan: Plan) -> Iterator[str]:
+def plan_lines(runs: Sequence[ComparedRun], plan: Plan) -> Iterator[str]:
     """What the pilots say, then what each way takes in each of the two runs to come."""
     summary = summarize(runs[0].side.state)
     for run, spread in zip(runs, plan.pilots, strict=True):
@@ -78,7 +78,7 @@ def _spent(summary: Summary, need: Need) -> tuple[float | None, float | None]:
     return ((read or 0) + written) * share, cost
 
 
-def plan_object(runs: Sequence[ToldRun], plan: Plan) -> dict[str, Any]:
+def plan_object(runs: Sequence[ComparedRun], plan: Plan) -> dict[str, Any]:
     """The whole plan; `docs/deciding.md` describes its keys."""
     summary = summarize(runs[0].side.state)
     return {

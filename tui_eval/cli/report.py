@@ -18,7 +18,7 @@ from tui_eval.runs.layout import RunDir
 from tui_eval.runs.lock import holder
 from tui_eval.runs.opening import saved_events
 from tui_eval.runs.summary_json import json_line
-from tui_eval.tui.look.figures import plural
+from tui_eval.text.figures import plural
 
 BAR_WIDTH = 20
 LINES_TOLD = 5
@@ -94,8 +94,7 @@ def gives_way(state: RunState) -> str:
     of = f" of {most}" if most else ""
     held = f", {limit}{of} at a time" if limit != most else ""
     refused = state.refused_requests or 0
-    requests = "request" if refused == 1 else "requests"
-    return f"{held}, {refused} {requests} refused" if refused else held
+    return f"{held}, {plural(refused, 'request')} refused" if refused else held
 
 
 def running_lines(state: RunState, pid: int) -> Iterator[str]:

@@ -10,8 +10,8 @@ from tui_eval.fold.rollout_columns import ERROR
 from tui_eval.fold.row_facts import TOOLS_APART
 from tui_eval.fold.run_state import RunState
 from tui_eval.printable import one_line
-from tui_eval.tui.look.figures import NONE, count_text, reward_text, span_text
-from tui_eval.tui.look.stages import TOOL_FAILED, endings_of, error_word, look_of
+from tui_eval.text.figures import NONE, count_text, reward_text, span_text
+from tui_eval.text.stages import TOOL_FAILED, endings_of, error_word, look_of
 
 ID_MOST = 24
 STATE_MOST = 60

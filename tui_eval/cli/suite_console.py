@@ -33,8 +33,8 @@ from tui_eval.fold.summary import summarize
 from tui_eval.runs.layout import RunDir, is_unsaved
 from tui_eval.runs.opening import read_rollout
 from tui_eval.runs.summary_json import several_object, summary_object, unstarted_object
-from tui_eval.tui.look.figures import plural, reward_text
-from tui_eval.tui.suite.evaluation_words import rollouts_on_disk
+from tui_eval.text.evaluation_words import rollouts_on_disk
+from tui_eval.text.figures import plural, reward_text
 
 STEPS = 10
 QUIET_AT_MOST_S = 30.0

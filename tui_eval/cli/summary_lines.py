@@ -20,8 +20,8 @@ from tui_eval.stats.mean import Mean
 from tui_eval.stats.passk import ks_up_to
 from tui_eval.stats.quantiles import Quantiles
 from tui_eval.stats.rewards import is_equal
+from tui_eval.text.figures import NONE, decimal_text, money_text, ms_text, plural, reward_text
 from tui_eval.token_kinds import in_words
-from tui_eval.tui.look.figures import NONE, decimal_text, money_text, ms_text, plural, reward_text
 
 WIDTH = 80
 NAME_WIDTH = 40

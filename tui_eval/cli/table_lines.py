@@ -8,12 +8,12 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from tui_eval.cli.summary_lines import mean_std
-from tui_eval.events import OUT_OF_BUDGET, STOPPED_EARLY
 from tui_eval.fold.outcome_words import has_many_errors
 from tui_eval.fold.summary import Summary
 from tui_eval.printable import one_line
 from tui_eval.stats.mean import Mean
-from tui_eval.tui.look.figures import NONE, count_text, money_text, reward_text, took_text
+from tui_eval.text.evaluation_words import unfinished_word
+from tui_eval.text.figures import NONE, count_text, money_text, reward_text, took_text
 
 NARROWEST = 8
 """Columns of names are not cut below so many characters."""
@@ -24,13 +24,6 @@ WHOLE = 320
 _KEPT = "\u00a0"
 """Stands for a space at which no line ends."""
 _LEFT = ("environment", "varies")
-_UNFINISHED = {
-    "interrupted": "stopped",
-    OUT_OF_BUDGET: "budget",
-    STOPPED_EARLY: "early",
-    "failed": "failed",
-    "running": "running",
-}
 
 
 def table_lines(
@@ -152,7 +145,7 @@ def _cells(summary: Summary, varies: str) -> dict[str, str]:
         "no number": count_text(summary.no_number) if summary.no_number else "",
         "err": count_text(summary.errored),
         "time": took_text(summary.seconds) if summary.seconds else NONE,
-        "": _UNFINISHED.get(summary.status, "errored" if doubtful else ""),
+        "": unfinished_word(summary.status) or ("errored" if doubtful else ""),
     }
 
 

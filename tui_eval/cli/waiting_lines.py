@@ -6,7 +6,7 @@ import time
 
 from tui_eval import clock
 from tui_eval.printable import one_line
-from tui_eval.tui.look.figures import plural
+from tui_eval.text.figures import again_text, plural
 
 FIRST_AFTER_S = 3.0
 """Seconds without a word after which the first line may come: a blip is not worth one."""
@@ -40,8 +40,7 @@ class WaitingLines:
             return None
         self._said, self._said_at = (sleeping, again_at), now
         self._pause = min(2 * self._pause, EVERY_AT_MOST_S)
-        seconds = again_at - clock.now()
-        again = f"in {seconds:.0f}s" if seconds >= 0.5 else "now"
+        again = again_text(again_at - clock.now())
         return (
             f"Waiting to try again: {plural(sleeping, 'rollout')}; "
             f"last cause: {one_line(cause, CAUSE_WIDTH)}; next try {again}"

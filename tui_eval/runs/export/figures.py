@@ -15,6 +15,7 @@ from tui_eval.runs.run_info import asked_values
 from tui_eval.stats.cost import dollars_text
 from tui_eval.stats.intervals import Interval
 from tui_eval.stats.mean import Mean
+from tui_eval.text.figures import plural
 from tui_eval.token_kinds import in_words, named
 
 
@@ -52,7 +53,7 @@ def summary_facts(source: ExportSource) -> dict[str, str]:
         return {"title": source.run.path.name}
     summary = summarize(state)
     run = summary.run
-    errors = "1 error" if summary.errored == 1 else f"{summary.errored:,} errors"
+    errors = plural(summary.errored, "error")
     found = {
         "title": f"{run.env_id} with {run.model}",
         "status": summary.status,

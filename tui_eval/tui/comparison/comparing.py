@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from tui_eval.tui.look.figures import letter_of
+from tui_eval.text.figures import letter_of
 
 if TYPE_CHECKING:
     from tui_eval.fold.compared_side import Side

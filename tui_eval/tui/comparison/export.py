@@ -11,28 +11,28 @@ from functools import partial
 
 from tui_eval.fold.comparison import Comparison
 from tui_eval.printable import one_line
+from tui_eval.runs.export.comparison import ComparedRun, comparison_object
 from tui_eval.runs.export.csv import safe_cell
 from tui_eval.runs.summary_json import json_line
-from tui_eval.tui.comparison.changes import judged_texts, lettered
-from tui_eval.tui.comparison.comparing import ComparedRuns
-from tui_eval.tui.comparison.text import ToldRun, comparison_object
-from tui_eval.tui.comparison.verdict_words import (
+from tui_eval.text.changes import judged_texts, lettered
+from tui_eval.text.figures import EXACT, NONE, interval_text, reward_text, signed_text
+from tui_eval.text.verdict_words import (
     figure_name,
     gate_sentence,
     method_text,
     tested_text,
     verdict_text,
 )
+from tui_eval.tui.comparison.comparing import ComparedRuns
 from tui_eval.tui.copying.whole_texts import WholeText
-from tui_eval.tui.look.figures import EXACT, NONE, interval_text, reward_text, signed_text
 
 TEXT_MOST = 400
 USUAL = ".md"
 
 
-def told_runs(found: ComparedRuns) -> list[ToldRun]:
+def told_runs(found: ComparedRuns) -> list[ComparedRun]:
     """The runs as the command line tells of them."""
-    runs = [ToldRun(one.run, one.side, one.letter) for one in found.runs]
+    runs = [ComparedRun(one.run, one.side, one.letter) for one in found.runs]
     beside = zip(runs[1:], found.comparisons, strict=True)
     return [runs[0], *(replace(one, comparison=compared) for one, compared in beside)]
 

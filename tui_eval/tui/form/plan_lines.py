@@ -7,7 +7,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
 from tui_eval.errors import Fault
-from tui_eval.tui.look.figures import count_text, list_price_text, money_text, plural, tokens_text
+from tui_eval.text.figures import count_text, list_price_text, money_text, plural, tokens_text
 from tui_eval.tui.look.ink import EMPTY, Line
 from tui_eval.tui.look.wrap import shown_lines
 

@@ -9,9 +9,9 @@ from typing import TYPE_CHECKING, Any
 
 from tui_eval.fold.outcome_words import has_many_errors
 from tui_eval.printable import one_line
+from tui_eval.text.figures import count_text, reward_text
+from tui_eval.text.stages import TOOL_FAILED, Look
 from tui_eval.tui.commands.keymap import key_for
-from tui_eval.tui.look.figures import count_text, reward_text
-from tui_eval.tui.look.stages import TOOL_FAILED, Look
 
 if TYPE_CHECKING:
     from tui_eval.runs.discovery import FoundRun

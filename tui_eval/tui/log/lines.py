@@ -7,8 +7,8 @@ from itertools import islice
 from typing import NamedTuple
 
 from tui_eval.fold.log_records import DEBUG, ERROR, INFO, OUTPUT, WARNING, LogRecord
+from tui_eval.text.figures import plural
 from tui_eval.tui.commands.keymap import key_for
-from tui_eval.tui.look.figures import plural
 from tui_eval.tui.look.ink import Line, Span, cut, left, line_width
 from tui_eval.tui.look.wrap import indent_of, wrap_line
 

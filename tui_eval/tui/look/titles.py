@@ -11,9 +11,9 @@ from tui_eval.fold.columns import Note, number_of_row
 from tui_eval.fold.filter_fields import METRIC
 from tui_eval.fold.rollout_columns import DONE
 from tui_eval.printable import one_line
+from tui_eval.text.figures import clock_text, span_text
+from tui_eval.text.stages import endings_of, look_of
 from tui_eval.tui.commands.keymap import key_for
-from tui_eval.tui.look.figures import clock_text, span_text
-from tui_eval.tui.look.stages import endings_of, look_of
 from tui_eval.tui.rollouts.row_order import Sorting
 
 if TYPE_CHECKING:

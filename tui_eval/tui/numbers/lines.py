@@ -13,8 +13,7 @@ from tui_eval.printable import one_line
 from tui_eval.stats.mean import NO_MEAN, Mean
 from tui_eval.stats.passk import pass_at_k
 from tui_eval.stats.quantiles import Quantiles
-from tui_eval.tui.look.blocks import columns
-from tui_eval.tui.look.figures import (
+from tui_eval.text.figures import (
     NONE,
     count_text,
     interval_text,
@@ -22,6 +21,7 @@ from tui_eval.tui.look.figures import (
     named_interval,
     reward_text,
 )
+from tui_eval.tui.look.blocks import columns
 from tui_eval.tui.look.ink import EMPTY, Line, Span, cut_line, left, line_width, right, spread
 from tui_eval.tui.look.wrap import shown_lines
 from tui_eval.tui.numbers.number_line import NumberLine

@@ -10,9 +10,9 @@ from tui_eval.fold.outcome_words import ENDED, endings, has_many_errors, left_ou
 from tui_eval.fold.run_state import RunState
 from tui_eval.printable import one_line
 from tui_eval.stats.mean import Mean
-from tui_eval.tui.look.figures import reward_text
+from tui_eval.text.figures import reward_text
+from tui_eval.text.stages import TRUNCATED, error_word
 from tui_eval.tui.look.ink import EMPTY, Line, cut, left, line_width, right, spread
-from tui_eval.tui.look.stages import TRUNCATED, error_word
 from tui_eval.tui.look.wrap import shown_lines
 from tui_eval.tui.numbers.number_line import NumberLine
 

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from tui_eval.fold.run_state import RunState
 from tui_eval.stats.intervals import Interval
 from tui_eval.stats.passk import PassRate
-from tui_eval.tui.look.figures import interval_text, reward_text
+from tui_eval.text.figures import interval_text, reward_text
 from tui_eval.tui.look.ink import EMPTY, Line, Span, cut_line, left, line_width, spread
 
 K, RATE = 4, 19

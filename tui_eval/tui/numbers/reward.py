@@ -10,8 +10,8 @@ from rich.cells import cell_len
 
 from tui_eval.printable import one_line, printable
 from tui_eval.stats.rewards import is_equal
+from tui_eval.text.figures import NONE, plural, reward_text, signed_text
 from tui_eval.tui.look.blocks import bar
-from tui_eval.tui.look.figures import NONE, plural, reward_text, signed_text
 from tui_eval.tui.look.ink import EMPTY, Line, Span, left, right
 from tui_eval.tui.look.wrap import shown, shown_lines
 

@@ -6,9 +6,9 @@ from collections.abc import Callable, Iterator
 
 from tui_eval.fold.projection import projected_cost, projected_tokens
 from tui_eval.fold.run_state import RunState
+from tui_eval.text.figures import count_text, limit_text, money_text, plural
 from tui_eval.token_kinds import in_words, named
 from tui_eval.tui.look.blocks import columns
-from tui_eval.tui.look.figures import count_text, limit_text, money_text, plural
 from tui_eval.tui.look.ink import EMPTY, Line, Span, cut_line, line_width
 from tui_eval.tui.look.wrap import shown_lines
 

@@ -11,7 +11,7 @@ from tui_eval.fold.rollout_columns import DONE, WAITING
 from tui_eval.fold.row_facts import TOOLS_APART
 from tui_eval.fold.run_state import RunState
 from tui_eval.printable import one_line
-from tui_eval.tui.look.figures import NONE, count_text, reward_text
+from tui_eval.text.figures import NONE, count_text, reward_text
 from tui_eval.tui.look.ink import cut, left, right
 
 BAR = 5

@@ -6,7 +6,7 @@ from collections import deque
 from typing import TYPE_CHECKING
 
 from tui_eval.fold.rollout_columns import DONE
-from tui_eval.tui.look.stages import is_running
+from tui_eval.text.stages import is_running
 
 if TYPE_CHECKING:
     from tui_eval import events as ev

@@ -5,7 +5,7 @@ from __future__ import annotations
 from tui_eval.fold.run_state import RunState
 from tui_eval.stats.examples import ExampleFigures
 from tui_eval.stats.passk import pass_at_k
-from tui_eval.tui.look.figures import NONE, reward_text
+from tui_eval.text.figures import NONE, reward_text
 from tui_eval.tui.look.ink import Span, right
 from tui_eval.tui.rollouts.columns import GROUP
 

@@ -14,8 +14,9 @@ from tui_eval.fold.row_facts import TOOLS_APART
 from tui_eval.fold.run_state import RunState
 from tui_eval.printable import one_line
 from tui_eval.stats.examples import ExampleFigures
+from tui_eval.text.figures import clock_text, hours_text, reward_text, span_text
+from tui_eval.text.stages import RETRY, TOOL_FAILED, endings_of, error_word, look_of
 from tui_eval.tui.look.blocks import thread
-from tui_eval.tui.look.figures import clock_text, hours_text, reward_text, span_text
 from tui_eval.tui.look.ink import (
     EMPTY,
     Line,
@@ -26,7 +27,6 @@ from tui_eval.tui.look.ink import (
     line_width,
     right,
 )
-from tui_eval.tui.look.stages import RETRY, TOOL_FAILED, endings_of, error_word, look_of
 from tui_eval.tui.rollouts.columns import (
     BAR,
     BAR_COLUMN,

@@ -17,13 +17,13 @@ from textual.widget import Widget
 from tui_eval.fold.comparison import Change
 from tui_eval.printable import one_line
 from tui_eval.shipped import shipped
+from tui_eval.text.changes import LOOKS, lettered
+from tui_eval.text.figures import plural
 from tui_eval.tui.commands import bindings
 from tui_eval.tui.commands.command import Scope
 from tui_eval.tui.commands.compare import GROUPS
 from tui_eval.tui.commands.keymap import key_for
-from tui_eval.tui.comparison.changes import LOOKS, lettered
 from tui_eval.tui.comparison.comparing import Reading
-from tui_eval.tui.look.figures import plural
 from tui_eval.tui.look.ink import EMPTY, Line
 from tui_eval.tui.preferences import drawn_every
 from tui_eval.tui.screens.compared import ComparedScreen

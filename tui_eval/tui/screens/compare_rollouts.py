@@ -13,10 +13,10 @@ from textual.content import Content
 
 from tui_eval.fold.rollout_columns import DONE
 from tui_eval.shipped import shipped
+from tui_eval.text.changes import LOOKS
 from tui_eval.tui.commands import bindings
 from tui_eval.tui.commands.command import Scope
 from tui_eval.tui.commands.transcripts import GROUPS
-from tui_eval.tui.comparison.changes import LOOKS
 from tui_eval.tui.look.titles import example_name
 from tui_eval.tui.screens.compared import ComparedScreen
 from tui_eval.tui.transcript.pairs import Pair, Source

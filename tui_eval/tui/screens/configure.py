@@ -16,6 +16,7 @@ from tui_eval.config.draft import Draft
 from tui_eval.config.fields import Field
 from tui_eval.errors import Fault
 from tui_eval.shipped import shipped
+from tui_eval.text.figures import plural
 from tui_eval.tui.commands import bindings
 from tui_eval.tui.commands.command import PANES, Scope
 from tui_eval.tui.commands.form import FORM, GROUPS
@@ -32,7 +33,6 @@ from tui_eval.tui.form.texts import (
     title_of,
     toml_lines,
 )
-from tui_eval.tui.look.figures import plural
 from tui_eval.tui.look.ink import Line, Span, spread
 from tui_eval.tui.screens.form_panes import TITLES, FormPanesScreen
 from tui_eval.tui.screens.pickers import field_picker

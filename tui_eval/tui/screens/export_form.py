@@ -16,9 +16,9 @@ from textual.screen import Screen
 
 from tui_eval.printable import printable
 from tui_eval.runs.export.writing import FORMATS, SUFFIXES, default_path
+from tui_eval.text.figures import plural
 from tui_eval.tui.copying.exporting import Export, Part, deliver, missing_package
 from tui_eval.tui.look.blocks import thread
-from tui_eval.tui.look.figures import plural
 from tui_eval.tui.look.ink import EMPTY, Line, cut, left
 from tui_eval.tui.look.paths import shown_path, typed_path
 from tui_eval.tui.look.text_line import TextLine

@@ -14,13 +14,13 @@ from textual.app import ComposeResult
 from textual.binding import Binding, BindingType
 from textual.content import Content
 
+from tui_eval.text.stages import LOOKS, MEANINGS, OTHERS
 from tui_eval.tui.commands import APART, COMMANDS
 from tui_eval.tui.commands.command import ABOVE, Command, Scope
 from tui_eval.tui.commands.home import RUNS
 from tui_eval.tui.commands.keymap import Keymap, key_for, keymap_of
 from tui_eval.tui.commands.live import LIST
 from tui_eval.tui.look.ink import EMPTY, Line, left, line_width
-from tui_eval.tui.look.stages import LOOKS, MEANINGS, OTHERS
 from tui_eval.tui.screens.dialog import Dialog
 from tui_eval.tui.widgets.line_view import LineView
 

@@ -11,12 +11,12 @@ from textual.content import Content
 from textual.message import Message
 from textual.widget import Widget
 
+from tui_eval.text.stages import waits_text
 from tui_eval.tui.commands import bindings
 from tui_eval.tui.commands.command import Scope
 from tui_eval.tui.commands.keymap import key_for
 from tui_eval.tui.commands.live import GROUPS
 from tui_eval.tui.leaving import Leave
-from tui_eval.tui.look.stages import waits_text
 from tui_eval.tui.look.titles import reward_title, rollouts_title, story_title
 from tui_eval.tui.run_session import RunSession
 from tui_eval.tui.screens.finding import FindingScreen

@@ -10,9 +10,9 @@ from typing import TYPE_CHECKING, Any, ClassVar, cast
 from textual.message import Message
 
 from tui_eval.fold.rollout_columns import DONE
+from tui_eval.text.figures import plural
 from tui_eval.tui.commands.keymap import key_for
 from tui_eval.tui.leaving import STAY, Asked, Choice
-from tui_eval.tui.look.figures import plural
 from tui_eval.tui.look.paths import typed_path
 from tui_eval.tui.look.titles import STILL_LOADING, rollout_name
 from tui_eval.tui.screens.annotating import AnnotatingScreen

@@ -15,6 +15,7 @@ from textual.widget import Widget
 from tui_eval.feeds.recorded_feed import NullFeed
 from tui_eval.fold.rollout_columns import HELD
 from tui_eval.shipped import shipped
+from tui_eval.text.evaluation_words import rollouts_on_disk
 from tui_eval.tui.commands import bindings
 from tui_eval.tui.commands.command import Scope
 from tui_eval.tui.commands.keymap import key_for
@@ -24,7 +25,6 @@ from tui_eval.tui.look.titles import following_title
 from tui_eval.tui.rollouts.following import DWELL_S
 from tui_eval.tui.run_session import RunSession
 from tui_eval.tui.screens.live import NO_CLOCK_S, LiveScreen
-from tui_eval.tui.suite.evaluation_words import rollouts_on_disk
 from tui_eval.tui.suite.opened import Opened, place_of
 from tui_eval.tui.suite.resume_request import ALL, NOT_YET, asked, errored, request_of, why_not
 from tui_eval.tui.terminal.keys_in_turn import focus_once_drawn

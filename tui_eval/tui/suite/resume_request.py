@@ -6,9 +6,9 @@ import os
 from typing import TYPE_CHECKING, Any
 
 from tui_eval.events import OUT_OF_BUDGET
+from tui_eval.text.figures import plural
 from tui_eval.tui.commands.keymap import key_for
 from tui_eval.tui.leaving import STAY, Asked, Choice
-from tui_eval.tui.look.figures import plural
 from tui_eval.tui.look.titles import STILL_LOADING
 
 if TYPE_CHECKING:

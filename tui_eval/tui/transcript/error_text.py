@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 
-from tui_eval.tui.look.stages import SCORING_ERROR
+from tui_eval.text.stages import SCORING_ERROR
 
 _STRING = r"'(?:[^'\\]|\\.)*'|\"(?:[^\"\\]|\\.)*\""
 _LINK = re.compile(

@@ -8,10 +8,10 @@ from rich.cells import cell_len
 
 from tui_eval.fold.outcome_words import ENDED
 from tui_eval.printable import one_line
+from tui_eval.text.figures import count_text, ms_text, reward_text
+from tui_eval.text.stages import CUT, TRUNCATED, UNWILLING
 from tui_eval.token_kinds import from_names, in_words, named
-from tui_eval.tui.look.figures import count_text, ms_text, reward_text
 from tui_eval.tui.look.ink import EMPTY, Line, Span, cut, line_width, spread
-from tui_eval.tui.look.stages import CUT, TRUNCATED, UNWILLING
 from tui_eval.tui.look.wrap import Shown, about_lines, shown_lines
 from tui_eval.tui.transcript.piece import (
     USUAL,

@@ -9,12 +9,12 @@ from rich.cells import cell_len
 
 from tui_eval.fold.outcome_words import classes_text
 from tui_eval.printable import one_line
+from tui_eval.text.figures import interval_text, is_even, plural, reward_text
+from tui_eval.text.stages import TOOL_FAILED
 from tui_eval.tui.commands.keymap import key_for
 from tui_eval.tui.home.backend import EndpointInfo, EnvironmentInfo
 from tui_eval.tui.home.found_runs import OURS, asked_text, can_resume
-from tui_eval.tui.look.figures import interval_text, is_even, plural, reward_text
 from tui_eval.tui.look.ink import EMPTY, Line, Span, cut_start, letter_ink, line_width
-from tui_eval.tui.look.stages import TOOL_FAILED
 from tui_eval.tui.widgets.line_view import LineView
 from tui_eval.tui.widgets.pick_lists import ASKING, host_of
 

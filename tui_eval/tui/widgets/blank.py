@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
+from tui_eval.text.evaluation_words import done_text, look_of, title_of, variation_of
+from tui_eval.text.figures import plural
 from tui_eval.tui.commands.keymap import key_for
-from tui_eval.tui.look.figures import plural
 from tui_eval.tui.look.ink import EMPTY, Line
 from tui_eval.tui.look.wrap import shown_lines
-from tui_eval.tui.suite.evaluation_words import done_text, look_of, title_of, variation_of
 from tui_eval.tui.widgets.line_view import LineView
 
 if TYPE_CHECKING:

@@ -10,17 +10,8 @@ from textual.message import Message
 
 from tui_eval.fold.mean_reward import mean_reward
 from tui_eval.printable import one_line
-from tui_eval.tui.commands.keymap import key_for
-from tui_eval.tui.comparison.changes import lettered
-from tui_eval.tui.comparison.verdict_words import (
-    TESTS,
-    floor_note,
-    gate_look,
-    method_text,
-    verdict_look,
-    verdict_notes,
-)
-from tui_eval.tui.look.figures import (
+from tui_eval.text.changes import lettered
+from tui_eval.text.figures import (
     EXACT,
     chance_text,
     interval_text,
@@ -29,6 +20,15 @@ from tui_eval.tui.look.figures import (
     reward_text,
     signed_text,
 )
+from tui_eval.text.verdict_words import (
+    TESTS,
+    floor_note,
+    gate_look,
+    method_text,
+    verdict_look,
+    verdict_notes,
+)
+from tui_eval.tui.commands.keymap import key_for
 from tui_eval.tui.look.ink import Line, Span, cut, left, letter_ink, line_width, right, spread
 from tui_eval.tui.widgets.line_view import LineView
 

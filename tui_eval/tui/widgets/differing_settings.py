@@ -7,7 +7,7 @@ from itertools import zip_longest
 from typing import TYPE_CHECKING
 
 from tui_eval.printable import one_line
-from tui_eval.tui.look.figures import NONE
+from tui_eval.text.figures import NONE
 from tui_eval.tui.look.ink import EMPTY, Line, Span, left, letter_ink
 from tui_eval.tui.look.wrap import shown_lines
 from tui_eval.tui.widgets.line_view import LineView

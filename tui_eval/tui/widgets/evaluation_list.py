@@ -10,10 +10,7 @@ from textual.message import Message
 
 from tui_eval.fold.outcome_words import errors_as_0
 from tui_eval.printable import one_line
-from tui_eval.tui.commands import bindings
-from tui_eval.tui.look.figures import clock_text, count_text, half_text, money_text, reward_text
-from tui_eval.tui.look.ink import Line, Span, left, line_width, right
-from tui_eval.tui.suite.evaluation_words import (
+from tui_eval.text.evaluation_words import (
     WORD,
     done_text,
     look_of,
@@ -23,6 +20,9 @@ from tui_eval.tui.suite.evaluation_words import (
     values_of,
     variation_of,
 )
+from tui_eval.text.figures import clock_text, count_text, half_text, money_text, reward_text
+from tui_eval.tui.commands import bindings
+from tui_eval.tui.look.ink import Line, Span, left, line_width, right
 from tui_eval.tui.widgets.header import bar_spans
 from tui_eval.tui.widgets.line_view import LineView
 

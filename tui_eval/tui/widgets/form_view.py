@@ -12,8 +12,8 @@ from textual.message import Message
 
 from tui_eval.config.fields import Field, text_of
 from tui_eval.config.form import REQUIRED, Form
+from tui_eval.text.figures import NONE
 from tui_eval.tui.commands.keymap import keymap_of
-from tui_eval.tui.look.figures import NONE
 from tui_eval.tui.look.ink import EMPTY, Line, cut, cut_start, left
 from tui_eval.tui.look.text_line import TextLine
 from tui_eval.tui.look.wrap import shown_lines

@@ -12,9 +12,7 @@ from tui_eval.fold.rollout_columns import HELD
 from tui_eval.fold.run_state import RunState
 from tui_eval.printable import one_line
 from tui_eval.stats.mean import Mean
-from tui_eval.tui.commands.keymap import key_for
-from tui_eval.tui.look.blocks import columns
-from tui_eval.tui.look.figures import (
+from tui_eval.text.figures import (
     NONE,
     clock_text,
     count_text,
@@ -28,8 +26,10 @@ from tui_eval.tui.look.figures import (
     tokens_text,
     took_text,
 )
+from tui_eval.text.stages import TOOL_FAILED
+from tui_eval.tui.commands.keymap import key_for
+from tui_eval.tui.look.blocks import columns
 from tui_eval.tui.look.ink import EMPTY, Line, Span, line_width, spread
-from tui_eval.tui.look.stages import TOOL_FAILED
 from tui_eval.tui.widgets.line_view import LineView
 
 WIDE = 100

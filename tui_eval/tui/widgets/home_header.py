@@ -8,8 +8,8 @@ from typing import NamedTuple
 from textual.message import Message
 
 from tui_eval.printable import one_line
+from tui_eval.text.figures import plural
 from tui_eval.tui.home.found_runs import FoundRuns
-from tui_eval.tui.look.figures import plural
 from tui_eval.tui.look.ink import Line, Span, line_width, spread
 from tui_eval.tui.widgets.line_view import LineView
 

@@ -12,9 +12,9 @@ from textual.message import Message
 
 from tui_eval.fold.comparison import Change
 from tui_eval.printable import one_line
+from tui_eval.text.changes import LOOKS, WIDTH, judged_texts
+from tui_eval.text.figures import signed_text
 from tui_eval.tui.commands import bindings
-from tui_eval.tui.comparison.changes import LOOKS, WIDTH, judged_texts
-from tui_eval.tui.look.figures import signed_text
 from tui_eval.tui.look.ink import EMPTY, Line, Span, cut, left, line_width, right
 from tui_eval.tui.look.wrap import wrap
 from tui_eval.tui.widgets.line_view import LineView

@@ -6,15 +6,15 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from tui_eval.printable import one_line
-from tui_eval.tui.comparison.changes import lettered
-from tui_eval.tui.comparison.verdict_words import (
+from tui_eval.text.changes import lettered
+from tui_eval.text.figures import EXACT, interval_text, plural, reward_text, signed_text
+from tui_eval.text.verdict_words import (
     figure_name,
     figure_sentence,
     figure_text,
     gate_sentence,
     verdict_look,
 )
-from tui_eval.tui.look.figures import EXACT, interval_text, plural, reward_text, signed_text
 from tui_eval.tui.look.ink import EMPTY, Line, left, right
 from tui_eval.tui.look.wrap import shown_lines
 from tui_eval.tui.widgets.line_view import LineView

@@ -12,6 +12,14 @@ from textual.content import Content
 from textual.message import Message
 
 from tui_eval.printable import one_line
+from tui_eval.text.figures import (
+    count_text,
+    half_text,
+    interval_text,
+    plural,
+    reward_text,
+    when_text,
+)
 from tui_eval.tui.commands import bindings
 from tui_eval.tui.commands.keymap import key_for
 from tui_eval.tui.home.found_runs import (
@@ -23,14 +31,6 @@ from tui_eval.tui.home.found_runs import (
     stands_text,
     state_text,
     tools_text,
-)
-from tui_eval.tui.look.figures import (
-    count_text,
-    half_text,
-    interval_text,
-    plural,
-    reward_text,
-    when_text,
 )
 from tui_eval.tui.look.ink import EMPTY, Line, Span, cut, left, letter_ink, line_width, right
 from tui_eval.tui.widgets.line_view import LineView

@@ -6,11 +6,11 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING
 
 from tui_eval.events import OUT_OF_BUDGET, STOPPED_EARLY
+from tui_eval.text.evaluation_words import name_of, spent, tally
+from tui_eval.text.figures import clock_text, took_text, when_text
 from tui_eval.tui.commands.keymap import key_for
-from tui_eval.tui.look.figures import clock_text, took_text, when_text
 from tui_eval.tui.look.ink import Line, Span, line_width, spread
 from tui_eval.tui.look.wrap import shown_lines
-from tui_eval.tui.suite.evaluation_words import name_of, spent, tally
 from tui_eval.tui.suite.resume_request import why_not
 from tui_eval.tui.widgets.header import LEAST_BAR, bar_spans
 from tui_eval.tui.widgets.line_view import LineView

@@ -9,9 +9,9 @@ from rich.cells import cell_len
 
 from tui_eval.fold.columns import counts_of, number_of_row
 from tui_eval.printable import one_line
-from tui_eval.tui.look.figures import count_text, plural, reward_text, span_text
+from tui_eval.text.figures import count_text, plural, reward_text, span_text
+from tui_eval.text.stages import endings_of, look_of
 from tui_eval.tui.look.ink import Line, Span, left, letter_ink, line_width, spread
-from tui_eval.tui.look.stages import endings_of, look_of
 from tui_eval.tui.look.titles import example_name
 from tui_eval.tui.transcript.side_by_side import GUTTER, fitted
 from tui_eval.tui.widgets.line_view import LineView

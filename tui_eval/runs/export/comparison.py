@@ -14,9 +14,8 @@ from tui_eval.fold.run_state import RunState
 from tui_eval.printable import one_line
 from tui_eval.runs.layout import RunDir
 from tui_eval.runs.summary_json import VERSION, mean_object
-from tui_eval.tui.comparison.changes import judged_texts, lettered
-from tui_eval.tui.comparison.verdict_words import figure_sentence, verdict_word
-from tui_eval.tui.look.figures import (
+from tui_eval.text.changes import judged_texts, lettered
+from tui_eval.text.figures import (
     EXACT,
     NONE,
     interval_text,
@@ -24,13 +23,14 @@ from tui_eval.tui.look.figures import (
     reward_text,
     signed_text,
 )
+from tui_eval.text.verdict_words import figure_sentence, verdict_word
 
 NAME_MOST = 30
 VALUE_MOST = 40
 
 
 @dataclass(frozen=True, slots=True)
-class ToldRun:
+class ComparedRun:
     """A run to compare, and how it differs from the first one; None for the first itself."""
 
     run: RunDir
@@ -39,7 +39,7 @@ class ToldRun:
     comparison: Comparison | None = None
 
 
-def comparison_lines(runs: Sequence[ToldRun], only: str | None, most: int) -> Iterator[str]:
+def comparison_lines(runs: Sequence[ComparedRun], only: str | None, most: int) -> Iterator[str]:
     """Which runs, what of their settings differs, then each beside the first."""
     width = max(len(one.letter) for one in runs)
     for one in runs:
@@ -115,7 +115,7 @@ def _words(change: Change) -> str:
     return change.replace("-", " ")
 
 
-def comparison_object(runs: Sequence[ToldRun], only: str | None) -> dict[str, Any]:
+def comparison_object(runs: Sequence[ComparedRun], only: str | None) -> dict[str, Any]:
     """The whole comparison; `docs/analysing.md` describes its keys."""
     return {
         "version": VERSION,

@@ -11,12 +11,11 @@ from tui_eval.events import OUT_OF_BUDGET, STOPPED_EARLY
 from tui_eval.fold.outcome_words import has_many_errors
 from tui_eval.fold.suite_state import CUT_OFF
 from tui_eval.printable import one_line
-from tui_eval.tui.look.figures import NONE, count_text, list_price_text, money_text, plural
-from tui_eval.tui.look.stages import Look
+from tui_eval.text.figures import NONE, count_text, list_price_text, money_text, plural
+from tui_eval.text.stages import Look
 
 if TYPE_CHECKING:
     from tui_eval.fold.suite_state import EvaluationState, SuiteState
-    from tui_eval.tui.look.ink import Line, Span
 
 NOT_BEGUN = Look("·", "not begun", "faint")
 PAUSED = Look("‖", "paused", "warn")
@@ -49,6 +48,11 @@ def look_of(one: EvaluationState, suite: SuiteState) -> Look:
     if status == "finished" and has_many_errors(one.last.errored, one.last.finished):
         return ALL_ERRORED if one.last.errored == one.last.finished else MANY_ERRORS
     return LOOKS.get(status, Look("·", one_line(status, WORD), "muted"))
+
+
+def unfinished_word(status: str) -> str:
+    """The word for a run that has not finished, or ended before its last rollout; else empty."""
+    return LOOKS[status].word if status in LOOKS and status != "finished" else ""
 
 
 def name_of(suite: SuiteState, most: int) -> str:
@@ -93,7 +97,7 @@ def values_of(one: EvaluationState, suite: SuiteState, names: Sequence[str], mos
     return one_line(", ".join(values), most)
 
 
-def tally(suite: SuiteState, short: bool = False) -> Line:
+def tally(suite: SuiteState, short: bool = False) -> tuple[tuple[str, str], ...]:
     """How many of its evaluations have finished, and how many ended otherwise."""
     done, others = _ends(suite)
     of = f"{len(suite.evaluations):,}" if short else plural(len(suite.evaluations), "evaluation")
@@ -101,7 +105,7 @@ def tally(suite: SuiteState, short: bool = False) -> Line:
     return ((f"{done:,}/{of} done", "strong"), *rest)
 
 
-def _ends(suite: SuiteState) -> tuple[int, list[Span]]:
+def _ends(suite: SuiteState) -> tuple[int, list[tuple[str, str]]]:
     """How many have finished, and how many of each other end there are."""
     ends = Counter(look_of(one, suite) for one in suite.evaluations if one.is_over)
     done = ends.pop(LOOKS["finished"], 0)

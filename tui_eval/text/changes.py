@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import NamedTuple
 
 from tui_eval.fold.comparison import Change, Comparison, PairedExample
-from tui_eval.tui.look.figures import judged_text
+from tui_eval.text.figures import judged_text
 
 
 class ChangeLook(NamedTuple):

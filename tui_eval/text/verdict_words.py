@@ -12,7 +12,7 @@ from tui_eval.stats.gate import MARGIN, Gate, examples_for_gate, judge_gate
 from tui_eval.stats.intervals import estimator_name
 from tui_eval.stats.power import LEAST_EXAMPLES
 from tui_eval.stats.verdict import Direction
-from tui_eval.tui.look.figures import (
+from tui_eval.text.figures import (
     EXACT,
     chance_text,
     count_text,
@@ -25,7 +25,6 @@ if TYPE_CHECKING:
     from tui_eval.fold.comparison import Comparison
     from tui_eval.fold.paired_figures import PairedFigure
     from tui_eval.stats.paired import PairedDifference
-    from tui_eval.tui.look.ink import Span
 
 METHODS = {"newcombe": "Newcombe", "bound": "bound for equal examples"}
 TESTS = {
@@ -33,7 +32,7 @@ TESTS = {
     "sign_flip": "exact sign-flip test",
     "sign_flip_drawn": "sign-flip test, 100,000 drawn",
 }
-LOOKS: dict[tuple[Direction, bool], Span] = {
+LOOKS: dict[tuple[Direction, bool], tuple[str, str]] = {
     (Direction.HIGHER, True): ("▲ better", "good"),
     (Direction.LOWER, True): ("▼ worse", "bad"),
     (Direction.HIGHER, False): ("▲ higher", "strong"),
@@ -52,7 +51,7 @@ def figure_name(one: PairedFigure) -> str:
     return UNITS.get(one.name, one.name)
 
 
-def verdict_look(one: PairedFigure) -> Span:
+def verdict_look(one: PairedFigure) -> tuple[str, str]:
     """Which way a number differs, as glyph and word, and its ink."""
     if one.difference.mean is None:
         return "· unknown", "muted"
@@ -143,7 +142,7 @@ def figure_text(one: PairedFigure, found: Comparison) -> str:
     return f"{told} ({names})"
 
 
-def gate_look(one: PairedFigure) -> Span:
+def gate_look(one: PairedFigure) -> tuple[str, str]:
     """What `tui-eval gate` says of a number, and its ink."""
     code = judge_gate(one.difference).code
     return f"gate {MARGIN:g}: {VERDICTS[code]}", GATE_INKS.get(code, "muted")

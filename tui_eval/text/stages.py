@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from tui_eval.fold.outcome_words import ENDED
 from tui_eval.fold.rollout_columns import DONE, WAITING
+from tui_eval.text.figures import again_text
 
 if TYPE_CHECKING:
     from tui_eval.fold.run_state import RunState
@@ -95,8 +96,7 @@ def waits_text(state: RunState, row: int, now: float) -> str:
     cause, begins, _ = note.rpartition(", again in ")
     if again_at is None or not begins:
         return note
-    seconds = again_at - now
-    return f"{cause}, again {f'in {seconds:.0f}s' if seconds >= 0.5 else 'now'}"
+    return f"{cause}, again {again_text(again_at - now)}"
 
 
 def error_word(error: str) -> str:

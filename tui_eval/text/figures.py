@@ -108,6 +108,11 @@ def hours_text(seconds: float) -> str:
     return f"{hours}h{minutes:02}m" if hours < 100 else f"{hours:,}h"
 
 
+def again_text(seconds: float) -> str:
+    """When something is tried again: in 12s, now."""
+    return f"in {seconds:.0f}s" if seconds >= 0.5 else "now"
+
+
 def took_text(seconds: float) -> str:
     """What a run took: 0.8s, 9.7s, and in whole seconds from ten on."""
     return span_text(seconds) if 0 < seconds < 9.95 else clock_text(seconds)

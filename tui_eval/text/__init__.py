@@ -1,0 +1,1 @@
+"""Numbers, durations and status words for people: what console and screen both print."""
