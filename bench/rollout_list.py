@@ -18,9 +18,9 @@ from bench.setting import Setting
 from tui_eval.feeds.recorded_feed import NullFeed
 from tui_eval.fold.run_state import RunState
 from tui_eval.tui.app import TuiEvalApp
-from tui_eval.tui.rollouts.row_order import Sorting, make_order
-from tui_eval.tui.run_session import RunSession
-from tui_eval.tui.widgets.rollout_list import RolloutList
+from tui_eval.tui.run.rollouts.rollout_list import RolloutList
+from tui_eval.tui.run.rollouts.row_order import Sorting, make_order
+from tui_eval.tui.run.session import RunSession
 
 ROWS = 100_000
 ORDER_MS, ROW_MS = 50, 2

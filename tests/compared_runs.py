@@ -11,7 +11,7 @@ from typing import Any
 from scripted_run import NOW
 from scripted_talk import SYSTEM, USER, call
 
-from tui_eval.tui.comparison.comparing import Reading
+from tui_eval.tui.compare.comparing import Reading
 
 EACH = 3
 CANDLES = "How many whole candles does the workshop have after five days?"

@@ -49,15 +49,15 @@ from tui_eval import events as ev
 from tui_eval.config.user_settings import UserSettings
 from tui_eval.fold.columns import Note
 from tui_eval.tui.app import TuiEvalApp
+from tui_eval.tui.base.preferences import Preferences
+from tui_eval.tui.compare.rollouts_screen import CompareRollouts
+from tui_eval.tui.compare.screen import CompareRuns
+from tui_eval.tui.home.pick_lists import ASKING
 from tui_eval.tui.home_app import HomeApp
-from tui_eval.tui.preferences import Preferences
-from tui_eval.tui.rollouts.notebook import Notebook
-from tui_eval.tui.run_session import RunSession
+from tui_eval.tui.run.rollouts.notebook import Notebook
+from tui_eval.tui.run.session import RunSession
 from tui_eval.tui.screen_app import ScreenApp
-from tui_eval.tui.screens.compare import CompareRuns
-from tui_eval.tui.screens.compare_rollouts import CompareRollouts
-from tui_eval.tui.screens.suite import SuiteScreen
-from tui_eval.tui.widgets.pick_lists import ASKING
+from tui_eval.tui.suite.screen import SuiteScreen
 
 SIZES = ((80, 24), (120, 40), (200, 60))
 """Columns and lines that every scene is drawn at."""

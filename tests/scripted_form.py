@@ -11,9 +11,9 @@ from scripted_run import NOW, ScriptedFeed
 from tui_eval.config.draft import Draft
 from tui_eval.errors import Fault
 from tui_eval.tui.app import TuiEvalApp
+from tui_eval.tui.base.preferences import Preferences
 from tui_eval.tui.form.backend import Offer
-from tui_eval.tui.preferences import Preferences
-from tui_eval.tui.screens.configure import ConfigureScreen
+from tui_eval.tui.form.screen import ConfigureScreen
 
 README = """\
 # reverse-text

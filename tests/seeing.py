@@ -12,10 +12,10 @@ from textual.app import App
 from textual.pilot import Pilot
 from textual.screen import Screen
 
+from tui_eval.tui.base.dialogs.question import Choices, Question
+from tui_eval.tui.base.lines.line_view import LineView
 from tui_eval.tui.home_app import HomeApp
-from tui_eval.tui.screens.question import Choices, Question
-from tui_eval.tui.screens.suite import SuiteScreen
-from tui_eval.tui.widgets.line_view import LineView
+from tui_eval.tui.suite.screen import SuiteScreen
 
 
 def seen(app: App[Any]) -> str:

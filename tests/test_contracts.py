@@ -9,7 +9,7 @@ import pytest
 
 SDKS = ("openai", "anthropic", "datasets", "pandas", "textual")
 
-SCREENS = "tui_eval.tui.app,tui_eval.tui.screens.configure,tui_eval.feeds.live_feed"
+SCREENS = "tui_eval.tui.app,tui_eval.tui.form.screen,tui_eval.feeds.live_feed"
 
 PROGRAM = """
 import importlib, sys
@@ -53,7 +53,7 @@ def test_the_screen_loads_no_sdk_and_no_environment() -> None:
 
 
 def test_the_first_frame_loads_no_names_of_other_libraries_and_no_metadata_of_packages() -> None:
-    first = "tui_eval.cli.screen,tui_eval.tui.app,tui_eval.tui.screens.live"
+    first = "tui_eval.cli.screen,tui_eval.tui.app,tui_eval.tui.run.screen"
     assert loaded_by(first, ("tui_eval.compat", "importlib.metadata", "pydantic", "numpy")) == ""
 
 

@@ -17,7 +17,7 @@ from servers import FaultServer, Reply
 from terminal import PATIENCE_S, Terminal
 
 from tui_eval.runs.lock import holder
-from tui_eval.tui.terminal.driver import GONE_AFTER_S, LOOKS_EVERY_S
+from tui_eval.tui.base.terminal.driver import GONE_AFTER_S, LOOKS_EVERY_S
 
 CHAT = "/v1/chat/completions"
 GOOD = Reply(body=chat_answer("yes"))

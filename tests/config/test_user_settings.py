@@ -11,9 +11,9 @@ import pytest
 
 from tui_eval.config.saving_settings import save_settings
 from tui_eval.config.user_settings import UserSettings, read_user_settings, user_file
-from tui_eval.tui.commands.keymap import BY_ID
-from tui_eval.tui.preferences import Preferences
-from tui_eval.tui.rollouts.columns import COLUMNS
+from tui_eval.tui.base.keys.keymap import BY_ID
+from tui_eval.tui.base.preferences import Preferences
+from tui_eval.tui.run.rollouts.columns import COLUMNS
 
 WRONG = """\
 theme = "lihgt"

@@ -15,7 +15,7 @@ from tui_eval.fold.summary import summarize
 from tui_eval.runs.summary_json import summary_object
 from tui_eval.stats.anytime import AnytimeInterval
 from tui_eval.text.figures import interval_text
-from tui_eval.tui.numbers.lines import numbers
+from tui_eval.tui.run.numbers.lines import numbers
 
 UNTIL = "width(reward) < 0.4 and low(score) > 0.1"
 

@@ -14,10 +14,14 @@ from tui_eval.fold.compared_side import Side, differing_settings
 from tui_eval.fold.comparison import Change, Comparison, compare_runs
 from tui_eval.fold.run_state import RunState
 from tui_eval.fold.transcript import Rollout
-from tui_eval.runs.export.comparison import ComparedRun, comparison_lines, comparison_object
+from tui_eval.runs.export.comparison import (
+    ComparedRun,
+    comparison_lines,
+    comparison_object,
+)
 from tui_eval.runs.layout import RunDir
 from tui_eval.text.verdict_words import figure_sentence, verdict_look
-from tui_eval.tui.widgets.paired_numbers import number_lines
+from tui_eval.tui.compare.paired_numbers import number_lines
 
 
 def side(

@@ -19,8 +19,8 @@ from tui_eval.runs.export.figures import number_text
 from tui_eval.runs.layout import RunDir
 from tui_eval.runs.metadata import build_metadata
 from tui_eval.text.figures import interval_text
-from tui_eval.tui.numbers.lines import numbers
-from tui_eval.tui.widgets.header import title
+from tui_eval.tui.run.header import title
+from tui_eval.tui.run.numbers.lines import numbers
 
 Groups = Sequence[Sequence[float]]
 Ends = tuple[float | None, float | None]

@@ -23,7 +23,7 @@ from tui_eval.runs.export.writing import write_export
 from tui_eval.runs.opening import find_run
 from tui_eval.runs.summary_json import json_line, summary_object
 from tui_eval.stats.shape import histogram
-from tui_eval.tui.numbers.lines import numbers
+from tui_eval.tui.run.numbers.lines import numbers
 
 HUGE = "1" + "0" * 400
 ODD = ("NaN", "Infinity", "-Infinity", "1e400", "1e308", "-1e308", HUGE, "1" * 5000, '"high"')

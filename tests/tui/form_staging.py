@@ -9,8 +9,8 @@ from typing import Any
 from scripted_form import FormApp
 from seeing import Watching
 
-from tui_eval.tui.screens.configure import ConfigureScreen
-from tui_eval.tui.screens.picker import Picker
+from tui_eval.tui.form.picker import Picker
+from tui_eval.tui.form.screen import ConfigureScreen
 
 
 class Stage(Watching):

@@ -14,9 +14,9 @@ from textual.widgets import OptionList
 
 from tui_eval import events as ev
 from tui_eval.tui.app import TuiEvalApp
-from tui_eval.tui.preferences import Preferences
-from tui_eval.tui.screens.question import Choices, Question
-from tui_eval.tui.widgets.line_view import LineView
+from tui_eval.tui.base.dialogs.question import Choices, Question
+from tui_eval.tui.base.lines.line_view import LineView
+from tui_eval.tui.base.preferences import Preferences
 
 
 class Stage(Watching):

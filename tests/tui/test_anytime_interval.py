@@ -9,9 +9,9 @@ from tui_eval.cli.summary_lines import result_lines
 from tui_eval.events import STOPPED_EARLY, ReadingMoved, RunFinished
 from tui_eval.fold.run_state import RunState
 from tui_eval.text.stages import look_of
-from tui_eval.tui.look.ink import Line
-from tui_eval.tui.numbers.lines import numbers
-from tui_eval.tui.widgets.header import progress, status, title
+from tui_eval.tui.base.look.ink import Line
+from tui_eval.tui.run.header import progress, status, title
+from tui_eval.tui.run.numbers.lines import numbers
 
 
 def run(until: str) -> RunState:

@@ -12,7 +12,7 @@ from textual._compositor import LayoutUpdate
 from textual.geometry import Region
 from textual.strip import Strip
 
-from tui_eval.tui.terminal.cells import ScreenCells
+from tui_eval.tui.base.terminal.cells import ScreenCells
 
 WIDTH, HEIGHT = 30, 4
 SIGNS = st.text("ab 1─▌é漢", max_size=12)

@@ -12,7 +12,7 @@ from scripted_run import ScriptedFeed
 from staging import over, staged_app
 from test_compare_screen import runs_screen
 
-from tui_eval.tui.look.clicked_keys import key_in_line
+from tui_eval.tui.base.keys.clicked_keys import key_in_line
 
 
 def test_the_key_of_a_line_is_that_whose_words_are_clicked() -> None:

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import re
 
-from tui_eval.tui.commands import COMMANDS
-from tui_eval.tui.commands.keymap import USUAL
+from tui_eval.tui.base.keys.keymap import USUAL
+from tui_eval.tui.base.keys.registry import COMMANDS
 
 
 def test_no_two_commands_of_one_scope_share_a_key() -> None:

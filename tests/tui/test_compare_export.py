@@ -12,9 +12,9 @@ from compare_staging import comparing, runs_screen, watched
 from compared_runs import QUESTIONS, two_runs
 
 from tui_eval.printable import printable
-from tui_eval.tui.screens.compare import CompareRuns
-from tui_eval.tui.screens.compare_rollouts import CompareRollouts
-from tui_eval.tui.terminal.browser import DRIVER, in_browser
+from tui_eval.tui.base.terminal.browser import DRIVER, in_browser
+from tui_eval.tui.compare.rollouts_screen import CompareRollouts
+from tui_eval.tui.compare.screen import CompareRuns
 
 
 async def test_a_comparison_is_exported_as_markdown_a_table_or_json(

@@ -14,8 +14,8 @@ from scripted_talk import USER
 from tui_eval.fold.comparison import Change, Comparison, PairedExample
 from tui_eval.fold.paired_figures import PairedFigure
 from tui_eval.stats.paired import paired_difference
-from tui_eval.tui.screens.compare import CompareRuns
-from tui_eval.tui.widgets.paired_numbers import number_lines, wrapped
+from tui_eval.tui.compare.paired_numbers import number_lines, wrapped
+from tui_eval.tui.compare.screen import CompareRuns
 
 
 def selected_id(stage: Comparing) -> str:

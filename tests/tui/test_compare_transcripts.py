@@ -11,10 +11,10 @@ from compared_runs import PASSES, three_runs, two_runs, write_run
 from scripted_run import ERRORS
 from staging import running, staged_app
 
-from tui_eval.tui.screens.compare import CompareRuns
-from tui_eval.tui.screens.compare_rollouts import CompareRollouts
-from tui_eval.tui.transcript.changed_words import changed_words
-from tui_eval.tui.widgets.line_view import LineView
+from tui_eval.tui.base.lines.line_view import LineView
+from tui_eval.tui.compare.changed_words import changed_words
+from tui_eval.tui.compare.rollouts_screen import CompareRollouts
+from tui_eval.tui.compare.screen import CompareRuns
 
 
 async def test_enter_opens_the_two_transcripts_where_they_part(tmp_path: Path) -> None:

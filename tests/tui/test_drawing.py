@@ -26,8 +26,8 @@ from tui_eval import events as ev
 from tui_eval.fold.run_state import RunState
 from tui_eval.fold.transcript import Rollout
 from tui_eval.tui.app import TuiEvalApp
-from tui_eval.tui.widgets.header import bar_spans, progress
-from tui_eval.tui.widgets.line_view import LineView
+from tui_eval.tui.base.lines.line_view import LineView
+from tui_eval.tui.run.header import bar_spans, progress
 
 
 async def test_a_tick_with_nothing_new_draws_nothing() -> None:

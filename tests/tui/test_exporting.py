@@ -16,8 +16,8 @@ from run_on_disk import feed_on_disk, run_on_disk
 from staging import Stage, over, staged_app
 
 from tui_eval.tui.copying import exporting
+from tui_eval.tui.copying.export_form import ExportDialog
 from tui_eval.tui.copying.exporting import Export
-from tui_eval.tui.screens.export_form import ExportDialog
 
 
 @pytest.fixture(autouse=True)

@@ -18,8 +18,8 @@ from tui_eval.fold.run_state import RunState
 from tui_eval.fold.transcript import Rollout
 from tui_eval.runs import file_stamps
 from tui_eval.runs.opening import find_run, results_files
-from tui_eval.tui.screens.compare_rollouts import CompareRollouts
-from tui_eval.tui.transcript.reader import Reader
+from tui_eval.tui.compare.rollouts_screen import CompareRollouts
+from tui_eval.tui.run.reader import Reader
 
 
 @pytest.fixture(autouse=True)

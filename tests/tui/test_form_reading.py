@@ -24,8 +24,8 @@ from textual.widget import Widget
 
 from tui_eval.config.draft import Draft
 from tui_eval.errors import Fault
-from tui_eval.tui.leaving import Leave
-from tui_eval.tui.screens import configure
+from tui_eval.tui.base.dialogs.leave_question import Leave
+from tui_eval.tui.form import screen as configure
 
 
 @pytest.fixture(autouse=True)

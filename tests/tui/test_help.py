@@ -16,8 +16,8 @@ from scripted_run import ERRORS, ScriptedFeed, all_events, finished, saved_rows
 from seeing import Watching
 from staging import over, running, staged_app, staged_suite
 
-from tui_eval.tui.screens.compare import CompareRuns
-from tui_eval.tui.screens.help import HelpLines
+from tui_eval.tui.base.keys.help import HelpLines
+from tui_eval.tui.compare.screen import CompareRuns
 
 AT_WORK = (
     "Pause the run", "Follow the newest", "Cancel the selected rollout",

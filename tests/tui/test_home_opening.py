@@ -17,10 +17,10 @@ from textual.screen import Screen
 from tui_eval import events as ev
 from tui_eval.commands import Detach, Stop
 from tui_eval.runs.discovery import FoundRun
+from tui_eval.tui.base.dialogs.leave_question import Leave
+from tui_eval.tui.base.dialogs.question import Choices
 from tui_eval.tui.home_app import joined_text, left_text
-from tui_eval.tui.leaving import Leave
-from tui_eval.tui.screens.question import Choices
-from tui_eval.tui.screens.suite import SuiteScreen
+from tui_eval.tui.suite.screen import SuiteScreen
 
 
 class LateDesk(FormBackend):

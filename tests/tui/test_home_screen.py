@@ -9,9 +9,8 @@ from home_staging import at_home
 from scripted_home import UNREACHABLE, FormBackend, found_run, running_run, several_runs
 from scripted_run import NOW
 
+from tui_eval.tui.home import polling, run_list
 from tui_eval.tui.home.backend import EndpointInfo, EndpointInfos
-from tui_eval.tui.screens import looking
-from tui_eval.tui.widgets import run_list
 
 
 async def test_an_unsaved_run_says_so_in_80_columns() -> None:
@@ -175,7 +174,7 @@ async def test_the_list_is_sorted_by_what_is_asked_for_and_the_selection_stays()
 async def test_a_new_run_and_a_finished_one_change_the_list_and_not_the_selection(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    monkeypatch.setattr(looking, "LOOKS_EVERY_S", 0.05)
+    monkeypatch.setattr(polling, "LOOKS_EVERY_S", 0.05)
     async with at_home() as stage:
         await stage.select("9e8d7c6b")
         done = replace(running_run(), pid=0, socket="", done=48)
@@ -191,7 +190,7 @@ async def test_a_new_run_and_a_finished_one_change_the_list_and_not_the_selectio
 
 
 async def test_endpoints_that_change_are_shown_and_asked(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(looking, "LOOKS_EVERY_S", 0.05)
+    monkeypatch.setattr(polling, "LOOKS_EVERY_S", 0.05)
     async with at_home() as stage:
         new = EndpointInfo("brand-new", "m", "http://127.0.0.1:7/v1")
         stage.desk.served = EndpointInfos([new], [])
@@ -203,7 +202,7 @@ async def test_endpoints_that_change_are_shown_and_asked(monkeypatch: pytest.Mon
 async def test_a_line_that_comes_above_does_not_move_what_is_read(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    monkeypatch.setattr(looking, "LOOKS_EVERY_S", 0.05)
+    monkeypatch.setattr(polling, "LOOKS_EVERY_S", 0.05)
     desk = FormBackend([found_run(f"{place:08}", date=NOW - place) for place in range(100)])
     async with at_home(desk, (80, 24)) as stage:
         await stage.select("00000060")

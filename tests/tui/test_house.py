@@ -7,7 +7,7 @@ import asyncio
 from staging import over, staged_app
 from textual.screen import ModalScreen
 
-from tui_eval.tui.look.themes import DARK, LIGHT
+from tui_eval.tui.base.look.themes import DARK, LIGHT
 
 
 class Brief(ModalScreen[None]):

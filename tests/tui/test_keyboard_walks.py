@@ -19,16 +19,16 @@ from seeing import is_at_rest, press, seen, until
 from textual.app import App
 from textual.pilot import Pilot
 
-from tui_eval.tui.commands import COMMANDS
-from tui_eval.tui.commands.command import ABOVE, HIDDEN, Command
-from tui_eval.tui.commands.keymap import USUAL
-from tui_eval.tui.commands.live import PANE_SCOPES
+from tui_eval.tui.base.dialogs.question import Question
+from tui_eval.tui.base.keys.command import ABOVE, HIDDEN, Command
+from tui_eval.tui.base.keys.help import HERE, Help, told_commands
+from tui_eval.tui.base.keys.keymap import USUAL
+from tui_eval.tui.base.keys.registry import COMMANDS
+from tui_eval.tui.base.lines.line_view import LineView
+from tui_eval.tui.compare.screen import CompareRuns
+from tui_eval.tui.form import screen as configure
 from tui_eval.tui.home_app import HomeApp
-from tui_eval.tui.screens import configure
-from tui_eval.tui.screens.compare import CompareRuns
-from tui_eval.tui.screens.help import HERE, Help, told_commands
-from tui_eval.tui.screens.question import Question
-from tui_eval.tui.widgets.line_view import LineView
+from tui_eval.tui.run.commands import PANE_SCOPES
 
 TYPES = frozenset(("list.filter", "story.search", "log.search", "runs.filter"))
 STAYS = frozenset(("run.save-now", "home.look-again"))

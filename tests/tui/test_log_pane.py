@@ -5,7 +5,7 @@ from scripted_run import LOG, ScriptedFeed, all_events, running_events, saved_ro
 from staging import Stage, over, staged_app, staged_suite
 
 from tui_eval.fold import log_window
-from tui_eval.tui.log.lines import MARGIN
+from tui_eval.tui.run.log.lines import MARGIN
 
 STAMP = "2026-10-09 10:54:00,000"
 

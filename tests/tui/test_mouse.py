@@ -12,10 +12,10 @@ from textual import events
 from textual.widget import Widget
 
 from tui_eval.commands import Command, SaveNow
-from tui_eval.tui.screens.columns import ColumnLines, SortLines
-from tui_eval.tui.screens.menu import MenuLines
-from tui_eval.tui.screens.question import Choices
-from tui_eval.tui.widgets.line_view import LineView
+from tui_eval.tui.base.dialogs.menu import MenuLines
+from tui_eval.tui.base.dialogs.question import Choices
+from tui_eval.tui.base.lines.line_view import LineView
+from tui_eval.tui.run.rollouts.columns_dialog import ColumnLines, SortLines
 
 
 async def tell(stage: Stage, kind: type[events.MouseEvent], x: int, y: int, button: int) -> None:

@@ -12,7 +12,7 @@ from staging import Stage, over, staged_app, staged_suite
 from tui_eval.fold.columns import Note
 from tui_eval.runs.layout import RunDir
 from tui_eval.runs.notes import read_notes, write_note
-from tui_eval.tui.screens.compare_rollouts import CompareRollouts
+from tui_eval.tui.compare.rollouts_screen import CompareRollouts
 
 
 def shown(stage: Stage) -> str:

@@ -18,9 +18,9 @@ from staging import Stage, over, staged_app
 
 from tui_eval import events as ev
 from tui_eval.fold.run_state import RunState
-from tui_eval.tui.numbers.lines import numbers
-from tui_eval.tui.numbers.number_line import NumberLine
-from tui_eval.tui.widgets.line_view import MARK
+from tui_eval.tui.base.lines.line_view import MARK
+from tui_eval.tui.run.numbers.lines import numbers
+from tui_eval.tui.run.numbers.number_line import NumberLine
 
 
 def shown(stage: Stage) -> str:

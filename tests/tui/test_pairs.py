@@ -9,7 +9,7 @@ from run_events import finished, started
 
 from tui_eval.fold.comparison import Change, PairedExample
 from tui_eval.fold.run_state import RunState
-from tui_eval.tui.transcript.pairs import Pair
+from tui_eval.tui.compare.pairs import Pair
 
 ROWS = (0, 1)
 

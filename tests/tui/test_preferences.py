@@ -14,12 +14,12 @@ from textual.command import CommandPalette
 from textual.widgets import Input
 
 from tui_eval import events as ev
-from tui_eval.tui.commands.keymap import BY_ID
-from tui_eval.tui.preferences import Preferences, drawn_every
-from tui_eval.tui.rollouts.row_order import Sorting
-from tui_eval.tui.screens.help import Help
-from tui_eval.tui.screens.text_box import TextBox
-from tui_eval.tui.widgets.header import progress
+from tui_eval.tui.base.keys.help import Help
+from tui_eval.tui.base.keys.keymap import BY_ID
+from tui_eval.tui.base.preferences import Preferences, drawn_every
+from tui_eval.tui.form.text_box import TextBox
+from tui_eval.tui.run.header import progress
+from tui_eval.tui.run.rollouts.row_order import Sorting
 
 
 @pytest.fixture

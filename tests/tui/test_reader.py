@@ -13,8 +13,8 @@ from scripted_run import ScriptedFeed, finished, run_started, saved_rows
 from staging import over, staged_app
 
 from tui_eval.fold.run_state import RunState
-from tui_eval.tui.transcript import reader as reading
-from tui_eval.tui.transcript.reader import Reader
+from tui_eval.tui.run import reader as reading
+from tui_eval.tui.run.reader import Reader
 
 
 class OneThread(ThreadPoolExecutor):

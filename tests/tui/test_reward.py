@@ -14,7 +14,7 @@ from scripted_run import (
 from staging import Stage, running, staged_app
 
 from tui_eval.fold.transcript import from_row
-from tui_eval.tui.numbers.reward import breakdown
+from tui_eval.tui.run.numbers.reward import breakdown
 
 
 def scored() -> ScriptedFeed:

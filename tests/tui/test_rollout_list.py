@@ -28,8 +28,8 @@ from tui_eval import events as ev
 from tui_eval.fold.columns import Version
 from tui_eval.fold.patterns import Matcher
 from tui_eval.fold.run_state import RunState
-from tui_eval.tui.rollouts.columns import known_columns
-from tui_eval.tui.rollouts.filter_entry import HINTS, error_condition, with_errors_only
+from tui_eval.tui.run.rollouts.columns import known_columns
+from tui_eval.tui.run.rollouts.filter_entry import HINTS, error_condition, with_errors_only
 
 
 def shown(stage: Stage) -> str:

@@ -7,7 +7,7 @@ from typing import Any
 
 from tui_eval.events import Event, Noticed
 from tui_eval.feeds.recorded_feed import NullFeed
-from tui_eval.tui.run_session import BATCH, RunSession
+from tui_eval.tui.run.session import BATCH, RunSession
 
 
 class Telling(NullFeed):

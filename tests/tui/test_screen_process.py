@@ -35,7 +35,7 @@ COMPARE_RUNS = """
 import asyncio, json, sys
 from pathlib import Path
 from tui_eval.tui.screen_app import ScreenApp
-from tui_eval.tui.screens.compare import CompareRuns
+from tui_eval.tui.compare.screen import CompareRuns
 
 async def main():
     app = ScreenApp(CompareRuns([Path(name) for name in sys.argv[1:]]))
@@ -86,12 +86,13 @@ def said_by(program: Program, script: str, *args: str) -> Any:
 
 def test_what_no_first_frame_shows_is_loaded_after_it(program: Program) -> None:
     modules = set(said_by(program, FIRST_FRAME))
-    assert "tui_eval.tui.screens.live" in modules
+    assert "tui_eval.tui.run.screen" in modules
     later = {"msgspec", "numpy", "pygments.lexers.python", "tui_eval.events"}
     later |= {"tui_eval.fold.summary", "tui_eval.fold.filter_nodes"}
     later |= {"tomllib", "tui_eval.config.toml_files"}
-    later |= {f"tui_eval.tui.transcript.{name}" for name in ("syntax", "error_text")}
-    later |= {f"tui_eval.tui.screens.{name}" for name in ("menu", "palette", "copy_menu")}
+    later |= {f"tui_eval.tui.trajectory.{name}" for name in ("syntax", "error_text")}
+    dialogs = ("base.dialogs.menu", "base.keys.palette", "copying.copy_menu")
+    later |= {f"tui_eval.tui.{name}" for name in dialogs}
     assert not later & modules
 
 
@@ -133,7 +134,7 @@ from tui_eval.cli.form_backend import EngineFormBackend
 from tui_eval.feeds.lazy_feed import LazyFeed
 from tui_eval.config.draft import Draft
 from tui_eval.tui.app import TuiEvalApp
-from tui_eval.tui.screens.configure import ConfigureScreen
+from tui_eval.tui.form.screen import ConfigureScreen
 
 async def main():
     draft = Draft()

@@ -12,7 +12,7 @@ from rich.cells import cell_len
 from servers import FaultServer, Reply
 from terminal import Terminal
 
-from tui_eval.tui.look.widths import count_spacing_marks, hold_columns
+from tui_eval.tui.base.look.widths import count_spacing_marks, hold_columns
 
 CHAT = "/v1/chat/completions"
 SCRIPTS = """

@@ -15,7 +15,7 @@ from compared_runs import two_runs
 from program import Program, wait_until
 from terminal import PATIENCE_S, Terminal
 
-from tui_eval.tui.terminal.output import TerminalOutput
+from tui_eval.tui.base.terminal.output import TerminalOutput
 
 
 @contextmanager

@@ -26,9 +26,9 @@ from staging import Stage, over, question, running, staged_app, staged_suite
 from tui_eval import events as ev
 from tui_eval.commands import Cancel, Command, MoveLimit, Rerun, SaveNow, Subscribe
 from tui_eval.tui.app import TuiEvalApp
-from tui_eval.tui.screens.path_prompt import PathLine
-from tui_eval.tui.suite.limit_steps import next_limit
-from tui_eval.tui.terminal.browser import DRIVER, in_browser
+from tui_eval.tui.base.dialogs.path_prompt import PathLine
+from tui_eval.tui.base.terminal.browser import DRIVER, in_browser
+from tui_eval.tui.run.limit_steps import next_limit
 
 CONTROLS = (Cancel, Rerun, MoveLimit, SaveNow)
 

@@ -23,13 +23,13 @@ from tui_eval.text.figures import (
     took_text,
 )
 from tui_eval.text.stages import LOOKS, MEANINGS, error_word
-from tui_eval.tui.leaving import leave_choices
-from tui_eval.tui.look.blocks import bar, columns, thread
-from tui_eval.tui.look.ink import Line, line_width
-from tui_eval.tui.look.wrap import shown_lines, wrap
-from tui_eval.tui.transcript.parts import Part
-from tui_eval.tui.transcript.piece import Piece, View
-from tui_eval.tui.transcript.story import ending_piece
+from tui_eval.tui.base.dialogs.leave_question import leave_choices
+from tui_eval.tui.base.look.blocks import bar, columns, thread
+from tui_eval.tui.base.look.ink import Line, line_width
+from tui_eval.tui.base.look.wrap import shown_lines, wrap
+from tui_eval.tui.trajectory.parts import Part
+from tui_eval.tui.trajectory.piece import Piece, View
+from tui_eval.tui.trajectory.story import ending_piece
 
 
 def words(lines: tuple[Line, ...]) -> list[str]:
@@ -102,7 +102,7 @@ def test_only_what_is_shown_of_a_long_text_is_made_printable(
         seen.append(len(text))
         return printable(text)
 
-    monkeypatch.setattr("tui_eval.tui.look.wrap.printable", counting)
+    monkeypatch.setattr("tui_eval.tui.base.look.wrap.printable", counting)
     lines, rest = shown_lines("wörd \x1b\n" * 500_000, 80, 40)
     assert lines == ["wörd ␛"] * 40
     assert rest > 30_000

@@ -16,10 +16,10 @@ from staging import Stage, over, running, staged_app
 
 from tui_eval import events as ev
 from tui_eval.printable import printable
-from tui_eval.tui.transcript.finding import Match, TooSlowError, find, shown_source, wanted
-from tui_eval.tui.transcript.marking import Texts
-from tui_eval.tui.transcript.piece import USUAL, Block, lay_out
-from tui_eval.tui.widgets import story_view
+from tui_eval.tui.trajectory import view as trajectory_view
+from tui_eval.tui.trajectory.finding import Match, TooSlowError, find, shown_source, wanted
+from tui_eval.tui.trajectory.marking import Texts
+from tui_eval.tui.trajectory.piece import USUAL, Block, lay_out
 
 
 def foot(stage: Stage) -> str:
@@ -182,7 +182,7 @@ async def test_where_no_process_can_be_started_the_search_says_so_and_the_screen
 async def test_an_expression_that_takes_forever_is_given_up_and_the_screen_lives(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    monkeypatch.setattr("tui_eval.tui.transcript.finding.find.__defaults__", (0.5,))
+    monkeypatch.setattr("tui_eval.tui.trajectory.finding.find.__defaults__", (0.5,))
     row = saved_row(0, completion=[{"role": "assistant", "content": "a" * 60 + "!"}])
     feed = ScriptedFeed(all_events(), {**saved_rows(), 0: row}, live=False)
     async with staged_app(feed) as stage:
@@ -221,7 +221,7 @@ async def test_jumps_go_by_tool_call_and_by_what_went_wrong() -> None:
 async def test_a_long_story_is_laid_out_on_sight_and_keeps_its_place(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    monkeypatch.setattr(story_view, "CALM_S", 60.0)
+    monkeypatch.setattr(trajectory_view, "CALM_S", 60.0)
     async with staged_app(long_feed(1_000, 2_000_000)) as stage:
         story = stage.live.story
         assert not story._layout.is_exact
@@ -229,7 +229,7 @@ async def test_a_long_story_is_laid_out_on_sight_and_keeps_its_place(
         await stage.press("G")
         await stage.press("ctrl+u")
         first = stage.text(story).splitlines()[1]
-        monkeypatch.setattr(story_view, "SLICE_S", 60.0)
+        monkeypatch.setattr(trajectory_view, "SLICE_S", 60.0)
         story._measure()
         assert not story._layout.is_exact, "what is not seen is laid out while somebody scrolls"
         story._calm_from = 0.0
@@ -274,7 +274,7 @@ def test_every_match_is_marked_where_it_is(texts: list[str], typed: str, width: 
 
 @given(st.text(alphabet="ab\t\r\n\x1b漢🏴\U000e0067", max_size=400))
 def test_a_text_in_slices_is_shown_as_the_whole_is(text: str) -> None:
-    from tui_eval.tui.transcript import finding
+    from tui_eval.tui.trajectory import finding
 
     before, finding._SLICE = finding._SLICE, 16
     try:

@@ -13,7 +13,7 @@ from staging import Stage, question
 
 from tui_eval import events as ev
 from tui_eval.tui.app import TuiEvalApp
-from tui_eval.tui.screens.suite import SuiteScreen
+from tui_eval.tui.suite.screen import SuiteScreen
 
 FILE = "configs/eval/benchmark.toml"
 

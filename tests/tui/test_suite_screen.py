@@ -18,10 +18,10 @@ from staging import Stage, question, staged_suite
 from tui_eval import events as ev
 from tui_eval.commands import Cancel, Detach, Pause, Resume, Stop, Subscribe
 from tui_eval.tui.app import TuiEvalApp
-from tui_eval.tui.leaving import Leave
-from tui_eval.tui.screens.question import Question
-from tui_eval.tui.screens.suite import SuiteScreen
+from tui_eval.tui.base.dialogs.leave_question import Leave
+from tui_eval.tui.base.dialogs.question import Question
 from tui_eval.tui.suite.opened import KEPT
+from tui_eval.tui.suite.screen import SuiteScreen
 
 
 async def test_the_running_evaluation_is_joined_and_shown() -> None:
@@ -110,7 +110,7 @@ async def test_a_refused_evaluation_says_why() -> None:
 async def test_running_past_evaluations_opens_none_of_them(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    monkeypatch.setattr("tui_eval.tui.screens.suite.RESTS_S", 1.0)  # no key takes so long
+    monkeypatch.setattr("tui_eval.tui.suite.screen.RESTS_S", 1.0)  # no key takes so long
     done = [suite_started(CASES * 5), *(moved(place, "finished") for place in range(40))]
     async with staged_suite(done) as stage:
         assert stage.feeds.opened == [(run_path(0), "")]

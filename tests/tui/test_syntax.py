@@ -14,9 +14,9 @@ from staging import staged_app
 
 from tui_eval import events as ev
 from tui_eval.fold.placeholders import placeholder
-from tui_eval.tui.transcript.marking import overlaid
-from tui_eval.tui.transcript.shown_text import LONGEST_JSON, arguments_shown, pretty_json
-from tui_eval.tui.transcript.syntax import CODE, LONGEST_CODE, Inked, tokens
+from tui_eval.tui.trajectory.marking import overlaid
+from tui_eval.tui.trajectory.shown_text import LONGEST_JSON, arguments_shown, pretty_json
+from tui_eval.tui.trajectory.syntax import CODE, LONGEST_CODE, Inked, tokens
 
 
 def inks(text: str, language: str) -> list[tuple[str, str]]:

@@ -20,9 +20,9 @@ from staging import over, running
 from tui_eval.commands import MoveLimit, Rerun, Stop
 from tui_eval.runs.layout import RunDir
 from tui_eval.tui.app import TuiEvalApp
-from tui_eval.tui.commands.key_names import key_of
+from tui_eval.tui.base.keys.key_names import key_of
+from tui_eval.tui.compare.screen import CompareRuns
 from tui_eval.tui.home_app import HomeApp
-from tui_eval.tui.screens.compare import CompareRuns
 
 PAGE = Path(__file__).parents[2] / "docs" / "ten-tasks.md"
 SIZES = [(80, 24), (120, 40)]

@@ -8,7 +8,7 @@ from collections.abc import Iterator
 
 import pytest
 
-from tui_eval.tui.terminal.line import MARKS, PATIENCE_S, ROW, Line
+from tui_eval.tui.base.terminal.line import MARKS, PATIENCE_S, ROW, Line
 
 FRAME = "x" * 5_000
 

@@ -8,7 +8,7 @@ from itertools import chain, count, repeat
 
 from virtual_time import run_in_virtual_time
 
-from tui_eval.tui.ticking import QUIET_S, REST_S, RESTS_AFTER_S, Ticking
+from tui_eval.tui.base.ticker import QUIET_S, REST_S, RESTS_AFTER_S, Ticking
 
 EVERY_S = 0.1
 

@@ -22,7 +22,7 @@ from staging import over, running, staged_app
 
 from tui_eval import events as ev
 from tui_eval.fold.columns import SPENT
-from tui_eval.tui.rollouts.columns import known_columns
+from tui_eval.tui.run.rollouts.columns import known_columns
 
 
 async def test_a_narrow_header_gives_the_interval_away_before_the_reward_with_errors_as_0() -> None:

@@ -11,7 +11,7 @@ from tui_eval.cli.run import GroupedCommand, not_text, run_options, typed_of
 
 if TYPE_CHECKING:
     from tui_eval.config.expansion import Expansion
-    from tui_eval.tui.preferences import Preferences
+    from tui_eval.tui.base.preferences import Preferences
 
 
 @click.group("config")
@@ -61,7 +61,7 @@ def keys() -> int:
     wrong with it is told.
     """
     from tui_eval.cli.report import print_faults, print_stdout
-    from tui_eval.tui.preferences import Preferences
+    from tui_eval.tui.base.preferences import Preferences
 
     preferences = Preferences.read()
     print_stdout(key_lines(preferences))
@@ -70,8 +70,8 @@ def keys() -> int:
 
 def key_lines(preferences: Preferences) -> Iterator[str]:
     """The table of keys, a command a line, with what each does; ready to be pasted."""
-    from tui_eval.tui.commands.key_names import plain_name
-    from tui_eval.tui.commands.keymap import BY_ID
+    from tui_eval.tui.base.keys.key_names import plain_name
+    from tui_eval.tui.base.keys.keymap import BY_ID
 
     yield f"# {preferences.path}"
     yield "[keys]"

@@ -81,7 +81,7 @@ def _warn_of_settings() -> None:
     from tui_eval.config.user_settings import user_file
 
     if os.path.lexists(user_file()):
-        from tui_eval.tui.preferences import Preferences
+        from tui_eval.tui.base.preferences import Preferences
 
         if warning := Preferences.read().warning:
             warn(f"warning: {warning}")

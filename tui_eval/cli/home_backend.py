@@ -152,7 +152,7 @@ class LocalHomeBackend:
 
 def comparison_of(paths: Sequence[Path]) -> Screen[Any]:
     """The screen that compares runs."""
-    from tui_eval.tui.screens.compare import CompareRuns
+    from tui_eval.tui.compare.screen import CompareRuns
 
     return CompareRuns(paths)
 
@@ -169,7 +169,7 @@ def form_for(
     """
     from tui_eval.cli.form_backend import EngineFormBackend
     from tui_eval.config.draft import Draft
-    from tui_eval.tui.screens.configure import ConfigureScreen
+    from tui_eval.tui.form.screen import ConfigureScreen
 
     draft = before.draft if isinstance(before, ConfigureScreen) else Draft()
     if env_id:

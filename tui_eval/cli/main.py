@@ -79,7 +79,7 @@ class Commands(click.Group):
         try:
             return super().invoke(ctx)
         except KeyboardInterrupt:
-            from tui_eval.tui.terminal.starting import erase_start
+            from tui_eval.tui.base.terminal.starting import erase_start
 
             erase_start()  # click ends the line
             raise

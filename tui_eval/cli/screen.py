@@ -20,7 +20,7 @@ from tui_eval.cli.shutdown import (
     report_again,
     wait_while,
 )
-from tui_eval.tui.terminal.starting import show_starting
+from tui_eval.tui.base.terminal.starting import show_starting
 
 if TYPE_CHECKING:
     from tui_eval.config.draft import Draft
@@ -36,7 +36,7 @@ def has_terminal() -> bool:
 
     One that calls itself dumb, as Emacs' shell does, shows lines only.
     """
-    from tui_eval.tui.terminal.browser import in_browser
+    from tui_eval.tui.base.terminal.browser import in_browser
 
     is_terminal = sys.stdin.isatty() and sys.stdout.isatty()
     return (is_terminal and os.environ.get("TERM") != "dumb") or in_browser()
@@ -97,7 +97,7 @@ def configure_on_screen(draft: Draft) -> int:
     refused: list[Fault] = []
     while True:
         gc.disable()
-        from tui_eval.tui.screens.configure import ConfigureScreen
+        from tui_eval.tui.form.screen import ConfigureScreen
 
         feed = LazyFeed()
         form = ConfigureScreen(EngineFormBackend(), draft, time.time, refused)
@@ -117,8 +117,8 @@ def home_on_screen(paths: Sequence[Path]) -> int:
     show_starting()
     gc.disable()
     from tui_eval.cli.home_backend import LocalHomeBackend, comparison_of, form_for
+    from tui_eval.tui.base.preferences import Preferences
     from tui_eval.tui.home_app import HomeApp
-    from tui_eval.tui.preferences import Preferences
 
     desk = LocalHomeBackend(paths)
     return _watch(
@@ -138,7 +138,7 @@ def _app(feed: Feed, **options: Any) -> TuiEvalApp:
     show_starting()
     gc.disable()
     from tui_eval.tui.app import TuiEvalApp
-    from tui_eval.tui.preferences import Preferences
+    from tui_eval.tui.base.preferences import Preferences
 
     return TuiEvalApp(
         feed,
@@ -241,9 +241,9 @@ def compare_on_screen(paths: Sequence[Path], only: str | None) -> int:
         only: Which examples are shown at first.
     """
     show_starting()
-    from tui_eval.tui.preferences import Preferences
+    from tui_eval.tui.base.preferences import Preferences
+    from tui_eval.tui.compare.screen import CompareRuns
     from tui_eval.tui.screen_app import ScreenApp
-    from tui_eval.tui.screens.compare import CompareRuns
 
     ScreenApp(CompareRuns(paths, only=only or ""), Preferences.read()).run()
     return 0

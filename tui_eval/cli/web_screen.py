@@ -17,7 +17,7 @@ from textual_serve.download_manager import DownloadManager
 from tui_eval.cli.report import warn
 from tui_eval.printable import printable
 from tui_eval.processes import signal_group
-from tui_eval.tui.terminal.browser import DRIVER, SHOWS
+from tui_eval.tui.base.terminal.browser import DRIVER, SHOWS
 
 PRELUDE = b"__GANGLION__\n"
 DATA, META, PACKED = b"D", b"M", b"P"

@@ -7,8 +7,10 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, NamedTuple
 
+from tui_eval.fold.columns import number_of_row
 from tui_eval.fold.outcome_words import ENDED
 from tui_eval.fold.rollout_columns import DONE, WAITING
+from tui_eval.printable import one_line
 from tui_eval.text.figures import again_text
 
 if TYPE_CHECKING:
@@ -108,3 +110,14 @@ def error_word(error: str) -> str:
 def is_running(stage: int) -> bool:
     """Whether a rollout of this stage has begun and not finished."""
     return WAITING < stage < DONE
+
+
+def example_name(example_id: object) -> str:
+    """What an example is called."""
+    return f"example {one_line(str(example_id), 24)}"
+
+
+def rollout_name(state: RunState, row: int) -> str:
+    """Which rollout of which example it is."""
+    name = example_name(state.example_id(row))
+    return name if state.per_example == 1 else f"{name} #{number_of_row(state, row)}"

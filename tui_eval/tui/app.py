@@ -16,16 +16,16 @@ from tui_eval.errors import Fault
 from tui_eval.feeds.recorded_feed import NullFeed, RecordedFeed
 from tui_eval.fold.run_state import RunState
 from tui_eval.shipped import shipped
-from tui_eval.tui.base_app import BaseApp
-from tui_eval.tui.leaving import Leave
-from tui_eval.tui.preferences import Preferences
-from tui_eval.tui.rollouts.row_order import Sorting
-from tui_eval.tui.run_session import RunSession, begin
-from tui_eval.tui.screens.live import LiveScreen
-from tui_eval.tui.terminal.browser import in_browser
-from tui_eval.tui.terminal.later import after
-from tui_eval.tui.ticking import Ticking
-from tui_eval.tui.widgets.arranged_list import ArrangedList
+from tui_eval.tui.base.app import BaseApp
+from tui_eval.tui.base.dialogs.leave_question import Leave
+from tui_eval.tui.base.preferences import Preferences
+from tui_eval.tui.base.terminal.browser import in_browser
+from tui_eval.tui.base.terminal.later import after
+from tui_eval.tui.base.ticker import Ticking
+from tui_eval.tui.run.rollouts.arranged_list import ArrangedList
+from tui_eval.tui.run.rollouts.row_order import Sorting
+from tui_eval.tui.run.screen import LiveScreen
+from tui_eval.tui.run.session import RunSession, begin
 
 if TYPE_CHECKING:
     from textual.types import CSSPathType
@@ -221,7 +221,7 @@ class TuiEvalApp(BaseApp[Leave]):
         Args:
             go_on: Gets what is asked then.
         """
-        from tui_eval.tui.screens.question import refusal_question
+        from tui_eval.tui.base.dialogs.question import refusal_question
 
         def answered(accepts: bool | None) -> None:
             if accepts:
@@ -233,7 +233,7 @@ class TuiEvalApp(BaseApp[Leave]):
     def _become_suite(self) -> None:
         """Puts the list of evaluations over the panes; what is open over these is closed."""
         from tui_eval.fold.suite_state import SuiteState
-        from tui_eval.tui.screens.suite import SuiteScreen
+        from tui_eval.tui.suite.screen import SuiteScreen
 
         self.suite = SuiteState(notices=list(self.state.notices))
         before = self.live_screen
@@ -335,7 +335,7 @@ class TuiEvalApp(BaseApp[Leave]):
 
     def action_interrupt(self) -> None:
         """Asks as quitting does; asked a second time it stops the run. A form is just left."""
-        from tui_eval.tui.screens.question import Question
+        from tui_eval.tui.base.dialogs.question import Question
 
         if self._form is not None and self._form in self.screen_stack:
             self._leave(Leave("closed"))
@@ -365,6 +365,6 @@ def load_numbers() -> None:
 
 def load_highlighting() -> None:
     """The same for the languages that texts are highlighted in."""
-    from tui_eval.tui.transcript.syntax import load
+    from tui_eval.tui.trajectory.syntax import load
 
     load()

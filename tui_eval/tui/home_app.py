@@ -12,12 +12,12 @@ from tui_eval import clock
 from tui_eval.feeds.recorded_feed import NullFeed
 from tui_eval.shipped import shipped
 from tui_eval.tui.app import TuiEvalApp, load_numbers
-from tui_eval.tui.commands.keymap import key_for
-from tui_eval.tui.leaving import Leave
-from tui_eval.tui.preferences import Preferences
-from tui_eval.tui.run_session import begin
-from tui_eval.tui.screens.home import HomeScreen
-from tui_eval.tui.screens.live import LiveScreen
+from tui_eval.tui.base.dialogs.leave_question import Leave
+from tui_eval.tui.base.keys.keymap import key_for
+from tui_eval.tui.base.preferences import Preferences
+from tui_eval.tui.home.screen import HomeScreen
+from tui_eval.tui.run.screen import LiveScreen
+from tui_eval.tui.run.session import begin
 
 if TYPE_CHECKING:
     from textual.types import CSSPathType
@@ -219,5 +219,5 @@ class HomeApp(TuiEvalApp):
 
 def load_screens() -> None:
     """Loads the screens that a key opens, off the loop: it takes longer than a frame."""
-    import tui_eval.tui.screens.compare
-    import tui_eval.tui.screens.configure  # noqa: F401
+    import tui_eval.tui.compare.screen
+    import tui_eval.tui.form.screen  # noqa: F401

@@ -7,8 +7,8 @@ from typing import Any
 from textual.screen import Screen
 
 from tui_eval.shipped import shipped
-from tui_eval.tui.base_app import BaseApp
-from tui_eval.tui.preferences import Preferences
+from tui_eval.tui.base.app import BaseApp
+from tui_eval.tui.base.preferences import Preferences
 
 
 class ScreenApp(BaseApp[None]):

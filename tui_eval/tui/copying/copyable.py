@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from tui_eval.fold.columns import Notes
     from tui_eval.fold.run_state import RunState
     from tui_eval.fold.transcript import Entry, Rollout, ToolUse
-    from tui_eval.tui.transcript.parts import Part
+    from tui_eval.tui.trajectory.parts import Part
 
 
 COMMANDED = ("", "tui-eval", "verifiers")

@@ -8,8 +8,8 @@ from typing import Any
 
 from tui_eval.errors import Fault
 from tui_eval.text.figures import count_text, list_price_text, money_text, plural, tokens_text
-from tui_eval.tui.look.ink import EMPTY, Line
-from tui_eval.tui.look.wrap import shown_lines
+from tui_eval.tui.base.look.ink import EMPTY, Line
+from tui_eval.tui.base.look.wrap import shown_lines
 
 MOST_LINES = 400
 LABEL = 10

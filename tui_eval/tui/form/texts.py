@@ -11,6 +11,7 @@ from tui_eval.config.fields import Field
 from tui_eval.config.form import REQUIRED, Form
 from tui_eval.config.options import MAY_BE_EMPTY
 from tui_eval.errors import Fault
+from tui_eval.tui.base.look.ink import EMPTY, Line, Span
 from tui_eval.tui.form.plan_lines import (
     fault_lines,
     plan_lines,
@@ -18,7 +19,6 @@ from tui_eval.tui.form.plan_lines import (
     spent_text,
     wrapped,
 )
-from tui_eval.tui.look.ink import EMPTY, Line, Span
 
 
 def title_of(draft: Draft, is_changed: bool) -> Line:

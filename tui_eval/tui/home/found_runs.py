@@ -11,7 +11,7 @@ from tui_eval.fold.outcome_words import has_many_errors
 from tui_eval.printable import one_line
 from tui_eval.text.figures import count_text, reward_text
 from tui_eval.text.stages import TOOL_FAILED, Look
-from tui_eval.tui.commands.keymap import key_for
+from tui_eval.tui.base.keys.keymap import key_for
 
 if TYPE_CHECKING:
     from tui_eval.runs.discovery import FoundRun

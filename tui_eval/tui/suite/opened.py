@@ -6,7 +6,7 @@ import asyncio
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
-from tui_eval.tui.run_session import RunSession, begin
+from tui_eval.tui.run.session import RunSession, begin
 
 if TYPE_CHECKING:
     from tui_eval.feeds.feed import OpenFeed

@@ -7,9 +7,9 @@ from typing import TYPE_CHECKING, Any
 
 from tui_eval.events import OUT_OF_BUDGET
 from tui_eval.text.figures import plural
-from tui_eval.tui.commands.keymap import key_for
-from tui_eval.tui.leaving import STAY, Asked, Choice
-from tui_eval.tui.look.titles import STILL_LOADING
+from tui_eval.tui.base.dialogs.leave_question import STAY, Asked, Choice
+from tui_eval.tui.base.keys.keymap import key_for
+from tui_eval.tui.run.titles import STILL_LOADING
 
 if TYPE_CHECKING:
     from tui_eval.fold.suite_state import SuiteState

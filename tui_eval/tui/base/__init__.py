@@ -1,0 +1,1 @@
+"""What every screen is made of: app, terminal, keys, lines, dialogs, looks."""

@@ -1,0 +1,228 @@
+"""What every app of the house has: people's own settings, the palette, the themes."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import time
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from concurrent.futures import Future
+from functools import partial
+from typing import TYPE_CHECKING, Any, ClassVar, TypeVar
+
+from textual import events
+from textual.app import SystemCommand
+from textual.await_complete import AwaitComplete
+from textual.binding import BindingType
+from textual.command import CommandPalette
+from textual.filter import LineFilter, Monochrome, NoColor
+from textual.screen import Screen
+
+from tui_eval.printable import one_line
+from tui_eval.tui.base.keys.key_line import KeyLine
+from tui_eval.tui.base.keys.key_names import sign_of
+from tui_eval.tui.base.keys.keymap import IN_USE
+from tui_eval.tui.base.keys.registry import COMMANDS, bindings
+from tui_eval.tui.base.lines.selected_lines import SelectedLines
+from tui_eval.tui.base.look.palettes import shades_of
+from tui_eval.tui.base.look.stylesheet import KeptStylesheet
+from tui_eval.tui.base.look.themes import choices, dress, fitting_theme, terminal_of
+from tui_eval.tui.base.look.widths import count_spacing_marks
+from tui_eval.tui.base.preferences import Preferences
+from tui_eval.tui.base.terminal.browser import NO_SHELL, in_browser
+from tui_eval.tui.base.terminal.ending import EndingSignals
+from tui_eval.tui.base.terminal.keys_in_turn import InTurnApp
+
+if TYPE_CHECKING:
+    from textual.driver import Driver
+    from textual.types import CSSPathType
+
+Result = TypeVar("Result")
+MOST_TOLD = 500
+NO_COLOUR = NoColor()
+
+
+class BaseApp(InTurnApp[Result]):
+    """An app as people set it: keys, theme, motion; what they choose in it is kept.
+
+    Args:
+        preferences: What is usual where they are None, and nothing is kept.
+    """
+
+    TITLE = "tui-eval"
+    BINDINGS: ClassVar[list[BindingType]] = bindings("app")
+
+    def __init__(
+        self, preferences: Preferences | None = None, *, css_path: CSSPathType | None = None
+    ) -> None:
+        super().__init__(css_path=css_path)
+        count_spacing_marks()
+        self.stylesheet = KeptStylesheet(variables=self.get_css_variables())
+        self._signals: EndingSignals | None = None
+        self.preferences = preferences or Preferences()
+        self.keymap = self.preferences.keymap
+        IN_USE.set(self.keymap)
+        self.set_keymap({name: ",".join(keys) for name, keys in self.keymap.changed.items()})
+        if self.preferences.is_still:
+            self.animation_level = "none"
+        dress(self, self._chosen_theme)
+
+    @property
+    def _chosen_theme(self) -> str:
+        # The greys of the other themes are colours as well.
+        return "terminal" if self.no_color else self.preferences.settings.theme
+
+    def take_ground(self) -> None:
+        """The terminal said whether its ground is light."""
+        theme = fitting_theme(self, self._chosen_theme)
+        if theme != self.theme:
+            self.theme = theme
+
+    def get_theme_variable_defaults(self) -> dict[str, str]:
+        """Shades for themes that are not the house's own."""
+        return shades_of(self.current_theme)
+
+    def get_driver_class(self) -> type[Driver]:
+        """The one of the house where Textual would take its own for a terminal."""
+        usual = super().get_driver_class()
+        if usual.__name__ != "LinuxDriver":
+            return usual
+        from tui_eval.tui.base.terminal.driver import TerminalDriver
+
+        return TerminalDriver
+
+    def get_line_filters(self) -> Sequence[LineFilter]:
+        """What every line goes through; no colour of the terminal's own has a grey of its own."""
+        filters = super().get_line_filters()
+        if not (self.no_color and self.native_ansi_color):
+            return filters
+        return [NO_COLOUR if isinstance(one, Monochrome) else one for one in filters]
+
+    async def run_async(self, *, headless: bool = False, **options: Any) -> Result | None:
+        """Runs the app; when that ends the terminal is whole, and signals mean what they did."""
+        if headless:
+            return await super().run_async(headless=True, **options)
+        if os.environ.get("TUI_EVAL_NO_MOUSE", "0") not in ("", "0"):
+            options["mouse"] = False
+        self._signals = EndingSignals(self.leave_at_once)
+        try:
+            return await super().run_async(**options)
+        finally:
+            if give_back := getattr(self._driver, "give_back", None):
+                give_back()
+            self._signals.let_go()
+
+    def pop_screen(self) -> AwaitComplete:
+        """Takes the top screen away; what others do after a frame is done after the next one's.
+
+        Textual keeps that with the screen that is on top just then, and loses it with that screen.
+        """
+        gone = self.screen
+        popped = super().pop_screen()
+        waiting, gone._callbacks = gone._callbacks, []
+        for callback, sender in waiting:
+            if getattr(sender, "screen", None) is not gone:
+                self.screen._invoke_later(callback, sender)
+        return popped
+
+    def tell_server(self, path: str) -> None:
+        """Tells `tui-eval serve` which run or file of evaluations this app shows."""
+        if tell := getattr(self._driver, "tell_server", None):
+            tell(path)
+
+    def on_load(self) -> None:
+        """From before the terminal is taken, signals that end programs end the app."""
+        if self._signals is not None:
+            self._signals.hear()
+
+    def leave_at_once(self) -> None:
+        """Ends the app without a question: a signal came."""
+        self.exit()
+
+    def lose_terminal(self) -> None:
+        """Ends the app, whose terminal is gone and no signal told of it."""
+        self.leave_at_once()
+
+    def on_mount(self) -> None:
+        """The whole screen is drawn after a suspension."""
+        if self._signals is not None:
+            self._signals.hear()  # the driver of browsers has taken some of them
+        self.app_resume_signal.subscribe(self, lambda _: self.redraw())
+
+    def on_ready(self) -> None:
+        """Tells what is wrong with the settings, once there is a line to tell it on."""
+        if warning := self.preferences.warning:
+            self.call_after_refresh(self.tell, warning)
+
+    def on_descendant_focus(self, event: events.DescendantFocus) -> None:
+        """No cursor blinks where nothing moves."""
+        if self.preferences.is_still and hasattr(event.widget, "cursor_blink"):
+            event.widget.cursor_blink = False
+
+    def tell(self, text: str) -> None:
+        """Says something on the bottom line of the screen."""
+        for screen in reversed(self.screen_stack):
+            line = getattr(screen, "keys", None)
+            if isinstance(line, KeyLine):
+                line.say(one_line(text, MOST_TOLD), getattr(screen, "now", time.time)())
+                return
+
+    def on_selected_lines_dragged(self, message: SelectedLines.Dragged) -> None:
+        """Copies what was selected."""
+        self.run_worker(self._copy_selected(message.text), group="copy", exclusive=True)
+
+    async def _copy_selected(self, text: str) -> None:
+        from tui_eval.tui.base.terminal.copied import copy
+
+        self.tell(await copy(self, text, "the selection"))
+
+    def keep(self, changes: Mapping[tuple[str, ...], Any]) -> None:
+        """Keeps what somebody chose, off the loop; says so where it cannot be kept."""
+        self.preferences.choose(changes)
+        loop = asyncio.get_running_loop()
+        loop.run_in_executor(None, self.preferences.write).add_done_callback(self._kept)
+
+    def _kept(self, written: asyncio.Future[None] | Future[None]) -> None:
+        if not written.cancelled() and (error := written.exception()) is not None:
+            self.tell(f"Not kept in your settings: {error}")
+
+    def choose_theme(self, name: str) -> None:
+        """Puts a theme on, and keeps it."""
+        self.theme = terminal_of(self).theme(name)
+        self.keep({("theme",): name})
+
+    def action_suspend_process(self) -> None:
+        """To the shell, where there is one."""
+        if in_browser():
+            self.tell(NO_SHELL)
+        else:
+            super().action_suspend_process()
+
+    def action_command_palette(self) -> None:
+        """Shows the palette."""
+        from tui_eval.tui.base.keys.palette import Palette
+
+        if not isinstance(self.screen, CommandPalette):
+            self.push_screen(Palette())
+
+    def screen_of_commands(self, screen: Screen[Any]) -> Any:
+        """The screen whose commands the palette has."""
+        return screen
+
+    def get_system_commands(self, screen: Screen[Any]) -> Iterable[SystemCommand]:
+        """What the tables have for the screen, and the themes."""
+        where = self.screen_of_commands(screen)
+        listed = getattr(where, "listed", "")
+        for command in COMMANDS:
+            if command.palette and command.scope in (*getattr(where, "scopes", ()), listed):
+                is_listed = command.scope == listed
+                action = f"in_list({command.action!r})" if is_listed else command.action
+                act = self._runner(action, where)
+                keys = " or ".join(sign_of(key) for key in self.keymap.keys(command))
+                yield SystemCommand(command.palette_name, f"key {keys}" if keys else "", act)
+        for name, meaning in choices().items():
+            act = partial(self.choose_theme, name)
+            yield SystemCommand(f"Theme: {name}", meaning, act)
+
+    def _runner(self, action: str, screen: Screen[Any]) -> Callable[[], Any]:
+        return lambda: self.run_action(action, default_namespace=screen)

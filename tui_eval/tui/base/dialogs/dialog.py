@@ -1,0 +1,101 @@
+"""What opens over a screen, which is dimmed behind it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import TypeVar
+
+from rich.cells import cell_len
+from rich.console import RenderableType
+from rich.segment import Segment
+from rich.style import Style
+from textual import events
+from textual.await_complete import AwaitComplete
+from textual.color import Color
+from textual.renderables.background_screen import BackgroundScreen
+from textual.screen import ModalScreen
+from textual.widget import Widget
+
+from tui_eval.tui.base.keys.clicked_keys import TOLD, key_in_hints
+from tui_eval.tui.base.lines.line_view import LineView
+from tui_eval.tui.base.look.ink import EMPTY
+
+Result = TypeVar("Result")
+FRAME = 3
+"""Cells of a border before its title, and behind its subtitle."""
+DIM = Style(color="default", bgcolor="default", dim=True)
+
+
+def _is_bar(segment: Segment) -> bool:
+    """Whether it is of a scrollbar."""
+    return segment.style is not None and "@mouse.down" in segment.style.meta
+
+
+class DimmedScreen(BackgroundScreen):
+    """A screen without its colours, none of its lines under a cursor."""
+
+    @classmethod
+    def process_segments(cls, segments: Iterable[Segment], color: Color) -> Iterable[Segment]:
+        """The same text, dim; without the bars, of which only pieces would be left."""
+        for segment in segments:
+            text = " " * segment.cell_length if _is_bar(segment) else segment.text
+            yield segment if segment.control else Segment(text, DIM)
+
+
+def dimmed(behind: RenderableType) -> RenderableType:
+    """What is behind a box; the terminal's own colours cannot be tinted, they are left out."""
+    if isinstance(behind, BackgroundScreen) and not behind.color.a:
+        return DimmedScreen(behind.screen, behind.color)
+    return behind
+
+
+class ClosedOnce(ModalScreen[Result]):
+    """A screen over others that takes no other one away, however often it is told to close."""
+
+    def dismiss(self, result: Result | None = None) -> AwaitComplete:
+        """Closes it, if that was not done already: it may have been clicked twice."""
+        return super().dismiss(result) if self.is_current else AwaitComplete()
+
+
+def _hints_at(widget: Widget, x: int, y: int) -> tuple[str, int]:
+    """What is told of keys in this line of the screen on a box, and the cell of it."""
+    if y == widget.region.y:
+        title, dot, hint = str(widget.border_title or "").rpartition(" · ")
+        named = hint if hint.partition(" ")[0] in TOLD else ""
+        return named, x - widget.region.x - FRAME - cell_len(title + dot)
+    if y == widget.region.bottom - 1:
+        told = str(widget.border_subtitle or "")
+        return told, x - (widget.region.right - FRAME - cell_len(told))
+    if isinstance(widget, LineView):
+        index = y - widget.content_region.y - widget.heads + widget.scroll_offset.y
+        line = widget.line(index) if 0 <= index < widget.count() else EMPTY
+        if line and line[-1][1] == "faint":
+            return "".join(text for text, _ in line), x - widget.content_region.x - 1
+    return "", 0
+
+
+class Dialog(ClosedOnce[Result]):
+    """A box in the middle; a click on a key that it tells does the same as that key."""
+
+    _pressed_at = -1
+
+    def on_mouse_down(self, event: events.MouseDown) -> None:
+        """Remembers the line: who lets go on another one wants nothing."""
+        self._pressed_at = event.screen_y
+
+    def on_click(self, event: events.Click) -> None:
+        """Presses the key that is told there, once where it is clicked twice at once."""
+        if event.widget is None or event.widget is self or event.chain > 1:
+            return
+        if event.screen_y == self._pressed_at:
+            key = key_in_hints(*_hints_at(event.widget, event.screen_x, event.screen_y))
+            if key:  # what a screen sends itself goes no further than to its box
+                self.app.call_later(self._press, key)
+
+    def _press(self, key: str) -> None:
+        if self.is_current:
+            self.app.simulate_key(key)
+
+    def render(self) -> RenderableType:
+        """What is behind the box."""
+        return dimmed(super().render())

@@ -1,0 +1,165 @@
+"""A question with a few answers, over the screen."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any, ClassVar
+
+from textual import events
+from textual.app import ComposeResult
+from textual.binding import Binding, BindingType
+from textual.content import Content
+from textual.message import Message
+
+from tui_eval.errors import Fault
+from tui_eval.printable import printable
+from tui_eval.tui.base.dialogs.dialog import Dialog
+from tui_eval.tui.base.dialogs.leave_question import Asked, Choice
+from tui_eval.tui.base.lines.line_view import LineView
+from tui_eval.tui.base.look.ink import EMPTY, Line, left
+from tui_eval.tui.base.look.wrap import shown_lines
+
+LABEL = 16
+TEXT, MOST = 66, 12
+"""Cells of a line of text, and lines that one text has at most."""
+
+
+class Choices(LineView):
+    """The question's text and its answers, one of them under the cursor."""
+
+    BINDINGS: ClassVar[list[BindingType]] = [Binding("enter", "choose", "Choose", show=False)]
+
+    class Chosen(Message):
+        """An answer was chosen."""
+
+        def __init__(self, choice: Choice) -> None:
+            super().__init__()
+            self.choice = choice
+
+    def __init__(self, asked: Asked) -> None:
+        super().__init__()
+        self.cursor = 0
+        self._put(asked)
+
+    def _put(self, asked: Asked) -> None:
+        self._asked = asked
+        self._text, self.choices = asked.text, asked.choices
+        self.border_title = Content(printable(asked.title))
+
+    def show(self, asked: Asked) -> None:
+        """Shows what is asked now; the cursor stays on its answer, else goes to the last one."""
+        if asked == self._asked:
+            return
+        key = self.choices[self.cursor].key
+        self._put(asked)
+        keys = [one.key for one in asked.choices]
+        self.cursor = keys.index(key) if key in keys else len(keys) - 1
+        self.update()
+
+    def on_mount(self) -> None:
+        """Takes the height that it needs."""
+        self.update()
+
+    def count(self) -> int:
+        """The text, a blank line, the answers."""
+        return len(self._lines) + 1 + len(self.choices)
+
+    @property
+    def _lines(self) -> list[Line]:
+        """The text, wrapped; the first line of it stands out."""
+        return [
+            ((part, "muted" if at else ""),)
+            for at, text in enumerate(self._text)
+            for part in shown_lines(text, TEXT, MOST)[0]
+        ]
+
+    def _at(self, index: int) -> int:
+        return index - len(self._lines) - 1
+
+    def marked(self, index: int) -> bool:
+        """The answer under the cursor."""
+        return self._at(index) == self.cursor
+
+    def lit(self, index: int) -> bool:
+        """The answer under the cursor."""
+        return self._at(index) == self.cursor
+
+    def line(self, index: int) -> Line:
+        """A line of text, or an answer."""
+        if (at := self._at(index)) < 0:
+            return (*self._lines, EMPTY)[index]
+        choice = self.choices[at]
+        key = "esc" if choice.key == "escape" else choice.key
+        return (
+            (f" {key:<5}", "key"),
+            (left(choice.label, LABEL), "strong"),
+            (choice.note, "muted"),
+        )
+
+    def action_move(self, by: int) -> None:
+        """Moves the cursor."""
+        self.cursor = (self.cursor + by) % len(self.choices)
+        self.update()
+
+    def action_choose(self) -> None:
+        """Chooses the answer under the cursor."""
+        self.post_message(self.Chosen(self.choices[self.cursor]))
+
+    def clicked(self, index: int) -> None:
+        """Chooses an answer."""
+        if self._at(index) >= 0:
+            self.cursor = self._at(index)
+            self.action_choose()
+
+
+def closing_question(title: str, text: str) -> Question:
+    """A text that has to be read, with nothing to choose."""
+    closes = Choice("escape", "close", "", None)
+    return Question(lambda: Asked(title, [text], [closes]))
+
+
+ACCEPTS = "--accept-changes"
+"""What the hint of a fault has in it that can be accepted."""
+
+
+def refusal_question(title: str, faults: Sequence[Fault]) -> Question:
+    """Why something was refused; comes back with True where changes that do it are accepted."""
+    if not faults or any(ACCEPTS not in fault.hint for fault in faults):
+        return closing_question(title, "\n".join(str(one).removeprefix(": ") for one in faults))
+    text = "\n".join(fault.what for fault in faults)
+    accepts = Choice("a", "accept it", "the run goes on all the same", True)
+    closes = Choice("escape", "close", "", None)
+    return Question(lambda: Asked(title, ["What is not as it was:", text], [accepts, closes]))
+
+
+class Question(Dialog[Any]):
+    """Comes back with the answer that was chosen.
+
+    Args:
+        ask: What is asked, as things are now.
+    """
+
+    def __init__(self, ask: Callable[[], Asked]) -> None:
+        super().__init__()
+        self._ask = ask
+        self._box = Choices(ask())
+
+    def compose(self) -> ComposeResult:
+        """The box."""
+        yield self._box
+
+    def follow(self) -> None:
+        """Asks what is to be asked now."""
+        self._box.show(self._ask())
+
+    def on_key(self, event: events.Key) -> None:
+        """The answers' own keys."""
+        for choice in self._box.choices:
+            if event.key == choice.key:
+                event.stop()
+                self.dismiss(choice.answer)
+                return
+
+    def on_choices_chosen(self, message: Choices.Chosen) -> None:
+        """An answer was chosen with the cursor."""
+        self.dismiss(message.choice.answer)

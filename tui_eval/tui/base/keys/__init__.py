@@ -1,0 +1,1 @@
+"""Commands and their keys: registry, keymap, footer, palette, help."""

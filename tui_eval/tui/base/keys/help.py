@@ -1,0 +1,214 @@
+"""The keys and the signs, read from the tables that make them."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from itertools import zip_longest
+from types import MappingProxyType
+from typing import ClassVar
+
+from rich.cells import cell_len
+from textual import events
+from textual.app import ComposeResult
+from textual.binding import Binding, BindingType
+from textual.content import Content
+
+from tui_eval.text.stages import LOOKS, MEANINGS, OTHERS
+from tui_eval.tui.base.dialogs.dialog import Dialog
+from tui_eval.tui.base.keys.command import ABOVE, Command, Scope
+from tui_eval.tui.base.keys.keymap import Keymap, key_for, keymap_of
+from tui_eval.tui.base.keys.registry import APART, COMMANDS, LISTS
+from tui_eval.tui.base.lines.line_view import LineView
+from tui_eval.tui.base.look.ink import EMPTY, Line, left, line_width
+
+HERE = "In this pane"
+PLACE = re.compile("^In the [a-z]+: (.)")
+KEYS = 13
+MOUSE: tuple[Line, ...] = (
+    (("The mouse", "role"),),
+    ((f"  {'drag':{KEYS}}", "key"), ("Copy what is dragged over", "")),
+    ((f"  {'⇧drag':{KEYS}}", "key"), ("Select as in a shell", "")),
+)
+AS_EVER: Mapping[str, str] = MappingProxyType({})
+UNFOLLOWED = {"view.bottom": "To the end"}
+"""What the help says of commands where nothing is followed, in place of what they do in a run."""
+GAP = 3
+"""Cells between two columns."""
+
+
+def without_words(words: Mapping[str, str], *actions: str) -> dict[str, str]:
+    """Those of these actions that the help leaves out: the footer's word for them is empty."""
+    silent = [one for one in actions if words.get(one) == ""]
+    return {command.id: "" for command in COMMANDS if command.action in silent}
+
+
+def told_commands(
+    groups: Sequence[str],
+    scopes: Collection[str] = (),
+    here: Scope = "",
+    others: Mapping[str, str] = AS_EVER,
+) -> list[tuple[str, list[Command]]]:
+    """The commands of these groups; of these scopes only, else of those of a run.
+
+    Args:
+        here: Scope of the pane with the focus: its commands come first.
+        others: What is said of commands, by their ids, in place of what the tables say; they are
+            left out where that is nothing.
+    """
+    told: dict[str, list[Command]] = {name: [] for name in (HERE, *groups)}
+    for command in COMMANDS:
+        if command.group == ABOVE or not others.get(command.id, command.help):
+            continue
+        works = command.scope in scopes if scopes else command.scope not in APART
+        if command.scope == here or (works and command.group == LISTS.get(here)):
+            told[HERE].append(command)
+        elif works and command.group in groups:
+            told[command.group].append(command)
+    return [(name, commands) for name, commands in told.items() if commands]
+
+
+def key_lines(
+    groups: Sequence[str],
+    keymap: Keymap,
+    scopes: Collection[str] = (),
+    here: Scope = "",
+    others: Mapping[str, str] = AS_EVER,
+) -> Iterator[Line]:
+    """The lines of `told_commands`, keys that do the same on one; a blank one between groups."""
+    others = {**UNFOLLOWED, **others} if scopes else others
+    told = told_commands(groups, scopes, here, others)
+    shown = {command.id: keymap.shown(command) for _, commands in told for command in commands}
+    width = max(KEYS, *(cell_len(keys) + 2 for keys in shown.values()))
+    for name, commands in told:
+        yield ((name, "role"),)
+        keys: dict[str, list[str]] = {}
+        for command in commands:
+            text = others.get(command.id, command.help)
+            text = PLACE.sub(lambda match: match[1].upper(), text) if name == HERE else text
+            keys.setdefault(text, []).append(shown[command.id])
+        for text, those in keys.items():
+            yield (f"  {left(' '.join(those), width)}", "key"), (text, "")
+        if name != told[-1][0]:
+            yield EMPTY
+
+
+def sign_lines() -> Iterator[Line]:
+    """What the signs of the stages mean."""
+    yield (("States", "role"),)
+    for look, meaning in zip(LOOKS, MEANINGS, strict=True):
+        yield (
+            (f"  {look.glyph} ", look.ink),
+            (left(look.word, KEYS - 2), look.ink),
+            (meaning, "muted"),
+        )
+    for glyph, word, meaning in OTHERS:
+        yield ((f"  {left(f'{glyph} {word}', KEYS)}", "warn"), (meaning, "muted"))
+
+
+def help_lines(
+    groups: Sequence[str],
+    width: int,
+    keymap: Keymap,
+    scopes: Collection[str] = (),
+    here: Scope = "",
+    others: Mapping[str, str] = AS_EVER,
+) -> list[Line]:
+    """Keys and signs, in two columns where there is room; no signs for some scopes only."""
+    lines = list(key_lines(groups, keymap, scopes, here, others))
+    if not scopes:
+        lines += [EMPTY, *MOUSE, EMPTY, *sign_lines()]
+    ends = [at for at, line in enumerate(lines) if not line]
+    middle = min(ends, key=lambda at: abs(at - len(lines) // 2), default=len(lines))
+    start, end = lines[:middle], lines[middle + 1 :]
+    beside = max(map(line_width, start)) + GAP
+    if not end or width < beside + max(map(line_width, end)):
+        return lines
+    return [
+        (*one, (" " * (beside - line_width(one)), ""), *other) if other else one
+        for one, other in zip_longest(start, end, fillvalue=EMPTY)
+    ]
+
+
+class HelpLines(LineView):
+    """The text of the help."""
+
+    def __init__(
+        self,
+        groups: Sequence[str],
+        scopes: Collection[str],
+        here: Scope,
+        others: Mapping[str, str],
+    ) -> None:
+        super().__init__()
+        self._groups = groups
+        self._scopes = scopes
+        self._here = here
+        self._others = others
+        self._lines: list[Line] = []
+
+    def update(self) -> None:
+        """Lays the help out for the width."""
+        width, keymap = self.line_width, keymap_of(self.app)
+        self._lines = help_lines(
+            self._groups, width, keymap, self._scopes, self._here, self._others
+        )
+        super().update()
+        keys = f"{key_for('view.down')} {key_for('view.up')}"
+        self.border_subtitle = f"{keys} scroll" if len(self._lines) > self.view_height else ""
+
+    def count(self) -> int:
+        """Lines of the help."""
+        return len(self._lines)
+
+    def line(self, index: int) -> Line:
+        """One line of the help."""
+        return self._lines[index]
+
+
+class Help(Dialog[None]):
+    """Closed by the keys that opened it, and by those that close things.
+
+    Args:
+        groups: Of commands, in their order.
+        scopes: Where they work; empty for those of a run, with the signs of its stages.
+        here: Scope of the pane with the focus, told first.
+        others: See `told_commands`.
+    """
+
+    HORIZONTAL_BREAKPOINTS = [(0, "-filled"), (130, "-free")]  # noqa: RUF012
+    BINDINGS: ClassVar[list[BindingType]] = [
+        Binding("escape,q,question_mark", "dismiss", "Close", show=False)
+    ]
+
+    def __init__(
+        self,
+        groups: Sequence[str],
+        scopes: Collection[str] = (),
+        here: Scope = "",
+        others: Mapping[str, str] = AS_EVER,
+    ) -> None:
+        super().__init__()
+        self._groups = groups
+        self._scopes = scopes
+        self._here = here
+        self._others = others
+
+    def on_key(self, event: events.Key) -> None:
+        """The keys that open it, as people set them."""
+        keymap = keymap_of(self.app)
+        if any(event.key in keymap.keys(one) for one in COMMANDS if one.id.endswith(".help")):
+            event.stop()
+            self.dismiss()
+
+    def on_click(self, event: events.Click) -> None:
+        """A click beside the box closes it."""
+        if event.widget is self:
+            self.dismiss()
+
+    def compose(self) -> ComposeResult:
+        """The box."""
+        box = HelpLines(self._groups, self._scopes, self._here, self._others)
+        what = "Keys" if self._scopes else "Keys and signs"
+        box.border_title = Content(f"{what} · esc closes")
+        yield box

@@ -1,0 +1,87 @@
+"""The bottom line: the keys that matter now, or a message for a few seconds."""
+
+from __future__ import annotations
+
+from tui_eval.tui.base.keys.command import Command
+from tui_eval.tui.base.keys.keymap import keymap_of
+from tui_eval.tui.base.keys.registry import COMMANDS
+from tui_eval.tui.base.lines.line_view import LineView
+from tui_eval.tui.base.look.ink import Line, Span, cut_message, line_width
+
+MESSAGE_S = 8.0
+WIDE = 100
+RANKED = sorted((one for one in COMMANDS if one.footer), key=lambda one: one.rank)
+
+
+class KeyLine(LineView, can_focus=False):
+    """Keys are shown as far as they fit; a click on one does the same."""
+
+    def __init__(self, *, id: str) -> None:
+        super().__init__(id=id)
+        self.scopes: tuple[str, ...] = ("run",)
+        self.words: dict[str, str] = {}
+        self.message = ""
+        self.held = ""
+        """What stays before the keys."""
+        self._until = 0.0
+
+    def say(self, message: str, now: float) -> None:
+        """Shows a message in place of the keys for a while."""
+        self.message = message
+        self._until = now + MESSAGE_S
+        self.update()
+
+    def expire(self, now: float) -> None:
+        """Takes the message away when its time is over; where there is none it does nothing."""
+        if self.message:
+            self.tick(now)
+
+    def tick(self, now: float) -> None:
+        """Draws what changed; takes the message away when its time is over."""
+        if self.message and now >= self._until:
+            self.message = ""
+        self.update()
+
+    def count(self) -> int:
+        """One line."""
+        return 1
+
+    def line(self, index: int) -> Line:
+        """The message, or the keys."""
+        if self.message:
+            room = self.line_width - line_width(self._held_spans)
+            return (*self._held_spans, (cut_message(self.message, room), "warn"))
+        keys = (span for _, spans in self._fitting() for span in spans)
+        return (*self._held_spans, *keys)
+
+    @property
+    def _held_spans(self) -> list[Span]:
+        return [(self.held, "warn"), ("   ", "")] if self.held else []
+
+    def _fitting(self) -> list[tuple[Command, list[Span]]]:
+        """The commands with their spans, as many as fit."""
+        found: list[tuple[Command, list[Span]]] = []
+        used, keymap = line_width(self._held_spans), keymap_of(self.app)
+        gap = "  " if self.line_width < WIDE else "   "
+        for command in RANKED:
+            word = self.words.get(command.action, command.footer)
+            if command.scope not in self.scopes or not word:
+                continue
+            spans: list[Span] = [(keymap.sign(command), "key"), (f" {word}{gap}", "muted")]
+            used += line_width(spans)
+            if used <= self.line_width + len(gap):
+                found.append((command, spans))
+        return found
+
+    def clicked_at(self, x: int, index: int) -> None:
+        """Does what the key under the mouse does; takes a message away."""
+        if self.message:
+            self.message = ""
+            self.update()
+            return
+        end = line_width(self._held_spans)
+        for command, spans in self._fitting():
+            end += line_width(spans)
+            if x < end:
+                self.app.simulate_key(keymap_of(self.app).keys(command)[0])
+                return

@@ -1,0 +1,139 @@
+"""Which keys the commands have: those of the tables, or those that people set for themselves."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping
+from contextvars import ContextVar
+from functools import cached_property
+from itertools import chain, combinations, takewhile, zip_longest
+from types import MappingProxyType
+
+from tui_eval.errors import Fault, nearest
+from tui_eval.tui.base.keys.command import ABOVE, Command
+from tui_eval.tui.base.keys.key_names import CHARACTERS, key_like, key_of, sign_of
+from tui_eval.tui.base.keys.registry import COMMANDS, FIXED, TOGETHER, TYPED
+
+BY_ID = {command.id: command for command in COMMANDS if command.scope not in FIXED}
+"""Commands whose keys can be set."""
+NONE: Mapping[str, tuple[str, ...]] = MappingProxyType({})
+
+
+class Keymap:
+    """The keys of every command.
+
+    Args:
+        changed: Those that are not as in the tables, by the ids of their commands.
+    """
+
+    def __init__(self, changed: Mapping[str, tuple[str, ...]] = NONE) -> None:
+        self.changed = changed
+
+    def keys(self, command: Command) -> tuple[str, ...]:
+        """The keys of a command, the first one for the footer."""
+        return self.changed.get(command.id) or tuple(command.keys.split(","))
+
+    def sign(self, command: Command) -> str:
+        """The first of its keys, as it is shown."""
+        return sign_of(self.keys(command)[0])
+
+    def shown(self, command: Command) -> str:
+        """The keys of a command, and of those that stand on its line: `j k ↓ ↑`."""
+        after = COMMANDS[COMMANDS.index(command) + 1 :]
+        together = (command, *takewhile(lambda one: one.group == ABOVE, after))
+        signs = ([sign_of(key) for key in self.keys(one)] for one in together)
+        return " ".join(filter(None, chain(*zip_longest(*signs))))
+
+    @cached_property
+    def of_fields(self) -> Mapping[str, str]:
+        """What the keys of the fields of a form do."""
+        of = (one for one in COMMANDS if one.scope == "fields")
+        return {key: one.action for one in of for key in self.keys(one)}
+
+
+USUAL = Keymap()
+IN_USE: ContextVar[Keymap] = ContextVar("keymap", default=USUAL)
+"""The keys that texts name: those of the app in whose context they are written."""
+
+
+def key_for(name: str) -> str:
+    """The first key of a command, as it is shown, by the name that settings have for it."""
+    return IN_USE.get().sign(BY_ID[name])
+
+
+def keymap_of(app: object) -> Keymap:
+    """The keys that an app has."""
+    found = getattr(app, "keymap", USUAL)
+    return found if isinstance(found, Keymap) else USUAL
+
+
+def read_keymap(
+    written: Mapping[str, tuple[str, ...]], at: Callable[[str], str]
+) -> tuple[Keymap, list[Fault]]:
+    """The keys that people set, or those of the tables where anything is wrong with them.
+
+    Args:
+        written: Keys by the ids of commands, as they were typed.
+        at: Where the keys of a command stand.
+    """
+    changed: dict[str, tuple[str, ...]] = {}
+    faults: list[Fault] = []
+    for name, texts in written.items():
+        if name not in BY_ID:
+            hint = nearest(name, BY_ID) or "`tui-eval config keys` lists them all"
+            faults.append(Fault(at(name), f"keys.{name}: there is no such command", hint))
+            continue
+        keys = []
+        for text in texts:
+            try:
+                keys.append(_allowed(BY_ID[name], key_of(text)))
+            except ValueError as error:
+                hint = key_like(text) if "no key" in str(error) else ""
+                faults.append(Fault(at(name), f"keys.{name}: {error}", hint))
+        changed[name] = tuple(dict.fromkeys(keys)) or tuple(BY_ID[name].keys.split(","))
+    keymap = Keymap(changed)
+    faults += _conflicts(keymap, at)
+    return (USUAL if faults else keymap), faults
+
+
+def _allowed(command: Command, key: str) -> str:
+    if command.scope in TYPED and (key in CHARACTERS or key == "space"):
+        raise ValueError(f"{sign_of(key)} is typed there; take one with ctrl, or F1 to F24")
+    return key
+
+
+def _conflicts(keymap: Keymap, at: Callable[[str], str]) -> Iterator[Fault]:
+    """Commands that would have one key at one place, but for those that share one usually."""
+    if not keymap.changed:
+        return  # all pairs take longer to look through than a screen takes to draw
+    for one, other in combinations(BY_ID.values(), 2):
+        if not (one.id in keymap.changed or other.id in keymap.changed):
+            continue
+        if not _meet(one.scope, other.scope):
+            continue
+        if set(one.keys.split(",")) & set(other.keys.split(",")):
+            continue
+        for key in keymap.keys(one):
+            if key in keymap.keys(other):
+                where = one.id if one.id in keymap.changed else other.id
+                what = (
+                    f"{one.id} ({one.help}) and {other.id} ({other.help}) both have {sign_of(key)}"
+                )
+                yield Fault(at(where), f"keys: {what}", "Give one of them another key")
+
+
+def _meet(one: str, other: str) -> bool:
+    """Whether the keys of two scopes work at the same time."""
+    return one == other or any({one, other} <= scopes for scopes in TOGETHER)
+
+
+def search_keys(scope: str, found: bool) -> tuple[str, ...]:
+    """What the keys of a search do, and in fewer words.
+
+    Args:
+        scope: The pane that is searched.
+    """
+    clears = f"{key_for('story.clear-search')} clears"
+    if not found:
+        return (clears,)
+    steps = f"{key_for(f'{scope}.next-match')} {key_for(f'{scope}.previous-match')}"
+    return f"{steps} next, previous · {clears}", f"{steps} next, previous", steps

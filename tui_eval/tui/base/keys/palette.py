@@ -1,0 +1,88 @@
+"""Commands and themes by the words of what they do."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import AsyncIterator, Iterable
+
+from rich.console import RenderableType
+from textual.app import ComposeResult, SystemCommand
+from textual.command import (
+    CommandInput,
+    CommandList,
+    CommandPalette,
+    DiscoveryHit,
+    Hit,
+    Provider,
+)
+from textual.containers import Horizontal, Vertical
+from textual.content import Content
+from textual.style import Style
+from textual.widgets import Button, Input, LoadingIndicator
+
+from tui_eval.tui.base.dialogs.dialog import ClosedOnce, dimmed
+
+
+class Commands(Provider):
+    """What the app has for the screen, by words that each stand in it, as in other filters."""
+
+    async def discover(self) -> AsyncIterator[DiscoveryHit]:
+        """All of them."""
+        for name, said, act, _ in self._all():
+            yield DiscoveryHit(name, act, help=said)
+
+    async def search(self, query: str) -> AsyncIterator[Hit]:
+        """Those that have every word in their name or in the line below it."""
+        words = query.lower().split()
+        for name, said, act, _ in self._all():
+            if all(word in f"{name} {said}".lower() for word in words):
+                yield Hit(1.0, self._marked(name, words), act, help=said)
+
+    def _all(self) -> Iterable[SystemCommand]:
+        return sorted(self.app.get_system_commands(self.screen), key=lambda one: one.title)
+
+    def _marked(self, name: str, words: list[str]) -> Content:
+        marked = Content(name)
+        for found in re.finditer("|".join(map(re.escape, words)), name, re.IGNORECASE):
+            marked = marked.stylize(self.match_style or "", *found.span())
+        return marked
+
+
+class CommandLines(CommandList):
+    """Textual's own, the line under the cursor reversed where the styles say so."""
+
+    def get_visual_style(self, *component_classes: str, partial: bool = False) -> Style:
+        """With the one thing that Textual leaves out."""
+        style = super().get_visual_style(*component_classes, partial=partial)
+        all_styles = map(self.get_component_styles, component_classes)
+        is_reversed = any(one.text_style.reverse for one in all_styles)
+        return style + Style(reverse=True) if is_reversed else style
+
+
+class Palette(CommandPalette, ClosedOnce[None]):
+    """Textual's own, which says its keys as other boxes do."""
+
+    def __init__(self) -> None:
+        super().__init__([Commands], id="--command-palette")
+
+    def compose(self) -> ComposeResult:
+        """What Textual's own has and asks for by these names, without its icon."""
+        with Vertical(id="--container"):
+            with Horizontal(id="--input"):
+                yield CommandInput(placeholder="Search for commands…", select_on_focus=False)
+            with Vertical(id="--results"):
+                yield CommandLines()
+                yield LoadingIndicator()
+
+    def on_mount(self) -> None:
+        """Says them."""
+        self.query_one("#--container").border_subtitle = "enter runs · esc closes"
+
+    def _select_or_command(self, event: Input.Submitted | Button.Pressed | None = None) -> None:
+        """Runs what was chosen, once."""
+        if self.is_current:
+            super()._select_or_command(event)
+
+    def render(self) -> RenderableType:
+        """What is behind the box."""
+        return dimmed(super().render())

@@ -1,0 +1,62 @@
+"""Every command, a table a screen: bindings, palette, footer and help are read from them."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from tui_eval.tui.base.keys import app_commands
+from tui_eval.tui.base.keys.command import Command, Scope
+from tui_eval.tui.compare import commands as compare
+from tui_eval.tui.compare import rollouts_commands as transcripts
+from tui_eval.tui.form import commands as form
+from tui_eval.tui.home import commands as home
+from tui_eval.tui.run import commands as run
+from tui_eval.tui.suite import commands as suite
+
+if TYPE_CHECKING:
+    from textual.binding import BindingType
+
+COMMANDS: tuple[Command, ...] = (
+    *run.COMMANDS,
+    *suite.COMMANDS,
+    *form.COMMANDS,
+    *compare.COMMANDS,
+    *transcripts.COMMANDS,
+    *home.COMMANDS,
+    *app_commands.COMMANDS,
+)
+APART: frozenset[Scope] = frozenset(
+    command.scope for one in (form, compare, transcripts, home) for command in one.COMMANDS
+)
+"""Scopes of screens over no run: their help names nothing else, and no other help names them."""
+
+TOGETHER: tuple[frozenset[Scope], ...] = tuple(
+    scopes | {"app"}
+    for screen in (run, suite, form, compare, transcripts, home)
+    for scopes in screen.TOGETHER
+)
+"""Scopes whose keys work at the same time, from the pane with the focus to the whole app."""
+LISTS = {"list": run.LIST, "runs": home.RUNS}
+"""Groups that are all of a pane, by its scope: some of their commands work in others too."""
+FIXED: frozenset[Scope] = frozenset(("typing",))
+"""Scopes whose keys cannot be set."""
+TYPED: frozenset[Scope] = frozenset(("form", "fields"))
+"""Scopes in which a character is text."""
+
+
+def bindings(scope: Scope) -> list[BindingType]:
+    """The bindings of one scope."""
+    from textual.binding import Binding
+
+    return [
+        Binding(
+            command.keys,
+            command.action,
+            command.help,
+            show=False,
+            priority=scope == "app",
+            id=command.id,
+        )
+        for command in COMMANDS
+        if command.scope == scope
+    ]

@@ -1,0 +1,58 @@
+"""How a screen fits its panes into a terminal: by width and height, or one pane alone."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from textual.geometry import Size
+from textual.screen import Screen
+from textual.widget import Widget
+
+from tui_eval.tui.base.keys.key_line import KeyLine
+
+WIDTHS = [(0, "-narrow"), (100, "-normal"), (170, "-wide")]
+HEIGHTS = [(0, "-short"), (34, "-tall")]
+"""Classes of a screen, from so many columns or lines on."""
+ONE_PANE = "Only one pane fits here; it already fills the screen."
+
+
+def size_classes(size: Size) -> list[str]:
+    """The classes that a screen of a size gets: what they change can be mounted with them."""
+    cells = zip(size, (WIDTHS, HEIGHTS), strict=True)
+    return [max(point for point in points if count >= point[0])[1] for count, points in cells]
+
+
+class ZoomingScreen(Screen[Any]):
+    """A screen whose `grid` lays its panes out; a narrow one shows one of them anyway."""
+
+    grid: Widget
+    keys: KeyLine
+    now: Callable[[], float]
+
+    def _update_keys(self) -> None:
+        """Shows the keys that work now."""
+        raise NotImplementedError
+
+    @property
+    def can_zoom(self) -> bool:
+        """Whether the pane with the focus would have more room."""
+        return not self.has_class("-narrow")
+
+    @property
+    def is_zoomed(self) -> bool:
+        """Whether the pane with the focus was given room that others would have."""
+        return self.can_zoom and self.grid.has_class("-zoomed")
+
+    @property
+    def zoom_word(self) -> str:
+        """What the key does, in a word; empty where it does nothing."""
+        return ("unzoom" if self.is_zoomed else "zoom") if self.can_zoom else ""
+
+    def action_zoom(self) -> None:
+        """Gives the whole screen to the pane with the focus, or takes it back."""
+        if self.can_zoom:
+            self.grid.toggle_class("-zoomed")
+            self._update_keys()
+        else:
+            self.keys.say(ONE_PANE, self.now())

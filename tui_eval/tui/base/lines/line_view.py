@@ -1,0 +1,353 @@
+"""The base of every pane: draws the lines that can be seen, and only those that changed."""
+
+from __future__ import annotations
+
+from collections.abc import Hashable
+from typing import ClassVar, NamedTuple
+
+from rich.style import Style
+from textual import events
+from textual.binding import BindingType
+from textual.cache import LRUCache
+from textual.dom import DOMNode
+from textual.geometry import Region, Size
+from textual.message import Message
+from textual.scrollbar import ScrollBar
+from textual.strip import Strip
+from textual.widget import Widget
+
+from tui_eval.tui.base.keys.registry import bindings
+from tui_eval.tui.base.lines.selected_lines import SelectedLines, with_selection
+from tui_eval.tui.base.look.ink import EMPTY, INKS, Line, line_width, strip_of
+
+NO_STYLE = Style()
+_STYLES: LRUCache[tuple[str, Style, str], Style] = LRUCache(4096)
+"""Styles by theme, the plain style around, and the name of the ink: what they depend on."""
+LIT_INKS = {"faint": "muted", "comment": "muted", "thought": "muted", "rule": "faint"}
+MARK = "▌"
+KEPT = 256
+"""Strips that are kept: each is some forty objects, which every collection of garbage looks at."""
+ALL_SHOWN = "All of it is shown."
+"""What is said where there is nothing to unfold."""
+NOT_FOLDED = "There is nothing here that folds."
+NO_SEARCH = "Nothing is searched for: {} begins."
+
+
+class Frame(NamedTuple):
+    """What is the same for all lines that are drawn at once: Textual derives each at every look."""
+
+    width: int
+    top: int
+    height: int
+    lines: int
+    focused: bool
+    foot: tuple[Line, ...]
+
+
+class LineView(SelectedLines, can_focus=True):
+    """Lines drawn on demand, below as many fixed ones as `heads` says.
+
+    A subclass says how many lines there are (`count`) and what each holds (`line`), and calls
+    `update` when that may have changed. Strips are cached by `key`: a value that determines all
+    that the line shows, never an identity. `built` counts the strips that were made and `asked`
+    the lines that Textual asked for: the work done so far.
+    """
+
+    BINDINGS: ClassVar[list[BindingType]] = bindings("view")
+    moves_add_up: ClassVar[bool] = True
+    """Whether `action_move` by 3 is the same as three moves by 1."""
+    ALLOW_SELECT = False
+
+    class ScrolledBack(Message):
+        """Somebody moved away from the end: the view must not move by itself any more."""
+
+    class Missed(Message):
+        """A key had nothing to go to or to show; `text` says what there is not."""
+
+        def __init__(self, text: str) -> None:
+            super().__init__()
+            self.text = text
+
+    def __init__(self, *, id: str | None = None) -> None:
+        super().__init__(id=id)
+        self._strips: LRUCache[Hashable, Strip] = LRUCache(KEPT)
+        self._shown: dict[int, Hashable] = {}
+        self._line_wanted: tuple[int, int] | None = None
+        self._line_shown = (0, 0)
+        self._size_laid = Size(0, 0)
+        self._lines_seen = range(0)
+        self._frame: Frame | None = None
+        self._inks: dict[str, Style] = {}
+        self.built = 0
+        self.asked = 0
+
+    def line(self, index: int) -> Line:
+        """What a line holds, without its first cell, which marks the selection."""
+        raise NotImplementedError
+
+    def key(self, index: int) -> Hashable:
+        """A value that determines `line(index)` at this width; cheaper than the line itself."""
+        return self.line(index)
+
+    def head(self, index: int) -> Line:
+        """What a fixed line holds."""
+        return EMPTY
+
+    def marked(self, index: int) -> bool:
+        """Whether the line belongs to what is selected."""
+        return False
+
+    def lit(self, index: int) -> bool:
+        """Whether the line has the ground of the cursor."""
+        return False
+
+    @property
+    def line_width(self) -> int:
+        """Cells that a line can use: one is left for the mark, and one free before the edge."""
+        return max(self.scrollable_content_region.width - 2, 1)
+
+    @property
+    def view_height(self) -> int:
+        """Lines that can be seen at once, the fixed ones left out."""
+        return self._view_height(self.foot())
+
+    def _view_height(self, foot: tuple[Line, ...]) -> int:
+        return max(self.scrollable_content_region.height - self.heads - len(foot), 1)
+
+    @property
+    def at_end(self) -> bool:
+        """Whether the last line can be seen."""
+        return self.scroll_offset.y >= self.max_scroll_y
+
+    def update(self) -> None:
+        """Redraws those visible lines whose content is not what was drawn last."""
+        self.fit()
+        width, frame = self.size.width, self._frame_now()
+        for y in range(frame.height):
+            if self._shown.get(y) != self._key_at(y, frame):
+                self.refresh(Region(0, y, width, 1))
+
+    def fit(self) -> None:
+        """Lets as much be scrolled as there is; the screen is laid out anew only where the bar
+        comes or goes."""
+        size = Size(0, self.count() + self.heads + len(self.foot()))
+        if size == self.virtual_size:
+            return
+        if not self.show_vertical_scrollbar or size.height <= self.container_size.height:
+            self.virtual_size = size
+            return
+        self.set_reactive(Widget.virtual_size, size)
+        self.vertical_scrollbar.window_virtual_size = size.height
+        if self.scroll_y > self.max_scroll_y:
+            self.jump(self.max_scroll_y)
+
+    def _frame_now(self) -> Frame:
+        top, height, foot = self.scroll_offset.y, self.size.height, self.foot()
+        return Frame(self.line_width, top, height, self.count(), self.has_focus, foot)
+
+    def _key_at(self, y: int, frame: Frame) -> Hashable:
+        is_last = y == frame.height - 1
+        pill = self.pill if is_last else ""
+        if y < self.heads:
+            return ("head", y, frame.width, self.head(y), pill)
+        if y >= frame.height - len(frame.foot):
+            return ("foot", frame.width, frame.foot[y - frame.height], frame.focused, pill)
+        index = frame.top + y - self.heads
+        if index >= frame.lines:
+            return ("blank", frame.width, pill)
+        marks = (self.marked(index), self.lit(index), frame.focused)
+        selected = self.selected_cells(index)
+        return (frame.width, marks if any(marks[:2]) else None, self.key(index), pill, selected)
+
+    def render_lines(self, crop: Region) -> list[Strip]:
+        """The strips of a region, all of one frame."""
+        frame = self._frame = self._frame_now()
+        if self.size == self._size_laid:
+            self._lines_seen = range(frame.top, frame.top + self._view_height(frame.foot))
+        try:
+            return super().render_lines(crop)
+        finally:
+            self._frame = None
+
+    def render_line(self, y: int) -> Strip:
+        """The strip of one visible line."""
+        self.asked += 1
+        frame = self._frame or self._frame_now()
+        key = self._shown[y] = self._key_at(y, frame)
+        strip = self._strips.get(key)
+        if strip is None:
+            strip = self._strips[key] = self._build(y, frame)
+            self.built += 1
+        return strip
+
+    def _build(self, y: int, frame: Frame) -> Strip:
+        index, width = frame.top + y - self.heads, frame.width + 2
+        is_last, ground, ink = y == frame.height - 1, NO_STYLE, self.ink
+        if y < self.heads:
+            line: Line = ((" ", ""), *self.head(y))
+        elif y >= frame.height - len(frame.foot):
+            line = ((" ", ""), *frame.foot[y - frame.height])
+        elif index >= frame.lines:
+            line = EMPTY
+        else:
+            if self.lit(index):
+                ground = self._ground("cursor" if frame.focused else "cursor-blurred")
+                ink = self._lit_ink
+            mark = MARK if self.marked(index) and not ground.reverse else " "
+            line = ((mark, "busy" if frame.focused else "faint"), *self.line(index))
+        plain = self.ink("")
+        strip = strip_of(line, width, (lambda _: plain) if ground.reverse else ink, ground)
+        is_line = self.heads <= y < frame.height - len(frame.foot)
+        if is_line and (selected := self.selected_cells(index)) is not None:
+            strip = with_selection(strip, selected)
+        if self.pill and is_last:
+            pill = ((f" {self.pill} ", "pill"),)
+            kept = max(width - line_width(pill) - 1, 0)
+            end = strip_of((*pill, (" ", "")), width - kept, self.ink, NO_STYLE)
+            strip = Strip.join([strip.crop(0, kept), end])
+        return strip
+
+    def strip_to_copy(self, index: int) -> Strip:
+        """A line as it is drawn."""
+        return strip_of(((" ", ""), *self.line(index)), self.line_width + 2, self.ink, NO_STYLE)
+
+    def ink(self, name: str) -> Style:
+        """The style of an ink in this widget.
+
+        As a component class it would be worked out again for every view whenever a class or the
+        focus changes anywhere: that took most of the time of such a key.
+        """
+        style = self._inks.get(name)
+        if style is None:
+            style = self._inks[name] = self._style_of(name)
+        return style
+
+    def _style_of(self, name: str) -> Style:
+        plain = self.rich_style
+        if not name:
+            return plain
+        place = (self.app.theme, plain, name)
+        if place not in _STYLES:
+            _STYLES[place] = self._styled(name)
+        return _STYLES[place]
+
+    def _lit_ink(self, name: str) -> Style:
+        """What is faint, words or lines, stands out too little from the ground of the cursor."""
+        return self.ink(LIT_INKS.get(name, name))
+
+    def _styled(self, name: str) -> Style:
+        assert name in INKS, f"there is no ink {name!r}"
+        drop = DOMNode(classes=f"ink--{name}")
+        drop._attach(self)
+        self.app.stylesheet.apply(drop)
+        return drop.rich_style
+
+    def _ground(self, name: str) -> Style:
+        style = self.ink(name)
+        return Style(bgcolor=style.bgcolor, reverse=style.reverse, bold=style.bold)
+
+    def notify_style_update(self) -> None:
+        """Forgets what was drawn in the old colours."""
+        super().notify_style_update()
+        self._inks.clear()
+        self._strips.clear()
+        self._shown.clear()
+
+    def on_resize(self) -> None:
+        """Lays the lines out anew for the new width; a selection that was seen stays so."""
+        self._shown.clear()
+        self.update()
+        self._size_laid = self.size
+        if self._line_wanted is not None:
+            self.call_after_refresh(self._show_wanted)
+        elif self._line_shown[0] in self._lines_seen:
+            self.call_after_refresh(self._show_selected)
+
+    def _show_selected(self) -> None:
+        line, margin = self._line_shown
+        if line < self.count() and self.marked(line):
+            self.show_line(line, margin)
+
+    def jump(self, y: int) -> None:
+        """Shows this line first, or as near to it as there are lines."""
+        self.scroll_to(y=y, animate=False, force=True)
+
+    def show_line(self, index: int, margin: int = 0) -> None:
+        """Scrolls as little as possible so that a line can be seen with some around it.
+
+        A view without any height yet does so once it has one.
+        """
+        self._line_shown = index, margin
+        self._line_wanted = (index, margin) if not self.scrollable_content_region.height else None
+        if self._line_wanted is not None:
+            return
+        top, height = self.scroll_offset.y, self.view_height
+        margin = min(margin, (height - 1) // 2)
+        if index - margin < top:
+            self.jump(max(index - margin, 0))
+        elif index + margin >= top + height:
+            self.jump(index + margin - height + 1)
+
+    def _show_wanted(self) -> None:
+        if self._line_wanted is not None:
+            self.show_line(*self._line_wanted)
+
+    def watch_show_vertical_scrollbar(self, shown: bool) -> None:
+        """Puts a bar that comes where the view was scrolled to while there was none."""
+        if shown:
+            self.vertical_scrollbar.position = self.scroll_y
+
+    def watch_scroll_y(self, old_value: float, new_value: float) -> None:
+        """Notices when the bar is dragged."""
+        if self.show_vertical_scrollbar:
+            self._move_bar(new_value)
+        super().watch_scroll_y(old_value, new_value)
+        if self.is_vertical_scrollbar_grabbed:
+            self.put()
+
+    def _move_bar(self, y: float) -> None:
+        """Tells the bar without drawing it where it would look as before: that takes as long as
+        the lines do."""
+        bar = self.vertical_scrollbar
+        lines, height = bar.window_virtual_size, bar.size.height
+        room = height - max(bar.window_size * height / max(lines, 1), 1)
+        step = 8 * room / max(lines - bar.window_size, 1)
+        if int(step * y) == int(step * bar.position):
+            bar.set_reactive(ScrollBar.position, y)
+
+    def put(self) -> None:
+        """Somebody put the view where it is: it must not move by itself any more."""
+        self.post_message(self.ScrolledBack())
+
+    def scroll_lines(self, lines: int) -> None:
+        """Scrolls by so many lines, for somebody who wants to see them."""
+        self.put()
+        self.jump(self.scroll_offset.y + lines)
+
+    def action_move(self, by: int) -> None:
+        """Moves by one."""
+        self.scroll_lines(by)
+
+    def action_page(self, pages: float) -> None:
+        """Moves by pages."""
+        self.scroll_lines(round(pages * self.view_height))
+
+    def action_top(self) -> None:
+        """Goes to the first line."""
+        self.scroll_lines(-self.scroll_offset.y)
+
+    def action_bottom(self) -> None:
+        """Goes to the last line."""
+        self.jump(self.max_scroll_y)
+
+    def on_mouse_scroll_down(self, event: events.MouseScrollDown) -> None:
+        """Scrolls by the wheel."""
+        event.stop()
+        event.prevent_default()
+        self.scroll_lines(3)
+
+    def on_mouse_scroll_up(self, event: events.MouseScrollUp) -> None:
+        """Scrolls by the wheel."""
+        event.stop()
+        event.prevent_default()
+        self.scroll_lines(-3)

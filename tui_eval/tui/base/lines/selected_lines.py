@@ -1,0 +1,127 @@
+"""Lines of which a part is selected by dragging the mouse over it, and then copied."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+from rich.style import Style
+from textual import events
+from textual.message import Message
+from textual.strip import Strip
+
+from tui_eval.tui.base.lines.clicked_lines import ClickedLines
+
+SELECTED = Style(reverse=True)
+LEAST = 3
+"""Cells of a line over which a mouse has to be dragged: who clicks may move it by less."""
+
+
+class Place(NamedTuple):
+    """A cell of a view: the line, whatever is scrolled, and the cell of it."""
+
+    line: int
+    x: int
+
+
+class SelectedLines(ClickedLines):
+    """What is dragged over is copied when the button is let go, and shown until then.
+
+    A terminal's own selection takes whole lines of the screen, through all panes beside each other.
+    """
+
+    class Dragged(Message):
+        """A text was selected by dragging the mouse over it."""
+
+        def __init__(self, text: str) -> None:
+            super().__init__()
+            self.text = text
+
+    _drag_start: Place | None = None
+    _drag_end: Place | None = None
+
+    def update(self) -> None:
+        """Redraws what has changed."""
+        raise NotImplementedError
+
+    def put(self) -> None:
+        """Somebody put the view where it is."""
+        raise NotImplementedError
+
+    def strip_to_copy(self, index: int) -> Strip:
+        """A line as it is drawn."""
+        raise NotImplementedError
+
+    def selected_cells(self, index: int) -> tuple[int, int] | None:
+        """From which cell of a line to which it is selected."""
+        if self._drag_start is None or self._drag_end is None:
+            return None
+        first, last = sorted((self._drag_start, self._drag_end))
+        if not first.line <= index <= last.line:
+            return None
+        start = first.x if index == first.line else 1  # behind the cell of the mark
+        end = last.x + 1 if index == last.line else self.size.width
+        return start, end
+
+    def on_mouse_down(self, event: events.MouseDown) -> None:
+        """Remembers where it began."""
+        super().on_mouse_down(event)
+        pressed = self._pressed
+        in_lines = pressed is not None and self.heads <= pressed.offset.y
+        if pressed is not None and in_lines and event.button == 1 and pressed.line < self.count():
+            self._end_drag()  # one that ended elsewhere
+            self._drag_start = Place(pressed.line, pressed.offset.x)
+
+    def on_mouse_move(self, event: events.MouseMove) -> None:
+        """Selects up to the mouse, while its button is held."""
+        if self._drag_start is None:
+            return
+        if event.button != 1:
+            self._end_drag()
+            return
+        content = self.scrollable_content_region
+        x = event.screen_x - content.x
+        y = min(max(event.screen_y - content.y, self.heads), content.height - 1)
+        line = min(self.scroll_offset.y + y - self.heads, self.count() - 1)
+        place = Place(line, min(max(int(x), 0), content.width - 1))
+        if self._drag_end is None:
+            if line == self._drag_start.line and abs(place.x - self._drag_start.x) < LEAST:
+                return
+            self._pressed = None  # it is no click any more
+            self.capture_mouse()
+            self.put()
+        self._drag_end = place
+        self.update()
+
+    def on_mouse_up(self, event: events.MouseUp) -> None:
+        """Hands on what was selected."""
+        if self._drag_start is not None and self._drag_end is not None:
+            text = self._selected_text()
+            self._end_drag()
+            if text.strip():
+                self.post_message(self.Dragged(text))
+        self._drag_start = None
+
+    def _end_drag(self) -> None:
+        if self._drag_end is not None:
+            self.release_mouse()
+        self._drag_start = self._drag_end = None
+        self.update()
+
+    def _selected_text(self) -> str:
+        assert self._drag_start is not None and self._drag_end is not None
+        first, last = sorted((self._drag_start.line, self._drag_end.line))
+        lines = []
+        for index in range(first, min(last + 1, self.count())):
+            cells = self.selected_cells(index)
+            assert cells is not None
+            lines.append(self.strip_to_copy(index).crop(*cells).text.rstrip())
+        return "\n".join(lines)
+
+
+def with_selection(strip: Strip, cells: tuple[int, int]) -> Strip:
+    """A strip of which some cells are selected."""
+    start, end = cells[0], min(cells[1], strip.cell_length)
+    if start >= end:
+        return strip
+    parts = (strip.crop(0, start), strip.crop(start, end).apply_style(SELECTED), strip.crop(end))
+    return Strip.join(parts)

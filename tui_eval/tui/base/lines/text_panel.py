@@ -1,0 +1,50 @@
+"""A panel of lines that are made elsewhere."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Hashable, Sequence
+
+from tui_eval.tui.base.lines.line_view import LineView
+from tui_eval.tui.base.look.ink import Line
+
+
+class TextPanel(LineView):
+    """Shows lines that are laid out for its width.
+
+    Args:
+        lines_for: Makes them, given the cells that a line may take.
+    """
+
+    def __init__(
+        self, lines_for: Callable[[int], Sequence[Line]], *, id: str | None = None
+    ) -> None:
+        super().__init__(id=id)
+        self._lines_for = lines_for
+        self._lines: Sequence[Line] = ()
+
+    def show(self, lines_for: Callable[[int], Sequence[Line]]) -> None:
+        """Shows other lines."""
+        self._lines_for = lines_for
+        self.lay_out()
+
+    def lay_out(self) -> None:
+        """Makes the lines anew."""
+        self._lines = list(self._lines_for(self.line_width))
+        self.update()
+
+    def on_resize(self) -> None:
+        """Lays the lines out for the new width."""
+        self.lay_out()
+        super().on_resize()
+
+    def count(self) -> int:
+        """Lines that there are."""
+        return len(self._lines)
+
+    def line(self, index: int) -> Line:
+        """One of them."""
+        return self._lines[index]
+
+    def key(self, index: int) -> Hashable:
+        """The line itself."""
+        return self._lines[index]

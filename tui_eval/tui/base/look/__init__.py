@@ -1,0 +1,1 @@
+"""Colours, figures and wrapped text."""

@@ -1,0 +1,81 @@
+"""The theme that an app wears: what people chose, as the terminal can show it."""
+
+from __future__ import annotations
+
+import os
+from typing import Any, NamedTuple
+
+from rich.console import COLOR_SYSTEMS
+from textual.app import App
+
+from tui_eval.tui.base.look.palettes import DARK, LIGHT, themes
+from tui_eval.tui.base.terminal.browser import in_browser
+from tui_eval.tui.base.terminal.colours import known_colours
+from tui_eval.tui.base.terminal.ground import has_light_ground
+
+FEW_COLOURS = ("standard", "windows", None)
+"""What Rich calls terminals of sixteen colours and fewer."""
+CHOICES = {
+    "dark": "Light text on a dark ground",
+    "light": "Dark text on a light ground",
+    "terminal": "The colours of the terminal",
+}
+"""Themes that can be chosen, and what they are to people."""
+
+
+class Terminal(NamedTuple):
+    """What of a terminal decides on a theme."""
+
+    colours: str | None
+    light: bool | None
+
+    def theme(self, chosen: str) -> str:
+        """The name, to Textual, of a theme that was chosen; of none, what fits.
+
+        A terminal of few colours has no ground but its own, light or dark as it says; what was
+        chosen counts where it says nothing.
+        """
+        few = self.colours in FEW_COLOURS
+        if chosen != "terminal" and not few:
+            light = self.light if not chosen else chosen == "light"
+            return LIGHT.name if light else DARK.name
+        light = self.light
+        if light is None and chosen in ("dark", "light"):
+            light = chosen == "light"
+        return {True: "ansi-light", False: "ansi-dark", None: "ansi-either"}[light]
+
+
+def terminal_of(app: App[Any]) -> Terminal:
+    """What is known of the terminal that an app is drawn on."""
+    return Terminal(app.console.color_system, None if in_browser() else has_light_ground())
+
+
+def choices() -> dict[str, str]:
+    """What can be chosen here: a browser's terminal has no colours that somebody set."""
+    return {name: one for name, one in CHOICES.items() if name != "terminal" or not in_browser()}
+
+
+def dress(app: App[Any], chosen: str) -> None:
+    """Puts a theme on an app: the environment's, else the chosen one, else what fits the terminal.
+
+    The environment may name it as the settings do, or as Textual does.
+
+    Args:
+        chosen: One of `CHOICES`, or empty.
+    """
+    known = known_colours(app.console.color_system)
+    if known in COLOR_SYSTEMS:
+        app.console._color_system = COLOR_SYSTEMS[known]
+    for theme in themes(app.console.color_system):
+        app.register_theme(theme)
+    app.theme = DARK.name  # Textual's own default may already be the wished one, unstyled
+    app.theme = fitting_theme(app, chosen)
+
+
+def fitting_theme(app: App[Any], chosen: str) -> str:
+    """The name, to Textual, of the theme that an app is to wear; see `dress`."""
+    named = os.environ.get("TEXTUAL_THEME", "")
+    chosen = named if named in CHOICES else chosen
+    if named in app.available_themes and not (in_browser() and named.startswith("ansi")):
+        return named
+    return terminal_of(app).theme(chosen if chosen in choices() else "")

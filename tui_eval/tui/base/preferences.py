@@ -1,0 +1,109 @@
+"""What people set for themselves: read before the first frame, written where they choose."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Mapping, Sequence
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+from tui_eval.config.user_settings import (
+    UserSettings,
+    place_of_key,
+    read_user_settings,
+    user_file,
+)
+from tui_eval.errors import Fault
+from tui_eval.tui.base.keys.keymap import USUAL, Keymap, read_keymap
+
+DRAWS_REDUCED_S = 0.5
+"""How often what goes on is drawn where motion is reduced."""
+
+
+def drawn_every(app: object, seconds: float) -> float:
+    """How often an app draws what goes on that is usually drawn so often."""
+    found = getattr(app, "preferences", None)
+    return found.draws_every(seconds) if isinstance(found, Preferences) else seconds
+
+
+class Preferences:
+    """Settings, keys, and what is wrong with the file that they come from.
+
+    Args:
+        path: Where what is chosen is kept; None to keep nothing.
+        faults: What is wrong stays as is usual.
+    """
+
+    def __init__(
+        self,
+        settings: UserSettings | None = None,
+        keymap: Keymap = USUAL,
+        *,
+        path: Path | None = None,
+        faults: Sequence[Fault] = (),
+    ) -> None:
+        self.settings = settings or UserSettings()
+        self.keymap = keymap
+        self.path = path
+        self.faults = list(faults)
+        self._unsaved: dict[tuple[str, ...], Any] = {}
+        self._writing = threading.Lock()
+
+    @classmethod
+    def read(cls, path: Path | None = None) -> Preferences:
+        """Those of a file, the user's own by default."""
+        path = path or user_file()
+        settings, file, faults = read_user_settings(path)
+        keymap, wrong = read_keymap(settings.keys, partial(place_of_key, file))
+        faults = sorted([*faults, *wrong], key=_line)
+        return cls(settings, keymap, path=path, faults=faults)
+
+    @property
+    def warning(self) -> str:
+        """What is wrong, in one line; empty where nothing is."""
+        if not self.faults:
+            return ""
+        first, *others = self.faults
+        told = f"{Path(first.where).name}: {first.what}"
+        if not others:
+            return f"{told} · see tui-eval config keys"
+        return f"{len(self.faults)} faults in the settings, see tui-eval config keys · {told}"
+
+    @property
+    def is_still(self) -> bool:
+        """Whether nothing moves that need not."""
+        return self.settings.motion == "reduced"
+
+    def draws_every(self, seconds: float) -> float:
+        """How often what goes on is drawn, where it is usually drawn so often."""
+        return max(seconds, DRAWS_REDUCED_S) if self.is_still else seconds
+
+    def choose(self, changes: Mapping[tuple[str, ...], Any]) -> None:
+        """Notes what was chosen; `write` brings it to the disk."""
+        if self.path is not None:
+            self._unsaved.update(changes)
+
+    def write(self) -> None:
+        """Writes what was chosen and is not on the disk yet; takes longer than a frame may.
+
+        Raises:
+            OSError: The file cannot be written.
+            ValueError: What it holds is no TOML.
+        """
+        from tui_eval.config.saving_settings import save_settings
+
+        with self._writing:
+            changes = {keys: self._unsaved.pop(keys) for keys in list(self._unsaved)}
+            if self.path is None or not changes:
+                return
+            try:
+                save_settings(self.path, changes)
+            except BaseException:
+                self._unsaved = changes | self._unsaved
+                raise
+
+
+def _line(fault: Fault) -> int:
+    line = fault.where.rpartition(":")[2]
+    return int(line) if line.isdigit() else 0

@@ -1,0 +1,84 @@
+"""The one way of copying: to the clipboard, and to a file, as not every terminal has one."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import tempfile
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from tui_eval.tui.base.look.paths import shown_path
+from tui_eval.tui.base.terminal.browser import in_browser, lies_in
+from tui_eval.tui.base.terminal.clipboards import TMUX, desktop_command, in_tmux, put
+
+if TYPE_CHECKING:
+    from textual.app import App
+
+MOST_BYTES = 74_000
+"""What terminals take at one time; longer texts they drop, or cut without a word."""
+
+
+async def copy(app: App[Any], text: str, what: str) -> str:
+    """Copies a text exactly as it is; returns a sentence that says where it is now.
+
+    Args:
+        what: What it is, as a part of that sentence.
+    """
+    data = text.encode("utf-8", "backslashreplace")
+    size = f"{len(text):,} characters" if len(data) <= MOST_BYTES else f"{len(data) / 1000:,.0f} kB"
+    told = await asyncio.to_thread(_put, data, what, size)
+    if not told and len(data) <= MOST_BYTES:
+        app.copy_to_clipboard(data.decode())
+        told = _sent(what, size)
+    try:
+        where = lies_in(shown_path(await asyncio.to_thread(keep, data)))
+    except OSError as error:
+        why = f"no file could be written: {error.strerror or error}"
+        return f"{told or f'{size} are not copied'}; {why}"
+    return (
+        f"{told}; also {where}"
+        if told
+        else f"Too long for a clipboard, {size}: {what} is {where} only"
+    )
+
+
+def _put(data: bytes, what: str, size: str) -> str:
+    """What can be said once a program that says so has the data; empty where none has."""
+    if in_browser():
+        return ""
+    in_buffer = in_tmux() and put(TMUX, data)
+    desktop = desktop_command()
+    if desktop is not None and put(desktop, data):
+        return f"Copied {what}, {size}"
+    return f"Copied {what}, {size}, into the buffer of tmux" if in_buffer else ""
+
+
+def _sent(what: str, size: str) -> str:
+    """What can be said where a terminal was asked and answers nothing."""
+    if in_browser():
+        return f"Copied {what}, {size}"
+    through = " (tmux: with set-clipboard on)" if in_tmux() else ""
+    return f"Sent to the terminal's clipboard, if it takes it{through}: {what}, {size}"
+
+
+def keep(data: bytes) -> Path:
+    """Writes what was copied to a file that only its owner reads, in place of the one before.
+
+    Raises:
+        OSError: It cannot be written.
+    """
+    from tui_eval.runs.layout import cache_root
+
+    folder = cache_root()
+    folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+    number, name = tempfile.mkstemp(prefix=".copied-", dir=folder)  # mode 0600
+    path = folder / "copied.txt"
+    try:
+        with os.fdopen(number, "wb") as file:
+            file.write(data)
+        Path(name).replace(path)
+    except OSError:
+        Path(name).unlink(missing_ok=True)
+        raise
+    return path

@@ -1,0 +1,257 @@
+"""Draws on a terminal, and leaves it whole whatever happens."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import signal
+import sys
+import termios
+import threading
+from typing import Any
+
+from textual import constants
+from textual.app import App
+from textual.drivers.linux_driver import (
+    KITTY_DISAMBIGUATE_ESCAPE_CODES,
+    KITTY_REPORT_ALL_KEYS,
+    KITTY_REPORT_ASSOCIATED_TEXT,
+    LinuxDriver,
+)
+from textual.message import Message
+
+from tui_eval.tui.base.look.widths import hold_columns
+from tui_eval.tui.base.terminal.ground import keep_answer
+from tui_eval.tui.base.terminal.guardian import Guardian
+from tui_eval.tui.base.terminal.keyboard import Keyboard, usual_key
+from tui_eval.tui.base.terminal.line import Line
+from tui_eval.tui.base.terminal.output import TerminalOutput
+from tui_eval.tui.base.terminal.starting import erased_start
+
+GIVEN_BACK = "".join(
+    (
+        *("\x1b[?2004l", "\x1b[?7h", "\x1b[?2048l"),  # bracketed paste, line wrap, resize reports
+        *("\x1b[?1000l", "\x1b[?1003l", "\x1b[?1015l", "\x1b[?1006l", "\x1b[?1016l"),  # mouse
+        *("\x1b[<u", "\x1b[?1049l", "\x1b[?25h", "\x1b[?1004l"),  # keys, screen, cursor, focus
+    )
+)
+"""What undoes everything that the driver asks of a terminal."""
+CUT_SHORT = "\x1b[?2026l\x1b[0m"
+"""What ends a frame of which only a part was written."""
+_KEYS = KITTY_DISAMBIGUATE_ESCAPE_CODES | KITTY_REPORT_ALL_KEYS | KITTY_REPORT_ASSOCIATED_TEXT
+ASKED_FOR = "".join(
+    (
+        *("\x1b[?1049h", "\x1b[?25l", "\x1b[?1004h"),  # screen, cursor, focus
+        *("\x1b[?2004h", "\x1b[?7l"),  # bracketed paste, line wrap
+        *(() if constants.DISABLE_KITTY_KEY else ("\x1b[<u", f"\x1b[>{_KEYS}u")),
+    )
+)
+"""What the driver asks of a terminal, but for the mouse."""
+LOOKS_EVERY_S = 1.0
+GONE_AFTER_S = 2.0
+"""So long the signal that tells of the loss has to come, if the program is to hear of it."""
+ENDS_WITHIN_S = 0.5
+"""So long is waited, at the end, for what the terminal answers, and then for what it takes."""
+MOST_WAITING = 20
+"""So many writes may wait for one that the terminal does not take; frames never do."""
+
+
+class TerminalDriver(LinuxDriver):
+    """Textual's own, but for six things.
+
+    Its loop sleeps and wakes with the job, not a signal handler; it outlives its terminal; it
+    waits for none that takes nothing; enter is enter, also before the terminal was taken; what
+    a terminal answers is nothing that was typed; and a crash leaves the terminal whole.
+    """
+
+    _was_asked = False
+    """Whether the terminal of this process was asked for its ground."""
+
+    def __init__(self, app: App[Any], **options: Any) -> None:
+        super().__init__(app, **options)
+        file = sys.__stderr__ or sys.__stdout__  # the first is not there if the caller closed it
+        assert file is not None
+        self._drawn_on = file
+        self.line = Line(self._loop)
+        self._output = TerminalOutput(file, self.line.written)
+        self._file = self._output  # type: ignore[assignment]
+        self._guardian: Guardian | None = None
+        self._is_taken = False
+        self._is_undone = False
+        self._modes: list[Any] | None = None
+        self._has_slept = self._sleeps = False
+        self._keyboard = Keyboard(self.fileno, self.process_message, self.line.answered)
+        self._looking = self._loop.call_later(LOOKS_EVERY_S, self._look)
+        self._loop.add_signal_handler(signal.SIGTSTP, self._sleep)
+        self._loop.add_signal_handler(signal.SIGCONT, self._wake)
+
+    def start_application_mode(self) -> None:
+        """Takes the terminal."""
+        self._is_taken, self._is_undone = True, False
+        self._output.begin()
+        before = None
+        if not self._is_in_background():
+            self._keyboard.take_lines_waiting()
+            before = self._ask_for_ground()
+        self._write_at_once(erased_start())
+        try:
+            super().start_application_mode()  # type: ignore[no-untyped-call]
+        finally:
+            if before is not None:
+                self.attrs_before = before
+        with contextlib.suppress(termios.error):
+            self._modes = termios.tcgetattr(self.fileno)
+        self._guard()
+
+    def _ask_for_ground(self) -> list[Any] | None:
+        """Asks once in a process; returns the terminal's settings where they are ours now."""
+        if TerminalDriver._was_asked or not self._drawn_on.isatty():
+            return None
+        TerminalDriver._was_asked = True
+        try:
+            self.attrs_before = termios.tcgetattr(self.fileno)
+            modes = termios.tcgetattr(self.fileno)
+            modes[0] = self._patch_iflag(modes[0])
+            modes[3] = self._patch_lflag(modes[3])
+            termios.tcsetattr(self.fileno, termios.TCSANOW, modes)
+        except termios.error:
+            return None
+        keep_answer(self._keyboard.ask_for_ground(self._write_at_once))
+        if take_ground := getattr(self._app, "take_ground", None):
+            take_ground()
+        return self.attrs_before
+
+    def _guard(self) -> None:
+        file, undone = self._drawn_on, CUT_SHORT + GIVEN_BACK
+        if self._guardian is None and self.attrs_before is not None and file.isatty():
+            self._guardian = Guardian(self.fileno, file.fileno(), self.attrs_before, undone)
+
+    def _dismiss(self) -> None:
+        if self._guardian is not None:
+            self._guardian.dismiss()
+            self._guardian = None
+
+    def run_input_thread(self) -> None:
+        """Reads keys, first those that wait."""
+        self._keyboard.run(self.exit_event)
+
+    def process_message(self, message: Message) -> None:
+        """Hands on what was typed."""
+        super().process_message(usual_key(message))
+
+    def write(self, data: str) -> None:
+        """Has the thread that writes write this next, each text in its column."""
+        waiting = self._writer_thread._queue.qsize() if self._writer_thread is not None else 0
+        if waiting > MOST_WAITING and not self._output.leaves_out:
+            self._output.leave_out()
+            self._loop.add_writer(self._output.fileno(), self._flows)
+        self.line.begin()
+        super().write(hold_columns(data))
+
+    def _write_at_once(self, data: str) -> None:
+        self.line.begin()
+        self._output.write(data)
+
+    def disable_input(self) -> None:
+        """Reads no more keys, once no answer is missing that somebody else would take for some."""
+        self.line.wait_for_answers(ENDS_WITHIN_S)
+        self._output.end_within(ENDS_WITHIN_S)
+        super().disable_input()
+
+    def stop_application_mode(self) -> None:
+        """Gives the terminal back, as far as what is written reaches it: see `close`."""
+        if self._mouse_pixels:
+            self.write("\x1b[?1016l")
+        super().stop_application_mode()
+        self._is_undone = True
+
+    def close(self) -> None:
+        """Waits until all is written that the terminal takes; what it is behind with is lost."""
+        super().close()
+        if self._is_undone and self._is_taken:
+            ends_unseen = self.line.is_silent and not self._sleeps
+            if self._output.has_left_out or self.line.is_behind or ends_unseen:
+                self._output.write_last(CUT_SHORT + GIVEN_BACK, in_place=True)
+            self._is_taken = False
+            self._dismiss()
+
+    def give_back(self) -> None:
+        """Gives the terminal back where that was cut short, and lets go of it."""
+        if self._is_taken:
+            self._is_taken = False
+            self._undo()
+        self._dismiss()
+        self._looking.cancel()
+        self._loop.remove_writer(self._output.fileno())
+        self._output.close()
+
+    def _undo(self) -> None:
+        self.exit_event.set()  # what reads the keys would keep the process alive
+        if self.attrs_before is not None:
+            with contextlib.suppress(termios.error):
+                termios.tcsetattr(self.fileno, termios.TCSANOW, self.attrs_before)
+        self._output.write_last(CUT_SHORT + GIVEN_BACK, self.line.is_behind)
+
+    def _look(self) -> None:
+        """Looks whether the terminal is still there.
+
+        Where no signal tells of the loss, as after `disown` or in a session of its own, what reads
+        the keys would read nothing over and over.
+        """
+        if self._keyboard.is_gone():
+            self._looking = self._loop.call_later(GONE_AFTER_S, self._lose)
+        else:
+            self._looking = self._loop.call_later(LOOKS_EVERY_S, self._look)
+
+    def _lose(self) -> None:
+        if lose := getattr(self._app, "lose_terminal", None):
+            lose()
+
+    def _sleep(self) -> None:
+        """Ctrl-Z: nothing else runs on the loop before the terminal is ours again."""
+        self._sleeps = True
+        self.suspend_application_mode()
+        self._sleeps = False
+        self._must_signal_resume = True
+        self._has_slept = True
+        self._stop_process()
+        while self._is_in_background():
+            self._stop_process()
+        self.resume_application_mode()
+
+    def _stop_process(self) -> None:
+        # To this thread: it goes no further before it has stopped.
+        signal.pthread_kill(threading.get_ident(), signal.SIGSTOP)
+
+    def _is_in_background(self) -> bool:
+        try:
+            return os.tcgetpgrp(self.fileno) != os.getpgrp()
+        except OSError:
+            return False
+
+    def _wake(self) -> None:
+        """After a stop that nobody could prepare for, whoever had the terminal meanwhile."""
+        if self._has_slept:
+            self._has_slept = False
+        else:
+            self._take_again()
+
+    def _take_again(self) -> None:
+        """Asks for the terminal and draws all of it; what is typed meanwhile is not lost."""
+        if not self._is_taken or self._is_undone or self._is_in_background():
+            return
+        if self._modes is not None:
+            with contextlib.suppress(termios.error):
+                termios.tcsetattr(self.fileno, termios.TCSANOW, self._modes)
+        self.write(CUT_SHORT + ASKED_FOR)
+        self._enable_mouse_support()
+        if self._mouse_pixels:
+            self._enable_mouse_pixels()
+        self._query_in_band_window_resize()
+        self._app.post_message(self.SignalResume())
+
+    def _flows(self) -> None:
+        """What was left out is asked for and drawn anew."""
+        self._loop.remove_writer(self._output.fileno())
+        self._output.flows()
+        self._take_again()

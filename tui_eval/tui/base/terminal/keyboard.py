@@ -1,0 +1,145 @@
+"""What is typed on a terminal, and what the terminal answers in between."""
+
+from __future__ import annotations
+
+import contextlib
+import errno
+import os
+import select
+import termios
+import threading
+import time
+from codecs import getincrementaldecoder
+from collections.abc import Callable
+from typing import Any
+
+from textual import events
+from textual._parser import ParseError
+from textual._xterm_parser import XTermParser
+from textual.message import Message
+
+from tui_eval.tui.base.terminal import ground
+from tui_eval.tui.base.terminal.answers import Answers
+
+LOOKS_EVERY_S = 0.1
+AT_ONCE = 1 << 12
+SAME_KEYS = {
+    "ctrl+h": ("backspace", "\x7f"),
+    "ctrl+i": ("tab", "\t"),
+    "ctrl+m": ("enter", "\r"),
+    "ctrl+left_square_bracket": ("escape", "\x1b"),
+    "alt+b": ("ctrl+left", None),
+    "alt+f": ("ctrl+right", None),
+}
+"""Keys by the names that terminals give them whose protocol tells them from others, and what they
+are on all others, where fingers learnt them."""
+WITHOUT_ANSWERS = ("dumb", "linux")
+"""Terminals that are not asked for the colour of their ground."""
+ST_DELETE = ("\x1b[P", "\x1b[3~")
+
+
+class Keyboard:
+    """Reads a terminal, in a thread of its own once that is taken.
+
+    Args:
+        fileno: Of the terminal.
+        handle: Takes each event.
+        on_cursor: Takes where the terminal says that its cursor is.
+    """
+
+    def __init__(
+        self,
+        fileno: int,
+        handle: Callable[[Message], None],
+        on_cursor: Callable[[int, int], object],
+    ) -> None:
+        self._fileno = fileno
+        self._handle = handle
+        self._answers = Answers(on_cursor)
+        self._typed_before = ""
+        self._is_st = os.environ.get("TERM", "").startswith("st-")
+
+    def take_lines_waiting(self) -> None:
+        """Takes keys up to the last enter, which a terminal that takes lines makes a line feed."""
+        data = b""
+        with contextlib.suppress(OSError, termios.error):
+            taken, _, _, takes = termios.tcgetattr(self._fileno)[:4]
+            if taken & termios.ICRNL and takes & termios.ICANON:
+                while self._has_more(0) and (line := os.read(self._fileno, AT_ONCE)):
+                    data += line
+        self._typed_before += data.decode("utf-8", "replace").replace("\n", "\r")
+
+    def ask_for_ground(self, write: Callable[[str], object]) -> bool | None:
+        """Asks the terminal, which has to give each key at once, whether its ground is light.
+
+        What it answers later is nothing that was typed.
+
+        Returns:
+            None where it does not answer within a tenth of a second.
+        """
+        if os.environ.get("TERM", "dumb") in WITHOUT_ANSWERS:
+            return None
+        self._answers.expect()
+        write(ground.QUERY)
+        received, decode = "", getincrementaldecoder("utf-8")("replace").decode
+        until = time.monotonic() + ground.ANSWERS_WITHIN_S
+        with contextlib.suppress(OSError):
+            while (left := until - time.monotonic()) > 0 and self._has_more(left):
+                data = os.read(self._fileno, AT_ONCE)
+                received += decode(data)
+                if ground.is_complete(received):
+                    self._answers.expect(more=False)
+                    break
+                if not data:
+                    break
+        self._typed_before += self._answers.take_out(received)
+        return ground.read_answer(received)
+
+    def run(self, ended: threading.Event) -> None:
+        """Reads until it is told to end, first what was typed before."""
+        parser = XTermParser()
+        decode = getincrementaldecoder("utf-8")("replace").decode
+        typed, self._typed_before = self._typed_before, ""
+        self._hand_on(parser.feed, typed)
+        try:
+            while not ended.is_set():
+                if self._has_more(LOOKS_EVERY_S):
+                    data = os.read(self._fileno, AT_ONCE)
+                    if not data:  # stdin is a pipe that was closed, or the terminal is gone
+                        ended.wait(LOOKS_EVERY_S)
+                    self._hand_on(parser.feed, self._answers.take_out(decode(data)))
+                else:
+                    self._hand_on(parser.feed, self._answers.give_up())
+                for event in parser.tick():
+                    self._handle(event)
+        finally:
+            with contextlib.suppress(EOFError, ParseError):
+                for _ in parser.feed(""):
+                    pass
+
+    def is_gone(self) -> bool:
+        """Whether the terminal is not there any more.
+
+        A Mac's poll does not tell: it knows no `/dev/tty`, and of others only what it is asked for.
+        """
+        try:
+            termios.tcgetattr(self._fileno)
+        except termios.error as error:
+            return bool(error.args[0] != errno.ENOTTY)
+        return False
+
+    def _has_more(self, seconds: float) -> bool:
+        return bool(select.select([self._fileno], [], [], seconds)[0])
+
+    def _hand_on(self, feed: Callable[[str], Any], text: str) -> None:
+        if self._is_st:
+            text = text.replace(*ST_DELETE)
+        for event in feed(text) if text else ():
+            self._handle(event)
+
+
+def usual_key(message: Message) -> Message:
+    """A key by the name that it has on most terminals; anything else as it is."""
+    if isinstance(message, events.Key) and message.key in SAME_KEYS:
+        return events.Key(*SAME_KEYS[message.key])
+    return message

@@ -1,0 +1,158 @@
+"""An app whose keys go on one after the other, however fast they come."""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any, TypeVar, cast
+
+from textual import actions, events
+from textual.actions import ActionParseResult
+from textual.dom import DOMNode
+from textual.message import Message
+from textual.screen import Screen
+from textual.timer import Timer
+from textual.widget import Widget
+
+from tui_eval.tui.base.terminal.frames import FramesApp
+
+if TYPE_CHECKING:
+    from textual.types import CSSPathType
+
+Result = TypeVar("Result")
+REPEATED = ("move", "page")
+"""Actions of keys that are held down to get somewhere."""
+PATIENCE_S = 3.0
+"""How long a key waits for the one before it, where that got lost with a screen that was closed."""
+
+
+class InTurnApp(FramesApp[Result]):
+    """Each key goes on once the one before it has done what it does.
+
+    A key is a command only on its way back from the widget with the focus, by way of queues: one
+    that comes meanwhile would reach that widget, not the entry or the screen that the first opens.
+    """
+
+    class Taken(Message):
+        """Goes the way of a key, right behind it.
+
+        Args:
+            number: Of the key.
+            is_shown: What it changed has been drawn.
+        """
+
+        def __init__(self, number: int, is_shown: bool = False) -> None:
+            super().__init__()
+            self.number = number
+            self.is_shown = is_shown
+
+    def __init__(self, *, css_path: CSSPathType | None = None) -> None:
+        super().__init__(css_path=css_path)
+        self._typed_ahead: deque[events.Key | events.Paste] = deque()
+        self._key_number = 0
+        self._last_key = ""
+        self._is_key_on_its_way = False
+        self._key_patience: Timer | None = None
+        self._key_screen: Screen[Any] | None = None
+        self._focus_follows = False
+        self._is_repeated: bool | None = None
+        """Whether the last key moves; None while that is not known yet."""
+
+    def keys_wait_for_focus(self) -> None:
+        """What a key did moves the focus once it is drawn: the next key goes there."""
+        self._focus_follows = True
+
+    async def on_event(self, event: events.Event) -> None:
+        """Takes in an event; a key that comes too soon waits."""
+        is_typed = isinstance(event, (events.Key, events.Paste))
+        if is_typed and not self.screen_stack:
+            return  # the app ends
+        if event.is_forwarded or not isinstance(event, (events.Key, events.Paste)):
+            await super().on_event(event)
+        elif self._is_key_on_its_way and (self._typed_ahead or not self._may_pass(event)):
+            self._typed_ahead.append(event)
+        else:
+            await self._hand_on(event)
+
+    def _may_pass(self, event: events.Key | events.Paste) -> bool:
+        """Whether it need not wait for the key before it, which is held down.
+
+        What such keys do may well be drawn together. Those that move wait for the ones behind
+        them: they are one larger step.
+        """
+        is_same = isinstance(event, events.Key) and event.key == self._last_key
+        return is_same and self._is_repeated is False
+
+    async def run_action(
+        self,
+        action: str | ActionParseResult,
+        default_namespace: DOMNode | None = None,
+        namespaces: Mapping[str, DOMNode] | None = None,
+    ) -> bool:
+        """Does what a key means; a move as often as its key has been typed and waits."""
+        name = action.partition("(")[0] if isinstance(action, str) else ""
+        if self._is_key_on_its_way:
+            self._is_repeated = name in REPEATED
+        times = 1 + (self._take_repeats() if self._is_repeated else 0)
+        if times > 1 and name == "move" and getattr(default_namespace, "moves_add_up", False):
+            place, name, parameters = cast(
+                "tuple[str, str, tuple[int, ...]]", actions.parse(str(action))
+            )
+            action, times = (place, name, tuple(times * one for one in parameters)), 1
+        for _ in range(times):
+            done = await super().run_action(action, default_namespace, namespaces)
+        return done
+
+    def _take_repeats(self) -> int:
+        """How often the key that is on its way waits behind itself; these are done with it."""
+        times, waiting = 0, self._typed_ahead
+        while waiting and getattr(waiting[0], "key", None) == self._last_key:
+            waiting.popleft()
+            times += 1
+        return times
+
+    async def _hand_on(self, event: events.Key | events.Paste) -> None:
+        target, self._key_screen = self.focused or self.screen, self.screen
+        key = event.key if isinstance(event, events.Key) else ""
+        if key != self._last_key:
+            self._is_repeated = None
+        self._last_key = key
+        self._focus_follows = False
+        if self._key_patience is not None:
+            self._key_patience.stop()
+        await super().on_event(event)
+        self._key_number += 1
+        number = self._key_number
+        self._is_key_on_its_way = target.post_message(self.Taken(number))
+        if self._is_key_on_its_way:
+            self._key_patience = self.set_timer(PATIENCE_S, lambda: self._hand_on_next(number))
+
+    async def on_in_turn_app_taken(self, message: Taken) -> None:
+        """A key has been taken; a screen or pane that it opened has the focus before the next."""
+        message.stop()
+        if not self.screen_stack:
+            return  # the app ends
+        moves = self._focus_follows or self.screen is not self._key_screen
+        if moves and not message.is_shown:
+            shown = self.Taken(message.number, is_shown=True)
+            self.screen.call_after_refresh(self.post_message, shown)
+        else:
+            await self._hand_on_next(message.number)
+
+    async def _hand_on_next(self, number: int) -> None:
+        if number != self._key_number or not self._is_key_on_its_way:
+            return
+        if self._key_patience is not None:
+            self._key_patience.stop()
+        self._is_key_on_its_way = False
+        self._is_repeated = bool(self._is_repeated)
+        waiting = self._typed_ahead
+        while waiting and (not self._is_key_on_its_way or self._may_pass(waiting[0])):
+            await self._hand_on(waiting.popleft())
+
+
+def focus_once_drawn(screen: Screen[Any], widget: Widget) -> None:
+    """Moves the focus to a widget that shows with the next frame; keys meanwhile wait for that."""
+    if isinstance(screen.app, InTurnApp):
+        screen.app.keys_wait_for_focus()
+    screen.call_after_refresh(screen.set_focus, widget)

@@ -1,0 +1,58 @@
+"""Draws for `tui-eval serve`, by packets on a pipe that nothing else writes to."""
+
+from __future__ import annotations
+
+import functools
+import os
+from collections.abc import Callable
+from typing import Any
+
+from textual.app import App
+from textual.drivers import web_driver
+
+from tui_eval.tui.base.look.widths import hold_columns
+from tui_eval.tui.base.terminal.browser import SHOWS, in_browser
+
+PRELUDE = b"__GANGLION__\n"
+"""What Textual's driver writes before its first packet."""
+
+
+class WebDriver(web_driver.WebDriver):
+    """Textual's own, for a process that may show several apps one after the other."""
+
+    def __init__(self, app: App[Any], **options: Any) -> None:
+        in_browser()
+        # What this process starts is not meant to draw for the browser.
+        os.environ.pop("TEXTUAL_DRIVER", None)
+        super().__init__(app, **options)
+        self._write = functools.partial(_packets())
+
+    def write(self, data: str) -> None:
+        """Writes to the browser's terminal."""
+        super().write(hold_columns(data))
+
+    def tell_server(self, path: str) -> None:
+        """Tells the server what is shown, so that other tabs can show it, too."""
+        self.write_meta({"type": SHOWS, "path": path})
+
+    def stop_application_mode(self) -> None:
+        """Stops reading keys. The browser is let go when the process ends, not before."""
+        self.exit_event.set()
+        self._input_reader.close()
+
+
+@functools.cache
+def _packets() -> Callable[[bytes], int]:
+    """Writes to the pipe, the prelude once; from then on what is printed goes to stderr."""
+    fd = os.dup(1)
+    os.dup2(2, 1)
+    begun = False
+
+    def write(data: bytes) -> int:
+        nonlocal begun
+        if data == PRELUDE and begun:
+            return len(data)
+        begun = True
+        return os.write(fd, data)
+
+    return write

@@ -1,0 +1,1 @@
+"""Two or more runs beside each other, and two of their rollouts."""

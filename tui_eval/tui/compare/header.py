@@ -1,0 +1,254 @@
+"""The top of a comparison: which runs, and what the one beside the first came to."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator
+from typing import TYPE_CHECKING
+
+from rich.cells import cell_len
+from textual.message import Message
+
+from tui_eval.fold.mean_reward import mean_reward
+from tui_eval.printable import one_line
+from tui_eval.text.changes import lettered
+from tui_eval.text.figures import (
+    EXACT,
+    chance_text,
+    interval_text,
+    letter_of,
+    plural,
+    reward_text,
+    signed_text,
+)
+from tui_eval.text.verdict_words import (
+    TESTS,
+    floor_note,
+    gate_look,
+    method_text,
+    verdict_look,
+    verdict_notes,
+)
+from tui_eval.tui.base.keys.keymap import key_for
+from tui_eval.tui.base.lines.line_view import LineView
+from tui_eval.tui.base.look.ink import Line, Span, cut, left, letter_ink, line_width, right, spread
+
+if TYPE_CHECKING:
+    from tui_eval.fold.comparison import Comparison
+    from tui_eval.tui.compare.comparing import ComparedRun, ComparedRuns, Reading
+
+NAME_LEAST, NAME_MOST = 8, 28
+BESIDE, INTERVAL, VERDICT = 30, 17, 14
+"""Cells of how a run's reward differs from the first one's, and those of its interval and
+verdict among them."""
+MINUTE, HOUR, DAY = 60, 3600, 86400
+
+
+def age_text(seconds: float) -> str:
+    """How long ago something was."""
+    for size, noun in ((DAY, "day"), (HOUR, "hour"), (MINUTE, "minute")):
+        if seconds >= size:
+            return f"{plural(int(seconds // size), noun)} ago"
+    return "just now"
+
+
+class ComparedHeader(LineView, can_focus=False):
+    """A line a run, then what the difference of rewards is and what speaks against it."""
+
+    class Chosen(Message):
+        """Another run was clicked: `place` counts from 0, the first run."""
+
+        def __init__(self, place: int) -> None:
+            super().__init__()
+            self.place = place
+
+    def __init__(self, reading: Reading, now: Callable[[], float], *, id: str) -> None:
+        super().__init__(id=id)
+        self.reading = reading
+        self.now = now
+        self.found: ComparedRuns | None = None
+        self.place = 1
+        self._lines: list[Line] = []
+        self._places: list[int] = []
+        """Which runs have a line; all where there is room."""
+
+    def update(self) -> None:
+        """Writes the lines anew."""
+        self._lines = list(self._all() if self.found is not None else self._waiting())
+        super().update()
+
+    def count(self) -> int:
+        """Runs and sentences."""
+        return len(self._lines)
+
+    def line(self, index: int) -> Line:
+        """One of them."""
+        return self._lines[index]
+
+    def marked(self, index: int) -> bool:
+        """The run that stands beside the first one, where there are several."""
+        if self.found is None or len(self.found.runs) < 3:
+            return False
+        return self._place_at(index) == self.place
+
+    def _place_at(self, index: int) -> int | None:
+        return self._places[index] if index < len(self._places) else None
+
+    def _waiting(self) -> Iterator[Line]:
+        reading = self.reading
+        for place, path in enumerate(reading.paths):
+            state: Span = ("waiting", "faint")
+            if place < reading.place:
+                state = ("✓ read", "good")
+            elif place == reading.place and not reading.over:
+                state = (f"▶ {reading.text}", "busy")
+            elif reading.over:
+                state = ("", "")
+            name = cut(one_line(str(path), 200), max(self.line_width - 24, 8))
+            yield (letter_of(place), letter_ink(letter_of(place))), (f"  {name}  ", ""), state
+
+    def _all(self) -> Iterator[Line]:
+        found = self.found
+        assert found is not None
+        letter = found.runs[self.place].letter
+        told = list(self._verdict(found.comparisons[self.place - 1], letter))
+        most, many = self.styles.max_height, len(found.runs)
+        room = many if most is None else max(int(most.value) - len(told), 2)
+        start = min(max(self.place - room + 2, 1), max(many - room + 1, 1))
+        self._places = [0, *range(start, min(start + room - 1, many))]
+        runs = list(self._run_lines(found))
+        yield from (runs[place] for place in self._places)
+        yield from told
+
+    def _run_lines(self, found: ComparedRuns) -> Iterator[Line]:
+        """Names, rewards, and between them the facts that there is room for in every line."""
+        runs = list(zip(found.runs, (None, *found.comparisons), strict=True))
+        room = self.line_width - len("A  reward 0.625") - 2
+        most = min(max(room - BESIDE, NAME_LEAST), NAME_MOST)
+        names = padded([one_line(one.name, most) for one in found.runs])
+        room -= cell_len(names[0])
+        ends = [self._reward(*each, room >= BESIDE + INTERVAL) for each in runs]
+        columns = [padded(texts) for texts in zip(*map(self._facts, found.runs), strict=True)]
+        letters = max(len(one.letter) for one in found.runs)
+        room = self.line_width - letters - 4 - len(names[0]) - max(map(line_width, ends))
+        kept = _columns_that_fit(columns, room)
+        for place, one in enumerate(found.runs):
+            start: list[Span] = [
+                (left(one.letter, letters), letter_ink(one.letter)),
+                (f"  {names[place]}", "strong"),
+            ]
+            start += [(f"  {column[place]}", "muted") for column in kept]
+            yield spread(tuple(start), ends[place], self.line_width)
+
+    def _facts(self, one: ComparedRun) -> tuple[str, ...]:
+        run, state = one.state.run, one.state
+        if run is None:
+            return ("", "", "", "")
+        missing = state.expected - state.finished
+        short = f", {missing:,} not finished" if missing else ""
+        return (
+            one_line(run.env_id, NAME_MOST),
+            one_line(run.model, NAME_MOST),
+            f"{plural(run.num_examples, 'example')} × {state.per_example}{short}",
+            age_text(self.now() - run.complete_at) if run.complete_at else "",
+        )
+
+    def _reward(self, one: ComparedRun, beside: Comparison | None, is_wide: bool) -> Line:
+        mean = mean_reward(one.state)
+        spans: list[Span] = [("reward ", "muted"), (reward_text(mean.mean, EXACT), "strong")]
+        own = f" {interval_text(mean.low, mean.high, EXACT)}"
+        cells = BESIDE + INTERVAL if is_wide else BESIDE
+        if len(self.reading.paths) < 3:
+            return (*spans, (own, "muted"))
+        if beside is None:  # the first run has nothing beside it
+            unseen = len(self.reading.paths) - len(self._places)
+            more, room = plural(unseen, "more run"), cells - len(own)
+            told = more if unseen > 0 and len(more) < room else ""
+            return (*spans, (own, "muted"), (right(told, room), "faint"))
+        if not beside.comparable:
+            return (*spans, (left("  not comparable", cells), "warn"))
+        found = beside.reward.difference
+        text = f"  vs A {signed_text(found.mean, EXACT)}"
+        text += f" {interval_text(found.low, found.high, EXACT)}" if is_wide else ""
+        word, ink = verdict_look(beside.reward)
+        return (*spans, (left(text, cells - VERDICT), "muted"), (left(word, VERDICT), ink))
+
+    def _verdict(self, found: Comparison, letter: str) -> Iterator[Line]:
+        if found.comparable:
+            yield self._difference(found, letter)
+            # A difference within chance says so however little room there is.
+            notes = [floor_note(found.reward, found), *verdict_notes(found.reward)]
+            if parts := [(at, (note, "muted")) for at, note in enumerate(filter(None, notes))]:
+                yield ("  ", ""), *_fitting(parts, self.line_width - 2, "; ")
+        for doubt in found.doubts[:1]:
+            more = len(found.doubts) - 1
+            pane = "compare.numbers" if found.comparable else "compare.examples"
+            told = one_line(lettered(doubt, letter), 400)
+            note = plural(more, "more doubt") if more else ""
+            if not note and cell_len(told) > self.line_width - 3:
+                note = "whole"
+            note = f" · {note} in pane {key_for(pane)}" if note else ""
+            told = cut(told, self.line_width - 3 - len(note))
+            yield ("! ", "warn"), (told, "warn"), (note, "faint")
+
+    def _difference(self, found: Comparison, letter: str) -> Line:
+        """The verdict, the difference, and as much of what they stand on as there is room for."""
+        one, reward = found.reward, found.reward.difference
+        parts: list[tuple[int, Span]] = [
+            (0, verdict_look(one)),
+            (0, (f"  reward {letter} − A ", "muted")),
+            (0, (signed_text(reward.mean, EXACT), "strong")),
+        ]
+        if reward.low is not None:
+            parts.append((1, (f" {interval_text(reward.low, reward.high, EXACT)}", "")))
+            parts.append((4, (f" {method_text(reward)}", "muted")))
+        if one.holm_p is not None and not one.is_equal:
+            holm = " (Holm)" if one.holm_p != reward.p else ""
+            parts.append((2, (f"  {chance_text(one.holm_p)}{holm}", "muted")))
+            parts.append((5, (f", {TESTS[reward.test]}", "muted")))
+        parts.append((3, (f"  {plural(len(found.examples), 'example')} in both", "muted")))
+        if found.unpaired:
+            parts.append((6, (", others not paired", "warn")))
+        told, ink = gate_look(one)
+        parts.append((7, (f"  {told}", ink)))
+        return tuple(_fitting(parts, self.line_width))
+
+    def clicked(self, index: int) -> None:
+        """Puts that run beside the first one."""
+        if self.found is not None and (place := self._place_at(index)):
+            self.post_message(self.Chosen(place))
+
+
+def _fitting(parts: list[tuple[int, Span]], width: int, between: str = "") -> list[Span]:
+    """The parts of a line that it has room for, each whole; the greatest ranks are left out.
+
+    Args:
+        parts: Each with its rank; those of rank 0 stay.
+        between: What stands between two of them.
+    """
+    kept = list(parts)
+    while True:
+        rest = [(between + text, ink) for _, (text, ink) in kept[1:]]
+        line = [span for _, span in kept[:1]] + rest
+        last = max(rank for rank, _ in kept)
+        if line_width(line) <= width or not last:
+            return line
+        kept = [part for part in kept if part[0] != last]
+
+
+def _columns_that_fit(columns: list[list[str]], room: int) -> list[list[str]]:
+    """The columns that there is room for: the age is the last to have any, what differs first."""
+    kept = set()
+    last = len(columns) - 1
+    for at in sorted(range(len(columns)), key=lambda at: (at == last, len(set(columns[at])) == 1)):
+        room -= cell_len(columns[at][0]) + 2
+        if room < 0:
+            break
+        kept.add(at)
+    return [columns[at] for at in sorted(kept)]
+
+
+def padded(texts: Iterable[str]) -> list[str]:
+    """Texts as wide as the widest of them."""
+    kept = list(texts)
+    width = max(map(cell_len, kept))
+    return [left(text, width) for text in kept]

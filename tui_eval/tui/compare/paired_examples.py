@@ -1,0 +1,241 @@
+"""The examples that two runs have in common, one line each."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Hashable
+from typing import TYPE_CHECKING, Any, ClassVar
+
+from rich.cells import cell_len
+from textual.binding import BindingType
+from textual.message import Message
+
+from tui_eval.fold.comparison import Change
+from tui_eval.printable import one_line
+from tui_eval.text.changes import LOOKS, WIDTH, judged_texts
+from tui_eval.text.figures import signed_text
+from tui_eval.tui.base.keys.registry import bindings
+from tui_eval.tui.base.lines.line_view import LineView
+from tui_eval.tui.base.look.ink import EMPTY, Line, Span, cut, left, line_width, right
+from tui_eval.tui.base.look.wrap import wrap
+
+if TYPE_CHECKING:
+    from tui_eval.fold.comparison import Comparison, PairedExample
+
+ID_MOST, NUMBER, DIFFERENCE = 12, 7, 8
+FOOT_MOST = 3
+"""Lines that the question of the selected example takes at most."""
+SORTS: dict[str, Callable[[float], float]] = {
+    "greatest difference first": lambda difference: -abs(difference),
+    "worst first": lambda difference: difference,
+    "best first": lambda difference: -difference,
+    "in the order of A": lambda difference: 0.0,
+}
+
+
+class PairedExamples(LineView):
+    """Filtered by what became of them; the selection stays with its example."""
+
+    BINDINGS: ClassVar[list[BindingType]] = bindings("pairs")
+    heads = 2
+
+    class Opened(Message):
+        """Somebody wants to read the transcripts of the selected example."""
+
+    class OnlyWanted(Message):
+        """Somebody clicked on an outcome: only examples of it are to be shown; empty for all."""
+
+        def __init__(self, only: str) -> None:
+            super().__init__()
+            self.only = only
+
+    class SortWanted(Message):
+        """Somebody clicked on the names of the columns."""
+
+    def __init__(self, *, id: str) -> None:
+        super().__init__(id=id)
+        self.comparison: Comparison | None = None
+        self.letter = "B"
+        self.only = ""
+        self.sort = next(iter(SORTS))
+        self.question: Callable[[PairedExample], str] = lambda one: ""
+        self.empty: tuple[Line, ...] = ()
+        self.shown: list[int] = []
+        self.cursor = 0
+        self._id_width = 2
+        self._differences: list[float] = []
+
+    def show(self, comparison: Comparison, letter: str) -> None:
+        """Shows the examples of a comparison; the selected one stays selected if it has it too."""
+        before = self._selected_id
+        self.comparison, self.letter = comparison, letter
+        ids = (cell_len(one_line(str(one.example_id), ID_MOST)) for one in comparison.examples)
+        self._id_width = max(2, min(max(ids, default=2), ID_MOST))
+        self._differences = [one.difference for one in comparison.examples]
+        self.cursor = 0
+        self.shown = []
+        self.put_in_order()
+        ids_shown = [comparison.examples[at].example_id for at in self.shown]
+        self.cursor = ids_shown.index(before) if before in ids_shown else 0
+        self._strips.clear()
+        self._shown.clear()
+        self.update()
+
+    def put_in_order(self) -> None:
+        """Filters and sorts; the selected example stays selected if it is still there."""
+        if self.comparison is None:
+            return
+        examples = self.comparison.examples
+        selected = self.selected
+        found = [at for at, one in enumerate(examples) if self.only in ("", one.change)]
+        keys = [SORTS[self.sort](difference) for difference in self._differences]
+        self.shown = sorted(found, key=keys.__getitem__)
+        self.cursor = self.shown.index(selected) if selected in self.shown else 0
+        self.update()
+        self.show_line(self.cursor, margin=1)
+
+    @property
+    def selected(self) -> int | None:
+        """The place of the selected example in the comparison."""
+        return self.shown[self.cursor] if self.cursor < len(self.shown) else None
+
+    @property
+    def _selected_id(self) -> Any:
+        place = self.selected
+        if self.comparison is None or place is None:
+            return None
+        return self.comparison.examples[place].example_id
+
+    def count(self) -> int:
+        """One line an example, or why there is none."""
+        return len(self.shown) or len(self.empty)
+
+    def marked(self, index: int) -> bool:
+        """The selected example."""
+        return bool(self.shown) and index == self.cursor
+
+    def lit(self, index: int) -> bool:
+        """The selected example."""
+        return self.marked(index)
+
+    def key(self, index: int) -> Hashable:
+        """Its place; a comparison never changes."""
+        return (self.letter, self.shown[index]) if self.shown else self.line(index)
+
+    def _chips(self) -> list[tuple[str, list[Span]]]:
+        """Every filter with what is shown of it: its key, its sign, how many there are."""
+        found = self.comparison
+        if found is None or not found.comparable:
+            return []
+        looks = [("", "a", "all", "strong", len(found.examples))]
+        looks += [
+            (change.value, look.key, look.text, look.ink, found.changes[change])
+            for change, look in LOOKS.items()
+        ]
+        chips = []
+        for only, key, text, ink, count in looks:
+            word = f"{text} {count:,}"
+            here = only == self.only
+            chips.append((only, [(f"{key} ", "key"), (word, "pill" if here else ink), ("  ", "")]))
+        return chips
+
+    def head(self, index: int) -> Line:
+        """The filters, then names of the columns over their columns."""
+        if index == 0:
+            return tuple(span for _, spans in self._chips() for span in spans)
+        if not self.shown:
+            return EMPTY
+        numbers = right("A", NUMBER) + right(self.letter, NUMBER)
+        numbers += right(f"{self.letter} − A", DIFFERENCE)
+        text = left("ex", self._id_width) + "  " + left("question", self._question_width)
+        return ((f"{text}{numbers}  outcome", "faint"),)
+
+    def foot(self) -> tuple[Line, ...]:
+        """The question of the selected example where its line has not all of it.
+
+        It stands right below a short list, and takes of the room of a long one what it may.
+        """
+        if self.comparison is None or (place := self.selected) is None:
+            return ()
+        one = self.comparison.examples[place]
+        asked = one_line(self.question(one), 1000)
+        if cell_len(asked) <= self._question_width:
+            return ()
+        name = f"ex {one_line(str(one.example_id), ID_MOST)}  "
+        width, height = self.line_width - cell_len(name), self.size.height - self.heads
+        lines, more = wrap(asked, width, max(min(height // 2, FOOT_MOST), 1))
+        if more:
+            lines[-1] = cut(f"{lines[-1]} …", width)
+        starts = (name, *[" " * cell_len(name)] * len(lines))
+        told = [((start, "faint"), (line, "")) for start, line in zip(starts, lines, strict=False)]
+        return (*told, *[EMPTY] * (height - len(self.shown) - 1 - len(lines)))
+
+    @property
+    def _question_width(self) -> int:
+        taken = self._id_width + 2 + 2 * NUMBER + DIFFERENCE + 2 + WIDTH
+        return max(self.line_width - taken, 0)
+
+    def line(self, index: int) -> Line:
+        """The example's cells."""
+        if self.comparison is None or not self.shown:
+            return self.empty[index]
+        one = self.comparison.examples[self.shown[index]]
+        look = LOOKS[one.change]
+        quiet = one.change is Change.BOTH_RIGHT and math.isclose(one.difference, 0.0)
+        room = self._question_width
+        ink = "" if math.isclose(one.difference, 0.0) else "strong"
+        return (
+            (left(one_line(str(one.example_id), ID_MOST), self._id_width), "strong"),
+            ("  " + left(one_line(self.question(one), 200), room), "faint" if quiet else "muted"),
+            *((right(text, NUMBER), "") for text in judged_texts(self.comparison, one)),
+            (right(signed_text(one.difference), DIFFERENCE), ink),
+            (f"  {look.text}", look.ink),
+        )
+
+    def select(self, index: int) -> None:
+        """Selects a line and shows it."""
+        self.cursor = min(max(index, 0), max(len(self.shown) - 1, 0))
+        self.update()
+        self.show_line(self.cursor, margin=1)
+
+    def action_move(self, by: int) -> None:
+        """Selects the next or previous example."""
+        self.select(self.cursor + by)
+
+    def action_page(self, pages: float) -> None:
+        """Selects an example some pages away."""
+        self.select(self.cursor + round(pages * self.view_height))
+
+    def action_top(self) -> None:
+        """Selects the first example."""
+        self.select(0)
+
+    def action_bottom(self) -> None:
+        """Selects the last example."""
+        self.select(len(self.shown) - 1)
+
+    def action_open(self) -> None:
+        """Opens the transcripts; whoever shows this says so where there are none yet."""
+        if self.shown or self.comparison is None:
+            self.post_message(self.Opened())
+
+    def clicked_at(self, x: int, index: int) -> None:
+        """Selects an example; a click on the selected one opens it. Without any, keys are told."""
+        if not self.shown and self.press_told(self.line(index), x):
+            return
+        if index == self.cursor:
+            self.action_open()
+        else:
+            self.select(index)
+
+    def head_clicked(self, x: int, index: int) -> None:
+        """An outcome shows only its examples; the names of the columns sort anew."""
+        if index == 1:
+            self.post_message(self.SortWanted())
+            return
+        end = 0
+        for only, spans in self._chips():
+            end += line_width(spans)
+            if x < end:
+                self.post_message(self.OnlyWanted(only))
+                return

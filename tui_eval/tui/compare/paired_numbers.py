@@ -1,0 +1,150 @@
+"""The numbers of two runs beside each other, with the paired difference and its interval."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import TYPE_CHECKING
+
+from tui_eval.printable import one_line
+from tui_eval.text.changes import lettered
+from tui_eval.text.figures import EXACT, interval_text, plural, reward_text, signed_text
+from tui_eval.text.verdict_words import (
+    figure_name,
+    figure_sentence,
+    figure_text,
+    gate_sentence,
+    verdict_look,
+)
+from tui_eval.tui.base.lines.line_view import LineView
+from tui_eval.tui.base.look.ink import EMPTY, Line, left, right
+from tui_eval.tui.base.look.wrap import shown_lines
+
+if TYPE_CHECKING:
+    from tui_eval.fold.comparison import Comparison
+    from tui_eval.fold.paired_figures import PairedFigure
+
+NUMBER, DIFFERENCE, INTERVAL, VERDICT = 7, 8, 18, 15
+NAME_LEAST, NAME_MOST = 10, 26
+PICTURE = 23
+ALIKE_LINES = 40
+"""Lines of a sentence that many numbers may share."""
+NOTHING = "No example is in both runs, so there is nothing to compare."
+
+
+class PairedNumbers(LineView):
+    """A line a number; below them what each tells, and what is not in them."""
+
+    def __init__(self, *, id: str) -> None:
+        super().__init__(id=id)
+        self.comparison: Comparison | None = None
+        self.letter = "B"
+        self._lines: list[Line] = []
+
+    def update(self) -> None:
+        """Writes the lines anew."""
+        found = self.comparison
+        width = self.line_width
+        self._lines = [] if found is None else list(number_lines(found, self.letter, width))
+        super().update()
+
+    def count(self) -> int:
+        """Numbers and sentences."""
+        return len(self._lines)
+
+    def line(self, index: int) -> Line:
+        """One of them."""
+        return self._lines[index]
+
+
+def number_lines(found: Comparison, letter: str, width: int) -> Iterator[Line]:
+    """Every number, what the reward tells, what to doubt, what is not paired, then the others.
+
+    Args:
+        letter: What the second run is called.
+    """
+    if not found.comparable:
+        yield from wrapped("· ", NOTHING, "muted", width)
+        return
+    yield from _table(found, letter, width)
+    if told := figure_sentence(found.reward, found):
+        yield from wrapped("· ", told, "muted", width)
+    yield from wrapped("· ", f"reward {gate_sentence(found.reward, letter)}", "muted", width)
+    for doubt in found.doubts:
+        yield from wrapped("! ", one_line(lettered(doubt, letter), 400), "warn", width)
+    for why, count in found.unpaired.items():
+        told = f"not paired: {plural(count, 'example')} {lettered(why, letter)}"
+        yield from wrapped("· ", told, "muted", width)
+    for told in _metric_sentences(found):
+        yield from wrapped("· ", told, "muted", width, ALIKE_LINES)
+
+
+def _metric_sentences(found: Comparison) -> Iterator[str]:
+    """What the numbers beside the reward tell; those that tell the same share a sentence."""
+    names: dict[str, list[str]] = {}
+    for one in found.figures:
+        if not one.is_reward and (told := figure_text(one, found)):
+            names.setdefault(told, []).append(one_line(figure_name(one), NAME_MOST))
+    yield from (f"{', '.join(alike)} {told}" for told, alike in names.items())
+
+
+def _table(found: Comparison, letter: str, width: int) -> Iterator[Line]:
+    names = [one_line(figure_name(one), NAME_MOST) for one in found.figures]
+    name = min(max(NAME_LEAST, *map(len, names)), NAME_MOST)
+    taken = 2 * NUMBER + DIFFERENCE + 1
+    name = min(name, max(width - taken - INTERVAL - VERDICT, NAME_LEAST))
+    has_verdict = width >= name + taken + VERDICT
+    has_interval = width >= name + taken + INTERVAL + VERDICT
+    picture_at = name + taken + INTERVAL + VERDICT + 2
+    has_picture = width >= picture_at + PICTURE
+    head = " " * name + right("A", NUMBER) + right(letter, NUMBER)
+    head += right(f"{letter} − A", DIFFERENCE)
+    head += "  95 % interval" if has_interval else ""
+    if has_picture:
+        scales = f"{letter} − A, each to its own scale"
+        head = left(head, picture_at + PICTURE - len(scales)) + scales
+    yield ((head, "faint"),)
+    for one, shown in zip(found.figures, names, strict=True):
+        difference = one.difference
+        line: Line = (
+            (left(shown, name), "strong" if one is found.figures[0] else ""),
+            (right(reward_text(one.first, EXACT), NUMBER), ""),
+            (right(reward_text(one.second, EXACT), NUMBER), ""),
+            (right(signed_text(difference.mean, EXACT), DIFFERENCE), "strong"),
+        )
+        if has_interval:
+            interval = interval_text(difference.low, difference.high, EXACT)
+            line = (*line, (f"  {left(interval, INTERVAL - 1)}", "muted"))
+        if has_verdict:
+            word, ink = verdict_look(one)
+            line = (*line, (f" {left(word, VERDICT - 1)}", ink))
+        if has_picture:
+            line = (*line, (f"  {interval_picture(one, PICTURE)}", "muted"))
+        yield line
+    yield ((" " * (picture_at + PICTURE // 2) + "0", "faint"),) if has_picture else EMPTY
+
+
+def interval_picture(one: PairedFigure, width: int) -> str:
+    """An interval and its mean around 0 in the middle, to a scale of its own."""
+    found = one.difference
+    middle = width // 2
+    cells = [" "] * width
+    if found.mean is not None:
+        low = found.mean if found.low is None else found.low
+        high = found.mean if found.high is None else found.high
+        scale = max(abs(low), abs(high), 1e-12) * 1.05
+        at = [middle + round(value / scale * middle) for value in (low, found.mean, high)]
+        for cell in range(at[0], at[2] + 1):
+            cells[cell] = "─"
+        cells[middle] = "┼" if at[0] < middle < at[2] else "│"
+        cells[at[1]] = "●"
+    else:
+        cells[middle] = "│"
+    return "".join(cells)
+
+
+def wrapped(sign: str, text: str, ink: str, width: int, most: int = 8) -> Iterator[Line]:
+    """A sentence after a sign of two cells, in so many lines at most; `p = 1` stays in one."""
+    whole = text.replace(" = ", "\xa0=\xa0").replace("p < ", "p\xa0<\xa0")
+    lines, _ = shown_lines(whole, max(width - 2, 8), most)
+    for at, part in enumerate(lines):
+        yield (sign if at == 0 else "  ", ink), (part.replace("\xa0", " "), ink)

@@ -1,0 +1,276 @@
+"""The screen on which two transcripts are read beside each other."""
+
+from __future__ import annotations
+
+import asyncio
+import time
+from collections.abc import Callable
+from typing import TYPE_CHECKING, ClassVar
+
+from textual.app import ComposeResult
+from textual.binding import BindingType
+from textual.content import Content
+
+from tui_eval.fold.rollout_columns import DONE
+from tui_eval.shipped import shipped
+from tui_eval.text.changes import LOOKS
+from tui_eval.text.stages import example_name
+from tui_eval.tui.base.keys.command import Scope
+from tui_eval.tui.base.keys.key_line import KeyLine
+from tui_eval.tui.base.keys.registry import bindings
+from tui_eval.tui.base.lines.line_view import LineView
+from tui_eval.tui.compare.pairs import Pair, Source
+from tui_eval.tui.compare.passing_on import ComparedScreen
+from tui_eval.tui.compare.rollouts_commands import GROUPS
+from tui_eval.tui.compare.trajectories import Transcripts
+from tui_eval.tui.compare.trajectory_heads import TranscriptHeads
+
+if TYPE_CHECKING:
+    from tui_eval.feeds.feed import Feed
+    from tui_eval.fold.run_state import RunState
+    from tui_eval.fold.transcript import Rollout
+    from tui_eval.tui.compare.side_by_side import Two
+    from tui_eval.tui.copying.copyable import Copyable
+    from tui_eval.tui.copying.whole_texts import WholeText
+
+BESIDE_LEAST = 100
+"""Cells from which on two transcripts stand beside each other."""
+
+
+class TranscriptsScreen(ComparedScreen[int]):
+    """Two rollouts, and those of other examples after them; left with the place last read.
+
+    Args:
+        pairs: What there is to read, by its place.
+        count: How many pairs there are.
+        place: Which one is shown at first.
+    """
+
+    CSS_PATH = str(shipped("styles", "compare.tcss"))
+    BINDINGS: ClassVar[list[BindingType]] = [*bindings("transcripts"), *bindings("compared")]
+    scopes: ClassVar[tuple[Scope, ...]] = ("transcripts", "compared")
+
+    def __init__(
+        self,
+        first: Source,
+        second: Source,
+        pairs: Callable[[int], Pair],
+        count: int = 1,
+        place: int = 0,
+        *,
+        now: Callable[[], float] = time.time,
+    ) -> None:
+        super().__init__()
+        self.sides = (first, second)
+        self.count = count
+        self.place = place
+        self._pairs = pairs
+        self.pair = pairs(place)
+        self.at = list(self.pair.at)
+        self.now = now
+        self.two: Two | None = None
+        self.heads = TranscriptHeads(id="heads")
+        self.transcripts = Transcripts(id="transcripts")
+        self.keys = KeyLine(id="keys")
+        self._beside: bool | None = None
+        self._shown: tuple[int, ...] | None = None
+
+    def compose(self) -> ComposeResult:
+        """Which rollouts, the transcripts, the keys."""
+        yield self.heads
+        self.transcripts.add_class("card")
+        yield self.transcripts
+        yield self.keys
+
+    def on_mount(self) -> None:
+        """Begins to read."""
+        self.set_focus(self.transcripts)
+        self._open()
+        self.set_interval(1, lambda: self.keys.expire(self.now()))
+
+    @property
+    def rows(self) -> tuple[int, int]:
+        """The rows of the rollouts that are shown; -1 where there is none, or no more."""
+        first, second = (
+            rows[at] if at < len(rows) and rows[at] < side.state.total else -1
+            for side, rows, at in zip(self.sides, self.pair.rows, self.at, strict=True)
+        )
+        return first, second
+
+    @property
+    def is_ready(self) -> bool:
+        """Whether both were read and laid out, or cannot be."""
+        return self._shown == (self.place, *self.at) and self.transcripts.is_laid_out
+
+    def _open(self) -> None:
+        """Reads what is wanted now."""
+        self.two = None
+        self.transcripts.empty = ((("reading…", "faint"),),)
+        self.transcripts.show(None)
+        self._draw()
+        self.run_worker(self._read(), group="read", exclusive=True)
+
+    async def _read(self) -> None:
+        wanted, rows = (self.place, *self.at), self.rows
+        found = await asyncio.to_thread(self._two, *rows)
+        if wanted != (self.place, *self.at):
+            return
+        if isinstance(found, str):
+            self.transcripts.empty = (((found, "bad"),),)
+            self.transcripts.show(None)
+        else:
+            self.two = found
+            self.transcripts.show(found)
+            sides = zip(found.letters, (found.first, found.second), strict=True)
+            doubts = [f"{letter}: {side.doubt}" for letter, side in sides if side.doubt]
+            if doubts:
+                self.keys.say("; ".join(doubts), self.now())
+        self._shown = wanted
+        self._draw()
+
+    def _two(self, *rows: int) -> Two | str:
+        """Both rollouts, aligned, or why they cannot be shown."""
+        from tui_eval.tui.compare.side_by_side import two_of
+
+        found = []
+        for side, row in zip(self.sides, rows, strict=True):
+            try:
+                if row < 0 or side.state.stage[row] < DONE:
+                    what = f"The rollout of {side.letter} is not finished"
+                    return f"✗ {what}: its transcript comes then."
+                rollout = side.read(row)
+            except IndexError:
+                return "✗ Their file was written anew and has fewer rollouts now."
+            if rollout is None:
+                return f"✗ The rollout of {side.letter} cannot be read back from results.jsonl."
+            found.append(rollout)
+        first, second = self.sides
+        return two_of(found[0], found[1], (first.letter, second.letter))
+
+    def _draw(self) -> None:
+        beside = self.size.width >= BESIDE_LEAST if self._beside is None else self._beside
+        self.transcripts.beside = self.heads.beside = beside
+        self.heads.shown = list(zip(self.sides, self.rows, self.pair.rows, strict=True))
+        self.heads.apart = len(self.pair.example_ids) > 1
+        self.heads.update()
+        self.transcripts.update()
+        self.transcripts.border_title = self._title()
+        several = any(len(rows) > 1 for rows in self.pair.rows)
+        self.keys.words = {
+            "switch_view": "one above the other" if beside else "beside",
+            "example(1)": "example" if self.count > 1 else "",
+            "rollout(0)": "other rollout" if several else "",
+            "difference(1)": "difference" if self.two and self.two.stops else "",
+            "export": "export" if self.two is not None else "",
+            "read_elsewhere(False)": "pager" if self.two is not None else "",
+            "back": "",
+            "leave": "back" if len(self.app.screen_stack) > 1 else "quit",
+        }
+        self.keys.scopes = (*self.scopes, "view", "beside")
+        self.keys.tick(self.now())
+
+    def _title(self) -> Content:
+        pair = self.pair
+        name = f" {' and '.join(map(example_name, pair.example_ids))}"
+        if self.count > 1:
+            name += f" · {self.place + 1:,} of {self.count:,}"
+        if pair.change is not None:
+            name += f" · {LOOKS[pair.change].text}"
+        if self.two is not None:
+            name += f" · {self.two.differing}"
+        return Content(name + " ")
+
+    def on_line_view_missed(self, message: LineView.Missed) -> None:
+        """A key had nothing to do."""
+        self.keys.say(message.text, self.now())
+
+    def on_resize(self) -> None:
+        """Beside each other where there is room, unless somebody chose."""
+        self.call_after_refresh(self._draw)
+
+    def action_switch_view(self) -> None:
+        """Beside each other, or one above the other."""
+        self._beside = not self.transcripts.beside
+        self._draw()
+
+    def action_example(self, by: int) -> None:
+        """Goes to the next or previous example."""
+        place = min(max(self.place + by, 0), self.count - 1)
+        if place != self.place:
+            self.place, self.pair = place, self._pairs(place)
+            self.at = list(self.pair.at)
+            self._open()
+        else:
+            self.keys.say("There is no other example this way.", self.now())
+
+    def action_rollout(self, side: int) -> None:
+        """Goes to the example's next rollout on one side."""
+        count = len(self.pair.rows[side])
+        if count > 1:
+            self.at[side] = (self.at[side] + 1) % count
+            self._open()
+        else:
+            letter = self.sides[side].letter
+            self.keys.say(f"{letter} has no other finished rollout of this example.", self.now())
+
+    def action_copy(self) -> None:
+        """Asks what to copy of the two rollouts: what is selected of each, or all of it."""
+        from tui_eval.tui.copying.copy_menu import offer_copies
+        from tui_eval.tui.copying.copyable import of_entry, of_example, of_rollout
+
+        found: list[Copyable] = []
+        for at, (side, row) in enumerate(zip(self.sides, self.rows, strict=True)):
+            if self.two is None or side.state.run is None or row < 0:
+                continue
+            unit = self.transcripts.selected_unit
+            entry = None if unit is None else (unit.first, unit.second)[at]
+            of_side = [*of_entry(entry)] if entry is not None else []
+            of_side += [of_rollout(side.state, row, None, {}), *of_example(side.state, row)]
+            found += (one.of(side.letter, capital=bool(at)) for one in of_side)
+        offer_copies(self, found, self._say, "compared.copy")
+
+    def whole_text(self) -> WholeText | None:
+        """The two rollouts that are shown."""
+        from tui_eval.tui.compare.two_texts import Side, whole_text_of
+
+        if self.two is None:
+            return None
+        rollouts = (self.two.first, self.two.second)
+        return whole_text_of([*map(Side, self.sides, self.rows, rollouts)])
+
+    def action_help(self) -> None:
+        """Shows the keys."""
+        from tui_eval.tui.base.keys.help import Help, without_words
+
+        others = without_words(self.keys.words, "example(1)", "rollout(0)", "difference(1)")
+        self.app.push_screen(Help(GROUPS, (*self.scopes, "view", "beside"), others=others))
+
+    def action_back(self) -> None:
+        """Back to where the transcripts were opened."""
+        if len(self.app.screen_stack) > 1:
+            self.dismiss(self.place)
+
+    def action_leave(self) -> None:
+        """Leaves the screen; it was the app's only one where there is none below."""
+        if len(self.app.screen_stack) > 1:
+            self.dismiss(self.place)
+        else:
+            self.app.exit()
+
+
+class CompareRollouts(TranscriptsScreen):
+    """Two rollouts of one run, and the others of their examples in their place.
+
+    Args:
+        feed, state: Of the run.
+        a, b: Their rows.
+    """
+
+    def __init__(
+        self, feed: Feed, state: RunState, a: int, b: int, *, now: Callable[[], float] = time.time
+    ) -> None:
+        def read(row: int) -> Rollout | None:
+            return feed.saved(row, state.offset[row], state.length[row])
+
+        sides = [Source(letter, "", state, read) for letter in "AB"]
+        super().__init__(sides[0], sides[1], lambda place: Pair.of_rows(state, a, b), now=now)

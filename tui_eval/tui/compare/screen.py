@@ -1,0 +1,394 @@
+"""The screen on which runs are compared: settings, numbers, and what became of each example."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Iterator, Sequence
+from itertools import chain
+from pathlib import Path
+from typing import TYPE_CHECKING, ClassVar
+
+from textual.app import ComposeResult
+from textual.binding import BindingType
+from textual.containers import Container
+from textual.content import Content
+from textual.widget import Widget
+
+from tui_eval.fold.comparison import Change
+from tui_eval.printable import one_line
+from tui_eval.shipped import shipped
+from tui_eval.text.changes import LOOKS, lettered
+from tui_eval.text.figures import plural
+from tui_eval.tui.base.keys.command import Scope
+from tui_eval.tui.base.keys.key_line import KeyLine
+from tui_eval.tui.base.keys.keymap import key_for
+from tui_eval.tui.base.keys.registry import bindings
+from tui_eval.tui.base.layout import HEIGHTS, WIDTHS, ZoomingScreen
+from tui_eval.tui.base.lines.pane_tabs import PaneTabs, Tab
+from tui_eval.tui.base.look.ink import EMPTY, Line
+from tui_eval.tui.base.preferences import drawn_every
+from tui_eval.tui.base.terminal.keys_in_turn import focus_once_drawn
+from tui_eval.tui.compare.commands import GROUPS
+from tui_eval.tui.compare.comparing import Reading
+from tui_eval.tui.compare.differing_settings import DifferingSettings
+from tui_eval.tui.compare.header import ComparedHeader
+from tui_eval.tui.compare.paired_examples import SORTS, PairedExamples
+from tui_eval.tui.compare.paired_numbers import PairedNumbers, wrapped
+from tui_eval.tui.compare.passing_on import ComparedScreen
+
+if TYPE_CHECKING:
+    from tui_eval.fold.comparison import Comparison
+    from tui_eval.tui.compare.comparing import ComparedRuns
+    from tui_eval.tui.copying.whole_texts import WholeText
+
+TICK_S = 1 / 12
+LOOKS_EVERY_S = 3.0
+FOLLOWS_EVERY_S = 1.0
+"""How often it is looked, once all was read, whether there is something to do."""
+RESTS = 10
+"""How many times as long as the last reading took there is none."""
+SETTINGS = "Settings that differ"
+PAIRED_BY = "Examples are paired by what they ask: prompt, answer and info."
+
+
+class CompareRuns(ComparedScreen[None], ZoomingScreen):
+    """Reads runs in a thread and shows each beside the first; esc and q leave it.
+
+    Args:
+        paths: Two runs or more, as people name them on the command line.
+        only: Which examples are shown at first; all for the empty text.
+    """
+
+    CSS_PATH = str(shipped("styles", "compare.tcss"))
+    BINDINGS: ClassVar[list[BindingType]] = [*bindings("compare"), *bindings("compared")]
+    HORIZONTAL_BREAKPOINTS = WIDTHS
+    VERTICAL_BREAKPOINTS = HEIGHTS
+    scopes: ClassVar[tuple[Scope, ...]] = ("compare", "compared")
+
+    def __init__(
+        self, paths: Sequence[Path], *, only: str = "", now: Callable[[], float] = time.time
+    ) -> None:
+        super().__init__()
+        self.now = now
+        self.reading = Reading(paths)
+        self.again: Reading | None = None
+        self.look_at = 0.0
+        self.found: ComparedRuns | None = None
+        self.is_ready = False
+        self.place = 1
+        self.header = ComparedHeader(self.reading, now, id="compared")
+        self.examples = PairedExamples(id="pairs")
+        self.examples.only = only
+        self.numbers = PairedNumbers(id="paired-numbers")
+        self.settings = DifferingSettings(id="settings")
+        self.tabs = PaneTabs(id="pane-tabs")
+        self.keys = KeyLine(id="keys")
+        self.panes: list[Widget] = [self.examples, self.numbers, self.settings]
+        self.grid = Container(id="compare", classes="-in-1")
+
+    def compose(self) -> ComposeResult:
+        """The runs on top, the panes, the keys."""
+        yield self.header
+        yield self.tabs
+        with self.grid:
+            for pane in self.panes:
+                pane.add_class("card")
+                yield pane
+        yield self.keys
+
+    def on_mount(self) -> None:
+        """Begins to read."""
+        self.set_focus(self.examples)
+        self.reading.start()
+        self._timer = self.set_interval(drawn_every(self.app, TICK_S), self._tick)
+        self._tick()
+
+    def on_unmount(self) -> None:
+        """Whoever leaves wants nothing read any more."""
+        self.reading.cancel()
+        if self.again is not None:
+            self.again.cancel()
+
+    def _tick(self) -> None:
+        """Shows how far the reading is, then what it found."""
+        if self.is_ready:
+            self.keys.expire(self.now())
+            self._follow()
+            return
+        self.is_ready = self.reading.over
+        if self.is_ready:
+            self._timer.stop()
+            self._timer = self.set_interval(FOLLOWS_EVERY_S, self._tick)
+        self.found = self.header.found = self.settings.found = self.reading.found
+        if self.found is not None:
+            self.examples.question = self.found.question
+            self._show(1)
+        else:
+            self._say_why_empty()
+            self._draw()
+
+    def _follow(self) -> None:
+        """Now and then reads runs again that have grown; until that is over nothing changes."""
+        if self.again is None:
+            if self.found is not None and self.now() >= self.look_at:
+                self.look_at = self.now() + LOOKS_EVERY_S
+                self.again = self.reading.again
+                if self.again is not None:
+                    self.again.start()
+        elif self.again.over:
+            again, self.again = self.again, None
+            self.look_at = self.now() + max(LOOKS_EVERY_S, again.took_s * RESTS)
+            if again.found is not None:
+                self.reading = self.header.reading = again
+                self.found = self.header.found = self.settings.found = again.found
+                self.examples.question = again.found.question
+                self._show(self.place)
+
+    def _waiting(self) -> Iterator[Line]:
+        if not self.reading.over:
+            cancels = (f"   {key_for('compared.back')}", "key"), (" cancels", "faint")
+            yield ((self.reading.text, "busy"), *cancels)
+            return
+        for fault in self.reading.faults:
+            yield from wrapped("✗ ", fault, "fault", self.examples.line_width)
+
+    @property
+    def comparison(self) -> Comparison | None:
+        """The run that is shown, beside the first one."""
+        return self.found.comparisons[self.place - 1] if self.found is not None else None
+
+    def _show(self, place: int) -> None:
+        """Puts another run beside the first one."""
+        assert self.found is not None
+        self.place = self.header.place = place
+        comparison = self.found.comparisons[place - 1]
+        letter = self.found.runs[place].letter
+        self.numbers.comparison, self.numbers.letter = comparison, letter
+        self._say_why_empty()
+        self.examples.show(comparison, letter)
+        self._draw()
+
+    def _say_why_empty(self) -> None:
+        comparison = self.comparison
+        lines: list[Line] = []
+        if comparison is None:
+            lines += self._waiting()
+        elif not comparison.comparable:
+            for doubt in comparison.doubts[1:]:  # the first one stands above
+                doubt = one_line(lettered(doubt, self.numbers.letter), 400)
+                lines += wrapped("! ", doubt, "warn", self.examples.line_width)
+            for why, count in comparison.unpaired.items():
+                why = lettered(why, self.numbers.letter)
+                lines.append(((f"  {plural(count, 'example')} {why}", "muted"),))
+            lines += [EMPTY, ((f"  {PAIRED_BY}", "faint"),)]
+        elif self.examples.only:
+            look = LOOKS[Change(self.examples.only)]
+            shows_all = (f"   {key_for('compare.all')}", "key"), (" shows all", "faint")
+            lines = [((f"no example is {look.word}", "muted"), *shows_all)]
+        self.examples.empty = tuple(lines)
+
+    def _draw(self) -> None:
+        for view in (self.header, self.examples, self.numbers, self.settings):
+            view.update()
+        self._entitle(self.examples, "Examples", *self._examples_told())
+        comparison = self.comparison
+        holds = (-1, -1, -1)
+        between: list[str] = []
+        differing: list[str] = []
+        if self.found is not None and comparison is not None:
+            count = len(self.found.settings)
+            holds = (len(comparison.examples), len(comparison.figures), count)
+            between = [f"A and {self.numbers.letter}", "means, 95 % intervals"]
+            differing = [] if self.has_class("-narrow") else [str(count)]
+        self._entitle(self.numbers, "Numbers", *between)
+        self._entitle(self.settings, SETTINGS, *differing)
+        few = comparison is not None and len(comparison.examples) + 5 <= self.grid.size.height // 2
+        self.set_class(few, "-few")
+        self.tabs.tabs = [*map(Tab, ("Examples", "Numbers", SETTINGS), holds)]
+        self.tabs.update()
+        self._update_keys()
+
+    def _entitle(self, pane: Widget, name: str, *told: str) -> None:
+        """Puts a title over a pane; it is not named again below the tabs."""
+        number = key_for(f"compare.{name.partition(' ')[0].lower()}")
+        parts = told if self.has_class("-narrow") else (f"{number} {name}", *told)
+        if 0 < pane.size.width < len(" · ".join(parts)) + 6:
+            parts = parts[:-1]
+        pane.border_title = Content(f" {' · '.join(parts)} " if parts else "")
+
+    def _examples_told(self) -> list[str]:
+        view = self.examples
+        if view.comparison is None or not view.comparison.comparable:
+            return []
+        all_of_them = len(view.comparison.examples)
+        what = LOOKS[Change(view.only)].word if view.only else "all"
+        count = f"{len(view.shown):,} of {all_of_them:,}" if view.only else f"{all_of_them:,}"
+        passes = {run.state.threshold for run in self.found.runs} if self.found is not None else ()
+        told = [f"passes from {min(passes):g}"] if len(passes) == 1 else []
+        return [f"{what} {count}", view.sort, *told]
+
+    def _update_keys(self) -> None:
+        several = self.found is not None and len(self.found.runs) > 2
+        has_list = not self._has_one_pane or self.grid.has_class("-in-1")
+        self.keys.words = {
+            "run(1)": "next run" if several else "",
+            "open": "transcripts" if self.examples.shown else "",
+            "sort": "sort" if self.examples.shown and has_list else "",
+            "next_pane(1)": "pane" if self.found is not None else "",
+            "zoom": self.zoom_word if self.found is not None else "",
+            "copy": "copy" if self.found is not None else "",
+            "export": "export" if self.found is not None else "",
+            "read_elsewhere(False)": "pager" if self.found is not None else "",
+            "back": "" if self.reading.over else "cancel",
+            "leave": "back" if len(self.app.screen_stack) > 1 else "quit",
+        }
+        self.keys.scopes = (*self.scopes, "view", "pairs" if self.focused is self.examples else "")
+        self.keys.tick(self.now())
+
+    @property
+    def _has_one_pane(self) -> bool:
+        return self.has_class("-narrow") or self.grid.has_class("-zoomed")
+
+    def on_resize(self) -> None:
+        """Lays out what depends on the width."""
+        self.call_after_refresh(self._laid_out)
+
+    def _laid_out(self) -> None:
+        self._say_why_empty()
+        self._draw()
+
+    def on_descendant_focus(self) -> None:
+        """Shows the pane that has the focus where there is room for one only."""
+        if self.focused in self.panes:
+            self._enter(self.panes.index(self.focused) + 1)
+        self._update_keys()
+
+    def _enter(self, number: int) -> None:
+        zoomed = ["-zoomed"] if self.grid.has_class("-zoomed") else []
+        self.grid.set_classes([f"-in-{number}", *zoomed])
+        self.tabs.show(number)
+
+    def action_pane(self, number: int) -> None:
+        """Goes to a pane."""
+        self._enter(number)
+        focus_once_drawn(self, self.panes[number - 1])
+
+    def action_next_pane(self, by: int) -> None:
+        """Goes to the next or previous pane."""
+        here = self.panes.index(self.focused) if self.focused in self.panes else 0
+        self.action_pane((here + by) % len(self.panes) + 1)
+
+    def action_only(self, only: str) -> None:
+        """Shows the examples of one outcome; asked for the same again, all of them."""
+        view = self.examples
+        view.only = "" if only == view.only else only
+        self._say_why_empty()
+        view.put_in_order()
+        self._show_examples()
+
+    def _show_examples(self) -> None:
+        """Draws, and goes to the examples where they cannot be seen."""
+        if self.examples.region:
+            self._draw()
+        else:
+            self.action_pane(1)
+            self.call_after_refresh(self._draw)
+
+    def action_sort(self) -> None:
+        """Sorts in the next way."""
+        names = list(SORTS)
+        self.examples.sort = names[(names.index(self.examples.sort) + 1) % len(names)]
+        self.examples.put_in_order()
+        self._show_examples()
+
+    def action_run(self, by: int) -> None:
+        """Puts the next or previous run beside the first one."""
+        if self.found is not None:
+            self._show((self.place - 1 + by) % len(self.found.comparisons) + 1)
+
+    def on_compared_header_chosen(self, message: ComparedHeader.Chosen) -> None:
+        """A run was clicked."""
+        self._show(message.place)
+
+    def on_pane_tabs_chosen(self, message: PaneTabs.Chosen) -> None:
+        """A tab was clicked."""
+        self.action_pane(message.number)
+
+    def on_paired_examples_only_wanted(self, message: PairedExamples.OnlyWanted) -> None:
+        """An outcome was clicked."""
+        self.action_only(message.only)
+
+    def on_paired_examples_sort_wanted(self) -> None:
+        """The names of the columns were clicked."""
+        self.action_sort()
+
+    def on_paired_examples_opened(self) -> None:
+        """Opens the transcripts of the selected example, and those of the others after it."""
+        if self.found is None or self.comparison is None:
+            if not self.reading.over:
+                self._say("Not yet: the runs are still being read.")
+            return
+        from tui_eval.tui.compare.pairs import Pair, Source
+        from tui_eval.tui.compare.rollouts_screen import TranscriptsScreen
+
+        runs = (self.found.runs[0], self.found.runs[self.place])
+        first, second = (Source(run.letter, run.name, run.state, run.read) for run in runs)
+        examples, shown = self.comparison.examples, list(self.examples.shown)
+
+        def pair(place: int) -> Pair:
+            return Pair.of(examples[shown[place]], first.state, second.state)
+
+        screen = TranscriptsScreen(
+            first, second, pair, len(shown), self.examples.cursor, now=self.now
+        )
+        self.app.push_screen(screen, self._came_back)
+
+    def _came_back(self, place: int | None) -> None:
+        if place is not None:
+            self.examples.select(place)
+
+    def action_copy(self) -> None:
+        """Asks what to copy of the two runs that stand beside each other."""
+        from tui_eval.tui.copying.copy_menu import offer_copies
+        from tui_eval.tui.copying.copyable import of_run
+
+        runs = [self.found.runs[0], self.found.runs[self.place]] if self.found is not None else []
+        of_runs = (
+            of_run(run.state.run.path, run.letter, keys)
+            for run, keys in zip(runs, ("pr", "PR"), strict=False)
+            if run.state.run is not None
+        )
+        offer_copies(self, [*chain(*of_runs)], self._say, "compared.copy")
+
+    def whole_text(self) -> WholeText | None:
+        """The comparison, with the examples that are listed."""
+        from tui_eval.tui.compare.export import whole_text_of
+
+        return whole_text_of(self.found, self.examples.only) if self.found is not None else None
+
+    def action_help(self) -> None:
+        """Shows the keys."""
+        from tui_eval.tui.base.keys.help import Help, without_words
+
+        others = without_words(self.keys.words, "run(1)")
+        self.app.push_screen(Help(GROUPS, (*self.scopes, "view", "pairs"), others=others))
+
+    def action_back(self) -> None:
+        """Cancels the reading; out of the zoom, to all examples, to the examples, then away."""
+        if not self.reading.over:
+            self.reading.cancel()
+        elif self.is_zoomed:
+            self.action_zoom()
+        elif self.focused is not self.examples:
+            self.action_pane(1)
+        elif self.examples.only:
+            self.action_only("")
+        elif len(self.app.screen_stack) > 1:
+            self.dismiss()
+
+    def action_leave(self) -> None:
+        """Leaves the screen; it was the app's only one where there is none below."""
+        if len(self.app.screen_stack) > 1:
+            self.dismiss()
+        else:
+            self.app.exit()

@@ -1,0 +1,396 @@
+"""Two transcripts on one sheet: what belongs together stands on the same lines, and scrolls so."""
+
+from __future__ import annotations
+
+import asyncio
+from bisect import bisect_right
+from collections.abc import Hashable, Iterable, Mapping
+from typing import ClassVar
+
+from textual.binding import BindingType
+
+from tui_eval.tui.base.keys.registry import bindings
+from tui_eval.tui.base.lines.line_view import ALL_SHOWN, NOT_FOLDED, LineView
+from tui_eval.tui.base.look.ink import Line
+from tui_eval.tui.compare.side_by_side import Block, Two, Unit, block_of
+from tui_eval.tui.compare.staying import Place, Shape, line_of, place_of
+from tui_eval.tui.trajectory.piece import STEP
+from tui_eval.tui.trajectory.story import TEXT_LINES
+
+AT_ONCE = 60
+"""Units that are laid out without a thread: more take longer than a frame."""
+PARTING = -1
+"""In place of a unit to go to: where the two part."""
+
+
+class Transcripts(LineView):
+    """Units under a cursor that can be folded; laid out in a thread where they are many."""
+
+    BINDINGS: ClassVar[list[BindingType]] = bindings("beside")
+    moves_add_up = False
+
+    def __init__(self, *, id: str) -> None:
+        super().__init__(id=id)
+        self.two: Two | None = None
+        self.empty: tuple[Line, ...] = ()
+        self.beside = True
+        self.cursor = 0
+        self._limits: dict[int, int] = {}
+        self._blocks: list[Block] = []
+        self._made: dict[Hashable, Block] = {}
+        self._starts: list[int] = []
+        self._lines: list[Line] = []
+        self._unmarked: set[int] = set()
+        self._shape: Shape | None = None
+        self._laid_out: Hashable = None
+        self._wanted: Hashable = None
+        self._goes_to: int | None = None
+        self._version = 0
+        self._kept: tuple[int, Place] | None = None
+
+    def count(self) -> int:
+        """Lines of both transcripts, folded as they are."""
+        return len(self._lines)
+
+    def line(self, index: int) -> Line:
+        """One line; the words that differ are marked once they are seen."""
+        unit = self._unit_at(index)
+        if unit in self._unmarked:
+            self._unmarked.discard(unit)
+            self._mark(unit)
+        return self._lines[index]
+
+    def _mark(self, unit: int) -> None:
+        assert self._shape is not None
+        two, width, beside, limits = self._shape
+        start, end = self._span(unit)
+        block = block_of(two, two.units[unit], limits.get(unit), width, beside, marks=True)
+        self._lines[start:end] = block.lines
+
+    def marked(self, index: int) -> bool:
+        """The lines of the selected unit."""
+        return bool(self._blocks) and self._unit_at(index) == self.cursor
+
+    def show(self, two: Two | None) -> None:
+        """Shows two rollouts where they first differ; `empty` while there are none."""
+        self.two = two
+        self._version += 1
+        self._limits.clear()
+        self._made.clear()
+        self._blocks = []
+        self._kept = None
+        self._unmarked.clear()
+        self._laid_out = self._wanted = None
+        self.cursor = 0
+        self._goes_to = PARTING
+        self.jump(0)
+        self.update()
+
+    @property
+    def selected_unit(self) -> Unit | None:
+        """What is under the cursor."""
+        units = self.two.units if self.two is not None else ()
+        return units[self.cursor] if self.cursor < len(units) else None
+
+    @property
+    def is_laid_out(self) -> bool:
+        """Whether all that there is can be seen."""
+        return self.two is None or self._laid_out == self._facts()
+
+    def _facts(self) -> Hashable:
+        return (self._version, self.line_width, self.beside, tuple(self._limits.items()))
+
+    def update(self) -> None:
+        """Lays out what is new and draws what changed."""
+        two, facts = self.two, self._facts()
+        if two is None:
+            self._lines = list(self.empty)
+        elif facts not in (self._laid_out, self._wanted):
+            self._wanted = facts
+            shape = (two, self.line_width, self.beside, dict(self._limits))
+            missing = sum(key not in self._made for key in _keys(*shape))
+            if missing <= AT_ONCE:
+                self._take(facts, shape, lay_out(*shape, self._made))
+            else:
+                self.run_worker(self._lay_out_far(facts, shape), group="lay", exclusive=True)
+        super().update()
+
+    async def _lay_out_far(self, facts: Hashable, shape: Shape) -> None:
+        blocks = await asyncio.to_thread(lay_out, *shape, dict(self._made))
+        if facts == self._wanted:
+            self._take(facts, shape, blocks)
+            self.update()
+
+    def _take(self, facts: Hashable, shape: Shape, blocks: dict[Hashable, Block]) -> None:
+        """Shows what was laid out, at the place that was seen before."""
+        place = self._place()
+        self._made = blocks
+        self._blocks = list(blocks.values())
+        self._laid_out, self._shape = facts, shape
+        self._unmarked = {at for at, one in enumerate(shape[0].units) if one.has_changes}
+        self._starts, self._lines = [], []
+        for block in self._blocks:
+            self._starts.append(len(self._lines))
+            self._lines.extend(block.lines)
+        super().update()
+        if self._goes_to is not None:
+            wanted, self._goes_to, self._kept = self._goes_to, None, None
+            if wanted == PARTING:
+                self.call_after_refresh(self._open)
+            else:
+                self.call_after_refresh(self.go_to, wanted)
+        elif place is not None and place[0] < len(self._blocks):
+            start, end = self._span(place[0])
+            self.jump(min(start + line_of(shape, place), end - 1))
+            self._kept = self.scroll_offset.y, place
+
+    def _place(self) -> Place | None:
+        """What stands first; as long as nobody scrolls, what stood first before the last layout."""
+        if self._shape is None or not self._blocks:
+            return None
+        top = self.scroll_offset.y
+        if self._kept is not None and self._kept[0] == top:
+            return self._kept[1]
+        unit = self._unit_at(top)
+        return place_of(self._shape, unit, top - self._starts[unit])
+
+    def _unit_at(self, index: int) -> int:
+        return max(bisect_right(self._starts, index) - 1, 0)
+
+    def _span(self, unit: int) -> tuple[int, int]:
+        """First line of a unit and the one after its last."""
+        start = self._starts[unit]
+        return start, start + len(self._blocks[unit].lines)
+
+    def go_to(self, unit: int) -> None:
+        """Selects a unit and shows it with what comes after it."""
+        if not self._blocks:
+            return
+        self.cursor = min(max(unit, 0), len(self._blocks) - 1)
+        start, end = self._span(self.cursor)
+        top, height = self.scroll_offset.y, self.view_height
+        if start < top or max(end, start + height // 3) > top + height:
+            self.jump(max(start - height // 4, 0))
+        self.update()
+
+    def _open(self) -> None:
+        """Goes to where the two part; without any such place to the beginning."""
+        two = self.two
+        if two is None or two.parting is None or not self._blocks:
+            self.go_to(0)
+            return
+        self._go_to_difference(next(at for at in two.stops if two.units[at].turn == two.parting))
+
+    def _difference(self, head: int) -> tuple[int, int]:
+        """What is selected of a turn that differs, and the line in which its sides part.
+
+        It is the head, or what differs where that line is too far below the head.
+        """
+        assert self.two is not None
+        units = self.two.units
+        after = range(head + 1, len(units))
+        unit = next((at for at in after if units[at].differs and not units[at].is_head), head)
+        line = self._starts[unit] + self._blocks[unit].parting
+        fits = line - self._starts[head] < self.view_height * 3 // 4
+        return (head if fits else unit), line
+
+    def _go_to_difference(self, head: int) -> None:
+        """Shows where the sides of a turn part, with what comes after it."""
+        self.cursor, line = self._difference(head)
+        top, height = self.scroll_offset.y, self.view_height
+        start = self._starts[head] if self.cursor == head else line
+        end = line + height // 4
+        if start < top or max(end, start + height // 3) > top + height:
+            self.jump(max(start - height // 4, end - height, 0))
+        self.update()
+
+    def _select(self, unit: int) -> None:
+        self.cursor = min(max(unit, 0), len(self._blocks) - 1)
+        start, end = self._span(self.cursor)
+        self.show_line(min(end - 1, start + self.view_height - 1))
+        self.show_line(start)
+        self.update()
+
+    def scroll_lines(self, lines: int) -> None:
+        """Scrolls, and takes the cursor along into what can be seen."""
+        super().scroll_lines(lines)
+        self.call_after_refresh(self._catch_cursor)
+
+    def _catch_cursor(self) -> None:
+        if self._blocks:
+            top = self.scroll_offset.y
+            bottom = min(top + self.view_height, self.count()) - 1
+            first, last = self._unit_at(top), self._unit_at(max(bottom, 0))
+            self.cursor = min(max(self.cursor, first), last)
+            self.update()
+
+    def action_move(self, by: int) -> None:
+        """Selects the next or previous unit, or scrolls within one that does not fit."""
+        if not self._blocks:
+            return
+        start, end = self._span(self.cursor)
+        top, height = self.scroll_offset.y, self.view_height
+        if by > 0 and end > top + height:
+            self.jump(top + 1)
+        elif by < 0 and start < top:
+            self.jump(top - 1)
+        else:
+            self._select(self.cursor + by)
+
+    def action_top(self) -> None:
+        """Selects the first unit."""
+        if self._blocks:
+            self._select(0)
+
+    def action_bottom(self) -> None:
+        """Selects the last unit."""
+        if self._blocks:
+            self._select(len(self._blocks) - 1)
+
+    def action_turn(self, by: int) -> None:
+        """Goes to the next or previous turn."""
+        if self.two is not None and self._blocks:
+            heads = [at for at, one in enumerate(self.two.units) if one.is_head]
+            found = self._next(heads, by, "There is no other turn this way.")
+            if found is not None:
+                self.go_to(found)
+
+    def action_difference(self, by: int) -> None:
+        """Goes to the next or previous turn that differs; before the next one, to all of this."""
+        if self.two is not None and self._blocks and not (by > 0 and self._go_far()):
+            heads = {self._difference(head)[0]: head for head in self.two.stops}
+            found = self._next(heads, by, "There is no other difference this way.")
+            if found is not None:
+                self._go_to_difference(heads[found])
+
+    def _go_far(self) -> bool:
+        """Goes to where the sides of the selected unit part, if that is below what is seen."""
+        assert self.two is not None and self._shape is not None
+        unit, (two, width, beside, _) = self._folding, self._shape
+        one, block = two.units[unit], self._blocks[unit]
+        was_far = block.is_far
+        limit = self._limits.get(unit, TEXT_LINES)
+        while block.is_far and block.hidden:
+            limit *= 2
+            block = block_of(two, one, limit, width, beside)
+            self._limits[unit] = limit
+        self.update()
+        line = self._starts[unit] + self._blocks[unit].parting
+        is_below = one.has_changes and line >= self.scroll_offset.y + self.view_height
+        if is_below:
+            self.cursor = unit
+            self.jump(line - self.view_height // 4)
+            self.update()
+        return is_below or was_far
+
+    def _next(self, units: Iterable[int], by: int, missed: str) -> int | None:
+        there = [at for at in units if (at > self.cursor) == (by > 0) and at != self.cursor]
+        if not there:
+            self.post_message(self.Missed(missed))
+            return None
+        return min(there) if by > 0 else max(there)
+
+    def action_switch_fold(self) -> None:
+        """Unfolds the selected unit, shows more of it, or folds it when all is shown."""
+        block = self._selected()
+        if block is None:
+            self.post_message(self.Missed(ALL_SHOWN))
+        elif block.hidden or self._is_folded(self._folding):
+            self.action_unfold()
+        else:
+            self.action_fold()
+
+    def _is_folded(self, unit: int) -> bool:
+        assert self.two is not None
+        one = self.two.units[unit]
+        usual = 0 if one.is_tool and not one.starts_unfolded else None
+        return self._limits.get(unit, usual) == 0
+
+    def action_unfold(self) -> None:
+        """Shows more of the selected unit."""
+        block = self._selected()
+        if block is None:
+            self.post_message(self.Missed(ALL_SHOWN))
+            return
+        if block.is_far:
+            self._go_far()
+            return
+        is_short, unit = len(block.lines) < TEXT_LINES, self._folding
+        if self._is_folded(unit) or (block.hidden and is_short):
+            self._set_limit(unit, TEXT_LINES)
+        elif block.hidden:
+            self._set_limit(unit, self._limits.get(unit, TEXT_LINES) + STEP)
+        else:
+            self.post_message(self.Missed(ALL_SHOWN))
+
+    def action_fold(self) -> None:
+        """Folds the selected unit."""
+        if self._selected() is None:
+            self.post_message(self.Missed(NOT_FOLDED))
+        else:
+            self._set_limit(self._folding, 0)
+
+    def action_fold_tools(self) -> None:
+        """Unfolds every tool call, or folds them all if any is unfolded."""
+        if self.two is None or not self._blocks:
+            return
+        tools = [at for at, one in enumerate(self.two.units) if one.is_tool]
+        limit = 0 if any(not self._is_folded(at) for at in tools) else TEXT_LINES
+        self._limits |= dict.fromkeys(tools, limit)
+        self._goes_to = self.cursor
+        self.update()
+
+    @property
+    def _folding(self) -> int:
+        """The unit to fold: the selected one, or the first below a head, of those that differ."""
+        one = self.selected_unit
+        if self.two is None or one is None or not one.is_head:
+            return self.cursor
+        below = range(self.cursor + 1, len(self.two.units))
+        units = self.two.units
+        return next((at for at in below if units[at].differs or not one.differs), self.cursor)
+
+    def _selected(self) -> Block | None:
+        block = self._blocks[self._folding] if self._blocks else None
+        return block if block is not None and block.folds else None
+
+    def _set_limit(self, unit: int, limit: int) -> None:
+        self._limits[unit] = limit
+        top = self.scroll_offset.y
+        self.update()
+        start, _ = self._span(unit)
+        if start < top:
+            self.jump(top if limit else start)
+
+    def clicked(self, index: int) -> None:
+        """Selects a unit; a click on the selected one unfolds or folds it."""
+        if not self._blocks:
+            return
+        unit = self._unit_at(index)
+        if unit == self.cursor:
+            self.action_switch_fold()
+        self.cursor = unit
+        self.update()
+
+
+def _keys(two: Two, width: int, beside: bool, limits: Mapping[int, int]) -> list[Hashable]:
+    return [(at, limits.get(at), width, beside) for at in range(len(two.units))]
+
+
+def lay_out(
+    two: Two, width: int, beside: bool, limits: Mapping[int, int], made: Mapping[Hashable, Block]
+) -> dict[Hashable, Block]:
+    """The blocks of all units, in their order; those that were made before are taken as they are.
+
+    Args:
+        limits: By unit, as `block_of` takes them.
+        made: By unit, limit and shape.
+    """
+    found: dict[Hashable, Block] = {}
+    keys = _keys(two, width, beside, limits)
+    for unit, key, at in zip(two.units, keys, range(len(keys)), strict=True):
+        block = made.get(key)
+        if block is None:
+            block = block_of(two, unit, limits.get(at), width, beside)
+        found[key] = block
+    return found

@@ -1,1 +1,0 @@
-"""Runs that are compared: read, laid out, exported."""

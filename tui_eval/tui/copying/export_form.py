@@ -1,0 +1,327 @@
+"""The form of an export: which format, which rollouts, which file; then how far it is."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import Any, ClassVar
+
+from textual import events
+from textual.app import ComposeResult
+from textual.binding import Binding, BindingType
+from textual.content import Content
+from textual.message import Message
+from textual.screen import Screen
+
+from tui_eval.printable import printable
+from tui_eval.runs.export.writing import FORMATS, SUFFIXES, default_path
+from tui_eval.text.figures import plural
+from tui_eval.tui.base.dialogs.dialog import Dialog
+from tui_eval.tui.base.lines.line_view import LineView
+from tui_eval.tui.base.lines.text_line import TextLine, type_into
+from tui_eval.tui.base.look.blocks import thread
+from tui_eval.tui.base.look.ink import EMPTY, Line, cut, left
+from tui_eval.tui.base.look.paths import shown_path, typed_path
+from tui_eval.tui.base.preferences import drawn_every
+from tui_eval.tui.base.terminal.browser import in_browser, lies_in
+from tui_eval.tui.copying.exporting import Export, Part, deliver, missing_package
+
+NAME, LABEL = 10, 10
+KINDS = list(FORMATS)
+USUAL, OF_LISTED = "html", "jsonl"
+"""Formats to begin with: a page for a whole run, rows for those that somebody filtered out."""
+DOWNLOADS = "the file stays on the server; your browser downloads a copy"
+HINT = "tab goes on · enter writes · esc closes"
+CURRENT = "in the current folder"
+CANCELS: Line = (("esc", "key"), (" cancels", "faint"))
+GROUPS = FORMAT, WHICH, FILE = "format", "rollouts", "file"
+BAR = 28
+
+
+class ExportLines(LineView):
+    """Two lists to choose from and a line to type on; below them what is wrong, or how far it is.
+
+    Args:
+        run: Names the file.
+        parts: The rollouts to choose from, at least one.
+    """
+
+    moves_add_up = False
+
+    class Wanted(Message):
+        """What stands there is to be written."""
+
+    def __init__(self, run: Path, parts: Sequence[Part]) -> None:
+        super().__init__()
+        self._run, self.parts = run, parts
+        usual = OF_LISTED if parts[0].where else USUAL
+        self.chosen = {FORMAT: KINDS.index(usual), WHICH: 0}
+        self.group = FORMAT
+        self.path = TextLine()
+        self.told: Line = EMPTY
+        self.export: Export | None = None
+        self._proposed = ""
+        self._places: list[tuple[str, int]] = [(FORMAT, at) for at in range(len(KINDS))]
+        self._places += [("", 0), *((WHICH, at) for at in range(len(parts))), ("", 0), (FILE, 0)]
+        self._propose()
+
+    @property
+    def kind(self) -> str:
+        """The format."""
+        return KINDS[self.chosen[FORMAT]]
+
+    @property
+    def part(self) -> Part:
+        """The rollouts."""
+        return self.parts[self.chosen[WHICH]]
+
+    def on_mount(self) -> None:
+        """Takes the height that it needs."""
+        self.update()
+
+    def _propose(self) -> None:
+        """Names the file after the choice, unless somebody named it; then only its ending."""
+        proposed = str(default_path(self._run, self.kind, self.part.name))
+        if self.path.text == self._proposed:
+            self.path.put(proposed)
+        else:
+            typed = Path(self.path.text)
+            if typed.suffix in {f".{SUFFIXES.get(kind, kind)}" for kind in KINDS}:
+                self.path.put(str(typed.with_suffix(Path(proposed).suffix)))
+        self._proposed = proposed
+        self._look()
+
+    def _look(self) -> None:
+        """Says what stands in the way."""
+        path = typed_path(self.path.text)
+        if package := missing_package(self.kind):
+            what = f"✗ {package} is missing: pip install 'tui-eval[{self.kind}]'"
+        elif not self.path.text or path.is_dir():
+            what = "✗ name a file"
+        elif not path.parent.is_dir():
+            what = f"✗ there is no folder {shown_path(path.parent)}"
+        else:
+            self.told = (("! this file is there already", "warn"),) if path.exists() else EMPTY
+            self.update()
+            return
+        self.told = ((what, "fault"),)
+        self.update()
+
+    def tell(self, text: str, ink: str) -> None:
+        """Says something below the choices."""
+        self.told = ((text, ink),)
+        self.update()
+
+    @property
+    def is_ready(self) -> bool:
+        """Whether nothing stands in the way but a file that is there."""
+        return not self.told or self.told[0][1] == "warn"
+
+    def count(self) -> int:
+        """The choices, what is told, and what the keys do."""
+        return len(self._places) + 4
+
+    def marked(self, index: int) -> bool:
+        """What keys act on."""
+        return self.export is None and self._at(index) == (
+            self.group, self.chosen.get(self.group, 0),
+        )  # fmt: skip
+
+    def lit(self, index: int) -> bool:
+        """A choice that keys act on; a caret could not be seen on that ground."""
+        return self.marked(index) and self.group != FILE
+
+    def _at(self, index: int) -> tuple[str, int]:
+        return self._places[index] if index < len(self._places) else ("", 0)
+
+    def line(self, index: int) -> Line:
+        """A choice, the file, what is told, or what the keys do."""
+        after = index - len(self._places)
+        if after >= 0:
+            return (EMPTY, *self._footing)[after]
+        group, at = self._places[index]
+        if not group:
+            return EMPTY
+        name = (left(group if at == 0 else "", NAME), "key" if group == self.group else "muted")
+        if group == FILE:
+            room = max(self.line_width - NAME, 1)
+            typed = self.group == FILE and self.export is None
+            text = self.path.spans(room) if typed else ((cut(self.path.text, room), ""),)
+            return (name, *text)
+        chosen = at == self.chosen[group]
+        sign = ("● ", "busy") if chosen else ("○ ", "faint")
+        room = max(self.line_width - NAME - 2, 1)
+        if group == WHICH:
+            return (name, sign, (cut(self.parts[at].label, room), "strong" if chosen else ""))
+        kind = KINDS[at]
+        missing = missing_package(kind)
+        about = f"{missing} is missing" if missing else FORMATS[kind]
+        label = (left(kind, LABEL), "strong" if chosen else "")
+        return (name, sign, label, (cut(about, max(room - LABEL, 1)), "muted"))
+
+    @property
+    def _footing(self) -> tuple[Line, Line, Line]:
+        export = self.export
+        if export is None:
+            about: Line = ((DOWNLOADS, "faint"),) if in_browser() else EMPTY
+            hint = HINT if self.group == FILE else f"↑ ↓ choose · {HINT}"
+            is_here = not (about or typed_path(self.path.text).parent.parts)
+            told = self.told or (((CURRENT, "faint"),) if is_here else EMPTY)
+            return told, about, ((hint, "faint"),)
+        if not export.total:
+            return (("reading the run…", "busy"),), EMPTY, CANCELS
+        drawn, rest = thread(export.written / export.total, BAR)
+        count = f"  {export.written:,} of {plural(export.total, 'rollout')}"
+        bar: Line = ((drawn, "busy"), (rest, "rule"), (count, ""))
+        return bar, EMPTY, CANCELS
+
+    def _choose(self, group: str, at: int) -> None:
+        self.group = group
+        if group in self.chosen and self.chosen[group] != at:
+            self.chosen[group] = at
+            self._propose()
+        self.update()
+
+    def action_move(self, by: int) -> None:
+        """To the next or previous choice of all."""
+        if self.export is not None:
+            return
+        here = self._places.index((self.group, self.chosen.get(self.group, 0)))
+        at = here + by
+        while 0 <= at < len(self._places) and not self._places[at][0]:
+            at += by
+        if 0 <= at < len(self._places):
+            group = self._places[at][0]
+            is_new = group != self.group
+            self._choose(group, self.chosen.get(group, 0) if is_new else self._places[at][1])
+
+    def go_on(self, by: int) -> None:
+        """To the next or previous group."""
+        group = GROUPS[(GROUPS.index(self.group) + by) % len(GROUPS)]
+        self._choose(group, self.chosen.get(group, 0))
+
+    def on_key(self, event: events.Key) -> None:
+        """Goes on to another group, or types."""
+        if self.export is not None or event.key in ("enter", "escape", "up", "down"):
+            return
+        if event.key in ("tab", "shift+tab"):
+            self.go_on(1 if event.key == "tab" else -1)
+        elif self.group == FILE and type_into(self.path, event):
+            self._look()
+        else:
+            return
+        event.stop()
+        event.prevent_default()
+
+    def on_paste(self, event: events.Paste) -> None:
+        """Takes what is pasted as a part of the path."""
+        event.stop()
+        if self.export is None:
+            self.group = FILE
+            self.path.insert(event.text.strip())
+            self._look()
+
+    def clicked_at(self, x: int, index: int) -> None:
+        """Chooses; puts the caret into the name of the file."""
+        group, at = self._at(index)
+        if group and self.export is None:
+            if group == self.group == FILE:
+                self.path.click(x - NAME, self.line_width - NAME)
+            self._choose(group, at)
+
+
+class ExportDialog(Dialog[str]):
+    """Dismissed with a sentence that says where the export is; None where there is none.
+
+    Args:
+        run: Where the run is.
+        name: What people call it.
+        parts: See `ExportLines`.
+    """
+
+    BINDINGS: ClassVar[list[BindingType]] = [
+        Binding("escape", "give_up", "Cancel", show=False),
+        Binding("enter", "write", "Write", show=False),
+    ]
+
+    def __init__(self, run: Path, name: str, parts: Sequence[Part]) -> None:
+        super().__init__()
+        self._run = run
+        self.lines = ExportLines(run, parts)
+        self.lines.border_title = Content(printable(f"Export · {name}"))
+        self._replaces: Path | None = None
+
+    def compose(self) -> ComposeResult:
+        """The box."""
+        yield self.lines
+
+    def action_write(self) -> None:
+        """Writes it; a file that is there is replaced when it is asked for twice."""
+        lines = self.lines
+        path = typed_path(lines.path.text)
+        if lines.export is not None or not lines.is_ready:
+            return
+        if path.exists() and self._replaces != path:
+            self._replaces = path
+            lines.tell("! this file is there already: enter again replaces it", "warn")
+            return
+        part = lines.part
+        lines.export = Export(
+            {
+                "run": str(self._run.absolute()),
+                "kind": lines.kind,
+                "path": str(path.absolute()),
+                "offsets": part.offsets,
+                "where": part.where,
+                "overwrite": path.exists(),
+            }
+        )
+        self._watch = self.set_interval(drawn_every(self.app, 1 / 12), lines.update)
+        self.run_worker(self._write(lines.export, path), group="export")
+        lines.update()
+
+    async def _write(self, export: Export, path: Path) -> None:
+        started = time.monotonic()
+        try:
+            fault = await export.write()
+        except OSError as error:
+            fault = f"no process could be started: {error.strerror}"
+        self._watch.stop()
+        self.lines.export = None
+        if export.is_cancelled:
+            self.lines.tell("cancelled: nothing is written", "warn")
+        elif fault:
+            self.lines.tell(f"✗ {fault}", "fault")
+        else:
+            took = f" in {time.monotonic() - started:.0f}s" if export.written > 1000 else ""
+            count = plural(export.written, "rollout")
+            if in_browser():
+                told = await deliver(self.app, path)
+                self.dismiss(f"{count} {told}{took}; also {lies_in(shown_path(path))}")
+            else:
+                self.dismiss(f"{count} written to {shown_path(path)}{took}")
+
+    def action_give_up(self) -> None:
+        """Ends what is being written, or leaves."""
+        if self.lines.export is not None:
+            self.lines.export.cancel()
+        else:
+            self.dismiss(None)
+
+
+def offer_export(
+    screen: Screen[Any], path: str, name: str, parts: Sequence[Part], say: Callable[[str], None]
+) -> None:
+    """Asks how to export a run.
+
+    Args:
+        path: Of the run.
+        say: Tells a sentence at the bottom of the screen.
+    """
+
+    def closed(told: str | None) -> None:
+        if told:
+            say(told)
+
+    screen.app.push_screen(ExportDialog(Path(path), name, parts), closed)

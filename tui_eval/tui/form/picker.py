@@ -1,0 +1,295 @@
+"""Choosing one of many by typing a part of it."""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable, Sequence
+from functools import partial
+from typing import Any, ClassVar
+
+from textual import events
+from textual.app import ComposeResult
+from textual.binding import Binding, BindingType
+from textual.containers import Container
+from textual.content import Content
+from textual.message import Message
+
+from tui_eval.printable import one_line
+from tui_eval.tui.base.dialogs.dialog import Dialog
+from tui_eval.tui.base.lines.line_view import LineView
+from tui_eval.tui.base.lines.text_line import TextLine
+from tui_eval.tui.base.lines.text_panel import TextPanel
+from tui_eval.tui.base.look.ink import Line, left, line_width
+from tui_eval.tui.form.backend import Offer
+from tui_eval.tui.form.texts import readme_lines
+
+NAME_MOST = 32
+"""Cells of the longest name, where no more are left beside the notes."""
+NOTE_LEAST = 18
+AROUND = 3
+"""Lines of a box beside its offers: its border, and the line that is typed on."""
+KEYS = {
+    "down": "move(1)", "tab": "move(1)", "up": "move(-1)", "shift+tab": "move(-1)",
+    "pagedown": "move(10)", "pageup": "move(-10)", "enter": "choose", "backspace": "delete(-1)",
+    "delete": "delete(1)", "left": "caret(-1)", "right": "caret(1)", "home": "caret(-100000)",
+    "end": "caret(100000)", "ctrl+u": "clear",
+}  # fmt: skip
+
+
+class OfferList(LineView, inherit_bindings=False):
+    """The offers that have every word that was typed, below the line it is typed on.
+
+    Args:
+        free: Says of a text that is no offer what choosing it means; None where it cannot be.
+        is_meant: Whether such a text stands before the offers that have its words.
+    """
+
+    heads = 1
+
+    class Highlighted(Message):
+        """Another offer is under the cursor."""
+
+    class Chosen(Message):
+        """An offer was chosen."""
+
+        def __init__(self, offer: Offer) -> None:
+            super().__init__()
+            self.offer = offer
+
+    def __init__(
+        self,
+        text: str,
+        free: Callable[[str], str] | None,
+        is_meant: Callable[[str], bool],
+        *,
+        id: str,
+    ) -> None:
+        super().__init__(id=id)
+        self.typing = TextLine(text, len(text))
+        self.offers: Sequence[Offer] = ()
+        self.free = free
+        self.is_meant = is_meant
+        self.found: list[Offer] = []
+        self.cursor = 0
+        self.is_waiting = True
+        self._is_chosen = False
+        """Whether enter was pressed before the offers were there."""
+        self.label = "filter"
+
+    def offer(self, offers: Sequence[Offer], current: str) -> None:
+        """Shows offers, the cursor on the one that is set already."""
+        self.offers, self.is_waiting = offers, False
+        is_chosen = self._is_chosen
+        self._filter()
+        names = [one.name for one in self.found]
+        self._put(names.index(current) if current in names and not self.typing.text else 0)
+        if is_chosen:
+            self.action_choose()
+
+    def _filter(self) -> None:
+        self._is_chosen = False
+        text = "" if self.is_waiting else self.typing.text.strip()
+        words = text.lower().split()
+        found = [
+            one for one in self.offers if all(w in f"{one.name} {one.note}".lower() for w in words)
+        ]
+        self.found = sorted(found, key=lambda one: _distance(one.name, text)) if text else found
+        if self.free and text and text not in [one.name for one in found]:
+            at = 0 if self.is_meant(text) else len(found)
+            self.found.insert(at, Offer(text, self.free(text)))
+        self._put(0)
+
+    def _put(self, at: int) -> None:
+        self.cursor = min(max(at, 0), max(len(self.found) - 1, 0))
+        self.update()
+        self.show_line(self.cursor, margin=1)
+        self.post_message(self.Highlighted())
+
+    @property
+    def here(self) -> Offer | None:
+        """The offer under the cursor."""
+        return self.found[self.cursor] if self.found else None
+
+    def head(self, index: int) -> Line:
+        """What was typed."""
+        label = f"{self.label:<8}"
+        return ((label, "muted"), *self.typing.spans(max(self.line_width - len(label), 1)))
+
+    def count(self) -> int:
+        """Offers that fit, or a line that says there are none."""
+        return max(len(self.found), 1)
+
+    def marked(self, index: int) -> bool:
+        """The offer under the cursor."""
+        return bool(self.found) and index == self.cursor
+
+    def lit(self, index: int) -> bool:
+        """The offer under the cursor."""
+        return self.marked(index)
+
+    def line(self, index: int) -> Line:
+        """Name and note of an offer."""
+        if not self.found:
+            return (("looking…" if self.is_waiting else "nothing fits", "faint"),)
+        one = self.found[index]
+        widest = max((line_width(((each.name, ""),)) for each in self.offers), default=8)
+        most = max(NAME_MOST, self.line_width - NOTE_LEAST)
+        width = max(min(widest, most), line_width(((one.name, ""),)) if self.free else 0)
+        note = one_line(one.note, max(self.line_width - width - 2, 1))
+        lacks, dot, rest = ("", "", note) if one.good else note.partition(" · ")
+        return (
+            (left(one.name, width), "strong"),
+            ("  ", ""),
+            (lacks, "warn"),
+            (dot + rest, "muted"),
+        )
+
+    async def on_key(self, event: events.Key) -> None:
+        """Characters are typed into the filter."""
+        if action := KEYS.get(event.key):
+            event.stop()
+            await self.run_action(action)
+        elif event.character is not None and event.is_printable:
+            event.stop()
+            self.typing.insert(event.character)
+            self._filter()
+
+    def on_paste(self, event: events.Paste) -> None:
+        """So is what is pasted."""
+        event.stop()
+        self.typing.insert(event.text.strip())
+        self._filter()
+
+    def action_move(self, by: int) -> None:
+        """To another offer."""
+        self._put(self.cursor + by)
+
+    def action_delete(self, by: int) -> None:
+        """Deletes a character."""
+        self.typing.delete(by)
+        self._filter()
+
+    def action_caret(self, by: int) -> None:
+        """Moves the caret."""
+        self.typing.move(by)
+        self.update()
+
+    def action_clear(self) -> None:
+        """Deletes all of it."""
+        self.typing.put("")
+        self._filter()
+
+    def action_choose(self) -> None:
+        """Chooses what is under the cursor."""
+        self._is_chosen = self.is_waiting
+        if self.here is not None:
+            self.post_message(self.Chosen(self.here))
+
+    def clicked(self, index: int) -> None:
+        """Chooses on the second click."""
+        if index == self.cursor:
+            self.action_choose()
+        else:
+            self._put(index)
+
+    def scroll_lines(self, lines: int) -> None:
+        """The wheel moves what is shown."""
+        self.jump(self.scroll_offset.y + lines)
+
+
+def _distance(name: str, text: str) -> int:
+    """How far a name is from what was typed: it is that, begins with it, has it, has its words."""
+    name, text = name.lower(), text.lower()
+    return (name != text) + (not name.startswith(text)) + (text not in name)
+
+
+class Picker(Dialog[Offer | None]):
+    """A list of offers with a text on the one under the cursor.
+
+    Args:
+        load: Gets the offers.
+        current: The one that is set already.
+        about: Gets the text on an offer that has none.
+        text: What the filter begins with.
+        free: See `OfferList`.
+        is_meant: See `OfferList`.
+        label: What is typed.
+        how: What typing and enter do.
+    """
+
+    HORIZONTAL_BREAKPOINTS = [(0, "-narrow"), (110, "-normal")]  # noqa: RUF012
+    BINDINGS: ClassVar[list[BindingType]] = [Binding("escape", "dismiss", "Close", show=False)]
+
+    def __init__(
+        self,
+        title: str,
+        load: Callable[[], Awaitable[Sequence[Offer]]],
+        current: str = "",
+        *,
+        about: Callable[[str], Awaitable[str]] | None = None,
+        text: str = "",
+        free: Callable[[str], str] | None = None,
+        is_meant: Callable[[str], bool] = lambda text: False,
+        label: str = "filter",
+        how: str = "type to filter · enter chooses",
+    ) -> None:
+        super().__init__()
+        self._title = title
+        self._how = how
+        self._load = load
+        self._current = current
+        self._about = about
+        self._abouts: dict[str, str] = {}
+        self.list = OfferList(text, free, is_meant, id="offers")
+        self.list.label = label
+        self.set_class(bool(text), "-one")
+        self.text = TextPanel(lambda width: (), id="offer-about")
+        self.text.can_focus = False
+        self.waits = True
+
+    def compose(self) -> ComposeResult:
+        """The list, and the text beside or below it."""
+        box = Container(self.list, self.text, id="picker")
+        box.border_title = Content(self._title)
+        box.border_subtitle = Content(f"{self._how} · esc closes")
+        yield box
+
+    def on_mount(self) -> None:
+        """Gets the offers."""
+        self.list.focus()
+        self.run_worker(self._get(), group="offers")
+
+    async def _get(self) -> None:
+        offers = await self._load()
+        has_about = bool(self._about or any(one.about for one in offers))
+        self.set_class(has_about, "-with-about")
+        if not (has_about or self.has_class("-one")):
+            lines = max(len(offers) + bool(self.list.free), 1)
+            self.query_one("#picker").styles.height = lines + AROUND
+        self.list.offer(offers, self._current)
+        self.waits = False
+
+    def on_offer_list_highlighted(self) -> None:
+        """Shows the text on what is under the cursor."""
+        here = self.list.here
+        known = (here.about or self._abouts.get(here.name, "")) if here else ""
+        if here and self._about and not known and not self.list.is_waiting:
+            self._show("…")
+            find: Any = partial(self._find_about, here.name)
+            self.run_worker(find, group="about", exclusive=True)
+        else:
+            self._show(known)
+
+    async def _find_about(self, name: str) -> None:
+        assert self._about is not None
+        text = await self._about(name)
+        self._abouts[name] = text
+        if self.list.here is not None and self.list.here.name == name:
+            self._show(text)
+
+    def _show(self, text: str) -> None:
+        self.text.show(lambda width: list(readme_lines(text, width)))
+        self.text.jump(0)
+
+    def on_offer_list_chosen(self, message: OfferList.Chosen) -> None:
+        """Somebody chose."""
+        self.dismiss(message.offer)

@@ -1,0 +1,361 @@
+"""The screen on which an evaluation is put together before it runs."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from functools import partial
+from typing import Any, ClassVar
+
+from textual.app import ComposeResult
+from textual.binding import BindingType
+from textual.containers import Container
+from textual.widget import Widget
+
+from tui_eval.config.draft import Draft
+from tui_eval.config.fields import Field
+from tui_eval.errors import Fault
+from tui_eval.shipped import shipped
+from tui_eval.text.figures import plural
+from tui_eval.tui.base.keys.command import PANES, Scope
+from tui_eval.tui.base.keys.key_line import KeyLine
+from tui_eval.tui.base.keys.registry import bindings
+from tui_eval.tui.base.lines.pane_tabs import PaneTabs, Tab
+from tui_eval.tui.base.lines.text_panel import TextPanel
+from tui_eval.tui.base.look.ink import Line, Span, spread
+from tui_eval.tui.form.backend import FormBackend, Offer
+from tui_eval.tui.form.commands import FORM, GROUPS
+from tui_eval.tui.form.looking import Looked, look
+from tui_eval.tui.form.panes import TITLES, FormPanesScreen
+from tui_eval.tui.form.pickers import field_picker
+from tui_eval.tui.form.plan_lines import wrapped
+from tui_eval.tui.form.texts import (
+    about_field,
+    figures_line,
+    not_taken_text,
+    pane_lines,
+    readme_lines,
+    readme_of,
+    title_of,
+    toml_lines,
+)
+from tui_eval.tui.form.view import FormView
+
+CHECKS_AFTER_S = 0.15
+"""How long nobody has typed before what is typed is looked at."""
+ASKS_AFTER_S = 0.4
+"""And before an engine is asked."""
+
+
+class ConfigureScreen(FormPanesScreen):
+    """A form, and beside it what it amounts to; dismissed with the request to run, or None.
+
+    Args:
+        draft: What is edited.
+        refused: What an engine said of it.
+    """
+
+    scopes: ClassVar[tuple[Scope, ...]] = ("form",)
+    CSS_PATH = str(shipped("styles", "configure.tcss"))
+    BINDINGS: ClassVar[list[BindingType]] = [*bindings("form"), *bindings("panels")]
+    HORIZONTAL_BREAKPOINTS = [  # noqa: RUF012
+        (0, "-narrow"),
+        (100, "-normal"),
+        (170, "-wide"),
+    ]
+
+    def __init__(
+        self,
+        desk: FormBackend,
+        draft: Draft,
+        now: Callable[[], float],
+        refused: Sequence[Fault] = (),
+    ) -> None:
+        super().__init__()
+        self.desk = desk
+        self.draft = draft
+        self.now = now
+        self.looked = self._looked_alone = Looked()
+        self.plan: Mapping[str, Any] | None = None
+        self.readme = ""
+        self._refused = list(refused)
+        self._undescribed: list[Fault] = []
+        self._waiting: set[str] = set()
+        self.top = TextPanel(self._top_lines, id="form-top")
+        self.fields = FormView(draft.form, id="fields")
+        self.does = TextPanel(self._plan_lines, id="does")
+        self.toml = TextPanel(self._toml_lines, id="toml")
+        self.command = TextPanel(self._command_lines, id="command")
+        self.about_env = TextPanel(self._readme_lines, id="readme")
+        self.about = TextPanel(self._about_lines, id="about")
+        self.keys = KeyLine(id="keys")
+        self.panes: list[Widget] = [
+            self.fields, self.does, self.toml, self.command, self.about_env,
+        ]  # fmt: skip
+        tabs = [Tab(title, -1) for title in TITLES]
+        self.tabs = PaneTabs(tabs, gap=2, key="faint", ruled=True, id="pane-tabs")
+        self.room = Container(id="room", classes="-in-1")
+
+    def compose(self) -> ComposeResult:
+        """Title and figures, the form and what it amounts to, the help of a field, the keys."""
+        cells = self.app.size.width
+        self.add_class(max(point for point in self.HORIZONTAL_BREAKPOINTS if cells >= point[0])[1])
+        for pane in self.panes:
+            pane.add_class("pane")
+        yield self.top
+        yield self.tabs
+        with self.room:
+            yield self.fields
+            with Container(id="side"):
+                yield from (self.does, self.toml, self.command)
+            yield self.about_env
+        yield self.about
+        yield self.keys
+
+    def on_mount(self) -> None:
+        """Begins to look at what stands there already."""
+        for panel in (self.top, self.about):
+            panel.can_focus = False
+        self.keys.scopes = ("form", "fields")
+        self.set_focus(self.fields)
+        self.set_interval(1.0, lambda: self.keys.expire(self.now()))
+        if self._refused:
+            self._take(Looked().with_faults(self._refused, self.draft))
+            self._go_to_fault()
+        self.follow()
+        self._describe()
+
+    @property
+    def is_settled(self) -> bool:
+        """Whether nothing is being looked at."""
+        return not self._waiting
+
+    def on_form_view_changed(self, message: FormView.Changed) -> None:
+        """What was typed is looked at soon."""
+        self._refused = []
+        if message.name in ("env_id", "env_dir_path", "no_alias"):
+            self._undescribed = []
+            self._describe()
+        self.follow()
+        self.top.lay_out()
+        self.about.lay_out()
+
+    def on_form_view_moved(self) -> None:
+        """Shows the help of the field, and what enter does there."""
+        self.about.lay_out()
+        self._update_keys()
+
+    def on_descendant_focus(self) -> None:
+        """Shows the pane that has the focus where there is room for one only."""
+        if self.focused in self.panes:
+            self._show_pane(self.focused)
+            self.keys.scopes = ("form", "fields" if self.focused is self.fields else "view")
+            self._update_keys()
+
+    def follow(self) -> None:
+        """Looks at what is typed, soon."""
+        self.work("look", self._look_soon)
+
+    async def _look_soon(self) -> None:
+        self._waiting.add("look")
+        self.top.lay_out()
+        await asyncio.sleep(CHECKS_AFTER_S)
+        await self._look_alone(self._refused)
+        if self.can_run:
+            await asyncio.sleep(ASKS_AFTER_S)
+            found = await self.desk.estimate(self.looked.request or {})
+            self._estimated(found)
+        else:
+            self.plan = None
+        self._waiting.discard("look")
+        self._lay_out()
+
+    async def _look_alone(self, refused: Sequence[Fault] = ()) -> None:
+        self._looked_alone = await asyncio.to_thread(look, self.draft.copy(), self.desk)
+        self._take(self._looked_alone.with_faults(refused, self.draft))
+
+    def _take(self, looked: Looked) -> None:
+        self.looked = looked.with_faults(self._undescribed, self.draft)
+        self.fields.found = self.looked.by_field
+        self._lay_out()
+
+    def _estimated(self, found: Mapping[str, Any]) -> None:
+        faults = [Fault(**fault) for fault in found.get("faults", ())]
+        self.plan = None if faults else found
+        if faults:
+            self._take(self.looked.with_faults(faults, self.draft))
+
+    @property
+    def can_run(self) -> bool:
+        """Whether nothing is known to be wrong."""
+        looked = self.looked
+        return looked.request is not None and not (self.fields.faults or looked.others)
+
+    @property
+    def _can_try(self) -> bool:
+        """Whether only an engine refused it, which may take it the next time."""
+        alone = self._looked_alone.with_faults(self._undescribed, self.draft)
+        known = alone.by_field or alone.others or self.draft.form.faults()
+        return alone.request is not None and not known
+
+    @property
+    def _problems(self) -> int:
+        return len(self.fields.faults) + len(self.looked.others)
+
+    def _describe(self) -> None:
+        form = self.draft.form
+        if form.env_id:
+            folder = str(form.effective("env_dir_path"))
+            no_alias = bool(form.effective("no_alias"))
+            ask = partial(self._ask_about, form.env_id, folder, no_alias)
+            self.work("describe", ask)
+        else:
+            self.workers.cancel_group(self, "describe")
+            self._waiting.discard("describe")
+            self.readme = ""
+
+    async def _ask_about(self, env_id: str, folder: str, no_alias: bool) -> None:
+        self._waiting.add("describe")
+        await asyncio.sleep(ASKS_AFTER_S)
+        found = await self.desk.describe(env_id, folder, no_alias=no_alias)
+        if env_id == self.draft.form.env_id:
+            if found.get("status") == "described":
+                self.draft.form.describe(found)
+                self.readme, self._undescribed = readme_of(found), []
+                self.follow()
+            else:
+                self.readme = ""
+                self._undescribed = [Fault(**fault) for fault in found["faults"]]
+                self._take(self.looked)
+        self._waiting.discard("describe")
+        self._lay_out()
+
+    def _lay_out(self) -> None:
+        self.fields.lay_out()
+        for panel in (self.top, self.does, self.toml, self.command, self.about_env, self.about):
+            panel.lay_out()
+        self._update_keys()
+
+    def _update_keys(self) -> None:
+        """One key copies what stands here; where there is room, both are told."""
+        refused = "try again" if self._can_try else "first problem" if self._problems else ""
+        self.keys.words = {
+            "run": "run" if self.can_run else refused,
+            "table": "evaluations" if self.draft.path and len(self.draft.places) > 1 else "",
+            "open": self.fields.word_of_enter,
+            "leave": "leave" if self.focused is self.fields else "back",
+        }
+        if self.focused is self.toml and self.has_class("-narrow"):
+            self.keys.words["copy_command"] = ""
+        self.keys.tick(self.now())
+
+    def _top_lines(self, width: int) -> list[Line]:
+        title = title_of(self.draft, self.looked.is_changed)
+        wrong = self._problems
+        state: Span = ("✓ ready", "good")
+        if wrong:
+            state = (f"✗ {plural(wrong, 'problem')}", "bad")
+        elif self._waiting:
+            state = ("… asking the engine", "muted")
+        faults, others = self.fields.faults, self.looked.others
+        figures = figures_line(self.draft.form, faults, others, self.plan, width)
+        return [spread(title, (state,), width), figures]
+
+    def _plan_lines(self, width: int) -> list[Line]:
+        wrong = [self.draft.form.field(name).label for name in self.fields.faults]
+        return list(pane_lines(self.looked.others, wrong, self.plan, width))
+
+    def _toml_lines(self, width: int) -> list[Line]:
+        if self.looked.no_toml:
+            return list(wrapped(f"{self.looked.no_toml}.", width, "warn"))
+        return [*self._not_taken_lines(width), *toml_lines(self.looked.toml, width)]
+
+    def _command_lines(self, width: int) -> list[Line]:
+        lines = [*self._not_taken_lines(width), *wrapped(self.looked.command, width)]
+        if self.draft.several and (self.looked.is_changed or self.draft.path is None):
+            lines += wrapped("once the file is saved: ^w", width, "warn")
+        return lines
+
+    def _not_taken_lines(self, width: int) -> Iterator[Line]:
+        if text := not_taken_text(self.looked.not_taken):
+            yield from wrapped(f"{text}: see Settings", width, "warn")
+
+    def _readme_lines(self, width: int) -> list[Line]:
+        return list(readme_lines(self.readme or "Choose an environment to read about it.", width))
+
+    def _about_lines(self, width: int) -> list[Line]:
+        return list(about_field(self.fields.here, width))
+
+    def on_form_view_picked(self, message: FormView.Picked) -> None:
+        """Shows what there is to choose from."""
+        picker = field_picker(message.field, self.draft.form, self.desk)
+        if picker is None:
+            self._open_box(message.field)
+        else:
+            self.app.push_screen(picker, lambda offer: self._picked(message.field, offer))
+
+    def _picked(self, field: Field, offer: Offer | None) -> None:
+        if offer is None:
+            return
+        for name, text in offer.sets.items():
+            if self.draft.form.text(name) != text:
+                self.fields.put_text(name, text)
+        self.fields.put_text(field.name, offer.name)
+
+    def _open_box(self, field: Field) -> None:
+        from tui_eval.tui.form.text_box import TextBox
+
+        def keep(text: str | None) -> None:
+            if text is not None and text != self.draft.form.text(field.name):
+                self.fields.put_text(field.name, text)
+
+        self.app.push_screen(TextBox(field, self.draft.form.text(field.name)), keep)
+
+    def show_draft(self, draft: Draft) -> None:
+        """Shows another draft."""
+        self.draft, self.plan = draft, None
+        self._undescribed, self._refused = [], []
+        self.looked = self._looked_alone = Looked()
+        self.fields.show_form(draft.form)
+        self._lay_out()
+        self.follow()
+        self._describe()
+
+    def action_run(self) -> None:
+        """Runs it, if nothing is wrong."""
+        self.work("run", self._run_it)
+
+    async def _run_it(self) -> None:
+        await self._look_alone()
+        if self.can_run:
+            self.dismiss(self.looked.request)
+        else:
+            self._go_to_fault()
+
+    def _go_to_fault(self) -> None:
+        """Shows the first field that keeps it from running; where none does, what else does."""
+        first = next((f.name for f in self.draft.form.fields() if f.name in self.fields.faults), "")
+        if first:
+            self.set_focus(self.fields)
+            self.fields.go_to(first)
+            self.about.lay_out()
+        elif self.looked.others:
+            self._go_to(self.does)
+        self.keys.say(f"It cannot run yet: {plural(self._problems, 'problem')}.", self.now())
+
+    def action_help(self) -> None:
+        """Shows the keys."""
+        from tui_eval.tui.base.keys.help import Help, without_words
+
+        others = without_words(self.keys.words, "table")
+        if self.focused is self.fields:
+            self.app.push_screen(Help(GROUPS, ("form", "fields"), others=others))
+        else:
+            self.app.push_screen(Help((FORM, PANES), ("form", "panels"), "view", others))
+
+    def action_leave(self) -> None:
+        """Back to the form, then out of it; asks where something would be lost."""
+        if self.focused is not self.fields:
+            self._go_to(self.fields)
+            return
+        self.unless_lost("Leave this evaluation?", "leave", lambda: self.dismiss(None))

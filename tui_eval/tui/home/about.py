@@ -1,0 +1,161 @@
+"""Two lines on what is selected on the home screen, and what can be done with it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import TYPE_CHECKING
+
+from rich.cells import cell_len
+
+from tui_eval.fold.outcome_words import classes_text
+from tui_eval.printable import one_line
+from tui_eval.text.figures import interval_text, is_even, plural, reward_text
+from tui_eval.text.stages import TOOL_FAILED
+from tui_eval.tui.base.keys.keymap import key_for
+from tui_eval.tui.base.lines.line_view import LineView
+from tui_eval.tui.base.look.ink import EMPTY, Line, Span, cut_start, letter_ink, line_width
+from tui_eval.tui.home.backend import EndpointInfo, EnvironmentInfo
+from tui_eval.tui.home.found_runs import OURS, asked_text, can_resume
+from tui_eval.tui.home.pick_lists import ASKING, host_of
+
+if TYPE_CHECKING:
+    from tui_eval.runs.discovery import FoundRun
+
+MOST = 400
+ASKED_MOST = 60
+"""Cells for what was asked for: it stands before the path."""
+PATH_LEAST = 16
+APART = "  ·  "
+
+
+class About(LineView, can_focus=False):
+    """Shows what is told for its width."""
+
+    def __init__(self, *, id: str) -> None:
+        super().__init__(id=id)
+        self._tell: Callable[[int], tuple[Line, Line]] = lambda width: (EMPTY, EMPTY)
+
+    def show(self, tell: Callable[[int], tuple[Line, Line]]) -> None:
+        """Shows this.
+
+        Args:
+            tell: What is told in so many cells.
+        """
+        self._tell = tell
+        self.update()
+
+    def count(self) -> int:
+        """Two lines."""
+        return 2
+
+    def line(self, index: int) -> Line:
+        """A line."""
+        return self._tell(self.line_width)[index]
+
+    def clicked_at(self, x: int, index: int) -> None:
+        """Does what the key under the mouse does."""
+        self.press_told(self.line(index), x)
+
+
+def _facts_of_run(one: FoundRun, width: int) -> Line:
+    """What is known of a run: its numbers, where it is, then as many whole facts as fit."""
+    facts: list[Span] = []
+    if one.n is not None:
+        interval = (
+            ""
+            if is_even(one.reward, one.low, one.high)
+            else f", 95 % {interval_text(one.low, one.high)}"
+        )
+        facts.append((f"{one.n:,} with a reward{interval}", ""))
+    if one.stopped_early:
+        facts.append((f"stopped early: {one_line(one.stopped_early, ASKED_MOST)}", ""))
+    if one.errored:
+        if (zeros := one.reward_with_errors) is not None:
+            facts.append((f"{reward_text(zeros)} with errors as 0", ""))
+        kinds = f": {classes_text(one.classes)}" if one.classes else ""
+        facts.append((f"✗ {one.errored:,} errored{kinds}", "bad"))
+    if one.failed_tools:
+        facts.append((f"{TOOL_FAILED} {one.failed_tools:,} with failed tools", "warn"))
+    if one.interval_name:
+        facts.append((one_line(one.interval_name, ASKED_MOST), "muted"))
+    if asked := asked_text(one):
+        facts.append((one_line(asked, ASKED_MOST), ""))
+    while len(facts) > 1 and line_width(facts) + len(APART) * len(facts) + PATH_LEAST > width:
+        facts.pop()
+    room = width - line_width(facts) - len(APART) * len(facts)
+    facts.append((cut_start(one_line(str(one.run.place), MOST), room), "muted"))
+    others = [f"written by {one_line(one.format, 40)}"] if one.format != OURS else []
+    others += [f"process {one.pid}"] if one.running and one.pid else []
+    for other in others:
+        if line_width(facts) + len(APART) * len(facts) + cell_len(other) <= width:
+            facts.append((other, "faint"))
+    spans = [span for fact in facts for span in ((APART, "faint"), fact)]
+    return tuple(spans[1:])
+
+
+def keys_told(*told: tuple[str, str], between: str = ", ") -> Line:
+    """Keys and what each does."""
+    spans = (((between, "faint"), (key, "key"), (f" {does}", "faint")) for key, does in told)
+    return tuple(span for one in spans for span in one)[1:]
+
+
+def about_run(one: FoundRun, marked: int, width: int) -> tuple[Line, Line]:
+    """Where a run is, who wrote it, and what a key does with it.
+
+    Args:
+        marked: Runs that are marked.
+        width: Cells that there are.
+    """
+    facts = _facts_of_run(one, width)
+    compare, mark = key_for("home.compare"), key_for("runs.mark")
+    enter, leave = key_for("runs.open"), key_for("run.leave")
+    if marked == 1:
+        told = ((" is marked: on another run ", ""), (compare, "key"), (" compares the two, ", ""))
+        return facts, (("A", letter_ink("A")), *told, (mark, "key"), (" marks it as well", ""))
+    if marked:
+        told = ((f"{plural(marked, 'run')} marked: ", ""), (compare, "key"), (" compares them", ""))
+        return facts, (*told, (", ", ""), (key_for("home.back"), "key"), (" unmarks", ""))
+    if one.running:
+        stop = key_for("app.interrupt")
+        there = keys_told((leave, "leads back, the run goes on"), (stop, "asks to stop it"))
+        return facts, (*keys_told((enter, "attaches")), ("; there ", "faint"), *there)
+    keys = [(enter, "opens it")]
+    if not can_resume(one):
+        keys.append((key_for("home.resume"), "goes on with what is missing"))
+    if not one.saved:
+        why = "keeps it for good: unsaved runs go two weeks after their last rollout"
+        keys.append((key_for("home.keep"), why))
+    return facts, keys_told(*keys)
+
+
+def about_environment(one: EnvironmentInfo, can_configure: bool) -> tuple[Line, Line]:
+    """Where an environment is, what it says of itself, and how it is run."""
+    where = one.path or f"an {one.origin}"
+    enter = key_for("near.choose")
+    command = f"tui-eval {one_line(one.env_id, 80)} -m MODEL"
+    start = keys_told((enter, "puts an evaluation of it together, or "))
+    summary = ((f"  ·  {one_line(one.summary, MOST)}", "faint"),) if one.summary else ()
+    return ((one_line(where, MOST), "muted"), *summary), (
+        *(start if can_configure else (("run it: ", "faint"),)),
+        (command, "muted"),
+    )
+
+
+def about_endpoint(one: EndpointInfo, answer: str | None) -> tuple[Line, Line]:
+    """What an endpoint serves and where, and what is missing.
+
+    Args:
+        answer: See `EndpointList.answers`.
+    """
+    where = f" at {host_of(one.url)}" if one.url else ", on this machine"
+    first: Line = ((one_line(one.model, 80), "muted"), (f"{where} · {one.source}", "faint"))
+    if not one.has_key:
+        return first, (
+            ("its key is not set: ", "warn"),
+            (f"export {one_line(one.key_var, 60)}=…  or a line in .env", "muted"),
+        )
+    if answer and answer != ASKING:
+        return first, ((f"✗ {one_line(answer, MOST)}", "fault"),)
+    enter = key_for("near.choose")
+    asks = keys_told((enter, "checks whether anything answers; nothing else is sent"))
+    return first, asks if one.url else EMPTY

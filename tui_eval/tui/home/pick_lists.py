@@ -1,0 +1,212 @@
+"""The lists of environments and of endpoints on the home screen."""
+
+from __future__ import annotations
+
+from typing import ClassVar
+from urllib.parse import urlsplit
+
+from textual.binding import BindingType
+from textual.message import Message
+
+from tui_eval.config.secret_values import masked_url
+from tui_eval.printable import one_line
+from tui_eval.tui.base.keys.registry import bindings
+from tui_eval.tui.base.lines.line_view import LineView
+from tui_eval.tui.base.look.ink import EMPTY, Line, Span, left
+from tui_eval.tui.home.backend import EndpointInfo, EndpointInfos, EnvironmentInfo
+
+NAME_MOST = 40
+LOOKING: Line = (("  looking…", "faint"),)
+NONE_OF_YOUR_OWN = "None of your own under ./environments yet."
+ASKING = "checking…"
+ORIGIN = 9
+
+
+class PickList(LineView):
+    """Things with names, one of them selected, and lines that say what else there is to say."""
+
+    BINDINGS: ClassVar[list[BindingType]] = bindings("near")
+
+    class Selected(Message):
+        """Another one is selected."""
+
+    class Chosen(Message):
+        """Somebody wants something of the selected one."""
+
+        def __init__(self, view: PickList) -> None:
+            super().__init__()
+            self.view = view
+
+    def __init__(self, *, id: str) -> None:
+        super().__init__(id=id)
+        self.place = 0
+        self.words: list[Line] = [LOOKING]
+
+    def size_of(self) -> int:
+        """How many things there are."""
+        raise NotImplementedError
+
+    def thing(self, index: int) -> Line:
+        """The line of one."""
+        raise NotImplementedError
+
+    def count(self) -> int:
+        """One line a thing, then the words."""
+        return self.size_of() + len(self.words)
+
+    def line(self, index: int) -> Line:
+        """A thing or some words."""
+        there = self.size_of()
+        return self.thing(index) if index < there else self.words[index - there]
+
+    def marked(self, index: int) -> bool:
+        """The selected one."""
+        return index == self.place < self.size_of()
+
+    def lit(self, index: int) -> bool:
+        """The selected one, where the focus is."""
+        return self.has_focus and self.marked(index)
+
+    def select(self, place: int) -> None:
+        """Selects one and shows it."""
+        self.place = min(max(place, 0), max(self.size_of() - 1, 0))
+        self.show_line(self.place)
+        self.update()
+        self.post_message(self.Selected())
+
+    def action_move(self, by: int) -> None:
+        """Selects the next or previous one."""
+        self.select(self.place + by)
+
+    def action_page(self, pages: float) -> None:
+        """Selects one some pages away."""
+        self.select(self.place + round(pages * self.view_height))
+
+    def action_top(self) -> None:
+        """Selects the first one."""
+        self.select(0)
+
+    def action_bottom(self) -> None:
+        """Selects the last one."""
+        self.select(self.size_of() - 1)
+
+    def action_choose(self) -> None:
+        """Does what there is to do with the selected one."""
+        if self.size_of():
+            self.post_message(self.Chosen(self))
+
+    def clicked(self, index: int) -> None:
+        """Selects one; a click on the selected one chooses it."""
+        if index == self.place:
+            self.action_choose()
+        elif index < self.size_of():
+            self.select(index)
+
+
+class EnvironmentList(PickList):
+    """One's own first, then the bundled ones."""
+
+    def __init__(self, *, id: str) -> None:
+        super().__init__(id=id)
+        self.listed: list[EnvironmentInfo] = []
+
+    def show(self, listed: list[EnvironmentInfo]) -> None:
+        """Shows these."""
+        self.listed = sorted(listed, key=lambda one: (one.origin != "local", one.env_id))
+        is_own = any(one.origin != "bundled" for one in listed)
+        if not is_own:
+            how: Line = (
+                ("  tui-eval new-env NAME", "muted"),
+                ("  writes one to begin with", "faint"),
+            )
+        self.words = [] if is_own else [EMPTY, ((f"  {NONE_OF_YOUR_OWN}", "muted"),), how]
+        self.select(self.place)
+
+    @property
+    def selected(self) -> EnvironmentInfo | None:
+        """The selected environment."""
+        return self.listed[self.place] if self.listed else None
+
+    def size_of(self) -> int:
+        """How many environments there are."""
+        return len(self.listed)
+
+    def thing(self, index: int) -> Line:
+        """Its id, where it comes from, and what it says of itself."""
+        one = self.listed[index]
+        names = (len(one_line(one.env_id, NAME_MOST)) for one in self.listed)
+        width = min(max(names), max(self.line_width - 15, 8))
+        is_own = one.origin != "bundled"
+        return (
+            ("  ", ""),
+            (left(one_line(one.env_id, NAME_MOST), width), "" if is_own else "muted"),
+            (f"  {left(one.origin, ORIGIN)}", "muted" if is_own else "faint"),
+            (f"  {one_line(one.summary, 200)}", "faint"),
+        )
+
+
+class EndpointList(PickList):
+    """Endpoints with their state; whether one answers is known once it was asked."""
+
+    def __init__(self, *, id: str) -> None:
+        super().__init__(id=id)
+        self.listed: list[EndpointInfo] = []
+        self.answers: dict[str, str] = {}
+        """By URL: why nothing answers there, `ASKING`, or empty where something does."""
+
+    def show(self, found: EndpointInfos) -> None:
+        """Shows these."""
+        self.listed = found.listed
+        self.answers |= {one.url: "" for one in found.listed if one.answers}
+        self.words = [(("  ✗ ", "bad"), (one_line(fault, 300), "fault")) for fault in found.faults]
+        if not self.listed and not found.faults:
+            self.words = [(("  The registry names none: configs/endpoints.toml", "muted"),)]
+        self.select(self.place)
+
+    def tell(self, url: str, why: str) -> None:
+        """Says how asking went."""
+        self.answers[url] = why
+        self.update()
+        self.post_message(self.Selected())
+
+    @property
+    def selected(self) -> EndpointInfo | None:
+        """The selected endpoint."""
+        return self.listed[self.place] if self.listed else None
+
+    def size_of(self) -> int:
+        """How many endpoints there are."""
+        return len(self.listed)
+
+    def thing(self, index: int) -> Line:
+        """Its alias, its key and whether it answers."""
+        one = self.listed[index]
+        names = (len(one_line(one.alias, NAME_MOST)) for one in self.listed)
+        width = min(max(names), max(self.line_width - 40, 8))
+        key, answer = key_span(one), self.answer_span(one)
+        name: Span = (left(one_line(one.alias, NAME_MOST), width), "" if one.has_key else "muted")
+        return (("  ", ""), name, ("  ", ""), (left(key[0], 17), key[1]), answer)
+
+    def answer_span(self, one: EndpointInfo) -> Span:
+        """Whether it answers, in few words."""
+        if not one.url:
+            return ("✓ built in", "good")
+        why = self.answers.get(one.url)
+        if why is None:
+            return ("· not checked", "faint")
+        if why == ASKING:
+            return (f"… {ASKING}", "muted")
+        return ("✗ not reachable", "bad") if why else ("✓ reachable", "good")
+
+
+def key_span(one: EndpointInfo) -> Span:
+    """Whether its key is there; never the key."""
+    if not one.key_var:
+        return ("· no key needed", "faint")
+    return ("✓ key is set", "good") if one.has_key else ("✗ key not set", "warn")
+
+
+def host_of(url: str) -> str:
+    """The host and port of a URL; never a password in it."""
+    shown = masked_url(url)
+    return one_line(urlsplit(shown).netloc or shown, 60)

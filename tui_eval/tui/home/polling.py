@@ -1,0 +1,187 @@
+"""Looking around for what home shows: runs and registry every few seconds, the rest when asked."""
+
+from __future__ import annotations
+
+import asyncio
+import time
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from tui_eval.printable import one_line
+from tui_eval.tui.base.keys.keymap import key_for
+from tui_eval.tui.base.look.ink import EMPTY, Line
+from tui_eval.tui.base.terminal.drawing import DrawnScreen
+from tui_eval.tui.home.found_runs import FoundRuns
+from tui_eval.tui.home.pick_lists import ASKING, EndpointList, EnvironmentList, host_of
+from tui_eval.tui.home.run_list import RunList
+
+if TYPE_CHECKING:
+    from tui_eval.tui.home.backend import ConfigureScreen, HomeBackend
+
+LOOKS_EVERY_S = 3.0
+RESTS = 10
+"""How many times longer than a look took nobody looks again."""
+RESTS_UNCHANGED, UNCHANGED_S = 300, 30.0
+"""The same after a look that found nothing new, and the seconds that this is at most."""
+AT_ONCE = 4
+"""Endpoints that are asked at a time."""
+NO_RUNS: tuple[Line, ...] = (
+    EMPTY,
+    (("  No runs under ./outputs yet, nor under ./environments/*/outputs.", ""),),
+    EMPTY,
+)
+BY_COMMAND: Line = (
+    ("     ", ""),
+    ("tui-eval ENVIRONMENT -m MODEL", "muted"),
+    ("  runs one", "faint"),
+)
+NEW_ENVIRONMENT: Line = (
+    ("     ", ""),
+    ("tui-eval new-env NAME", "muted"),
+    ("  begins an environment of your own", "faint"),
+)
+ELSEWHERE: Line = (
+    ("     ", ""),
+    ("tui-eval home PATH", "muted"),
+    ("  looks elsewhere too", "faint"),
+)
+
+
+class LookingScreen(DrawnScreen[None]):
+    """A screen with the runs, environments and endpoints that there are."""
+
+    desk: HomeBackend
+    runs: FoundRuns
+    list: RunList
+    environments: EnvironmentList
+    endpoints: EndpointList
+    looked: bool
+    opens_soon = False
+    """Whether somebody asked for a run before any was listed."""
+    _configure: ConfigureScreen | None
+    _look_now: asyncio.Event
+    now: Callable[[], float]
+    _found: tuple[Sequence[Any], int] = ((), -1)
+
+    def say(self, message: str) -> None:
+        """Shows a message in place of the keys for a while."""
+        raise NotImplementedError
+
+    def draw(self) -> None:
+        """Draws what changed."""
+        raise NotImplementedError
+
+    def begin(self) -> None:
+        """Begins to look around."""
+        self.run_worker(self._keep_looking(), group="runs")
+        self._look_again()
+
+    async def _keep_looking(self) -> None:
+        seen = await asyncio.to_thread(self.desk.last_seen)
+        while True:
+            began, is_new = time.monotonic(), False
+            self._look_now.clear()
+            try:
+                found = await asyncio.to_thread(self.desk.runs)
+            except OSError as error:
+                self.say(f"The runs cannot be listed: {error}")
+            else:
+                is_new = self._is_new(found)
+                if is_new:
+                    self._take(found, seen)
+            await self._follow_endpoints()
+            took = time.monotonic() - began
+            rest = took * RESTS if is_new else min(took * RESTS_UNCHANGED, UNCHANGED_S)
+            await self._rest(max(LOOKS_EVERY_S, rest))
+
+    def _is_new(self, found: Sequence[Any]) -> bool:
+        """Whether the list would show anything else than what it shows: dates go by the hour."""
+        before, self._found = self._found, (found, int(self.now() // 3600))
+        return self._found != before
+
+    async def _rest(self, seconds: float) -> None:
+        """Waits until it is time to look again; while another screen is shown it never is."""
+        while True:
+            try:
+                await asyncio.wait_for(self._look_now.wait(), seconds)
+                return
+            except TimeoutError:
+                if self.is_current:
+                    return
+
+    def _take(self, found: Sequence[Any], seen: tuple[Path, float] | None) -> None:
+        self.list.empty = self._no_runs()
+        is_first = not self.runs.told
+        self.list.refill(lambda: self.runs.take(found, seen))
+        if is_first:
+            self.call_after_refresh(lambda: self.list.show_line(self.runs.line))
+        self.draw()
+        if is_first and self.opens_soon:
+            self.say("")
+            if self.app.screen is self and self.list.has_focus and not self.list.typing:
+                self.list.action_open()
+
+    def _no_runs(self) -> tuple[Line, ...]:
+        """What there is to do where there is no run yet."""
+        can_configure = self._configure is not None
+        demo: Line = (
+            (f"  {key_for('home.demo')}", "key"),
+            ("  watch the demo: no key and no network needed", ""),
+        )
+        new: Line = ((f"  {key_for('home.new')}", "key"), ("  put an evaluation together", ""))
+        return (*NO_RUNS, demo, new if can_configure else BY_COMMAND, NEW_ENVIRONMENT, ELSEWHERE)
+
+    async def _look_around(self) -> None:
+        """Environments and endpoints; then asks those that could be used whether they answer."""
+        environments, _ = await asyncio.gather(self.desk.environments(), self._read_endpoints())
+        self.environments.show(environments)
+        self.looked = True
+        self.draw()
+        await self._ask_usable()
+
+    async def _follow_endpoints(self) -> None:
+        if self.looked and await asyncio.to_thread(self.desk.have_endpoints_changed):
+            await self._read_endpoints()
+            self.draw()
+            self.run_worker(self._ask_usable(), group="answers", exclusive=True)
+
+    async def _read_endpoints(self) -> None:
+        self.endpoints.show(await asyncio.to_thread(self.desk.endpoints))
+
+    async def _ask_usable(self) -> None:
+        usable = {one.url for one in self.endpoints.listed if one.url and one.has_key}
+        await self._ask(*(url for url in sorted(usable) if self.endpoints.answers.get(url) != ""))
+
+    async def _ask(self, *urls: str) -> None:
+        """Asks whether anything answers, a few at a time."""
+        limit = asyncio.Semaphore(AT_ONCE)
+
+        async def ask(url: str) -> None:
+            async with limit:
+                self.endpoints.tell(url, ASKING)
+                self.endpoints.tell(url, await asyncio.to_thread(self.desk.unreachable, url))
+
+        await asyncio.gather(*map(ask, urls))
+
+    async def _ask_and_tell(self, url: str) -> None:
+        await self._ask(url)
+        why = self.endpoints.answers.get(url)
+        self.say(one_line(f"{host_of(url)}: {why}" if why else f"{host_of(url)} answers.", 200))
+
+    def action_look_again(self) -> None:
+        """Looks at everything anew."""
+        self.say("Looking for runs, environments and endpoints again…")
+        self._look_again()
+
+    def _look_again(self) -> None:
+        self._look_now.set()
+        self.run_worker(self._look_around(), group="around", exclusive=True)
+
+    def on_screen_resume(self) -> None:
+        """Whoever comes back sees how things are now."""
+        self.look_soon()
+
+    def look_soon(self) -> None:
+        """Looks for runs before it is time."""
+        self._look_now.set()

@@ -1,0 +1,381 @@
+"""The list of runs on the home screen, one line each, with the filter in its title."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Hashable, Iterable, Sequence
+from typing import TYPE_CHECKING, ClassVar, NamedTuple
+
+from textual import events
+from textual.binding import BindingType
+from textual.content import Content
+from textual.message import Message
+
+from tui_eval.printable import one_line
+from tui_eval.text.figures import (
+    count_text,
+    half_text,
+    interval_text,
+    plural,
+    reward_text,
+    when_text,
+)
+from tui_eval.tui.base.keys.keymap import key_for
+from tui_eval.tui.base.keys.registry import bindings
+from tui_eval.tui.base.lines.line_view import LineView
+from tui_eval.tui.base.look.ink import EMPTY, Line, Span, cut, left, letter_ink, line_width, right
+from tui_eval.tui.home.found_runs import (
+    SORTS,
+    FoundRuns,
+    as_0_text,
+    errors_text,
+    look_of,
+    stands_text,
+    state_text,
+    tools_text,
+)
+
+if TYPE_CHECKING:
+    from tui_eval.runs.discovery import FoundRun
+
+NAME_MOST = 60
+LEAST_ENV, LEAST_MODEL = len("environment"), len("model")
+NUMBERS_LEAVE = 28
+"""Cells of the names that interval and n give way to; the rest gives way to whole names."""
+REWARD, HALF, INTERVAL, N = 7, 7, 15, 6
+SHORT_DATE, LONG_DATE = 10, 14
+SHORT_STATE = 19
+UNSAVED = "  unsaved"
+
+
+class Columns(NamedTuple):
+    """The widths of names, and which of the columns that some lists do without are there."""
+
+    env: int
+    model: int
+    interval: bool
+    n: bool
+    long_date: bool
+    long_state: bool
+    unsaved: bool
+
+    @property
+    def gap(self) -> str:
+        """What stands before the date: the half of an interval has a space behind itself."""
+        return "  " if self.interval else " "
+
+
+class Needs(NamedTuple):
+    """Cells that the runs would take: names with and without owners, states alone and with more."""
+
+    envs: tuple[int, int]
+    models: tuple[int, int]
+    state: int
+    unsaved: int
+
+
+_OWNER = re.compile(r"^[\w.-]+/(?=\w)")
+
+
+def _named(name: str, room: int) -> str:
+    """A name, without its owner where there is no room for both."""
+    whole = one_line(name, NAME_MOST)
+    return whole if len(whole) <= room else _OWNER.sub("", whole)
+
+
+def _widest(names: Iterable[str]) -> tuple[int, int]:
+    """Cells of the longest of some names, and of the longest without its owner."""
+    whole = [one_line(name, NAME_MOST) for name in names]
+    return max(map(len, whole), default=0), max((len(_named(name, 0)) for name in whole), default=0)
+
+
+def _needs(runs: Sequence[FoundRun]) -> Needs:
+    states = [(len(state_text(one)), one.saved) for one in runs]
+    return Needs(
+        _widest(one.env_id for one in runs),
+        _widest(one.model for one in runs),
+        max((cells for cells, _ in states), default=0),
+        max((cells + len(UNSAVED) for cells, saved in states if not saved), default=0),
+    )
+
+
+class RunList(LineView):
+    """Columns fit the width; `empty` stands there while there is no run.
+
+    Args:
+        now: Unix seconds.
+    """
+
+    BINDINGS: ClassVar[list[BindingType]] = bindings("runs")
+    heads = 1
+
+    class Selected(Message):
+        """Another run is selected, or other runs are listed."""
+
+    class Opened(Message):
+        """Somebody wants to see the selected run."""
+
+    def __init__(self, runs: FoundRuns, now: Callable[[], float], *, id: str) -> None:
+        super().__init__(id=id)
+        self.runs = runs
+        self.now = now
+        self.empty: tuple[Line, ...] = ()
+        self.typing = False
+        self._measured: Sequence[FoundRun] = ()
+        self._needs = _needs(())
+        self._columns_of: Hashable = None
+        self._made = Columns(0, 0, False, False, False, False, False)
+
+    def count(self) -> int:
+        """One line a run."""
+        return len(self.runs.shown) or len(self._instead)
+
+    @property
+    def _instead(self) -> tuple[Line, ...]:
+        runs = self.runs
+        if not runs.told or not (runs.all or runs.words or self.typing):
+            return self.empty
+        nothing = "There are no runs to filter."
+        if runs.all:
+            nothing = f"None of the {plural(len(runs.all), 'run')} has these words."
+        clears = (f"  {key_for('home.back')}", "key"), (" clears", "faint")
+        return (EMPTY, ((f"  {nothing}", ""), *clears))
+
+    def marked(self, index: int) -> bool:
+        """The selected run."""
+        return index == self.runs.line and bool(self.runs.shown)
+
+    lit = marked
+
+    def key(self, index: int) -> Hashable:
+        """What is known of the run."""
+        if not self.runs.shown:
+            return self.line(index)
+        one = self.runs.shown[index]
+        told = (one.env_id, one.model, one.reward, one.low, one.high, one.n, one.done, one.total)
+        day = int(self.now() // 3600)  # a date is told otherwise the next day
+        stands = (one.errored, one.failed_tools, one.running, one.saved, one.stopped_early)
+        return (*told, one.date, *stands, self.runs.letter(one), day, self._columns)
+
+    @property
+    def _columns(self) -> Columns:
+        if self._measured is not self.runs.shown:
+            self._measured, self._needs = self.runs.shown, _needs(self.runs.shown)
+        wanted = (self.line_width, self._needs)
+        if wanted != self._columns_of:
+            self._columns_of, self._made = wanted, self._fit(*wanted)
+        return self._made
+
+    def _fit(self, width: int, needs: Needs) -> Columns:
+        """Gives to the numbers what the names leave, then the names what is left."""
+        env, bare_env = (max(cells, LEAST_ENV) for cells in needs.envs)
+        model, bare_model = (max(cells, LEAST_MODEL) for cells in needs.models)
+        room = width - 4 - 2 - REWARD - HALF - (SHORT_DATE - 1) - 2 - SHORT_STATE
+        state = max(needs.state, SHORT_STATE)
+        extras = {"interval": INTERVAL - HALF + 1, "n": N, "long_state": state - SHORT_STATE}
+        extras |= {"unsaved": max(needs.unsaved - state, 0), "long_date": LONG_DATE - SHORT_DATE}
+        there = {}
+        for name, cells in extras.items():
+            least = NUMBERS_LEAVE if name in ("interval", "n") else bare_env + bare_model
+            there[name] = room - cells >= max(min(env + model, least), 13 + 5)
+            there[name] &= name != "n" or there["interval"]
+            room -= cells if there[name] else 0
+        if env + model > room:
+            env, model = bare_env, bare_model
+        least = min(env, room // 2)
+        model = max(min(model, room - least), LEAST_MODEL)
+        return Columns(env=max(min(env, room - model), LEAST_ENV), model=model, **there)
+
+    def head(self, index: int) -> Line:
+        """Names of the columns, over their columns."""
+        if not self.runs.shown:
+            return EMPTY
+        columns = self._columns
+        text = "    " + left("environment", columns.env) + "  " + left("model", columns.model)
+        text += right("reward", REWARD)
+        text += "  " + left("95 % interval", INTERVAL - 2) if columns.interval else " ±95%  "
+        text += right("n", N) if columns.n else ""
+        text += columns.gap + left("date", (LONG_DATE if columns.long_date else SHORT_DATE) - 2)
+        return ((text + "  state", "faint"),)
+
+    def title(self, *, named: bool = True) -> Content:
+        """How the runs are sorted, and the filter; what they are first, where it is `named`."""
+        runs = self.runs
+        told = [f"{key_for('home.runs')} Runs"] if named else []
+        if runs.all:
+            told.append(f"by {runs.sorting}{', reversed' if runs.reversed else ''}")
+        parts: list[str | tuple[str, str]] = [f" {' · '.join(told)}" if told else ""]
+        if self.typing or runs.words:
+            words = cut(one_line(runs.words, 200) if runs.words.strip() else runs.words, 30)
+            parts.append(f" · {len(runs.shown):,} of {len(runs.all):,} · / ")
+            parts.append((words, "$foreground not bold"))
+            parts.append((" ", "$foreground not bold reverse") if self.typing else "")
+        return Content.assemble(*parts, " " if any(parts) else "")
+
+    def line(self, index: int) -> Line:
+        """The run's cells, or what is said instead."""
+        if not self.runs.shown:
+            return self._instead[index]
+        one, columns = self.runs.shown[index], self._columns
+        look = look_of(one)
+        mark = self.runs.letter(one)
+        spans: list[Span] = [
+            (f"{mark or ' '} ", letter_ink(mark or "A")),
+            (f"{look.glyph} ", look.ink),
+            (left(_named(one.env_id, columns.env), columns.env), ""),
+            (f"  {left(_named(one.model, columns.model), columns.model)}", "muted"),
+            *self._numbers(one, columns),
+        ]
+        width = LONG_DATE if columns.long_date else SHORT_DATE
+        when = when_text(one.date, self.now(), columns.long_date)
+        spans.append((f"{columns.gap}{left(when, width - 2)}", "muted"))
+        state, errors, gap = stands_text(one), errors_text(one), "  "
+        ink, unsaved = look.ink, not (one.saved or one.running or columns.unsaved)
+        # The sign tells the word that gives way.
+        if unsaved:
+            state, ink = state.replace(look.word, UNSAVED.strip()), "warn"
+        if not columns.long_state and len(state + gap + errors) > SHORT_STATE:
+            if unsaved:
+                errors = ""
+            elif len(state + errors) <= SHORT_STATE:
+                gap, errors = " ", errors.replace(" ", "")
+            else:
+                state = state.removeprefix(f"{look.word} ")
+        spans += [(f"  {state}", ink), (f"{gap}{errors}" if errors else "", "bad")]
+        if columns.unsaved and not one.saved:
+            spans.append((UNSAVED, "warn"))
+        tools, zeros = tools_text(one), as_0_text(one)
+        short = f" {tools.replace(' ', '')}"
+        for forms, its_ink in (((f"  {tools}", short), "warn"), ((f"  {zeros}",), "muted")):
+            room = self.line_width - line_width(spans)
+            fitting = (form for form in forms if form.strip() and len(form) <= room)
+            spans += [(form, its_ink) for form in fitting][:1]
+        return tuple(spans)
+
+    def _numbers(self, one: FoundRun, columns: Columns) -> list[Span]:
+        spans: list[Span] = [(right(reward_text(one.reward), REWARD), "strong")]
+        half = half_text(one.reward, one.low, one.high)
+        if columns.interval:
+            tried = (*(interval_text(one.low, one.high, places) for places in (2, 1)), half)
+            fitting = (text for text in tried if len(text) <= INTERVAL - 2)
+            spans.append((f"  {left(next(fitting, ''), INTERVAL - 2)}", "muted"))
+        else:
+            spans.append((left(f" {half}", HALF), "muted"))
+        if columns.n:
+            spans.append((right("" if one.n is None else count_text(one.n), N), "muted"))
+        return spans
+
+    def select(self, line: int) -> None:
+        """Selects a run and shows it."""
+        self.runs.select(line)
+        self._moved()
+
+    def _moved(self) -> None:
+        self.show_line(self.runs.line, margin=1)
+        self.update()
+        self.post_message(self.Selected())
+
+    def refill(self, change: Callable[[], None]) -> None:
+        """Lets other runs be listed; the selected one stays where it is on the screen."""
+        before = self.runs.line
+        change()
+        self.update()
+        moved = self.runs.line - before
+        if moved and self.scroll_offset.y:
+            self.jump(self.scroll_offset.y + moved)
+        self.post_message(self.Selected())
+
+    def action_move(self, by: int) -> None:
+        """Selects the next or previous run."""
+        self.select(self.runs.line + by)
+
+    def action_page(self, pages: float) -> None:
+        """Selects a run some pages away."""
+        self.select(self.runs.line + round(pages * self.view_height))
+
+    def action_top(self) -> None:
+        """Selects the first run."""
+        self.select(0)
+
+    def action_bottom(self) -> None:
+        """Selects the last run."""
+        self.select(len(self.runs.shown) - 1)
+
+    def action_open(self) -> None:
+        """Opens the selected run."""
+        self.post_message(self.Opened())
+
+    def action_mark(self) -> None:
+        """Marks the selected run, and goes on to the next."""
+        self.runs.mark()
+        self.action_move(1)
+
+    def action_sort(self) -> None:
+        """Sorts by the next column."""
+        self.refill(lambda: self.runs.sort_by(1))
+        self._moved()
+
+    def action_reverse(self) -> None:
+        """Sorts the other way round."""
+        self.runs.reversed = not self.runs.reversed
+        self.refill(self.runs.arrange)
+        self._moved()
+
+    def action_filter(self) -> None:
+        """Lets a filter be typed."""
+        self.typing = True
+        self._moved()
+
+    def filter_by(self, words: str) -> None:
+        """Lists the runs that have these words."""
+        self.runs.words = words
+        self.runs.arrange()
+        self._moved()
+
+    def on_key(self, event: events.Key) -> None:
+        """Takes what is typed while a filter is; escape takes the filter away."""
+        words = self.runs.words
+        if event.key == "escape" and (self.typing or words):
+            self.typing = False
+            self.filter_by("")
+        elif not self.typing:
+            return
+        elif event.key in ("enter", "down", "up"):
+            self.typing = False
+            self._moved()
+        elif event.key == "backspace":
+            self.filter_by(words[:-1])
+        elif event.key == "ctrl+u":
+            self.filter_by("")
+        elif event.character and event.is_printable:
+            self.filter_by(words + event.character)
+        else:
+            return
+        event.stop()
+        event.prevent_default()
+
+    def on_blur(self) -> None:
+        """Whoever goes elsewhere has typed the filter."""
+        if self.typing:
+            self.typing = False
+            self._moved()
+
+    def head_clicked(self, x: int, index: int) -> None:
+        """Sorts by the column under the mouse, or the other way round."""
+        text = "".join(text for text, _ in self.head(index))
+        begins = {name: text.find(name) for name in SORTS}
+        begins["reward"] -= REWARD - len("reward")  # it stands at the right of its column
+        before = [name for name, at in begins.items() if 0 <= at <= x]
+        if before:
+            name = max(before, key=begins.__getitem__)
+            self.refill(lambda: self.runs.sort_by_name(name))
+            self._moved()
+
+    def clicked_at(self, x: int, index: int) -> None:
+        """Selects a run; a click on the selected one opens it. Without runs keys are told."""
+        if not self.runs.shown:
+            self.press_told(self.line(index), x)
+        elif index == self.runs.line:
+            self.action_open()
+        else:
+            self.select(index)

@@ -1,0 +1,374 @@
+"""The first screen: the runs that there are, the environments, the endpoints."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, ClassVar
+
+from textual.app import ComposeResult
+from textual.binding import BindingType
+from textual.containers import Container
+from textual.content import Content
+from textual.message import Message
+from textual.screen import Screen
+from textual.widget import Widget
+
+from tui_eval.printable import one_line
+from tui_eval.tui.base.keys.command import Scope
+from tui_eval.tui.base.keys.key_line import KeyLine
+from tui_eval.tui.base.keys.keymap import key_for
+from tui_eval.tui.base.keys.registry import bindings
+from tui_eval.tui.base.layout import HEIGHTS, WIDTHS, size_classes
+from tui_eval.tui.base.lines.pane_tabs import Tab
+from tui_eval.tui.base.look.ink import EMPTY, Line
+from tui_eval.tui.base.look.paths import shown_path
+from tui_eval.tui.base.terminal.keys_in_turn import focus_once_drawn
+from tui_eval.tui.home.about import About, about_endpoint, about_environment, about_run
+from tui_eval.tui.home.commands import GROUPS, QUIT
+from tui_eval.tui.home.found_runs import FoundRuns, can_resume, name_of
+from tui_eval.tui.home.header import HomeHeader
+from tui_eval.tui.home.pick_lists import EndpointList, EnvironmentList, PickList
+from tui_eval.tui.home.polling import LookingScreen
+from tui_eval.tui.home.run_list import RunList
+
+if TYPE_CHECKING:
+    from tui_eval.errors import Fault
+    from tui_eval.feeds.feed import Feed
+    from tui_eval.tui.home.backend import CompareScreen, ConfigureScreen, HomeBackend
+
+SCOPES = {"runs": "runs", "environments": "near", "endpoints": "near"}
+TYPING: Line = (("words of environment, model, arguments, state, path; !word leaves out", "muted"),)
+
+
+class HomeScreen(LookingScreen):
+    """Looks around every few seconds while it is shown; opens what somebody chooses.
+
+    Args:
+        now: Unix seconds.
+        compare, configure: The screens behind `d` and `n`; None where there are none.
+    """
+
+    BINDINGS: ClassVar[list[BindingType]] = bindings("home")
+    HORIZONTAL_BREAKPOINTS = WIDTHS
+    VERTICAL_BREAKPOINTS = HEIGHTS
+    scopes: ClassVar[tuple[Scope, ...]] = ("home",)
+
+    class RunWanted(Message):
+        """Somebody wants to see a run.
+
+        Args:
+            joined: Whether an engine that works on it was not started for this screen.
+        """
+
+        def __init__(self, feed: Feed, joined: bool = False) -> None:
+            super().__init__()
+            self.feed = feed
+            self.joined = joined
+
+    class Configured(Message):
+        """A form was left with a request."""
+
+        def __init__(self, request: dict[str, Any], form: Screen[Any]) -> None:
+            super().__init__()
+            self.request = request
+            self.form = form
+
+    def __init__(
+        self,
+        desk: HomeBackend,
+        now: Callable[[], float],
+        compare: CompareScreen | None = None,
+        configure: ConfigureScreen | None = None,
+    ) -> None:
+        super().__init__()
+        self.desk = desk
+        self.now = now
+        self._compare, self._configure = compare, configure
+        self.runs = FoundRuns()
+        self.header = HomeHeader(self.runs, shown_path(Path.cwd()), id="home-header")
+        self.list = RunList(self.runs, now, id="runs")
+        self.list.empty = (EMPTY, (("  looking for runs…", "faint"),))
+        self.environments = EnvironmentList(id="environments")
+        self.endpoints = EndpointList(id="endpoints")
+        self.about = About(id="about")
+        self.keys = KeyLine(id="keys")
+        self.panes: list[Widget] = [self.list, self.environments, self.endpoints]
+        self.grid = Container(id="home", classes="-in-1")
+        self.looked = False
+        """Whether everything has been looked for once."""
+        self._look_now = asyncio.Event()
+
+    def compose(self) -> ComposeResult:
+        """The header, the panes, what is selected, the keys."""
+        self.add_class(*size_classes(self.app.size))
+        yield self.header
+        with self.grid:
+            for pane in self.panes:
+                pane.add_class("pane")
+                yield pane
+        yield self.about
+        yield self.keys
+
+    def on_mount(self) -> None:
+        """Draws the first frame: nothing has been looked for yet."""
+        self.set_focus(self.list)
+        self.screen_layout_refresh_signal.subscribe(self, lambda _: self._entitle())
+        self.draw()
+        self.set_interval(1.0, lambda: self.keys.expire(self.now()))
+
+    def show_seen(self, path: str) -> None:
+        """Selects the run that somebody comes back from."""
+        self.runs.want(Path(path))
+        self.run_worker(asyncio.to_thread(self.desk.note_seen, path), group="seen")
+        self.list.refill(self.runs.arrange)
+
+    def say(self, message: str) -> None:
+        """Shows a message in place of the keys for a while."""
+        self.keys.say(message, self.now())
+
+    def tell(self, title: str, text: str) -> None:
+        """Shows a text that has to be read, over the screen."""
+        from tui_eval.tui.base.dialogs.question import closing_question
+
+        self.app.push_screen(closing_question(title, text))
+
+    def _entitle(self) -> None:
+        """Puts a title over each pane; it is not named again below the tabs."""
+        has_tabs = self.has_class("-narrow")
+        self.list.border_title = self.list.title(named=not has_tabs)
+        for pane, name in ((self.environments, "Environments"), (self.endpoints, "Endpoints")):
+            title = f" {key_for(f'home.{name.lower()}')} {name} "
+            pane.border_title = Content("" if has_tabs else title)
+
+    def draw(self) -> None:
+        """Draws what changed."""
+        self._entitle()
+        known = len(self.runs.all) if self.runs.told else -1
+        around = (self.environments, self.endpoints)
+        near = [len(one.listed) if self.looked else -1 for one in around]
+        names = ("Runs", "Environments", "Endpoints")
+        self.header.tabs = [Tab(*one) for one in zip(names, (known, *near), strict=True)]
+        for view in (self.header, self.list, self.environments, self.endpoints):
+            view.update()
+        self.about.show(self._about)
+        self.about.display = self._about(self.size.width) != (EMPTY, EMPTY)
+        self._update_keys()
+
+    def _about(self, width: int) -> tuple[Line, Line]:
+        if self.focused is self.environments and self.environments.selected is not None:
+            return about_environment(self.environments.selected, self._configure is not None)
+        if self.focused is self.endpoints and self.endpoints.selected is not None:
+            one = self.endpoints.selected
+            return about_endpoint(one, self.endpoints.answers.get(one.url))
+        facts = does = EMPTY
+        if self.focused is self.list and self.runs.selected is not None:
+            facts, does = about_run(self.runs.selected, len(self.runs.marked), width)
+        return facts, TYPING if self.list.typing else does
+
+    def _update_keys(self) -> None:
+        one = self.runs.selected if self.focused is self.list else None
+        can_compare = self._compare is not None and len(self._compared) > 1
+        goes_on = one is not None and not can_resume(one)
+        back = "clear" if self.runs.words else "unmark" if self.runs.marked else ""
+        self.keys.words = {
+            "open": "" if one is None else "attach" if one.running else "open",
+            "filter": "filter" if self.runs.all else "",
+            "mark": "mark" if one is not None and self._compare is not None else "",
+            "sort": "sort" if one is not None else "",
+            "back": back if self.focused is self.list else "",
+            "compare": "compare" if can_compare else "",
+            "resume": "resume" if goes_on else "",
+            "keep": "keep" if self.list.typing or self._can_keep else "",
+            "copy": "copy" if one is not None else "",
+            "export": "export" if one is not None else "",
+            "new": "new" if self._configure is not None else "",
+            "demo": "demo" if self.runs.told and not self.runs.all else "",
+            "choose": self._choice_word(),
+        }
+        self.keys.scopes = ("typing",) if self.list.typing else (*self.scopes, self._pane_scope)
+        self.keys.tick(self.now())
+
+    @property
+    def _can_keep(self) -> bool:
+        one = self.runs.selected if self.focused is self.list else None
+        return one is not None and not one.saved and not one.running
+
+    @property
+    def _pane_scope(self) -> Scope:
+        return SCOPES.get(getattr(self.focused, "id", "") or "", "")
+
+    def _choice_word(self) -> str:
+        if self.focused is self.endpoints:
+            one = self.endpoints.selected
+            return "check" if one is not None and one.url else ""
+        return "evaluate" if self._configure is not None else ""
+
+    def on_descendant_focus(self) -> None:
+        """Shows the pane that has the focus where there is room for one only."""
+        if self.focused in self.panes:
+            number = self.panes.index(self.focused) + 1
+            self.grid.set_classes([f"-in-{number}"])
+            self.header.current = number
+        self.draw()
+
+    def action_pane(self, number: int) -> None:
+        """Goes to a pane."""
+        self.grid.set_classes([f"-in-{number}"])
+        focus_once_drawn(self, self.panes[number - 1])
+
+    def action_next_pane(self, by: int) -> None:
+        """Goes to the next or previous pane."""
+        here = self.panes.index(self.focused) if self.focused in self.panes else 0
+        self.action_pane((here + by) % len(self.panes) + 1)
+
+    def action_back(self) -> None:
+        """Back to the runs; takes the marks away there."""
+        if self.opens_soon:
+            self.opens_soon = False
+            self.say("")
+        if self.focused is self.list:
+            self.runs.marked.clear()
+            self.draw()
+        else:
+            self.action_pane(1)
+
+    def on_home_header_tab_chosen(self, message: HomeHeader.TabChosen) -> None:
+        """A tab was clicked."""
+        self.action_pane(message.number)
+
+    def on_run_list_selected(self) -> None:
+        """Another run is selected."""
+        self.draw()
+
+    def on_pick_list_selected(self) -> None:
+        """Another environment or endpoint is selected."""
+        self.draw()
+
+    def on_run_list_opened(self) -> None:
+        """Opens the selected run, or joins its engine."""
+        one = self.runs.selected
+        if one is None:
+            if not self.runs.told:
+                self.opens_soon = True
+                enter = key_for("runs.open")
+                self.say(f"Still looking for runs; {enter} counts once they are found.")
+            return
+        if one.running and not one.socket:
+            self.say("Its engine cannot be joined; this is what is on disk.")
+        self.post_message(self.RunWanted(self.desk.open(one), joined=True))
+
+    def on_pick_list_chosen(self, message: PickList.Chosen) -> None:
+        """Evaluates an environment, or asks an endpoint."""
+        if message.view is self.endpoints:
+            one = self.endpoints.selected
+            if one is not None and one.url:
+                self.run_worker(self._ask_and_tell(one.url), group="asked")
+            elif one is not None:
+                self.say("It is built in: there is nothing to check.")
+        elif self.environments.selected is not None:
+            self._configure_for(self.environments.selected.env_id)
+
+    def action_new(self) -> None:
+        """Puts a new evaluation together, of the environment that is selected."""
+        one = self.environments.selected if self.focused is self.environments else None
+        self._configure_for(one.env_id if one is not None else "")
+
+    def _configure_for(self, env_id: str) -> None:
+        if self._configure is None:
+            name = one_line(env_id, 40) or "ENVIRONMENT"
+            self.say(f"Run it from the shell: tui-eval {name} -m MODEL")
+            return
+
+        self._fill_in(self._configure(env_id))
+
+    def come_back(self, form: Screen[Any], refused: Sequence[Fault]) -> None:
+        """Shows a form again, with why an engine refused what it asked for."""
+        if self._configure is not None:
+            self._fill_in(self._configure("", form, refused))
+
+    def _fill_in(self, form: Screen[Any]) -> None:
+        def configured(request: dict[str, Any] | None) -> None:
+            if request is not None:
+                self.post_message(self.Configured(request, form))
+
+        self.app.push_screen(form, configured)
+
+    def action_demo(self) -> None:
+        """Runs the demo."""
+        self.post_message(self.RunWanted(self.desk.demo()))
+
+    def action_resume(self) -> None:
+        """Goes on with the selected run."""
+        one = self.runs.selected
+        if one is None:
+            return
+        if why := can_resume(one):
+            self.say(why)
+        else:
+            self.post_message(self.RunWanted(self.desk.resume(one)))
+
+    @property
+    def _compared(self) -> list[Path]:
+        """The marked runs; one alone stands beside the selected run."""
+        marked, one = list(self.runs.marked), self.runs.selected
+        if len(marked) == 1 and one is not None and one.run.place not in marked:
+            marked.append(one.run.place)
+        return marked
+
+    def action_compare(self) -> None:
+        """Compares the marked runs, in the order of their marks; one of them with the selected."""
+        if self._compare is None:
+            return
+        marked = self._compared
+        if len(marked) < 2:
+            self.say(
+                f"Mark a run with {key_for('runs.mark')}; on another one "
+                f"{key_for('home.compare')} compares the two. Or mark several."
+            )
+        else:
+            self.app.push_screen(self._compare(marked))
+
+    def action_keep(self) -> None:
+        """Keeps the selected run for good."""
+        one = self.runs.selected
+        if one is None or one.saved or one.running:
+            self.say("This run is kept already." if one is not None and one.saved else "Not yet.")
+            return
+
+        async def keep() -> None:
+            why = await asyncio.to_thread(self.desk.save, str(one.run.place))
+            self.say(why or f"{name_of(one)} is kept for good.")
+            self._look_now.set()
+
+        self.run_worker(keep(), group="keep")
+
+    def action_copy(self) -> None:
+        """Asks what to copy of the selected run."""
+        from tui_eval.tui.copying.copy_menu import offer_copies
+        from tui_eval.tui.copying.copyable import of_run
+
+        one = self.runs.selected
+        items = list(of_run(str(one.run.place))) if one is not None else []
+        offer_copies(self, items, self.say, "home.copy")
+
+    def action_export(self) -> None:
+        """Asks how to export the selected run."""
+        from tui_eval.tui.copying.export_form import offer_export
+        from tui_eval.tui.copying.exporting import Part
+
+        one = self.runs.selected
+        if one is None or (one.done == 0 and not one.running):
+            self.say("Nothing of it has finished yet that could be exported.")
+        else:
+            all_of_it = [Part("all that have finished")]
+            offer_export(self, str(one.run.place), name_of(one), all_of_it, self.say)
+
+    def action_help(self) -> None:
+        """Shows the keys."""
+        from tui_eval.tui.base.keys.help import Help
+
+        scopes = (*self.scopes, "runs", "near", "view", "app")
+        others = dict.fromkeys(("app.interrupt", "app.quit"), QUIT)
+        self.app.push_screen(Help(GROUPS, scopes, self._pane_scope, others=others))

@@ -1,1 +1,0 @@
-"""How things look anywhere: lines, inks, themes, figures, bars, wrapped text."""

@@ -1,0 +1,1 @@
+"""One run on the screen, live or saved."""

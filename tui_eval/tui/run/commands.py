@@ -1,0 +1,196 @@
+"""The commands of the screen of a run, and of its panes."""
+
+from __future__ import annotations
+
+from tui_eval.tui.base.keys.command import (
+    ABOVE,
+    HELP,
+    HIDDEN,
+    LEAVE,
+    MOVE,
+    PANES,
+    PASS,
+    READ,
+    RUN,
+    Command,
+)
+
+LIST = "The list of rollouts"
+GROUPS = (RUN, MOVE, READ, LIST, PASS, PANES, HELP, LEAVE)
+PANE_SCOPES = ("list", "story", "numbers", "log")
+TOGETHER = tuple(frozenset((pane, "view", "run")) for pane in PANE_SCOPES)
+
+COMMANDS = (
+    Command(
+        "question_mark", "help", "run", HELP, "Show the keys", footer="help", rank=2,
+        palette=True,
+    ),
+    Command(
+        "space,p", "pause", "run", RUN, "Pause the run, or go on", footer="pause", rank=3,
+        palette=True,
+    ),
+    Command(
+        "f", "follow", "run", RUN, "Follow the newest rollout, or stay", footer="follow", rank=4,
+        palette=True,
+    ),
+    Command(
+        "e", "error(1)", "run", RUN, "Next, previous error", footer="next error", rank=17,
+        palette="Next error", name="next-error",
+    ),
+    Command("E", "error(-1)", "run", ABOVE, "Previous error", name="previous-error"),
+    Command(
+        "K", "cancel_rollout", "run", RUN, "Cancel the selected rollout", palette=True,
+    ),
+    Command(
+        "R", "rerun", "run", RUN, "Run errored or missing ones again",
+        footer="rerun", rank=19, palette=True,
+    ),
+    Command(
+        "plus", "limit(1)", "run", RUN, "Raise, lower the concurrency", footer="concurrency",
+        rank=20, palette="Raise the concurrency", name="more-in-flight",
+    ),
+    Command(
+        "minus", "limit(-1)", "run", ABOVE, "Lower the concurrency", palette=True,
+        name="fewer-in-flight",
+    ),
+    Command(
+        "ctrl+s", "save_now", "run", RUN, "Write all of it to disk now", palette=True,
+    ),
+    Command("C", "save_as", "run", RUN, "Save the run as: copy it to a path", palette=True),
+    Command(
+        "right_square_bracket", "rollout(1)", "run", MOVE, "Next, previous rollout",
+        name="next-rollout",
+    ),
+    Command(
+        "left_square_bracket", "rollout(-1)", "run", ABOVE, "Previous rollout",
+        name="previous-rollout",
+    ),
+    Command("j,down", "move(1)", "view", MOVE, "Down, up", name="down"),
+    Command("k,up", "move(-1)", "view", ABOVE, "Up", name="up"),
+    Command("ctrl+d", "page(0.5)", "view", MOVE, "Half a page down, up", name="half-page-down"),
+    Command("ctrl+u", "page(-0.5)", "view", ABOVE, "Half a page up", name="half-page-up"),
+    Command("pagedown", "page(1.0)", "view", MOVE, "A page down, up", name="page-down"),
+    Command("pageup", "page(-1.0)", "view", ABOVE, "A page up", name="page-up"),
+    Command("g,home", "top", "view", MOVE, "To the top"),
+    Command("G,end", "bottom", "view", MOVE, "To the newest, and follow it again"),
+    Command("enter", "open", "list", READ, "In the list: read the rollout", footer="open", rank=9),
+    Command(
+        "enter", "switch_fold", "story", READ, "In the trajectory: unfold, fold", footer="unfold",
+        rank=9,
+    ),
+    Command("l,right", "unfold", "story", READ, "Unfold or show more"),
+    Command("h,left", "fold", "story", READ, "Fold"),
+    Command(
+        "t", "fold_tools", "story", READ, "Unfold or fold every tool call", footer="tools",
+        rank=18,
+    ),
+    Command(
+        "slash", "search", "story", READ, "Find words, or /an expression/", footer="find", rank=15,
+    ),
+    Command("n", "match(1)", "story", READ, "Next, previous match; esc clears", name="next-match"),
+    Command("N", "match(-1)", "story", ABOVE, "Previous match", name="previous-match"),
+    Command("escape", "clear_search", "story", HIDDEN, "Clear what was found"),
+    Command(
+        "right_curly_bracket", "turn(1)", "story", MOVE, "Next, previous turn", name="next-turn",
+    ),
+    Command(
+        "left_curly_bracket", "turn(-1)", "story", ABOVE, "Previous turn", name="previous-turn",
+    ),
+    Command(
+        "right_parenthesis", "tool_call(1)", "story", MOVE, "Next, previous tool call",
+        name="next-tool-call",
+    ),
+    Command(
+        "left_parenthesis", "tool_call(-1)", "story", ABOVE, "Previous tool call",
+        name="previous-tool-call",
+    ),
+    Command(
+        "w", "failure(1)", "story", MOVE, "Next, previous thing that went wrong",
+        footer="failed step", rank=17, name="next-failure",
+    ),
+    Command(
+        "W", "failure(-1)", "story", ABOVE, "Previous thing that went wrong",
+        name="previous-failure",
+    ),
+    Command(
+        "enter", "enter", "numbers", READ, "In the numbers: list its rollouts",
+        footer="its rollouts", rank=9, name="rollouts",
+    ),
+    Command(
+        "enter", "switch_fold", "log", READ, "In the log: its rollout, or unfold, fold",
+        footer="unfold", rank=9,
+    ),
+    Command("l,right", "unfold", "log", HIDDEN, "Unfold"),
+    Command("h,left", "fold", "log", HIDDEN, "Fold"),
+    Command("L", "level", "log", READ, "In the log: show other levels", footer="level", rank=16),
+    Command(
+        "slash", "search", "log", READ, "In the log: search; esc ends it", footer="find", rank=15,
+    ),
+    Command("n", "found(1)", "log", READ, "Next, previous of what was found", name="next-match"),
+    Command("N", "found(-1)", "log", ABOVE, "Previous of what was found", name="previous-match"),
+    Command("e", "log_error(1)", "log", HIDDEN, "Next error in the log", name="next-error"),
+    Command(
+        "E", "log_error(-1)", "log", HIDDEN, "Previous error in the log", name="previous-error",
+    ),
+    Command(
+        "slash", "filter", "list", LIST, "Filter; esc takes it away", footer="filter", rank=10,
+        palette="Filter the rollouts",
+    ),
+    Command(
+        "enter", "keep", "typing", LIST, "While you type a filter: keep it", footer="keep", rank=9,
+    ),
+    Command("escape", "clear", "typing", LIST, "All rollouts again", footer="clear", rank=24),
+    Command("exclamation_mark", "errors_only", "list", LIST, "Errors only, and back", palette=True),
+    Command(
+        "s", "sort", "list", LIST, "Sort by a column, or the other way", footer="sort", rank=11,
+        palette="Sort by a column",
+    ),
+    Command("S", "reverse", "list", ABOVE, "Sort the other way round", palette=True),
+    Command("b", "switch_groups", "list", LIST, "Keep examples together, or flat", palette=True),
+    Command("c", "columns", "list", LIST, "Choose the columns", palette=True),
+    Command("a", "annotate", "run", LIST, "Note and tags on a rollout", palette=True),
+    Command("m", "mark", "run", LIST, "Mark a rollout to compare with", palette=True),
+    Command(
+        "d", "compare", "run", LIST, "Compare with the marked rollout", footer="compare", rank=8,
+        palette=True,
+    ),
+    Command(
+        "y", "copy", "run", PASS, "Copy a text, a rollout, the command",
+        footer="copy", rank=19, palette=True,
+    ),
+    Command(
+        "x", "export", "run", PASS, "Export as JSONL, CSV, HTML and more",
+        footer="export", rank=27, palette=True,
+    ),
+    Command(
+        "o", "read_elsewhere(False)", "run", PASS, "Read it in $PAGER; O: in $EDITOR",
+        footer="pager", rank=28, palette="Read it in $PAGER", name="pager",
+    ),
+    Command(
+        "O", "read_elsewhere(True)", "run", ABOVE, "Read it in $EDITOR", palette=True,
+        name="editor",
+    ),
+    Command("1", "pane(1)", "run", PANES, "Rollouts", palette=True, name="rollouts"),
+    Command("2", "pane(2)", "run", PANES, "Trajectory", palette=True, name="trajectory"),
+    Command("3", "pane(3)", "run", PANES, "Numbers", palette=True, name="numbers"),
+    Command("4", "pane(4)", "run", PANES, "Log", palette=True, name="log"),
+    Command("5", "pane(5)", "run", PANES, "Reward", palette=True, name="reward"),
+    Command(
+        "tab", "next_pane(1)", "run", PANES, "Next, previous pane", footer="pane", rank=12,
+        name="next-pane",
+    ),
+    Command("shift+tab", "next_pane(-1)", "run", ABOVE, "Previous pane", name="previous-pane"),
+    Command(
+        "z", "zoom", "run", PANES, "Zoom the pane, and back", footer="zoom", rank=13, palette=True,
+    ),
+    Command(
+        "escape", "back", "run", PANES, "Back to the rollouts; unmark", footer="unmark", rank=8,
+    ),
+    Command(
+        "colon", "app.command_palette", "run", HELP, "Find a command or a theme", name="palette",
+    ),
+    Command(
+        "q", "leave", "run", LEAVE, "Stop (resumable), detach, or quit", footer="quit", rank=1,
+        palette=True,
+    ),
+)  # fmt: skip

@@ -1,0 +1,369 @@
+"""The two lines on top: what runs and how it is, and how far it has come."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from tui_eval.feeds.feed import Feed
+from tui_eval.fold.mean_reward import mean_reward
+from tui_eval.fold.outcome_words import has_many_errors
+from tui_eval.fold.projection import projected_cost
+from tui_eval.fold.rollout_columns import HELD
+from tui_eval.fold.run_state import RunState
+from tui_eval.printable import one_line
+from tui_eval.stats.mean import Mean
+from tui_eval.text.figures import (
+    NONE,
+    clock_text,
+    count_text,
+    limit_text,
+    list_price_text,
+    money_text,
+    named_interval,
+    plural,
+    rate_text,
+    reward_text,
+    tokens_text,
+    took_text,
+)
+from tui_eval.text.stages import TOOL_FAILED
+from tui_eval.tui.base.keys.keymap import key_for
+from tui_eval.tui.base.lines.line_view import LineView
+from tui_eval.tui.base.look.blocks import columns
+from tui_eval.tui.base.look.ink import EMPTY, Line, Span, line_width, spread
+
+WIDE = 100
+LEAST_BAR, SHORT_BAR = 12, 6
+"""Cells of the bar, and where the numbers are without words."""
+LEVELS = (
+    *((3, False), (2, False), (2, True), (1, False), (0, False), (0, True)),
+    *((-1, True), (-2, True)),
+)
+"""How many words the numbers have and whether they are terse, the widest first: see `_facts`."""
+LEAST_NAME, GOOD_NAME, BOTH_NAMES, MOST_NAME = 6, 10, 26, 16
+"""Cells that the name of the environment keeps beside the reward, beside its interval, and, with
+that of the model, beside all that is told of the reward; and the most that it takes beside the
+bar."""
+LIMIT_SPANS = 2
+"""Spans of a limit that gives way; with those of refused requests there are more."""
+MOVED_S = 10.0
+"""How long a limit is shown that was moved; longer while more rollouts than that are in flight."""
+
+
+class Header(LineView, can_focus=False):
+    """Title and progress, a line each; progress alone where `skipped` is 1."""
+
+    def __init__(self, feed: Feed, state: RunState, now: Callable[[], float], *, id: str) -> None:
+        super().__init__(id=id)
+        self.feed = feed
+        self.state = state
+        self.now = now
+        self.asked_pause: bool | None = None
+        self.asked_limit: int | None = None
+        self.skipped = 0
+        self._width = 0
+        self._lines: tuple[Line, Line] = (EMPTY, EMPTY)
+
+    def count(self) -> int:
+        """Two lines."""
+        return 2 - self.skipped
+
+    def line(self, index: int) -> Line:
+        """Title or progress, as they were when the panes were filled."""
+        if self._width != self.line_width:
+            self._make()
+        return self._lines[index + self.skipped]
+
+    def update(self) -> None:
+        """Makes both lines anew."""
+        self._make()
+        super().update()
+
+    def _make(self) -> None:
+        width, now, state = self.line_width, self.now(), self.state
+        how = status(state, self.feed.live, self.asked_pause, now)
+        bar = progress(state, now, width, self.asked_limit, named=bool(self.skipped))
+        self._width, self._lines = width, (title(state, how, width), bar)
+
+
+def elapsed(state: RunState, now: float) -> float:
+    """Seconds that the run has taken, in earlier sessions as well."""
+    run = state.run
+    if run is None:
+        return 0.0
+    over = state.end.at if state.end is not None else now
+    return (run.complete_at or over) - run.at + run.worked_ms / 1000
+
+
+def status(state: RunState, live: bool, asked_pause: bool | None, now: float) -> Span:
+    """How the run is, in a word or two."""
+    if state.run is None:
+        return ("starting engine…" if live else "reading…", "muted")
+    seconds = elapsed(state, now)
+    if state.end is not None or not live:
+        return _end_status(state, took_text(seconds) if seconds else "")
+    if not state.gate_open:
+        if state.in_flight:
+            return (f"‖ pausing… {state.in_flight:,} in flight", "warn")
+        return ("‖ paused", "warn")
+    if asked_pause:
+        return ("‖ pausing…", "warn")
+    return (f"▶ running {clock_text(seconds)}", "busy")
+
+
+def _end_status(state: RunState, took: str) -> Span:
+    from tui_eval.events import OUT_OF_BUDGET, STOPPED_EARLY
+
+    word = state.end.status if state.end is not None else None
+    if word == "failed":
+        return (f"✗ failed after {took}" if took else "✗ failed", "bad")
+    if word is None:
+        if not state.is_read:
+            return (f"reading {state.read[0] / state.read[1]:.0%}", "muted")
+        return ("▶ followed", "busy")
+    if has_many_errors(state.errored, state.finished):
+        far = "finished" if word == "finished" else "stopped"
+        all_of = state.errored == state.finished
+        told = f"{far}, {state.errored:,} of {state.finished:,} errored"
+        if word in ("finished", STOPPED_EARLY, "interrupted"):
+            return (f"✗ {told}", "bad") if all_of else (f"! {told}", "warn")
+    if word == "finished":
+        return (f"✓ finished in {took}" if took else "✓ finished", "good")
+    if word == STOPPED_EARLY:
+        return (f"✓ stopped early after {took}" if took else "✓ stopped early", "good")
+    how = "out of budget" if word == OUT_OF_BUDGET else "stopped"
+    return (f"■ {how}{'' if state.is_foreign else ', resumable'}", "warn")
+
+
+def title(state: RunState, how: Span, width: int) -> Line:
+    """Environment and model on the left; reward and state of the run on the right."""
+    if state.run is None:
+        return spread((("tui-eval", "role"),), (how,), width)
+    run, mean = state.run, mean_reward(state)
+    end: list[Span] = [how]
+    if state.finished:
+        for shown, least in _reward_forms(mean, state.errored):
+            end = [*shown, ("   " if shown else "", ""), how]
+            if width - line_width(end) - 2 >= least:
+                break
+    room = max(width - line_width(end) - 2, LEAST_NAME)
+    env = one_line(run.env_id, min(40, room))
+    start: list[Span] = [(env, "role")]
+    if (left_over := room - len(env) - 3) >= 4:
+        start.append((f" · {one_line(run.model, left_over)}", "muted"))
+    if run.saved and len(run.path) + 3 <= room - line_width(start) - 8:
+        start.append((f" · {one_line(run.path, 200)}", "faint"))
+    if not run.saved and room - line_width(start) >= 11:
+        start.append(("  unsaved", "warn"))
+    return spread(tuple(start), tuple(end), width)
+
+
+def _reward_forms(mean: Mean, errored: int) -> list[tuple[Line, int]]:
+    """The mean reward, the longest form first, and the cells that each leaves for the name.
+
+    Where rollouts errored, what it would be with them as 0 is worth more than the interval.
+    """
+    number: Line = (("reward ", "muted"), (reward_text(mean.mean), "strong"))
+    interval: Line = ((f" {named_interval(mean)}".rstrip(), "muted"),)
+    forms = [((*number, *interval), GOOD_NAME), (number, LEAST_NAME), (EMPTY, 0)]
+    if not errored or not mean.n:
+        return forms
+    zeros = ((", ", "muted"), (reward_text(mean.with_zeros(errored)), "strong"))
+    long, short = (" with errors as 0", "muted"), (" with ✗ as 0", "muted")
+    whole = ((*number, *interval, *zeros, long), BOTH_NAMES)
+    without = [((*number, *zeros, words), GOOD_NAME) for words in (long, short)]
+    return [whole, *without, *forms[1:]]
+
+
+def progress(
+    state: RunState, now: float, width: int, asked_limit: int | None = None, named: bool = False
+) -> Line:
+    """A bar of finished, running and waiting rollouts, and their numbers.
+
+    Args:
+        asked_limit: Rollouts in flight that somebody just asked for, until the engine answers.
+        named: The environment is named before the bar, where there is room for both.
+    """
+    moved = moved_limit(state, now, asked_limit)
+    if state.run is None:
+        return (("─" * width, "rule"),)
+    name: Line = ((one_line(state.run.env_id, MOST_NAME), "role"), ("  ", "")) if named else EMPTY
+    facts: Line = EMPTY
+    for words, terse in LEVELS:
+        facts = _facts(state, now, words, terse, moved)
+        room = width - line_width((*name, *facts)) - 2
+        least = SHORT_BAR if words < 2 else LEAST_BAR
+        if room >= (least if words < 3 else WIDE // 4):
+            counts = (state.finished, state.errored, state.running, state.expected)
+            return (*name, *bar_spans(*counts, room), ("  ", ""), *facts)
+    return progress(state, now, width, asked_limit) if named else facts
+
+
+def bar_spans(finished: int, errored: int, running: int, total: int, width: int) -> list[Span]:
+    """A bar of finished rollouts, errored ones among them, of running and of waiting ones."""
+    total = max(total, 1)
+    done = min(round(finished / total * width), width)
+    bad = min(-(-errored * width // total), done) if errored else 0
+    ahead = max(min(round((finished + running) / total * width), width) - done, 0)
+    if running and not ahead and done < width:
+        ahead = 1
+    return [
+        ("━" * (done - bad), "good"),
+        ("╍" * bad, "bad"),
+        ("━" * ahead, "busy"),
+        ("─" * (width - done - ahead), "rule"),
+    ]
+
+
+def moved_limit(state: RunState, now: float, asked: int | None) -> str:
+    """How the limit of the run is being moved, or was a moment ago: `16 → 24`."""
+    last, run = state.limit_moved, state.run
+    if state.end is not None or run is None:
+        return ""
+    if asked is not None and asked != run.max_concurrent:
+        return f"{limit_text(run.max_concurrent)} → {limit_text(asked)}"
+    if last is None:
+        return ""
+    in_flight = state.running - state.sleeping
+    fits = not last.max_concurrent or in_flight <= last.max_concurrent
+    if fits and now - last.at > MOVED_S:
+        return ""
+    return f"{limit_text(last.before)} → {limit_text(last.max_concurrent)}"
+
+
+def _facts(state: RunState, now: float, words: int, terse: bool, moved: str) -> Line:
+    """The numbers beside the bar: 3 with all words, 2 with most, 1 and 0 with signs only.
+
+    Where it must be `terse` tokens are one number beside words, and none beside signs. A limit with
+    what was refused takes the place of what waits then, with -1 that of the rate, and with -2 that
+    of the time left.
+    """
+    left_out, words = max(-words, 0), max(words, 0)
+    asked = state.run is None or state.run.asked
+    of = f"/{state.expected:,}" if asked else ""
+    done: Line = ((f"{state.finished:,}{of}", "strong"),)
+    noun = " finished" if asked else " rollout" if state.finished == 1 else " rollouts"
+    facts = [(*done, (noun, "muted")) if words == 3 else done]
+    gives_way = EMPTY if moved else _concurrency(state, words, terse)
+    is_tight = terse and not words and len(gives_way) > LIMIT_SPANS
+    facts += _states(state, words, is_tight)
+    if no_number := len(state.facts.no_number):
+        facts.append(((f"! {no_number:,} no number" if words else f"!{no_number:,}", "warn"),))
+    if lines := _faults_of_files(state, words):
+        facts.append(lines)
+    if moved:
+        facts.append((("limit ", "muted"), (moved, "warn")))
+    elif gives_way:
+        facts.append(gives_way)
+    pace = _pace(state, now, words)[left_out if is_tight else 0 :]
+    facts += [((text, "muted"),) for text in pace]
+    comes = state.end is None and not state.is_foreign
+    if (words or not terse) and (comes or state.usage.tokens_in or state.usage.tokens_out):
+        facts.append(((_tokens(state, 1 if terse else words), "muted"),))
+    if cost := _cost(state, is_brief=not words or (terse and words == 2)):
+        facts.append(((cost, "muted"),))
+    gap: Span = ("   " if words > 1 and not terse else "  ", "")
+    joined: list[Span] = []
+    for at, fact in enumerate(facts):
+        joined += [gap, *fact] if at else fact
+    return tuple(joined)
+
+
+def _states(state: RunState, words: int, is_tight: bool) -> list[Line]:
+    """How many rollouts are held, sleep, run, wait and have errored, where there are any.
+
+    Where it is tight, nothing is told of those that wait, nor of failed tools.
+    """
+    held, sleeping = state.by_stage[HELD], state.sleeping
+    glyphs = (
+        (held, "‖", "held", "warn"),
+        (sleeping, "~", "sleeping", "warn"),
+        (state.running - held - sleeping, "▶", "running", "busy"),
+        (
+            0 if is_tight else state.waiting,
+            "·",
+            "waiting" if state.end is None else "missing",
+            "muted",
+        ),
+        (state.errored, "✗", "errors" if state.errored != 1 else "error", "bad"),
+        (
+            0 if is_tight else state.outcomes.failed_tools,
+            TOOL_FAILED,
+            "with failed tools" * (words > 2),
+            "warn",
+        ),
+    )
+    told: list[Line] = []
+    for count, glyph, word, ink in glyphs:
+        if count:
+            spoken = (f"{glyph} ", f" {word}".rstrip()) if words > 1 and word else (glyph, "")
+            told.append(((spoken[0], ink), (f"{count:,}", ""), (spoken[1], "muted")))
+    return told
+
+
+def _concurrency(state: RunState, words: int, terse: bool) -> Line:
+    """How many are generated at a time while endpoints refuse requests, and how many they did."""
+    limit, most = state.at_a_time if state.end is None else (0, 0)
+    shown: list[Span] = []
+    if limit and limit != most:
+        of = f"{'/' if terse else ' of '}{most:,}" if most else ""
+        history = columns([one for one, _ in state.limits], 1)[0]
+        shown = [(f"{history} ", "faint")] if words == 3 else []
+        shown += [("limit ", "muted"), (f"{limit:,}{of}", "warn")]
+    if refused := state.refused_requests:
+        what = f"{refused:,} req." if terse and shown else plural(refused, "request")
+        shown.append((f"{' · ' if shown else ''}{what} refused", "muted"))
+    return tuple(shown)
+
+
+def _tokens(state: RunState, words: int) -> str:
+    read, written = state.usage.tokens_in, state.usage.tokens_out
+    if words > 2 or (words == 2 and not read):
+        return f"{'tokens ' if read else ''}{tokens_text(read, written)}"
+    both = f"{count_text(read)} → {count_text(written)}"
+    return f"{both if words > 1 else count_text(read + written)} tok"
+
+
+def _faults_of_files(state: RunState, words: int) -> Line:
+    """Lines that are no rows, and what contradicts the rows; the pane that tells more."""
+    bad = state.unreadable_lines
+    against = len(state.end.contradictions) if state.end is not None else 0
+    if bad or against:
+        texts = [
+            (f"! {plural(bad, 'line')} unreadable" if words else f"!{bad:,}", "bad"),
+            (f"! {plural(against, 'contradiction')}" if words else f"!{against:,}", "warn"),
+        ]
+        first, *other = [one for one, count in zip(texts, (bad, against), strict=True) if count]
+        key = key_for("run.log" if against or state.is_foreign else "run.numbers")
+        where = f", see pane {key}" if words > 1 else ""
+        return first, *((f" {text}", ink) for text, ink in other), (where, "muted")
+    if state.unfinished and state.end is None:
+        text = f"~ line {state.unfinished:,} unfinished" if words else f"~{state.unfinished:,}"
+        return ((text, "warn"),)
+    return EMPTY
+
+
+def _cost(state: RunState, *, is_brief: bool) -> str:
+    """What the tokens cost so far, and what all of them may cost while the run goes on."""
+    if not state.cost:
+        return ""
+    projected = projected_cost(state) if state.end is None else None
+    listed = list_price_text(state.prices.listed)
+    if projected is None or is_brief:
+        return money_text(state.cost) + ("" if is_brief else listed)
+    return f"{money_text(state.cost)} of ~{money_text(projected)}{listed}"
+
+
+def _pace(state: RunState, now: float, words: int) -> list[str]:
+    """Rate and time left, while rollouts still finish."""
+    remaining = state.expected - state.finished
+    if state.run is None or state.end is not None or not remaining:
+        return []
+    if state.run.complete_at or not state.gate_open:
+        return []
+    rate = state.rate.per_second(now)
+    if rate <= 0:
+        return [f"{NONE} left"] if words > 1 else []
+    if remaining < rate:
+        return [rate_text(rate)]
+    return [rate_text(rate), f"{clock_text(remaining / rate)} left"]

@@ -1,0 +1,343 @@
+"""The numbers of a run as lines: pure functions from what was summed up to what is shown."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterator
+from itertools import chain, zip_longest
+from typing import TypeAlias
+
+from tui_eval.fold.mean_reward import ANYTIME, held_mean, mean_reward
+from tui_eval.fold.run_state import RunState
+from tui_eval.printable import one_line
+from tui_eval.stats.mean import NO_MEAN, Mean
+from tui_eval.stats.passk import pass_at_k
+from tui_eval.stats.quantiles import Quantiles
+from tui_eval.text.figures import (
+    NONE,
+    count_text,
+    interval_text,
+    ms_text,
+    named_interval,
+    reward_text,
+)
+from tui_eval.tui.base.look.blocks import columns
+from tui_eval.tui.base.look.ink import EMPTY, Line, Span, cut_line, left, line_width, right, spread
+from tui_eval.tui.base.look.wrap import shown_lines
+from tui_eval.tui.run.numbers.number_line import NumberLine
+from tui_eval.tui.run.numbers.outcomes import errors, left_out, stops, tools
+from tui_eval.tui.run.numbers.pass_rates import pass_rate_table, pass_rates
+from tui_eval.tui.run.numbers.spending import refusals, spending
+
+MEASURE = 84
+"""Cells that the numbers take at most: what belongs together stands together."""
+BESIDE, APART = 100, 4
+"""Cells from which on there are two columns, and those between the two."""
+NAME_MOST = 60
+OTHER_INTERVALS = "pass rates and metrics: intervals for a fixed number"
+EXAMPLE = 10
+"""Cells for the name of an example."""
+ERRORS, FIGURES, QUESTION_LEAST = 8, 49, 20
+"""Cells for the errors of an example, for all its figures, and for its question at least."""
+METRIC = 7
+"""Cells for the mean of a metric."""
+HISTOGRAM_LINES = 3
+TREND_LINES = 2
+SMALL = 0.1
+"""Where the greatest reward is below it, rewards over time reach up to that one, else to 1."""
+BINS = 20
+
+
+def numbers(state: RunState, width: int) -> Iterator[NumberLine]:
+    """The lines of all numbers but those of examples, most important first."""
+    measure = min(width, MEASURE)
+    yield from _lines(_why_it_ended(state, measure))
+    if not state.finished:
+        yield NumberLine((("no rollout has finished yet", "faint"),))
+        yield from _lines(refusals(state, measure), _notices(state, measure))
+        return
+    if width >= BESIDE:
+        yield from _two_columns(state, width)
+    else:
+        yield from _lines(*(section(state, measure) for section, _ in SECTIONS))
+    if state.per_example > 1:
+        yield from _lines(_examples_head(state, width))
+
+
+def _lines(*sections: Iterator[Line | NumberLine]) -> Iterator[NumberLine]:
+    for one in chain(*sections):
+        yield one if isinstance(one, NumberLine) else NumberLine(one)
+
+
+def _two_columns(state: RunState, width: int) -> Iterator[NumberLine]:
+    """Rewards, and what can be gone to from them, on the left; all else on the right."""
+    first = min((width - APART) * 11 // 20, MEASURE)
+    sections = ((pass_rate_table, 1) if one[0] is pass_rates else one for one in SECTIONS)
+    chosen: tuple[list[Section], list[Section]] = ([], [])
+    for section, side in sections:
+        chosen[side].append(section)
+    sides = [
+        list(_lines(*(section(state, cells) for section in chosen[at])))
+        for at, cells in enumerate((first, min(width - first - APART, MEASURE)))
+    ]
+    without = NumberLine(EMPTY)
+    for one, other in zip_longest(sides[0], sides[1][1:], fillvalue=without):  # begins with a gap
+        gap: Span = (" " * (first + APART - line_width(one.line)), "")
+        yield NumberLine((*one.line, gap, *other.line) if other.line else one.line, one.target)
+
+
+def _why_it_ended(state: RunState, width: int) -> Iterator[Line]:
+    if state.end is None or not state.end.text:
+        return
+    from tui_eval.events import STOPPED_EARLY  # which the first frame needs not
+
+    is_well = state.end.status == STOPPED_EARLY
+    sign, ink, text = ("✓ ", "good", "") if is_well else ("✗ ", "bad", "fault")
+    words, _ = shown_lines(state.end.text, width - 2, 6)
+    for at, part in enumerate(words):
+        yield ((sign if at == 0 else "  ", ink), (part, text))
+    yield EMPTY
+
+
+def _scored(state: RunState, reward: Mean) -> str:
+    told = [f"{reward.n:,} scored"]
+    if state.errored:
+        told.append(f"{state.errored:,} errored")
+    if no_number := len(state.facts.no_number):
+        told.append(f"{no_number:,} no number")
+    all_told = state.expected if state.end is not None else state.finished
+    if (missing := all_told - reward.n - state.errored - no_number) > 0:
+        told.append(f"{missing:,} missing")
+    return " · ".join(told)
+
+
+def _reward(state: RunState, width: int) -> Iterator[Line | NumberLine]:
+    reward = mean_reward(state)
+    interval = named_interval(reward)
+    start: Line = (
+        ("reward ", "strong"),
+        (reward_text(reward.mean), "strong"),
+        (f" {interval}" if interval else "", "muted"),
+    )
+    yield spread(start, ((_scored(state, reward), "muted"),), width)
+    if name := reward.interval_name:
+        long = f"95 % interval: {name}"
+        yield cut_line(((long if len(long) <= width else name, "faint"),), width)
+    if reward.method == ANYTIME:
+        yield cut_line(((OTHER_INTERVALS, "faint"),), width)
+    if state.end is None and state.run is not None and state.run.until:
+        until = one_line(state.run.until, NAME_MOST)
+        yield cut_line(((f"stops early once {until}", "faint"),), width)
+    if state.errored:
+        yield from left_out(state, reward, width)
+    if not state.outcomes.later_code:
+        return
+    from tui_eval.fold.summary import code_versions  # which the first frame needs not
+
+    for one in code_versions(state):
+        mean: Line = (
+            (f"version {one.number} of the code ", "muted"),
+            (reward_text(one.mean), "strong"),
+        )
+        told = f"{one.used:,} of {one.finished:,} scored"
+        line = spread(mean, ((told, "muted"),), width)
+        yield NumberLine(line, ("where", f"code:{one.number}"))
+
+
+def _histogram(state: RunState, width: int) -> Iterator[Line]:
+    from tui_eval.stats.shape import histogram
+
+    if not state.reward_mean.result().n:
+        return
+    yield (("rollouts by reward", "faint"),)
+    counts, low, high = histogram(state.reward, BINS)
+    top = count_text(max(counts)).rjust(4)
+    label = " " * len(top)
+    cells = max(min((width - len(label) - 2) // BINS, 3), 1)
+    wide = BINS * cells
+    for at, row in enumerate(columns(counts, HISTOGRAM_LINES, cells)):
+        yield ((f"{label if at else top} ", "faint"), (row, "histogram"))
+    ends = reward_text(low), reward_text(high)
+    middle = reward_text((low + high) / 2)
+    before = wide // 2 - len(ends[0]) - len(middle) // 2
+    after = wide - len(ends[0]) - before - len(middle) - len(ends[1])
+    yield (
+        (f"{label} {ends[0]} ", "faint"),
+        ("─" * (before - 2), "rule"),
+        (f" {middle} ", "faint"),
+        ("─" * (after - 2), "rule"),
+        (f" {ends[1]}", "faint"),
+    )
+
+
+def _metrics(state: RunState, width: int) -> Iterator[Line]:
+    no_number = state.facts.metrics_no_number
+    names = [*state.metrics, *(name for name in no_number if name not in state.metrics)]
+    if not names:
+        return
+    yield EMPTY
+    longest = max(len(one_line(name, NAME_MOST)) for name in names)
+    name_width = max(min(longest, width - 24), 8)
+    yield ((left("metric", name_width) + "   mean  95 % interval", "faint"),)
+    means = [_metric_mean(state, name) for name in names]
+    intervals = [f"  {interval_text(mean.low, mean.high) or NONE}" for mean in means]
+    cells = max(map(len, intervals))
+    estimators = _estimators(means, width - name_width - METRIC - cells)
+    for name, mean, interval, estimator in zip(names, means, intervals, estimators, strict=True):
+        spans: list[Span] = [
+            (left(one_line(name, NAME_MOST), name_width), ""),
+            (right(reward_text(mean.mean), METRIC), "strong"),
+            (left(interval, cells) if estimator else interval, "muted"),
+            (estimator, "faint"),
+        ]
+        if name not in no_number:
+            yield tuple(spans)
+            continue
+        note: Span = (f"  {no_number[name]:,} no number", "warn")
+        is_beside = line_width([*spans, note]) <= width
+        yield (*spans, note) if is_beside else tuple(spans)
+        if not is_beside:
+            yield (note,)
+
+
+def _metric_mean(state: RunState, name: str) -> Mean:
+    known = state.metrics.get(name)
+    return NO_MEAN if known is None else held_mean(state, name, known.result())
+
+
+def _estimators(means: list[Mean], room: int) -> list[str]:
+    """What gave each interval: in full or in a word where all have room for it, else not."""
+    for gap, form in (("  ", r".+"), (" ", r"\w+")):
+        found = [re.match(form, mean.estimator) for mean in means]
+        texts = [gap + one[0] if one else "" for one in found]
+        if max(map(len, texts)) <= room:
+            return texts
+    return [""] * len(means)
+
+
+def _quantiles(state: RunState, width: int) -> Iterator[Line]:
+    out = "  tokens out" if state.usage.tokens_in else "  tokens"
+    every: tuple[tuple[str, Quantiles, Callable[[float], str]], ...] = (
+        ("a rollout", state.rollout_s.result(), _seconds_text),
+        ("  tokens in", state.usage.rollout_in.result(), count_text),
+        (out, state.usage.rollout_out.result(), count_text),
+        ("a model call", state.model_call_s.result(), _seconds_text),
+    )
+    told = [one for one in every if one[1].p99]
+    if not told:
+        return
+    yield EMPTY
+    yield ((left("percentile", 14) + "    p50     p90     p99", "faint"),)
+    if told[0][0].startswith(" "):
+        yield (("a rollout", "muted"),)
+    for name, one, text in told:
+        yield (
+            (left(name, 14), "muted"),
+            (right(text(one.p50 or 0.0), 7), "strong"),
+            (right(text(one.p90 or 0.0), 8), ""),
+            (right(text(one.p99 or 0.0), 8), ""),
+        )
+
+
+def _seconds_text(seconds: float) -> str:
+    return ms_text(seconds * 1000)
+
+
+def _trend(state: RunState, width: int) -> Iterator[Line]:
+    means = state.trend.result()
+    if len(means) < 2:
+        return
+    least, each = min(0.0, *means), state.trend.each
+    most = state.trend.most if 0 < state.trend.most < SMALL else state.reward_most
+    top, base = reward_text(most), reward_text(least)
+    label = max(len(top), len(base))
+    cells = max(min((width - label - 2) // len(means), 3), 1)
+    what = "each one rollout" if each == 1 else f"each the mean of {each:,} rollouts"
+    yield EMPTY
+    yield spread((("reward over time", "faint"),), ((what, "faint"),), width, 2)
+    heights = [mean - least for mean in means]
+    for at, row in enumerate(columns(heights, TREND_LINES, cells, most - least)):
+        yield ((f"{right('' if at else top, label)} ", "faint"), (row, "histogram"))
+    yield ((f"{right(base, label)} ", "faint"), ("─" * (len(means) * cells), "rule"))
+
+
+def _times(state: RunState, width: int) -> Iterator[Line]:
+    generation, scoring = state.generation_ms.result(), state.scoring_ms.result()
+    if not generation.mean:
+        return
+    yield EMPTY
+    yield (
+        ("mean time  ", "faint"),
+        (ms_text(generation.mean), "strong"),
+        (" generating", "muted"),
+        (f"  {ms_text(scoring.mean or 0.0)}", "strong"),
+        (" scoring", "muted"),
+    )
+
+
+def _notices(state: RunState, width: int) -> Iterator[Line]:
+    if not state.notices:
+        return
+    yield EMPTY
+    yield (("notices", "faint"),)
+    for level, text in state.notices[-5:]:
+        ink = "warn" if level == "warning" else "muted"
+        yield (("! " if level == "warning" else "· ", ink), (one_line(text, width - 2), ink))
+
+
+Section: TypeAlias = Callable[[RunState, int], Iterator[Line | NumberLine]]
+
+SECTIONS: tuple[tuple[Section, int], ...] = (
+    (_reward, 0),
+    (pass_rates, 0),
+    (_histogram, 0),
+    (_trend, 0),
+    (_metrics, 1),
+    (errors, 0),
+    (stops, 1),
+    (tools, 0),
+    (spending, 1),
+    (refusals, 1),
+    (_quantiles, 1),
+    (_times, 1),
+    (_notices, 1),
+)
+"""In the order of one column, with the place of each where there are two."""
+
+
+def _examples_head(state: RunState, width: int) -> Iterator[Line]:
+    equal, groups = state.examples.equal, state.examples.with_several
+    yield EMPTY
+    if equal:
+        yield ((f"= {equal:,} of {groups:,} examples have equal rewards", "warn"),)
+    head = _row("example", "mean", "std", "passed", f"pass@{state.pass_rates.ks[-1]}")
+    has_questions = state.facts.questions.has_any and width - FIGURES >= QUESTION_LEAST
+    head += "  errors" if state.errored else " " * ERRORS if has_questions else ""
+    yield ((f"{head}  question" if has_questions else head, "faint"),)
+
+
+def _row(name: str, mean: str, std: str, passed: str, rate: str) -> str:
+    return left(name, EXAMPLE) + right(mean, 7) + right(std, 6) + right(passed, 8) + right(rate, 8)
+
+
+def example_line(state: RunState, place: int, width: int) -> Line:
+    """The numbers of one example, and how its question begins; `=` marks equal rewards."""
+    one = state.examples.result(place)
+    name = one_line(str(state.example_id(place * state.per_example)), EXAMPLE)
+    room = width - FIGURES
+    asked = state.facts.questions.get(place) if room >= QUESTION_LEAST else ""
+    question: Span = (f"  {one_line(asked, room)}" if asked else "", "faint")
+    if not one.n and not one.errored:
+        return ((left(_row(name, NONE, "", "", ""), FIGURES - 2), "faint"), question)
+    k = state.pass_rates.ks[-1]
+    rate = reward_text(pass_at_k(one.n, one.passed, k)) if one.n >= k else NONE
+    return (
+        (left(name, EXAMPLE), ""),
+        (right(reward_text(one.mean), 7), "strong"),
+        (right(reward_text(one.std), 6), "muted"),
+        (right(f"{one.passed}/{one.n}" if one.n else NONE, 8), ""),
+        (right(rate, 8), "muted"),
+        (" =" if one.all_equal else "  ", "warn"),
+        (right(f"✗ {one.errored:,}" if one.errored else "", ERRORS - 2), "bad"),
+        question,
+    )

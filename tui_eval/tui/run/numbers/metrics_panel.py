@@ -1,0 +1,194 @@
+"""The numbers of a run: means with their intervals, pass rates, errors, times, examples."""
+
+from __future__ import annotations
+
+from bisect import bisect_left, bisect_right
+from typing import ClassVar
+
+from textual.binding import BindingType
+from textual.message import Message
+
+from tui_eval.fold.run_state import RunState
+from tui_eval.tui.base.keys.registry import bindings
+from tui_eval.tui.base.lines.line_view import LineView
+from tui_eval.tui.base.look.ink import Line
+from tui_eval.tui.run.numbers.lines import example_line, numbers
+from tui_eval.tui.run.numbers.number_line import NumberLine, Target
+
+
+class MetricsPanel(LineView):
+    """Drawn anew when a rollout finished, from sums that the fold keeps; examples on demand.
+
+    The cursor goes from one error, tool or example to the next.
+    """
+
+    BINDINGS: ClassVar[list[BindingType]] = bindings("numbers")
+    moves_add_up = False
+
+    class Wanted(Message):
+        """Somebody wants to see a rollout with an error, with a tool, or of an example."""
+
+        def __init__(self, target: Target) -> None:
+            super().__init__()
+            self.target = target
+
+    class Moved(Message):
+        """Something else is under the cursor, or it came into sight or out of it."""
+
+    def __init__(self, state: RunState, *, id: str) -> None:
+        super().__init__(id=id)
+        self.state = state
+        self.cursor: Target | None = None
+        self._lines: list[NumberLine] = []
+        self._targets: list[int] = []
+        self._made_of: tuple[object, ...] = ()
+        self._is_entered = False
+        """Whether enter was pressed before anything was there."""
+
+    def show_run(self, state: RunState) -> None:
+        """Shows another run."""
+        self.state = state
+        self.cursor = None
+        self._made_of = ()
+
+    @property
+    def _examples(self) -> int:
+        state = self.state
+        return len(state.examples) if state.per_example > 1 and state.finished else 0
+
+    def count(self) -> int:
+        """Lines of all numbers."""
+        return len(self._lines) + self._examples
+
+    def line(self, index: int) -> Line:
+        """One line of numbers."""
+        if index < len(self._lines):
+            return self._lines[index].line
+        return example_line(self.state, index - len(self._lines), self.line_width)
+
+    def target(self, index: int) -> Target | None:
+        """What a line is about."""
+        if index < len(self._lines):
+            return self._lines[index].target
+        return ("example", index - len(self._lines))
+
+    def marked(self, index: int) -> bool:
+        """The line under the cursor."""
+        return self.cursor is not None and self.target(index) == self.cursor
+
+    def lit(self, index: int) -> bool:
+        """The line under the cursor."""
+        return self.marked(index)
+
+    def update(self) -> None:
+        """Makes the lines anew where a rollout finished or the width changed."""
+        state = self.state
+        counts = (state.finished, state.taken_back, state.total, len(state.notices))
+        reading = state.run.reading if state.run is not None else 0
+        asked = state.facts.questions.has_any
+        made_of = (*counts, reading, state.end, asked, self.line_width)
+        if made_of != self._made_of:
+            self._made_of = made_of
+            self._lines = list(numbers(state, self.line_width))
+            self._targets = [at for at, one in enumerate(self._lines) if one.target is not None]
+        if self._is_entered and self._first is not None:
+            self.action_enter()
+        super().update()
+
+    @property
+    def _line_of_cursor(self) -> int | None:
+        """The line under the cursor."""
+        if self.cursor is None:
+            return None
+        kind, which = self.cursor
+        if kind == "example":
+            return len(self._lines) + int(which)
+        return next((at for at in self._targets if self._lines[at].target == self.cursor), None)
+
+    @property
+    def _here(self) -> int | None:
+        """The line under the cursor; None where it cannot be seen."""
+        here = self._line_of_cursor
+        return here if here is not None and self._can_be_seen(here) else None
+
+    def _can_be_seen(self, line: int) -> bool:
+        top = self.scroll_offset.y
+        return top <= line < top + self.view_height
+
+    def _next(self, index: int, by: int) -> int | None:
+        """The next or previous line that is about something."""
+        fixed = len(self._lines)
+        if by > 0:
+            at = bisect_right(self._targets, index)
+            found = self._targets[at] if at < len(self._targets) else max(index + 1, fixed)
+            return found if found < self.count() else None
+        if index - 1 >= fixed:
+            return index - 1
+        at = bisect_left(self._targets, index) - 1
+        return self._targets[at] if at >= 0 else None
+
+    def action_move(self, by: int) -> None:
+        """Goes to the next error, tool or example if it can be seen, else scrolls there."""
+        top, height = self.scroll_offset.y, self.view_height
+        here = self._here
+        if here is None:
+            here = top - 1 if by > 0 else top + height
+        found = self._next(here, by)
+        if found is None or not top - 1 <= found <= top + height:
+            self.scroll_lines(by)
+            return
+        self._put_cursor(found)
+
+    def _put_cursor(self, line: int) -> None:
+        self.cursor = self.target(line)
+        self.update()
+        self.show_line(line)
+        self.post_message(self.Moved())
+
+    def _show_selected(self) -> None:
+        """Another width has other lines: what is under the cursor stands elsewhere."""
+        if (line := self._line_of_cursor) is not None:
+            self.show_line(line)
+
+    @property
+    def _first(self) -> int | None:
+        """The first line that is about something, of those that can be seen or are below them; of
+        all where there is none."""
+        found = self._next(self.scroll_offset.y - 1, 1)
+        return self._next(-1, 1) if found is None else found
+
+    @property
+    def enter_word(self) -> str:
+        """What enter does, in a word or two; empty where it does nothing."""
+        if self._here is not None:
+            return "its rollouts"
+        return "" if self._first is None else "choose a row"
+
+    def action_enter(self) -> None:
+        """Shows the rollouts of what is under the cursor; where none can be seen goes to the first
+        line that is about something."""
+        if self.cursor is not None and self._here is not None:
+            self.post_message(self.Wanted(self.cursor))
+        elif (first := self._first) is not None:
+            self._is_entered = False
+            was_seen = self._can_be_seen(first)
+            self._put_cursor(first)
+            if not was_seen:
+                self.scroll_lines(first - 1 - self.scroll_offset.y)
+        else:
+            self._is_entered = self.state.is_loading
+
+    def watch_scroll_y(self, old_value: float, new_value: float) -> None:
+        """Tells that enter may do something else."""
+        super().watch_scroll_y(old_value, new_value)
+        self.post_message(self.Moved())
+
+    def on_blur(self) -> None:
+        """Whoever goes elsewhere waits for nothing here."""
+        self._is_entered = False
+
+    def clicked(self, index: int) -> None:
+        """Goes to a rollout of what was clicked."""
+        if self.target(index) is not None:
+            self._put_cursor(index)
+            self.action_enter()

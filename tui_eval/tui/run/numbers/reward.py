@@ -1,0 +1,189 @@
+"""How the reward of one rollout came about, function by function, as lines."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from typing import TYPE_CHECKING
+
+from rich.cells import cell_len
+
+from tui_eval.printable import one_line, printable
+from tui_eval.stats.rewards import is_equal
+from tui_eval.text.figures import NONE, plural, reward_text, signed_text
+from tui_eval.tui.base.look.blocks import bar
+from tui_eval.tui.base.look.ink import EMPTY, Line, Span, left, right
+from tui_eval.tui.base.look.wrap import shown, shown_lines
+
+if TYPE_CHECKING:
+    from tui_eval.fold.columns import Note
+    from tui_eval.fold.transcript import Rollout, Score
+    from tui_eval.stats.examples import ExampleFigures
+
+RAW, WEIGHT, ADDS = 7, 6, 7
+TABLE = RAW + WEIGHT + ADDS + 4
+TINY = 0.01
+"""Where all parts are below this share of what the weights can add, bars are to their own scale."""
+NAME_MOST, METRIC_MOST = 30, 60
+GROUP = 11
+FIRST_LINES = 6
+TEXT_LINES = 400
+"""Lines that are shown of what failed, and of what a judge said."""
+
+_FRAME = re.compile(r'^  File "', re.MULTILINE)
+
+
+def noted(note: Note, width: int) -> Iterator[Line]:
+    """The tags and the words of a note on a rollout, whole."""
+    start = "✎ "
+    for text, ink in ((" ".join(f"#{tag}" for tag in note.tags), "accent"), (note.text, "")):
+        for part in shown_lines(text, max(width - 2, 10), TEXT_LINES)[0] if text else ():
+            yield ((start, "accent"), (part, ink))
+            start = "  "
+    if start.isspace():
+        yield EMPTY
+
+
+def breakdown(rollout: Rollout | None, group: ExampleFigures | None, width: int) -> Iterator[Line]:
+    """The lines of one rollout.
+
+    Args:
+        group: What the rollouts of its example came to so far; None where it is alone.
+    """
+    if rollout is None:
+        return
+    if not rollout.finished:
+        yield (("not scored yet", "muted"),)
+        if group is not None and group.mean is not None:
+            yield _came_to(group, width)
+        return
+    weighted = [score for score in rollout.scores if score.weight or score.error]
+    names = {score.name for score in weighted}
+    metrics = {s.name: s.raw for s in rollout.scores if s.name not in names}
+    metrics |= {name: value for name, value in rollout.metrics.items() if name not in names}
+    longest = max((len(printable(name)) for name in [*names, *metrics, "function"]), default=8)
+    name_width = max(min(longest, NAME_MOST, width - TABLE), 6)
+    if weighted:
+        yield from _table(weighted, name_width, width)
+    yield _total(rollout, name_width + TABLE if weighted else 0)
+    if group is not None:
+        yield from _group(rollout, group, width)
+    unknown = "not weighted: it errored" if rollout.error else "weights unknown"
+    weights = "no weight" if rollout.scores else unknown
+    yield from _metrics(metrics, name_width, width, weights)
+    for number, verdict in enumerate(rollout.judged, 1):
+        which = f" {number}" if len(rollout.judged) > 1 else ""
+        yield from _text(f"the judge{which} said", verdict, "", width)
+    for score in weighted:
+        name = one_line(score.name, NAME_MOST)
+        head, frames = _parted(score)
+        if _head_lines(head, width)[1]:
+            yield from _text(f"{name} failed with", head, "fault", width)
+        if frames:
+            yield from _text(f"{name} failed at", frames, "fault", width)
+
+
+def _parted(score: Score) -> tuple[str, str]:
+    """What an error says, and where it came from."""
+    text = (score.error or "").strip()
+    frame = _FRAME.search(text)
+    return (text[: frame.start()].rstrip(), text[frame.start() :]) if frame else (text, "")
+
+
+def _head_lines(head: str, width: int) -> tuple[list[str], int]:
+    return shown_lines(head, max(width - 4, 10), FIRST_LINES)
+
+
+def _table(scores: list[Score], name_width: int, width: int) -> Iterator[Line]:
+    table = name_width + TABLE
+    head = left("function", name_width) + right("raw", RAW) + right("weight", WEIGHT + 3)
+    yield ((head + right("adds", ADDS + 1), "faint"),)
+    room = min(max(width - table - 2, 0), 24)
+    greatest = max(abs(score.contribution or 0.0) for score in scores)
+    weights = sum(abs(score.weight) for score in scores)
+    most = greatest if greatest > weights or 0 < greatest < TINY * weights else weights or 1.0
+    for score in scores:
+        adds = score.contribution
+        spans: list[Span] = [
+            (left(one_line(score.name, NAME_MOST), name_width), ""),
+            (right(reward_text(score.raw), RAW), ""),
+            (" × ", "faint"),
+            (right(reward_text(score.weight), WEIGHT), "muted"),
+            (" =", "faint"),
+            (right(NONE if adds is None else reward_text(adds), ADDS - 1), "strong"),
+        ]
+        if adds is not None and room >= 4:
+            ink = "bar-good" if adds >= 0 else "bad"
+            spans += [("  ", ""), (bar(abs(adds) / most, room), ink)]
+        yield tuple(spans)
+        if score.error:
+            for at, part in enumerate(_head_lines(_parted(score)[0], width)[0]):
+                yield (("✗ " if at == 0 else "  ", "bad"), (part, "fault"))
+    yield (("─" * table, "rule"),)
+
+
+def _total(rollout: Rollout, table: int) -> Line:
+    """The sum at the right of its table; where there is none, over what follows."""
+    total = "none: it errored" if rollout.error else reward_text(rollout.reward)
+    gap = " " * max(table - len("reward") - len(total), 5)
+    return (("reward", "strong"), (gap, ""), (total, "bad" if rollout.error else "strong"))
+
+
+def _group(rollout: Rollout, group: ExampleFigures, width: int) -> Iterator[Line]:
+    """How it stands to the others of its example, as a trainer sees it."""
+    if group.mean is None or group.n < 2:
+        return
+    yield _came_to(group, width)
+    if rollout.error or rollout.reward is None:
+        return
+    if group.all_equal and is_equal(rollout.advantage or 0.0, 0.0):
+        yield (("advantage  ", "muted"), ("= none: all rewards are equal", "warn"))
+        return
+    told = rollout.advantage
+    advantage = rollout.reward - group.mean if told is None else told
+    so_far = "" if group.is_complete or told is not None else " so far"
+    yield (
+        ("advantage  ", "muted"),
+        (signed_text(advantage), "strong"),
+        (so_far, "muted"),
+    )
+
+
+def _came_to(group: ExampleFigures, width: int) -> Line:
+    spread = f" · std {reward_text(group.std)}" if group.n > 1 else ""
+    counted = plural(group.n, "rollout")
+    if not group.is_complete:
+        counted = f"{group.n:,} of {group.each:,} so far"
+    elif group.errored:
+        counted = f"{group.n:,} of {plural(group.each, 'rollout')}"
+    told = f"{counted} · mean {reward_text(group.mean)}{spread}"
+    if len(told) > width - GROUP:
+        told = told.replace(" rollouts", "", 1)
+    return ((left("group", GROUP), "muted"), (told, "muted"))
+
+
+def _metrics(
+    metrics: dict[str, float | None], table_name: int, width: int, weights: str
+) -> Iterator[Line]:
+    """Under the names of the table above where they are as short, else as wide as there is room."""
+    if not metrics:
+        return
+    yield EMPTY
+    longest = max(cell_len(one_line(name, METRIC_MOST)) for name in metrics)
+    name_width = max(min(longest, width - len(weights) - 3), table_name)
+    yield ((left("metrics", name_width), "faint"), (f"   {weights}", "faint"))
+    for name, value in metrics.items():
+        yield (
+            (left(one_line(name, METRIC_MOST), name_width), "muted"),
+            (right(reward_text(value), RAW), ""),
+        )
+
+
+def _text(title: str, text: str, ink: str, width: int) -> Iterator[Line]:
+    yield EMPTY
+    yield ((title, "faint"),)
+    found = shown(text, max(width - 2, 10), TEXT_LINES, hangs=True)
+    for line, hang in zip(found.lines, found.hangs(), strict=True):
+        yield (("  " + " " * hang, ""), (line, ink))
+    if found.rest:
+        yield ((f"  … {found.rest:,} more lines", "faint"),)

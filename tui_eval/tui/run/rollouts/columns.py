@@ -1,0 +1,237 @@
+"""The columns of the list of rollouts: what each shows, how wide it is, which of them fit."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Hashable, Iterable, Sequence
+from typing import Any, NamedTuple
+
+from tui_eval.fold.columns import counts_of, tokens_of
+from tui_eval.fold.filter_fields import FIELDS, METRIC
+from tui_eval.fold.rollout_columns import DONE, WAITING
+from tui_eval.fold.row_facts import TOOLS_APART
+from tui_eval.fold.run_state import RunState
+from tui_eval.printable import one_line
+from tui_eval.text.figures import NONE, count_text, reward_text
+from tui_eval.tui.base.look.ink import cut, left, right
+
+BAR = 5
+GROUP, GROUP_LEAST = 19, 12
+"""Cells of what an example came to: with pass@k, and where there is no room for that."""
+STATE_LEAST, STATE_GOOD, STATE_NOTED, STATE_BEST = 13, 15, 18, 36
+"""Cells that the state keeps: for an error's name, beside metrics, for two tags, and beside columns
+of text."""
+METRIC_MOST, METRIC_WHOLE = 16, 40
+"""Cells of a metric's name, and where there is room to spare."""
+TEXT_MOST = 60
+
+
+class Column(NamedTuple):
+    """One column that can be shown or left out.
+
+    Args:
+        name: The field that it shows, in the language of filters; it is sorted by that.
+        width: Cells, the gap before it included.
+        value: What it shows of a row, as a value that can be compared.
+        text: That value in words.
+    """
+
+    name: str
+    head: str
+    width: int
+    meaning: str
+    value: Callable[[RunState, int], Hashable]
+    text: Callable[[Any], str] = str
+    is_text: bool = False
+
+    def cell(self, value: Any) -> str:
+        """A value as wide as the column."""
+        return self.fit("" if value is None else self.text(value))
+
+    def fit(self, text: str) -> str:
+        """A text as wide as the column."""
+        return f"  {left(text, self.width - 2)}" if self.is_text else right(text, self.width)
+
+
+def _begun(value: Callable[[RunState, int], Hashable]) -> Callable[[RunState, int], Hashable]:
+    """Nothing of what has not begun."""
+    return lambda state, row: None if state.stage[row] == WAITING else value(state, row)
+
+
+def _tokens(state: RunState, row: int) -> int:
+    return state.input_tokens[row] + state.output_tokens[row]
+
+
+def _known(count: int | None) -> int | str:
+    return NONE if count is None else count
+
+
+def _tokens_text(tokens: int) -> str:
+    """A dash where none were counted: no answer is made of none."""
+    return count_text(tokens) if tokens else NONE
+
+
+def _time(state: RunState, row: int) -> float | None:
+    return state.total_ms[row] if state.stage[row] >= DONE else None
+
+
+def _number(name: str, head: str, width: int, value: Callable[[RunState, int], Hashable],
+            text: Callable[[Any], str] = str) -> Column:  # fmt: skip
+    return Column(name, head, width, FIELDS[name].meaning, _begun(value), text)
+
+
+def _text(name: str, width: int, value: Callable[[RunState, int], Hashable]) -> Column:
+    shown: Callable[[Any], str] = lambda text: one_line(text, TEXT_MOST)  # noqa: E731
+    return Column(name, name, width, FIELDS[name].meaning, value, shown, is_text=True)
+
+
+def _tools(state: RunState, row: int) -> str:
+    return state.facts.tools.get(row).replace(TOOLS_APART, ", ")
+
+
+def _failed_tools(state: RunState, row: int) -> str:
+    return state.facts.failed_tools.get(row).replace(TOOLS_APART, ", ")
+
+
+BAR_COLUMN = Column("bar", "", BAR + 1, "reward as a bar", lambda state, row: None)
+GROUP_COLUMN = Column("group", "", GROUP, "mean ± std and pass@k of the example", lambda *_: None)
+GROUP_SHORT = GROUP_COLUMN._replace(width=GROUP_LEAST)
+TIME_COLUMN = Column("time", "time", 7, FIELDS["time"].meaning, _time)
+"""These are drawn by the list: by its colours, by the lines around, and by its clock."""
+
+COLUMNS = (
+    BAR_COLUMN,
+    GROUP_COLUMN,
+    _number("turns", "turns", 6, lambda state, row: _known(counts_of(state, row)[0])),
+    _number("calls", "calls", 7, lambda state, row: _known(counts_of(state, row)[1])),
+    _number("tokens", "tokens", 8, _tokens, _tokens_text),
+    _number("input", "in", 7, lambda state, row: tokens_of(state, row)[0] or 0, _tokens_text),
+    _number("output", "out", 7, lambda state, row: tokens_of(state, row)[1] or 0, _tokens_text),
+    _number("attempt", "try", 4, lambda state, row: state.attempt[row]),
+    TIME_COLUMN,
+    _text("finish", 16, lambda state, row: state.facts.finish.get(row)),
+    _text("class", 13, lambda state, row: state.facts.error_class.get(row)),
+    _text("model", 22, lambda state, row: state.facts.models.get(row).replace(TOOLS_APART, ", ")),
+    _text("stop", 20, lambda state, row: state.facts.stop.get(row)),
+    _text("tool", 22, _tools),
+    _text("failed_tool", 22, _failed_tools),
+    _text("question", 42, lambda state, row: state.facts.questions.get(row // state.per_example)),
+    _text("answer", 32, lambda state, row: state.facts.answers.get(row)),
+)
+HEADS = {"example": "ex", "number": "#", "stage": "state"} | {
+    column.name: column.head for column in COLUMNS if column.head not in ("", column.name)
+}
+"""What stands over a column whose field has another name."""
+FIRST = ("time", "turns", "bar", "group", "calls", "tokens")
+"""What stays longest where nobody chose, as a list gets narrow; metrics and texts come after."""
+GIVING_WAY = (BAR_COLUMN.name, GROUP_COLUMN.name)
+"""What goes first where somebody chose more than fits: the reward itself stands beside it."""
+
+
+def metric_column(name: str, most: int = METRIC_MOST) -> Column:
+    """The column of a metric under its name, which has so many cells at most."""
+    head = cut(one_line(name, METRIC_WHOLE), most)
+
+    def value(state: RunState, row: int) -> str | None:
+        if state.stage[row] < DONE:
+            return None
+        known = name in state.facts.metrics
+        return reward_text(state.facts.metric(name, row) if known else None)
+
+    return Column(METRIC + name, head, max(len(head), 5) + 2, "metric", value)
+
+
+def known_columns(state: RunState) -> dict[str, Column]:
+    """Every column that a run can have, by name; metrics after what the reward comes to."""
+    bar, group, *others = COLUMNS
+    of_reward = [bar, group] if state.per_example > 1 else [bar]
+    found = [*of_reward, *map(metric_column, state.facts.metrics), *others]
+    return {column.name: column for column in found}
+
+
+def fitting_columns(
+    state: RunState,
+    chosen: Sequence[str] | None,
+    room: int,
+    grouped: bool = True,
+    has_signs: bool = False,
+) -> tuple[Column, ...]:
+    """The columns to show.
+
+    Args:
+        chosen: What somebody wants, in that order; None for what is usual.
+        room: Cells that there are beside the columns that are always shown; the state is the last
+            of those and keeps some.
+        grouped: The rollouts of an example stand together.
+        has_signs: Rollouts have notes or a mark: tags are worth more than tokens.
+    """
+    known, groups = known_columns(state), state.per_example > 1
+    wanted = _usual(state) if chosen is None else sorted(chosen, key=GIVING_WAY.__contains__)
+    shown: dict[str, Column] = {}
+    for name in wanted:
+        column = known.get(name)
+        if column is None or (column is GROUP_COLUMN and not grouped):
+            continue
+        kept = STATE_BEST if column.is_text else STATE_GOOD
+        if chosen is not None or name in FIRST[:3] or (name in FIRST and not groups):
+            kept = STATE_LEAST
+        if has_signs and name == "tokens" and chosen is None:
+            kept = STATE_NOTED
+        if column is GROUP_COLUMN:
+            rest = sum(known[one].width for one in FIRST[4:]) if chosen is None else 0
+            short, spare = GROUP_SHORT.width + rest, room - kept
+            if column.width > spare or short <= spare < column.width + rest:
+                column, kept = GROUP_SHORT, STATE_LEAST
+            turns = shown.get("turns") if chosen is None else None
+            if turns and room < column.width + kept <= room + turns.width:
+                room += shown.pop("turns").width
+        if column.width + kept > room and chosen is None:
+            break
+        if column.width + kept > room:
+            continue
+        room -= column.width
+        shown[name] = column
+    room -= _widen(state, shown, room - STATE_BEST)
+    order: Iterable[str] = chosen if chosen is not None else known
+    return _apart([shown[name] for name in order if name in shown], room - STATE_LEAST)
+
+
+def _widen(state: RunState, shown: dict[str, Column], room: int) -> int:
+    """Gives room to names of metrics and to tools as far as they need it; returns how much."""
+    texts = {"tool": state.facts.tools, "failed_tool": state.facts.failed_tools}
+    given = 0
+    for name, column in shown.items():
+        more, wide = max(room - given, 0), column
+        if name.startswith(METRIC):
+            most = min(METRIC_MOST + more, METRIC_WHOLE)
+            wide = metric_column(name.removeprefix(METRIC), most)
+        elif name in texts:
+            longest = max(len(text) + text.count(TOOLS_APART) for text in texts[name].texts)
+            need = min(longest, TEXT_MOST) + 2
+            wide = column._replace(width=max(column.width, min(need, column.width + more)))
+        shown[name], given = wide, given + wide.width - column.width
+    return given
+
+
+def _apart(columns: list[Column], room: int) -> tuple[Column, ...]:
+    """Two cells between the names of columns, as far as there is room for them."""
+    found: list[Column] = []
+    before = "reward"
+    for column in columns:
+        if room > 0 and before and len(column.head) + 1 == column.width:
+            column, room = column._replace(width=column.width + 1), room - 1
+        found.append(column)
+        before = column.head
+    return tuple(found)
+
+
+def _usual(state: RunState) -> list[str]:
+    """By how much each is wanted, without what repeats another one and what is empty."""
+    facts = state.facts
+    texts = {
+        "stop": facts.stop,
+        "tool": facts.tools,
+        "answer": facts.answers,
+        "question": facts.questions,
+    }
+    metrics = [METRIC + name for name in facts.metrics if name != "num_turns"]
+    return [*FIRST, *metrics, *(name for name, known in texts.items() if known.has_any)]

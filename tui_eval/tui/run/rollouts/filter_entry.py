@@ -1,0 +1,169 @@
+"""The lines over a list on which its filter is typed and shown."""
+
+from __future__ import annotations
+
+from itertools import accumulate
+from typing import TYPE_CHECKING
+
+from tui_eval.tui.base.lines.text_line import TextLine
+from tui_eval.tui.base.look.ink import Line, Span, cut, line_width, spread
+from tui_eval.tui.base.look.wrap import shown_lines
+from tui_eval.tui.run.rollouts.listing import Listing
+
+if TYPE_CHECKING:
+    from tui_eval.runs.text_search import SearchProgress
+
+ERRORS = "state:error"
+HINTS = (
+    "word",
+    "!word",
+    "/regex/",
+    "ex=7",
+    "reward<1",
+    "tool:add",
+    "error:key",
+    "tag:odd",
+    "text:fox",
+)
+WORDS = 2
+"""The first of them: anybody tries those untold."""
+FAULT_LINES = 3
+LAST_GOOD_LEAST = 50
+"""Cells of a list from which on it says that what it shows is not what was typed."""
+
+
+def quoted(value: str) -> str:
+    """A text as the language of filters takes it, whatever it holds."""
+    return '"' + value.replace("\\", "\\\\").replace('"', '\\"') + '"'
+
+
+def with_errors_only(text: str) -> str:
+    """The filter for errors alone, or without that where it had it."""
+    if text == ERRORS:
+        return ""
+    if text.startswith("(") and text.endswith(f") {ERRORS}"):
+        return text[1 : -len(ERRORS) - 2]
+    return f"({text}) {ERRORS}" if text else ERRORS
+
+
+class FilterEntry:
+    """The text that is being typed, and the lines that tell of it."""
+
+    def __init__(self, listing: Listing) -> None:
+        self.listing = listing
+        self.typed = TextLine()
+        self.is_open = False
+        self._room = 4
+
+    @property
+    def text(self) -> str:
+        """What stands there."""
+        return self.typed.text if self.is_open else self.listing.text
+
+    def open(self) -> None:
+        """Lets somebody type."""
+        self.is_open = True
+        self.typed.put(self.listing.text)
+
+    def click(self, x: int) -> None:
+        """Puts the caret there, so many cells from the first of the line."""
+        self.typed.click(x - 2, self._room)
+
+    def lines(self, width: int, focused: bool) -> list[Line]:
+        """The filter with its number of matches; below it what is wrong, or how far it is.
+
+        Args:
+            focused: Whether keys go to the list.
+        """
+        listing = self.listing
+        if not self.is_open and not listing.text:
+            return []
+        state = listing.state
+        total = state.expected if state.has_gaps else state.total
+        is_told = total and (listing.wanted is not None or not listing.faults)
+        count = f"{listing.count():,} of {total:,}" if is_told else ""
+        if count and listing.faults and width >= LAST_GOOD_LEAST:
+            count += " · last good filter"
+        clears = (("  esc", "key"), (" clears", "faint")) if focused and not self.is_open else ()
+        end: Line = (*clears, (f"  {count}", "strong"))
+        room = self._room = max(width - line_width(end) - 2, 4)
+        shown = self.typed.spans(room) if self.is_open else ((cut(listing.text, room), ""),)
+        at = self.typed.caret - len(shown[0][0]) if self.is_open else 0
+        found = [spread((("/ ", "key"), *self._marked(shown, at)), end, width, least=0)]
+        hint: list[Line] = [((_hint(width), "faint"),)] if self.is_open else []
+        return [*found, *(self._told(width) or hint)]
+
+    def _marked(self, spans: Line, at: int) -> list[Span]:
+        """The text with its faults marked, from the column of each to the next space.
+
+        Args:
+            at: Where in the text the first span begins.
+        """
+        found: list[Span] = []
+        bad = {place for column, _ in self.listing.faults for place in self._word(column)}
+        for text, ink in spans:
+            for place, sign in enumerate(text, at):
+                found.append((sign, "bad" if place in bad and not ink else ink))
+            at += len(text)
+        return found
+
+    def _word(self, column: int) -> range:
+        text = self.text
+        end = column + 1
+        while end < len(text) and not text[end].isspace():
+            end += 1
+        return range(column, end)
+
+    def _told(self, width: int) -> list[Line]:
+        listing, search = self.listing, self.listing.search
+        told = search.progress if search is not None else None
+        stopped: list[Line] = []
+        if search is not None and told is not None and search.is_given_up:
+            stopped = [((f"‖ stopped after {_so_far(told)} transcripts{_unread(told)}", "warn"),)]
+        if listing.faults:
+            column, text = listing.faults[0]
+            return [*_fault(f"character {column + 1}: {text}", width), *stopped]
+        if not listing.may_search:
+            return []
+        if search is None:
+            return [(("… transcripts will be searched", "muted"),)]
+        if search.fault:
+            return _fault(f"transcripts cannot be searched any more: {search.fault}", width)
+        if told is None:
+            return [(("… searching transcripts", "busy"),)] if listing.is_searching else []
+        if listing.is_searching:
+            text = f"… searched {_so_far(told)} · {told.found:,} found"
+            return [spread(((text, "busy"),), (("  esc", "key"), (" cancels", "faint")), width)]
+        unread = _unread(told)
+        return stopped or ([((f"! {unread[3:]}", "warn"),)] if unread else [])
+
+
+def _so_far(told: SearchProgress) -> str:
+    return f"{told.searched:,} of {told.total:,}"
+
+
+def _unread(told: SearchProgress) -> str:
+    return f" · {told.unread:,} not readable" if told.unread else ""
+
+
+def _fault(text: str, width: int) -> list[Line]:
+    words, _ = shown_lines(text, width - 2, FAULT_LINES)
+    starts = ("✗ ", *["  "] * FAULT_LINES)
+    return [((s, "bad"), (part, "fault")) for s, part in zip(starts, words, strict=False)]
+
+
+def _hint(width: int) -> str:
+    """Of what can be typed as much as fits, none of it cut."""
+    *some, most = accumulate(HINTS[WORDS:], lambda before, one: f"{before}  {one}")
+    fitting = ("  ".join(HINTS), most, *(f"{text}  …" for text in reversed(some)))
+    return next((text for text in fitting if len(text) <= width), "")
+
+
+def error_condition(name: str) -> str:
+    """The filter for the rollouts of one error."""
+    return f"error={quoted(name)}"
+
+
+def tool_condition(name: str, failed: bool) -> str:
+    """The filter for the rollouts that called a tool, or of which a call of it went wrong."""
+    return f"{'failed_tool' if failed else 'tool'}={quoted(name)}"

@@ -1,0 +1,351 @@
+"""How a rollout is drawn on one line, and the names of the columns over it."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Hashable, Sequence
+
+from rich.cells import cell_len
+
+from tui_eval.fold.columns import Note, Notes, note_key, number_of_row
+from tui_eval.fold.filter_fields import METRIC
+from tui_eval.fold.rollout_columns import DONE, ERROR, WAITING
+from tui_eval.fold.row_facts import TOOLS_APART
+from tui_eval.fold.run_state import RunState
+from tui_eval.printable import one_line
+from tui_eval.stats.examples import ExampleFigures
+from tui_eval.text.figures import clock_text, hours_text, reward_text, span_text
+from tui_eval.text.stages import RETRY, TOOL_FAILED, endings_of, error_word, look_of
+from tui_eval.tui.base.look.blocks import thread
+from tui_eval.tui.base.look.ink import (
+    EMPTY,
+    Line,
+    Span,
+    cut,
+    left,
+    letter_ink,
+    line_width,
+    right,
+)
+from tui_eval.tui.run.rollouts.columns import (
+    BAR,
+    BAR_COLUMN,
+    GROUP_COLUMN,
+    METRIC_MOST,
+    TIME_COLUMN,
+    Column,
+    fitting_columns,
+    known_columns,
+)
+from tui_eval.tui.run.rollouts.group_figures import group_head, group_spans
+from tui_eval.tui.run.rollouts.row_order import Sorting
+
+ID_LEAST, ID_MOST = 3, 14
+REWARD = 7
+NOTE_GLYPH = "✎"
+MARK_GLYPH = "A"
+HOUR_S = 3600
+NOTE_LEAST = 6
+"""Cells in which a note is told beside its sign, the gap before it included."""
+
+
+class RolloutLines:
+    """Columns fit the width. `mark` is the row that is held for a comparison, -1 for none."""
+
+    def __init__(self, state: RunState, now: Callable[[], float]) -> None:
+        self.now = now
+        self.chosen: tuple[str, ...] | None = None
+        self.notes: Notes = {}
+        self.mark = -1
+        self.is_part: Callable[[int], bool] = lambda row: False
+        """Whether others of a row's example are not listed."""
+        self.show_run(state)
+
+    def show_run(self, state: RunState) -> None:
+        """Another run."""
+        self.state = state
+        self.mark = -1
+        self._id_width = ID_LEAST
+        self._columns: tuple[Column, ...] = ()
+        self._room = 1
+        self._fitted: tuple[object, ...] = ()
+
+    def choose(self, columns: tuple[str, ...] | None) -> None:
+        """Other columns; of those chosen before, metrics that this run has not stay chosen."""
+        known = known_columns(self.state)
+        unseen = [name for name in self.chosen or () if name not in known]
+        self.chosen = None if columns is None else (*columns, *unseen)
+
+    def fit(self, width: int, rows: Sequence[int], grouped: bool = True) -> None:
+        """Fits the columns to a width, and that of the ids to the rows that can be seen."""
+        for row in rows:
+            self._id_width = max(self._id_width, min(len(self._example(row)), ID_MOST))
+        state = self.state
+        has_signs = self.mark >= 0 or bool(self.notes)
+        facts = state.facts
+        texts = (facts.stop, facts.tools, facts.questions, facts.answers)
+        tools = (len(facts.tools.texts), len(facts.failed_tools.texts))
+        told = (len(facts.metrics), *tools, *(one.has_any for one in texts))
+        made_of = (
+            width,
+            self._id_width,
+            has_signs,
+            grouped,
+            self.chosen,
+            state.per_example,
+            told,
+        )
+        if made_of == self._fitted:
+            return
+        self._fitted = made_of
+        self._signs = 3 if has_signs else 0
+        room = width - self._start_width - REWARD - 2
+        self._columns = fitting_columns(state, self.chosen, room, grouped, has_signs)
+        self._room = max(room - sum(column.width for column in self._columns), 1)
+
+    _signs = 0
+
+    @property
+    def shown(self) -> tuple[str, ...]:
+        """Names of the columns that are shown and can be left out."""
+        return tuple(column.name for column in self._columns)
+
+    def left_out(self, grouped: bool) -> list[str]:
+        """Names of the columns that somebody chose and for which there is no room.
+
+        Args:
+            grouped: The rollouts of an example stand together.
+        """
+        known = known_columns(self.state)
+        names = [name for name in self.chosen or () if name in known and name not in self.shown]
+        shown = [name for name in names if grouped or name != GROUP_COLUMN.name]
+        return [one_line(name.removeprefix(METRIC), METRIC_MOST) for name in shown]
+
+    @property
+    def _start_width(self) -> int:
+        """Cells before the reward: brace, glyph, example, number, signs."""
+        return (5 if self.state.per_example > 1 else 0) + 2 + self._id_width + self._signs
+
+    def _example(self, row: int) -> str:
+        return one_line(str(self.state.example_id(row)), ID_MOST)
+
+    def _note(self, row: int) -> Note:
+        return self.notes.get(note_key(self.state, row), Note()) if self.notes else Note()
+
+    def _seconds(self, row: int) -> float:
+        """Seconds that it took or, whole ones, that it has taken so far."""
+        state = self.state
+        if state.stage[row] >= DONE:
+            return state.total_ms[row] / 1000
+        passed = state.passed_s(row, self.now())
+        return passed if math.isnan(passed) else float(int(passed))
+
+    # -- the names
+
+    def _heads(self) -> list[tuple[str, int, str]]:
+        """Field, width and name of every column, from the left."""
+        groups = self.state.per_example > 1
+        found = [("example", (4 if groups else 2) + self._id_width, "ex")]
+        if groups:
+            found.append(("number", 3, "#"))
+        found += [("", self._signs, ""), ("reward", REWARD, "reward")]
+        for column in self._columns:
+            is_group = column.name == GROUP_COLUMN.name
+            head = group_head(self.state, column.width) if is_group else column.head
+            found.append((column.name, column.width, head))
+        return [*found, ("stage", self._room + 2, "state")]
+
+    def head(self, sorting: Sorting) -> Line:
+        """The names; that of the column that sorts has an arrow."""
+        if not self.state.total:
+            return EMPTY
+        texts = {column.name for column in self._columns if column.is_text} | {"stage"}
+        arrow = "▼" if sorting.descending else "▲"
+        spans: list[Span] = []
+        after = ""
+        for field, width, name in self._heads():
+            if not width:
+                continue
+            sorts = bool(field) and field == sorting.field
+            if field in texts:
+                text = "  " + left(f"{name} {arrow}" if sorts else name, width - 2)
+            else:
+                before = arrow if sorts and len(name) + 2 <= width else ""
+                text = right(before + name, width)
+            spans += [(after, "key"), (text[len(after) :], "key" if sorts else "faint")]
+            after = arrow if sorts and arrow not in text else ""  # in the gap before the next
+        return tuple(spans)
+
+    def field_at(self, x: int) -> str:
+        """The field under a cell of the names; empty where there is none."""
+        for field, width, _ in self._heads():
+            if x < width:
+                return {BAR_COLUMN.name: "reward", GROUP_COLUMN.name: ""}.get(field, field)
+            x -= width
+        return ""
+
+    # -- the rows
+
+    def key(self, row: int, brace: str) -> Hashable:
+        """All that the line of a row shows."""
+        state = self.state
+        seconds, reward = self._seconds(row), state.reward[row]
+        return (
+            self._fitted,
+            row,
+            brace,
+            self._example(row),
+            row == self.mark,
+            self._note(row),
+            look_of(state, row),
+            endings_of(state, row),
+            state.facts.failed_tools.get(row),
+            state.attempt[row],
+            None if math.isnan(seconds) else seconds,
+            None if math.isnan(reward) else reward,
+            state.errors.get(row),
+            state.notes.get(row),
+            state.threshold,
+            state.reward_most,
+            tuple(column.value(state, row) for column in self._columns),
+            group := self._group(row, brace),
+            group is not None and self.is_part(row),
+        )
+
+    def line(self, row: int, brace: str) -> Line:
+        """The cells of a row; `brace` is empty where the rollouts of an example stand apart."""
+        state, stage = self.state, self.state.stage[row]
+        look = look_of(state, row)
+        groups = state.per_example > 1
+        dull = "faint" if stage == WAITING else ""
+        repeats = brace in ("│", "╰")
+        spans: list[Span] = [(f"{brace or ' '} ", "brace")] if groups else []
+        spans += [
+            (f"{look.glyph} ", look.ink),
+            (right(self._example(row), self._id_width), "faint" if repeats else dull),
+        ]
+        if groups:
+            spans.append((right(str(number_of_row(state, row)), 3), dull or "muted"))
+        if self._signs:
+            note = NOTE_GLYPH if self._note(row) != Note() else " "
+            mark = MARK_GLYPH if row == self.mark else " "
+            spans += [(f" {mark}", letter_ink(MARK_GLYPH)), (note, "accent")]
+        spans += self._reward(row)
+        for column in self._columns:
+            spans += self._cell(column, row, brace)
+        spans += [("  ", ""), *self._state(row)]
+        return tuple(spans)
+
+    def _cell(self, column: Column, row: int, brace: str) -> list[Span]:
+        if column is BAR_COLUMN:
+            return self._bar(row)
+        if column.name == GROUP_COLUMN.name:
+            group = self._group(row, brace)
+            is_part = group is not None and self.is_part(row)
+            return group_spans(self.state, group, column.width, is_part)
+        if column is TIME_COLUMN:
+            return [(column.fit(self._time(row)), "muted")]
+        return [(column.cell(column.value(self.state, row)), "muted")]
+
+    def _reward(self, row: int) -> list[Span]:
+        reward = self.state.reward[row]
+        if math.isnan(reward):
+            dash = "–" if self.state.stage[row] == ERROR else ""
+            if row in self.state.facts.no_number:
+                return [(right("–", REWARD), "warn")]
+            return [(right(dash, REWARD), "faint")]
+        return [(right(reward_text(reward), REWARD), "strong")]
+
+    def _bar(self, row: int) -> list[Span]:
+        reward = self.state.reward[row]
+        if math.isnan(reward):
+            return [(" " * (BAR + 1), "")]
+        ink = "good" if self.state.passes(reward) else "muted"
+        drawn, rest = thread(reward / self.state.reward_most, BAR)
+        return [(" ", ""), (drawn, ink), (rest, "rule")]
+
+    def _group(self, row: int, brace: str) -> ExampleFigures | None:
+        """What the example has come to, on the first of its lines."""
+        place = row // self.state.per_example
+        is_first = brace in ("╭", "") and GROUP_COLUMN.name in self.shown
+        return self.state.examples.result(place) if is_first else None
+
+    def _time(self, row: int) -> str:
+        seconds = self._seconds(row)
+        if math.isnan(seconds):
+            return ""
+        if seconds >= HOUR_S:
+            return hours_text(seconds)
+        return span_text(seconds) if self.state.stage[row] >= DONE else clock_text(seconds)
+
+    def _state(self, row: int) -> list[Span]:
+        stage, attempt, room = self.state.stage[row], self.state.attempt[row], self._room
+        look = look_of(self.state, row)
+        spans: list[Span] = []
+        if stage == ERROR:
+            spans.append((_error(self.state.errors.get(row, look.word), room), "bad"))
+            kind = self.state.facts.error_class.get(row)
+            says_more = kind not in spans[0][0].lower()
+            if says_more and line_width(spans) + len(kind) + 2 <= room:
+                spans.append((f"  {kind}", "muted"))
+        else:
+            spans.append((look.word, look.ink if stage < DONE else "muted"))
+            if ending := endings_of(self.state, row):
+                spans += [(" · ", "muted"), (ending, "warn")]
+                spans = spans if line_width(spans) <= room else spans[2:]
+            noted = line_width(_noted(self._note(row), room - line_width(spans)))
+            left_over = room - line_width(spans) - noted
+            spans += _failed(self.state.facts.failed_tools.get(row), left_over)
+            if attempt > 1:
+                forms = (f"  try {attempt}", f" try {attempt}", f" {RETRY}{attempt}")
+                fits = [text for text in forms if line_width(spans) + len(text) <= room]
+                spans += [(text, "warn") for text in fits[:1]]
+        spans += _noted(self._note(row), room - line_width(spans))
+        waits, left_over = self.state.notes.get(row), room - line_width(spans) - 2
+        if waits and len(waits) > left_over:  # of a cut one its number tells most
+            waits = waits.removeprefix("status ")
+        if waits and left_over >= min(len(waits), 8):
+            spans.append((f"  {cut(one_line(waits, left_over), left_over)}", "muted"))
+        return spans
+
+
+def _failed(tools: str, room: int) -> list[Span]:
+    """The tools of which a call went wrong, by name where there is room."""
+    if not tools:
+        return []
+    names = f"{one_line(tools.replace(TOOLS_APART, ', '), 60)} failed"
+    said: Line = ((f" {TOOL_FAILED}", "warn"), (f" {names}", "muted"))
+    fits = [form for form in (((" ·", "muted"), *said), said[:1]) if line_width(form) <= room]
+    return list(fits[0]) if fits else []
+
+
+def _noted(note: Note, room: int) -> list[Span]:
+    """As many whole tags as fit, of the first one what fits; then the note where all of them do."""
+    tags = [f" #{one_line(tag, room + 1)}" for tag in note.tags]
+    gap = "" if cell_len("".join(tags)) == room else " "
+    said, shown = "", 0
+    for tag in tags:
+        more = f"{said or gap}{tag}"
+        if cell_len(more) > room:
+            break
+        said, shown = more, shown + 1
+    if note.tags and not shown and room >= NOTE_LEAST:
+        said = cut(more, room)
+    elif shown < len(note.tags) and cell_len(said) + 2 <= room:
+        said += " …"
+    spans: list[Span] = [(said, "accent")] if said else []
+    text, room = f"  {one_line(note.text, room + 1)}", room - cell_len(said)
+    if note.text and shown == len(note.tags) and room >= min(cell_len(text), NOTE_LEAST):
+        spans.append((cut(text, room), "muted"))
+    return spans
+
+
+def _error(error: str, room: int) -> str:
+    """An error's name in so many cells, with its causes where they fit.
+
+    Where the name alone does not, its last word goes first: a red one is an error anyway.
+    """
+    first = one_line(error_word(error.split(" -> ")[0]), 60)
+    forms = (one_line(error_word(error), 60), first, first.removesuffix("Error"))
+    fits = (form for form in forms if form and cell_len(form) <= room)
+    return next(fits, "") or cut(forms[-1] or first, room)

@@ -1,0 +1,246 @@
+"""The rows that somebody asked for, kept up to date while a run goes on."""
+
+from __future__ import annotations
+
+import asyncio
+import time
+from typing import TYPE_CHECKING
+
+from tui_eval.fold.run_state import RunState
+from tui_eval.tui.run.rollouts.row_order import RowOrder, Sorting, make_order
+from tui_eval.tui.run.rollouts.whole_search import TranscriptSearch
+
+if TYPE_CHECKING:
+    from tui_eval.fold.columns import Notes
+    from tui_eval.fold.filtering import RowFilter
+
+AT_ONCE = 2_000
+"""Rows of a run that is filtered and sorted right on the loop, which takes about a millisecond."""
+REST, REST_LEAST_S = 10, 1 / 12
+"""A thread rests so many times as long as it took: what changes all the time takes a tenth."""
+TYPING_S = 0.35
+"""Nobody typed for so long: transcripts are searched for what stands there."""
+AGAIN_S = 1.0
+"""Seconds between two searches of a run that goes on."""
+
+
+class Listing:
+    """A filter and an order, and the rows that they come to.
+
+    While the filter has a fault the rows stay as they are; where there are none they become those
+    of what stands before the fault. `order` is None where the rows are those of the run.
+    """
+
+    def __init__(self, state: RunState) -> None:
+        self.text = ""
+        self.sorting = Sorting()
+        self.wanted: RowFilter | None = None
+        self.faults: list[tuple[int, str]] = []
+        """Column from 0 and text of each fault."""
+        self.search: TranscriptSearch | None = None
+        self.notes: Notes = {}
+        self.show_run(state)
+
+    def show_run(self, state: RunState) -> None:
+        """The same filter and order over another run."""
+        self.give_up()
+        self.state = state
+        self.order: RowOrder | None = None
+        self.search = None
+        self.notes = {}
+        self._metrics: frozenset[str] = frozenset()
+        self._asked = 0
+        self._made: tuple[int, ...] = (0,)
+        self._hurry = asyncio.Event()
+        self._rest_s = REST_LEAST_S
+        self._typed_at = 0.0
+        self._searched_at = 0.0
+        if self.text:
+            self.ask(self.text)
+
+    # -- what is asked for
+
+    def ask(self, text: str) -> None:
+        """Another filter; one that makes no sense leaves its faults."""
+        from tui_eval.fold.filter_parser import FilterError
+        from tui_eval.fold.filtering import RowFilter
+
+        self.give_up()
+        self.text = text
+        self._metrics = frozenset(self.state.facts.metrics)
+        try:
+            found = RowFilter(text, self._metrics)
+        except FilterError as error:
+            self.faults = [
+                (column - 1, ". ".join(filter(None, (fault.what, fault.hint))))
+                for column, fault in zip(error.columns, error.faults, strict=True)
+            ]
+            if self.is_answered and self.count():
+                return
+            before, _, _ = text[: error.columns[0] - 1].rpartition(" ")
+            try:
+                found = RowFilter(before, self._metrics)
+            except FilterError:
+                return
+        else:
+            self.faults = []
+        self.wanted = found if found.node is not None else None
+        self.search = None
+        self._typed_at = time.monotonic()
+        self.change()
+
+    def sort(self, sorting: Sorting) -> None:
+        """Another order."""
+        self.sorting = sorting
+        self.change()
+
+    def put_notes(self, notes: Notes) -> None:
+        """Other notes, which a filter may ask for."""
+        self.notes = notes
+        self.change()
+
+    def change(self) -> None:
+        """The rows are to be found anew, now."""
+        self._asked += 1
+        self._hurry.set()
+
+    # -- lines
+
+    def count(self) -> int:
+        """Lines that there are."""
+        return self.state.total if self.order is None else len(self.order.rows)
+
+    def row(self, line: int) -> int:
+        """The row at a line."""
+        return line if self.order is None else int(self.order.rows[line])
+
+    def line(self, row: int) -> int:
+        """The line of a row; -1 where it is not listed."""
+        if self.order is None:
+            return row if row < self.state.total else -1
+        return int(self.order.lines[row]) if row < len(self.order.lines) else -1
+
+    def is_part(self, row: int) -> bool:
+        """Whether a filter leaves out others of a row's example."""
+        if self.wanted is None:
+            return False
+        each = self.state.per_example
+        first = row - row % each
+        return any(self.line(one) < 0 for one in range(first, first + each))
+
+    # -- keeping up
+
+    @property
+    def _is_plain(self) -> bool:
+        return self.wanted is None and not self.sorting.field and not self.state.has_gaps
+
+    @property
+    def _version(self) -> tuple[int, ...]:
+        return (self._asked,) if self._is_plain else (self._asked, self.state.changed)
+
+    @property
+    def is_behind(self) -> bool:
+        """Whether there may be other rows by now."""
+        return self._made != self._version
+
+    @property
+    def is_answered(self) -> bool:
+        """Whether the rows are those of what was asked for last, if not of this moment."""
+        return self._made[0] == self._asked
+
+    def catch_up(self) -> bool:
+        """Finds the rows anew where that takes no time; returns whether a thread has to."""
+        if self.faults and self._metrics != frozenset(self.state.facts.metrics):
+            self.ask(self.text)
+        self._fit_to_run()
+        if not self.is_behind or not self.state.total:
+            return False
+        is_slow = self.wanted is not None and self.wanted.has_pattern
+        if not self._is_plain and (is_slow or self.state.total > AT_ONCE):
+            return True
+        version = self._version
+        self._put(self._make(), version)
+        return False
+
+    def _fit_to_run(self) -> None:
+        """Rows of a run that became another one meanwhile are none."""
+        if self.order is not None and len(self.order.lines) != self.state.total:
+            self.order = None
+
+    def _make(self) -> RowOrder | None:
+        if self._is_plain:
+            return None
+        return make_order(self.state, self.wanted, self.sorting, self.notes)
+
+    def _put(self, order: RowOrder | None, version: tuple[int, ...]) -> None:
+        self.order, self._made = order, version
+
+    async def keep_up(self) -> bool:
+        """Finds the rows in a thread once; returns whether to draw."""
+        from tui_eval.fold.patterns import PatternTooSlowError
+
+        state, version, wanted = self.state, self._version, self.wanted
+        self._hurry.clear()
+        started = time.monotonic()
+        try:
+            order = await asyncio.to_thread(self._make)
+        except (PatternTooSlowError, OSError) as error:
+            if state is self.state and wanted is self.wanted:
+                self.faults = [(0, str(error))]
+                self.wanted = None
+                self._put(None, (self._asked,))
+            return True
+        if state is not self.state:
+            return False
+        self._put(order, version)
+        self._fit_to_run()
+        self._rest_s = max((time.monotonic() - started) * REST, REST_LEAST_S)
+        return True
+
+    async def rest(self) -> None:
+        """Waits a while, or until something else is asked for."""
+        try:
+            await asyncio.wait_for(self._hurry.wait(), self._rest_s)
+        except TimeoutError:
+            pass
+
+    # -- transcripts
+
+    def next_search(self) -> TranscriptSearch | None:
+        """The search of transcripts that has to begin now, if one has to."""
+        wanted, before, now = self.wanted, self.search, time.monotonic()
+        if wanted is None or not wanted.text_conditions or now - self._typed_at < TYPING_S:
+            return None
+        if before is not None:
+            if not before.is_over or before.is_given_up or before.is_up_to_date:
+                return None
+            if now - self._searched_at < AGAIN_S:
+                return None
+        self._searched_at = now
+        self.search = TranscriptSearch(self.state, wanted, self.notes)
+        return self.search
+
+    @property
+    def is_searching(self) -> bool:
+        """Whether transcripts are being read."""
+        search = self.search
+        return search is not None and not search.is_over and not search.is_given_up
+
+    @property
+    def may_search(self) -> bool:
+        """Whether the filter asks for transcripts."""
+        return self.wanted is not None and bool(self.wanted.text_conditions)
+
+    @property
+    def may_find_more(self) -> bool:
+        """Whether transcripts that were not searched may match."""
+        search = self.search
+        whole = search is not None and search.is_over and not search.is_given_up
+        return self.may_search and (search is None or not whole or bool(search.fault))
+
+    def give_up(self) -> bool:
+        """Ends a search; returns whether one went on."""
+        if not self.is_searching or self.search is None:
+            return False
+        self.search.give_up()
+        return True

@@ -1,0 +1,394 @@
+"""The list of the rollouts of a run, one line each: filtered, sorted, one of them selected."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Hashable, Iterable
+from typing import ClassVar
+
+from textual import events
+from textual.binding import BindingType
+from textual.message import Message
+from textual.timer import Timer
+
+from tui_eval.fold.columns import Notes
+from tui_eval.fold.row_facts import TOOLS_APART
+from tui_eval.fold.run_state import RunState
+from tui_eval.tui.base.keys.clicked_keys import key_in_line
+from tui_eval.tui.base.keys.keymap import key_for
+from tui_eval.tui.base.keys.registry import bindings
+from tui_eval.tui.base.lines.text_line import type_into
+from tui_eval.tui.base.look.ink import Line
+from tui_eval.tui.run.rollouts.arranged_list import ArrangedList
+from tui_eval.tui.run.rollouts.filter_entry import FilterEntry, with_errors_only
+from tui_eval.tui.run.rollouts.lines import RolloutLines
+from tui_eval.tui.run.rollouts.listing import Listing
+from tui_eval.tui.run.rollouts.whole_search import TranscriptSearch
+
+SEARCH_TICK_S = 0.2
+NOTHING, NOTHING_YET = "no rollout matches", "none found so far"
+NO_ROLLOUTS = "  no rollouts yet"
+
+
+class RolloutList(ArrangedList):
+    """The selected rollout is a number of the run: it stays selected whatever is listed."""
+
+    BINDINGS: ClassVar[list[BindingType]] = bindings("list")
+    heads = 1
+
+    class Selected(Message):
+        """Another rollout is selected; `by_hand` where a person did it."""
+
+        def __init__(self, row: int, by_hand: bool) -> None:
+            super().__init__()
+            self.row = row
+            self.by_hand = by_hand
+
+    class Opened(Message):
+        """Somebody wants to read the selected rollout."""
+
+    class FollowWanted(Message):
+        """Somebody went to the newest rollout."""
+
+    def __init__(self, state: RunState, now: Callable[[], float], *, id: str) -> None:
+        super().__init__(id=id)
+        self.state = state
+        self.row = 0
+        self.listing = Listing(state)
+        self.entry = FilterEntry(self.listing)
+        self.lines = RolloutLines(state, now)
+        self.lines.is_part = self.listing.is_part
+        self._last_line = 0
+        self._filter_lines: list[Line] = []
+        self._keeps_up = False
+        self._seeks_listed = False
+        self._searching: Timer | None = None
+
+    def show_run(self, state: RunState, row: int) -> None:
+        """Shows another run, at this row, as the one before was filtered and sorted."""
+        self.state, self.row = state, row
+        self.weighted = frozenset()
+        self.listing.show_run(state)
+        self.lines.show_run(state)
+        self.put_notes({})
+
+    def put_notes(self, notes: Notes) -> None:
+        """Shows other notes."""
+        self.lines.notes = notes
+        self.listing.put_notes(notes)
+        self._draw_anew()
+
+    def on_mount(self) -> None:
+        """Looks after searches of transcripts a few times a second, where there are any."""
+        self._searching = self.set_interval(SEARCH_TICK_S, self._tend_search, pause=True)
+
+    def watch_has_focus(self, has_focus: bool) -> None:
+        """Says how a filter is cleared only while keys come here."""
+        super().watch_has_focus(has_focus)
+        self.update()
+
+    def on_unmount(self) -> None:
+        """Nothing goes on reading."""
+        self.listing.give_up()
+
+    # -- lines
+
+    def count(self) -> int:
+        """One line a rollout that is listed."""
+        return self.listing.count()
+
+    def _row(self, line: int) -> int:
+        return self.listing.row(line)
+
+    @property
+    def line_selected(self) -> int:
+        """The line of the selected rollout; -1 while it is not listed."""
+        return self.listing.line(self.row)
+
+    def marked(self, index: int) -> bool:
+        """The selected rollout."""
+        return self._row(index) == self.row
+
+    def lit(self, index: int) -> bool:
+        """The selected rollout."""
+        return self.marked(index)
+
+    def key(self, index: int) -> Hashable:
+        """All that the line shows."""
+        return self.lines.key(self._row(index), self._brace(index))
+
+    def line(self, index: int) -> Line:
+        """The cells of the rollout at this line."""
+        return self.lines.line(self._row(index), self._brace(index))
+
+    def _brace(self, line: int) -> str:
+        """Holds together the rollouts of an example that stand below each other."""
+        each = self.state.per_example
+        if each == 1 or not self.listing.sorting.grouped:
+            return ""
+        here, last = self._row(line) // each, self.count() - 1
+        above = line > 0 and self._row(line - 1) // each == here
+        below = line < last and self._row(line + 1) // each == here
+        return ("│" if below else "╰") if above else ("╭" if below else "")
+
+    def head(self, index: int) -> Line:
+        """The filter, then the names of the columns."""
+        if index < len(self._filter_lines):
+            return self._filter_lines[index]
+        listing = self.listing
+        if listing.text and not listing.faults and not self.count() and self.state.total:
+            words = NOTHING_YET if listing.may_find_more else NOTHING
+            return ((f"  {words}", "muted"),)
+        if self.state.run is None:
+            log = (f"  {key_for('run.log')}", "key"), (" goes to the log", "faint")
+            return (("no rollouts yet", "faint"), *log)
+        if not self.state.total:
+            return ((NO_ROLLOUTS, "faint"),)
+        return self.lines.head(listing.sorting)
+
+    def update(self) -> None:
+        """Finds out what to list, then draws what changed."""
+        if self.listing.may_search and self._searching is not None:
+            self._searching.resume()
+        before = self.listing.order
+        if self.listing.catch_up() and not self._keeps_up:
+            self._keeps_up = True
+            self.run_worker(self._keep_up(), group="listing")
+        self._filter_lines = self.entry.lines(self.line_width, self.has_focus)
+        self.heads = 1 + len(self._filter_lines)
+        top = self.scroll_offset.y
+        last = min(top + self.size.height, self.count())
+        rows = [self._row(line) for line in range(top, last)]
+        self.lines.fit(self.line_width, rows, self.listing.sorting.grouped)
+        super().update()
+        if self.listing.order is not before:
+            self._rearranged()
+        if self._seeks_listed and self.listing.is_answered and self.count():
+            self._seeks_listed = False
+            self.call_after_refresh(self._come_to_listed)
+
+    def _rearranged(self) -> None:
+        """Keeps the selected rollout where it is on the screen, whatever line it has now."""
+        line, before, top = self.line_selected, self._last_line, self.scroll_offset.y
+        if line >= 0:
+            self._last_line = line
+            if line != before and top <= before < top + self.view_height:
+                self.jump(top + line - before)
+        self.post_message(self.Rearranged())
+
+    async def _keep_up(self) -> None:
+        try:
+            while self.listing.is_behind:
+                before = self.listing.order
+                if await self.listing.keep_up():
+                    self.update()
+                    if self.listing.order is not before:
+                        self._rearranged()
+                await self.listing.rest()
+        finally:
+            self._keeps_up = False
+
+    # -- the filter
+
+    def action_filter(self) -> None:
+        """Lets somebody type a filter."""
+        self.entry.open()
+        self._draw_anew()
+
+    def filter_by(self, text: str) -> None:
+        """Lists the rollouts that a filter asks for; empty for all."""
+        self.entry.is_open = False
+        if text != self.listing.text:
+            self.listing.ask(text)
+        self._seeks_listed = True
+        self._draw_anew()
+
+    def action_errors_only(self) -> None:
+        """Lists errored rollouts alone, or the others too."""
+        self.filter_by(with_errors_only(self.listing.text))
+
+    def on_key(self, event: events.Key) -> None:
+        """Takes what is typed while a filter is; escape takes back one thing after the other."""
+        if event.key == "escape":
+            taken = self._take_back()
+        elif not self.entry.is_open:
+            return
+        elif event.key in ("enter", "down", "up"):
+            self.filter_by(self.entry.text)
+            taken = True
+        elif taken := type_into(self.entry.typed, event):
+            self._typed()
+        if taken:
+            event.stop()
+            event.prevent_default()
+
+    def on_paste(self, event: events.Paste) -> None:
+        """Takes what is pasted while a filter is typed."""
+        if self.entry.is_open:
+            event.stop()
+            self.entry.typed.insert(event.text.strip())
+            self._typed()
+
+    def on_blur(self) -> None:
+        """Who goes away keeps what was typed."""
+        if self.entry.is_open:
+            self.entry.is_open = False
+            self._draw_anew()
+
+    def _typed(self) -> None:
+        if self.entry.text != self.listing.text:
+            self.listing.ask(self.entry.text)
+        self._draw_anew()
+
+    def _take_back(self) -> bool:
+        """Ends a search, else the filter; returns whether there was one."""
+        if self.listing.give_up():
+            self._draw_anew()
+        elif self.entry.is_open or self.listing.text:
+            self.entry.is_open = False
+            self.listing.ask("")
+            self._seeks_listed = False
+            self._draw_anew()
+            self.call_after_refresh(self.show_row)
+        else:
+            return False
+        return True
+
+    def _come_to_listed(self) -> None:
+        """Selects the first rollout that is listed, unless the selected one is."""
+        if self.line_selected < 0:
+            self.select_line(0)
+        else:
+            self.show_row()
+
+    def _tend_search(self) -> None:
+        if not self.listing.may_search:
+            if self._searching is not None:
+                self._searching.pause()
+            return
+        search = self.listing.next_search()
+        if search is not None:
+            self.run_worker(self._search(search), group="search")
+        elif self.listing.is_searching:
+            self.listing.change()
+        self.update()
+
+    async def _search(self, search: TranscriptSearch) -> None:
+        import asyncio
+
+        await asyncio.to_thread(search.work)
+        if search is self.listing.search:
+            self.listing.change()
+            self._draw_anew()
+
+    def head_clicked(self, x: int, index: int) -> None:
+        """Sorts by a column; a click on the filter lets somebody type, at the caret put there, one
+        on what takes it back does that."""
+        if index < len(self._filter_lines):
+            if key_in_line(self._filter_lines[index], x) == "escape":
+                self._take_back()
+            elif not self.entry.is_open:
+                self.action_filter()
+            elif index == 0:
+                self.entry.click(x)
+                self.update()
+        elif self.state.run is None:
+            self.press_told(self.head(index), x)
+        elif field := self.lines.field_at(x):
+            self.sort(field)
+
+    # -- the selection
+
+    def select(self, row: int, by_hand: bool = True) -> None:
+        """Selects a rollout and shows it if it is listed."""
+        row = min(max(row, 0), max(self.state.total - 1, 0))
+        if row != self.row:
+            self.row = row
+            self.post_message(self.Selected(row, by_hand))
+        elif by_hand:
+            self.put()
+        self.show_row()
+        self.update()
+
+    def show_row(self) -> None:
+        """Scrolls to the selected rollout if it is listed."""
+        line = self.line_selected
+        if line >= 0:
+            self._last_line = line
+            self.show_line(line, margin=2)
+
+    def select_line(self, line: int) -> None:
+        """Selects the rollout at a line, or at the nearest that there is."""
+        if self.count():
+            self.select(self._row(min(max(line, 0), self.count() - 1)))
+
+    def error_from(self, step: int, name: str | None = None) -> int | None:
+        """The next (1) or previous (-1) listed row that errored, around the end; None if none.
+
+        Args:
+            name: Of the error; any if None.
+        """
+        errors = self.state.errors
+        rows = errors if name is None else [row for row, error in errors.items() if error == name]
+        return self.next_of(step, rows)
+
+    def tool_from(self, step: int, name: str, failed: bool) -> int | None:
+        """The next (1) or previous (-1) listed row with this tool, around the end.
+
+        Args:
+            failed: Only where a call of it went wrong.
+        """
+        facts = self.state.facts
+        column = facts.failed_tools if failed else facts.tools
+        codes = {at for at, text in enumerate(column.texts) if name in text.split(TOOLS_APART)}
+        rows = [row for row, code in enumerate(column.codes) if code in codes]
+        return self.next_of(step, rows)
+
+    def next_of(self, step: int, rows: Iterable[int]) -> int | None:
+        """The next or previous listed one of some rows, around the end; None if none is."""
+        lines = [line for row in rows if (line := self.listing.line(row)) >= 0]
+        if not lines:
+            return None
+        here = self._here
+        if step > 0:
+            found = min((line for line in lines if line > here), default=min(lines))
+        else:
+            found = max((line for line in lines if line < here), default=max(lines))
+        return self._row(found)
+
+    @property
+    def _here(self) -> int:
+        """The line of the selected rollout, or where it was last."""
+        line = self.line_selected
+        return line if line >= 0 else min(self._last_line, self.count())
+
+    def action_move(self, by: int) -> None:
+        """Selects the next or previous rollout of the list."""
+        self.select_line(self._here + by)
+
+    def action_page(self, pages: float) -> None:
+        """Selects a rollout some pages away."""
+        self.action_move(round(pages * self.view_height))
+
+    def action_top(self) -> None:
+        """Selects the first rollout of the list."""
+        self.select_line(0)
+
+    def action_bottom(self) -> None:
+        """Follows the newest rollout of a running run; selects the last line of one that ended."""
+        self.post_message(self.FollowWanted())
+
+    def action_open(self) -> None:
+        """Goes to the trajectory, and stays with this rollout."""
+        self.put()
+        self.post_message(self.Opened())
+
+    def clicked(self, index: int) -> None:
+        """Selects a rollout; a click on the selected one opens it."""
+        if self._row(index) == self.row:
+            self.action_open()
+        else:
+            self.select(self._row(index))
+
+    def pill_clicked(self) -> None:
+        """Follows again."""
+        self.post_message(self.FollowWanted())

@@ -1,0 +1,380 @@
+"""The trajectory of one rollout: its messages, tool calls with their results, and its end."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable, Hashable
+from typing import TYPE_CHECKING, ClassVar
+
+from textual import events
+from textual.actions import SkipAction
+from textual.binding import BindingType
+from textual.message import Message
+
+from tui_eval.tui.base.keys.keymap import key_for
+from tui_eval.tui.base.keys.registry import bindings
+from tui_eval.tui.base.lines.line_view import ALL_SHOWN, NO_SEARCH, NOT_FOLDED
+from tui_eval.tui.trajectory.finding import Match
+from tui_eval.tui.trajectory.parts import Part
+from tui_eval.tui.trajectory.piece import STEP, USUAL, Piece, View
+from tui_eval.tui.trajectory.search import search_parts
+from tui_eval.tui.trajectory.story import TEXT_LINES
+from tui_eval.tui.trajectory.view import StoryView
+
+if TYPE_CHECKING:
+    from tui_eval.fold.transcript import Rollout
+
+DEEP = 5_000
+"""A match so many lines below the beginning of its text is shown without what is above."""
+
+
+class Trajectory(StoryView):
+    """A story under a cursor: pieces are selected, folded and unfolded, texts are found."""
+
+    BINDINGS: ClassVar[list[BindingType]] = bindings("story")
+    moves_add_up = False
+
+    _found_in: Hashable = None
+    """What was told of the story that was looked through last."""
+    _is_finding = False
+
+    _told_word = ""
+    """What enter did when that was told last."""
+
+    class Searched(Message):
+        """Something is typed to be found, looked for, or not any more; or enter folds otherwise."""
+
+    def show(self, rollout: Rollout | None, *, anew: bool, sticks: bool = False) -> None:
+        """Shows a rollout.
+
+        Args:
+            rollout: None while there is nothing to show; `empty` is shown then.
+            anew: False where it is the same rollout as before, now read from disk: the view stays.
+            sticks: Whether the view follows its end.
+        """
+        self.rollout = rollout
+        self._told = None, []
+        self._is_finding = self.search.wanted is not None  # at the end of this, and once
+        if anew:
+            self._layout.forget()
+            self._taken = None
+            self.cursor = 0
+            self.sticks = sticks
+            self._seen = 0
+            self.pill = ""
+            if self.search.wanted is not None and not self.search.wanted.fault:
+                self.search.forget()
+        self.update()
+        if anew:
+            self.jump(0)
+            if sticks:
+                self._to_end()
+            elif rollout is not None and rollout.error:
+                self._select(len(self._layout.parts) - 1)
+        if self.search.wanted is not None:
+            self._find(goes=False)
+
+    def update(self) -> None:
+        """Draws what changed; what a running rollout has said since is looked through as well."""
+        super().update()
+        told = self._told[0]
+        if told != self._found_in and self.search.matches_may_come and not self._is_finding:
+            self._look_through()
+        if self.has_focus and (word := self.fold_word) != self._told_word:
+            self._told_word = word
+            self.post_message(self.Searched())
+
+    def scroll_lines(self, lines: int) -> None:
+        """Scrolls, and takes the cursor along into what can be seen."""
+        super().scroll_lines(lines)
+        self._catch_cursor()
+
+    def _catch_cursor(self) -> None:
+        if not self._layout.parts:
+            return
+        top = self.scroll_offset.y
+        bottom = min(top + self.view_height, self.count()) - 1
+        first, last = self._layout.at(top), self._layout.at(max(bottom, 0))
+        if self._layout.starts[first] < top and first < last:
+            first += 1
+        caught = min(max(self.cursor, first), last)
+        if caught != self.cursor:
+            self.cursor = caught
+            self.update()
+
+    def _select(self, at: int) -> None:
+        self.cursor = min(max(at, 0), max(len(self._layout.parts) - 1, 0))
+        if self._layout.parts:
+            self._layout.piece(self.cursor)
+            start, end = self._layout.span(self.cursor)
+            self.show_line(min(end - 1, start + self.view_height - 1))
+            self.show_line(self._layout.starts[self.cursor])
+        self.update()
+
+    def _show_wanted(self) -> None:
+        """Lines have other places than they had without any room."""
+        if self._line_wanted is not None:
+            self._select(self.cursor)
+
+    def action_move(self, by: int) -> None:
+        """Selects the next or previous piece, or scrolls within one that does not fit."""
+        if not self._layout.parts:
+            return
+        if by < 0:
+            self.put()
+        start, end = self._layout.span(self.cursor)
+        end -= self._layout.parts[self.cursor].gap
+        top, height = self.scroll_offset.y, self.view_height
+        if by > 0 and end > top + height:
+            self.jump(top + 1)
+        elif by < 0 and start < top:
+            self.jump(top - 1)
+        else:
+            self._select(self.cursor + by)
+
+    def action_top(self) -> None:
+        """Selects the first piece."""
+        self.put()
+        self._select(0)
+        self.jump(0)
+
+    def action_bottom(self) -> None:
+        """Goes to the end; a running rollout is followed from there."""
+        self.stick()
+        if self.rollout is None or self.rollout.finished:
+            self.let_go()
+
+    def pill_clicked(self) -> None:
+        """Follows again."""
+        self.action_bottom()
+
+    def action_turn(self, by: int) -> None:
+        """Selects the first piece of the next or previous turn."""
+        if not self._layout.parts:
+            return
+        turns = [part.turn for part in self._layout.parts]
+        here = turns[self.cursor]
+        if by > 0:
+            wanted = min((turn for turn in turns if turn > here), default=here)
+        else:
+            wanted = max((turn for turn in turns if turn < here), default=here)
+        if wanted == here:
+            self.post_message(self.Missed("There is no other turn this way."))
+            return
+        self._go_to(turns.index(wanted), by)
+
+    def action_tool_call(self, by: int) -> None:
+        """Selects the next or previous tool call."""
+        self._go_to_next(by, lambda part: part.is_tool, "There is no other tool call this way.")
+
+    @property
+    def has_failure(self) -> bool:
+        """Whether there is anything that went wrong."""
+        return any(part.failed for part in self._layout.parts)
+
+    def action_failure(self, by: int) -> None:
+        """Selects the next or previous thing that went wrong."""
+        self._go_to_next(by, lambda part: part.failed, "Nothing else went wrong this way.")
+
+    def _go_to_next(self, by: int, fits: Callable[[Part], bool], missed: str) -> None:
+        parts, at = self._layout.parts, self.cursor + by
+        while 0 <= at < len(parts) and not fits(parts[at]):
+            at += by
+        if 0 <= at < len(parts):
+            self._go_to(at, by)
+        else:
+            self.post_message(self.Missed(missed))
+
+    def _go_to(self, at: int, by: int) -> None:
+        if by < 0:
+            self.put()
+        else:
+            self.let_go()
+        self._select(at)
+
+    def action_switch_fold(self) -> None:
+        """Unfolds the selected piece, shows more of it, or folds it when all is shown."""
+        piece = self._selected()
+        if piece is None:
+            self.post_message(self.Missed(ALL_SHOWN))
+            return
+        if self._view.skip:
+            self._set_view(USUAL)
+        elif self._unfolds(piece):
+            self.action_unfold()
+        elif not self._layout.parts[self.cursor].is_tool and self._view.limit is not None:
+            self._set_view(USUAL)
+        else:
+            self.action_fold()
+
+    def _unfolds(self, piece: Piece) -> bool:
+        """Whether there is more of the selected piece, below what is shown of it."""
+        is_folded = self._layout.parts[self.cursor].is_tool and len(piece.lines) == 1
+        return not self._view.skip and (piece.hidden > 0 or is_folded)
+
+    @property
+    def fold_word(self) -> str:
+        """What enter does with the selected piece, in a word; empty where it does nothing."""
+        piece = self._selected()
+        return "" if piece is None else "unfold" if self._unfolds(piece) else "fold"
+
+    def action_unfold(self) -> None:
+        """Shows more of the selected piece."""
+        piece = self._selected()
+        if piece is None:
+            self.post_message(self.Missed(ALL_SHOWN))
+            return
+        limit = self._view.limit
+        if limit is None or limit <= 1:
+            lines = len(piece.lines)
+            limit = TEXT_LINES if lines < TEXT_LINES else lines + STEP
+            self._set_view(self._view._replace(limit=limit))
+        elif piece.hidden:
+            self._set_view(self._view._replace(limit=limit + STEP))
+        else:
+            self.post_message(self.Missed(ALL_SHOWN))
+
+    def action_fold(self) -> None:
+        """Folds the selected piece to one line."""
+        if self._selected() is None:
+            self.post_message(self.Missed(NOT_FOLDED))
+        else:
+            self._set_view(View(0 if self._layout.parts[self.cursor].is_tool else 1))
+
+    def action_fold_tools(self) -> None:
+        """Unfolds every tool call, or folds them all if any is unfolded."""
+        views = self._layout.views
+        tools = [at for at, part in enumerate(self._layout.parts) if part.is_tool]
+        any_open = any((views.get(at, USUAL).limit or 0) > 0 for at in tools)
+        views.update(dict.fromkeys(tools, View(0 if any_open else TEXT_LINES)))
+        self.update()
+        self._select(self.cursor)
+
+    def _selected(self) -> Piece | None:
+        if self.rollout is None or not self._layout.parts:
+            return None
+        piece = self._layout.piece(self.cursor)
+        return piece if piece.folds else None
+
+    @property
+    def _view(self) -> View:
+        return self._layout.views.get(self.cursor, USUAL)
+
+    def _set_view(self, view: View) -> None:
+        self.let_go()
+        self._layout.views[self.cursor] = view
+        self.update()
+        start, _ = self._layout.span(self.cursor)
+        if start < self.scroll_offset.y:
+            self.jump(start)
+
+    def clicked(self, index: int) -> None:
+        """Selects a piece; a click on what says that there is more, or on the head of a tool call
+        or of what is selected already, unfolds or folds it."""
+        if self.rollout is None or not self._layout.parts:
+            return
+        at = self._layout.at(index)
+        was_selected, self.cursor = at == self.cursor, at
+        piece, start = self._layout.piece(at), self._layout.starts[at]
+        text = "".join(text for text, _ in self.line(index)).lstrip(" │")
+        is_head = index == start and (was_selected or self._layout.parts[at].is_tool)
+        if is_head or (text.startswith("…") and (piece.hidden or self._view.skip)):
+            self.action_switch_fold()
+        self.update()
+
+    def action_search(self) -> None:
+        """Opens the line in which one types what to find."""
+        self.put()
+        self.search.open()
+        self._searched()
+
+    def action_clear_search(self) -> None:
+        """Takes the marks of what was found away; with none there it is not for this pane."""
+        if not self.search.is_on:
+            raise SkipAction
+        self.search.clear()
+        self._searched()
+
+    def action_match(self, by: int) -> None:
+        """Goes to the next or previous match."""
+        match = self.search.step(by, self.cursor)
+        if match is None and not self.search.is_on:
+            self.post_message(self.Missed(NO_SEARCH.format(key_for("story.search"))))
+        elif match is not None:
+            self.put()
+            self._show_match(match)
+
+    def on_key(self, event: events.Key) -> None:
+        """Takes what is typed to be found."""
+        if self.search.typing is None or event.key in ("tab", "shift+tab"):
+            return
+        event.stop()
+        event.prevent_default()
+        if self.search.take_key(event.key, event.character):
+            self._find(goes=True)
+        self._searched()
+
+    def on_paste(self, event: events.Paste) -> None:
+        """Takes what is pasted to be found."""
+        if self.search.typing is not None:
+            event.stop()
+            for character in " ".join(event.text.split()):
+                self.search.take_key("", character)
+            self._searched()
+
+    def _searched(self) -> None:
+        self._inked.clear()
+        self.update()
+        self.post_message(self.Searched())
+
+    def _find(self, *, goes: bool) -> None:
+        """Finds what is wanted; may go to the next match, or the first one behind the cursor."""
+        wanted = self.search.wanted
+        if wanted is None or wanted.fault:
+            return
+        self.search.is_busy = True
+        self._look_through(goes)
+
+    def _look_through(self, goes: bool = False) -> None:
+        self._found_in, self._is_finding = self._told[0], True
+        self.run_worker(self._found(goes), group="find", exclusive=True)
+
+    async def _found(self, goes: bool) -> None:
+        wanted, parts, rollout = self.search.wanted, self._layout.parts, self.rollout
+        if wanted is None:
+            self._is_finding = False
+            return
+        places, matches, trouble = await asyncio.to_thread(search_parts, wanted.source, parts)
+        self._is_finding = False
+        if wanted is not self.search.wanted or rollout is not self.rollout:
+            return
+        self.search.found(places, matches)
+        self.search.trouble = trouble
+        if goes:
+            self.action_match(1)
+        self._searched()
+
+    def _show_match(self, match: Match) -> None:
+        """Unfolds as much as is needed to see a match, and goes there."""
+        at, name = self.search.places[match.text]
+        if at >= len(self._layout.parts):
+            return
+        self.cursor = at
+        self._inked.clear()
+        line = self._line_of(at, name, match.start)
+        if line is None:
+            block = next(one for one in self._layout.parts[at].blocks() if one.name == name)
+            needed = match.start // block.width(self.line_width) + block.text.count(
+                "\n", 0, match.start + 1
+            )
+            deep = needed > DEEP
+            limit = TEXT_LINES if deep else max(2 * needed + 20, TEXT_LINES)
+            skip = max(match.start - block.width(self.line_width), 0) if deep else 0
+            self._layout.views[at] = View(limit, name if deep else "", skip)
+        self.update()
+        line = self._line_of(at, name, match.start)
+        self.show_line(self._layout.starts[at] + (line or 0), margin=3)
+        self.update()
+
+    def _line_of(self, at: int, name: str, place: int) -> int | None:
+        return self._texts_of(at, self._layout.piece(at)).line_of(name, place)

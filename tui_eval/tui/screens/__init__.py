@@ -1,1 +1,0 @@
-"""The screens, and what opens over them."""

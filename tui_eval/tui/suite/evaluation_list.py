@@ -1,0 +1,295 @@
+"""The list of the evaluations of a suite, one line each."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Hashable
+from typing import TYPE_CHECKING, ClassVar, NamedTuple
+
+from textual.binding import BindingType
+from textual.message import Message
+
+from tui_eval.fold.outcome_words import errors_as_0
+from tui_eval.printable import one_line
+from tui_eval.text.evaluation_words import (
+    WORD,
+    done_text,
+    look_of,
+    names_that_vary,
+    title_of,
+    tokens_of,
+    values_of,
+    variation_of,
+)
+from tui_eval.text.figures import clock_text, count_text, half_text, money_text, reward_text
+from tui_eval.tui.base.keys.registry import bindings
+from tui_eval.tui.base.lines.line_view import LineView
+from tui_eval.tui.base.look.ink import Line, Span, left, line_width, right
+from tui_eval.tui.run.header import bar_spans
+
+if TYPE_CHECKING:
+    from tui_eval.fold.suite_state import EvaluationState, SuiteState
+
+TITLE, VARIES = "evaluation", "settings"
+TITLE_MOST, VARIES_MOST, HEAD_MOST = 48, 64, 32
+NAMES_SHARE = 0.5
+"""Of the width: what title and variation keep before a column of numbers goes."""
+SHORT = {
+    "temperature": "temp.",
+    "max_tokens": "tokens",
+    "max_turns": "turns",
+    "num_examples": "examples",
+    "rollouts_per_example": "rollouts",
+    "reasoning_effort": "effort",
+}
+"""What settings are called where their names do not fit."""
+LEAST_LETTERS = 4
+"""Of the name of a setting: fewer say nothing."""
+BAR, WIDE_BAR = 8, 16
+WIDTHS = {"reward": 8, "bar": BAR + 1, "±": 6, "✗=0": 6, "time": 8, "errors": 7}
+WIDTHS |= {"tokens": 8, "cost": 10}
+LEAST_WHY = 16
+"""Cells that a reason is worth showing in."""
+OPTIONAL = ("cost", "tokens", "errors", "time", "bar", "±")
+"""Columns that a narrow list does without, first to go first."""
+WITH_ERRORS = (*OPTIONAL, "✗=0")
+"""The same where rollouts errored: the reward with those as 0 stays longest."""
+
+
+class Columns(NamedTuple):
+    """The widths of names and bar, and the columns of numbers that there is room for.
+
+    `names` are those of the settings that vary, where the lines have their values alone.
+    """
+
+    title: int
+    varies: int
+    names: str
+    bar: int
+    done: int
+    numbers: frozenset[str]
+
+
+class EvaluationList(LineView):
+    """Columns fit the width; every name is told when the suite starts, so none moves later."""
+
+    BINDINGS: ClassVar[list[BindingType]] = bindings("evaluations")
+    heads = 1
+
+    class Selected(Message):
+        """Another evaluation is selected; `by_hand` where a person did it."""
+
+        def __init__(self, place: int, by_hand: bool) -> None:
+            super().__init__()
+            self.place = place
+            self.by_hand = by_hand
+
+    class Entered(Message):
+        """Somebody wants to go on in the panes of the selected evaluation."""
+
+    class FollowWanted(Message):
+        """Somebody went to the evaluation that is running."""
+
+    class Held(Message):
+        """Somebody moved the list: it must not move by itself any more."""
+
+    def __init__(self, suite: SuiteState, *, id: str) -> None:
+        super().__init__(id=id)
+        self.suite = suite
+        self.place = 0
+        self._columns_of = (0, 0, False)
+        self._varying: list[str] = []
+        self._made = Columns(0, 0, "", 0, 0, frozenset())
+
+    def count(self) -> int:
+        """One line an evaluation."""
+        return len(self.suite.evaluations)
+
+    def marked(self, index: int) -> bool:
+        """The selected evaluation."""
+        return index == self.place
+
+    def lit(self, index: int) -> bool:
+        """The selected evaluation."""
+        return index == self.place
+
+    def key(self, index: int) -> Hashable:
+        """What was told of the evaluation last, and how the suite is."""
+        last, suite = self.suite.evaluations[index].last, self.suite
+        told = (last.finished, last.errored, last.running, last.total, last.reward, last.cost)
+        tokens = last.input_tokens + last.output_tokens
+        used = (last.low, last.high, tokens, int(last.elapsed_s))
+        return (
+            index,
+            self._columns,
+            last.status,
+            last.text,
+            suite.end is None,
+            suite.gate_open,
+            *told,
+            *used,
+        )
+
+    @property
+    def _columns(self) -> Columns:
+        wanted = (self.line_width, self.count(), self._has_errors)
+        if wanted != self._columns_of:
+            self._columns_of, self._made = wanted, self._fit(self.line_width)
+        return self._made
+
+    @property
+    def _has_errors(self) -> bool:
+        return any(one.last.errored for one in self.suite.evaluations)
+
+    def _fit(self, width: int) -> Columns:
+        self._varying = names_that_vary(self.suite)
+        every = (title_of(one, TITLE_MOST) for one in self.suite.evaluations)
+        titles = max(map(len, (TITLE, *every)))
+        head = len(self._names(HEAD_MOST))
+        varies, least = self._longest(self._settings), max(self._longest(self._values), head)
+        varies = max(varies, len(VARIES)) if varies else 0
+        names = titles + 2 + least
+        has_errors = self._has_errors
+        shown = [name for name in WIDTHS if name != "✗=0" or has_errors]
+        done = self._done_width()
+        room = width - 2 - WORD - 2 - done
+        for column in WITH_ERRORS if has_errors else OPTIONAL:
+            if room - sum(WIDTHS[one] for one in shown) >= min(names, int(width * NAMES_SHARE)):
+                break
+            shown.remove(column)
+        room = max(room - sum(WIDTHS[one] for one in shown), 4)
+        is_short = titles + 2 + varies > room
+        varies = least if is_short else varies
+        wide = WIDE_BAR - (WIDTHS["✗=0"] if has_errors else 0)
+        bar = wide if room - titles - 2 - varies >= wide - BAR else BAR
+        title = min(titles, max(room - varies - 2, room // 2))
+        varies = min(varies, max(room - title - 2, 0))
+        heads = self._names(varies) if is_short else ""
+        return Columns(title, varies, heads, bar, done, frozenset(shown))
+
+    def _done_width(self) -> int:
+        digits = max((len(str(one.total or 100)) for one in self.suite.evaluations), default=0)
+        return max(2 * min(digits, 5) + 1, len("done")) + 2
+
+    def _settings(self, one: EvaluationState) -> str:
+        return variation_of(one, self.suite, VARIES_MOST)
+
+    def _values(self, one: EvaluationState) -> str:
+        return values_of(one, self.suite, self._varying, VARIES_MOST)
+
+    def _longest(self, told: Callable[[EvaluationState], str]) -> int:
+        return max((len(told(one)) for one in self.suite.evaluations), default=0)
+
+    def _names(self, room: int) -> str:
+        """The settings that vary; the longest that is known by a shorter name has it, then cut."""
+        names = list(self._varying)
+        while len(", ".join(names)) > room and (known := [one for one in names if one in SHORT]):
+            longest = max(known, key=len)
+            names[names.index(longest)] = SHORT[longest]
+        kept = [len(name) for name in names]
+        while sum(kept) + 2 * len(kept) - 2 > room and max(kept) > LEAST_LETTERS:
+            kept[kept.index(max(kept))] -= 1
+        return one_line(", ".join(map(one_line, names, kept)), room)
+
+    def head(self, index: int) -> Line:
+        """Names of the columns, over their columns."""
+        columns = self._columns
+        shown = columns.numbers
+        text = left(f"  {TITLE}", 2 + columns.title)
+        names = left(columns.names or VARIES, columns.varies)
+        text += f"  {names}" if columns.varies else ""
+        text += " " * (columns.bar + 1) if "bar" in shown else ""
+        text += right("done", columns.done) + right("reward", WIDTHS["reward"])
+        text += left(" ±95%", WIDTHS["±"]) if "±" in shown else ""
+        for name in ("✗=0", "errors", "tokens", "cost", "time"):
+            text += right(name, WIDTHS[name]) if name in shown else ""
+        return ((text + "  state", "faint"),)
+
+    def line(self, index: int) -> Line:
+        """The evaluation's cells."""
+        one, columns = self.suite.evaluations[index], self._columns
+        look = look_of(one, self.suite)
+        waits = one.last.status == "waiting"
+        title = left(title_of(one, TITLE_MOST), columns.title)
+        spans: list[Span] = [(f"{look.glyph} ", look.ink), (title, "faint" if waits else "")]
+        if columns.varies:
+            varies = self._values(one) if columns.names else self._settings(one)
+            spans.append((f"  {left(varies, columns.varies)}", "faint" if waits else "muted"))
+        spans += self._numbers(one, columns)
+        spans.append((f"  {left(look.word, WORD)}", look.ink))
+        room = self.line_width - line_width(spans) - 2
+        if room >= LEAST_WHY:
+            why = one.last.text.partition("\n")[0]
+            for known in (f"environment {one.listed.env_id}: ", "importing it raised "):
+                why = why.removeprefix(known)
+            spans.append((f"  {one_line(why, room)}", "muted"))
+            if not why and "±" in columns.numbers and len(one.last.interval_name) <= room:
+                spans.append((one_line(one.last.interval_name, room), "faint"))
+        return tuple(spans)
+
+    def _numbers(self, one: EvaluationState, columns: Columns) -> list[Span]:
+        last, shown, begun = one.last, columns.numbers, bool(one.last.path or one.last.finished)
+        spans: list[Span] = []
+        if "bar" in shown:
+            running = last.running if self.suite.end is None else 0
+            bar = bar_spans(last.finished, last.errored, running, one.total, columns.bar)
+            spans += [(" ", ""), *(bar if begun else [(" " * columns.bar, "")])]
+        spans.append((right(done_text(one), columns.done), "muted" if begun else "faint"))
+        reward = reward_text(last.reward) if last.finished else ""
+        spans.append((right(reward, WIDTHS["reward"]), "strong"))
+        if "±" in shown:
+            half = half_text(last.reward, last.low, last.high)
+            spans.append((right(half, WIDTHS["±"]), "muted"))
+        zeros = errors_as_0(last.reward, last.errored, last.finished) if last.errored else None
+        facts = {
+            "✗=0": ("" if zeros is None else reward_text(zeros), "muted"),
+            "errors": (f"✗ {count_text(last.errored)}" if last.errored else "", "bad"),
+            "tokens": (count_text(tokens_of(one)) if tokens_of(one) else "", "muted"),
+            "cost": (money_text(last.cost) if last.cost is not None else "", "muted"),
+            "time": (clock_text(last.elapsed_s) if begun and last.elapsed_s else "", "muted"),
+        }
+        for name, (text, ink) in facts.items():
+            if name in shown:
+                spans.append((right(text, WIDTHS[name]), ink))
+        return spans
+
+    def put(self) -> None:
+        """Somebody moved the list."""
+        self.post_message(self.Held())
+
+    def select(self, place: int, by_hand: bool = True) -> None:
+        """Selects an evaluation and shows it."""
+        place = min(max(place, 0), max(self.count() - 1, 0))
+        if place != self.place:
+            self.place = place
+            self.post_message(self.Selected(place, by_hand))
+        elif by_hand:
+            self.put()
+        self.show_line(place, margin=1)
+        self.update()
+
+    def action_move(self, by: int) -> None:
+        """Selects the next or previous evaluation."""
+        self.select(self.place + by)
+
+    def action_page(self, pages: float) -> None:
+        """Selects an evaluation some pages away."""
+        self.select(self.place + round(pages * self.view_height))
+
+    def action_top(self) -> None:
+        """Selects the first evaluation."""
+        self.select(0)
+
+    def action_bottom(self) -> None:
+        """Follows the running evaluation; selects the last one where none runs."""
+        self.post_message(self.FollowWanted())
+
+    def action_enter(self) -> None:
+        """Goes to the rollouts of the selected evaluation."""
+        self.post_message(self.Entered())
+
+    def clicked(self, index: int) -> None:
+        """Selects an evaluation; a click on the selected one goes to its rollouts."""
+        if index == self.place:
+            self.action_enter()
+        else:
+            self.select(index)

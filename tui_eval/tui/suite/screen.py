@@ -1,0 +1,394 @@
+"""The screen of several evaluations: their list, and below it the one that is selected."""
+
+from __future__ import annotations
+
+import math
+import time
+from collections.abc import Callable
+from typing import TYPE_CHECKING, ClassVar
+
+from textual.app import ComposeResult
+from textual.binding import BindingType
+from textual.content import Content
+from textual.widget import Widget
+
+from tui_eval.feeds.recorded_feed import NullFeed
+from tui_eval.fold.rollout_columns import HELD
+from tui_eval.shipped import shipped
+from tui_eval.text.evaluation_words import rollouts_on_disk
+from tui_eval.tui.base.dialogs.leave_question import Asked
+from tui_eval.tui.base.keys.command import Scope
+from tui_eval.tui.base.keys.keymap import key_for
+from tui_eval.tui.base.keys.registry import bindings
+from tui_eval.tui.base.terminal.keys_in_turn import focus_once_drawn
+from tui_eval.tui.run.rollouts.following import DWELL_S
+from tui_eval.tui.run.rollouts.rollout_list import RolloutList
+from tui_eval.tui.run.screen import NO_CLOCK_S, LiveScreen
+from tui_eval.tui.run.session import RunSession
+from tui_eval.tui.run.titles import following_title
+from tui_eval.tui.suite.blank import Blank
+from tui_eval.tui.suite.commands import GROUPS
+from tui_eval.tui.suite.evaluation_list import EvaluationList
+from tui_eval.tui.suite.header import SuiteHeader
+from tui_eval.tui.suite.opened import Opened, place_of
+from tui_eval.tui.suite.resume_request import ALL, NOT_YET, asked, errored, request_of, why_not
+
+if TYPE_CHECKING:
+    from tui_eval import events as ev
+    from tui_eval.commands import Rerun
+    from tui_eval.feeds.feed import OpenFeed
+    from tui_eval.fold.suite_state import SuiteState
+
+RESTS_S = 0.15
+"""How long an evaluation is selected before its run is opened: who runs past opens nothing."""
+AGAIN_S = 1.0
+"""How long after a run could not be joined it is tried again."""
+
+
+class SuiteScreen(LiveScreen):
+    """A live screen under a list. Each evaluation has a feed of its own, which this screen owns.
+
+    Textual calls handlers of messages of both classes; those here only add to the other's.
+
+    Args:
+        root: What the engine tells of all evaluations.
+        suite: Its fold.
+    """
+
+    CSS_PATH = str(shipped("styles", "suite.tcss"))
+    BINDINGS: ClassVar[list[BindingType]] = bindings("suite")
+    scopes: ClassVar[tuple[Scope, ...]] = ("run", "suite")
+    groups: ClassVar[tuple[str, ...]] = GROUPS
+    noun: ClassVar[str] = "suite"
+
+    def __init__(
+        self,
+        root: RunSession,
+        suite: SuiteState,
+        open_feed: OpenFeed,
+        now: Callable[[], float],
+        saved: bool,
+    ) -> None:
+        self._no_run = RunSession(NullFeed())
+        super().__init__(self._no_run, now, saved)
+        self.root = root.feed
+        self.suite = suite
+        self.opened = Opened(open_feed)
+        self.follows = True
+        self.top = SuiteHeader(suite, now, id="top")
+        self.evaluations = EvaluationList(suite, id="evaluations")
+        self.blank = Blank(suite, id="blank")
+        self.first_focus = self.evaluations
+        self._told = 0
+        self._place = 0
+        self._drawn_suite: tuple[object, ...] = ()
+        self._rests_at = 0.0
+        self._over_at = self._covered_at = -math.inf
+        self._is_blank: bool | None = None
+        self._left_pane: tuple[int, Widget] | None = None
+
+    def compose(self) -> ComposeResult:
+        """The suite's lines and its list, then what every live screen has."""
+        yield self.top
+        yield self.evaluations
+        yield self.blank
+        yield from super().compose()
+
+    def take(self, event: ev.Event) -> None:
+        """Takes in one event of the root."""
+        super().take(event)
+        self.suite.apply(event)
+        self._told += 1
+        if type(event).__name__ == "SuiteStarted":
+            self.evaluations.styles.max_height = self.evaluations.count() + 2
+        elif type(event).__name__ == "Noticed":
+            self.keys.say(self.suite.notices[-1][1], self.now())
+
+    def _take_of_run(self, event: ev.Event) -> None:
+        """What an evaluation tells that concerns all of them."""
+        if type(event).__name__ in ("GateMoved", "CommandAnswered"):
+            self.take(event)
+
+    def fold(self, deadline: float) -> bool:
+        """Folds what the open evaluations tell, the one on the screen first."""
+        return all(run.fold(deadline, self._take_of_run) for run in self.opened)
+
+    async def close(self) -> None:
+        """Leaves every evaluation."""
+        await self.opened.close()
+
+    @property
+    def at_work(self) -> bool:
+        """Whether an engine is at work on the suite."""
+        return self.root.live and self.suite.end is None
+
+    @property
+    def limit(self) -> int | None:
+        """Rollouts in flight at most, of all evaluations; 0 for no limit, None for not known."""
+        return self.suite.started.max_concurrent if self.suite.started is not None else None
+
+    @property
+    def _is_finishing(self) -> bool:
+        return self.suite.over == len(self.suite.evaluations)
+
+    @property
+    def _is_paused(self) -> bool:
+        return not self.suite.gate_open if self.asked_pause is None else self.asked_pause
+
+    @property
+    def _is_saved(self) -> bool:
+        return self.saved and all(one.last.saved for one in self.suite.evaluations)
+
+    @property
+    def _on_disk(self) -> str:
+        return rollouts_on_disk(self.suite)
+
+    def refresh_run(self) -> None:
+        """Draws what changed of the suite, then of the evaluation that is shown."""
+        now = self.now()
+        self._follow_on(now)
+        self._show_evaluation()
+        self._turn_blank()
+        self.header.skipped = int(self.header.size.height == 1)
+        fault = self.state.end.text if self.state.end is not None else ""
+        self.top.live, self.top.asked_pause = self.root.live, self.asked_pause
+        shut = [run.state for run in self.opened if not run.state.gate_open]
+        self.top.held = sum(state.by_stage[HELD] for state in shut)
+        self.top.in_flight = sum(state.in_flight for state in shut)
+        self.blank.place, self.blank.fault = self.evaluations.place, fault
+        how = (self._told, self.follows, self.root.live, self.asked_pause)
+        gate = (self.top.held, self.top.in_flight)
+        clock = int(now) if self.at_work else -int(now / NO_CLOCK_S)
+        drawn = (how, gate, self.blank.place, fault, clock)
+        if drawn != self._drawn_suite:
+            self._drawn_suite = drawn
+            self.grid.entitle(self.evaluations, self._list_title())
+            for view in (self.top, self.evaluations, self.blank):
+                view.update()
+            self._drawn = None
+        super().refresh_run()
+
+    def _list_title(self) -> Content:
+        how = following_title(self.follows) if self.at_work else ""
+        return Content.assemble(f" {key_for('suite.evaluations')} Evaluations", how, " ")
+
+    def _follow_on(self, now: float) -> None:
+        """Goes to a running evaluation a moment after the one that was followed is over.
+
+        What is open over the screen is about the evaluation that is shown: it stays meanwhile, and
+        a moment longer, as what was answered is told only then.
+        """
+        one, running = self.suite.evaluations[self.evaluations.place], self.suite.running
+        if not self.is_active:
+            self._covered_at = now
+        if not one.is_over:
+            self._over_at = math.inf
+        elif self._over_at == math.inf:
+            self._over_at = now
+        if not self.follows or not running or one.last.status == "running":
+            return
+        if now - self._covered_at < DWELL_S:
+            return
+        if self.evaluations.place != self._place:
+            return  # somebody has just chosen another one: that message is on its way
+        if not one.is_over or now - self._over_at >= DWELL_S:
+            self.evaluations.select(running[-1], by_hand=False)
+
+    def _show_evaluation(self) -> None:
+        """Shows the run of the selected evaluation; opens it once the selection rests."""
+        place, now = self.evaluations.place, time.monotonic()
+        one, run = self.suite.evaluations[place], self.opened.get(place)
+        wanted = (run is None or self.opened.is_lost(place, one)) and now >= self._rests_at
+        if wanted and (found := place_of(one, self.root.live)) is not None:
+            self._rests_at = now + AGAIN_S
+            run = self.opened.open(place, *found)
+        shown = run or self._no_run
+        if shown.feed is not self.feed:
+            self.show_run(shown)
+
+    @property
+    def is_opening(self) -> bool:
+        """Whether the selected evaluation has a run that is not shown yet."""
+        place = self.evaluations.place
+        can_be_opened = place_of(self.suite.evaluations[place], self.root.live) is not None
+        return can_be_opened and self.state.run is None and self.state.end is None
+
+    def _turn_blank(self) -> None:
+        """Says how the evaluation stands where it has no run to show; focus comes back later."""
+        is_blank = self.state.run is None
+        if is_blank == self._is_blank:
+            return
+        self._is_blank = is_blank
+        place, focused = self.evaluations.place, self.focused
+        if is_blank and focused in self.panes:
+            self._left_pane = (place, focused)
+            self.set_focus(self.evaluations if self.evaluations.display else None)
+        self.set_class(is_blank, "-blank")
+        if not is_blank:
+            self.call_after_refresh(self._show_row)  # the list had no height until now
+        if not is_blank and self._left_pane is not None:
+            if self._left_pane[0] == place and focused in (None, self.evaluations):
+                focus_once_drawn(self, self._left_pane[1])
+            self._left_pane = None
+
+    def _show_row(self) -> None:
+        self.rollouts.jump(0)
+        self.rollouts.show_row()
+
+    def on_evaluation_list_selected(self, message: EvaluationList.Selected) -> None:
+        """Another evaluation was selected."""
+        self._place = message.place
+        if message.by_hand:
+            self.follows = False
+            self._rests_at = time.monotonic() + RESTS_S
+        self.refresh_run()
+
+    def on_evaluation_list_held(self) -> None:
+        """Somebody moved the list."""
+        self.follows = False
+
+    def on_evaluation_list_entered(self) -> None:
+        """Goes on in the rollouts of the evaluation."""
+        self.action_pane(1)
+
+    def on_evaluation_list_follow_wanted(self) -> None:
+        """Goes to the running evaluation and follows; to the last one where none runs."""
+        if self.at_work:
+            self._follow_evaluations(True)
+        else:
+            self.evaluations.select(len(self.suite.evaluations) - 1)
+
+    def on_rollout_list_selected(self, message: RolloutList.Selected) -> None:
+        """Who chose a rollout wants to stay with its evaluation."""
+        if message.by_hand:
+            self.follows = False
+
+    def on_line_view_scrolled_back(self) -> None:
+        """Who reads wants to stay with the evaluation."""
+        self.follows = False
+
+    def _follow_evaluations(self, on: bool) -> None:
+        self.follows = on
+        if on:
+            self._over_at = -math.inf  # at once, not after a moment
+        self.refresh_run()
+
+    def _update_keys(self) -> None:
+        super()._update_keys()
+        if self._is_blank:
+            self.keys.words["next_pane(1)"] = ""
+        if not self.goes_on:
+            again = "" if self.at_work or why_not(self.suite) else "rerun"
+            self.keys.words["rerun"] = again if errored(self.suite) else again and "go on"
+        self.keys.words["switch_list"] = "list" if self.has_class("-no-list") else "hide list"
+        if self.focused is self.evaluations:
+            follow = ("stay" if self.follows else "follow") if self.at_work else ""
+            enter = "" if self._is_blank else "rollouts"
+            self.keys.words |= {"follow": follow, "error(1)": "", "enter": enter}
+        self.keys.tick(self.now())
+
+    def on_descendant_focus(self) -> None:
+        """The enlarged list gives way to the pane that is gone to."""
+        if self.focused in self.panes:
+            self.remove_class("-list")
+
+    def action_pane(self, number: int) -> None:
+        """Goes to the list or to a pane of the evaluation, if it has any."""
+        if number == 0:
+            self.remove_class("-no-list")
+            if self.grid.has_class("-zoomed"):
+                self.action_zoom()
+            focus_once_drawn(self, self.evaluations)
+        elif self._is_blank:
+            self.keys.say("This evaluation has nothing to show yet.", self.now())
+        else:
+            self.remove_class("-list")
+            super().action_pane(number)
+
+    def action_next_pane(self, by: int) -> None:
+        """Goes to the next or previous pane; the list is the first."""
+        numbers = list(range(0 if self.evaluations.display else 1, len(self.panes) + 1))
+        here = self.panes.index(self.focused) + 1 if self.focused in self.panes else 0
+        at = numbers.index(here) if here in numbers else -1
+        self.action_pane(numbers[(at + by) % len(numbers)])
+
+    def action_evaluation(self, by: int) -> None:
+        """Goes to the next or previous evaluation, from any pane, and stays in that pane."""
+        self.evaluations.select(self.evaluations.place + by)
+        if self._left_pane is not None:
+            self._left_pane = (self.evaluations.place, self._left_pane[1])
+
+    def _why_no_rerun(self) -> str:
+        if self.goes_on:
+            return super()._why_no_rerun()
+        if self.at_work:
+            one = self.suite.evaluations[self.evaluations.place]
+            has_rows = one.is_over or self.state.run is not None
+            return NOT_YET if has_rows else "Nothing of this evaluation has begun."
+        return why_not(self.suite)
+
+    def _rerun_asked(self, row: int) -> Asked:
+        if self.goes_on or self.at_work:
+            return super()._rerun_asked(row)
+        return asked(self.suite)
+
+    def _rerun(self, command: Rerun | str | None) -> None:
+        if command == ALL:
+            if (request := request_of(self.suite)) is not None:
+                self.post_message(self.RunAgain(request))
+        elif command is not None and not self.goes_on:  # it ended while that was answered
+            self._say(self._why_no_rerun())
+        else:
+            super()._rerun(command)
+
+    def action_switch_list(self) -> None:
+        """Hides the list, or shows it again."""
+        if self.has_class("-no-list"):
+            self.action_pane(0)
+            return
+        was_there = self.focused is self.evaluations
+        self.remove_class("-list")
+        self.add_class("-no-list")
+        if was_there and not self._is_blank:
+            self.action_pane(1)
+
+    @property
+    def can_zoom(self) -> bool:
+        """Whether there is a pane that would have the place of the list, or the list all of it."""
+        return self.focused is self.evaluations or not self._is_blank
+
+    @property
+    def is_zoomed(self) -> bool:
+        """Whether the list or a pane has the whole screen."""
+        if self.focused is self.evaluations:
+            return self.has_class("-list")
+        return self.grid.has_class("-zoomed")
+
+    def action_zoom(self) -> None:
+        """Gives the whole screen to the list or the pane with the focus, or takes it back."""
+        if self.focused is self.evaluations:
+            self.toggle_class("-list")
+            self._update_keys()
+        elif not self._is_blank:
+            self.set_class(not self.grid.has_class("-zoomed"), "-pane")
+            super().action_zoom()
+
+    def action_back(self) -> None:
+        """Lets go of the mark in the rollouts; else out of the zoom, to them, then to the list."""
+        if self.let_go_of_mark():
+            return
+        if self.focused is self.evaluations:
+            self.remove_class("-list")
+        elif self.grid.has_class("-zoomed"):
+            self.action_zoom()
+        else:
+            self.action_pane(0 if self.focused is self.rollouts or self._is_blank else 1)
+
+    def action_follow(self) -> None:
+        """Follows the newest rollout from the panes, the running evaluation from the list."""
+        if self.focused is not self.evaluations and self.goes_on:
+            super().action_follow()
+        elif self.at_work:
+            self._follow_evaluations(not self.follows)
+        else:
+            self.keys.say("The suite has ended: there is nothing to follow.", self.now())

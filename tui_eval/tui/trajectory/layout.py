@@ -1,0 +1,169 @@
+"""Where the parts of a long story stand: estimated until somebody looks, then exact."""
+
+from __future__ import annotations
+
+import time
+from bisect import bisect_right
+from collections.abc import Callable, Hashable, Sequence
+from itertools import accumulate
+from typing import TypeVar
+
+from tui_eval.tui.trajectory.parts import Part
+from tui_eval.tui.trajectory.piece import USUAL, Piece, View
+
+KEPT = 512
+"""Pieces whose lines are kept."""
+
+ESTIMATED, EXACT, MEASURED = range(3)
+
+Kept = TypeVar("Kept")
+
+
+def keep(cache: dict[int, Kept], at: int, value: Kept) -> None:
+    """Puts a value into a cache, in place of an older one; the oldest of many goes."""
+    cache.pop(at, None)
+    cache[at] = value
+    if len(cache) > KEPT:
+        del cache[next(iter(cache))]
+
+
+class Layout:
+    """Heights of all parts, and the lines of those that were looked at last."""
+
+    def __init__(self) -> None:
+        self.parts: Sequence[Part] = ()
+        self.views: dict[int, View] = {}
+        self._width = 0
+        self._keys: list[Hashable] = []
+        self._measured: dict[int, int] = {}
+        self._heights: list[int] = []
+        self._exact = bytearray()
+        self._starts: list[int] | None = None
+        self._pieces: dict[int, tuple[Hashable, Piece]] = {}
+
+    def forget(self) -> None:
+        """Lets go of everything."""
+        self.parts, self._keys, self._heights, self._exact = (), [], [], bytearray()
+        self.views.clear()
+        self._measured.clear()
+        self._pieces.clear()
+        self._starts = None
+
+    def take(self, parts: Sequence[Part], width: int) -> None:
+        """Takes these parts; what is as it was before keeps its place."""
+        self.commit()
+        before, heights, exact = self._keys, self._heights, self._exact
+        same_width = width == self._width
+        self.parts, self._width = parts, width
+        self._keys = [self._key(at) for at in range(len(parts))]
+        self._heights, self._exact = [0] * len(parts), bytearray(len(parts))
+        for at, key in enumerate(self._keys):
+            if same_width and at < len(before) and before[at] == key:
+                self._heights[at], self._exact[at] = heights[at], exact[at]
+            else:
+                part = parts[at]
+                view = self.views.get(at, USUAL)
+                self._heights[at] = part.about_height(view, width) + part.gap
+        self._starts = None
+
+    def _key(self, at: int) -> Hashable:
+        part = self.parts[at]
+        return (part.kind, part.key, part.gap, self.views.get(at, USUAL))
+
+    @property
+    def starts(self) -> list[int]:
+        """The first line of every part, and the number of all lines behind them."""
+        if self._starts is None:
+            self._starts = [0, *accumulate(self._heights)]
+        return self._starts
+
+    def __len__(self) -> int:
+        return self.starts[-1]
+
+    def at(self, line: int) -> int:
+        """The part that a line belongs to."""
+        return min(max(bisect_right(self.starts, line) - 1, 0), max(len(self.parts) - 1, 0))
+
+    def span(self, at: int) -> tuple[int, int]:
+        """First line of a part and the one after its last."""
+        return self.starts[at], self.starts[at + 1]
+
+    def piece(self, at: int) -> Piece:
+        """A part laid out; its height is exact from now on."""
+        key = (self._keys[at], self._width)
+        kept = self._pieces.get(at)
+        if kept is not None and kept[0] == key:
+            return kept[1]
+        part = self.parts[at]
+        piece = part.lay_out(self.views.get(at, USUAL), self._width)
+        keep(self._pieces, at, (key, piece))
+        height = len(piece.lines) + part.gap
+        if height != self._heights[at]:
+            self._heights[at] = height
+            self._starts = None
+        self._exact[at] = EXACT
+        return piece
+
+    def settle(self, top: int, height: int) -> int:
+        """Makes what is seen exact, and a screen above it; returns where `top` is then."""
+        if not self.parts:
+            return 0
+        here = self.at(top)
+        inside = top - self.starts[here]
+        above, at = 0, here
+        while at > 0 and above < height:
+            at -= 1
+            above += self._settled(at)
+        below, at = -inside, here
+        while at < len(self.parts) and below < height:
+            below += self._settled(at)
+            at += 1
+        inside = min(inside, max(self._heights[here] - 1, 0))
+        return self.starts[here] + inside
+
+    def settle_end(self, height: int) -> None:
+        """Makes the last screen exact."""
+        at, below = len(self.parts), 0
+        while at > 0 and below < height:
+            at -= 1
+            below += self._settled(at)
+
+    def _settled(self, at: int) -> int:
+        if self._exact[at] != EXACT:
+            self.piece(at)
+        return self._heights[at]
+
+    @property
+    def is_exact(self) -> bool:
+        """Whether no height is estimated any more."""
+        return self._exact.count(EXACT) == len(self.parts)
+
+    def measure(self, near: int, seconds: float) -> bool:
+        """Measures some more parts, those after `near` first; returns whether all of them are.
+
+        What was measured counts once `commit` is called.
+        """
+        end = time.perf_counter() + seconds
+        look: tuple[Callable[[], int], ...] = (
+            lambda: self._exact.find(ESTIMATED, near),
+            lambda: self._exact.rfind(ESTIMATED, 0, near),
+        )
+        for next_one in look:
+            while (at := next_one()) >= 0:
+                if time.perf_counter() > end:
+                    return False
+                part = self.parts[at]
+                lines = part.lay_out(self.views.get(at, USUAL), self._width).lines
+                self._measured[at] = len(lines) + part.gap
+                self._exact[at] = MEASURED
+        return True
+
+    def commit(self) -> None:
+        """Lets count what was measured."""
+        for at, height in self._measured.items():
+            if self._exact[at] == MEASURED:
+                self._exact[at] = EXACT
+                if self._heights[at] != height:
+                    self._heights[at] = height
+                    self._starts = None
+        self._measured.clear()

@@ -1,0 +1,167 @@
+"""What a story is made of, part by part, before any of it is laid out."""
+
+from __future__ import annotations
+
+from collections.abc import Hashable
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any, Literal
+
+from tui_eval.tui.base.look.ink import Line
+from tui_eval.tui.trajectory.piece import Block, Piece, View, about_height
+from tui_eval.tui.trajectory.story import (
+    LAST_TURN,
+    about_message,
+    coming_blocks,
+    coming_piece,
+    ending_blocks,
+    ending_piece,
+    is_folded,
+    message_blocks,
+    message_piece,
+    note_piece,
+    role_line,
+    step_note,
+    tool_blocks,
+    tool_piece,
+)
+
+if TYPE_CHECKING:
+    from tui_eval.fold.transcript import Entry, Rollout, RunningText
+
+Kind = Literal["message", "tool", "head", "note", "coming", "end"]
+NOTHING_YET: Line = (("no messages yet", "faint"),)
+
+NO_MESSAGES: Line = (("no messages were saved of it", "faint"),)
+
+
+@dataclass(slots=True)
+class Part:
+    """A piece of the story that may not be laid out yet.
+
+    Args:
+        key: A value that determines what it shows, but for view and width.
+        turn: The model call that it belongs to; 0 for the prompt.
+        gap: Whether an empty line follows.
+        failed: Whether something went wrong here.
+    """
+
+    kind: Kind
+    key: Hashable
+    turn: int = 0
+    entry: Entry | None = None
+    step: dict[str, Any] | None = None
+    rollout: Rollout | None = None
+    coming: RunningText | None = None
+    text: Line | str = ""
+    live: bool = False
+    failed: bool = False
+    gap: bool = field(default=True)
+
+    @property
+    def is_tool(self) -> bool:
+        """Whether it is a tool call."""
+        return self.kind == "tool"
+
+    def blocks(self) -> list[Block]:
+        """Its texts, those that are folded too."""
+        if self.kind == "coming" and self.coming is not None:
+            return coming_blocks(self.coming)
+        if self.kind == "end" and self.rollout is not None:
+            return ending_blocks(self.rollout)
+        if self.entry is None:
+            return []
+        return tool_blocks(self.entry.tool) if self.entry.tool else message_blocks(self.entry)
+
+    def lay_out(self, view: View, width: int) -> Piece:
+        """Its lines, without the empty one that may follow."""
+        if self.entry is not None and self.entry.tool is not None:
+            return tool_piece(self.entry.tool, view, width, self.live)
+        if self.entry is not None:
+            return message_piece(self.entry, self.step, view, width)
+        if self.kind == "coming" and self.coming is not None:
+            return coming_piece(self.coming, self.turn, width, self.live)
+        if self.kind == "end" and self.rollout is not None:
+            return ending_piece(self.rollout, view, width)
+        if self.kind == "head":
+            return Piece((role_line("assistant", self.turn, step_note(self.step), width),))
+        if isinstance(self.text, str):
+            return note_piece(self.text, width, "~ " if self.live else "! ")
+        return Piece((self.text,))
+
+    def about_height(self, view: View, width: int) -> int:
+        """About how many lines it has; costs next to nothing."""
+        if self.entry is not None and self.entry.tool and is_folded(self.entry.tool, view):
+            return 1
+        if self.entry is not None and self.entry.tool is None:
+            return about_message(self.entry, view, width)
+        return about_height(self.blocks(), view, width)
+
+
+def parts_of(rollout: Rollout, is_over: bool) -> list[Part]:
+    """All that a rollout's messages, tool calls and end are to show.
+
+    Args:
+        is_over: Whether its run has ended, so that nothing more comes.
+    """
+    steps = dict(enumerate(rollout.steps, 1))
+    live = not (rollout.finished or is_over)
+    parts: list[Part] = []
+    turn = 0
+    if rollout.doubt:
+        parts.append(Part("note", rollout.doubt, text=rollout.doubt))
+    for entry in rollout.entries():
+        step = steps.get(entry.turn) if entry.turn > turn else None
+        if entry.turn > turn and entry.tool is not None:
+            parts.append(_head(entry.turn, step))
+            step = None
+        turn = max(turn, entry.turn)
+        parts.append(_part(entry, step, live))
+    if rollout.finished:
+        if not rollout.messages:
+            parts.append(Part("note", "unsaved", text=NO_MESSAGES))
+        key = (rollout.row, rollout.version, "end")
+        failed = bool(rollout.error)
+        parts.append(Part("end", key, LAST_TURN, rollout=rollout, failed=failed))
+    return parts
+
+
+def tail_of(rollout: Rollout, note: str, parts: list[Part], is_over: bool) -> list[Part]:
+    """What stands behind the messages of a running rollout: what comes, and what it waits for.
+
+    Args:
+        is_over: As for `parts_of`.
+    """
+    tail: list[Part] = []
+    if rollout.finished:
+        return tail
+    if rollout.coming is not None and rollout.coming.parts:
+        turn = max((part.turn for part in parts), default=0) + 1
+        key = (rollout.coming.call, rollout.coming.version, turn, is_over)
+        tail.append(Part("coming", key, turn, coming=rollout.coming, live=not is_over))
+    if not parts and not tail:
+        tail.append(Part("note", "nothing", text=NOTHING_YET))
+    if note and not is_over:
+        turn = parts[-1].turn if parts else 0
+        tail.append(Part("note", note, turn, text=note, live=True))
+    return tail
+
+
+def set_apart(parts: list[Part]) -> None:
+    """Parts what belongs together from what follows: a message not from its tool calls."""
+    for part, after in zip(parts, [*parts[1:], None], strict=False):
+        together = after is not None and after.is_tool and after.turn == part.turn
+        part.gap = not together and not (part.is_tool and after is None)
+
+
+def _head(turn: int, step: dict[str, Any] | None) -> Part:
+    """The head of a turn in which the model called tools without a word."""
+    return Part("head", (turn, str(step)), turn, step=step)
+
+
+def _part(entry: Entry, step: dict[str, Any] | None, live: bool) -> Part:
+    use = entry.tool
+    if use is None:
+        key: Hashable = (entry.role, entry.turn, entry.text, entry.reasoning, str(step))
+        return Part("message", key, entry.turn, entry, step, live=live)
+    key = (entry.turn, use.name, use.arguments, use.result, use.ms, use.error, use.output, live)
+    return Part("tool", key, entry.turn, entry, live=live, failed=bool(use.error))

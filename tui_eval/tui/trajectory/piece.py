@@ -1,0 +1,144 @@
+"""A piece of the story, laid out: a head, its texts below, and how much of them is shown."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import NamedTuple
+
+from tui_eval.printable import printable
+from tui_eval.tui.base.keys.keymap import key_for
+from tui_eval.tui.base.look.ink import Line, line_width
+from tui_eval.tui.base.look.wrap import Shown, about_lines, shown
+
+STEP = 2000
+"""Lines that one more press of the key shows."""
+
+
+class Block(NamedTuple):
+    """A text of a piece.
+
+    Args:
+        first, later: What stands before its first line, and before each other.
+        usual: Lines that are shown of it where nobody asked for more or less.
+        language: What it is written in, for highlighting; empty for plain text.
+        measure: Cells that it takes at most, whatever the width of the pane.
+        hangs: Whether a line that is too long goes on at its own indent.
+    """
+
+    name: str
+    text: str
+    first: Line
+    later: Line
+    usual: int
+    ink: str = ""
+    language: str = ""
+    measure: int = 1 << 30
+    hangs: bool = False
+
+    def width(self, pane: int) -> int:
+        """Cells of its lines in a pane."""
+        return max(min(pane, self.measure) - line_width(self.first), 1)
+
+
+class Placed(NamedTuple):
+    """Lines of a piece that show a text.
+
+    Args:
+        at: The first of them, counted in the piece.
+        skipped: Characters of the text before them that are not shown.
+        lead: Spans that stand before the text in each line.
+    """
+
+    block: Block
+    at: int
+    shown: Shown
+    skipped: int = 0
+    lead: int = 1
+
+
+class View(NamedTuple):
+    """How much of a piece is shown.
+
+    Args:
+        limit: Lines of each text; None for what is usual, 0 for folded.
+        block: The name of a text that is shown from the middle, from its character `skip` on.
+    """
+
+    limit: int | None = None
+    block: str = ""
+    skip: int = 0
+
+
+USUAL = View()
+
+
+class Piece(NamedTuple):
+    """A part of the story that is selected, folded and unfolded as one.
+
+    Args:
+        lines: What is shown of it now.
+        hidden: Lines that it has beyond, as far as is known.
+        folds: Whether it can be folded or shows more.
+        placed: Where its texts are.
+    """
+
+    lines: tuple[Line, ...]
+    hidden: int = 0
+    folds: bool = False
+    placed: tuple[Placed, ...] = ()
+
+
+def lay_out(head: Line, blocks: Iterable[Block], view: View, width: int) -> Piece:
+    """A head with its texts below, each as far as `view` says."""
+    lines, hidden = [head], 0
+    placed: list[Placed] = []
+    for block in blocks:
+        most = lines_at_most(block.usual, view)
+        skip = view.skip if block.name == view.block else 0
+        text = _from(block.text, skip) if skip else block.text
+        found = shown(text, block.width(width), most, block.hangs)
+        if 0 < found.rest <= 2 and view.limit is None:
+            found = shown(text, block.width(width), most + 2, block.hangs)
+        is_cut = found.rest and view.limit is None
+        while is_cut and len(found.lines) > 1 and not found.lines[-1].strip():
+            found.lines.pop()
+            found.rest += 1
+        if skip:
+            hides = f"  {key_for('story.switch-fold')} hides"
+            lines.append((*block.later, ("… earlier lines", "muted"), (hides, "faint")))
+        placed.append(Placed(block, len(lines), found, skip, len(block.first)))
+        hangs = found.hangs() if block.hangs else [0] * len(found.lines)
+        for at, (part, hang) in enumerate(zip(found.lines, hangs, strict=True)):
+            *lead, (start, ink) = block.later if at else block.first
+            lines.append((*lead, (start + " " * hang, ink), (part, block.ink)))
+        lines += _more(found.rest, block.later)
+        hidden += found.rest
+    return Piece(tuple(lines), hidden, hidden > 0 or len(lines) > 2, tuple(placed))
+
+
+def _from(text: str, skip: int) -> str:
+    """A text from a place on that is counted in what can be shown of it."""
+    return printable(text.strip("\r\n"))[skip:]
+
+
+def about_height(blocks: Iterable[Block], view: View, width: int) -> int:
+    """About how many lines `lay_out` gives; costs next to nothing."""
+    return 1 + sum(
+        about_lines(block.text, block.width(width), lines_at_most(block.usual, view))
+        for block in blocks
+    )
+
+
+def lines_at_most(usual: int, view: View) -> int:
+    """Lines of a text that are shown, where so many are usual."""
+    return max(usual if view.limit is None else view.limit, 1)
+
+
+def _more(hidden: int, before: Line) -> list[Line]:
+    if hidden <= 0:
+        return []
+    noun = "line" if hidden == 1 else "lines"
+    key = key_for("story.switch-fold")
+    does = f"{key} shows {STEP:,}" if hidden > STEP else f"{key} to show"
+    plain = tuple((text, "rule" if text.strip() else ink) for text, ink in before)
+    return [(*plain, (f"… {hidden:,} more {noun}", "muted"), (f"  {does}", "faint"))]

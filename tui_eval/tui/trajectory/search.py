@@ -1,0 +1,180 @@
+"""What is looked for in a story: what is typed, what was found, and which match one is at."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from rich.cells import cell_len
+
+from tui_eval.tui.base.keys.keymap import search_keys
+from tui_eval.tui.base.look.ink import EMPTY, Line, Span, cut
+from tui_eval.tui.trajectory.finding import (
+    LONGEST,
+    MOST,
+    Match,
+    TooSlowError,
+    Wanted,
+    find,
+    shown_source,
+    wanted,
+)
+from tui_eval.tui.trajectory.parts import Part
+
+HINT = "words or /expression/ · enter finds · esc closes"
+
+
+class Search:
+    """The state of a search; `typing` is None where nothing is being typed."""
+
+    def __init__(self) -> None:
+        self.typing: str | None = None
+        self.wanted: Wanted | None = None
+        self.is_busy = False
+        self.trouble = ""
+        self.matches: list[Match] = []
+        self.current = -1
+        self.places: list[tuple[int, str]] = []
+        self._by_part: dict[int, list[tuple[str, Match]]] = {}
+
+    @property
+    def is_on(self) -> bool:
+        """Whether something is typed or looked for."""
+        return self.typing is not None or self.wanted is not None
+
+    @property
+    def here(self) -> Match | None:
+        """The match that one is at."""
+        return self.matches[self.current] if 0 <= self.current < len(self.matches) else None
+
+    def open(self) -> None:
+        """Begins to type; what was looked for before is, until something else is."""
+        self.typing = ""
+
+    def clear(self) -> None:
+        """Looks for nothing any more."""
+        self.typing = self.wanted = None
+        self.forget()
+
+    def forget(self) -> None:
+        """Lets go of what was found."""
+        self.matches, self.places, self._by_part, self.current = [], [], {}, -1
+        self.trouble, self.is_busy = "", False
+
+    def take_key(self, key: str, character: str | None) -> bool:
+        """Takes a key that was pressed while typing; returns whether what is typed is done."""
+        typed = self.typing or ""
+        if key == "enter":
+            self.typing = None
+            if not typed.strip():
+                typed = self.wanted.typed if self.wanted is not None else ""
+            if not typed:
+                return False
+            self.wanted = wanted(typed)
+            self.forget()
+            self.trouble = self.wanted.fault
+            return not self.trouble
+        if key == "escape":
+            self.typing = None
+        elif key in ("backspace", "ctrl+h"):
+            self.typing = typed[:-1] if typed else None
+        elif key == "ctrl+u":
+            self.typing = ""
+        elif key == "ctrl+w":
+            self.typing = typed.rstrip().rpartition(" ")[0]
+        elif character is not None and character.isprintable():
+            self.typing = (typed + character)[:LONGEST]
+        return False
+
+    def found(self, places: list[tuple[int, str]], matches: list[Match]) -> None:
+        """Takes what was found.
+
+        Args:
+            places: The part and the name of every text.
+        """
+        here = self._place_of(self.here) if self.here is not None else None
+        self.is_busy, self.places, self.matches = False, places, matches
+        where = (at for at, one in enumerate(matches) if self._place_of(one) == here)
+        self.current = next(where, -1)
+        self._by_part = {}
+        for match in matches:
+            part, name = places[match.text]
+            self._by_part.setdefault(part, []).append((name, match))
+
+    def _place_of(self, match: Match) -> tuple[int, str, int]:
+        return (*self.places[match.text], match.start)
+
+    @property
+    def matches_may_come(self) -> bool:
+        """Whether there is something to be found in what a story has from now on."""
+        wanted = self.wanted
+        return wanted is not None and not (wanted.fault or self.trouble)
+
+    def in_part(self, part: int) -> Sequence[tuple[str, Match]]:
+        """What was found in a part, with the names of the texts."""
+        return self._by_part.get(part, ())
+
+    def step(self, by: int, part: int) -> Match | None:
+        """The next or previous match, around the end; the first one is that at or after `part`."""
+        if self.is_busy or not self.matches:
+            return None
+        if self.current < 0:
+            behind = (at for at, one in enumerate(self.matches) if self.places[one.text][0] >= part)
+            first = next(behind, 0)
+            self.current = first if by > 0 else (first - 1) % len(self.matches)
+        else:
+            self.current = (self.current + by) % len(self.matches)
+        return self.here
+
+    def foot(self, width: int, focused: bool) -> Line:
+        """The line at the foot of the pane."""
+        if self.typing is not None:
+            room = max(width - 3, 8)
+            spans: list[Span] = [("/", "key"), (self.typing[-room:], ""), (" ", "caret")]
+            if not self.typing and width > len(HINT) + 6:
+                spans.append((f"  {HINT}", "faint"))
+            return tuple(spans)
+        if self.wanted is None:
+            return EMPTY
+        end, ink = self._standing()
+        room = max(width - len(end) - 4, 4)
+        typed = cut(self.wanted.typed, room)
+        told = search_keys("story", bool(self.matches)) if focused else ()
+        keys = next((f"   {keys}" for keys in told if cell_len(typed + keys) + 3 <= room), "")
+        return (("/", "key"), (typed, ""), (f"  {end}", ink), (keys, "faint"))
+
+    def _standing(self) -> tuple[str, str]:
+        if self.trouble:
+            return f"✗ {self.trouble}", "bad"
+        if self.is_busy:
+            return "finding…", "muted"
+        if not self.matches:
+            return "– nothing found", "warn"
+        more = "+" if len(self.matches) >= MOST else ""
+        return f"{self.current + 1:,}/{len(self.matches):,}{more}", "strong"
+
+
+def search_parts(
+    source: str, parts: Sequence[Part]
+) -> tuple[list[tuple[int, str]], list[Match], str]:
+    """Where texts are, what was found in them, and why nothing could be; takes long.
+
+    Args:
+        source: The regular expression.
+    """
+    places: list[tuple[int, str]] = []
+    texts: list[str] = []
+    for at, part in enumerate(parts):
+        if part.kind == "coming":
+            continue
+        if part.entry is not None and part.entry.tool is not None:
+            places.append((at, "name"))
+            texts.append(shown_source(part.entry.tool.name))
+        for block in part.blocks():
+            places.append((at, block.name))
+            texts.append(shown_source(block.text))
+    try:
+        return places, find(source, texts), ""
+    except TooSlowError:
+        return places, [], "it takes too long: repeats inside of repeats do that"
+    except OSError as error:
+        return places, [], str(error)

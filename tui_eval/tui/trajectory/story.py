@@ -1,0 +1,280 @@
+"""One rollout's story as lines: pure functions from what happened to what is shown."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from rich.cells import cell_len
+
+from tui_eval.fold.outcome_words import ENDED
+from tui_eval.printable import one_line
+from tui_eval.text.figures import count_text, ms_text, reward_text
+from tui_eval.text.stages import CUT, TRUNCATED, UNWILLING
+from tui_eval.token_kinds import from_names, in_words, named
+from tui_eval.tui.base.look.ink import EMPTY, Line, Span, cut, line_width, spread
+from tui_eval.tui.base.look.wrap import Shown, about_lines, shown_lines
+from tui_eval.tui.trajectory.piece import (
+    USUAL,
+    Block,
+    Piece,
+    Placed,
+    View,
+    lay_out,
+    lines_at_most,
+)
+from tui_eval.tui.trajectory.shown_text import arguments_shown, inline_arguments, pretty_json
+
+if TYPE_CHECKING:
+    from tui_eval.fold.transcript import Entry, Rollout, RunningText, ToolUse
+
+MEASURE = 110
+"""Cells that prose takes at most, and heads with their notes: longer lines are hard to read."""
+TEXT_LINES = 200
+SYSTEM_LINES = 4
+THOUGHT_LINES = 4
+TOOL_LINES = 40
+PRINTED_LINES = 6
+COMING_LINES = 60
+"""Of the text that is just coming the end is shown, so much of it."""
+
+CUTS = (f"  {CUT} {TRUNCATED} at the length limit", f"  {CUT} {TRUNCATED}", f"  {CUT}")
+"""How an answer ended that came to its limit, shorter where the figures leave less room."""
+
+LAST_TURN = 1 << 30
+MODEL_MOST = 32
+_HAS_ERROR = "has_error"
+_EXPECTED_REASONS = (None, "stop", "tool_calls", "end_turn", "tool_use")
+
+
+def about_message(entry: Entry, view: View, width: int) -> int:
+    """The same for a message, whose texts are taken as they came."""
+    width = min(width, MEASURE) - 2
+    usual = SYSTEM_LINES if entry.role in ("system", "developer") else TEXT_LINES
+    return 1 + sum(
+        about_lines(text, width, lines_at_most(most, view))
+        for text, most in ((entry.reasoning, THOUGHT_LINES), (entry.text, usual))
+        if text
+    )
+
+
+def message_blocks(entry: Entry) -> list[Block]:
+    """The texts of a message: what was thought, and what was said."""
+    blocks = []
+    indent: Line = (("  ", ""),)
+    if entry.reasoning:
+        bar: Line = (("  ", ""), ("│ ", "rule"))
+        blocks.append(
+            Block("reasoning", entry.reasoning, bar, bar, THOUGHT_LINES, "thought", "", MEASURE)
+        )
+    if text := entry.text.strip("\r\n"):
+        usual = SYSTEM_LINES if entry.role in ("system", "developer") else TEXT_LINES
+        pretty = pretty_json(text)
+        language = "markdown" if pretty is None else "json"
+        blocks.append(Block("text", pretty or text, indent, indent, usual, "", language, MEASURE))
+    return blocks
+
+
+def message_piece(entry: Entry, step: dict[str, Any] | None, view: View, width: int) -> Piece:
+    """A message laid out.
+
+    Args:
+        step: The model call that the message began with, if it did and if it is known.
+    """
+    head = role_line(entry.role, entry.turn, step_note(step), width)
+    piece = lay_out(head, message_blocks(entry), view, width)
+    if not piece.placed:
+        return piece._replace(lines=(*piece.lines, (("  (empty)", "faint"),)))
+    return piece
+
+
+def coming_blocks(text: RunningText) -> list[Block]:
+    """The end of each text of an answer that is just coming."""
+    looks = {
+        "reasoning": ((("  ", ""), ("│ ", "rule")), "thought", ""),
+        "tool": ((("  ", ""), ("▸ ", "accent")), "", "json"),
+    }
+    blocks = []
+    for kind, part in text.parts.items():
+        lead, ink, language = looks.get(kind, ((("  ", ""),), "", "markdown"))
+        end = part[-COMING_LINES * MEASURE :]
+        cut_at = end.find("\n") + 1 if len(end) < len(part) else 0
+        blocks.append(
+            Block(kind, end[cut_at:], lead, lead, COMING_LINES * 2, ink, language, MEASURE)
+        )
+    return blocks
+
+
+def coming_piece(text: RunningText, turn: int, width: int, live: bool) -> Piece:
+    """An answer that is just coming, as far as it came.
+
+    Args:
+        live: Whether the rollout still runs, so that more of it may come.
+    """
+    note = ("writing…", "busy") if live else ("cut off", "warn")
+    head = role_line("assistant", turn, (note,), width)
+    return lay_out(head, coming_blocks(text), USUAL, width)
+
+
+def role_line(role: str, turn: int, note: Line, width: int) -> Line:
+    """The head of a message: who speaks, and at the right what there is to note of it."""
+    width = min(width, MEASURE)
+    role = one_line(role, 24)
+    glyphs = {"assistant": "●", "user": "›", "tool": "◆"}
+    ink = {"assistant": "busy", "user": "strong"}.get(role, "muted")
+    start: list[Span] = [
+        (f"{glyphs.get(role, '▪')} ", ink),
+        (role, "role" if ink == "muted" else ink),
+    ]
+    if turn and role == "assistant":
+        start.append((f" · turn {turn}", "muted"))
+    room = width - line_width(start)
+    forms = [tuple((end if text in CUTS else text, ink) for text, ink in note) for end in CUTS]
+    note = next((one for one in (*forms, forms[1][1:]) if line_width(one) + 1 < room), EMPTY)
+    return spread(tuple(start), note, width)
+
+
+def step_note(step: dict[str, Any] | None) -> Line:
+    """What a model call took, and how it ended where that is not as usual."""
+    if not step:
+        return EMPTY
+    notes = []
+    if isinstance(ms := step.get("model_ms"), (int, float)):
+        notes.append(ms_text(ms))
+    tokens_in, tokens_out = step.get("input_tokens"), step.get("output_tokens")
+    if isinstance(tokens_in, (int, float)) and isinstance(tokens_out, (int, float)):
+        notes.append(f"{count_text(tokens_in)} → {count_text(tokens_out)} tokens")
+    if kinds := named(from_names(step.get("token_kinds"))):
+        notes.append(in_words(kinds, count_text))
+    if isinstance(model := step.get("model"), str):
+        notes.append(f"by {one_line(model, MODEL_MOST)}")
+    told: list[Span] = [(" · ".join(notes), "faint")] if notes else []
+    reason = step.get("finish_reason")
+    if reason == "length" or step.get("is_truncated"):
+        told.append((CUTS[0], "warn"))
+    elif reason in ENDED:
+        told.append((f"  {UNWILLING} {ENDED[reason]}", "warn"))
+    elif reason not in _EXPECTED_REASONS:
+        told.append((f"  ! {one_line(str(reason), 24)}", "warn"))
+    return tuple(told)
+
+
+def tool_blocks(use: ToolUse) -> list[Block]:
+    """The texts of a tool call: its arguments, and what came of it."""
+    bar: Line = (("    │ ", "rule"),)
+    blocks = [
+        Block(f"arguments {at}", text, bar, bar, TOOL_LINES, "muted", language)
+        for at, (text, language) in enumerate(arguments_shown(use.arguments))
+    ]
+    outcome = use.error if use.result is None else use.result or "(empty)"
+    if outcome is not None:
+        goes_on = bool(use.traceback or use.output)
+        first: Line = (("    ├ " if goes_on else "    ╰ ", "rule"),)
+        later: Line = bar if goes_on else (("      ", ""),)
+        pretty = None if use.error else pretty_json(outcome)
+        ink, language = ("fault", "") if use.error else ("", "json" if pretty else "")
+        blocks.append(Block("result", pretty or outcome, first, later, TOOL_LINES, ink, language))
+    if use.traceback:
+        blocks.append(Block("traceback", use.traceback, bar, bar, 1, "muted", hangs=True))
+    if use.output:
+        printed: Line = (("    › ", "accent"),)
+        blocks.append(Block("output", use.output, printed, bar, PRINTED_LINES, "muted"))
+    return blocks
+
+
+def is_folded(use: ToolUse, view: View) -> bool:
+    """Whether a tool call is shown as one line."""
+    return (not use.error) if view.limit is None else view.limit == 0
+
+
+def tool_piece(use: ToolUse, view: View, width: int, live: bool) -> Piece:
+    """A tool call laid out.
+
+    Args:
+        live: Whether the rollout still runs, so that a missing result is on its way.
+    """
+    note, edge = _tool_note(use, live, is_folded(use, view)), min(width, MEASURE)
+    name = one_line(use.name, 40)
+    lead = (("  ", ""), ("▸ " if is_folded(use, view) else "▾ ", "accent"))
+    named = Placed(Block("name", name, lead, lead, 1, "accent"), 0, Shown([name], 0, name), 0, 2)
+    if not is_folded(use, view):
+        head = spread((*lead, (name, "accent")), note, edge)
+        piece = lay_out(head, tool_blocks(use), view, width)
+        return piece._replace(folds=True, placed=(named, *piece.placed))
+    room = max(edge - line_width(note) - 6, 8)
+    call = cut(one_line(f"{name}({inline_arguments(use.arguments)})", room), room)
+    spans: list[Span] = [*lead, (call[: len(name)], "accent"), (call[len(name) :], "")]
+    left_over = room - cell_len(call) - 4
+    if use.result and not use.error and left_over >= 6:
+        spans.append((f" → {cut(one_line(use.result, left_over), left_over)}", "muted"))
+    return Piece((spread(tuple(spans), note, edge),), 0, True, (named,))
+
+
+def _tool_note(use: ToolUse, live: bool, folded: bool) -> Line:
+    """How a call went; of an error its name only where the rest of it stands below."""
+    took = "" if use.ms is None else f" {ms_text(use.ms)}"
+    if use.error:
+        told = use.error if folded else use.error.partition(": ")[0]
+        return ((f"✗{took} {one_line(told, 28)}", "bad"),)
+    if use.result is not None:
+        return (("✓", "good"), (took, "muted"))
+    return (("▶ running", "busy"),) if live else (("– no result", "muted"),)
+
+
+def ending_blocks(rollout: Rollout) -> list[Block]:
+    """What a finished rollout ended with: what was expected, what went wrong."""
+    from tui_eval.tui.trajectory.error_text import error_text  # which the first frame needs not
+
+    later, indent = ((" " * 12, ""),), (("  ", ""),)
+    named = [
+        Block(name, text, ((f"  {name:<10}", "faint"),), later, TOOL_LINES, ink)
+        for name, text, ink in (
+            ("expected", rollout.answer, ""),
+            ("error", error_text(rollout.error or ""), "fault"),
+        )
+        if text
+    ]
+    if text := rollout.traceback:
+        named.append(Block("traceback", text, indent, indent, TOOL_LINES, "muted", hangs=True))
+    printed = [("printed", rollout.output), *((one.name, one.output) for one in rollout.scores)]
+    for name, text in printed:
+        if text:
+            first: Line = ((f"  {cut(one_line(name, 40), 24)} › ", "accent"),)
+            named.append(Block(f"output {name}", text, first, later, PRINTED_LINES, "muted"))
+    return named
+
+
+def ending_piece(rollout: Rollout, view: View, width: int) -> Piece:
+    """How a finished rollout ended, and why."""
+    glyph, ink = ("✗", "bad") if rollout.error else ("✓", "good")
+    word = f"{rollout.error_class or ''} error".lstrip() if rollout.error else "done"
+    start: list[Span] = [(f"{glyph} ", ink), (word, ink)]
+    if rollout.reward is not None:
+        start += [(" · reward ", "muted"), (reward_text(rollout.reward), "strong")]
+    ended = ENDED.get(rollout.finish_reason or "", "")
+    for ending in (TRUNCATED if rollout.is_truncated else "", ended):
+        start += [(" · ", "muted"), (ending, "warn")] if ending else []
+    edge = min(width, MEASURE)
+    if rollout.stop_condition and rollout.stop_condition != _HAS_ERROR:
+        stop = one_line(str(rollout.stop_condition), 40)
+        room = max(edge - line_width(start) - 3, 8)
+        words = f"stopped by {stop}" if cell_len(stop) + 11 <= room else cut(f"stop: {stop}", room)
+        start.append((f" · {words}", "muted"))
+    head = spread(tuple(start), _timing_note(rollout.timing), edge)
+    return lay_out(head, ending_blocks(rollout), view, width)
+
+
+def note_piece(note: str, width: int, glyph: str) -> Piece:
+    """Why a running rollout waits, and for how long; or what is wrong with a saved one's line."""
+    words, _ = shown_lines(note, width - 2, 4)
+    return Piece(
+        tuple(((glyph if at == 0 else "  ", "warn"), (w, "")) for at, w in enumerate(words))
+    )
+
+
+def _timing_note(timing: dict[str, float]) -> Line:
+    notes = [
+        f"{ms_text(timing[key])} {word}"
+        for key, word in (("generation_ms", "generating"), ("scoring_ms", "scoring"))
+        if timing.get(key)  # 0 is a time that nobody told
+    ]
+    return ((" · ".join(notes), "faint"),) if notes else EMPTY

@@ -1,0 +1,272 @@
+"""Draws the story of one rollout: laid out, highlighted and marked as far as it is seen."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Hashable
+from typing import TYPE_CHECKING
+
+from textual.geometry import Region
+from textual.strip import Strip
+
+from tui_eval.tui.base.lines.line_view import LineView
+from tui_eval.tui.base.look.ink import EMPTY, Line
+from tui_eval.tui.base.terminal.later import after
+from tui_eval.tui.trajectory.layout import Layout, keep
+from tui_eval.tui.trajectory.marking import Texts
+from tui_eval.tui.trajectory.parts import Part, parts_of, set_apart, tail_of
+from tui_eval.tui.trajectory.piece import Piece
+from tui_eval.tui.trajectory.search import Search
+
+if TYPE_CHECKING:
+    from tui_eval.fold.transcript import Rollout
+
+INK_S = 0.001
+"""How long a frame may take to highlight: what is not in time is left for the next ones."""
+SLICE_S = 0.003
+"""How long heights of what is not seen are worked out at a time."""
+FRAME_S = 1 / 60
+SOON_S = 1 / 30
+CALM_S = 0.15
+"""How long nobody may have scrolled before heights of what is not seen are worked out."""
+
+
+class StoryView(LineView):
+    """Pieces that are laid out when they come into sight; sticks to the end while told to."""
+
+    def __init__(self, *, id: str) -> None:
+        super().__init__(id=id)
+        self.rollout: Rollout | None = None
+        self.empty: tuple[Line, ...] = ()
+        self.note = ""
+        self.is_over = False
+        self.sticks = False
+        self.cursor = 0
+        self.search = Search()
+        self._layout = Layout()
+        self._taken: Hashable = None
+        self._wrapped_to = 0
+        self._told: tuple[Hashable, list[Part]] = (None, [])
+        self._texts: dict[int, Texts] = {}
+        self._inked: dict[int, Line] = {}
+        self._ink_from = self._ink_until = 0.0
+        self._calm_from = 0.0
+        self._is_settling = False
+        self._due: set[Callable[[], None]] = set()
+        self._seen = 0
+
+    def count(self) -> int:
+        """Lines of the whole story, folded as it is; about so many, where not all was seen."""
+        return len(self.empty) if self.rollout is None else len(self._layout)
+
+    @property
+    def selected_part(self) -> Part | None:
+        """The piece under the cursor."""
+        parts = self._layout.parts
+        return parts[self.cursor] if self.cursor < len(parts) else None
+
+    def line(self, index: int) -> Line:
+        """One line of the story."""
+        if self.rollout is None:
+            return self.empty[index]
+        line = self._inked.get(index)
+        if line is None:
+            line, is_whole = self._ink_line(index)
+            if is_whole:
+                self._inked[index] = line
+            else:
+                self._soon(self._highlight)
+        return line
+
+    def _ink_line(self, index: int) -> tuple[Line, bool]:
+        at = self._layout.at(index)
+        piece, inner = self._layout.piece(at), index - self._layout.starts[at]
+        if not 0 <= inner < len(piece.lines):
+            return EMPTY, True
+        return self._texts_of(at, piece).line(
+            inner, self.search.in_part(at), self.search.here, self._has_ink_time
+        )
+
+    def _texts_of(self, at: int, piece: Piece) -> Texts:
+        texts = self._texts.get(at)
+        if texts is None or texts.piece is not piece:
+            texts = Texts(piece)
+            keep(self._texts, at, texts)
+        return texts
+
+    def _begin_to_ink(self) -> None:
+        """Gives the lines of a frame their time, once, however often they are asked for."""
+        now = time.perf_counter()
+        if now >= self._ink_from + FRAME_S:
+            self._ink_from, self._ink_until = now, now + INK_S
+
+    def _has_ink_time(self) -> bool:
+        return time.perf_counter() < self._ink_until
+
+    def render_lines(self, crop: Region) -> list[Strip]:
+        """The strips of a region, highlighted as far as a frame has time for it."""
+        self._begin_to_ink()
+        return super().render_lines(crop)
+
+    def foot(self) -> tuple[Line, ...]:
+        """The line in which a search is typed, or what was found."""
+        line = self.search.foot(self.line_width, self.has_focus)
+        return (line,) if line else ()
+
+    def marked(self, index: int) -> bool:
+        """The lines of the selected piece, but for the blank one after it."""
+        if self.rollout is None or not self._layout.parts:
+            return False
+        start, end = self._layout.span(self.cursor)
+        gap = self._layout.parts[self.cursor].gap
+        return start <= index < end - gap
+
+    def update(self) -> None:
+        """Lays out what is new and can be seen, and draws what changed."""
+        self._begin_to_ink()
+        place = self._place() if self.line_width != self._wrapped_to else None
+        if self.rollout is not None:
+            self._take(self.rollout)
+        self._settle()
+        super().update()
+        if place is not None:
+            self._go_back(*place)
+        if self.sticks:
+            self._to_end()
+
+    def _take(self, rollout: Rollout) -> None:
+        coming = rollout.coming
+        facts: Hashable = (
+            rollout.row, rollout.version, rollout.finished, self.note, self.is_over,
+            self.line_width,
+            tuple(self._layout.views.items()),
+            None if coming is None else (coming.call, coming.version),
+        )  # fmt: skip
+        if facts == self._taken:
+            return
+        self._taken = facts
+        self._wrapped_to = self.line_width
+        told = (rollout.version, rollout.finished, self.is_over)
+        if told != self._told[0]:
+            self._told = told, parts_of(rollout, self.is_over)
+        parts = self._told[1] + tail_of(rollout, self.note, self._told[1], self.is_over)
+        set_apart(parts)
+        self._layout.take(parts, self.line_width)
+        self._inked.clear()
+        self.cursor = min(self.cursor, max(len(parts) - 1, 0))
+        new = len(parts) - self._seen
+        self.pill = f"▼ {new} new" if new > 0 and self._seen and not self.sticks else ""
+        if self.sticks or not self._seen or rollout.finished:
+            self._seen = len(parts)
+            self.pill = ""
+
+    def _settle(self) -> None:
+        """Makes what can be seen exact, without moving what stands first."""
+        if self.rollout is None or self._is_settling:
+            return
+        self._is_settling = True
+        try:
+            before = self._layout.starts
+            top = self._layout.settle(self.scroll_offset.y, self.view_height)
+            self._moved(before, top)
+        finally:
+            self._is_settling = False
+        if not self._layout.is_exact:
+            self._soon(self._measure)
+
+    def _moved(self, before: list[int], top: int) -> None:
+        """Parts have other heights than before: what stood first is at `top` now."""
+        if before is self._layout.starts:
+            return
+        self._inked.clear()
+        self.fit()
+        if top != self.scroll_offset.y:
+            self.jump(top)
+
+    def watch_scroll_y(self, old_value: float, new_value: float) -> None:
+        """Lays out what comes into sight."""
+        super().watch_scroll_y(old_value, new_value)
+        if round(old_value) != round(new_value):
+            if not self.sticks:
+                self._calm_from = time.perf_counter() + CALM_S
+            self._settle()
+
+    def _soon(self, do: Callable[[], None], seconds: float = SOON_S) -> None:
+        if do not in self._due and self.is_mounted:
+            self._due.add(do)
+            after(seconds, self, do)
+
+    def _highlight(self) -> None:
+        """Highlights what was not in time, unless frames come that do so anyway."""
+        self._due.discard(self._highlight)
+        wait = self._ink_from + SOON_S - time.perf_counter()
+        if wait > 0:
+            self._soon(self._highlight, wait)
+        else:
+            self.update()
+
+    def _measure(self) -> None:
+        """Makes some more heights exact, once nobody scrolls."""
+        self._due.discard(self._measure)
+        if self.rollout is None or self._layout.is_exact:
+            return
+        wait = self._calm_from - time.perf_counter()
+        if wait > 0:
+            self._soon(self._measure, wait)
+            return
+        before = self._layout.starts
+        here = self._layout.at(self.scroll_offset.y)
+        inside = self.scroll_offset.y - before[here]
+        if not self._layout.measure(here, SLICE_S):
+            self._soon(self._measure)
+            return
+        self._layout.commit()
+        self._moved(before, self._layout.starts[here] + inside)
+        self.update()
+
+    @property
+    def is_laid_out(self) -> bool:
+        """Whether nothing is to come but by somebody's doing."""
+        return not (self._due or self.search.is_busy)
+
+    def _place(self) -> tuple[int, float] | None:
+        """The piece that stands first and how much of it is above; None for no pieces."""
+        if self.rollout is None or not self._layout.parts:
+            return None
+        top = self.scroll_offset.y
+        at = self._layout.at(top)
+        start, end = self._layout.span(at)
+        return at, (top - start) / max(end - start, 1)
+
+    def _go_back(self, at: int, above: float) -> None:
+        """Shows a place again after the lines were wrapped to another width."""
+        if at < len(self._layout.parts):
+            start, end = self._layout.span(at)
+            self.jump(start + int((end - start) * above))
+
+    def _to_end(self) -> None:
+        self._seen = len(self._layout.parts)
+        if self.pill:
+            self.pill = ""
+        self.cursor = max(len(self._layout.parts) - 1, 0)
+        if self.rollout is not None:
+            before = self._layout.starts
+            self._layout.settle_end(self.view_height)
+            self._moved(before, self.scroll_offset.y)
+        if not self.at_end:
+            self.jump(self.max_scroll_y)
+
+    def stick(self) -> None:
+        """Goes to the end and stays there while the story grows."""
+        self.sticks = True
+        self._to_end()
+        self.update()
+
+    def let_go(self) -> None:
+        """Stays where it is while the story grows."""
+        self.sticks = False
+
+    def put(self) -> None:
+        """Lets go of the end, too."""
+        self.let_go()
+        super().put()
