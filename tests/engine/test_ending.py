@@ -11,7 +11,7 @@ import pytest
 from program import Program, Run, chat_answer, wait_until
 from servers import FaultServer, Reply
 
-from tui_eval.feeds.live_feed import end_words
+from tui_eval.runs.outcome import lost_engine_text
 
 CHAT = "/v1/chat/completions"
 GOOD = Reply(body=chat_answer("yes"))
@@ -144,7 +144,7 @@ def test_code_that_ends_the_process_does_not_end_the_run_well(
     ],
 )
 def test_a_signal_that_ended_the_engine_is_named(code: int, words: str) -> None:
-    assert end_words(code) == words
+    assert lost_engine_text(code) == words
 
 
 @pytest.mark.parametrize("code", [0, 3, 7])

@@ -78,8 +78,7 @@ def _leave_run(
     """Ends the engine unless it goes on detached, then reports from the disk."""
     from tui_eval.cli.report import print_faults, report_run, warn
     from tui_eval.errors import Fault
-    from tui_eval.events import RunFinished
-    from tui_eval.runs.crash_recovery import close_for_the_dead
+    from tui_eval.runs.crash_recovery import close_if_dead
     from tui_eval.runs.layout import RunDir
 
     interrupt_on_signals()
@@ -102,8 +101,7 @@ def _leave_run(
         warn(f"error: {text}" if text else "Stopped before the run began.")
         return state.end.exit_code if state.end else 130
     run = RunDir(Path(state.run.path))
-    if run.lock.exists():
-        close_for_the_dead(run, RunFinished(0, clock.now(), "interrupted", 130))
+    close_if_dead(run)
     run = kept(run) if save else run
     code = _report(run, state, abbreviated=abbreviated)
     at_end(run)

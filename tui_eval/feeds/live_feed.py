@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import signal
 from collections import deque
 from collections.abc import Mapping
 from pathlib import Path
@@ -15,8 +14,6 @@ from tui_eval.engine.transport.launcher import EngineProcess
 from tui_eval.engine.transport.sockets import connect
 from tui_eval.event_frames import HEADER_BYTES, decode_events, frame
 from tui_eval.events import (
-    OUT_OF_BUDGET,
-    STOPPED_EARLY,
     EvaluationMoved,
     Event,
     Noticed,
@@ -27,11 +24,12 @@ from tui_eval.events import (
     RunStarted,
 )
 from tui_eval.fold.transcript import Rollout
-from tui_eval.runs.crash_recovery import close_for_the_dead
+from tui_eval.runs.crash_recovery import close_dead_run, close_if_dead
 from tui_eval.runs.index import IndexReader
 from tui_eval.runs.layout import RunDir
 from tui_eval.runs.log_file import read_log
 from tui_eval.runs.opening import finished_on_disk, read_rollout
+from tui_eval.runs.outcome import failed, lost_engine_outcome
 from tui_eval.runs.run_info import read_metadata
 
 IDLE_TURNS = 5
@@ -74,7 +72,7 @@ class LiveFeed:
         except OSError as error:
             what = f"no engine answers at {path}" if path else "no engine could be started"
             self._ended = True
-            self._events.append(RunFinished(0, clock.now(), "failed", 1, f"{what}: {error}"))
+            self._events.append(failed(clock.now(), f"{what}: {error}"))
             return
         self.live = True
         self._reading = asyncio.create_task(self._read(reader))
@@ -125,29 +123,21 @@ class LiveFeed:
     def _unexpected_end(self) -> list[Event]:
         """The connection ended and no event said why: the engine was killed or crashed."""
         now = clock.now()
-        code = self._exit_code
-        stopped = self.engine is not None and self.engine.stopping
-        told = read_metadata(self._run) if self._run is not None else {}
-        said, why = told.get("status"), str(told.get("stopped_because") or "")
-        if said == "interrupted" or (stopped and code is not None and (code < 0 or code == 130)):
-            end = RunFinished(0, now, "interrupted", 130)
-        elif said == OUT_OF_BUDGET and code == 4:
-            end = RunFinished(0, now, OUT_OF_BUDGET, 4)
-        elif said in ("finished", STOPPED_EARLY) and code in (None, 0, 3):
-            end = RunFinished(0, now, said, code or 0, why)
-        else:
-            what_now = "; finished rollouts are on disk and the run can be resumed"
-            begun = self._run or self._running
-            text = f"the engine {end_words(code)}{what_now if begun else ' before the run began'}"
-            end = RunFinished(0, now, "failed", 1, text)
+        end = lost_engine_outcome(
+            now,
+            read_metadata(self._run) if self._run is not None else {},
+            self._exit_code,
+            was_stopped=self.engine is not None and self.engine.stopping,
+            has_begun=bool(self._run or self._running),
+        )
         if self._run is not None:
             rows: list[Event] = [*finished_on_disk(self._run)]
             if self.engine is not None:
-                end = close_for_the_dead(self._run, end)
+                end = close_dead_run(self._run, end)
             return [*rows, end]
         for run in self._running.values():
             if self.engine is not None:
-                close_for_the_dead(run, end)
+                close_dead_run(run, end)
         printed = self.engine.last_output() if self.engine and not self._running else ""
         return [Noticed(0, now, "warning", printed), end] if printed else [end]
 
@@ -196,20 +186,4 @@ class LiveFeed:
             for event in decode_events(self._frames.popleft()):
                 self._take(event)
         for run in self.runs:
-            if run.lock.exists():
-                close_for_the_dead(run, RunFinished(0, clock.now(), "interrupted", 130))
-
-
-def end_words(code: int | None) -> str:
-    """How an engine ended that did not say so.
-
-    Args:
-        code: Its exit code, negative where a signal ended it; None for one of another process.
-    """
-    if code is None:
-        return "was lost"
-    if code >= 0:
-        return f"ended unexpectedly with exit code {code}"
-    name = next((f", {one.name}" for one in signal.Signals if one == -code), "")
-    often = "; often: out of memory" if -code == signal.SIGKILL else ""
-    return f"was killed (signal {-code}{name}{often})"
+            close_if_dead(run)

@@ -13,11 +13,8 @@ from tui_eval.engine.setup.resume_match import Planned, choose_runs
 from tui_eval.engine.suite.evaluation_status import EvaluationStatus
 from tui_eval.errors import RefusedError
 from tui_eval.events import (
-    OUT_OF_BUDGET,
-    STOPPED_EARLY,
     EvaluationMoved,
     Event,
-    RunFinished,
     SuiteStarted,
 )
 from tui_eval.feeds.recorded_feed import NullFeed
@@ -25,6 +22,7 @@ from tui_eval.fold.run_state import RunState
 from tui_eval.fold.suite_state import CUT_OFF
 from tui_eval.runs.layout import RunDir
 from tui_eval.runs.opening import saved_events
+from tui_eval.runs.outcome import saved_suite_outcome
 from tui_eval.runs.run_info import read_metadata
 
 
@@ -61,7 +59,7 @@ class SavedSuite(NullFeed):
         for one, run in zip(self._every, self._runs, strict=True):
             if run is not None:
                 self._events.append(await asyncio.to_thread(_moved, one, run))
-        self._events.append(_end([one.last for one in self._every]))
+        self._events.append(saved_suite_outcome(one.last for one in self._every))
 
     def drain(self, most: int = 5000) -> list[Event]:
         """See `Feed.drain`."""
@@ -90,13 +88,3 @@ def _moved(one: EvaluationStatus, run: RunDir) -> EvaluationMoved:
     told = one.over(end.status if was_told else CUT_OFF, end.exit_code, end.text)
     told.at = end.at
     return told
-
-
-def _end(last: list[EvaluationMoved]) -> RunFinished:
-    """How all of them ended, and when the last one did."""
-    at, ways = max(one.at for one in last), {one.status for one in last}
-    if ways <= {"finished", STOPPED_EARLY}:
-        return RunFinished(0, at, "finished", 0)
-    if OUT_OF_BUDGET in ways <= {OUT_OF_BUDGET, STOPPED_EARLY, "finished", "waiting"}:
-        return RunFinished(0, at, OUT_OF_BUDGET, 4)
-    return RunFinished(0, at, "interrupted", 130)

@@ -1,37 +1,49 @@
-"""What is left to do for a run whose engine died without a word."""
+"""Closes a run over its files alone, where its engine died or cannot be waited for.
+
+The one writer of a run's end that needs nothing but the disk: an engine whose loop is held calls it
+from another thread, a launcher after its engine was killed, a reader for a lock that nobody holds.
+"""
 
 from __future__ import annotations
 
 import contextlib
 
+from tui_eval import clock
 from tui_eval.events import RunFinished
 from tui_eval.fold.run_state import RunState
 from tui_eval.runs.layout import RunDir
 from tui_eval.runs.lock import holder
 from tui_eval.runs.metadata import build_metadata
 from tui_eval.runs.opening import saved_events
+from tui_eval.runs.outcome import finished, interrupted
 from tui_eval.runs.redaction import Redactor
 from tui_eval.runs.run_info import read_metadata
 from tui_eval.runs.writer import write_metadata
 
 
-def close_for_the_dead(run: RunDir, end: RunFinished) -> RunFinished:
+def close_if_dead(run: RunDir) -> None:
+    """Closes a run that is locked though its engine is gone: it was interrupted."""
+    if run.lock.exists():
+        close_dead_run(run, interrupted(clock.now()))
+
+
+def close_dead_run(run: RunDir, end: RunFinished) -> RunFinished:
     """Brings metadata.json up to the rows on disk and removes the lock that nobody holds.
 
     Args:
-        end: See `write_end`.
+        end: See `write_outcome`.
 
     Returns:
-        See `write_end`.
+        See `write_outcome`.
     """
     if holder(run.lock) is None:
-        end = write_end(run, end)
+        end = write_outcome(run, end)
         with contextlib.suppress(OSError):  # a resume removes it
             run.lock.unlink(missing_ok=True)
     return end
 
 
-def write_end(run: RunDir, end: RunFinished) -> RunFinished:
+def write_outcome(run: RunDir, end: RunFinished) -> RunFinished:
     """Brings metadata.json up to the rows on disk; for who holds the lock, or knows nobody does.
 
     Args:
@@ -46,7 +58,7 @@ def write_end(run: RunDir, end: RunFinished) -> RunFinished:
         if not isinstance(event, RunFinished):
             state.apply(event)
     if end.status == "interrupted" and 0 < state.total <= state.finished:
-        end = RunFinished(end.seq, end.at, "finished", 3 if state.errored else 0)
+        end = finished(end.at, state.errored)
     state.apply(end)
     versions = before.get("version_info") or {}
     metadata = build_metadata(

@@ -9,14 +9,11 @@ from collections.abc import Iterator
 from msgspec.structs import replace
 
 from tui_eval.events import (
-    OUT_OF_BUDGET,
-    STOPPED_EARLY,
     Event,
     LineUnreadable,
     Noticed,
     ReadingMoved,
     RolloutFinished,
-    RunFinished,
 )
 from tui_eval.runs.contradictions import RowSums, contradictions, recorded_means
 from tui_eval.runs.file_stamps import Settling, Stamp, stamp_of
@@ -25,6 +22,7 @@ from tui_eval.runs.formats.recognising import Format
 from tui_eval.runs.formats.rows import reward_fault, told
 from tui_eval.runs.layout import RunDir
 from tui_eval.runs.lock import holder
+from tui_eval.runs.outcome import saved_outcome
 from tui_eval.runs.repeated_lines import count_once
 from tui_eval.runs.row_index import MOST_FAULTS, BrokenIndexError, RowIndex
 from tui_eval.runs.row_positions import Counted, Placing, likely_shape
@@ -259,17 +257,11 @@ class Story:
                 return []  # an empty file may become anything
         self._ended = True
         again = self._told_again() or self._with_unfinished()
-        status, code = ("finished", 0) if whole else ("interrupted", 130)
-        if whole and placing.errored:
-            code = 3
-        if not whole and self._facts.get("status") == OUT_OF_BUDGET:
-            status, code = OUT_OF_BUDGET, 4
-        if not whole and self._facts.get("status") == STOPPED_EARLY:
-            status, code = STOPPED_EARLY, 3 if placing.errored else 0
-        why = "" if whole else str(self._facts.get("stopped_because") or "")
-        missing = missing_columns(self._facts)
-        told = self._contradictions()
-        end = RunFinished(0, self._started.complete_at, status, code, why, missing, told)
+        end = saved_outcome(
+            self._started.complete_at, self._facts, is_whole=whole, errored=placing.errored
+        )
+        end.missing_columns = missing_columns(self._facts)
+        end.contradictions = told = self._contradictions()
         new = [text for text in told if text not in self._noticed]
         self._noticed.update(new)
         return [*again, *(Noticed(0, time.time(), "warning", text) for text in new), end]

@@ -27,16 +27,15 @@ from tui_eval.engine.setup.prepared import Prepared
 from tui_eval.engine.transport.hub import Hub
 from tui_eval.errors import must_propagate
 from tui_eval.events import (
-    OUT_OF_BUDGET,
-    STOPPED_EARLY,
     CommandAnswered,
     Noticed,
     RunFinished,
     Stage,
 )
 from tui_eval.open_files import release_spare
-from tui_eval.runs.crash_recovery import write_end
+from tui_eval.runs.crash_recovery import write_outcome
 from tui_eval.runs.journal import Journal, restore_state, tokens_in_journal
+from tui_eval.runs.outcome import session_outcome
 from tui_eval.runs.redaction import Redactor
 from tui_eval.runs.writer import RunWriter
 from tui_eval.stats.cost import budget_spent
@@ -328,18 +327,15 @@ class Session:
         """The run's metadata as they are now."""
         return self._metadata.now()
 
-    def _ending(self) -> RunFinished:
-        state, now = self._hub.state, clock.now()
-        code = 3 if state.errored else 0
-        if self._failure:
-            return RunFinished(0, now, "failed", 1, self._failure)
-        if state.finished >= state.total:
-            return RunFinished(0, now, "finished", code)
-        if self._spent and not self._given_up:
-            return RunFinished(0, now, OUT_OF_BUDGET, 4, self._spent)
-        if self._early.why and not self._given_up:
-            return RunFinished(0, now, STOPPED_EARLY, code, self._early.why)
-        return RunFinished(0, now, "interrupted", 130)
+    def _outcome(self) -> RunFinished:
+        return session_outcome(
+            clock.now(),
+            self._hub.state,
+            failure=self._failure,
+            spent=self._spent,
+            early=self._early.why,
+            was_stopped=self._given_up,
+        )
 
     def _close(self) -> RunFinished:
         self._hub.flush()
@@ -349,7 +345,7 @@ class Session:
         except OSError as error:
             self._failure = self._failure or self._cannot_write(error)
             self.cause = self.cause or error
-        end = self._ending()
+        end = self._outcome()
         end.missing_columns = self._columns.missing()
         self._hub.state.apply(end)
         self._metadata.write()
@@ -367,7 +363,7 @@ class Session:
             The exit code.
         """
         self._writer.close()
-        end = write_end(self._prepared.run, self._ending())
+        end = write_outcome(self._prepared.run, self._outcome())
         # Last: from a lock that nobody holds others know that the end was not written.
         self._prepared.lock.release()
         return end.exit_code

@@ -50,7 +50,6 @@ from tui_eval.engine.transport.server import listen
 from tui_eval.engine.transport.sockets import bind_socket, loopback_of, socket_folder
 from tui_eval.errors import RefusedError
 from tui_eval.events import (
-    OUT_OF_BUDGET,
     CommandAnswered,
     Event,
     GateMoved,
@@ -59,8 +58,8 @@ from tui_eval.events import (
     RunFinished,
     SuiteStarted,
 )
-from tui_eval.exit_codes import worst_run
 from tui_eval.runs.discovery import describe
+from tui_eval.runs.outcome import suite_outcome
 from tui_eval.runs.redaction import Redactor
 from tui_eval.runs.run_info import read_metadata
 
@@ -242,7 +241,7 @@ class Suite:
         await self._clients.close()
         if not self._job.cancelled():
             self._job.result()
-        end = self._ending()
+        end = self._outcome()
         self._lock.release()
         self._hub.publish(end)
         self._hub.flush()
@@ -386,18 +385,10 @@ class Suite:
                 if self._evaluations[place].has_moved():
                     self._hub.publish(self._evaluations[place].moved())
 
-    def _ending(self) -> RunFinished:
-        now, every = clock.now(), self._evaluations
-        codes = [one.exit_code for one in every if one.exit_code is not None]
-        if len(codes) < len(every):
-            codes.append(4 if self._budget.spent and not self._stopped else 130)
-        worst = 130 if self._stopped and 130 in codes else worst_run(codes)
-        if worst in (0, 3):
-            return RunFinished(0, now, "finished", worst)
-        if worst == 4:
-            return RunFinished(0, now, OUT_OF_BUDGET, 4, self._budget.spent)
-        if worst == 130:
-            return RunFinished(0, now, "interrupted", 130)
-        wrong = sum(one.exit_code in (1, 2) for one in every)
-        text = f"{wrong} of {len(every)} evaluations could not be worked through"
-        return RunFinished(0, now, "failed", worst, text)
+    def _outcome(self) -> RunFinished:
+        return suite_outcome(
+            clock.now(),
+            [one.exit_code for one in self._evaluations],
+            spent=self._budget.spent,
+            was_stopped=self._stopped,
+        )

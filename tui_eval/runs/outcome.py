@@ -1,0 +1,171 @@
+"""How a run or a suite ended, and with which exit code: decided here and nowhere else.
+
+Who decides sees different things: an engine knows why it stopped, a reader has rows and
+metadata.json, a launcher has an exit code and what is on disk. All of them come to the same few
+ends, so that a run has one outcome wherever it is looked at.
+"""
+
+from __future__ import annotations
+
+import signal
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any
+
+from tui_eval.events import OUT_OF_BUDGET, STOPPED_EARLY, EvaluationMoved, RunFinished
+from tui_eval.exit_codes import ExitCode, worst_run
+from tui_eval.fold.run_state import RunState
+
+
+def finished(at: float, errored: int) -> RunFinished:
+    """Every rollout has a row.
+
+    Args:
+        errored: How many of them ended in an error.
+    """
+    return RunFinished(0, at, "finished", _code(errored))
+
+
+def interrupted(at: float) -> RunFinished:
+    """Stopped by somebody before its last rollout; resumable."""
+    return RunFinished(0, at, "interrupted", ExitCode.INTERRUPTED.value)
+
+
+def out_of_budget(at: float, why: str = "") -> RunFinished:
+    """Stopped because its budget is spent."""
+    return RunFinished(0, at, OUT_OF_BUDGET, ExitCode.OUT_OF_BUDGET.value, why)
+
+
+def failed(at: float, why: str) -> RunFinished:
+    """Ended by a fault that is not a rollout's."""
+    return RunFinished(0, at, "failed", ExitCode.COULD_NOT_FINISH.value, why)
+
+
+def _code(errored: int) -> int:
+    code = ExitCode.ERRORED_ROLLOUTS if errored else ExitCode.FINISHED
+    return code.value
+
+
+def session_outcome(
+    at: float, state: RunState, *, failure: str, spent: str, early: str, was_stopped: bool
+) -> RunFinished:
+    """The end of a run as its engine knows it.
+
+    Args:
+        failure: What it failed of; empty for nothing.
+        spent, early: Why no further rollouts began; empty where they did.
+        was_stopped: Somebody ended it, or its process.
+    """
+    if failure:
+        return failed(at, failure)
+    if state.finished >= state.total:
+        return finished(at, state.errored)
+    if spent and not was_stopped:
+        return out_of_budget(at, spent)
+    if early and not was_stopped:
+        return RunFinished(0, at, STOPPED_EARLY, _code(state.errored), early)
+    return interrupted(at)
+
+
+def saved_outcome(
+    at: float, facts: Mapping[str, Any], *, is_whole: bool, errored: int
+) -> RunFinished:
+    """The end of a run that nobody works on, from its files.
+
+    Args:
+        facts: Its metadata.
+        is_whole: Whether every rollout has a row.
+        errored: How many rows have an error.
+    """
+    if is_whole:
+        return finished(at, errored)
+    why = str(facts.get("stopped_because") or "")
+    if facts.get("status") == OUT_OF_BUDGET:
+        return out_of_budget(at, why)
+    if facts.get("status") == STOPPED_EARLY:
+        return RunFinished(0, at, STOPPED_EARLY, _code(errored), why)
+    end = interrupted(at)
+    end.text = why
+    return end
+
+
+def lost_engine_outcome(
+    at: float,
+    facts: Mapping[str, Any],
+    exit_code: int | None,
+    *,
+    was_stopped: bool,
+    has_begun: bool,
+) -> RunFinished:
+    """The end of a run whose engine is gone without having said how: killed, or crashed.
+
+    Args:
+        facts: The run's metadata; empty where it has none.
+        exit_code: See `lost_engine_text`.
+        was_stopped: Whether this process asked it to end.
+        has_begun: Whether a run has a directory.
+    """
+    status, why = facts.get("status"), str(facts.get("stopped_because") or "")
+    was_ended = exit_code is not None and (exit_code < 0 or exit_code == ExitCode.INTERRUPTED)
+    if status == "interrupted" or (was_stopped and was_ended):
+        return interrupted(at)
+    if status == OUT_OF_BUDGET and exit_code == ExitCode.OUT_OF_BUDGET:
+        return out_of_budget(at)
+    if status in ("finished", STOPPED_EARLY) and exit_code in (None, 0, ExitCode.ERRORED_ROLLOUTS):
+        return RunFinished(0, at, status, exit_code or 0, why)
+    rest = "; finished rollouts are on disk and the run can be resumed"
+    how = lost_engine_text(exit_code)
+    return failed(at, f"the engine {how}{rest if has_begun else ' before the run began'}")
+
+
+def lost_engine_text(exit_code: int | None) -> str:
+    """How an engine ended that did not say so.
+
+    Args:
+        exit_code: Negative where a signal ended it; None for one of another process.
+    """
+    if exit_code is None:
+        return "was lost"
+    if exit_code >= 0:
+        return f"ended unexpectedly with exit code {exit_code}"
+    name = next((f", {one.name}" for one in signal.Signals if one == -exit_code), "")
+    often = "; often: out of memory" if -exit_code == signal.SIGKILL else ""
+    return f"was killed (signal {-exit_code}{name}{often})"
+
+
+def suite_outcome(
+    at: float, exit_codes: Sequence[int | None], *, spent: str, was_stopped: bool
+) -> RunFinished:
+    """The end of several evaluations, as their engine knows it.
+
+    Args:
+        exit_codes: Of each evaluation; None of one that nobody came to.
+        spent: Why no further evaluations began; empty where they did.
+        was_stopped: Somebody ended them.
+    """
+    codes = [code for code in exit_codes if code is not None]
+    if len(codes) < len(exit_codes):
+        rest = ExitCode.OUT_OF_BUDGET if spent and not was_stopped else ExitCode.INTERRUPTED
+        codes.append(rest.value)
+    worst = worst_run(codes)
+    if was_stopped and ExitCode.INTERRUPTED in codes:
+        worst = ExitCode.INTERRUPTED.value
+    if worst in (ExitCode.FINISHED, ExitCode.ERRORED_ROLLOUTS):
+        return RunFinished(0, at, "finished", worst)
+    if worst == ExitCode.OUT_OF_BUDGET:
+        return out_of_budget(at, spent)
+    if worst == ExitCode.INTERRUPTED:
+        return interrupted(at)
+    wrong = sum(code in (ExitCode.COULD_NOT_FINISH, ExitCode.REFUSED) for code in codes)
+    text = f"{wrong} of {len(exit_codes)} evaluations could not be worked through"
+    return RunFinished(0, at, "failed", worst, text)
+
+
+def saved_suite_outcome(last: Iterable[EvaluationMoved]) -> RunFinished:
+    """The end of several evaluations that nobody works on; at that of the last one."""
+    every = list(last)
+    at, statuses = max(one.at for one in every), {one.status for one in every}
+    if statuses <= {"finished", STOPPED_EARLY}:
+        return finished(at, 0)
+    if OUT_OF_BUDGET in statuses <= {OUT_OF_BUDGET, STOPPED_EARLY, "finished", "waiting"}:
+        return out_of_budget(at)
+    return interrupted(at)
